@@ -1,0 +1,128 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// record writes a journal with one run per id and returns its directory.
+func record(t *testing.T, site string, ids ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "journal")
+	addRuns(t, dir, site, ids...)
+	return dir
+}
+
+func addRuns(t *testing.T, dir, site string, ids ...string) {
+	t.Helper()
+	s, err := journal.Open(t.Context(), filepath.Join(dir, site+".db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		w, err := s.Begin(t.Context(), journal.Run{ID: id, Site: site, Operation: "create", Steps: []string{"1. control: prepare ctl1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Record(t.Context(),
+			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "file[/a]", Status: "changed"},
+			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "exec[b]", Status: "failed", Message: "exit status 3", Output: "boom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Finish(t.Context(), "failed", "control: FAILED"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := New("test")
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestRuns(t *testing.T) {
+	dir := record(t, "lon1", "run-1", "run-2")
+	out, err := run(t, "runs", "--journal-directory", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], "run-2") || !strings.Contains(lines[1], "failed") {
+		t.Errorf("output:\n%s", out)
+	}
+	out, err = run(t, "runs", "--journal-directory", dir, "--limit", "1", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []runJSON
+	if err := json.Unmarshal([]byte(out), &runs); err != nil || len(runs) != 1 || runs[0].ID != "run-2" || runs[0].Ended == nil {
+		t.Errorf("%v in %s", err, out)
+	}
+}
+
+func TestReport(t *testing.T) {
+	dir := record(t, "lon1", "run-1", "other")
+	out, err := run(t, "report", "run", "--journal-directory", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"run run-1: create of site lon1: failed", "1. control: prepare ctl1", "control: FAILED", "ctl1: exec[b]: exit status 3", "boom", "1 tasks changed something, 1 failed"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	out, err = run(t, "report", "-o", "json", "--journal-directory", dir)
+	var report struct {
+		runJSON
+		Events []eventJSON
+	}
+	if err != nil || json.Unmarshal([]byte(out), &report) != nil || report.ID != "other" || len(report.Events) != 2 {
+		t.Errorf("%v in %s", err, out)
+	}
+}
+
+func TestWatchEndsWithTheRun(t *testing.T) {
+	dir := record(t, "lon1", "run-1")
+	out, err := run(t, "watch", "--journal-directory", dir)
+	if err != nil || !strings.Contains(out, "task finished  control  ctl1  exec[b]  failed  exit status 3") || !strings.HasSuffix(out, "run run-1: failed\n") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+func TestWhichJournal(t *testing.T) {
+	dir := record(t, "lon1", "run-1")
+	addRuns(t, dir, "lon2", "run-1")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"runs", "--journal-directory", dir}, "choose one with --site: lon1, lon2"},
+		{[]string{"runs", "--journal-directory", t.TempDir()}, "holds no journal"},
+		{[]string{"runs", "--journal-directory", filepath.Join(dir, "no")}, "there is no journal directory"},
+		{[]string{"runs", "--journal-directory", dir, "--site", "../lon1"}, "is not the name of a site"},
+		{[]string{"report", "nope", "--site", "lon1", "--journal-directory", dir}, "no such run"},
+		{[]string{"runs", "-o", "xml"}, "must be table or json"},
+	} {
+		if _, err := run(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error %v, want %q", c.args, err, c.want)
+		}
+	}
+	if out, err := run(t, "runs", "--site", "lon2", "--journal-directory", dir); err != nil || !strings.Contains(out, "run-1") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}

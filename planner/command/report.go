@@ -1,0 +1,127 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+func newReport(j *journalFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report [RUN]",
+		Short: "Tell how a run went: its steps, groups, nodes and what failed",
+		Long:  "Tell how a run went. RUN is the id of a run, or a beginning of it; without it the newest run is told.",
+		Args:  cobra.MaximumNArgs(1),
+	}
+	output := outputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file, err := j.file()
+		if err != nil {
+			return err
+		}
+		store, err := journal.OpenExisting(cmd.Context(), file)
+		if err != nil {
+			return err
+		}
+		defer store.Close() //nolint:errcheck // read only
+		run, err := store.Run(cmd.Context(), argument(args))
+		if err != nil {
+			return err
+		}
+		events, err := allEvents(cmd.Context(), store, run.ID)
+		if err != nil {
+			return err
+		}
+		if *output == asJSON {
+			return writeJSON(cmd.OutOrStdout(), struct {
+				runJSON
+				Events []eventJSON `json:"events"`
+			}{describe(run), describeEvents(events)})
+		}
+		p := &printer{w: cmd.OutOrStdout()}
+		p.printf("run %s: %s of site %s: %s\n", run.ID, run.Operation, run.Site, run.Status)
+		p.printf("started %s, took %s, by %s\n", run.Started.Format(time.DateTime), duration(run), run.Owner)
+		if len(run.Steps) > 0 {
+			p.printf("\nsteps:\n")
+		}
+		for _, s := range run.Steps {
+			p.printf("  %s\n", s)
+		}
+		if run.Report != "" {
+			p.printf("\n%s\n", run.Report)
+		}
+		changed, failed := 0, 0
+		for _, e := range events {
+			if e.Kind == journal.TaskFinished && e.Status == "changed" {
+				changed++
+			}
+			if e.Kind == journal.TaskFinished && e.Status == "failed" {
+				failed++
+				p.printf("\nfailed: %s: %s: %s\n", e.Node, e.Resource, e.Message)
+				if e.Output != "" {
+					p.printf("%s\n", e.Output)
+				}
+			}
+		}
+		p.printf("\n%d tasks changed something, %d failed\n", changed, failed)
+		return p.err
+	}
+	return cmd
+}
+
+func argument(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// eventJSON is an event as the commands print it with --output json.
+type eventJSON struct {
+	Seq      int64     `json:"seq"`
+	Time     time.Time `json:"time"`
+	Kind     string    `json:"kind"`
+	Group    string    `json:"group,omitempty"`
+	Phase    int       `json:"phase,omitempty"`
+	Node     string    `json:"node,omitempty"`
+	Resource string    `json:"resource,omitempty"`
+	Action   string    `json:"action,omitempty"`
+	Status   string    `json:"status,omitempty"`
+	Message  string    `json:"message,omitempty"`
+	Output   string    `json:"output,omitempty"`
+	Millis   int64     `json:"millis,omitempty"`
+}
+
+func describeEvent(e journal.Recorded) eventJSON {
+	return eventJSON{Seq: e.Seq, Time: e.Time.UTC(), Kind: string(e.Kind), Group: e.Group, Phase: e.Phase, Node: e.Node, Resource: e.Resource,
+		Action: e.Action, Status: e.Status, Message: e.Message, Output: e.Output, Millis: e.Millis}
+}
+
+func describeEvents(events []journal.Recorded) []eventJSON {
+	out := make([]eventJSON, len(events))
+	for i, e := range events {
+		out[i] = describeEvent(e)
+	}
+	return out
+}
+
+// page is how many events are read at once.
+const page = 1000
+
+func allEvents(ctx context.Context, store *journal.Store, run string) (all []journal.Recorded, err error) {
+	var after int64
+	for {
+		events, err := store.Events(ctx, run, after, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, events...)
+		if len(events) < page {
+			return all, nil
+		}
+		after = events[len(events)-1].Seq
+	}
+}

@@ -1,0 +1,112 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// compare returns the work of one node of a group in the order of execution: what is to be removed, then what is to be created, updated,
+// repaired or refreshed (design.md 5.4).
+func (m *model) compare(node string, applied map[resource.ID]string, drift []resource.ID) []task.Task {
+	c := m.wanted[node]
+	removals := c.unwanted(applied)
+	actions, included := c.actions(applied, drift)
+	if len(removals)+included == 0 {
+		return nil
+	}
+	tasks := make([]task.Task, 0, len(removals)+included)
+	for _, id := range removals {
+		tasks = append(tasks, task.Task{Node: node, Group: task.Node, Action: task.Remove, Resource: split(id)})
+	}
+	requires := c.requiresAmong(actions, included)
+	for i, t := range c.tasks {
+		if actions[i] == "" {
+			continue
+		}
+		t.Node, t.Action = node, actions[i]
+		if requires != nil {
+			t.Requires = requires[i]
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// split is the reverse of [resource.Resource.ID]. Unlike a reference that a person wrote, the title is taken as it is.
+func split(id resource.ID) resource.Resource {
+	typ, rest, _ := strings.Cut(string(id), "[")
+	return resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]")}
+}
+
+// unwanted returns what is applied and not in the catalog, in reverse alphabetical order. In which order things are undone is
+// for the node's ledger to say, which knows in which order they were done; the plan only needs one that is always the same.
+func (c *catalog) unwanted(applied map[resource.ID]string) []resource.ID {
+	var ids []resource.ID
+	for id := range applied {
+		if _, wanted := c.index[id]; !wanted {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	return ids
+}
+
+// actions returns what is to be done with each task, nothing for those that are left out, and how many are not.
+func (c *catalog) actions(applied map[resource.ID]string, drift []resource.ID) (actions []task.Action, included int) {
+	actions = make([]task.Action, len(c.tasks))
+	for i, t := range c.tasks {
+		digest, there := applied[t.Resource.ID()]
+		switch {
+		case !there:
+			actions[i] = task.Create
+		case digest != t.Digest: // an empty digest too: begun and not finished
+			actions[i] = task.Update
+		}
+	}
+	for _, id := range drift {
+		if i, wanted := c.index[id]; wanted && actions[i] == "" {
+			actions[i] = task.Repair
+		}
+	}
+	// What is notified comes later in the order, so one pass carries notifications on.
+	for i, t := range c.tasks {
+		if actions[i] == "" {
+			continue
+		}
+		included++
+		for _, id := range t.Notifies {
+			if n := c.index[id]; actions[n] == "" {
+				actions[n] = task.Refresh
+			}
+		}
+	}
+	return actions, included
+}
+
+// requiresAmong returns what each task requires of those that are included, with requirements carried on through tasks that are
+// left out (litp.md 94). It is nil when nothing is left out.
+func (c *catalog) requiresAmong(actions []task.Action, included int) [][]resource.ID {
+	if included == len(c.tasks) {
+		return nil
+	}
+	// standFor[i] is what requiring task i means: the task itself, or what it requires when it is left out.
+	standFor := make([][]resource.ID, len(c.tasks))
+	out := make([][]resource.ID, len(c.tasks))
+	for i, t := range c.tasks {
+		var ids []resource.ID
+		for _, id := range t.Requires {
+			ids = append(ids, standFor[c.index[id]]...)
+		}
+		slices.Sort(ids)
+		out[i] = slices.Compact(ids)
+		standFor[i] = out[i]
+		if actions[i] != "" {
+			standFor[i] = []resource.ID{t.Resource.ID()}
+		}
+	}
+	return out
+}

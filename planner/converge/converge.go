@@ -1,0 +1,54 @@
+// Package converge checks, applies and undoes configuration resources below a root directory, and keeps the ledger of
+// what it did. The same code runs in the provider for a local node and in the helper for a node behind SSH, so a
+// plan's drift check, a dry run and an apply cannot disagree. It uses the standard library (and golang.org/x/sys) only, because the
+// helper must stay small.
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// SessionTimeout is the silence of the controller after which a helper takes the session for dead.
+const SessionTimeout = 60 * time.Second
+
+// Type is a configuration resource type. A new one is one new file and one line in the table [types].
+//
+// Methods are called by one goroutine at a time, with resources that passed the schema. They must leave nothing behind when
+// ctx ends, and must not show secrets in errors or differences.
+type Type interface {
+	// Schema declares the type.
+	Schema() resource.Schema
+	// Check reports how the node differs from r, without changing it. It returns no differences, and no error, when the node
+	// is in the desired state. It is called at plan time for drift, so it must be safe to run at any moment.
+	Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error)
+	// Capture describes what is there before slipway touches it for the first time, so that Undo can bring it back; the
+	// text goes into the ledger and must hold no secret. It is called before the first Apply of a resource only.
+	Capture(ctx context.Context, s *System, r resource.Resource) (json.RawMessage, error)
+	// Apply brings the node into the desired state. It is called only when Check found differences, and Check must find none
+	// afterwards. It may be repeated after a crash at any point.
+	Apply(ctx context.Context, s *System, r resource.Resource) error
+	// Undo brings back what Capture described, no more: what was there before stays or returns, what slipway made goes. It
+	// may be repeated after a crash at any point, and succeeds when there is nothing left to undo.
+	Undo(ctx context.Context, s *System, title string, before json.RawMessage) error
+}
+
+// Refresher is implemented by types that act when another resource notifies them (service: restart; exec: run).
+type Refresher interface {
+	Refresh(ctx context.Context, s *System, r resource.Resource) error
+}
+
+// Prefetcher is implemented by types that learn about many resources at once for little more than the cost of one (all
+// services by one `systemctl show`). What it finds it keeps in s until something changes.
+type Prefetcher interface {
+	Prefetch(ctx context.Context, s *System, rs []resource.Resource) error
+}
+
+// Batcher is implemented by types that apply many resources at once for little more than the cost of one (one package
+// transaction). rs follow each other in the catalog, differ, and have no requirement among them. The errors answer rs one by one.
+type Batcher interface {
+	ApplyBatch(ctx context.Context, s *System, rs []resource.Resource) []error
+}

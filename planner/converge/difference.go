@@ -1,0 +1,44 @@
+package converge
+
+import (
+	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// shownLimit bounds Difference.Is and Difference.Should, in characters.
+const shownLimit = 80
+
+// hiddenValue stands for a value that is not shown.
+const hiddenValue = "(sensitive)"
+
+// comparison collects the differences of one resource, without the values of a sensitive one.
+type comparison struct {
+	resource resource.Resource
+	found    []Difference
+}
+
+// text notes a parameter whose value is not as it should be.
+func (c *comparison) text(parameter, is, should string) {
+	if is == should {
+		return
+	}
+	if c.resource.Sensitive() {
+		is, should = hiddenValue, hiddenValue
+	}
+	c.found = append(c.found, Difference{parameter, shorten(is), shorten(should)})
+}
+
+// state notes an `ensure` that is not as it should be. States are never secret.
+func (c *comparison) state(is, should string) {
+	if is != should {
+		c.found = append(c.found, Difference{"ensure", is, should})
+	}
+}
+
+func shorten(text string) string {
+	if utf8.RuneCountInString(text) <= shownLimit {
+		return text
+	}
+	return string([]rune(text)[:shownLimit-1]) + "…"
+}

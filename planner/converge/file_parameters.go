@@ -1,0 +1,121 @@
+package converge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+func (fileType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:    "file",
+		Summary: "A file, directory or link.",
+		Parameters: []resource.Parameter{
+			{Name: "path", Kind: resource.String, Check: checkAbsolute,
+				Description: "Absolute path on the node. Default: the title."},
+			{Name: "ensure", Kind: resource.String, Values: []string{filePresent, fileFile, fileDirectory, fileLink, fileAbsent},
+				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, else `file`."},
+			{Name: "content", Kind: resource.String,
+				Description: "The whole content. Without `content` and `source`, the content of a file that is there stays, and a new one is empty."},
+			{Name: "source", Kind: resource.String, Check: checkAbsolute,
+				Description: "Absolute path of a file on the node itself whose content is copied. A file of the controller is given as `content = file(...)`."},
+			{Name: "target", Kind: resource.String, Check: checkTarget,
+				Description: "Where a link leads, absolute or relative to the link's directory; it need not be there."},
+			{Name: "mode", Kind: resource.String, Check: checkMode,
+				Description: "Permissions as 3 or 4 octal digits, like \"0644\". Default: what is there stays; a new file gets 0644, a new directory 0755."},
+			{Name: "owner", Kind: resource.String, Scalars: true, Check: checkAccount,
+				Description: "User that owns it, by name or number. Default: what is there stays; a new one belongs to the session's user."},
+			{Name: "group", Kind: resource.String, Scalars: true, Check: checkAccount,
+				Description: "Group that owns it, by name or number. Default as for `owner`."},
+			{Name: "backup", Kind: resource.Bool,
+				Description: "Keep a file that was there before on the node, and put it back when the resource is removed from the site. Default: true."},
+			{Name: "force", Kind: resource.Bool,
+				Description: "Let a directory give way to a file or link, or be removed. Its content is not kept. Default: false."},
+			{Name: "recurse", Kind: resource.Bool,
+				Description: "With `force`: also a directory that is not empty. Default: false."},
+		},
+		Check: checkFile,
+	}
+}
+
+func checkAbsolute(value any) error {
+	p := value.(string)
+	if !path.IsAbs(p) || path.Clean(p) != p || p == "/" || strings.ContainsRune(p, 0) {
+		return fmt.Errorf("%q must be an absolute path below /, without . or .. or a slash at the end", p)
+	}
+	return nil
+}
+
+func checkTarget(value any) error {
+	if t := value.(string); t == "" || strings.ContainsRune(t, 0) {
+		return errors.New("must be a path")
+	}
+	return nil
+}
+
+func checkMode(value any) error {
+	_, err := parseMode(value.(string))
+	return err
+}
+
+// parseMode reads 3 or 4 octal digits.
+func parseMode(text string) (fs.FileMode, error) {
+	mode, err := strconv.ParseUint(text, 8, 12)
+	if err != nil || len(text) != 3 && len(text) != 4 {
+		return 0, fmt.Errorf("%q must be 3 or 4 octal digits, like \"0644\"", text)
+	}
+	return fs.FileMode(mode), nil
+}
+
+func checkAccount(value any) error {
+	name := value.(string)
+	if name == "" || strings.ContainsAny(name, ":/ \t\n\x00") {
+		return fmt.Errorf("%q must be a name or number", name)
+	}
+	return nil
+}
+
+func checkFile(r resource.Resource) []resource.ParameterError {
+	var errs []resource.ParameterError
+	add := func(parameter, message string) {
+		errs = append(errs, resource.ParameterError{Parameter: parameter, Message: message})
+	}
+	p := r.Parameters
+	if !p.Has("path") && checkAbsolute(r.Title) != nil {
+		add("path", "must be given, because the title is not an absolute path")
+	}
+	ensure := ensureOf(r)
+	if p.Has("content") && p.Has("source") {
+		add("source", "excludes content; give one of them")
+	}
+	for _, name := range []string{"content", "source"} {
+		if p.Has(name) && ensure != fileFile && ensure != filePresent {
+			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files", ensure))
+		}
+	}
+	if p.Has("target") != (ensure == fileLink) {
+		add("target", "goes with ensure = \"link\", and a link needs one")
+	}
+	for _, name := range []string{"mode", "owner", "group"} {
+		if p.Has(name) && (ensure == fileLink || ensure == fileAbsent) {
+			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files and directories", ensure))
+		}
+	}
+	return errs
+}
+
+// ensureOf returns what the path should be.
+func ensureOf(r resource.Resource) string {
+	whenAbsent := fileFile
+	if r.Parameters.Has("target") {
+		whenAbsent = fileLink
+	}
+	return r.Parameters.StringOr("ensure", whenAbsent)
+}
+
+func pathOf(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }

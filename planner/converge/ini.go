@@ -1,0 +1,176 @@
+package converge
+
+import (
+	"slices"
+	"strings"
+)
+
+// iniPlace is a setting in an ini file, and how the file is written.
+type iniPlace struct {
+	Path      string `json:"path"`
+	Section   string `json:"section"` // empty for the settings before the first section
+	Setting   string `json:"setting"`
+	Separator string `json:"separator"` // between setting and value, with its blanks
+	Prefix    string `json:"prefix"`    // before the name of a section
+	Suffix    string `json:"suffix"`    // after it
+}
+
+// iniSection is the lines of a section after its header.
+type iniSection struct {
+	header int // -1 for the settings before the first section
+	span
+}
+
+// sections returns the sections that have the name, in order.
+func (p iniPlace) sections(l lines) []iniSection {
+	var out []iniSection
+	name, from := "", 0
+	header := -1
+	for i := range len(l) + 1 {
+		next, isHeader := "", i == len(l)
+		if !isHeader {
+			next, isHeader = p.header(l[i].text)
+		}
+		if !isHeader {
+			continue
+		}
+		if name == p.Section && (header >= 0) == (p.Section != "") {
+			out = append(out, iniSection{header, span{from, i}})
+		}
+		name, header, from = next, i, i+1
+	}
+	return out
+}
+
+// header returns the name of the section that a line opens. A comment may follow the suffix.
+func (p iniPlace) header(text string) (string, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), strings.TrimSpace(p.Prefix))
+	if !ok {
+		return "", false
+	}
+	suffix := strings.TrimSpace(p.Suffix)
+	name, ok := strings.CutSuffix(rest, suffix)
+	if !ok {
+		var after string
+		if name, after, ok = strings.Cut(rest, suffix); !ok || !isIniComment(after) {
+			return "", false
+		}
+	}
+	name = strings.TrimSpace(name)
+	return name, name != ""
+}
+
+func isIniComment(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "#") || strings.HasPrefix(text, ";")
+}
+
+// iniBlanks are the blanks that may stand around setting, separator and value.
+const iniBlanks = " \t"
+
+// value finds the value of the setting in a line: text[from:to], without the blanks around it.
+func (p iniPlace) value(text string) (from, to int, ok bool) {
+	start := len(text) - len(strings.TrimLeft(text, iniBlanks))
+	rest, ok := strings.CutPrefix(text[start:], p.Setting)
+	if !ok {
+		return 0, 0, false
+	}
+	after := strings.TrimLeft(rest, iniBlanks)
+	if separator := strings.Trim(p.Separator, iniBlanks); separator != "" {
+		after, ok = strings.CutPrefix(after, separator)
+		after = strings.TrimLeft(after, iniBlanks)
+	} else {
+		ok = rest == "" || len(after) < len(rest)
+	}
+	if !ok {
+		return 0, 0, false
+	}
+	from = len(text) - len(after)
+	return from, from + len(strings.TrimRight(after, iniBlanks+"\r")), true
+}
+
+// find finds the lines of the setting.
+func (p iniPlace) find(l lines) []span {
+	var out []span
+	for _, s := range p.sections(l) {
+		for i := s.from; i < s.to; i++ {
+			if _, _, ok := p.value(l[i].text); ok {
+				out = append(out, span{i, i + 1})
+			}
+		}
+	}
+	return out
+}
+
+// values returns the value in each line of the setting.
+func (p iniPlace) values(l lines) []string {
+	var out []string
+	for _, x := range p.find(l) {
+		text := l[x.from].text
+		from, to, _ := p.value(text)
+		out = append(out, text[from:to])
+	}
+	return out
+}
+
+// set gives the setting a value: in every line that it has, because parsers differ in which of them counts, or in a new one at
+// the end of its section, which is made at the end of the file when there is none.
+func (p iniPlace) set(l lines, value string) lines {
+	found := p.find(l)
+	for _, x := range found {
+		text := l[x.from].text
+		from, to, _ := p.value(text)
+		switch {
+		case text[from:to] == value:
+		case from == to: // there may be no blank after the separator
+			indent := text[:strings.Index(text, p.Setting)]
+			l = l.replace(x, indent+p.Setting+p.Separator+value)
+		default:
+			l = l.replace(x, text[:from]+value+text[to:])
+		}
+	}
+	if len(found) > 0 {
+		return l
+	}
+	added := p.Setting + p.Separator + value
+	if s := p.sections(l); len(s) > 0 {
+		at := s[0].to
+		for at > s[0].from && strings.TrimSpace(l[at-1].text) == "" {
+			at--
+		}
+		return l.insert(at, added)
+	}
+	texts := []string{p.Prefix + p.Section + p.Suffix, added}
+	if p.wantsBlank(l) {
+		texts = append([]string{""}, texts...)
+	}
+	return l.insert(len(l), texts...)
+}
+
+// wantsBlank reports whether a new section at the end of the file gets a blank line before it.
+func (p iniPlace) wantsBlank(l lines) bool {
+	return len(l) > 0 && strings.TrimSpace(l[len(l)-1].text) != ""
+}
+
+// unset takes every line of the setting out.
+func (p iniPlace) unset(l lines) lines {
+	for _, x := range slices.Backward(p.find(l)) {
+		l = l.remove(x)
+	}
+	return l
+}
+
+// removeSection takes out a section of the name that holds nothing but blank lines, and, with blank, the blank line before it.
+func (p iniPlace) removeSection(l lines, blank bool) lines {
+	for _, s := range p.sections(l) {
+		if s.header < 0 || slices.ContainsFunc(l[s.from:s.to], func(x line) bool { return strings.TrimSpace(x.text) != "" }) {
+			continue
+		}
+		from := s.header
+		if blank && from > 0 && l[from-1].text == "" {
+			from--
+		}
+		return l.remove(span{from, s.header + 1})
+	}
+	return l
+}

@@ -1,0 +1,190 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// job is one item of a catalog on its way through a session.
+type job struct {
+	Item
+	id      resource.ID
+	typ     Type // nil when the type is not known
+	mistake error
+
+	started time.Time
+	log     *tail
+	diffs   []Difference
+	result  Result
+	done    bool // result is final
+}
+
+// plan turns the items into jobs and finds what is wrong with them. It trusts nothing that came from the controller.
+func (x *session) plan() []*job {
+	seen := map[resource.ID]bool{}
+	jobs := make([]*job, len(x.catalog.Items))
+	for i, item := range x.catalog.Items {
+		j := &job{Item: item, id: item.ID(), typ: x.types[item.Type]}
+		jobs[i] = j
+		switch {
+		case j.typ == nil:
+			j.mistake = fmt.Errorf("type %q is not known on the node; known are %s", item.Type, strings.Join(slices.Sorted(maps.Keys(x.types)), ", "))
+		case item.Title == "":
+			j.mistake = errors.New("the resource has no title")
+		case seen[j.id]:
+			j.mistake = errors.New("the resource is in the catalog twice; it must be there once")
+		case !item.Remove:
+			j.mistake = x.unfit(j)
+		}
+		seen[j.id] = true
+	}
+	return jobs
+}
+
+// unfit tells why a resource cannot be handled on this node, and brings it into its one form.
+func (x *session) unfit(j *job) error {
+	schema := j.typ.Schema()
+	if wrong := schema.Validate(j.Resource); len(wrong) > 0 {
+		texts := make([]string, len(wrong))
+		for i, e := range wrong {
+			texts[i] = e.Error()
+		}
+		return errors.New(strings.Join(texts, "; "))
+	}
+	j.Resource = schema.Normalize(j.Resource)
+	if j.Digest == "" {
+		j.Digest = resource.Digest(j.Resource)
+	}
+	if owner := x.ledger.owner(x.catalog.Site, j.id); owner != "" {
+		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them", owner, x.catalog.Site)
+	}
+	if schema.NeedsMachine && !x.sys.Machine() {
+		return fmt.Errorf("type %q needs a whole machine: %w", j.Type, errSandbox)
+	}
+	return nil
+}
+
+// finish makes an outcome final.
+func (j *job) finish(status Status) {
+	j.result.Status, j.done = status, true
+}
+
+func (j *job) fail(err error) {
+	j.result.Message = err.Error()
+	j.finish(Failed)
+}
+
+func (j *job) skip(why string) {
+	j.result.Message = why
+	j.finish(Skipped)
+}
+
+// joins reports whether a job may be applied together with others of its type that come right before it.
+func (j *job) joins(others []*job) bool {
+	if j.mistake != nil || j.Type != others[0].Type || j.Remove || j.RefreshOnly {
+		return false
+	}
+	return !slices.ContainsFunc(others, func(o *job) bool { return slices.Contains(j.Requires, o.id) })
+}
+
+// start makes a job the one at work.
+func (x *session) start(j *job) {
+	if j.log == nil {
+		j.started, j.log = time.Now(), &tail{limit: OutputLimit}
+	}
+	w := &x.sys.work
+	w.id, w.digest, w.log = j.id, j.Digest, j.log
+}
+
+// The bounds of what a result tells, in bytes.
+const (
+	differenceLimit = 200
+	messageLimit    = 1024
+)
+
+// conceal takes secrets out of a result, and bounds it. It does not rely on the types, whose errors repeat what commands print.
+func (j *job) conceal(r *Result) {
+	if j.log != nil {
+		r.Output = j.log.String()
+	}
+	secret := map[string]bool{}
+	var values []string
+	if j.typ != nil {
+		for _, p := range j.typ.Schema().Parameters {
+			if p.Sensitive || j.Sensitive() {
+				secret[p.Name] = true
+				if len(p.Values) > 0 || p.Kind == resource.Bool || p.Kind == resource.Integer {
+					continue // one of a few words that anyone can read in the documentation
+				}
+				values = append(values, j.Parameters.Strings(p.Name)...)
+				values = append(values, slices.Collect(maps.Values(j.Parameters.StringMap(p.Name)))...)
+			}
+		}
+	}
+	// The longest first, so that no part of one stays because another was in it.
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	clean := func(text string, limit int) string {
+		for _, v := range values {
+			if len(v) > 2 && v != j.Title { // what is shorter occurs everywhere and tells nothing
+				text = strings.ReplaceAll(text, v, hiddenValue)
+			}
+		}
+		return bounded(text, limit)
+	}
+	r.Message = clean(r.Message, messageLimit)
+	r.Output = strings.ToValidUTF8(clean(r.Output, OutputLimit), "\uFFFD")
+	if j.Sensitive() {
+		r.Output = ""
+	}
+	r.Differences = slices.Clone(r.Differences)
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if secret[d.Parameter] || j.Sensitive() && d.Parameter != refreshParameter {
+			d.Is, d.Should = hiddenValue, hiddenValue
+		}
+		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)
+	}
+}
+
+// bounded cuts a text to a number of bytes, at a whole character.
+func bounded(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
+}
+
+// guarded calls a type's method. A mistake in a type must cost one item and not the session, nor the provider's process.
+func guarded[T any](typ string, call func() (T, error)) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error in the type %q: %v; please report it", typ, p)
+		}
+	}()
+	return call()
+}
+
+// check asks the type how the node differs, after it had the chance to learn about all items still to come at once.
+func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
+	if p, ok := j.typ.(Prefetcher); ok {
+		if at, done := x.prefetched[j.Type]; !done || at != x.sys.generation {
+			var rs []resource.Resource
+			for _, other := range x.jobs {
+				if other.Type == j.Type && other.mistake == nil && !other.Remove && !other.RefreshOnly && (!other.done || other == j) {
+					rs = append(rs, other.Resource)
+				}
+			}
+			// Prefetch only saves time: where it fails, the Check of each item finds out for itself and tells.
+			_, _ = guarded(j.Type, func() (any, error) { return nil, p.Prefetch(ctx, x.sys, rs) })
+			x.prefetched[j.Type] = x.sys.generation
+		}
+	}
+	return guarded(j.Type, func() ([]Difference, error) { return j.typ.Check(ctx, x.sys, j.Resource) })
+}

@@ -1,0 +1,191 @@
+package converge
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestADamagedLedgerIsLeftAlone(t *testing.T) {
+	good := `{"version":1,"entries":[{"site":"one","type":"plain","title":"a","digest":"d","before":null,"run":"r"}]}`
+	for name, test := range map[string]struct{ content, want string }{
+		"empty":         {"", "is damaged"},
+		"cut":           {good[:len(good)-5], "is damaged"},
+		"newer":         {strings.Replace(good, `"version":1`, `"version":2`, 1), "has version 2, and this slipway knows version 1 only"},
+		"no version":    {`{"entries":[]}`, "has version 0"},
+		"unknown field": {strings.Replace(good, `"digest"`, `"sha"`, 1), "unknown field"},
+		"trailing":      {good + "{}", "after top-level value"},
+		"binary":        {"\x00\x01", "is damaged"},
+		"no site":       {strings.Replace(good, `"one"`, `""`, 1), "entry 0 names no site"},
+		"null entry":    {`{"version":1,"entries":[null]}`, "entry 0"},
+		"escape":        {`{"version":1,"made":["/etc"],"entries":[]}`, `"/etc" is not above`},
+		"twice":         {`{"version":1,"entries":[` + strings.Repeat(`{"site":"one","type":"t","title":"a","digest":"","before":null,"run":"r"},`, 2) + `{"site":"x","type":"y","title":"z","digest":"","before":null,"run":"r"}]}`, "is there twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.put(ledgerPath, test.content)
+			if err := os.Chmod(b.real(home), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []Catalog{{Mode: Prepare}, {Mode: Check, Items: []Item{item("plain[x]")}}, {Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}}, {Mode: Apply, TearDown: true}} {
+				results, summary := b.session(t.Context(), c)
+				if summary.Error == nil || summary.Error.Code != CodeLedger || !strings.Contains(summary.Error.Message, test.want) || len(results) > 0 {
+					t.Errorf("%s: %+v, results %v; want %q", c.Mode, summary.Error, results, test.want)
+				}
+			}
+			if b.get(ledgerPath) != test.content || b.there("/fake/plain-x") {
+				t.Error("the ledger was overwritten, or something applied without it")
+			}
+		})
+	}
+}
+
+func TestAHomeThatOthersControlIsRefused(t *testing.T) {
+	needRoot(t)
+	for name, prepare := range map[string]func(b *bench) error{
+		"other owner": func(b *bench) error { b.mkdir(home); return os.Chown(b.real(home), foreigner, foreigner) },
+		"writable":    func(b *bench) error { b.mkdir(home); return os.Chmod(b.real(home), 0o777) },
+		"a link":      func(b *bench) error { b.mkdir("/elsewhere"); b.link(home, "/elsewhere"); return nil },
+		"a file":      func(b *bench) error { b.put(home, ""); return nil },
+		"foreign ledger": func(b *bench) error {
+			b.put(ledgerPath, `{"version":1,"entries":[]}`)
+			return os.Chown(b.real(ledgerPath), foreigner, foreigner)
+		},
+		"linked ledger": func(b *bench) error { b.put("/x", `{"version":1,"entries":[]}`); b.link(ledgerPath, "/x"); return nil },
+		"linked lock":   func(b *bench) error { b.put("/x", "x"); b.link(lockPath, "/x"); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if err := prepare(b); err != nil {
+				t.Fatal(err)
+			}
+			before := b.tree()
+			_, summary := b.converge(Apply, item("plain[a]", "value", "1"))
+			if summary.Error == nil || summary.Error.Code != CodeLedger {
+				t.Errorf("%+v", summary.Error)
+			}
+			after := b.tree()
+			if _, was := before[lockPath]; !was {
+				delete(after, lockPath)
+			}
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNothingIsAppliedWithoutALedger(t *testing.T) {
+	needRoot(t)
+	b := newBench(t)
+	// A directory in the place of the ledger makes the next write fail.
+	b.hook = func(stage, title string) error {
+		if stage == "capture" && title == "b" {
+			if err := os.Rename(b.real(ledgerPath), b.real(ledgerPath)+".old"); err != nil {
+				return err
+			}
+			return os.Mkdir(b.real(ledgerPath), 0o700)
+		}
+		return nil
+	}
+	results, summary := b.converge(Apply, item("plain[a]", "value", "1"), item("plain[b]", "value", "1"), item("plain[c]", "value", "1"))
+	b.wantStatuses(results, "plain[a] changed", "plain[b] failed", "plain[c] skipped")
+	b.wantLog("apply a")
+	if summary.Error == nil || summary.Error.Code != CodeLedger {
+		t.Errorf("%+v", summary.Error)
+	}
+}
+
+func TestLedgerForm(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/plain-a", "old")
+	b.converge(Apply, item("plain[a]", "value", "1").notifies("svc[s]"))
+	l := b.ledgerNow()
+	digest := item("plain[a]", "value", "1").Digest
+	kept := l.Entries[0].Before
+	want := `{"version":1,"made":["/var","/var/lib"],"refresh_pending":[{"site":"one","id":"svc[s]"}],"entries":[{"site":"one","type":"plain","title":"a","digest":"` +
+		digest + `","before":` + string(kept) + `,"run":"run-1"}]}` + "\n"
+	if got := b.get(ledgerPath); got != want {
+		t.Errorf("ledger\n%s\nwant\n%s", got, want)
+	}
+	for path, mode := range map[string]uint32{home: 0o700, ledgerPath: 0o600, lockPath: 0o600} {
+		if info, err := b.Lstat(path); err != nil || chmodBits(info.Mode) != mode {
+			t.Errorf("%s: %v, %v", path, info.Mode, err)
+		}
+	}
+}
+
+// execution.md 2, rule 4: a second controller is told that the node is busy, and the lock ends with its holder.
+func TestLock(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.makeHome(); err != nil {
+		t.Fatal(err)
+	}
+	held, err := b.lock(t.Context(), true, `site "other", run "r9"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.tree()
+	for _, mode := range []Mode{Prepare, Check, Apply} {
+		c := Catalog{Mode: mode}
+		if mode != Prepare {
+			c.Items = []Item{item("plain[a]", "value", "1")}
+		}
+		results, summary := b.session(t.Context(), c)
+		if summary.Error == nil || summary.Error.Code != CodeLocked || !strings.Contains(summary.Error.Message, `site "other", run "r9"`) || len(results) > 0 {
+			t.Errorf("%s: %+v", mode, summary.Error)
+		}
+	}
+	if diff := cmp.Diff(before, b.tree()); diff != "" {
+		t.Error(diff)
+	}
+	held.release()
+	results, _ := b.converge(Apply, item("plain[a]", "value", "1"))
+	b.wantStatuses(results, "plain[a] changed")
+
+	// Two that only look do not disturb each other, and keep out one that changes.
+	looking, err := b.lock(t.Context(), false, "")
+	if err != nil || looking == nil {
+		t.Fatal(looking, err)
+	}
+	defer looking.release()
+	if _, summary := b.converge(Check, item("plain[a]", "value", "1")); summary.Error != nil {
+		t.Errorf("check beside check: %v", summary.Error)
+	}
+	if _, summary := b.converge(Apply, item("plain[a]", "value", "1")); summary.Error == nil || summary.Error.Code != CodeLocked {
+		t.Errorf("apply beside check: %v", summary.Error)
+	}
+}
+
+// A lock that was waited for may be on a file that a tear-down has removed meanwhile.
+func TestLockOfARemovedFileIsNone(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.makeHome(); err != nil {
+		t.Fatal(err)
+	}
+	b.put(lockPath, "")
+	b.hook = nil
+	old, err := unix.Open(b.real(lockPath), unix.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(old)
+	if err := os.Remove(b.real(lockPath)); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(old, unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	// Who holds the removed file keeps nobody out, and whoever locks now has the file that is there.
+	l, err := b.lock(t.Context(), true, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.release()
+	if !strings.HasPrefix(b.get(lockPath), "x, process ") {
+		t.Errorf("lock says %q", b.get(lockPath))
+	}
+}

@@ -1,0 +1,214 @@
+package converge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// lines is a text file that is edited line by line and otherwise kept byte for byte: ends of lines of either kind, and a last line
+// without one. A file whose last line has no end goes on having none, so inserting a line and removing it again gives the same
+// bytes.
+type lines []line
+
+// line is the text of one line and what ended it: "\n", "\r\n", or "" for a last line that nothing ended.
+type line struct {
+	text, end string
+}
+
+// span is the lines from and up to, not including, to.
+type span struct {
+	from, to int
+}
+
+func parseLines(content []byte) lines {
+	var out lines
+	for raw := range strings.SplitAfterSeq(string(content), "\n") {
+		if raw == "" {
+			continue
+		}
+		text, ended := strings.CutSuffix(raw, "\n")
+		end := ""
+		if ended {
+			end = "\n"
+			if t, ok := strings.CutSuffix(text, "\r"); ok {
+				text, end = t, "\r\n"
+			}
+		}
+		out = append(out, line{text, end})
+	}
+	return out
+}
+
+func (l lines) bytes() []byte {
+	var b []byte
+	for _, x := range l {
+		b = append(b, x.text...)
+		b = append(b, x.end...)
+	}
+	return b
+}
+
+// ended reports whether the last line has an end. An empty file counts as ended.
+func (l lines) ended() bool { return len(l) == 0 || l[len(l)-1].end != "" }
+
+// endFor returns the end that a new line with this text gets: that of the file's first line.
+func (l lines) endFor(text string) string {
+	// A text that itself closes with \r would, before a plain \n, be read back as a text without it.
+	if len(l) > 0 && l[0].end == "\r\n" || strings.HasSuffix(text, "\r") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// insert puts new lines before line at, which may be the number of lines.
+func (l lines) insert(at int, texts ...string) lines {
+	added := make(lines, len(texts))
+	for i, t := range texts {
+		added[i] = line{t, l.endFor(t)}
+	}
+	if at < len(l) || l.ended() || len(added) == 0 {
+		return slices.Insert(slices.Clone(l), at, added...)
+	}
+	out := slices.Clone(l)
+	last := &out[len(out)-1]
+	last.end = l.endFor(last.text)
+	added[len(added)-1].end = ""
+	return append(out, added...)
+}
+
+// remove takes the lines of s out.
+func (l lines) remove(s span) lines {
+	ended := l.ended()
+	out := slices.Delete(slices.Clone(l), s.from, s.to)
+	if last := len(out) - 1; !ended && last >= 0 && out[last].text != "" {
+		out[last].end = "" // a blank line without an end would be no line
+	}
+	return out
+}
+
+// replace puts texts where the lines of s are. Lines that stay at their place keep their ends.
+func (l lines) replace(s span, texts ...string) lines {
+	n := min(s.to-s.from, len(texts))
+	out := slices.Clone(l)
+	for i := range n {
+		out[s.from+i].text = texts[i]
+	}
+	switch {
+	case len(texts) > n:
+		return out.insert(s.from+n, texts[n:]...)
+	case s.to-s.from > n:
+		return out.remove(span{s.from + n, s.to})
+	}
+	return out
+}
+
+func (l lines) texts(s span) []string {
+	out := make([]string, 0, s.to-s.from)
+	for _, x := range l[s.from:s.to] {
+		out = append(out, x.text)
+	}
+	return out
+}
+
+// block is neighbouring lines as they were before slipway touched them, and where they were. It is kept in the ledger. The
+// neighbours, which are not slipway's, are kept as short digests, because a file may hold secrets.
+type block struct {
+	Lines       []string `json:"lines"`
+	Line        int      `json:"line"` // number of lines before it
+	Previous    string   `json:"previous,omitempty"`
+	Next        string   `json:"next,omitempty"`
+	Ends        []string `json:"ends,omitempty"`         // of the lines, when they are not all "\n"
+	PreviousEnd string   `json:"previous_end,omitempty"` // of the line before
+}
+
+func (l lines) block(s span) block {
+	b := block{Lines: l.texts(s), Line: s.from, Previous: l.digest(s.from - 1), Next: l.digest(s.to)}
+	for _, x := range l[s.from:s.to] {
+		if x.end != "\n" {
+			b.Ends = nil
+			for _, y := range l[s.from:s.to] {
+				b.Ends = append(b.Ends, y.end)
+			}
+			break
+		}
+	}
+	if s.from > 0 {
+		b.PreviousEnd = l[s.from-1].end
+	}
+	return b
+}
+
+// digest returns a short digest of a line, empty beyond the ends of the file.
+func (l lines) digest(i int) string {
+	if i < 0 || i >= len(l) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(l[i].text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// putBack inserts b where it was, or, when the file changed since, where its neighbours are now.
+func (l lines) putBack(b block) lines {
+	best, bestScore := 0, -1
+	for at := range len(l) + 1 {
+		score := 0
+		if l.digest(at-1) == b.Previous {
+			score += 2
+		}
+		if l.digest(at) == b.Next {
+			score += 2
+		}
+		if score > bestScore || score == bestScore && distance(at, b.Line) < distance(best, b.Line) {
+			best, bestScore = at, score
+		}
+	}
+	out := l.insert(best, b.Lines...)
+	if best == len(l) && !l.ended() && b.PreviousEnd != "" {
+		out[best-1].end = b.PreviousEnd // the insertion gave it an end, and could only guess which
+	}
+	return out.withEnds(best, b)
+}
+
+// withEnds gives the lines of b, which are at from, the ends that they had, where these are possible there.
+func (l lines) withEnds(from int, b block) lines {
+	out := slices.Clone(l)
+	for i := range b.Lines {
+		at := from + i
+		end := "\n"
+		if i < len(b.Ends) {
+			end = b.Ends[i]
+		}
+		last := at == len(out)-1
+		switch {
+		case end != "" && out[at].end != "":
+			out[at].end = end
+		case end == "" && last:
+			out[at].end = ""
+		}
+	}
+	return out
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// restore brings the blocks that were there back: found are the spans of the same entry now, in order. The first ones get their
+// former text at the place where they are; former blocks that are missing are put back; owned is how many of found are
+// slipway's, of which those beyond the former ones are removed.
+func (l lines) restore(found []span, former []block, owned int) lines {
+	out := l
+	// From the end, so that the spans before stay right.
+	for i := len(found) - 1; i >= 0; i-- {
+		switch {
+		case i < len(former):
+			out = out.replace(found[i], former[i].Lines...).withEnds(found[i].from, former[i])
+		case i < owned:
+			out = out.remove(found[i])
+		}
+	}
+	for _, b := range former[min(len(found), len(former)):] {
+		out = out.putBack(b)
+	}
+	return out
+}

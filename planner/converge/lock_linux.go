@@ -1,0 +1,105 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockPoll is the time between two tries to get the lock.
+const lockPoll = 20 * time.Millisecond
+
+// nodeLock keeps two sessions apart that would change a node. It is a flock, so it ends with its holder, however that ends.
+type nodeLock struct{ f *os.File }
+
+func (l *nodeLock) release() {
+	if l != nil {
+		_ = l.f.Truncate(0) // who holds it is only told to those who wait
+		_ = l.f.Close()     // the lock goes with the file
+	}
+}
+
+// errBusy says that another session holds the lock.
+type errBusy struct{ holder string }
+
+func (e errBusy) Error() string {
+	by := "another session"
+	if e.holder != "" {
+		by += " (" + e.holder + ")"
+	}
+	return by + " works on this node; wait until it has ended, then try again"
+}
+
+// lock takes the node's lock. A session that changes the node holds it alone and says in it who it is; others share it, and go
+// without when slipway has no directory on the node yet, because they must not make one: lock then returns nil.
+func (s *System) lock(ctx context.Context, alone bool, who string) (*nodeLock, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.lockWait)
+	defer cancel()
+	for {
+		l, err := s.tryLock(alone, who)
+		if !errors.As(err, new(errBusy)) {
+			return l, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
+	p, err := s.locate(lockPath, false)
+	if !alone && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	flags, how := unix.O_RDONLY, unix.LOCK_SH
+	if alone {
+		flags, how = unix.O_RDWR|unix.O_CREAT, unix.LOCK_EX
+	}
+	fd, err := unix.Openat(p.dir, p.name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+	if !alone && errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, p.fail("lock", err)
+	}
+	f := os.NewFile(uintptr(fd), lockPath)
+	if err := unix.Flock(fd, how|unix.LOCK_NB); err != nil {
+		defer f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			holder, _ := io.ReadAll(io.LimitReader(f, 256)) // only to tell more in the error
+			return nil, errBusy{strings.TrimSpace(string(holder))}
+		}
+		return nil, p.fail("lock", err)
+	}
+	// The holder before may have torn the node down, and removed the very file that was waited for.
+	var held, there unix.Stat_t
+	if err := unix.Fstat(fd, &held); err != nil {
+		return nil, errors.Join(p.fail("lock", err), f.Close())
+	}
+	if err := unix.Fstatat(p.dir, p.name, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil || there.Ino != held.Ino {
+		return nil, errors.Join(errBusy{}, f.Close())
+	}
+	if alone {
+		text := fmt.Sprintf("%s, process %d\n", who, os.Getpid())
+		if err := f.Truncate(0); err != nil {
+			return nil, errors.Join(p.fail("lock", err), f.Close())
+		}
+		if _, err := f.WriteAt([]byte(text), 0); err != nil {
+			return nil, errors.Join(p.fail("lock", err), f.Close())
+		}
+	}
+	return &nodeLock{f}, nil
+}

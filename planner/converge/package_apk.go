@@ -1,0 +1,197 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// apk is Alpine's package manager. What is installed is read from its own database.
+type apk struct{}
+
+// apkDatabases are the places of the database: newer systems keep it below /usr.
+var apkDatabases = []string{"/lib/apk/db/installed", "/usr/lib/apk/db/installed"}
+
+func readAPK(s *System) (map[string]string, error) {
+	return remembered(s, "apk", func() (map[string]string, error) {
+		path, err := firstThere(s, apkDatabases...)
+		if err != nil {
+			return nil, err
+		}
+		if path == "" {
+			return nil, fmt.Errorf("%s: %w", apkDatabases[0], fs.ErrNotExist)
+		}
+		text, err := s.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return parseAPK(string(text)), nil
+	})
+}
+
+// parseAPK reads the versions (`V:`) of the packages (`P:`); an empty line ends a package.
+func parseAPK(text string) map[string]string {
+	versions := map[string]string{}
+	name, version := "", ""
+	keep := func() {
+		if name != "" {
+			versions[name] = version
+		}
+		name, version = "", ""
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "":
+			keep()
+		case strings.HasPrefix(line, "P:"):
+			name = line[2:]
+		case strings.HasPrefix(line, "V:"):
+			version = line[2:]
+		}
+	}
+	keep()
+	return versions
+}
+
+func (apk) state(_ context.Context, s *System, name string) (packageState, error) {
+	all, err := readAPK(s)
+	if err != nil {
+		return packageState{}, err
+	}
+	if v, ok := all[name]; ok {
+		return packageState{condition: conditionInstalled, versions: []string{v}}, nil
+	}
+	return packageState{}, nil
+}
+
+// matches takes a version with or without the revision of its package: `1.2` for `1.2-r3`.
+func (apk) matches(is, should string) bool {
+	return is == should || strings.HasPrefix(is, should+"-r")
+}
+
+func apkCommand(args ...string) Command {
+	return Command{Argv: append([]string{"apk", "--no-progress", "--wait", "120"}, args...), Timeout: packageTimeout}
+}
+
+func (apk) newest(ctx context.Context, s *System, names []string) (map[string]string, error) {
+	c := apkCommand(append([]string{"version", "-l", "<", "--"}, names...)...)
+	out, err := s.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if out.Status != 0 {
+		return nil, toolError(c, out)
+	}
+	return parseAPKVersion(string(out.Stdout), names), nil
+}
+
+// parseAPKVersion reads lines of `name-1.0-r0 < 1.1-r0`. A package without such a line is at its newest.
+func parseAPKVersion(text string, names []string) map[string]string {
+	newest := map[string]string{}
+	for line := range strings.Lines(text) {
+		is, available, ok := strings.Cut(line, " < ")
+		available, _, _ = strings.Cut(strings.TrimSpace(available), " ")
+		parts := strings.Split(strings.TrimSpace(is), "-") // name, version, revision
+		if !ok || available == "" || len(parts) < 3 {
+			continue
+		}
+		if name := strings.Join(parts[:len(parts)-2], "-"); slices.Contains(names, name) {
+			newest[name] = available
+		}
+	}
+	return newest
+}
+
+// known leaves it to the transaction, which refreshes the index when that lacks something.
+func (apk) known(_ context.Context, _ *System, wants []packageWant) []error {
+	return make([]error, len(wants))
+}
+
+func (a apk) transact(ctx context.Context, s *System, wants []packageWant) error {
+	var add, upgrade, del []string
+	for _, w := range wants {
+		switch {
+		case !w.install():
+			del = append(del, w.name)
+		case w.ensure == "latest":
+			upgrade = append(upgrade, w.name)
+		case w.version() != "" && !strings.Contains(w.version(), "-r"):
+			add = append(add, w.name+"~"+w.version())
+		case w.version() != "":
+			add = append(add, w.name+"="+w.version())
+		default:
+			add = append(add, w.name)
+		}
+	}
+	var errs []error
+	if len(del) > 0 {
+		errs = append(errs, mustRun(ctx, s, apkCommand(append([]string{"del", "--purge", "--"}, del...)...)))
+	}
+	if len(add) > 0 {
+		errs = append(errs, a.add(ctx, s, append([]string{"add", "--"}, add...)))
+	}
+	if len(upgrade) > 0 {
+		errs = append(errs, a.add(ctx, s, append([]string{"add", "--upgrade", "--"}, upgrade...)))
+	}
+	return errors.Join(errs...)
+}
+
+// add runs a command that installs, and once more after a refresh of the index when that lacks something.
+func (apk) add(ctx context.Context, s *System, args []string) error {
+	c := apkCommand(args...)
+	out, err := s.Run(ctx, c)
+	s.Forget()
+	if err != nil {
+		return err
+	}
+	if out.Status == 0 {
+		return nil
+	}
+	if !strings.Contains(out.Combined, "unable to select packages") && !strings.Contains(out.Combined, "unsatisfiable constraints") {
+		return toolError(c, out)
+	}
+	fresh, err := remembered(s, "apk.fresh", func() (*bool, error) { return new(bool), nil })
+	if err != nil {
+		return err
+	}
+	if *fresh {
+		return toolError(c, out)
+	}
+	if err := mustRun(ctx, s, apkCommand("update")); err != nil {
+		return err
+	}
+	if fresh, err = remembered(s, "apk.fresh", func() (*bool, error) { return new(bool), nil }); err != nil {
+		return err
+	}
+	*fresh = true
+	return mustRun(ctx, s, c)
+}
+
+// capture needs nothing more, see undo.
+func (apk) capture(context.Context, *System, packageWant, bool, []packageWant, *packageBefore) error {
+	return nil
+}
+
+// undo relies on apk's own rule: `del` withdraws the request for a package, and what nothing asks for any more goes, companions included.
+// What others need stays.
+func (a apk) undo(ctx context.Context, s *System, b packageBefore) error {
+	state, err := a.state(ctx, s, b.Name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case b.Present && !b.Install && !state.there():
+		if b.Version != "" && mustRun(ctx, s, apkCommand("add", "--", b.Name+"="+b.Version)) == nil {
+			// The request keeps the package, not its version.
+			return mustRun(ctx, s, apkCommand("add", "--", b.Name))
+		}
+		return a.add(ctx, s, []string{"add", "--", b.Name})
+	case b.Present || !b.Install || !state.there():
+		return nil
+	}
+	return mustRun(ctx, s, apkCommand("del", "--purge", "--", b.Name))
+}

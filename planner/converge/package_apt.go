@@ -1,0 +1,269 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// apt is the package manager of Debian and its kin. What is installed is read from dpkg's own database.
+type apt struct{}
+
+// aptGet is a transaction without questions: configuration files that were changed by hand stay, and another transaction on the node is
+// waited for.
+func aptGet(args ...string) Command {
+	return Command{
+		Argv: append([]string{"apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0",
+			"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold"}, args...),
+		Env:     []string{"DEBIAN_FRONTEND=noninteractive", "APT_LISTCHANGES_FRONTEND=none"},
+		Timeout: packageTimeout,
+	}
+}
+
+func (apt) state(_ context.Context, s *System, name string) (packageState, error) {
+	db, err := readDpkg(s)
+	if err != nil {
+		return packageState{}, err
+	}
+	return db.state(name), nil
+}
+
+func (apt) matches(is, should string) bool { return is == should }
+
+func (apt) newest(ctx context.Context, s *System, names []string) (map[string]string, error) {
+	policies, err := aptPolicies(ctx, s, names)
+	if err != nil {
+		return nil, err
+	}
+	newest := map[string]string{}
+	for name, p := range policies {
+		if p.candidate != "" {
+			newest[name] = p.candidate
+		}
+	}
+	return newest, nil
+}
+
+// aptPolicy is what the index has of one package.
+type aptPolicy struct {
+	candidate string // empty when there is none, as for a virtual package
+	versions  []string
+}
+
+// aptPolicies asks `apt-cache policy`; a name that the index does not know is left out.
+func aptPolicies(ctx context.Context, s *System, names []string) (map[string]aptPolicy, error) {
+	c := Command{Argv: append([]string{"apt-cache", "policy", "--"}, names...)}
+	out, err := s.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if out.Status != 0 {
+		return nil, toolError(c, out)
+	}
+	db, err := readDpkg(s)
+	if err != nil {
+		return nil, err
+	}
+	parsed := parseAptPolicy(string(out.Stdout))
+	policies := map[string]aptPolicy{}
+	for _, name := range names {
+		// apt leaves the node's own architecture out.
+		bare, arch, _ := strings.Cut(name, ":")
+		for _, key := range []string{name, db.key(bare, arch)} {
+			if p, ok := parsed[key]; ok {
+				policies[name] = p
+			}
+		}
+	}
+	return policies, nil
+}
+
+func parseAptPolicy(text string) map[string]aptPolicy {
+	policies := map[string]aptPolicy{}
+	name, inTable := "", false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		trimmed := strings.TrimSpace(line)
+		p := policies[name]
+		switch {
+		case line == "":
+			continue
+		case line[0] != ' ':
+			name, inTable = strings.TrimSuffix(trimmed, ":"), false
+			p = aptPolicy{}
+		case strings.HasPrefix(trimmed, "Candidate: "):
+			if p.candidate = strings.TrimPrefix(trimmed, "Candidate: "); p.candidate == "(none)" {
+				p.candidate = ""
+			}
+		case trimmed == "Version table:":
+			inTable = true
+		case inTable && (strings.HasPrefix(line, " *** ") || strings.HasPrefix(line, "     ") && line[5] != ' '):
+			p.versions = append(p.versions, strings.Fields(line[5:])[0])
+		}
+		policies[name] = p
+	}
+	return policies
+}
+
+// known asks the index, and refreshes it when it lacks something, once until something changes the node: a repository added in
+// between needs another look.
+func (apt) known(ctx context.Context, s *System, wants []packageWant) []error {
+	fail := func(err error) []error { return slices.Repeat([]error{err}, len(wants)) }
+	fresh, err := remembered(s, "apt.fresh", func() (*bool, error) { return new(bool), nil })
+	if err != nil {
+		return fail(err)
+	}
+	for {
+		errs, err := aptMissing(ctx, s, wants, *fresh)
+		if err != nil {
+			return fail(err)
+		}
+		if *fresh || !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+			return errs
+		}
+		if err := aptUpdate(ctx, s); err != nil {
+			return fail(err)
+		}
+		*fresh = true
+	}
+}
+
+// aptMissing tells which wants the index cannot fulfil. A package that is to go, or is there in the version wanted, needs no index.
+func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool) ([]error, error) {
+	errs := make([]error, len(wants))
+	db, err := readDpkg(s)
+	if err != nil {
+		return nil, err
+	}
+	var ask []string
+	for _, w := range wants {
+		if w.install() {
+			ask = append(ask, w.name)
+		}
+	}
+	if len(ask) == 0 {
+		return errs, nil
+	}
+	policies, err := remembered(s, fmt.Sprintf("apt.policies %t %s", fresh, strings.Join(ask, " ")), func() (map[string]aptPolicy, error) {
+		return aptPolicies(ctx, s, ask)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range wants {
+		p := policies[w.name]
+		switch {
+		case !w.install():
+		case p.candidate == "" && db.state(w.name).condition != conditionInstalled:
+			errs[i] = errors.New("the node's package index has no such package; check the name and the node's repositories (a virtual package cannot be asked for: name one that provides it)")
+		case w.version() != "" && !slices.Contains(p.versions, w.version()):
+			errs[i] = fmt.Errorf("the node's package index has no version %s, but %s", w.version(), strings.Join(p.versions, ", "))
+		}
+	}
+	return errs, nil
+}
+
+// aptUpdate refreshes the index. Its lock is the one that apt does not wait for by itself.
+func aptUpdate(ctx context.Context, s *System) error {
+	c := aptGet("update")
+	for deadline := time.Now().Add(120 * time.Second); ; {
+		out, err := s.Run(ctx, c)
+		if err != nil {
+			return err
+		}
+		if out.Status == 0 {
+			return nil
+		}
+		if !strings.Contains(out.Combined, "Could not get lock") || time.Now().After(deadline) {
+			return toolError(c, out)
+		}
+		if err := pause(ctx, 2*time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, or returns the error of ctx when that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (apt) transact(ctx context.Context, s *System, wants []packageWant) error {
+	if err := repairDpkg(ctx, s); err != nil {
+		return err
+	}
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	var held, both, purge []string
+	pinned := false
+	for _, w := range wants {
+		if key, p := db.find(w.name); p.held {
+			held = append(held, key)
+		}
+		switch {
+		case w.ensure == "purged":
+			purge = append(purge, w.name)
+		case w.ensure == "absent":
+			both = append(both, w.name+"-") // apt: remove it in the same transaction
+		case w.version() != "":
+			both = append(both, w.name+"="+w.version())
+			pinned = true
+		default:
+			both = append(both, w.name)
+		}
+	}
+	if len(held) > 0 {
+		if err := mustRun(ctx, s, Command{Argv: append([]string{"apt-mark", "unhold", "--"}, held...)}); err != nil {
+			return err
+		}
+	}
+	// A purge that fails must not keep the others from being tried, nor the other way round.
+	var errInstall, errPurge error
+	if len(both) > 0 {
+		args := []string{"install"}
+		if pinned {
+			args = append(args, "--allow-downgrades")
+		}
+		errInstall = mustRun(ctx, s, aptGet(append(append(args, "--"), both...)...))
+	}
+	if len(purge) > 0 {
+		errPurge = mustRun(ctx, s, aptGet(append([]string{"purge", "--"}, purge...)...))
+	}
+	return errors.Join(errInstall, errPurge)
+}
+
+// repairDpkg finishes what an interrupted dpkg left: apt refuses to work before.
+func repairDpkg(ctx context.Context, s *System) error {
+	pending, err := pendingUpdates(s)
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	c := aptGet()
+	c.Argv = []string{"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}
+	return mustRun(ctx, s, c)
+}
+
+// simulate asks apt what it would do; nothing is changed. Holds do not count: transact lifts them first.
+func simulate(ctx context.Context, s *System, args ...string) (aptPlan, error) {
+	c := aptGet(append([]string{"-s", "--allow-change-held-packages"}, args...)...)
+	out, err := s.Run(ctx, c)
+	if err != nil {
+		return aptPlan{}, err
+	}
+	if out.Status != 0 {
+		return aptPlan{}, toolError(c, out)
+	}
+	return parseAptPlan(string(out.Stdout)), nil
+}

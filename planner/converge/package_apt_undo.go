@@ -1,0 +1,280 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// capture records what the transaction is going to bring and to take. All packages that the catalog installs are looked at as one
+// transaction, since they will be one: what one brings may serve another, and the last of them to be undone takes it along.
+func (a apt) capture(ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	auto, err := readAuto(s, db)
+	if err != nil {
+		return err
+	}
+	key, _ := db.find(want.name)
+	b.Auto = auto[key]
+	if b.Install && b.Present {
+		others, err := otherPackages(s, b.Provider)
+		if err != nil {
+			return err
+		}
+		b.inherit(key, auto[key], others, db.keyOf)
+	}
+	if !differs {
+		return nil
+	}
+	plan, err := a.plan(ctx, s, db, want, alongside)
+	if err != nil {
+		return err
+	}
+	asked := func(key string) bool {
+		return slices.ContainsFunc(alongside, func(w packageWant) bool { return db.keyOf(w.name) == key })
+	}
+	came := slices.DeleteFunc(slices.Clone(plan.install), func(k string) bool { return k == key || asked(k) })
+	if len(came) > 0 {
+		b.addCompanions(came, db.without())
+	}
+	for _, went := range plan.remove {
+		if went.Name != key {
+			went.Auto = auto[went.Name]
+			b.Went = append(b.Went, went)
+		}
+	}
+	return nil
+}
+
+// plan simulates the transaction that want will be part of. It is empty when that cannot be had: Apply is about to fail and to tell why.
+func (a apt) plan(ctx context.Context, s *System, db dpkgDatabase, want packageWant, alongside []packageWant) (aptPlan, error) {
+	switch want.ensure {
+	case "absent":
+		return simulate(ctx, s, "remove", "--", want.name)
+	case "purged":
+		return simulate(ctx, s, "purge", "--", want.name)
+	}
+	together := slices.DeleteFunc(slices.Clone(alongside), func(w packageWant) bool { return !w.install() || db.state(w.name).there() })
+	if !slices.Contains(together, want) {
+		together = []packageWant{want}
+	}
+	var one string
+	var all []string
+	for i, err := range a.known(ctx, s, together) {
+		if err != nil {
+			continue
+		}
+		w := together[i]
+		argument := w.name
+		if v := w.version(); v != "" {
+			argument += "=" + v
+		}
+		all = append(all, argument)
+		if w == want {
+			one = argument
+		}
+	}
+	if one == "" {
+		return aptPlan{}, nil
+	}
+	install := []string{"install", "--allow-downgrades", "--"}
+	plan, err := remembered(s, "apt.plan "+strings.Join(all, " "), func() (aptPlan, error) {
+		return simulate(ctx, s, append(install, all...)...)
+	})
+	if err != nil && len(all) > 1 && ctx.Err() == nil {
+		// They may exclude each other; then each is tried by itself, as Apply will do.
+		plan, err = simulate(ctx, s, append(install, one)...)
+	}
+	if err != nil && ctx.Err() == nil {
+		return aptPlan{}, nil
+	}
+	return plan, err
+}
+
+func (a apt) undo(ctx context.Context, s *System, b packageBefore) error {
+	if err := repairDpkg(ctx, s); err != nil {
+		return err
+	}
+	if b.Install && !b.Present {
+		if err := a.takeAway(ctx, s, b); err != nil {
+			return err
+		}
+	}
+	return a.bringBack(ctx, s, b)
+}
+
+// takeAway removes a package that slipway installed, with its companions. A package that others by now depend on stays, marked as
+// installed for their sake, so that it goes when they do.
+func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	auto, err := readAuto(s, db)
+	if err != nil {
+		return err
+	}
+	others, err := otherPackages(s, b.Provider)
+	if err != nil {
+		return err
+	}
+	asked := func(key string) bool {
+		return slices.ContainsFunc(others, func(o packageRecord) bool { return db.keyOf(o.before.Name) == key })
+	}
+	key, p := db.find(b.Name)
+	if asked(key) || p.condition == conditionGone || p.condition == conditionConffiles && b.Conffiles {
+		key = "" // not to go, or gone already; its companions may still be there
+	}
+	// A companion that someone asked for by name in the meantime is that one's.
+	came := slices.DeleteFunc(slices.Clone(b.Came), func(k string) bool {
+		return !auto[k] || asked(k) || db.packages[k].held || db.packages[k].condition == conditionGone
+	})
+	leaving, neededBy, err := a.leaving(ctx, s, db, key, came, b.Without)
+	if err != nil {
+		return err
+	}
+	if len(leaving) > 0 {
+		if err := a.purge(ctx, s, leaving, key, b); err != nil {
+			return err
+		}
+	}
+	staying := slices.DeleteFunc(came, func(k string) bool { return slices.Contains(leaving, k) })
+	if neededBy != "" {
+		staying = append(staying, key)
+		if err := markAuto(ctx, s, []string{key}); err != nil {
+			return err
+		}
+	}
+	return handOver(s, others, staying, b.Without)
+}
+
+// leaving returns what can go of key and its companions, and when key cannot, who needs it. What the pure rule says is checked with
+// apt, which knows about versions, too; where they disagree, more stays.
+func (a apt) leaving(ctx context.Context, s *System, db dpkgDatabase, key string, came, without []string) (keys []string, neededBy string, err error) {
+	keys, neededBy = db.unneeded(key, came, without)
+	if db.packages[key].condition == conditionConffiles {
+		keys = append(keys, key) // removed by hand: what it left behind goes too
+	}
+	if len(keys) == 0 {
+		return nil, neededBy, nil
+	}
+	ok, err := a.takes(ctx, s, keys)
+	if err == nil && !ok && slices.Contains(keys, key) && len(keys) > 1 {
+		keys = []string{key}
+		ok, err = a.takes(ctx, s, keys)
+	}
+	if err != nil || ok {
+		return keys, neededBy, err
+	}
+	if slices.Contains(keys, key) {
+		neededBy = "a package that slipway did not install"
+	}
+	return nil, neededBy, nil
+}
+
+// takes reports whether a purge of keys would take nothing else along and put nothing in its place.
+func (apt) takes(ctx context.Context, s *System, keys []string) (bool, error) {
+	plan, err := simulate(ctx, s, append([]string{"purge", "--"}, keys...)...)
+	return err == nil && plan.only(keys), err
+}
+
+// purge removes keys; the configuration files of key itself stay when they were there before slipway.
+func (apt) purge(ctx context.Context, s *System, keys []string, key string, b packageBefore) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	if held := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !db.packages[k].held }); len(held) > 0 {
+		if err := mustRun(ctx, s, Command{Argv: append([]string{"apt-mark", "unhold", "--"}, held...)}); err != nil {
+			return err
+		}
+	}
+	if b.Conffiles && slices.Contains(keys, key) {
+		if err := mustRun(ctx, s, aptGet("remove", "--", key)); err != nil {
+			return err
+		}
+		keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == key })
+	}
+	if len(keys) > 0 {
+		if err := mustRun(ctx, s, aptGet(append([]string{"purge", "--"}, keys...)...)); err != nil {
+			return err
+		}
+	}
+	db, err = readDpkg(s)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if db.packages[k].condition != conditionGone {
+			return errors.New("apt-get reported success, yet " + k + " is still " + db.state(k).String())
+		}
+	}
+	return nil
+}
+
+// bringBack installs again what the transaction took away, and sets the marks that apt and dpkg had.
+func (apt) bringBack(ctx context.Context, s *System, b packageBefore) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	gone := b.Went
+	if b.Present && !b.Install {
+		gone = append([]packageGone{{Name: b.Name, Version: b.Version, Auto: b.Auto}}, gone...)
+	}
+	var former, present, marks []string
+	if b.Present && b.Install && b.Auto && db.state(b.Name).there() {
+		marks = append(marks, b.Name)
+	}
+	for _, g := range gone {
+		if g.Auto {
+			marks = append(marks, g.Name)
+		}
+		if db.state(g.Name).condition == conditionInstalled {
+			continue
+		}
+		present = append(present, g.Name)
+		if g.Version == "" {
+			former = append(former, g.Name)
+		} else {
+			former = append(former, g.Name+"="+g.Version)
+		}
+	}
+	if len(present) > 0 {
+		// The former versions, or if the repositories do not have them any more, those that they have.
+		if mustRun(ctx, s, aptGet(append([]string{"install", "--"}, former...)...)) != nil {
+			if err := mustRun(ctx, s, aptGet(append([]string{"install", "--"}, present...)...)); err != nil {
+				return fmt.Errorf("it was there before, and cannot be installed again: %w", err)
+			}
+		}
+	}
+	if err := markAuto(ctx, s, marks); err != nil {
+		return err
+	}
+	if _, p := db.find(b.Name); b.Present && b.Held && !p.held {
+		return mustRun(ctx, s, Command{Argv: []string{"apt-mark", "hold", "--", b.Name}})
+	}
+	return nil
+}
+
+// markAuto marks packages as installed for others, where they are not yet.
+func markAuto(ctx context.Context, s *System, names []string) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	auto, err := readAuto(s, db)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return auto[db.keyOf(name)] })
+	if len(names) == 0 {
+		return nil
+	}
+	return mustRun(ctx, s, Command{Argv: append([]string{"apt-mark", "auto", "--"}, names...)})
+}

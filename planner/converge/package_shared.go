@@ -1,0 +1,77 @@
+package converge
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// packageRecord is what the ledger tells of another package resource.
+type packageRecord struct {
+	entry  *entry
+	before packageBefore
+}
+
+// otherPackages returns the ledger's records of the packages that a manager was to install, without that of the resource at work, in
+// the order in which they were first applied.
+func otherPackages(s *System, provider string) ([]packageRecord, error) {
+	if s.work.ledger == nil {
+		return nil, nil
+	}
+	var out []packageRecord
+	for _, e := range s.work.ledger.Entries {
+		if e.Type != "package" || e.Site == s.work.site && e.id() == s.work.id {
+			continue
+		}
+		r := packageRecord{entry: e}
+		if err := json.Unmarshal(e.Before, &r.before); err != nil {
+			return nil, fmt.Errorf("the ledger's record of %s: %w", e.id(), err)
+		}
+		if r.before.Install && r.before.Provider == provider {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// inherit corrects b for a package that is there only because slipway brought it along with another one: then it was not there before,
+// and goes with the last resource that asks for it.
+func (b *packageBefore) inherit(key string, auto bool, others []packageRecord, keyOf func(string) string) {
+	for _, o := range others {
+		same := keyOf(o.before.Name) == key && !o.before.Present
+		if same || auto && slices.Contains(o.before.Came, key) {
+			b.Present, b.Version, b.Auto = false, "", false
+			b.addCompanions(o.before.Came, o.before.Without)
+		}
+	}
+	b.Came = slices.DeleteFunc(b.Came, func(k string) bool { return k == key })
+}
+
+func (b *packageBefore) addCompanions(came, without []string) {
+	b.Came = sortedUnion(b.Came, came)
+	b.Without = sortedUnion(b.Without, without)
+}
+
+func sortedUnion(a, b []string) []string {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// handOver writes companions that stay because others need them into the record of the first package that slipway installed and that is
+// still there, so that they go with it, or are handed on. Without such a package they stay, marked as installed for others.
+func handOver(s *System, others []packageRecord, came, without []string) error {
+	for _, o := range others {
+		if o.before.Present || len(came) == 0 {
+			continue
+		}
+		o.before.addCompanions(came, without)
+		text, err := json.Marshal(o.before)
+		if err != nil {
+			return err
+		}
+		o.entry.Before, s.work.ledger.dirty = text, true
+		return nil
+	}
+	return nil
+}

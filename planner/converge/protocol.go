@@ -1,0 +1,140 @@
+package converge
+
+import (
+	"encoding/json"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Protocol is the version of the messages below. A helper refuses a catalog of another version.
+const Protocol = 1
+
+// Mode says what a session does with a catalog.
+type Mode string
+
+// The modes.
+const (
+	Prepare Mode = "prepare" // take stock: facts and ledger, no item is looked at
+	Check   Mode = "check"   // report differences, change nothing
+	Apply   Mode = "apply"   // check each item, apply it where it differs
+)
+
+// Catalog is everything that one node is to do in one session: one JSON value on the helper's standard input. It holds
+// file contents and secrets, so it never goes anywhere else. After it, standard input carries newlines as signs of life
+// of the controller; its end, or silence for [SessionTimeout], means that the session is dead.
+type Catalog struct {
+	Protocol int    `json:"protocol"`
+	Site     string `json:"site"` // ledger entries belong to a site
+	Run      string `json:"run"`  // the run's id, recorded in the ledger
+	Mode     Mode   `json:"mode"`
+	Items    []Item `json:"items,omitempty"` // in the order in which they are handled
+	// TearDown undoes everything that the site applied on the node, newest first, then drops the site's ledger and, when
+	// no site is left, every trace of slipway. Items must be empty.
+	TearDown bool `json:"tear_down,omitempty"`
+	// Lock runs before the first item and Unlock after the last, whatever happened in between; when the ledger says that
+	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none.
+	Lock   string `json:"lock,omitempty"`
+	Unlock string `json:"unlock,omitempty"`
+}
+
+// Item is one resource of a catalog and what to do with it.
+type Item struct {
+	resource.Resource
+	Digest string `json:"digest,omitempty"` // resource.Digest as the planner computed it; recorded in the ledger
+	Remove bool   `json:"remove,omitempty"` // undo it instead; only type and title count then
+	// RefreshOnly items are in the catalog because another item notifies them: they are not checked or applied, only
+	// refreshed when notified.
+	RefreshOnly bool          `json:"refresh_only,omitempty"`
+	Requires    []resource.ID `json:"requires,omitempty"` // skipped when one of these failed or was skipped
+	Notifies    []resource.ID `json:"notifies,omitempty"` // refreshed when this one changed
+}
+
+// Status is the outcome of one item.
+type Status string
+
+// The outcomes.
+const (
+	Unchanged Status = "unchanged"
+	Changed   Status = "changed" // applied, removed or refreshed
+	Differs   Status = "differs" // check mode only
+	Failed    Status = "failed"
+	Skipped   Status = "skipped" // something it requires failed, or the session ended
+)
+
+// Difference is one parameter that is not as desired. Is and Should are short and fit for a plan: contents are
+// shown as digests and secrets not at all.
+type Difference struct {
+	Parameter string `json:"parameter"`
+	Is        string `json:"is"`
+	Should    string `json:"should"`
+}
+
+// Result is the outcome of one item, sent as soon as it is known.
+type Result struct {
+	ID          resource.ID  `json:"id"`
+	Status      Status       `json:"status"`
+	Differences []Difference `json:"differences,omitempty"` // found before anything was changed
+	Refreshed   bool         `json:"refreshed,omitempty"`   // it was notified and acted on it
+	Message     string       `json:"message,omitempty"`     // why it failed or was skipped: cause, then remedy
+	Output      string       `json:"output,omitempty"`      // what commands printed, the last [OutputLimit] bytes; empty when sensitive
+	Millis      int64        `json:"millis"`
+}
+
+// OutputLimit bounds Result.Output, in bytes.
+const OutputLimit = 4096
+
+// Facts describe the node.
+type Facts struct {
+	OS             string `json:"os"`                        // GOOS
+	Arch           string `json:"arch"`                      // GOARCH
+	Distribution   string `json:"distribution,omitempty"`    // ID of os-release
+	PackageManager string `json:"package_manager,omitempty"` // apt, dnf, apk
+	Init           string `json:"init,omitempty"`            // systemd, openrc
+	BootID         string `json:"boot_id,omitempty"`
+}
+
+// Code classifies a session that could not do its work at all.
+type Code string
+
+// The codes of a failed session. The helper sends some, the controller's side finds the others.
+const (
+	CodeProtocol Code = "protocol" // helper and controller do not speak the same version
+	CodeLocked   Code = "locked"   // another controller works on the node
+	CodeRoot     Code = "not_root" // the session's user may not change the node
+	CodeLedger   Code = "ledger"   // the ledger cannot be read or written
+	CodeLost     Code = "lost"     // the session ended without a summary: the outcome of what was not reported is unknown
+	CodeSudo     Code = "sudo_refused"
+	CodeShell    Code = "no_shell"
+	CodeArch     Code = "unknown_architecture"
+	CodeNoExec   Code = "no_exec"       // nothing may be executed where the helper is kept
+	CodeLock     Code = "lock_failed"   // Catalog.Lock failed: no item was touched
+	CodeUnlock   Code = "unlock_failed" // Catalog.Unlock failed: the node stays locked
+)
+
+// SessionError is a session that could not do its work, as opposed to an item that failed.
+type SessionError struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"` // what is wrong, then what would be right
+}
+
+func (e *SessionError) Error() string { return e.Message }
+
+// Summary is the last message of a session.
+type Summary struct {
+	Protocol int                    `json:"protocol"`
+	Facts    Facts                  `json:"facts"`
+	Ledger   map[resource.ID]string `json:"ledger"` // what the site has applied on the node now: id -> digest; an entry that was begun and not finished has digest ""
+	Error    *SessionError          `json:"error,omitempty"`
+}
+
+// Message is one line of a session's output: exactly one field is set.
+type Message struct {
+	Result  *Result  `json:"result,omitempty"`
+	Summary *Summary `json:"summary,omitempty"`
+}
+
+// Encode returns the message as one line.
+func (m Message) Encode() ([]byte, error) {
+	b, err := json.Marshal(m)
+	return append(b, '\n'), err
+}

@@ -1,0 +1,218 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+const labAddress = "10.231.1.2" // of node2
+
+// labNode connects to a node of the lab as user, and skips when there is none. The tests of the lab run in its network, where
+// no helper can be built: it must be embedded.
+func labNode(t *testing.T, user string) (site.Connection, transport.Conn, remote.Helpers) {
+	t.Helper()
+	state := os.Getenv("SLIPWAY_LAB")
+	if state == "" {
+		t.Skip("NOT RUN: SLIPWAY_LAB, the lab's state directory, is not set, so nothing was tried on real nodes")
+	}
+	helpers, err := remote.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(helpers.Platforms()) == 0 {
+		t.Fatal("this test was built without helpers: run `make build` first")
+	}
+	sudo := user != "root"
+	c := site.Connection{User: user, Sudo: &sudo, PrivateKeyFile: filepath.Join(state, "id_ed25519"), KnownHostsFile: filepath.Join(state, "known_hosts")}
+	conn, err := transport.Dial(t.Context(), c, "node2", labAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return c, conn, helpers
+}
+
+func lab(t *testing.T, args ...string) {
+	t.Helper()
+	command := os.Getenv("SLIPWAY_LAB_COMMAND")
+	if command == "" {
+		t.Skip("NOT RUN: SLIPWAY_LAB_COMMAND, the lab's script, is not set, so no node was broken")
+	}
+	if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), command, args...).CombinedOutput(); err != nil {
+		t.Fatalf("lab %v: %v\n%s", args, err, out)
+	}
+}
+
+// on runs commands on the node, beside the helper.
+func on(t *testing.T, conn transport.Conn, command string) {
+	t.Helper()
+	s, err := conn.Start(t.Context(), command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Stdin().Close()
+	if err := s.Wait(); err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+}
+
+func catalogOf(mode converge.Mode, items ...converge.Item) converge.Catalog {
+	return converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: mode, Items: items}
+}
+
+func execItem(title, command string) converge.Item {
+	r := resource.Resource{Type: "exec", Title: title, Parameters: resource.Parameters{"command": command}}
+	return converge.Item{Resource: r, Digest: resource.Digest(r)}
+}
+
+func TestLabPrepare(t *testing.T) {
+	for _, user := range []string{"root", "slipway"} {
+		c, conn, helpers := labNode(t, user)
+		for i, when := range []string{"pushed", "kept"} {
+			if i == 0 {
+				on(t, conn, "sudo rm -rf "+remote.Directory)
+			}
+			start := time.Now()
+			s, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Prepare), func(r converge.Result) { t.Errorf("result %v", r) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Facts.OS != "linux" || s.Facts.Distribution != "debian" || s.Facts.PackageManager != "apt" || s.Facts.Init != "systemd" {
+				t.Errorf("facts %+v", s.Facts)
+			}
+			t.Logf("%s, helper %s: %s", user, when, time.Since(start).Round(time.Millisecond))
+		}
+	}
+}
+
+func TestLabRefusals(t *testing.T) {
+	c, conn, helpers := labNode(t, "slipway")
+	fails := func(c site.Connection, conn transport.Conn, h remote.Helpers, code converge.Code) {
+		t.Helper()
+		_, err := remote.Converge(t.Context(), conn, c, h, catalogOf(converge.Prepare), func(converge.Result) {})
+		var e *converge.SessionError
+		if !errors.As(err, &e) || e.Code != code {
+			t.Errorf("error is %#v (%v), want code %q", err, err, code)
+		}
+		t.Logf("%v", err)
+	}
+	no := false
+	without := c
+	without.Sudo = &no
+	fails(without, conn, helpers, converge.CodeRoot)
+	_, root, _ := labNode(t, "root")
+	fails(c, conn, remote.Helpers{}, converge.CodeArch)
+
+	on(t, root, "mv /etc/sudoers.d/slipway /root/sudoers && echo slipway:sesame | chpasswd && echo 'slipway ALL=(ALL) ALL' >/etc/sudoers.d/asks && chmod 440 /etc/sudoers.d/asks")
+	defer on(t, root, "mv /root/sudoers /etc/sudoers.d/slipway; rm /etc/sudoers.d/asks")
+	fails(c, conn, helpers, converge.CodeSudo)
+	with := c
+	with.SudoPassword = "wrong"
+	fails(with, conn, helpers, converge.CodeSudo)
+	with.SudoPassword = "sesame"
+	if _, err := remote.Converge(t.Context(), conn, with, helpers, catalogOf(converge.Prepare), func(converge.Result) {}); err != nil {
+		t.Errorf("sudo with its password: %v", err)
+	}
+	on(t, root, "rm /etc/sudoers.d/asks")
+	fails(with, conn, helpers, converge.CodeSudo)
+	on(t, root, "touch /etc/sudoers.d/asks")
+
+	on(t, root, "usermod -s /usr/sbin/nologin slipway")
+	_, shellless, _ := labNode(t, "slipway") // sshd looks the shell up once for each connection
+	fails(c, shellless, helpers, converge.CodeShell)
+	on(t, root, "usermod -s /bin/bash slipway")
+
+	on(t, root, "rm -rf /var/lib/slipway; mkdir -p /var/lib/slipway && mount -t tmpfs -o noexec tmpfs /var/lib/slipway")
+	fails(c, root, helpers, converge.CodeNoExec)
+	on(t, root, "umount /var/lib/slipway && mount -t tmpfs -o ro tmpfs /var/lib/slipway")
+	fails(c, root, helpers, converge.CodeNoExec)
+	on(t, root, "umount /var/lib/slipway && mount -t tmpfs -o size=1m tmpfs /var/lib/slipway")
+	fails(c, root, helpers, converge.CodeNoExec)
+	on(t, root, "umount /var/lib/slipway")
+}
+
+// execution.md 2.3 and 2.4: a node that vanishes in the middle of a run is noticed, what was reported stays reported, and the
+// rest is unknown.
+func TestLabNodesThatVanish(t *testing.T) {
+	for _, mode := range []string{"hang", "link", "freeze", "off"} {
+		t.Run(mode, func(t *testing.T) {
+			c, conn, helpers := labNode(t, "slipway")
+			on(t, conn, "sudo rm -rf "+remote.Directory) // what earlier runs applied would be unchanged
+			var reported []converge.Result
+			cut := time.Time{}
+			_, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Apply, execItem("first", "/bin/true"), execItem("second", "/bin/sleep 300")), func(r converge.Result) {
+				if reported = append(reported, r); len(reported) == 1 {
+					lab(t, "fail", "node2", mode)
+					cut = time.Now()
+				}
+			})
+			took := time.Since(cut)
+			lab(t, "heal", "node2")
+			var e *transport.Error
+			if !errors.As(err, &e) || e.Kind != transport.Lost {
+				t.Errorf("error is %#v (%v), want a lost connection", err, err)
+			}
+			if len(reported) != 1 || reported[0].Status != converge.Changed || took > 10*time.Second {
+				t.Errorf("reported %+v, noticed after %s", reported, took)
+			}
+			t.Logf("%s: %v after %s", mode, err, took.Round(100*time.Millisecond))
+		})
+	}
+}
+
+// What a lost controller left behind is settled by the next one: it waits no longer than the session's silence.
+func TestLabCancel(t *testing.T) {
+	c, conn, helpers := labNode(t, "slipway")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var reported []converge.Result
+	start := time.Now()
+	items := []converge.Item{execItem("first", "/bin/true")}
+	for i := range 3 {
+		items = append(items, execItem(fmt.Sprint("slow", i), "/bin/sleep 300"))
+	}
+	s, err := remote.Converge(ctx, conn, c, helpers, catalogOf(converge.Apply, items...), func(r converge.Result) {
+		if reported = append(reported, r); len(reported) == 1 {
+			cancel()
+		}
+	})
+	if err != nil || s.Protocol != converge.Protocol || len(reported) != len(items) {
+		t.Fatalf("error %v, summary %+v, reported %+v", err, s, reported)
+	}
+	for _, r := range reported[2:] {
+		if r.Status != converge.Skipped {
+			t.Errorf("%s is %s, want skipped", r.ID, r.Status)
+		}
+	}
+	if took := time.Since(start); took > 6*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if _, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Prepare), func(converge.Result) {}); err != nil {
+		t.Errorf("the next session: %v", err)
+	}
+}
+
+// Signs of life keep a session alive for longer than the helper bears silence.
+func TestLabLongSession(t *testing.T) {
+	if os.Getenv("SLIPWAY_LAB_LONG") == "" {
+		t.Skip("NOT RUN: it takes more than a minute; set SLIPWAY_LAB_LONG")
+	}
+	c, conn, helpers := labNode(t, "root")
+	var reported []converge.Result
+	_, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Apply, execItem("long", "/bin/sleep 70")), func(r converge.Result) { reported = append(reported, r) })
+	if err != nil || len(reported) != 1 || reported[0].Status != converge.Changed {
+		t.Errorf("error %v, reported %+v", err, reported)
+	}
+}

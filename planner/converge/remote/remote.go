@@ -1,0 +1,86 @@
+// Package remote runs converge on the far side of a connection: it is the controller's half of the helper protocol.
+//
+// One session does everything: a small shell script starts the helper that the node keeps under its digest, or takes it from
+// its standard input first; then the catalog goes in, and results come out, a line each, until the summary. Nothing but a
+// POSIX shell and gzip is needed on the node. What the session tells is believed, the status with which it ends is not: a
+// session without a summary has an unknown outcome (execution.md 2.4).
+package remote
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// Conn is what this package needs of a connection; [transport.Conn] has it.
+type Conn interface {
+	// Start starts a command through the login shell of the connection's user. The command ends when ctx does.
+	Start(ctx context.Context, command string) (transport.Session, error)
+}
+
+// Converge runs a catalog on a node and calls each for every result, as it arrives and never concurrently. connection tells who
+// the session's user is and how it becomes root.
+//
+// The error is nil when the session ran to its end and the summary is whole: items may have failed. Otherwise it is a
+// [*converge.SessionError], or a [*transport.Error] when the connection failed, and items without a result are in an unknown
+// state. When ctx ends, the helper is told, and has a short grace to give up the running item, to note what it did
+// and to send its summary; if it does so, the error is nil and the rest of the items was reported as skipped.
+func Converge(ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+	return standard.converge(ctx, conn, connection, helpers, catalog, each)
+}
+
+// limits are the times that a session may take; tests shorten them.
+type limits struct {
+	start  time.Duration // from the start of the session to the first sign of the helper, without the upload
+	upload time.Duration
+	grace  time.Duration // from telling the helper to end to ending the session
+	beat   time.Duration // between two signs of life
+}
+
+var standard = limits{start: 30 * time.Second, upload: 5 * time.Minute, grace: 5 * time.Second, beat: converge.SessionTimeout / 4}
+
+func (l limits) converge(ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+	body, err := json.Marshal(catalog)
+	if err != nil {
+		return converge.Summary{}, failed(converge.CodeProtocol, "the catalog cannot be encoded: %v", err)
+	}
+	// The session outlives ctx by the grace, so it has a life of its own; until the helper runs there is nothing to be graceful about.
+	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	early := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+
+	user := connection.User
+	if user == "" {
+		user = transport.DefaultUser
+	}
+	f := &far{limits: l, life: life, end: end, user: user, password: connection.SudoPassword, helpers: helpers}
+	f.sudo = connection.Sudo != nil && *connection.Sudo
+	if f.sudo && f.password != "" {
+		f.prompt = "slipway-" + rand.Text() + ":"
+	}
+	if f.session, err = conn.Start(life, helpers.command(f.sudo, f.prompt)); err != nil {
+		early()
+		return converge.Summary{}, err
+	}
+	f.listen()
+	defer f.close()
+	if err := f.bootstrap(); err != nil {
+		early()
+		return converge.Summary{}, err
+	}
+	if !early() {
+		return converge.Summary{}, f.lost()
+	}
+	return f.work(ctx, body, each)
+}
+
+// failed returns a session that could not do its work.
+func failed(code converge.Code, format string, args ...any) *converge.SessionError {
+	return &converge.SessionError{Code: code, Message: fmt.Sprintf(format, args...)}
+}

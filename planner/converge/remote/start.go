@@ -1,0 +1,126 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// noise bounds what login scripts may print before the bootstrap speaks, in bytes.
+const noise = 64 << 10
+
+// bootstrap brings the helper to run, and sends it before when the node does not have it.
+func (f *far) bootstrap() error {
+	done := f.within(f.start)
+	defer func() { done() }()
+	var printed strings.Builder // by others than the bootstrap
+	var said string             // the last thing that the bootstrap said
+	for {
+		line, err := f.line(noise)
+		word, ours := strings.CutPrefix(line, marker)
+		if !ours {
+			printed.WriteString(line)
+			printed.WriteByte('\n')
+		}
+		if err != nil || printed.Len() > noise {
+			return f.noStart(err, said, printed.String())
+		}
+		if !ours {
+			continue
+		}
+		said, word, _ = strings.Cut(word, " ")
+		switch said {
+		case saysNeed:
+			done()
+			done = f.within(f.upload)
+			if _, err := f.session.Stdin().Write(f.helpers.carried[word].compressed); err != nil {
+				continue // the node says why, or is gone: both show in what we read
+			}
+		case saysHave:
+			return nil
+		case saysFail:
+			return f.explain(word)
+		}
+	}
+}
+
+// explain turns a reason that the bootstrap gave into an error.
+func (f *far) explain(reason string) error {
+	rest, _ := io.ReadAll(io.LimitReader(f.out, keep)) // a session that breaks off here has said enough
+	detail := strings.TrimSpace(string(rest))
+	where := f.helpers.directory
+	switch reason {
+	case notRoot:
+		return failed(converge.CodeRoot, "the user %q is not root: set connection.sudo = true, or connection.user to root", detail)
+	case noPlatform:
+		return failed(converge.CodeArch, "this build carries no helper for %s; it carries %s", platform(detail), f.carried())
+	case notWritable:
+		return failed(converge.CodeNoExec, "the helper cannot be put into %s, which must be writable for root: %s", where, shown(detail))
+	case noGunzip:
+		return failed(converge.CodeNoExec, "the helper cannot be unpacked: the node has neither gzip nor gunzip, install one of them")
+	case notRunnable:
+		return failed(converge.CodeNoExec, "nothing may be executed in %s: the file system must not be mounted noexec", where)
+	case badUpload:
+		return failed(converge.CodeLost, "the helper arrived damaged in %s: %s", where, shown(detail))
+	}
+	return failed(converge.CodeProtocol, "the bootstrap failed for an unknown reason: %s", shown(reason+" "+detail))
+}
+
+// platform returns the GOOS/GOARCH of an answer of uname, or the answer itself.
+func platform(uname string) string {
+	for p, names := range machines {
+		for name := range strings.SplitSeq(names, "|") {
+			if name == uname {
+				return p
+			}
+		}
+	}
+	return uname
+}
+
+func (f *far) carried() string {
+	if list := f.helpers.Platforms(); len(list) > 0 {
+		return strings.Join(list, ", ")
+	}
+	return "none at all: run `make build`"
+}
+
+// noStart explains a session whose bootstrap never came to its end.
+func (f *far) noStart(err error, said, printed string) error {
+	why := context.Cause(f.life)
+	if !errors.Is(err, io.EOF) {
+		f.end(errSlow) // it talks on, and nobody wants to hear it
+	}
+	err = f.finish()
+	var broken *transport.Error
+	switch {
+	case why != nil && !errors.Is(why, errSlow) && !errors.Is(why, errPassword):
+		return failed(converge.CodeLost, "the session was given up before the helper was started: %v", why)
+	case why == nil && errors.As(err, &broken) && !errors.Is(err, errSlow):
+		return err
+	}
+	if printed = shown(printed + "\n" + f.errs.text()); printed == "" {
+		printed = "nothing"
+	}
+	var slow string
+	if errors.Is(why, errSlow) {
+		slow = " in time"
+	}
+	switch {
+	case said == "":
+		return failed(converge.CodeShell, "the login shell of the user %q does not run commands%s (no shell, or a forced command); it printed %s. "+
+			"A shell such as /bin/sh is needed", f.user, slow, printed)
+	case said == saysShell && errors.Is(why, errPassword):
+		return failed(converge.CodeSudo, "sudo does not accept connection.sudo_password for the user %q", f.user)
+	case said == saysShell && f.sudo && f.password != "":
+		return failed(converge.CodeSudo, "sudo does not let the user %q become root%s; it printed %s. The user needs a rule in sudoers", f.user, slow, printed)
+	case said == saysShell && f.sudo:
+		return failed(converge.CodeSudo, "sudo does not let the user %q become root%s; it printed %s. The user needs a NOPASSWD rule in sudoers, or set "+
+			"connection.sudo_password", f.user, slow, printed)
+	}
+	return failed(converge.CodeLost, "the helper could not be started%s; the node printed %s", slow, printed)
+}

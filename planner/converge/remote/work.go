@@ -1,0 +1,150 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// longest bounds a message, in bytes.
+const longest = 1 << 20
+
+var errLong = errors.New("the line is too long")
+
+// line reads one line of at most most bytes, without its end. A last line without an end comes with io.EOF.
+func (f *far) line(most int) (string, error) {
+	var line []byte
+	for {
+		part, err := f.out.ReadSlice('\n')
+		if line = append(line, part...); len(line) > most {
+			return string(line[:most]), errLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return strings.TrimRight(string(line), "\r\n"), err
+		}
+	}
+}
+
+// work hands the catalog to the running helper and takes its results.
+func (f *far) work(ctx context.Context, body []byte, each func(converge.Result)) (converge.Summary, error) {
+	over := make(chan struct{})
+	fed := sync.OnceFunc(func() { close(over) })
+	defer fed()
+	f.feeding.Go(func() { f.feed(ctx, over, body) })
+
+	// When ctx ends, the feeder closes the helper's input; what is left after the grace is ended.
+	stop := context.AfterFunc(ctx, func() {
+		grace := time.NewTimer(f.grace)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+			f.end(context.Cause(ctx))
+		case <-f.life.Done():
+		}
+	})
+	defer stop()
+
+	said := false
+	for {
+		line, err := f.line(longest)
+		switch {
+		case errors.Is(err, errLong):
+			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line of more than %d bytes; it begins with %s", longest, shown(line))
+		case line == "" && err != nil && !said:
+			return converge.Summary{}, f.unsaid()
+		case err != nil:
+			return converge.Summary{}, f.lost()
+		}
+		said = true
+		m, err := decode(line)
+		if err != nil {
+			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s", err, shown(line))
+		}
+		if m.Result != nil {
+			each(*m.Result)
+			continue
+		}
+		fed()
+		return f.judge(*m.Summary)
+	}
+}
+
+// feed sends the catalog, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A write that fails
+// shows as the end of the session.
+func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
+	in := f.session.Stdin()
+	defer in.Close()
+	if _, err := in.Write(append(body, '\n')); err != nil {
+		return
+	}
+	tick := time.NewTicker(f.beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if _, err := io.WriteString(in, "\n"); err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-over:
+			return
+		}
+	}
+}
+
+// judge looks at a summary and sees the helper off. Neither the status with which the helper ends, nor a connection that breaks now,
+// takes anything from the summary.
+func (f *far) judge(s converge.Summary) (converge.Summary, error) {
+	done := f.within(f.grace)
+	line, _ := f.line(longest)
+	if line == "" {
+		_ = f.finish()
+	}
+	done()
+	switch {
+	case line != "":
+		return s, failed(converge.CodeProtocol, "the helper sent a line after its summary: %s", shown(line))
+	case s.Error != nil:
+		return s, s.Error
+	case s.Protocol != converge.Protocol:
+		return s, failed(converge.CodeProtocol, "the helper speaks protocol %d, this build %d", s.Protocol, converge.Protocol)
+	}
+	return s, nil
+}
+
+// unsaid explains a helper that ended before it said anything.
+func (f *far) unsaid() error {
+	err := f.finish()
+	var exit *transport.ExitError
+	if errors.As(err, &exit) && (exit.Status == 126 || exit.Status == 127) {
+		return failed(converge.CodeNoExec, "the helper in %s cannot be executed: the node printed %s. The file system must not be mounted noexec, "+
+			"and the node's security policy must allow it", f.helpers.directory, shown(f.errs.text()))
+	}
+	return f.lost()
+}
+
+// decode reads one message.
+func decode(line string) (converge.Message, error) {
+	var m converge.Message
+	d := json.NewDecoder(strings.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		return m, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return m, errors.New("something follows the message")
+	}
+	if (m.Result == nil) == (m.Summary == nil) {
+		return m, errors.New("one of result and summary is wanted")
+	}
+	return m, nil
+}

@@ -1,0 +1,191 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
+)
+
+const summary = `echo '{"summary":{"protocol":1,"facts":{"os":"linux","arch":"amd64"},"ledger":{}}}'`
+
+const result = `echo '{"result":{"id":"file[/a]","status":"changed","millis":1}}'`
+
+func TestWhatHelpersSend(t *testing.T) {
+	for _, test := range []struct {
+		name, script string
+		results      int
+		code         converge.Code // empty: it works
+		words        []string
+	}{
+		{"summary only", "read -r c\n" + summary, 0, "", nil},
+		{"status after the summary", "read -r c\n" + summary + "\nexit 7", 0, "", nil},
+		{"error without reading the catalog", `echo '{"summary":{"protocol":1,"facts":{"os":"linux","arch":"amd64"},"ledger":{},"error":{"code":"locked","message":"busy"}}}'`,
+			0, converge.CodeLocked, []string{"busy"}},
+		{"other protocol", `echo '{"summary":{"protocol":2,"facts":{"os":"linux","arch":"amd64"},"ledger":{}}}'`, 0, converge.CodeProtocol, []string{"protocol 2"}},
+		{"no summary", "read -r c\n" + result, 1, converge.CodeLost, []string{"without its summary"}},
+		{"nothing", "exit 0", 0, converge.CodeLost, []string{"unknown"}},
+		{"panic", "read -r c\n" + result + "\necho 'panic: oops' >&2; exit 2", 1, converge.CodeLost, []string{"status 2", "panic: oops"}},
+		{"killed", "read -r c\n" + result + "\nkill -KILL $$", 1, converge.CodeLost, []string{"status 137"}},
+		{"not a message", "read -r c\n" + result + "\necho hello", 1, converge.CodeProtocol, []string{`"hello"`, "not a message"}},
+		{"empty line", "read -r c\necho", 0, converge.CodeProtocol, []string{"not a message"}},
+		{"unknown field", `echo '{"progress":1}'`, 0, converge.CodeProtocol, []string{"progress"}},
+		{"both", `echo '{"result":{"id":"a[b]"},"summary":{"protocol":1}}'`, 0, converge.CodeProtocol, []string{"one of result and summary"}},
+		{"two on a line", `echo '{"result":{"id":"a[b]"}} {"result":{"id":"a[b]"}}'`, 0, converge.CodeProtocol, []string{"something follows"}},
+		{"after the summary", "read -r c\n" + summary + "\n" + result, 0, converge.CodeProtocol, []string{"after its summary"}},
+		{"half a line", "read -r c\nprintf '{\"result\":'", 0, converge.CodeLost, nil},
+		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"more than 1048576 bytes"}},
+		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 1, "", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := newNode(t, sshtest.Options{})
+			n.program("tr", `exec /usr/bin/tr "$@"`)
+			_, results, err := n.converge(n.helpers(test.script))
+			if len(results) != test.results {
+				t.Errorf("%d results, want %d", len(results), test.results)
+			}
+			if test.code != "" {
+				refused(t, err, test.code, test.words...)
+				if len(err.Error()) > 700 {
+					t.Errorf("the message has %d bytes", len(err.Error()))
+				}
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestResultsComeAsTheyAreKnown(t *testing.T) {
+	n := newNode(t, sshtest.Options{})
+	go_ := filepath.Join(filepath.Dir(n.bin), "go") // the second result waits for the first to have been seen
+	script := "read -r c\n" + result + "\nwhile ! [ -e " + go_ + " ]; do sleep 0.01; done\n" + result + "\n" + summary
+	count := 0
+	_, err := n.limits.converge(t.Context(), n.conn, n.connection, n.helpers(script), catalog(), func(converge.Result) {
+		if count++; count == 1 {
+			if err := os.WriteFile(go_, nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil || count != 2 {
+		t.Errorf("%d results, error %v", count, err)
+	}
+}
+
+func TestSignsOfLife(t *testing.T) {
+	n := newNode(t, sshtest.Options{})
+	if _, _, err := n.converge(n.helpers("read -r c; read -r sign && [ -z \"$sign\" ] && read -r sign && " + summary)); err != nil {
+		t.Errorf("no signs of life after the catalog: %v", err)
+	}
+	if 3*standard.beat >= converge.SessionTimeout {
+		t.Errorf("a sign of life each %s: two lost ones already end a session of %s", standard.beat, converge.SessionTimeout)
+	}
+}
+
+// during runs a catalog and calls what when the first result came.
+func (n *node) during(script string, what func(cancel func())) (converge.Summary, int, error) {
+	ctx, cancel := context.WithCancel(n.t.Context())
+	defer cancel()
+	count := 0
+	s, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(script), catalog(), func(converge.Result) {
+		if count++; count == 1 {
+			what(cancel)
+		}
+	})
+	return s, count, err
+}
+
+const untilInputEnds = "read -r c\n" + result + "\ncat >/dev/null\n"
+
+func TestTheContextEnds(t *testing.T) {
+	t.Run("helper finishes", func(t *testing.T) {
+		n := newNode(t, sshtest.Options{})
+		_, count, err := n.during(untilInputEnds+result+"\n"+summary, func(cancel func()) { cancel() })
+		if err != nil || count != 2 {
+			t.Errorf("%d results, error %v", count, err)
+		}
+	})
+	t.Run("helper does not finish", func(t *testing.T) {
+		n := newNode(t, sshtest.Options{})
+		n.limits.grace = 100 * time.Millisecond
+		_, count, err := n.during("read -r c\n"+result+"\nexec sleep 1000", func(cancel func()) { cancel() })
+		refused(t, err, converge.CodeLost, "context canceled", "unknown")
+		if count != 1 {
+			t.Errorf("%d results", count)
+		}
+		if _, _, err := n.converge(n.helpers(good)); err != nil {
+			t.Errorf("the connection did not survive: %v", err)
+		}
+	})
+	t.Run("before the helper runs", func(t *testing.T) {
+		n := newNode(t, sshtest.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		n.program("uname", `touch "$NODE/here"; exec sleep 1000`)
+		go func() {
+			tick := time.NewTicker(time.Millisecond)
+			defer tick.Stop()
+			for ctx.Err() == nil {
+				<-tick.C
+				if _, err := os.Stat(filepath.Join(filepath.Dir(n.bin), "here")); err == nil {
+					cancel()
+				}
+			}
+		}()
+		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), catalog(), func(converge.Result) {})
+		// It is the transport's error when its answer to the start was still under way.
+		if err == nil || !strings.Contains(err.Error(), "given up") || !strings.Contains(err.Error(), "context canceled") {
+			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("before the session", func(t *testing.T) {
+		n := newNode(t, sshtest.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), catalog(), func(converge.Result) {})
+		if err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestTheConnectionBreaks(t *testing.T) {
+	n := newNode(t, sshtest.Options{})
+	_, count, err := n.during(untilInputEnds, func(func()) { n.server.Drop() })
+	var e *transport.Error
+	if !errors.As(err, &e) || e.Kind != transport.Lost || e.Node != "web1" || count != 1 {
+		t.Errorf("%d results, error %#v", count, err)
+	}
+}
+
+func TestSecretsStayOutOfTheCommand(t *testing.T) {
+	n := newNode(t, sshtest.Options{})
+	spy := &spyConn{Conn: n.conn}
+	yes := true
+	n.program("sudo", asks)
+	n.connection.Sudo, n.connection.SudoPassword = &yes, "se same"
+	if _, err := n.limits.converge(t.Context(), spy, n.connection, n.helpers(good), catalog(), func(converge.Result) {}); err != nil {
+		t.Fatal(err)
+	}
+	if spy.command == "" || strings.Contains(spy.command, "se same") || strings.Contains(spy.command, "it's") {
+		t.Errorf("the command shows a secret: %s", spy.command)
+	}
+}
+
+// spyConn remembers what was started.
+type spyConn struct {
+	transport.Conn
+	command string
+}
+
+func (c *spyConn) Start(ctx context.Context, command string) (transport.Session, error) {
+	c.command = command
+	return c.Conn.Start(ctx, command)
+}

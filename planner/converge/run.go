@@ -1,0 +1,215 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Run does what a catalog says on a node and returns when all of it is done, the node's ledger included. It calls emit for every
+// item as soon as its outcome is known, in the order of the items, and of the ledger backwards for a tear-down.
+//
+// Each item is checked and, in mode Apply, where it differs applied and checked again. An item that fails does not stop the others, but
+// those that require it are skipped. When ctx ends, the item at work is given up and the others are skipped. In the modes
+// Check and Prepare nothing on the node is changed, slipway's own files included.
+//
+// Summary.Error tells that the session could not do its work: then items without a result were not touched by it, unless
+// its code is CodeLedger, where the last result tells how far it came.
+func Run(ctx context.Context, s *System, c Catalog, emit func(Result)) Summary {
+	return runWith(ctx, s, types, c, emit)
+}
+
+func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, emit func(Result)) Summary {
+	x := &session{sys: s, types: types, catalog: c, emit: emit, bad: map[resource.ID]bool{}, prefetched: map[string]int{}}
+	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
+	if err := c.mistake(); err != nil {
+		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
+		return summary
+	}
+	summary.Facts = s.Facts()
+	summary.Error = x.run(ctx)
+	if x.ledger != nil {
+		summary.Ledger = x.ledger.of(c.Site)
+	}
+	return summary
+}
+
+// mistake tells what makes a catalog none.
+func (c Catalog) mistake() error {
+	switch {
+	case c.Protocol != Protocol:
+		return fmt.Errorf("the catalog has protocol %d, and this slipway on the node speaks %d; use the same version on both sides", c.Protocol, Protocol)
+	case c.Mode != Prepare && c.Mode != Check && c.Mode != Apply:
+		return fmt.Errorf("the catalog has mode %q; it must be prepare, check or apply", c.Mode)
+	case c.Site == "":
+		return errors.New("the catalog names no site")
+	case c.Mode == Apply && c.Run == "":
+		return errors.New("the catalog names no run")
+	case c.TearDown && len(c.Items) > 0:
+		return errors.New("the catalog has items and is to tear down; it must be one or the other")
+	case c.Mode == Prepare && (c.TearDown || len(c.Items) > 0):
+		return errors.New("the catalog is to prepare and has work; it must be one or the other")
+	}
+	return nil
+}
+
+// session is one catalog at work on a node.
+type session struct {
+	sys     *System
+	types   map[string]Type
+	catalog Catalog
+	emit    func(Result)
+	ledger  *ledger
+
+	jobs       []*job
+	bad        map[resource.ID]bool // failed or skipped in this session
+	prefetched map[string]int       // type -> System.generation at its last Prefetch
+	broken     error                // the ledger cannot be written: nothing more may be applied
+	tornDown   bool                 // nothing of the site is left
+}
+
+func (x *session) applying() bool { return x.catalog.Mode == Apply }
+
+// run does the session's work between taking the node's lock and giving it back.
+func (x *session) run(ctx context.Context) *SessionError {
+	if x.sys.root == "/" && os.Geteuid() != 0 {
+		return &SessionError{Code: CodeRoot, Message: fmt.Sprintf("the session runs as user %d, and only root may change the node; connect as root or use sudo", os.Geteuid())}
+	}
+	made, lock, failure := x.enter(ctx)
+	if failure != nil {
+		return failure
+	}
+	defer lock.release()
+	l, err := x.sys.readLedger()
+	if err != nil {
+		return ledgerError(err)
+	}
+	if len(made) > 0 {
+		l.Made, l.dirty = made, true
+		if err := l.save(x.sys); err != nil { // at once, or a crash would leave directories that nobody removes
+			return ledgerError(err)
+		}
+	}
+	x.ledger = l
+	x.sys.work = work{site: x.catalog.Site, ledger: l, ran: map[resource.ID]bool{}}
+	defer func() { x.sys.work = work{} }()
+	x.sys.Forget()
+	failure = x.inWindow(ctx, func() {
+		if x.catalog.TearDown {
+			x.tearDown(ctx)
+		} else {
+			x.items(ctx)
+		}
+	})
+	if err := x.leave(); failure == nil && err != nil {
+		failure = ledgerError(err)
+	}
+	return failure
+}
+
+// enter makes slipway's directory, where the session may, and takes the node's lock.
+func (x *session) enter(ctx context.Context) (made []string, lock *nodeLock, failure *SessionError) {
+	who := fmt.Sprintf("site %q, run %q", x.catalog.Site, x.catalog.Run)
+	for tries := 0; ; tries++ {
+		if x.applying() {
+			more, err := x.sys.makeHome()
+			made = append(made, more...)
+			if err != nil {
+				return nil, nil, ledgerError(err)
+			}
+		}
+		lock, err := x.sys.lock(ctx, x.applying(), who)
+		switch {
+		case err == nil:
+			return made, lock, nil
+		case errors.As(err, new(errBusy)):
+			return nil, nil, &SessionError{Code: CodeLocked, Message: err.Error()}
+		case errors.Is(err, fs.ErrNotExist) && tries < 3: // another session has torn the node down in between
+			continue
+		}
+		return nil, nil, ledgerError(err)
+	}
+}
+
+// leave brings the ledger to the disk, drops what it does not need any more and, after the last site, every trace of slipway.
+func (x *session) leave() error {
+	if !x.applying() {
+		return nil
+	}
+	if x.broken != nil {
+		return x.broken
+	}
+	if x.tornDown && x.ledger.empty() {
+		return x.sys.removeHome(x.ledger)
+	}
+	if err := x.ledger.save(x.sys); err != nil {
+		return err
+	}
+	return x.sys.dropUnnamed(x.ledger)
+}
+
+func ledgerError(err error) *SessionError {
+	return &SessionError{Code: CodeLedger, Message: "slipway's own directory on the node: " + err.Error()}
+}
+
+// save brings the ledger to the disk. When it cannot, nothing more is applied in this session.
+func (x *session) save() error {
+	if x.broken == nil {
+		x.broken = x.ledger.save(x.sys)
+	}
+	return x.broken
+}
+
+// items handles the catalog's items in their order.
+func (x *session) items(ctx context.Context) {
+	x.jobs = x.plan()
+	for i := 0; i < len(x.jobs); {
+		i += x.next(ctx, i)
+	}
+}
+
+// next handles the item at i, and those after it that can be applied together with it. It returns their number.
+func (x *session) next(ctx context.Context, i int) int {
+	first := x.jobs[i]
+	x.examine(ctx, i)
+	batcher, ok := first.typ.(Batcher)
+	if first.done || !ok || first.Remove || first.RefreshOnly {
+		x.carryOut(ctx, first)
+		x.report(first)
+		return 1
+	}
+	group, wanting := x.jobs[i:i+1], []*job{first}
+	for n := i + 1; n < len(x.jobs) && x.jobs[n].joins(group); n++ {
+		x.examine(ctx, n)
+		group = x.jobs[i : n+1]
+		if !x.jobs[n].done {
+			wanting = append(wanting, x.jobs[n])
+		}
+	}
+	if len(wanting) == 1 {
+		x.carryOut(ctx, first)
+	} else {
+		x.carryOutBatch(ctx, batcher, wanting)
+	}
+	for _, j := range group {
+		x.report(j)
+	}
+	return len(group)
+}
+
+// report sends the outcome of an item.
+func (x *session) report(j *job) {
+	r := j.result
+	r.ID = j.id
+	r.Millis = time.Since(j.started).Milliseconds()
+	j.conceal(&r)
+	if r.Status == Failed || r.Status == Skipped {
+		x.bad[j.id] = true
+	}
+	x.emit(r)
+}

@@ -1,0 +1,101 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// A notification is written into the ledger before the change that causes it, and taken out after the refresh. So a refresh that
+// a crash or a cut session left over is a difference of its target, and done at the next apply.
+
+// refreshParameter names the difference of a resource that was notified and not refreshed.
+const refreshParameter = "refresh"
+
+// owed returns the refresh that is to be done now as a difference.
+func (x *session) owed(j *job) []Difference {
+	if _, ok := j.typ.(Refresher); !ok || !x.ledger.owes(x.catalog.Site, j.id) || x.applying() && x.notifierFailed(j) {
+		return nil
+	}
+	return []Difference{{Parameter: refreshParameter, Is: "pending", Should: "done"}}
+}
+
+// notifierFailed reports whether something that notifies the item failed in this session. The refresh then waits until that is mended.
+func (x *session) notifierFailed(j *job) bool {
+	for _, other := range x.jobs {
+		if !x.bad[other.id] {
+			continue
+		}
+		for _, id := range other.Notifies {
+			if id == j.id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// notify marks what the item notifies as owing a refresh.
+func (x *session) notify(j *job) {
+	for _, id := range j.Notifies {
+		name, _, err := resource.ParseID(string(id))
+		if err != nil {
+			continue // no such resource can be in any catalog
+		}
+		if _, ok := x.types[name].(Refresher); ok {
+			x.ledger.owe(x.catalog.Site, id)
+		}
+	}
+}
+
+// startedNow reports whether the differences that were just repaired say that the resource was started, made or run, so
+// that it has seen all that came before it and needs no refresh.
+func startedNow(diffs []Difference) bool {
+	for _, d := range diffs {
+		if d.Parameter == "ensure" || d.Parameter == returnsParameter {
+			return true
+		}
+	}
+	return false
+}
+
+// examineRefresh looks at an item that is in the catalog only because others notify it.
+func (x *session) examineRefresh(j *job) {
+	j.result.Differences = x.owed(j)
+	switch {
+	case len(j.result.Differences) == 0:
+		j.finish(Unchanged)
+	case !x.applying() || j.Noop():
+		j.finish(Differs)
+	}
+}
+
+// refresh does the refresh that an item owes, and notifies in turn, as a resource that was refreshed has changed.
+func (x *session) refresh(ctx context.Context, j *job) {
+	x.start(j)
+	if !j.RefreshOnly {
+		if err := x.record(ctx, j, j.Digest); err != nil {
+			j.fail(err)
+			return
+		}
+	}
+	x.notify(j)
+	if err := x.save(); err != nil {
+		j.fail(fmt.Errorf("not refreshed: %w", err))
+		return
+	}
+	_, err := guarded(j.Type, func() (any, error) { return nil, j.typ.(Refresher).Refresh(ctx, x.sys, j.Resource) })
+	x.sys.Forget()
+	if err != nil {
+		j.fail(fmt.Errorf("refresh: %w", err))
+		return
+	}
+	x.ledger.settle(x.catalog.Site, j.id)
+	if err := x.save(); err != nil {
+		j.fail(fmt.Errorf("refreshed, but not recorded: %w", err))
+		return
+	}
+	j.result.Refreshed = true
+	j.finish(Changed)
+}

@@ -1,0 +1,471 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+func TestApplyThenNothingThenRemove(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/plain-there", "before")
+	before := b.tree()
+	items := []Item{item("plain[there]", "value", "mine"), item("plain[new]", "value", "x")}
+
+	results, summary := b.converge(Apply, items...)
+	b.wantStatuses(results, "plain[there] changed", "plain[new] changed")
+	if d := (Difference{"value", "before", "mine"}); !cmp.Equal(results[0].Differences, []Difference{d}) {
+		t.Errorf("differences %v", results[0].Differences)
+	}
+	want := map[resource.ID]string{"plain[there]": items[0].Digest, "plain[new]": items[1].Digest}
+	if diff := cmp.Diff(want, summary.Ledger); diff != "" || summary.Error != nil {
+		t.Errorf("%v\n%s", summary.Error, diff)
+	}
+
+	applied := b.tree()
+	results, _ = b.converge(Apply, items...)
+	b.wantStatuses(results, "plain[there] unchanged", "plain[new] unchanged")
+	b.wantLog()
+	if diff := cmp.Diff(applied, b.tree()); diff != "" {
+		t.Errorf("a run without changes changed:\n%s", diff)
+	}
+
+	items[0] = item("plain[there]", "value", "other")
+	results, _ = b.converge(Apply, items...)
+	b.wantStatuses(results, "plain[there] changed", "plain[new] unchanged")
+
+	results, summary = b.converge(Apply, removal("plain[new]"), removal("plain[there]"), removal("plain[never]"))
+	b.wantStatuses(results, "plain[new] changed", "plain[there] changed", "plain[never] unchanged")
+	if len(summary.Ledger) != 0 || b.get("/fake/plain-there") != "before" || b.there("/fake/plain-new") {
+		t.Errorf("ledger %v, there %q, new is there: %v", summary.Ledger, b.get("/fake/plain-there"), b.there("/fake/plain-new"))
+	}
+	if names, err := b.ReadDir(backupPath); err != nil || len(names) > 0 {
+		t.Errorf("kept files are left: %v, %v", names, err)
+	}
+	_, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	if diff := cmp.Diff(before, b.tree()); diff != "" || summary.Error != nil {
+		t.Errorf("not as before: %v\n%s", summary.Error, diff)
+	}
+}
+
+// What was as desired before slipway came is recorded, and stays at its removal.
+func TestWhatWasThereBeforeStays(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/plain-a", "x")
+	results, summary := b.converge(Apply, item("plain[a]", "value", "x"))
+	b.wantStatuses(results, "plain[a] unchanged")
+	if summary.Ledger["plain[a]"] == "" || b.ledgerNow().entry("one", "plain[a]") == nil {
+		t.Error("it is not recorded")
+	}
+	results, _ = b.converge(Apply, removal("plain[a]"))
+	b.wantStatuses(results, "plain[a] changed")
+	if b.get("/fake/plain-a") != "x" {
+		t.Errorf("now %q", b.get("/fake/plain-a"))
+	}
+}
+
+func TestCheckAndPrepareWriteNothing(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/plain-a", "x")
+	for _, prepared := range []bool{false, true} {
+		if prepared {
+			b.converge(Apply, item("plain[r]", "value", "1"), item("svc[s]", "value", "1"))
+			b.put("/fake/plain-r", "drifted")
+		}
+		before := b.tree()
+		results, summary := b.converge(Check, item("plain[a]", "value", "x"), item("plain[b]", "value", "y"), removal("plain[r]"),
+			item("plain[c]", "value", "z").requires("plain[b]"), item("plain[bad]", "colour", "red"))
+		removed := "plain[r] unchanged"
+		if prepared {
+			removed = "plain[r] differs"
+		}
+		b.wantStatuses(results, "plain[a] unchanged", "plain[b] differs", removed, "plain[c] differs", "plain[bad] failed")
+		b.wantLog()
+		if prepared != (summary.Ledger["plain[r]"] != "") {
+			t.Errorf("ledger %v", summary.Ledger)
+		}
+		results, summary = b.session(t.Context(), Catalog{Mode: Prepare})
+		if len(results) > 0 || summary.Error != nil || summary.Facts.OS != "linux" || prepared != (len(summary.Ledger) == 2) {
+			t.Errorf("prepare: %v, %+v", results, summary)
+		}
+		if prepared {
+			results, _ = b.session(t.Context(), Catalog{Mode: Check, TearDown: true})
+			b.wantStatuses(results, "svc[s] differs", "plain[r] differs")
+		}
+		if diff := cmp.Diff(before, b.tree()); diff != "" {
+			t.Errorf("prepared %v: the node changed:\n%s", prepared, diff)
+		}
+	}
+}
+
+func TestKeepGoing(t *testing.T) {
+	b := newBench(t)
+	results, summary := b.converge(Apply,
+		item("plain[a]", "value", "1", "fail", "disk on fire"),
+		item("plain[b]", "value", "1").requires("plain[a]"),
+		item("plain[c]", "value", "1").requires("plain[b]"),
+		item("plain[d]", "value", "1"),
+		removal("plain[e]").requires("plain[c]"),
+	)
+	b.wantStatuses(results, "plain[a] failed", "plain[b] skipped", "plain[c] skipped", "plain[d] changed", "plain[e] skipped")
+	if results[0].Message != "disk on fire" || !strings.Contains(results[1].Message, "plain[a]") {
+		t.Errorf("messages %q, %q", results[0].Message, results[1].Message)
+	}
+	if digest, begun := summary.Ledger["plain[a]"]; !begun || digest != "" || summary.Error != nil {
+		t.Errorf("the failed one is in the ledger as %q, %v; %v", digest, begun, summary.Error)
+	}
+	if _, there := summary.Ledger["plain[b]"]; there {
+		t.Error("a skipped one is in the ledger")
+	}
+}
+
+func TestApplyIsVerified(t *testing.T) {
+	b := newBench(t)
+	results, summary := b.converge(Apply, item("plain[a]", "value", "1", "deaf", true))
+	b.wantStatuses(results, "plain[a] failed")
+	if !strings.Contains(results[0].Message, "still differs: value") || summary.Ledger["plain[a]"] != "" {
+		t.Errorf("%q, ledger %v", results[0].Message, summary.Ledger)
+	}
+}
+
+func TestWhatDoesNotFitFails(t *testing.T) {
+	b := newBench(t)
+	b.session(t.Context(), Catalog{Site: "two", Mode: Apply, Items: []Item{item("plain[theirs]", "value", "1")}})
+	for _, test := range []struct {
+		item Item
+		want string
+	}{
+		{item("spaceship[x]"), `type "spaceship" is not known on the node; known are many, pkg, plain, svc, whole`},
+		{Item{Resource: resource.Resource{Type: "spaceship", Title: "x"}, Remove: true}, `type "spaceship" is not known`},
+		{Item{Resource: resource.Resource{Type: "plain"}}, "no title"},
+		{item("plain[x]", "vaule", "1"), `vaule: the type plain has no such parameter; did you mean "value"?`},
+		{item("plain[x]", "value", []any{"1"}), "value: must be a string"},
+		{item("whole[x]", "value", "1"), `type "whole" needs a whole machine: the node is a sandbox`},
+		{item("plain[theirs]", "value", "2"), `belongs to the site "two" on this node, and not to "one"`},
+	} {
+		for _, mode := range []Mode{Check, Apply} {
+			results, _ := b.converge(mode, test.item)
+			if len(results) != 1 || results[0].Status != Failed || !strings.Contains(results[0].Message, test.want) {
+				t.Errorf("%s %s: %+v, want %q", mode, test.item.ID(), results, test.want)
+			}
+			b.wantLog()
+		}
+	}
+	results, _ := b.converge(Apply, item("plain[x]", "value", "1"), item("plain[x]", "value", "2"))
+	b.wantStatuses(results, "plain[x] changed", "plain[x] failed")
+	results, _ = b.converge(Apply, removal("plain[theirs]"))
+	b.wantStatuses(results, "plain[theirs] unchanged")
+	if b.get("/fake/plain-theirs") != "1" {
+		t.Error("the resource of another site was touched")
+	}
+}
+
+func TestACatalogThatIsNoneIsRefused(t *testing.T) {
+	b := newBench(t)
+	before := b.tree()
+	for name, c := range map[string]Catalog{
+		"protocol":  {Protocol: 2, Mode: Apply, Site: "s", Run: "r"},
+		"mode":      {Protocol: 1, Mode: "destroy", Site: "s", Run: "r"},
+		"site":      {Protocol: 1, Mode: Apply, Run: "r"},
+		"run":       {Protocol: 1, Mode: Apply, Site: "s"},
+		"tear_down": {Protocol: 1, Mode: Apply, Site: "s", Run: "r", TearDown: true, Items: []Item{item("plain[a]")}},
+		"prepare":   {Protocol: 1, Mode: Prepare, Site: "s", Items: []Item{item("plain[a]")}},
+	} {
+		s := runWith(t.Context(), b.System, b.types, c, func(r Result) { t.Errorf("%s: result %v", name, r) })
+		if s.Error == nil || s.Error.Code != CodeProtocol || s.Ledger == nil {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if diff := cmp.Diff(before, b.tree()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNoop(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/plain-same", "1")
+	results, summary := b.converge(Apply, item("plain[a]", "value", "1", "noop", true).notifies("svc[s]"), item("plain[same]", "value", "1", "noop", true),
+		item("svc[s]").refreshOnly())
+	b.wantStatuses(results, "plain[a] differs", "plain[same] unchanged", "svc[s] unchanged")
+	if len(summary.Ledger) != 0 || b.there("/fake/plain-a") {
+		t.Errorf("ledger %v", summary.Ledger)
+	}
+}
+
+// execution.md 2, rule 5: no secret in results or ledger.
+func TestSecretsAreNotShown(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/plain-a", "hunter1")
+	b.hook = func(stage, title string) error {
+		if stage == "check" {
+			b.work.log.WriteString("the command printed hunter2 and hunter1\n")
+		}
+		return nil
+	}
+	for name, test := range map[string]struct {
+		item   Item
+		output bool
+	}{
+		"sensitive parameter": {item("plain[a]", "secret", "hunter2", "fail", "cannot set hunter2"), true},
+		"sensitive resource":  {item("plain[a]", "value", "hunter2", "sensitive", true, "fail", "cannot set hunter2"), false},
+		"both, check":         {item("plain[a]", "secret", "hunter2", "sensitive", true, "noop", true), false},
+		"wrong kind":          {item("plain[a]", "secret", "hunter2", "number", "hunter2", "sensitive", true), false},
+	} {
+		results, summary := b.converge(Apply, test.item)
+		shown := fmt.Sprintf("%+v %+v", results, summary)
+		if strings.Contains(shown, "hunter2") || (results[0].Output != "") != test.output {
+			t.Errorf("%s: %s", name, shown)
+		}
+		for _, d := range results[0].Differences {
+			if d.Is != "(sensitive)" || d.Should != "(sensitive)" {
+				t.Errorf("%s: difference %v", name, d)
+			}
+		}
+		if b.there(ledgerPath) && strings.Contains(b.get(ledgerPath), "hunter2") {
+			t.Errorf("%s: in the ledger", name)
+		}
+	}
+}
+
+func TestResultsAreBounded(t *testing.T) {
+	b := newBench(t)
+	long := strings.Repeat("ä", 5000)
+	b.hook = func(stage, _ string) error {
+		b.work.log.WriteString(long + "end")
+		return nil
+	}
+	results, _ := b.converge(Apply, item("plain[a]", "value", long, "fail", long))
+	r := results[0]
+	if len(r.Message) > messageLimit || len(r.Output) > OutputLimit+3 || len(r.Differences[0].Should) > differenceLimit || !strings.HasSuffix(r.Output, "end") {
+		t.Errorf("message %d, output %d, difference %d bytes", len(r.Message), len(r.Output), len(r.Differences[0].Should))
+	}
+}
+
+func TestRefresh(t *testing.T) {
+	conf := func(value string) Item { return item("plain[conf]", "value", value).notifies("svc[s]") }
+	svc := item("svc[s]", "value", "up").requires("plain[conf]")
+
+	t.Run("target in the same catalog, once", func(t *testing.T) {
+		b := newBench(t)
+		b.put("/fake/svc-s", "up")
+		results, _ := b.converge(Apply, conf("1"), item("plain[other]", "value", "1").notifies("svc[s]"), svc)
+		b.wantStatuses(results, "plain[conf] changed", "plain[other] changed", "svc[s] changed refreshed")
+		b.wantLog("apply conf", "apply other", "refresh s")
+		results, _ = b.converge(Apply, conf("1"), svc)
+		b.wantStatuses(results, "plain[conf] unchanged", "svc[s] unchanged")
+		results, _ = b.converge(Apply, conf("2"), svc.refreshOnly())
+		b.wantStatuses(results, "plain[conf] changed", "svc[s] changed refreshed")
+		results, _ = b.converge(Apply, conf("2"), svc.refreshOnly())
+		b.wantStatuses(results, "plain[conf] unchanged", "svc[s] unchanged")
+	})
+	t.Run("target in a later catalog", func(t *testing.T) {
+		b := newBench(t)
+		b.put("/fake/svc-s", "up")
+		b.converge(Apply, conf("1"))
+		results, _ := b.converge(Check, svc)
+		b.wantStatuses(results, "svc[s] differs")
+		if want := []Difference{{"refresh", "pending", "done"}}; !cmp.Equal(results[0].Differences, want) {
+			t.Errorf("%v", results[0].Differences)
+		}
+		results, _ = b.converge(Apply, svc)
+		b.wantStatuses(results, "svc[s] changed refreshed")
+		if p := b.ledgerNow().Pending; len(p) > 0 || b.ledgerNow().entry("one", "svc[s]").Digest != svc.Digest {
+			t.Errorf("pending %v", p)
+		}
+	})
+	t.Run("changed otherwise, and refreshed", func(t *testing.T) {
+		b := newBench(t)
+		results, _ := b.converge(Apply, conf("1"), svc)
+		b.wantStatuses(results, "plain[conf] changed", "svc[s] changed refreshed")
+		b.wantLog("apply conf", "apply s", "refresh s")
+	})
+	t.Run("started now, and not refreshed", func(t *testing.T) {
+		b := newBench(t)
+		b.types["svc"] = starting{b.types["svc"].(refreshed)}
+		results, _ := b.converge(Apply, conf("1"), svc)
+		b.wantStatuses(results, "plain[conf] changed", "svc[s] changed")
+		b.wantLog("apply conf", "apply s")
+		if p := b.ledgerNow().Pending; len(p) > 0 {
+			t.Errorf("pending %v", p)
+		}
+	})
+	t.Run("what is refreshed notifies", func(t *testing.T) {
+		b := newBench(t)
+		results, _ := b.converge(Apply, conf("1"), svc.notifies("svc[t]").refreshOnly(), item("svc[t]").refreshOnly())
+		b.wantStatuses(results, "plain[conf] changed", "svc[s] changed refreshed", "svc[t] changed refreshed")
+	})
+	t.Run("a failed refresh stays owed", func(t *testing.T) {
+		b := newBench(t)
+		b.put("/fake/svc-s", "up")
+		b.hook = func(stage, _ string) error {
+			if stage == "refresh" {
+				return errors.New("does not restart")
+			}
+			return nil
+		}
+		results, _ := b.converge(Apply, conf("1"), svc)
+		b.wantStatuses(results, "plain[conf] changed", "svc[s] failed")
+		b.hook = nil
+		results, _ = b.converge(Apply, conf("1"), svc)
+		b.wantStatuses(results, "plain[conf] unchanged", "svc[s] changed refreshed")
+	})
+	t.Run("a failed notifier refreshes nothing", func(t *testing.T) {
+		b := newBench(t)
+		b.put("/fake/svc-s", "up")
+		broken := item("plain[conf]", "value", "1", "fail", "no").notifies("svc[s]")
+		results, _ := b.converge(Apply, broken, item("svc[s]", "value", "up"))
+		b.wantStatuses(results, "plain[conf] failed", "svc[s] unchanged")
+		results, _ = b.converge(Apply, conf("1"), svc)
+		b.wantStatuses(results, "plain[conf] changed", "svc[s] changed refreshed")
+	})
+	t.Run("what cannot be refreshed is not owed one", func(t *testing.T) {
+		b := newBench(t)
+		b.converge(Apply, item("plain[a]", "value", "1").notifies("plain[b]", "nonsense", "unknown[x]"))
+		if p := b.ledgerNow().Pending; len(p) > 0 {
+			t.Errorf("pending %v", p)
+		}
+	})
+	t.Run("removal forgets it", func(t *testing.T) {
+		b := newBench(t)
+		b.converge(Apply, item("svc[s]", "value", "up"))
+		b.converge(Apply, conf("1"))
+		b.converge(Apply, removal("svc[s]"))
+		if p := b.ledgerNow().Pending; len(p) > 0 {
+			t.Errorf("pending %v", p)
+		}
+	})
+}
+
+// starting is a service that is stopped until it is applied.
+type starting struct{ refreshed }
+
+func (f starting) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	diffs, err := f.refreshed.Check(ctx, s, r)
+	for i := range diffs {
+		diffs[i].Parameter = "ensure"
+	}
+	return diffs, err
+}
+
+func TestBatch(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/pkg-c", "1")
+	b.converge(Apply, item("pkg[z]", "value", "1"))
+	results, summary := b.converge(Apply,
+		item("pkg[a]", "value", "1"), item("pkg[b]", "value", "1"), item("pkg[c]", "value", "1"),
+		item("pkg[d]", "value", "1", "fail", "no such package"), item("pkg[bad]", "colour", "x"),
+		item("pkg[e]", "value", "1"), item("pkg[f]", "value", "1").requires("pkg[e]"), item("pkg[g]", "value", "1").requires("pkg[d]"),
+		item("plain[x]", "value", "1"), item("pkg[h]", "value", "1"), removal("pkg[z]"), item("pkg[i]", "value", "1"))
+	b.wantStatuses(results, "pkg[a] changed", "pkg[b] changed", "pkg[c] unchanged", "pkg[d] failed", "pkg[bad] failed", "pkg[e] changed",
+		"pkg[f] changed", "pkg[g] skipped", "plain[x] changed", "pkg[h] changed", "pkg[z] changed", "pkg[i] changed")
+	b.wantLog("batch [a b d]", "apply e", "apply f", "apply x", "apply h", "undo z", "apply i")
+	if results[3].Message != "no such package" || summary.Ledger["pkg[d]"] != "" || summary.Ledger["pkg[a]"] == "" {
+		t.Errorf("%q, ledger %v", results[3].Message, summary.Ledger)
+	}
+	b.hook = func(stage, title string) error {
+		if stage == "batch" {
+			return errors.New("answers nothing")
+		}
+		return nil
+	}
+	results, _ = b.converge(Apply, item("pkg[a]", "value", "2"), item("pkg[b]", "value", "2"))
+	b.wantStatuses(results, "pkg[a] failed", "pkg[b] failed")
+}
+
+func TestPrefetch(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/many-a", "1")
+	b.put("/fake/many-b", "1")
+	items := []Item{item("many[a]", "value", "1"), item("many[bad]", "colour", "x"), item("many[b]", "value", "1"), removal("many[r]"), item("many[c]", "value", "1"), item("many[d]", "value", "1")}
+	b.converge(Check, items...)
+	b.wantLog("prefetch [a b c d]")
+	b.converge(Apply, items...)
+	b.wantLog("prefetch [a b c d]", "apply c", "prefetch [c d]", "apply d", "prefetch [d]")
+}
+
+func TestAMistakeInATypeCostsOneItem(t *testing.T) {
+	b := newBench(t)
+	b.hook = func(stage, title string) error {
+		if stage == "apply" && title == "a" {
+			panic("index out of range")
+		}
+		return nil
+	}
+	results, _ := b.converge(Apply, item("plain[a]", "value", "1"), item("plain[b]", "value", "1"))
+	b.wantStatuses(results, "plain[a] failed", "plain[b] changed")
+	if !strings.Contains(results[0].Message, "index out of range") {
+		t.Error(results[0].Message)
+	}
+}
+
+func TestTheSessionEnds(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	b := newBench(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b.hook = func(stage, title string) error {
+		if stage == "apply" && title == "b" {
+			cancel(errors.New("the controller is gone"))
+			return context.Cause(ctx)
+		}
+		return nil
+	}
+	results, summary := b.session(ctx, Catalog{Mode: Apply, Items: []Item{item("plain[a]", "value", "1"), item("plain[b]", "value", "1"), item("plain[c]", "value", "1")}})
+	b.wantStatuses(results, "plain[a] changed", "plain[b] failed", "plain[c] skipped")
+	if !strings.Contains(results[2].Message, "the controller is gone") || summary.Error != nil {
+		t.Errorf("%q, %v", results[2].Message, summary.Error)
+	}
+	b.hook = nil
+	results, _ = b.converge(Apply, item("plain[a]", "value", "1"), item("plain[b]", "value", "1"), item("plain[c]", "value", "1"))
+	b.wantStatuses(results, "plain[a] unchanged", "plain[b] changed", "plain[c] changed")
+}
+
+func TestTearDown(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/plain-a", "before")
+	before := b.tree()
+	b.put(home+"/helper-abc", "binary") // as the controller places it
+	if err := os.Chmod(b.real(home), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.session(t.Context(), Catalog{Site: "two", Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}})
+	b.converge(Apply, item("plain[a]", "value", "1").notifies("svc[s]"), item("plain[b]", "value", "1"), item("plain[c]", "value", "1"))
+
+	b.hook = func(stage, title string) error {
+		if stage == "undo" && title == "b" {
+			return errors.New("is busy")
+		}
+		return nil
+	}
+	results, summary := b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	b.wantStatuses(results, "plain[c] changed", "plain[b] failed", "plain[a] changed")
+	if len(summary.Ledger) != 1 || b.get("/fake/plain-a") != "before" {
+		t.Errorf("ledger %v, a %q", summary.Ledger, b.get("/fake/plain-a"))
+	}
+	b.hook = nil
+	results, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	b.wantStatuses(results, "plain[b] changed")
+	if l := b.ledgerNow(); len(summary.Ledger) != 0 || len(l.Entries) != 1 || l.Entries[0].Site != "two" || len(l.Pending) > 0 {
+		t.Errorf("ledger %v, on disk %+v", summary.Ledger, l)
+	}
+	results, summary = b.session(t.Context(), Catalog{Site: "two", Mode: Apply, TearDown: true})
+	b.wantStatuses(results, "plain[x] changed")
+	// /var and /var/lib were made by this test, so they stay; all that is slipway's is gone.
+	after := b.tree()
+	delete(after, "/var")
+	delete(after, "/var/lib")
+	if diff := cmp.Diff(before, after); diff != "" || summary.Error != nil {
+		t.Errorf("%v\n%s", summary.Error, diff)
+	}
+	results, summary = b.session(t.Context(), Catalog{Site: "two", Mode: Apply, TearDown: true})
+	if len(results) > 0 || summary.Error != nil || b.there(home) {
+		t.Errorf("once more: %v, %v", results, summary.Error)
+	}
+}

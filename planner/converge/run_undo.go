@@ -1,0 +1,79 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// examineRemoval looks at an item that is to be undone. What the ledger does not know of this site is not slipway's to remove.
+func (x *session) examineRemoval(j *job) {
+	if x.ledger.entry(x.catalog.Site, j.id) == nil {
+		j.finish(Unchanged)
+		return
+	}
+	j.result.Differences = []Difference{{Parameter: "ensure", Is: "applied", Should: "undone"}}
+	if !x.applying() {
+		j.finish(Differs)
+	}
+}
+
+// remove undoes what slipway did for an item.
+func (x *session) remove(ctx context.Context, j *job) {
+	x.start(j)
+	x.notify(j)
+	if err := x.undo(ctx, x.ledger.entry(x.catalog.Site, j.id), j.typ); err != nil {
+		j.fail(err)
+		return
+	}
+	if err := x.save(); err != nil {
+		j.fail(fmt.Errorf("undone, but not recorded: %w", err))
+		return
+	}
+	j.finish(Changed)
+}
+
+// undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in the ledger on the
+// disk first; a failure leaves the entry there, to be undone again.
+func (x *session) undo(ctx context.Context, e *entry, typ Type) error {
+	if e.Digest != "" {
+		e.Digest, e.Run, x.ledger.dirty = "", x.catalog.Run, true
+	}
+	if err := x.save(); err != nil {
+		return fmt.Errorf("not begun: %w", err)
+	}
+	_, err := guarded(e.Type, func() (any, error) { return nil, typ.Undo(ctx, x.sys, e.Title, e.Before) })
+	x.sys.Forget()
+	if err != nil {
+		return fmt.Errorf("undo: %w", err)
+	}
+	x.ledger.drop(e.Site, e.id())
+	return nil
+}
+
+// tearDown undoes everything that the site applied, newest first. What fails stays in the ledger, and the rest goes on.
+func (x *session) tearDown(ctx context.Context) {
+	var own []*entry
+	for _, e := range x.ledger.Entries {
+		if e.Site == x.catalog.Site {
+			own = append(own, e)
+		}
+	}
+	for _, e := range slices.Backward(own) {
+		j := &job{Item: Item{Remove: true}, id: e.id(), typ: x.types[e.Type]}
+		j.Type, j.Title = e.Type, e.Title
+		if j.typ == nil {
+			j.mistake = fmt.Errorf("type %q is not known on the node; tear down with the slipway that applied it", e.Type)
+		}
+		x.jobs = append(x.jobs, j)
+		x.examine(ctx, len(x.jobs)-1)
+		x.carryOut(ctx, j)
+		x.report(j)
+	}
+	if !x.applying() || len(x.ledger.of(x.catalog.Site)) > 0 {
+		return
+	}
+	x.ledger.Pending = slices.DeleteFunc(x.ledger.Pending, func(p pending) bool { return p.Site == x.catalog.Site })
+	x.ledger.dirty = true
+	x.tornDown = x.broken == nil
+}

@@ -1,0 +1,128 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// unlockGrace bounds Catalog.Unlock when the session has ended already.
+const unlockGrace = 30 * time.Second
+
+// inWindow does the session's work inside the catalog's lock and unlock commands. The lock is in the ledger before its command
+// runs, and until the unlock command has succeeded, so that no crash leaves a node locked unnoticed (litp.md 84).
+func (x *session) inWindow(ctx context.Context, work func()) *SessionError {
+	c := x.catalog
+	if !x.applying() || c.Lock == "" && c.Unlock == "" {
+		work()
+		return nil
+	}
+	if by, locked := x.ledger.Locked[c.Site]; locked && by != c.Run && c.Unlock != "" {
+		if failure := x.unlock(ctx); failure != nil {
+			x.skipAll(failure.Message)
+			return failure
+		}
+	}
+	hasWork := c.TearDown || len(c.Items) > 0
+	if hasWork && c.Lock != "" {
+		if failure := x.lock(ctx); failure != nil {
+			x.skipAll(failure.Message)
+			return failure
+		}
+	}
+	work()
+	if _, locked := x.ledger.Locked[c.Site]; c.Unlock == "" || !hasWork && !locked {
+		return nil
+	}
+	return x.unlock(ctx)
+}
+
+// lock runs the lock command, unless this run has locked the node already.
+func (x *session) lock(ctx context.Context) *SessionError {
+	site := x.catalog.Site
+	if x.ledger.Locked[site] == x.catalog.Run {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return &SessionError{Code: CodeLock, Message: "lock: not begun: the session ended: " + context.Cause(ctx).Error()}
+	}
+	if x.ledger.Locked == nil {
+		x.ledger.Locked = map[string]string{}
+	}
+	x.ledger.Locked[site], x.ledger.dirty = x.catalog.Run, true
+	if err := x.save(); err != nil {
+		return ledgerError(err)
+	}
+	out, err := x.window(ctx, x.catalog.Lock)
+	if err != nil {
+		// It may have locked or not; the mark stays, so that the next run unlocks first.
+		return &SessionError{Code: CodeLock, Message: "lock: " + err.Error() + "; no resource was touched"}
+	}
+	if out.Status != 0 {
+		delete(x.ledger.Locked, site)
+		x.ledger.dirty = true
+		if err := x.save(); err != nil {
+			return ledgerError(err)
+		}
+		return &SessionError{Code: CodeLock, Message: fmt.Sprintf("lock: the command ended with status %d; no resource was touched%s", out.Status, printed(out))}
+	}
+	return nil
+}
+
+// unlock runs the unlock command, also when the session has ended: a node must not stay locked because its controller is gone.
+func (x *session) unlock(ctx context.Context) *SessionError {
+	ended := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ended))
+	defer cancel()
+	defer context.AfterFunc(ended, func() {
+		grace := time.NewTimer(unlockGrace)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+			cancel()
+		case <-ctx.Done():
+		}
+	})()
+	out, err := x.window(ctx, x.catalog.Unlock)
+	if err == nil && out.Status != 0 {
+		err = fmt.Errorf("the command ended with status %d%s", out.Status, printed(out))
+	}
+	if err != nil {
+		return &SessionError{Code: CodeUnlock, Message: "unlock: " + err.Error() + "; the node may still be locked"}
+	}
+	if _, locked := x.ledger.Locked[x.catalog.Site]; locked {
+		delete(x.ledger.Locked, x.catalog.Site)
+		x.ledger.dirty = true
+	}
+	if x.tornDown {
+		return nil // the ledger goes as a whole
+	}
+	if err := x.save(); err != nil {
+		return ledgerError(err)
+	}
+	return nil
+}
+
+func (x *session) window(ctx context.Context, command string) (Output, error) {
+	x.sys.work.log = nil
+	out, err := x.sys.Run(ctx, Command{Argv: []string{"/bin/sh", "-c", command}})
+	x.sys.Forget()
+	return out, err
+}
+
+// printed tells what a command printed, for an error.
+func printed(out Output) string {
+	if out.Combined == "" {
+		return ""
+	}
+	return "; it printed: " + bounded(out.Combined, differenceLimit)
+}
+
+// skipAll reports that no item was begun.
+func (x *session) skipAll(why string) {
+	for _, j := range x.plan() {
+		x.start(j)
+		j.skip("not begun: " + why)
+		x.report(j)
+	}
+}

@@ -1,0 +1,177 @@
+package converge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// errSilence and errHangUp say how a session lost its controller.
+var (
+	errSilence = errors.New("the controller fell silent")
+	errHangUp  = errors.New("the controller is gone")
+)
+
+// Serve is one session of the helper: it reads a catalog from in, runs it, and writes a line for every result, as soon as it is known, and
+// one for the summary. After the catalog, in carries signs of life; when it ends, or stays silent for longer than silence, the
+// item at work is given up and the others are skipped, and the ledger is brought to its end all the same. A lost
+// controller cannot read the results, so an out that fails is no reason to stop; the error tells of it.
+func Serve(ctx context.Context, s *System, in io.Reader, out io.Writer, silence time.Duration) (Summary, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	life := time.AfterFunc(silence, func() { cancel(fmt.Errorf("%w for %s", errSilence, silence)) })
+	defer life.Stop()
+
+	catalog, rest, err := readCatalog(ctx, &heard{in, func() { life.Reset(silence) }})
+	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
+	w := &lineWriter{out: out}
+	if err != nil {
+		summary.Error = &SessionError{Code: CodeProtocol, Message: "the catalog cannot be read: " + err.Error()}
+		return summary, w.write(Message{Summary: &summary})
+	}
+	go func() {
+		// It ends with the input, at the latest with the process.
+		_, err := io.Copy(io.Discard, rest)
+		if err == nil {
+			err = errHangUp
+		}
+		cancel(err)
+	}()
+	summary = Run(ctx, s, catalog, func(r Result) { _ = w.write(Message{Result: &r}) }) // w keeps the error
+	_ = w.write(Message{Summary: &summary})
+	return summary, w.err
+}
+
+// heard calls sign for all that is read.
+type heard struct {
+	in   io.Reader
+	sign func()
+}
+
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.in.Read(p)
+	if n > 0 {
+		h.sign()
+	}
+	return n, err
+}
+
+// readCatalog reads a catalog and returns what follows it. It gives up when ctx ends.
+func readCatalog(ctx context.Context, in io.Reader) (Catalog, io.Reader, error) {
+	type answer struct {
+		catalog Catalog
+		rest    io.Reader
+		err     error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		c, rest, err := DecodeCatalog(in)
+		answers <- answer{c, rest, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.catalog, a.rest, a.err
+	case <-ctx.Done():
+		return Catalog{}, nil, context.Cause(ctx)
+	}
+}
+
+// DecodeCatalog reads one catalog and returns it with the rest of the input. It refuses fields that it does not know, and
+// another protocol before anything else, because the other one's fields may mean other things.
+func DecodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
+	dec := json.NewDecoder(in)
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errHangUp
+		}
+		return Catalog{}, nil, err
+	}
+	var version struct {
+		Protocol int `json:"protocol"`
+	}
+	if err := json.Unmarshal(raw, &version); err != nil {
+		return Catalog{}, nil, errors.New("it is not a JSON object with a protocol")
+	}
+	rest := io.MultiReader(dec.Buffered(), in)
+	if version.Protocol != Protocol {
+		return Catalog{}, nil, Catalog{Protocol: version.Protocol}.mistake()
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	strict.UseNumber() // a float64 would lose digits of a large integer
+	var c Catalog
+	if err := strict.Decode(&c); err != nil {
+		return Catalog{}, nil, err
+	}
+	for i := range c.Items {
+		for name, value := range c.Items[i].Parameters {
+			plain, err := plainValue(value)
+			if err != nil {
+				return Catalog{}, nil, fmt.Errorf("%s: parameter %q: %w", c.Items[i].ID(), name, err)
+			}
+			c.Items[i].Parameters[name] = plain
+		}
+	}
+	return c, rest, nil
+}
+
+// plainValue turns what the decoder gave into the kinds that resource.Parameters holds.
+func plainValue(value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case nil:
+		return nil, errors.New("is null; it must be left out instead")
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, nil
+		}
+		f, err := v.Float64()
+		if err != nil || math.IsInf(f, 0) {
+			return nil, errors.New("is a number out of bounds")
+		}
+		return f, nil
+	case []any:
+		for i := range v {
+			if v[i], err = plainValue(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], err = plainValue(v[k]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+// lineWriter writes messages as lines until the first error.
+type lineWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+	err error
+}
+
+func (w *lineWriter) write(m Message) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	line, err := m.Encode()
+	if err == nil {
+		_, err = w.out.Write(line)
+	}
+	w.err = err
+	return err
+}

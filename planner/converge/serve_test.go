@@ -1,0 +1,264 @@
+package converge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// live is standard input of a controller that stays: the text, then nothing until the test ends.
+func live(t *testing.T, text string) io.Reader {
+	r, w := io.Pipe()
+	go func() { _, _ = io.WriteString(w, text) }()
+	t.Cleanup(func() { _ = w.Close() })
+	return r
+}
+
+// The messages are a contract with controllers of other versions.
+func TestMessagesGolden(t *testing.T) {
+	b := newSandbox(t)
+	b.put("/etc/motd", "old\n")
+	b.put("/etc/os-release", "NAME=\"Debian\"\nID=debian\n")
+	catalog := `{"protocol":1,"site":"lon1","run":"r1","mode":"apply","items":[
+		{"type":"file","title":"/etc/motd","parameters":{"content":"welcome\n"},"digest":"d1"},
+		{"type":"file","title":"/nowhere/x","parameters":{"content":"x"},"digest":"d2"},
+		{"type":"file","title":"/etc/y","parameters":{"content":"y"},"digest":"d3","requires":["file[/nowhere/x]"]},
+		{"type":"exec","title":"true","digest":"d4"},
+		{"type":"file","title":"/etc/gone","remove":true}]}` + "\n"
+	var out bytes.Buffer
+	if _, err := Serve(t.Context(), b.System, live(t, catalog), &out, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"result":{"id":"file[/etc/motd]","status":"changed","differences":[{"parameter":"content","is":"{sha256}01d09d19","should":"{sha256}77f44b90"}],"millis":0}}
+{"result":{"id":"file[/nowhere/x]","status":"failed","differences":[{"parameter":"ensure","is":"absent","should":"file"}],"message":"the directory /nowhere is not there; make it first, as a file resource with ensure = \"directory\"","millis":0}}
+{"result":{"id":"file[/etc/y]","status":"skipped","message":"not begun: file[/nowhere/x], which it requires, failed or was skipped; mend that first","millis":0}}
+{"result":{"id":"exec[true]","status":"failed","message":"type \"exec\" needs a whole machine: the node is a sandbox folder and has no machine to run commands on; use a node with a machine of its own","millis":0}}
+{"result":{"id":"file[/etc/gone]","status":"unchanged","millis":0}}
+{"summary":{"protocol":1,"facts":{"os":"linux","arch":"ARCH","distribution":"debian"},"ledger":{"file[/etc/motd]":"d1","file[/nowhere/x]":""}}}
+`
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		var m Message
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if m.Result != nil {
+			m.Result.Millis = 0
+		} else {
+			m.Summary.Facts.Arch = "ARCH"
+		}
+		again, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(again))
+	}
+	if diff := cmp.Diff(strings.SplitAfter(want, "\n"), append(got, "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCatalogsThatAreNoneAreRefused(t *testing.T) {
+	good := `{"protocol":1,"site":"s","run":"r","mode":"check","items":[{"type":"file","title":"/x","parameters":{"content":"x"}}]}`
+	if _, _, err := DecodeCatalog(strings.NewReader(good)); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ text, want string }{
+		"nothing":          {"", "the controller is gone"},
+		"cut":              {good[:40], "unexpected EOF"},
+		"no JSON":          {"hello", "invalid character"},
+		"no object":        {"[1]\n", "not a JSON object"},
+		"protocol first":   {`{"protocol":9,"novelty":true}`, "protocol 9, and this slipway on the node speaks 1"},
+		"no protocol":      {`{}`, "protocol 0"},
+		"unknown field":    {strings.Replace(good, `"site"`, `"novelty":1,"site"`, 1), `unknown field "novelty"`},
+		"unknown item":     {strings.Replace(good, `"title"`, `"novelty":1,"title"`, 1), `unknown field "novelty"`},
+		"null":             {strings.Replace(good, `"x"}`, `null}`, 1), `file[/x]: parameter "content": is null`},
+		"null inside":      {strings.Replace(good, `"x"}`, `[{"a":null}]}`, 1), "is null"},
+		"number too large": {strings.Replace(good, `"x"}`, `1e999}`, 1), "out of bounds"},
+		"wrong kind":       {strings.Replace(good, `"items":[`, `"items":["x",`, 1), "cannot unmarshal string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newSandbox(t)
+			var out bytes.Buffer
+			summary, err := Serve(t.Context(), b.System, strings.NewReader(test.text), &out, time.Minute)
+			if err != nil || summary.Error == nil || summary.Error.Code != CodeProtocol || !strings.Contains(summary.Error.Message, test.want) {
+				t.Errorf("%+v, %v; want %q", summary.Error, err, test.want)
+			}
+			if strings.Count(out.String(), "\n") != 1 || !strings.Contains(out.String(), `"summary"`) {
+				t.Errorf("wrote %q", out.String())
+			}
+		})
+	}
+}
+
+// execution.md 2, rule 7: numbers and fresh values survive the way to the node, so that digests agree.
+func TestCatalogDecoding(t *testing.T) {
+	text := `{"protocol":1,"site":"s","run":"r","mode":"check","items":[
+		{"type":"t","title":"a","parameters":{"large":9007199254740993,"half":0.5,"list":[1,"x",true],"map":{"k":2}}},
+		{"type":"t","title":"b","parameters":{"half":1}},{"type":"t","title":"c"}]}` + "\n\n"
+	c, rest, err := DecodeCatalog(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []resource.Parameters{
+		{"large": int64(9007199254740993), "half": 0.5, "list": []any{int64(1), "x", true}, "map": map[string]any{"k": int64(2)}},
+		{"half": int64(1)}, nil,
+	}
+	for i, w := range want {
+		if diff := cmp.Diff(w, c.Items[i].Parameters); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if left, err := io.ReadAll(rest); err != nil || strings.TrimSpace(string(left)) != "" {
+		t.Errorf("left %q, %v", left, err)
+	}
+}
+
+func FuzzDecodeCatalog(f *testing.F) {
+	f.Add([]byte(`{"protocol":1,"site":"s","run":"r","mode":"apply","items":[{"type":"file","title":"/x","parameters":{"content":"x","a":[1,{"b":2}]}}]}`))
+	f.Add([]byte(`{"protocol":1}{}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, _, err := DecodeCatalog(bytes.NewReader(text))
+		if err == nil && c.Protocol != Protocol {
+			t.Errorf("accepted %q", text)
+		}
+	})
+}
+
+func FuzzParseLedger(f *testing.F) {
+	f.Add([]byte(`{"version":1,"entries":[{"site":"one","type":"plain","title":"a","digest":"d","before":null,"run":"r"}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, err := parseLedger(text)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(l)
+		if err != nil {
+			t.Fatalf("%q was read and cannot be written: %v", text, err)
+		}
+		if _, err := parseLedger(again); err != nil {
+			t.Errorf("%q was read, written as %q, and not read again: %v", text, again, err)
+		}
+	})
+}
+
+// execution.md 2, rule 4: when the controller is gone the item at work is given up, and the bookkeeping is done all the same.
+func TestTheControllerIsLost(t *testing.T) {
+	needRoot(t)
+	for name, test := range map[string]struct {
+		silence time.Duration
+		lose    func(*io.PipeWriter)
+		want    string
+	}{
+		"end of input": {time.Minute, func(w *io.PipeWriter) { _ = w.Close() }, "the controller is gone"},
+		"cut":          {time.Minute, func(w *io.PipeWriter) { _ = w.CloseWithError(errors.New("connection reset")) }, "connection reset"},
+		"silence":      {300 * time.Millisecond, func(*io.PipeWriter) {}, "the controller fell silent for 300ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			b := newSandbox(t)
+			b.commands = machine(t).execute // a sandbox that runs commands, so that the ledger is not this machine's
+			catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
+				item("file[/a]", "content", "1"), item("exec[endless]", "command", "echo started; sleep 600"), item("file[/b]", "content", "1")}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, controller := io.Pipe()
+			defer controller.Close()
+			out := &brokenAfter{lines: 1, broken: make(chan struct{})}
+			go func() {
+				_, _ = controller.Write(append(catalog, '\n'))
+				<-out.broken // the result of the first item was sent
+				test.lose(controller)
+			}()
+			summary, err := Serve(t.Context(), b.System, in, out, test.silence)
+			if err == nil {
+				t.Error("an output that failed was not told")
+			}
+			if want := map[resource.ID]string{"file[/a]": item("file[/a]", "content", "1").Digest, "exec[endless]": ""}; !cmp.Equal(summary.Ledger, want) {
+				t.Errorf("ledger %v", summary.Ledger)
+			}
+			l, err := b.readLedger()
+			if err != nil || len(l.Entries) != 2 || b.there("/b") {
+				t.Errorf("%+v, %v", l, err)
+			}
+			if got := out.String(); !strings.Contains(got, "file[/a]") || strings.Contains(got, "summary") {
+				t.Errorf("sent %q", got)
+			}
+			// The lock is free: the next controller can go on at once.
+			if lock, err := b.lock(t.Context(), true, "next"); err != nil {
+				t.Error(err)
+			} else {
+				lock.release()
+			}
+			controller.Close()
+		})
+	}
+}
+
+// brokenAfter is standard output whose reader goes away after some lines.
+type brokenAfter struct {
+	bytes.Buffer
+	lines  int
+	broken chan struct{}
+}
+
+func (w *brokenAfter) Write(p []byte) (int, error) {
+	if w.lines == 0 {
+		return 0, errors.New("broken pipe")
+	}
+	if w.lines--; w.lines == 0 {
+		close(w.broken)
+	}
+	return w.Buffer.Write(p)
+}
+
+func TestSignsOfLifeKeepTheSession(t *testing.T) {
+	needRoot(t)
+	b := newSandbox(t)
+	b.commands = machine(t).execute
+	catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{item("exec[slow]", "command", "sleep 1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, controller := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer controller.Close()
+		_, _ = controller.Write(catalog)
+		beat := time.NewTicker(50 * time.Millisecond)
+		defer beat.Stop()
+		for {
+			select {
+			case <-beat.C:
+				_, _ = controller.Write([]byte("\n"))
+			case <-ended:
+				return
+			}
+		}
+	}()
+	var out bytes.Buffer
+	summary, err := Serve(t.Context(), b.System, in, &out, 400*time.Millisecond)
+	close(ended)
+	if err != nil || !strings.Contains(out.String(), `"changed"`) || summary.Ledger["exec[slow]"] == "" {
+		t.Errorf("%s %v", out.String(), err)
+	}
+}
+
+func TestSilenceBeforeTheCatalogEndsTheSession(t *testing.T) {
+	b := newSandbox(t)
+	var out bytes.Buffer
+	summary, _ := Serve(t.Context(), b.System, live(t, `{"protocol":1`), &out, 50*time.Millisecond)
+	if summary.Error == nil || !strings.Contains(summary.Error.Message, "fell silent") {
+		t.Errorf("%+v", summary.Error)
+	}
+}

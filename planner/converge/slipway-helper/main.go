@@ -1,0 +1,84 @@
+// Command slipway-helper does the work of one session on a node behind SSH: it reads a catalog on standard input and writes a
+// JSON line for every result, and one for the summary, to standard output (package converge). The controller puts it on the
+// node; nobody starts it by hand.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+)
+
+// The exit statuses. The summary tells more; a controller that got none must not take any status for success.
+const (
+	statusDone   = 0 // the session ran to its end; single items may have failed
+	statusFailed = 1 // the session could not do its work; the summary tells why
+	statusUsage  = 2
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(args []string, in io.Reader, out, complaints io.Writer) int {
+	if len(args) == 1 && args[0] == "--version" {
+		fmt.Fprintf(out, "slipway-helper %s protocol %d\n", version, converge.Protocol)
+		return statusDone
+	}
+	if len(args) > 0 {
+		fmt.Fprintln(complaints, "slipway-helper takes a catalog on standard input and no arguments but --version")
+		return statusUsage
+	}
+	ctx, stop := untilTold(context.Background())
+	defer stop()
+	system, err := converge.New("/")
+	if err != nil {
+		fmt.Fprintln(complaints, err)
+		return statusFailed
+	}
+	defer system.Close()
+	summary, err := converge.Serve(ctx, system, in, out, converge.SessionTimeout)
+	if err != nil || summary.Error != nil {
+		return statusFailed
+	}
+	return statusDone
+}
+
+// errTold says that the process was told to end.
+var errTold = errors.New("the session was told to end")
+
+// untilTold returns a context that ends when the process is told to. A closed pipe or terminal is not that: their
+// signals must not kill the process before its ledger is written, and standard input tells the same anyway. They are caught
+// rather than ignored, because what is ignored stays so in the commands that are run.
+func untilTold(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if s == syscall.SIGTERM || s == syscall.SIGINT {
+					cancel(errTold)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}

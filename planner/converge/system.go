@@ -1,0 +1,198 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// System is one node: the file system below a root directory, and, when the root is the machine's own, its commands. All
+// paths given to its methods are absolute as seen from the node. A link in a path is followed only when no other user could have
+// put it there, and never out of the root. A System serves one session at a time.
+type System struct {
+	root     string
+	base     *os.File // the root directory, open for as long as the System is
+	lockWait time.Duration
+
+	// commands stands in for the machine's commands where a test says what they do; nil runs them.
+	commands func(context.Context, Command) (Output, error)
+
+	mu         sync.Mutex
+	remembered map[string]any
+	generation int // counts Forget
+
+	work work // the item at work, set by the engine
+}
+
+// work is what the engine tells the System about the session and the item at work.
+type work struct {
+	site   string
+	id     resource.ID
+	digest string // of the item at work, as the ledger will hold it
+	log    *tail  // what the item's commands print; nil keeps nothing
+	ledger *ledger
+	ran    map[resource.ID]bool // applied or refreshed in this session
+}
+
+// home is slipway's own directory on a node, and what is in it.
+const (
+	home       = "/var/lib/slipway"
+	ledgerPath = home + "/ledger.json"
+	lockPath   = home + "/lock"
+	backupPath = home + "/backup"
+)
+
+// errSandbox says why a command is refused below a sandbox root.
+var errSandbox = errors.New("the node is a sandbox folder and has no machine to run commands on; use a node with a machine of its own")
+
+// Machine reports whether the root is a whole machine, so that commands may be run; false for a sandbox folder.
+func (s *System) Machine() bool { return s.root == "/" || s.commands != nil }
+
+// Close releases the root directory.
+func (s *System) Close() error { return s.base.Close() }
+
+// Attributes of a file. A nil pointer leaves what is there, or takes the default for a new file.
+type Attributes struct {
+	Mode *fs.FileMode // permission bits with setuid, setgid and sticky, as bits of fs.FileMode or as in chmod (0o4755)
+	UID  *int
+	GID  *int
+}
+
+// Info is what Lstat tells of a file.
+type Info struct {
+	Mode   fs.FileMode // type and permission bits
+	UID    int
+	GID    int
+	Size   int64
+	Target string // of a link
+}
+
+// IsDir and IsLink tell the type of the file; IsRegular is a file with content.
+func (i Info) IsDir() bool     { return i.Mode.IsDir() }
+func (i Info) IsLink() bool    { return i.Mode&fs.ModeSymlink != 0 }
+func (i Info) IsRegular() bool { return i.Mode.IsRegular() }
+
+// Forget drops everything that was remembered of the node: after a command that may have changed it.
+func (s *System) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remembered = nil
+	s.generation++
+}
+
+// Remember returns the value that make gave for key since the last Forget, calling make when there is none. An error is not remembered.
+func (s *System) Remember(key string, make func() (any, error)) (any, error) {
+	s.mu.Lock()
+	value, ok := s.remembered[key]
+	generation := s.generation
+	s.mu.Unlock()
+	if ok {
+		return value, nil
+	}
+	// make runs without the lock, because it may remember other things itself.
+	value, err := make()
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation == s.generation {
+		if s.remembered == nil {
+			s.remembered = map[string]any{}
+		}
+		s.remembered[key] = value
+	}
+	return value, nil
+}
+
+// Applied returns the digest that the ledger holds for a resource, empty when it holds none or the resource was begun and not finished.
+func (s *System) Applied(id resource.ID) string {
+	if s.work.ledger == nil {
+		return ""
+	}
+	if e := s.work.ledger.entry(s.work.site, id); e != nil {
+		return e.Digest
+	}
+	return ""
+}
+
+// Command is a program to run on the machine. It is run without a shell, in a process group of its own, with a plain
+// environment (PATH, LANG=C, HOME, plus Env); the whole group is ended when ctx ends or after Timeout.
+type Command struct {
+	Argv    []string
+	Env     []string
+	Dir     string
+	Stdin   []byte        // for secrets: argument lists can be read by every user of a machine
+	User    string        // run as this user; empty is the session's
+	Timeout time.Duration // 0 is 5 minutes, less than 0 none
+}
+
+// Output is what a command printed and how it ended.
+type Output struct {
+	Status   int    // exit status; 128 + n for a signal n
+	Stdout   []byte // at most 1 MiB
+	Combined string // standard output and error as they came, the last OutputLimit bytes
+}
+
+// Run runs a command to its end. A status other than 0 is not an error; a command that cannot be started, was ended by ctx or
+// ran into its timeout is. In a sandbox it always is. What it printed is added to the result of the item at work.
+func (s *System) Run(ctx context.Context, c Command) (Output, error) {
+	if !s.Machine() {
+		return Output{}, errSandbox
+	}
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return Output{}, errors.New("no command was given")
+	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
+	}
+	run := s.execute
+	if s.commands != nil {
+		run = s.commands
+	}
+	out, err := run(ctx, c)
+	if s.work.log != nil {
+		s.work.log.WriteString(out.Combined)
+	}
+	return out, err
+}
+
+// defaultLockWait is how long a session waits for another one that works on the node, so that the rest of a session that
+// lost its controller can end.
+const defaultLockWait = 5 * time.Second
+
+// plainPath is the PATH of commands.
+const plainPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// defaultTimeout bounds a command that names no bound of its own (Puppet's default for exec).
+const defaultTimeout = 5 * time.Minute
+
+// tail keeps the last bytes that were written to it.
+type tail struct {
+	limit int
+	mu    sync.Mutex
+	kept  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if extra := len(t.kept) - t.limit; extra > 0 {
+		t.kept = append(t.kept[:0], t.kept[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) WriteString(text string) { _, _ = t.Write([]byte(text)) } // Write cannot fail
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.kept)
+}

@@ -1,0 +1,163 @@
+package converge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// User is an entry of /etc/passwd, with the password hash of /etc/shadow where it can be read.
+type User struct {
+	Name     string
+	UID, GID int
+	Comment  string
+	Home     string
+	Shell    string
+	Hash     string
+}
+
+// Group is an entry of /etc/group.
+type Group struct {
+	Name    string
+	GID     int
+	Members []string
+}
+
+// Users reads the node's own database, by name; it is read once until Forget. A node without one has no users.
+func (s *System) Users() (map[string]User, error) {
+	v, err := s.Remember("converge.users", func() (any, error) { return s.readUsers() })
+	if err != nil {
+		return nil, err
+	}
+	return v.(map[string]User), nil
+}
+
+// Groups reads the node's own database, by name; it is read once until Forget. A node without one has no groups.
+func (s *System) Groups() (map[string]Group, error) {
+	v, err := s.Remember("converge.groups", func() (any, error) { return s.readGroups() })
+	if err != nil {
+		return nil, err
+	}
+	return v.(map[string]Group), nil
+}
+
+func (s *System) readUsers() (map[string]User, error) {
+	users := map[string]User{}
+	err := s.readAccounts("/etc/passwd", 7, func(f []string) {
+		uid, uidErr := strconv.Atoi(f[2])
+		gid, gidErr := strconv.Atoi(f[3])
+		if _, twice := users[f[0]]; uidErr == nil && gidErr == nil && !twice { // the first entry of a name counts, as in libc
+			users[f[0]] = User{Name: f[0], UID: uid, GID: gid, Comment: f[4], Home: f[5], Shell: f[6]}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.readAccounts("/etc/shadow", 2, func(f []string) {
+		if u, ok := users[f[0]]; ok && u.Hash == "" {
+			u.Hash = f[1]
+			users[f[0]] = u
+		}
+	})
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	return users, nil
+}
+
+func (s *System) readGroups() (map[string]Group, error) {
+	groups := map[string]Group{}
+	err := s.readAccounts("/etc/group", 4, func(f []string) {
+		gid, gidErr := strconv.Atoi(f[2])
+		if _, twice := groups[f[0]]; gidErr == nil && !twice {
+			g := Group{Name: f[0], GID: gid}
+			if f[3] != "" {
+				g.Members = strings.Split(f[3], ",")
+			}
+			groups[f[0]] = g
+		}
+	})
+	return groups, err
+}
+
+// readAccounts calls each for the fields of every line that has at least that many; a file that is not there has no lines.
+func (s *System) readAccounts(path string, fields int, each func([]string)) error {
+	content, err := s.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(content)) {
+		if f := strings.Split(strings.TrimRight(line, "\r\n"), ":"); len(f) >= fields && f[0] != "" && f[0][0] != '#' {
+			each(f)
+		}
+	}
+	return nil
+}
+
+// LookupUser returns the numeric id of a user given by name or number; ok is false for a name that the node does not know.
+func (s *System) LookupUser(name string) (uid int, ok bool, err error) {
+	users, err := s.Users()
+	if err != nil {
+		return 0, false, err
+	}
+	if u, found := users[name]; found {
+		return u.UID, true, nil
+	}
+	uid, ok = accountNumber(name)
+	return uid, ok, nil
+}
+
+// LookupGroup returns the numeric id of a group given by name or number; ok is false for a name that the node does not know.
+func (s *System) LookupGroup(name string) (gid int, ok bool, err error) {
+	groups, err := s.Groups()
+	if err != nil {
+		return 0, false, err
+	}
+	if g, found := groups[name]; found {
+		return g.GID, true, nil
+	}
+	gid, ok = accountNumber(name)
+	return gid, ok, nil
+}
+
+// accountNumber reads a numeric user or group id. The two highest numbers mean "none" to the kernel and are no ids.
+func accountNumber(text string) (int, bool) {
+	n, err := strconv.ParseUint(text, 10, 32)
+	return int(n), err == nil && n < 1<<32-2
+}
+
+// identity is a user as the kernel knows it.
+type identity struct {
+	user   User
+	groups []uint32 // supplementary
+}
+
+// identify finds a user of the node, with the groups that list it as a member.
+func (s *System) identify(name string) (identity, error) {
+	users, err := s.Users()
+	if err != nil {
+		return identity{}, err
+	}
+	user, ok := users[name]
+	if !ok {
+		return identity{}, fmt.Errorf("user %q: no such user on the node; create it first, or name one that is there", name)
+	}
+	groups, err := s.Groups()
+	if err != nil {
+		return identity{}, err
+	}
+	id := identity{user: user, groups: []uint32{uint32(user.GID)}}
+	for _, g := range groups {
+		for _, member := range g.Members {
+			if member == name && g.GID != user.GID {
+				id.groups = append(id.groups, uint32(g.GID))
+			}
+		}
+	}
+	return id, nil
+}

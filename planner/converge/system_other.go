@@ -1,0 +1,45 @@
+//go:build !linux
+
+package converge
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"runtime"
+)
+
+// errNotLinux says why a machine that only drives others cannot be a node itself.
+var errNotLinux = fmt.Errorf("this machine runs %s, and nodes run Linux: give the node an SSH connection instead", runtime.GOOS)
+
+// New refuses: only a Linux machine, or a folder on one, can be a local node.
+func New(root string) (*System, error) { return nil, errNotLinux }
+
+func trusted(uint32) bool { return false }
+
+func chmodBits(mode fs.FileMode) uint32 { return uint32(mode & 0o7777) }
+
+func (s *System) Lstat(path string) (Info, error)                             { return Info{}, errNotLinux }
+func (s *System) ReadFile(path string) ([]byte, error)                        { return nil, errNotLinux }
+func (s *System) ReadDir(path string) ([]string, error)                       { return nil, errNotLinux }
+func (s *System) WriteFile(path string, content []byte, a Attributes) error   { return errNotLinux }
+func (s *System) ReplaceFile(path string, content []byte, a Attributes) error { return errNotLinux }
+func (s *System) SetAttributes(path string, a Attributes) error               { return errNotLinux }
+func (s *System) Mkdir(path string, a Attributes) error                       { return errNotLinux }
+func (s *System) Symlink(path, target string) error                           { return errNotLinux }
+func (s *System) Remove(path string) error                                    { return errNotLinux }
+func (s *System) RemoveAll(path string) error                                 { return errNotLinux }
+func (s *System) read(path string) ([]byte, Info, error)                      { return nil, Info{}, errNotLinux }
+func (s *System) execute(context.Context, Command) (Output, error)            { return Output{}, errNotLinux }
+
+type nodeLock struct{}
+
+func (l *nodeLock) release() {}
+
+type errBusy struct{}
+
+func (errBusy) Error() string { return errNotLinux.Error() }
+
+func (s *System) lock(ctx context.Context, alone bool, who string) (*nodeLock, error) {
+	return nil, errNotLinux
+}

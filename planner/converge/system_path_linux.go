@@ -1,0 +1,198 @@
+package converge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// linkLimit bounds the links followed for one path, as the kernel does.
+const linkLimit = 40
+
+// New returns the node whose file system is below root: "/" for the machine itself, or a folder that is there, as a sandbox.
+func New(root string) (*System, error) {
+	if !path.IsAbs(root) {
+		return nil, fmt.Errorf("root %q is not an absolute path", root)
+	}
+	root = path.Clean(root)
+	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("root %q: %w; name a directory that is there", root, err)
+	}
+	return &System{root: root, base: os.NewFile(uintptr(fd), root), lockWait: defaultLockWait}, nil
+}
+
+// place is the directory that holds a file, open, and the file's name in it. The name of the root itself is ".".
+type place struct {
+	dir  int
+	name string
+	path string // as the caller gave it, for errors
+}
+
+func (p place) close() { _ = unix.Close(p.dir) } // it was opened for lookup only: nothing can be lost
+
+// fail returns err as an error about the path.
+func (p place) fail(op string, err error) error { return pathError(op, p.path, err) }
+
+func pathError(op, name string, err error) error {
+	switch {
+	case errors.Is(err, unix.ELOOP):
+		err = errUntrustedLink
+	case errors.Is(err, unix.EPERM) && os.Geteuid() != 0:
+		err = fmt.Errorf("%w; this needs root, and the session is user %d", err, os.Geteuid())
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+var errUntrustedLink = errors.New("is a link that another user could have put there; it is not followed")
+
+// locate opens the directory that holds name. It walks component by component, never follows a link that another user
+// could have put there, and takes the targets of links, and `..`, as seen from the root. With follow, a link at the end is followed too.
+func (s *System) locate(name string, follow bool) (place, error) {
+	if !path.IsAbs(name) || strings.ContainsRune(name, 0) {
+		return place{}, &fs.PathError{Op: "open", Path: name, Err: errors.New("is not an absolute path")}
+	}
+	w := walk{asked: name, rest: components(name)}
+	defer w.close()
+	top, err := unix.FcntlInt(s.base.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return place{}, &fs.PathError{Op: "open", Path: s.root, Err: err}
+	}
+	w.dirs = []int{top}
+	for len(w.rest) > 0 {
+		part := w.rest[0]
+		w.rest = w.rest[1:]
+		if part == ".." {
+			if len(w.dirs) > 1 {
+				_ = unix.Close(w.dirs[len(w.dirs)-1])
+				w.dirs = w.dirs[:len(w.dirs)-1]
+			}
+			continue
+		}
+		if len(w.rest) == 0 {
+			if !follow {
+				return w.end(part), nil
+			}
+			isLink, err := w.expand(part)
+			if err != nil {
+				return place{}, err
+			}
+			if !isLink {
+				return w.end(part), nil
+			}
+			continue
+		}
+		fd, err := unix.Openat(w.dir(), part, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		switch {
+		case err == nil:
+			w.dirs = append(w.dirs, fd)
+		case errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP):
+			isLink, err := w.expand(part)
+			if err != nil {
+				return place{}, err
+			}
+			if !isLink {
+				return place{}, pathError("open", name, unix.ENOTDIR)
+			}
+		default:
+			return place{}, pathError("open", name, err)
+		}
+	}
+	return w.end("."), nil
+}
+
+// walk is a path half way.
+type walk struct {
+	asked string
+	rest  []string // components still to go
+	dirs  []int    // the directories from the root to here
+	links int
+}
+
+func (w *walk) dir() int { return w.dirs[len(w.dirs)-1] }
+
+// end keeps the directory reached, for the caller to close.
+func (w *walk) end(name string) place {
+	p := place{dir: w.dir(), name: name, path: w.asked}
+	w.dirs = w.dirs[:len(w.dirs)-1]
+	return p
+}
+
+func (w *walk) close() {
+	for _, fd := range w.dirs {
+		_ = unix.Close(fd)
+	}
+}
+
+// expand puts the target of a link in place of its name; isLink is false for anything else, and for nothing there.
+func (w *walk) expand(name string) (isLink bool, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(w.dir(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if errors.Is(err, unix.ENOENT) {
+			return false, nil
+		}
+		return false, pathError("open", w.asked, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return false, nil
+	}
+	if w.links++; w.links > linkLimit {
+		return false, &fs.PathError{Op: "open", Path: w.asked, Err: errors.New("too many links, or links in a circle")}
+	}
+	if !trusted(st.Uid) || !dirTrusted(w.dir()) {
+		return false, pathError("open", w.asked, fmt.Errorf("%q %w", name, errUntrustedLink))
+	}
+	target, err := readlink(w.dir(), name)
+	if err != nil {
+		return false, pathError("open", w.asked, err)
+	}
+	if path.IsAbs(target) {
+		for _, fd := range w.dirs[1:] {
+			_ = unix.Close(fd)
+		}
+		w.dirs = w.dirs[:1]
+	}
+	w.rest = append(components(target), w.rest...)
+	return true, nil
+}
+
+// trusted reports whether a file of this owner can only have been made by root or by the session itself.
+func trusted(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }
+
+// dirTrusted reports whether no other user can put names into a directory, or, when it is sticky, replace those of its owner.
+func dirTrusted(dir int) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(dir, "", &st, unix.AT_EMPTY_PATH) != nil || !trusted(st.Uid) {
+		return false
+	}
+	if st.Mode&unix.S_ISVTX != 0 {
+		return true
+	}
+	byGroup := st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 && int(st.Gid) != os.Getegid()
+	return !byGroup && st.Mode&unix.S_IWOTH == 0
+}
+
+// components splits a path; empty names and "." mean nothing.
+func components(name string) []string {
+	var out []string
+	for part := range strings.SplitSeq(name, "/") {
+		if part != "" && part != "." {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func readlink(dir int, name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(dir, name, buf)
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}

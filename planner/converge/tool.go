@@ -1,0 +1,77 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// mustRun runs one of the node's own tools, which must end with status 0, and forgets what was known of the node, because the tool
+// may have changed it even if it failed.
+func mustRun(ctx context.Context, s *System, c Command) error {
+	out, err := s.Run(ctx, c)
+	s.Forget()
+	if err != nil {
+		return err
+	}
+	if out.Status != 0 {
+		return toolError(c, out)
+	}
+	return nil
+}
+
+// toolError describes a tool that ended with a status other than 0 by what it said: the lines that start with `E: ` (apt), or else the
+// last line. It never shows arguments or standard input.
+func toolError(c Command, out Output) error {
+	var said []string
+	last := "it printed nothing"
+	for line := range strings.Lines(out.Combined) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		last = line
+		if text, ok := strings.CutPrefix(line, "E: "); ok {
+			said = append(said, text)
+		}
+	}
+	if len(said) > 0 {
+		last = strings.Join(said, "; ")
+	}
+	return fmt.Errorf("%s ended with status %d: %s", c.Argv[0], out.Status, last)
+}
+
+// exists reports whether there is anything at path.
+func exists(s *System, path string) (bool, error) {
+	_, err := s.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// firstThere returns the first of paths at which there is anything, empty for none.
+func firstThere(s *System, paths ...string) (string, error) {
+	for _, p := range paths {
+		if there, err := exists(s, p); there || err != nil {
+			return p, err
+		}
+	}
+	return "", nil
+}
+
+// remembered is [System.Remember] for values of one type.
+func remembered[T any](s *System, key string, make func() (T, error)) (T, error) {
+	v, err := s.Remember(key, func() (any, error) { return make() })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	t, ok := v.(T)
+	if !ok {
+		return t, fmt.Errorf("%s is remembered as %T, not as %T", key, v, t)
+	}
+	return t, nil
+}

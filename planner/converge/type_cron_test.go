@@ -1,0 +1,254 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+const rootTab = "# m h dom mon dow command\nMAILTO=root\n5 4 * * * /bin/backup\n"
+
+func TestCron(t *testing.T) {
+	const job = "# slipway: tidy\nPATH=/bin\n*/5 1,2 * 1 1-5 tidy --all\n"
+	for _, tt := range []struct {
+		name, tab  string
+		parameters resource.Parameters
+		diffs      []Difference
+		want       string
+	}{
+		{
+			"new", rootTab, resource.Parameters{
+				"command": "tidy --all", "minute": "*/5", "hour": []any{int64(1), "2"}, "month": "January", "weekday": "mon-Friday", "environment": "PATH=/bin",
+			},
+			[]Difference{{"ensure", "absent", "present"}}, rootTab + job,
+		},
+		{"last line without an end", strings.TrimSuffix(rootTab, "\n"), resource.Parameters{"command": "x", "special": "daily"},
+			[]Difference{{"ensure", "absent", "present"}}, rootTab + "# slipway: tidy\n@daily x\n"},
+		{
+			"other schedule and environment", rootTab + job + "0 0 * * * other\n", resource.Parameters{"command": "tidy --all", "special": "hourly"},
+			[]Difference{{"special", "", "hourly"}, {"minute", "*/5", ""}, {"hour", "1,2", ""}, {"monthday", "*", ""}, {"month", "1", ""}, {"weekday", "1-5", ""}, {"environment", "PATH=/bin", ""}},
+			rootTab + "# slipway: tidy\n@hourly tidy --all\n0 0 * * * other\n",
+		},
+		{"other command, hidden", rootTab + job, resource.Parameters{
+			"command": "tidy --password=x", "minute": "*/5", "hour": "1,2", "month": int64(1), "weekday": "1-5", "environment": "PATH=/bin", "sensitive": true,
+		}, []Difference{{"command", "(sensitive)", "(sensitive)"}}, rootTab + strings.Replace(job, "--all", "--password=x", 1)},
+		{"as it should be", rootTab + job, resource.Parameters{"command": "tidy --all", "minute": "*/5", "hour": "1,2", "month": int64(1), "weekday": "1-5", "environment": "PATH=/bin"}, nil, rootTab + job},
+		{"absent", job + rootTab, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "present", "absent"}}, rootTab},
+		{"marker without a job", "# slipway: tidy\n\n" + rootTab, resource.Parameters{"command": "x", "special": "reboot"}, []Difference{
+			{"command", "", "x"}, {"special", "", "reboot"},
+		}, "# slipway: tidy\n@reboot x\n\n" + rootTab},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const tab = "/var/spool/cron/crontabs/root"
+			s := folder(t, map[string]string{tab: tt.tab})
+			if err := os.Chmod(s.root+tab, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			was := inventory(t, s)
+			r := res(t, cronType{}, "tidy", tt.parameters)
+			s.work.id = r.ID()
+			diffs, err := cronType{}.Check(t.Context(), s, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.diffs, diffs); diff != "" {
+				t.Error(diff)
+			}
+			before := applied(t, s, cronType{}, r)
+			content, err := s.ReadFile(tab)
+			if err != nil || string(content) != tt.want {
+				t.Errorf("%v, got\n%s\nwant\n%s", err, content, tt.want)
+			}
+			if r.Sensitive() && strings.Contains(string(before), "tidy --all") {
+				t.Errorf("the ledger would hold %s", before)
+			}
+			undone(t, s, cronType{}, r, before)
+			now := inventory(t, s)
+			delete(was, "/var/lib")
+			delete(now, "/var/lib")
+			if diff := cmp.Diff(was, now); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCronFindsTheSpool(t *testing.T) {
+	r := res(t, cronType{}, "tidy", resource.Parameters{"command": "x", "user": "ann"})
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"Debian", map[string]string{"var/spool/cron/crontabs/": ""}, "/var/spool/cron/crontabs/ann"},
+		{"Red Hat", map[string]string{"var/spool/cron/": ""}, "/var/spool/cron/ann"},
+		{"Alpine", map[string]string{"etc/crontabs/": "", "var/spool/cron/crontabs/": ""}, "/etc/crontabs/ann"},
+		{"sandbox with nothing", nil, "/var/spool/cron/crontabs/ann"},
+	} {
+		s := folder(t, tt.files)
+		checkUndo(t, s, []change{{cronType{}, r}}, tt.want, "")
+		apply(t, s, cronType{}, r)
+		content, err := s.ReadFile(tt.want)
+		if err != nil || string(content) != "# slipway: tidy\n* * * * * x\n" {
+			t.Errorf("%s: %q, %v", tt.name, content, err)
+		}
+		if info, err := s.Lstat(tt.want); err != nil || info.Mode.Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", tt.name, info.Mode, err)
+		}
+	}
+}
+
+// wholeMachine is a sandbox that passes for a whole machine, with commands that do what run says.
+func wholeMachine(t testing.TB, files map[string]string, run func(Command) (Output, error)) *System {
+	t.Helper()
+	s := folder(t, files)
+	s.commands = func(_ context.Context, c Command) (Output, error) { return run(c) }
+	return s
+}
+
+func noCommand(c Command) (Output, error) { return Output{}, errors.New("unexpected command " + c.Argv[0]) }
+
+func TestCronOnAMachineWithoutCron(t *testing.T) {
+	s := wholeMachine(t, nil, noCommand)
+	present := res(t, cronType{}, "tidy", resource.Parameters{"command": "x"})
+	if diffs, err := (cronType{}).Check(t.Context(), s, present); err != nil || len(diffs) != 1 {
+		t.Errorf("check: %v, %v", diffs, err)
+	}
+	if err := (cronType{}).Apply(t.Context(), s, present); !errors.Is(err, errNoCron) {
+		t.Errorf("apply: %v", err)
+	}
+	absent := res(t, cronType{}, "tidy", resource.Parameters{"ensure": "absent"})
+	undone(t, s, cronType{}, absent, applied(t, s, cronType{}, absent))
+}
+
+func TestCronOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT RUN: only root can give files to others")
+	}
+	s := wholeMachine(t, map[string]string{
+		"etc/passwd": "root:x:0:0::/root:/bin/sh\nann:x:1234:1234::/home/ann:/bin/sh\n", "etc/group": "crontab:x:77:\n", "var/spool/cron/crontabs/": "",
+	}, noCommand)
+	r := res(t, cronType{}, "tidy", resource.Parameters{"command": "x", "user": "ann"})
+	before := applied(t, s, cronType{}, r)
+	info, err := s.Lstat("/var/spool/cron/crontabs/ann")
+	if err != nil || info.UID != 1234 || info.GID != 77 || info.Mode.Perm() != 0o600 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if err := os.Chown(filepath.Join(s.root, "var/spool/cron/crontabs/ann"), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	diffs, err := cronType{}.Check(t.Context(), s, r)
+	if diff := cmp.Diff([]Difference{{"user", "0", "1234"}}, diffs); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	apply(t, s, cronType{}, r)
+	undone(t, s, cronType{}, r, before)
+	if there, err := exists(s, "/var/spool/cron/crontabs/ann"); there || err != nil {
+		t.Errorf("the crontab that slipway made is still there: %v", err)
+	}
+	stranger := res(t, cronType{}, "tidy", resource.Parameters{"command": "x", "user": "bob"})
+	if err := (cronType{}).Apply(t.Context(), s, stranger); err == nil || !strings.Contains(err.Error(), `user "bob": no such user`) {
+		t.Errorf("%v", err)
+	}
+	if moved, err := (cronType{}).Moved(before, stranger); !moved || err != nil {
+		t.Errorf("moved: %v, %v", moved, err)
+	}
+	if moved, err := (cronType{}).Moved(before, r); moved || err != nil {
+		t.Errorf("moved: %v, %v", moved, err)
+	}
+}
+
+func TestCronSchema(t *testing.T) {
+	for _, tt := range []struct {
+		parameters resource.Parameters
+		want       string
+	}{
+		{resource.Parameters{}, "command: is required"},
+		{resource.Parameters{"command": " "}, "command: must not be empty"},
+		{resource.Parameters{"command": "a\nb"}, "command: contains a line break"},
+		{resource.Parameters{"command": "x", "minute": "60"}, `minute: "60" is not a minute; use 0 to 59`},
+		{resource.Parameters{"command": "x", "monthday": int64(0)}, `monthday: "0" is not a monthday; use 1 to 31`},
+		{resource.Parameters{"command": "x", "month": "janvier"}, `month: "janvier" is not a month`},
+		{resource.Parameters{"command": "x", "weekday": "fri-mon"}, `weekday: the range "fri-mon" ends before it begins`},
+		{resource.Parameters{"command": "x", "hour": "1/2"}, `hour: "1/2": a step goes with a range`},
+		{resource.Parameters{"command": "x", "hour": "*/0"}, `hour: "*/0": the step must be`},
+		{resource.Parameters{"command": "x", "hour": "*,1"}, `hour: * stands for every hour already`},
+		{resource.Parameters{"command": "x", "hour": ""}, `hour: "" is not a hour`},
+		{resource.Parameters{"command": "x", "hour": "1", "special": "daily"}, `hour: does not go with special`},
+		{resource.Parameters{"command": "x", "special": "dayly"}, `special: "dayly" is not allowed`},
+		{resource.Parameters{"command": "x", "environment": "PATH"}, `environment: the setting that begins with "PATH"`},
+		{resource.Parameters{"command": "x", "user": "../root"}, `user: "../root" is not a user name`},
+	} {
+		errs := cronType{}.Schema().Validate(resource.Resource{Type: "cron", Title: "t", Parameters: tt.parameters})
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
+			t.Errorf("%v: %v, want %q", tt.parameters, errs, tt.want)
+		}
+	}
+}
+
+var cronFragments = []string{"", "# note", "MAILTO=x", "0 0 * * * job", "@daily job", "# slipway: a\n1 1 * * * old", "# slipway: b\nX=y\n@daily old", "# slipway: c \t", "junk\r"}
+
+func TestCronUndoProperty(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		text := randomText(r, cronFragments)
+		s := folder(t, map[string]string{"etc/crontabs/root": text})
+		var changes []change
+		for range 1 + r.IntN(3) {
+			p := resource.Parameters{"command": pick(r, "x", "y z")}
+			switch r.IntN(4) {
+			case 0:
+				p = resource.Parameters{"ensure": "absent"}
+			case 1:
+				p["environment"] = []any{"A=b", "C=d"}
+			case 2:
+				p["special"] = "daily"
+			}
+			title := pick(r, "a", "b", "new", "newer")
+			if !hasTitle(changes, title) {
+				changes = append(changes, change{cronType{}, res(t, cronType{}, title, p)})
+			}
+		}
+		checkUndo(t, s, changes, "/etc/crontabs/root", pick(r, "", "0 1 * * * foreign\n"))
+		if t.Failed() {
+			t.Fatalf("seed %d: %q", seed, text)
+		}
+	}
+}
+
+func FuzzCrontab(f *testing.F) {
+	f.Add(rootTab, "tidy", "x", false)
+	f.Add("# slipway: a\nA=1\r\n* * * * * x\r\n0 0", "a", "y", true)
+	f.Add("# slipway: a", "a", "y", false)
+	f.Add("# slipway: a\n#0", "a", "y", false)
+	f.Fuzz(func(t *testing.T, text, title, command string, absent bool) {
+		p := resource.Parameters{"command": command}
+		if absent {
+			p = resource.Parameters{"ensure": "absent"}
+		}
+		r := resource.Resource{Type: "cron", Title: title, Parameters: p}
+		if len(cronType{}.Schema().Validate(r)) > 0 {
+			t.Skip("not a job")
+		}
+		job, err := wantedJob(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := &job
+		if absent {
+			set = nil
+		}
+		unended := !parseLines([]byte(text)).ended()
+		fuzzEditor(t, text, findJob(title), func(l lines) lines { return setJob(l, title, set) }, func(l lines, former []block) lines {
+			return undoJob(l, title, former, unended)
+		})
+	})
+}

@@ -1,0 +1,246 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// execType runs commands. A command is done when its guards say so or, when it has none, when the ledger says that this
+// form of the resource has run. There is nothing to undo: what a command did, only another command could take back.
+type execType struct{}
+
+// returnsParameter names the difference of a command that is to run, as in Puppet.
+const returnsParameter = "returns"
+
+func (execType) Schema() resource.Schema {
+	const commands = " A command is run by /bin/sh; several are a list of them."
+	return resource.Schema{
+		Type:         "exec",
+		Summary:      "A command that runs when its guards say so, once when it has none, or when notified.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "command", Kind: resource.StringList, Check: checkWords,
+				Description: "A string is run by /bin/sh; a list of two or more is a program and its arguments, run without a shell. Default: the title."},
+			{Name: "creates", Kind: resource.StringList, Check: checkPaths,
+				Description: "Absolute paths; the command runs only while none of them is there."},
+			{Name: "onlyif", Kind: resource.StringList, Check: checkWords,
+				Description: "The command runs only when all of these end with status 0. They run at plan time too." + commands},
+			{Name: "unless", Kind: resource.StringList, Check: checkWords,
+				Description: "The command runs only when none of these ends with status 0. They run at plan time too." + commands},
+			{Name: "refreshonly", Kind: resource.Bool,
+				Description: "Run only when another resource notifies this one. Default: false."},
+			{Name: "timeout", Kind: resource.Integer, Check: checkTimeout,
+				Description: "Seconds after which the command and all that it started are ended, up to 86400; 0 is no limit. Default: 300."},
+			{Name: "cwd", Kind: resource.String, Check: checkAbsolute, Description: "Directory in which the command and its guards run. Default: /."},
+			{Name: "user", Kind: resource.String, Check: checkAccount, Description: "User as whom the command and its guards run. Default: the session's."},
+			{Name: "environment", Kind: resource.StringList, Check: checkEnvironment,
+				Description: "Variables as NAME=value. Nothing else of the session's environment is passed on but PATH, LANG=C and HOME."},
+			{Name: "path", Kind: resource.StringList, Check: checkPaths, Description: "Directories in which programs are looked for. Default: " + plainPath + "."},
+			{Name: returnsParameter, Kind: resource.StringList, Scalars: true, Check: checkReturns,
+				Description: "Exit statuses that count as success, 0 to 255. Default: 0."},
+			{Name: "logoutput", Kind: resource.Bool, Description: "Accepted for Puppet's sake. What a command prints is always part of its result, except with sensitive = true."},
+		},
+	}
+}
+
+func checkWords(value any) error {
+	words := value.([]string)
+	if len(words) == 0 || words[0] == "" || slices.ContainsFunc(words, func(w string) bool { return strings.ContainsRune(w, 0) }) {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func checkPaths(value any) error {
+	list := value.([]string)
+	if len(list) == 0 {
+		return errors.New("must not be empty")
+	}
+	for _, entry := range list {
+		for p := range strings.SplitSeq(entry, ":") {
+			if !strings.HasPrefix(p, "/") {
+				return fmt.Errorf("%q must be an absolute path", p)
+			}
+		}
+	}
+	return nil
+}
+
+func checkTimeout(value any) error {
+	if n := value.(int64); n < 0 || n > 86400 {
+		return fmt.Errorf("%d must be 0 to 86400 seconds", n)
+	}
+	return nil
+}
+
+func checkEnvironment(value any) error {
+	for i, entry := range value.([]string) {
+		name, _, ok := strings.Cut(entry, "=")
+		if !ok || name == "" || strings.ContainsRune(entry, 0) {
+			return fmt.Errorf("entry %d must have the form NAME=value", i) // the value may be secret
+		}
+	}
+	return nil
+}
+
+func checkReturns(value any) error {
+	for _, text := range value.([]string) {
+		if n, err := strconv.Atoi(text); err != nil || n < 0 || n > 255 {
+			return fmt.Errorf("%q must be an exit status, 0 to 255", text)
+		}
+	}
+	return nil
+}
+
+func (t execType) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	p := r.Parameters
+	if s.work.ran[r.ID()] || p.Bool("refreshonly") {
+		return nil, nil
+	}
+	wanted := s.Applied(r.ID()) != s.digestOf(r)
+	if p.Has("creates") || p.Has("onlyif") || p.Has("unless") {
+		var err error
+		if wanted, err = t.permitted(ctx, s, r); err != nil {
+			return nil, err
+		}
+	}
+	if !wanted {
+		return nil, nil
+	}
+	return []Difference{{Parameter: returnsParameter, Is: "notrun", Should: strings.Join(successes(r), " ")}}, nil
+}
+
+// digestOf returns the digest of the resource as the ledger holds it when it is applied in this form.
+func (s *System) digestOf(r resource.Resource) string {
+	if s.work.id == r.ID() && s.work.digest != "" {
+		return s.work.digest
+	}
+	return resource.Digest(r)
+}
+
+// permitted asks the guards. Where they cannot run because the directory or user is still to be made, the command is taken to be
+// wanted; it fails clearly when that is so at its own turn.
+func (t execType) permitted(ctx context.Context, s *System, r resource.Resource) (bool, error) {
+	p := r.Parameters
+	for _, path := range p.Strings("creates") {
+		_, err := s.Lstat(path)
+		if err == nil {
+			return false, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("creates: %w", err)
+		}
+	}
+	if missing, err := t.missing(s, r); err != nil || missing != "" {
+		return true, err
+	}
+	for _, guard := range []struct {
+		name string
+		runs bool // the command runs when the guard ends with status 0
+	}{{"onlyif", true}, {"unless", false}} {
+		for _, command := range p.Strings(guard.name) {
+			out, err := s.Run(ctx, t.command(r, []string{command}))
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", guard.name, err)
+			}
+			if (out.Status == 0) != guard.runs {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// missing tells what the command needs and is not there, empty when nothing is.
+func (execType) missing(s *System, r resource.Resource) (string, error) {
+	if name := r.Parameters.String("user"); name != "" {
+		users, err := s.Users()
+		if err != nil {
+			return "", err
+		}
+		if _, ok := users[name]; !ok {
+			return fmt.Sprintf("user %q: no such user on the node; make it first, with require", name), nil
+		}
+	}
+	if dir := r.Parameters.String("cwd"); dir != "" {
+		_, err := s.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Sprintf("cwd %q: no such directory on the node; make it first, with require", dir), nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("cwd: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// command builds the command for words: one is a line for the shell, several are a program and its arguments.
+func (execType) command(r resource.Resource, words []string) Command {
+	p := r.Parameters
+	if len(words) == 1 {
+		words = []string{"/bin/sh", "-c", words[0]}
+	}
+	c := Command{Argv: words, Dir: p.String("cwd"), User: p.String("user"), Env: p.Strings("environment")}
+	if p.Has("path") {
+		c.Env = append([]string{"PATH=" + strings.Join(p.Strings("path"), ":")}, c.Env...)
+	}
+	if c.Timeout = time.Duration(p.IntOr("timeout", 300)) * time.Second; c.Timeout == 0 {
+		c.Timeout = -1 // none
+	}
+	return c
+}
+
+func successes(r resource.Resource) []string {
+	if r.Parameters.Has(returnsParameter) {
+		return r.Parameters.Strings(returnsParameter)
+	}
+	return []string{"0"}
+}
+
+func (execType) Capture(context.Context, *System, resource.Resource) (json.RawMessage, error) {
+	return nil, nil
+}
+
+func (t execType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+	missing, err := t.missing(s, r)
+	if err != nil {
+		return err
+	}
+	if missing != "" {
+		return errors.New(missing)
+	}
+	words := []string{r.Title}
+	if r.Parameters.Has("command") {
+		words = r.Parameters.Strings("command")
+	}
+	out, err := s.Run(ctx, t.command(r, words))
+	s.Forget()
+	if err != nil {
+		return err
+	}
+	if want := successes(r); !slices.Contains(want, strconv.Itoa(out.Status)) {
+		return fmt.Errorf("the command ended with status %d, not %s", out.Status, strings.Join(want, " or "))
+	}
+	return nil
+}
+
+// Refresh runs the command when its guards permit it, as in Puppet.
+func (t execType) Refresh(ctx context.Context, s *System, r resource.Resource) error {
+	permitted, err := t.permitted(ctx, s, r)
+	if err != nil || !permitted {
+		return err
+	}
+	return t.Apply(ctx, s, r)
+}
+
+// Undo has nothing to do.
+func (execType) Undo(context.Context, *System, string, json.RawMessage) error { return nil }

@@ -1,0 +1,198 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// groupType is Puppet's group: a group of the node's own database. Its members are set from the side of the users.
+type groupType struct{}
+
+// groupBefore is what Capture records: a group as it was, if it was there.
+type groupBefore struct {
+	Name    string   `json:"name"`
+	Want    bool     `json:"want"` // slipway wanted it to be there
+	Existed bool     `json:"existed"`
+	GID     int      `json:"gid,omitempty"`
+	Members []string `json:"members,omitempty"`
+}
+
+func (groupType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "group",
+		Summary:      "A group of the node's own database.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "name", Kind: resource.String, Check: checkAccountName, Description: "The group's name. Default: the title."},
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "`present` or `absent`. Default: `present`."},
+			{Name: "gid", Kind: resource.Integer, Check: checkAccountNumber, Description: "The group's id. Default: chosen by the node when the group is made."},
+			{Name: "system", Kind: resource.Bool, Description: "Take the id from the range for the system when the group is made. Default: false."},
+		},
+		Check: func(r resource.Resource) []resource.ParameterError {
+			if err := checkAccountName(accountOf(r)); err != nil {
+				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
+			}
+			return nil
+		},
+	}
+}
+
+// accountOf returns the name of r's user or group.
+func accountOf(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
+
+func wantsAccount(r resource.Resource) bool {
+	return r.Parameters.StringOr("ensure", "present") == "present"
+}
+
+func (groupType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, err
+	}
+	g, there := groups[accountOf(r)]
+	switch {
+	case there != wantsAccount(r):
+		return []Difference{ensureDifference(there)}, nil
+	case there && r.Parameters.Has("gid") && int64(g.GID) != r.Parameters.Int("gid"):
+		return []Difference{{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: strconv.FormatInt(r.Parameters.Int("gid"), 10)}}, nil
+	}
+	return nil, nil
+}
+
+// ensureDifference is that of an object that is there and should not be, or the other way round.
+func ensureDifference(there bool) Difference {
+	if there {
+		return Difference{Parameter: "ensure", Is: "present", Should: "absent"}
+	}
+	return Difference{Parameter: "ensure", Is: "absent", Should: "present"}
+}
+
+func (groupType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(captureGroup(groups, accountOf(r), wantsAccount(r)))
+}
+
+func captureGroup(groups map[string]Group, name string, want bool) groupBefore {
+	g, existed := groups[name]
+	return groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}
+}
+
+// Moved reports another group, or one that is now to go instead of to come, or the other way round.
+func (groupType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
+	var b groupBefore
+	err := json.Unmarshal(before, &b)
+	return b.Name != accountOf(r) || b.Want != wantsAccount(r), err
+}
+
+func (groupType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+	name := accountOf(r)
+	groups, err := s.Groups()
+	if err != nil {
+		return err
+	}
+	_, there := groups[name]
+	gid := ""
+	if r.Parameters.Has("gid") {
+		gid = strconv.FormatInt(r.Parameters.Int("gid"), 10)
+	}
+	switch {
+	case !wantsAccount(r):
+		err = runShadow(ctx, s, "groupdel", name)
+	case there:
+		err = runShadow(ctx, s, "groupmod", "-g", gid, name)
+	default:
+		err = runShadow(ctx, s, "groupadd", groupAddArguments(name, gid, r.Parameters.Bool("system"))...)
+	}
+	if err != nil {
+		return fmt.Errorf("group %q: %w", name, err)
+	}
+	return nil
+}
+
+func groupAddArguments(name, gid string, system bool) []string {
+	var args []string
+	if gid != "" {
+		args = append(args, "-g", gid)
+	}
+	if system {
+		args = append(args, "-r")
+	}
+	return append(args, name)
+}
+
+// runShadow runs one of the shadow tools. None of their arguments is secret.
+func runShadow(ctx context.Context, s *System, tool string, args ...string) error {
+	if err := shadowTool(s, tool); err != nil {
+		return err
+	}
+	return mustRun(ctx, s, Command{Argv: append([]string{tool}, args...)})
+}
+
+// Undo deletes a group that slipway made, and gives one that was there before its id, or itself with its members, back.
+func (groupType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+	var b groupBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return fmt.Errorf("group %q: the ledger's record of what was there before: %w", title, err)
+	}
+	if err := undoGroup(ctx, s, b); err != nil {
+		return fmt.Errorf("group %q: %w", b.Name, err)
+	}
+	return nil
+}
+
+func undoGroup(ctx context.Context, s *System, b groupBefore) error {
+	groups, err := s.Groups()
+	if err != nil {
+		return err
+	}
+	g, there := groups[b.Name]
+	switch {
+	case !b.Existed && b.Want && there:
+		return deleteGroup(ctx, s, g)
+	case !b.Existed || there && g.GID == b.GID:
+		return nil
+	case there:
+		return runShadow(ctx, s, "groupmod", "-g", strconv.Itoa(b.GID), b.Name)
+	}
+	if err := runShadow(ctx, s, "groupadd", "-g", strconv.Itoa(b.GID), b.Name); err != nil {
+		return err
+	}
+	users, err := s.Users()
+	if err != nil {
+		return err
+	}
+	members := slices.DeleteFunc(slices.Clone(b.Members), func(m string) bool { _, ok := users[m]; return !ok })
+	if len(members) == 0 {
+		return nil
+	}
+	return runShadow(ctx, s, "gpasswd", "-M", strings.Join(members, ","), b.Name)
+}
+
+// deleteGroup deletes a group, unless a user has it as primary group: groupdel would refuse in fewer words.
+func deleteGroup(ctx context.Context, s *System, g Group) error {
+	users, err := s.Users()
+	if err != nil {
+		return err
+	}
+	var of []string
+	for name, u := range users {
+		if u.GID == g.GID {
+			of = append(of, name)
+		}
+	}
+	if len(of) > 0 {
+		slices.Sort(of)
+		return errors.New("it is the primary group of " + strings.Join(of, ", ") + "; give them another one or remove them first")
+	}
+	return runShadow(ctx, s, "groupdel", g.Name)
+}

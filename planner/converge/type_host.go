@@ -1,0 +1,209 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// hostType looks after one line of /etc/hosts: the first whose canonical name is the title. Further lines of that name (localhost
+// has one for IPv4 and one for IPv6) are left alone, except that `ensure = absent` removes them all.
+type hostType struct{}
+
+const hostsPath = "/etc/hosts"
+
+func (hostType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:    "host",
+		Summary: "A line of /etc/hosts; the title is the canonical name.",
+		Parameters: []resource.Parameter{
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the name is there. Default: present."},
+			{Name: "ip", Kind: resource.String, Check: checkAddress, Description: "The IPv4 or IPv6 address. Required unless the name is to be absent."},
+			{Name: "host_aliases", Kind: resource.StringList, Check: checkHostNames, Description: "Further names of the host. Default: those that are there."},
+			{Name: "comment", Kind: resource.String, Check: checkOneLine, Description: "A comment at the end of the line. Default: the one that is there."},
+		},
+		Check: func(r resource.Resource) []resource.ParameterError {
+			if err := checkHostName(r.Title); err != nil {
+				return []resource.ParameterError{{Parameter: "title", Message: err.Error()}}
+			}
+			if wantsAbsent(r) || r.Parameters.Has("ip") {
+				return nil
+			}
+			return []resource.ParameterError{{Parameter: "ip", Missing: true, Message: "is required unless ensure is absent"}}
+		},
+	}
+}
+
+func wantsAbsent(r resource.Resource) bool { return r.Parameters.String("ensure") == "absent" }
+
+func checkAddress(value any) error {
+	if _, err := netip.ParseAddr(value.(string)); err != nil {
+		return fmt.Errorf("%q is not an IPv4 or IPv6 address", value)
+	}
+	return nil
+}
+
+func checkHostNames(value any) error {
+	for _, name := range value.([]string) {
+		if err := checkHostName(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkHostName(name string) error {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '.' && r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		return fmt.Errorf("%q is not a host name; use letters, digits, dots, hyphens and underscores", name)
+	}
+	return nil
+}
+
+// checkOneLine refuses what would break a file of lines.
+func checkOneLine(value any) error {
+	if strings.ContainsAny(value.(string), "\n\r\x00") {
+		return errors.New("contains a line break or a NUL; it must be one line of text")
+	}
+	return nil
+}
+
+// hostEntry is a line of /etc/hosts.
+type hostEntry struct {
+	ip, name string
+	aliases  []string
+	comment  string
+}
+
+func parseHost(text string) (hostEntry, bool) {
+	data, comment, _ := strings.Cut(text, "#")
+	f := strings.Fields(data)
+	if len(f) < 2 {
+		return hostEntry{}, false
+	}
+	return hostEntry{ip: f[0], name: f[1], aliases: f[2:], comment: strings.TrimSpace(comment)}, true
+}
+
+func (e hostEntry) String() string {
+	text := e.ip + "\t" + e.name
+	if len(e.aliases) > 0 {
+		text += "\t" + strings.Join(e.aliases, " ")
+	}
+	if e.comment != "" {
+		text += "\t# " + e.comment
+	}
+	return text
+}
+
+// with returns the entry with what r says of it.
+func (e hostEntry) with(r resource.Resource) hostEntry {
+	e.ip = r.Parameters.String("ip")
+	if e.name == "" {
+		e.name = r.Title
+	}
+	if r.Parameters.Has("host_aliases") {
+		e.aliases = r.Parameters.Strings("host_aliases")
+	}
+	if r.Parameters.Has("comment") {
+		e.comment = strings.TrimSpace(r.Parameters.String("comment"))
+	}
+	return e
+}
+
+// findHost finds the lines of a host. Host names do not differ by case.
+func findHost(name string) func(lines) []span {
+	return func(l lines) []span {
+		var out []span
+		for i, x := range l {
+			if e, ok := parseHost(x.text); ok && strings.EqualFold(e.name, name) {
+				out = append(out, span{i, i + 1})
+			}
+		}
+		return out
+	}
+}
+
+func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	f, err := s.readText(hostsPath)
+	if err != nil {
+		return nil, err
+	}
+	c := comparison{resource: r}
+	found := findHost(r.Title)(f.lines)
+	switch {
+	case wantsAbsent(r) && len(found) > 0:
+		c.state("present", "absent")
+	case !wantsAbsent(r) && len(found) == 0:
+		c.state("absent", "present")
+	case !wantsAbsent(r):
+		is, _ := parseHost(f.lines[found[0].from].text)
+		should := is.with(r)
+		c.text("ip", is.ip, should.ip)
+		c.text("host_aliases", strings.Join(is.aliases, " "), strings.Join(should.aliases, " "))
+		c.text("comment", is.comment, should.comment)
+	}
+	return c.found, nil
+}
+
+func (hostType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	e, err := s.remember(r, hostsPath, findHost(r.Title))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(e)
+}
+
+func (hostType) Apply(_ context.Context, s *System, r resource.Resource) error {
+	f, err := s.readText(hostsPath)
+	if err != nil {
+		return err
+	}
+	f.lines = applyHost(f.lines, r)
+	if err := s.makeAbove(hostsPath); err != nil {
+		return err
+	}
+	return f.write(s, Attributes{})
+}
+
+func applyHost(l lines, r resource.Resource) lines {
+	found := findHost(r.Title)(l)
+	switch {
+	case wantsAbsent(r):
+		for _, x := range slices.Backward(found) {
+			l = l.remove(x)
+		}
+		return l
+	case len(found) == 0:
+		return l.insert(len(l), hostEntry{}.with(r).String())
+	}
+	is, _ := parseHost(l[found[0].from].text)
+	if should := is.with(r); should.String() != is.String() {
+		return l.replace(found[0], should.String())
+	}
+	return l
+}
+
+func (hostType) Undo(_ context.Context, s *System, title string, before json.RawMessage) error {
+	var e entries
+	if err := json.Unmarshal(before, &e); err != nil {
+		return fmt.Errorf("what was there before: %w", err)
+	}
+	f, err := s.readText(hostsPath)
+	if err != nil {
+		return err
+	}
+	find := findHost(title)
+	former, err := e.former(s, find)
+	if err != nil {
+		return err
+	}
+	f.lines = f.lines.restore(find(f.lines), former, 1)
+	return e.writeBack(s, f, Attributes{})
+}

@@ -1,0 +1,205 @@
+package converge
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+const debianHosts = "127.0.0.1\tlocalhost\n::1 localhost ip6-localhost\n# a comment\n10.0.0.1  db db.example # primary\n"
+
+func TestHost(t *testing.T) {
+	for _, tt := range []struct {
+		name, hosts, title string
+		parameters         resource.Parameters
+		diffs              []Difference
+		want               string
+	}{
+		{"new", debianHosts, "web", resource.Parameters{"ip": "10.0.0.2", "host_aliases": []any{"w1", "w2"}, "comment": "front"},
+			[]Difference{{"ensure", "absent", "present"}}, debianHosts + "10.0.0.2\tweb\tw1 w2\t# front\n"},
+		{"as it should be", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1"}, nil, debianHosts},
+		{"other address, the rest of the line stays", debianHosts, "db", resource.Parameters{"ip": "10.0.0.9"},
+			[]Difference{{"ip", "10.0.0.1", "10.0.0.9"}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.9\tdb\tdb.example\t# primary", 1)},
+		{"first line of a name", debianHosts, "localhost", resource.Parameters{"ip": "127.0.0.2"},
+			[]Difference{{"ip", "127.0.0.1", "127.0.0.2"}}, strings.Replace(debianHosts, "127.0.0.1\t", "127.0.0.2\t", 1)},
+		{"an alias is not the name", debianHosts, "db.example", resource.Parameters{"ensure": "absent"}, nil, debianHosts},
+		{"absent, every line", debianHosts, "LOCALHOST", resource.Parameters{"ensure": "absent"},
+			[]Difference{{"ensure", "present", "absent"}}, strings.SplitAfterN(debianHosts, "\n", 3)[2]},
+		{"no comment, no aliases", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "", "host_aliases": []any{}},
+			[]Difference{{"host_aliases", "db.example", ""}, {"comment", "primary", ""}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb", 1)},
+		{"sensitive", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "hush", "sensitive": true},
+			[]Difference{{"comment", "(sensitive)", "(sensitive)"}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb\tdb.example\t# hush", 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := folder(t, map[string]string{"etc/hosts": tt.hosts})
+			was := inventory(t, s)
+			r := res(t, hostType{}, tt.title, tt.parameters)
+			diffs, err := hostType{}.Check(t.Context(), s, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.diffs, diffs); diff != "" {
+				t.Error(diff)
+			}
+			s.work.id = r.ID()
+			before := applied(t, s, hostType{}, r)
+			content, err := s.ReadFile("/etc/hosts")
+			if err != nil || string(content) != tt.want {
+				t.Errorf("%v, got\n%s\nwant\n%s", err, content, tt.want)
+			}
+			if r.Sensitive() && strings.Contains(string(before), "primary") {
+				t.Errorf("the ledger would hold %s", before)
+			}
+			undone(t, s, hostType{}, r, before)
+			delete(was, "/var")
+			now := inventory(t, s)
+			delete(now, "/var")
+			delete(now, "/var/lib")
+			if diff := cmp.Diff(was, now); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHostInAnEmptySandbox(t *testing.T) {
+	s := folder(t, nil)
+	checkUndo(t, s, []change{{hostType{}, res(t, hostType{}, "web", resource.Parameters{"ip": "10.0.0.2"})}}, "/etc/hosts", "")
+}
+
+// A later form of the resource is undone to what was there before the first one.
+func TestHostUndoAfterAnUpdate(t *testing.T) {
+	s := folder(t, map[string]string{"etc/hosts": debianHosts})
+	was := inventory(t, s)
+	first := res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.2"})
+	before := applied(t, s, hostType{}, first)
+	apply(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ensure": "absent"}))
+	apply(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ip": "fe80::1", "comment": "v6"}))
+	undone(t, s, hostType{}, first, before)
+	// The line had gone in between, so it is at the end, where it was.
+	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// JSON cannot hold a line that is not UTF-8, and it comes back all the same.
+func TestHostNotUTF8(t *testing.T) {
+	const latin1 = "10.0.0.1 db # Datenbankserver f\xfcr alle\n"
+	s := folder(t, map[string]string{"etc/hosts": latin1})
+	r := res(t, hostType{}, "db", resource.Parameters{"ensure": "absent"})
+	s.work.id = r.ID()
+	undone(t, s, hostType{}, r, applied(t, s, hostType{}, r))
+	if content, err := s.ReadFile("/etc/hosts"); err != nil || string(content) != latin1 {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+func TestHostSchema(t *testing.T) {
+	for _, tt := range []struct {
+		title      string
+		parameters resource.Parameters
+		want       string
+	}{
+		{"web", nil, "ip: is required unless ensure is absent"},
+		{"web", resource.Parameters{"ip": "10.0.0"}, `ip: "10.0.0" is not an IPv4 or IPv6 address`},
+		{"web", resource.Parameters{"ip": "10.0.0.1", "host_aliases": "a b"}, `host_aliases: "a b" is not a host name`},
+		{"web", resource.Parameters{"ip": "10.0.0.1", "comment": "a\nb"}, "comment: contains a line break"},
+		{"a#b", resource.Parameters{"ip": "10.0.0.1"}, `title: "a#b" is not a host name`},
+	} {
+		errs := hostType{}.Schema().Validate(resource.Resource{Type: "host", Title: tt.title, Parameters: tt.parameters})
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
+			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.want)
+		}
+	}
+}
+
+var hostFragments = []string{"", "# note", "127.0.0.1 localhost", "::1\tlocalhost x", "10.0.0.1 db a b # c", "10.0.0.2 DB", "junk", " 10.0.0.3 web", "10.0.0.4 web # \r"}
+
+func TestHostUndoProperty(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		text := randomText(r, hostFragments)
+		s := folder(t, map[string]string{"etc/hosts": text})
+		var changes []change
+		for range 1 + r.IntN(3) {
+			p := resource.Parameters{"ip": pick(r, "10.0.0.1", "10.9.9.9", "fe80::1")}
+			if r.IntN(3) == 0 {
+				p = resource.Parameters{"ensure": "absent"}
+			}
+			if r.IntN(3) == 0 {
+				p["host_aliases"] = pick[any](r, "one", []any{"a", "b"}, []any{})
+			}
+			title := pick(r, "localhost", "db", "web", "new", "newer")
+			if !hasTitle(changes, title) {
+				changes = append(changes, change{hostType{}, res(t, hostType{}, title, p)})
+			}
+		}
+		checkUndo(t, s, changes, "/etc/hosts", pick(r, "", "10.7.7.7 foreign\n"))
+		if t.Failed() {
+			t.Fatalf("seed %d: %q", seed, text)
+		}
+	}
+}
+
+func hasTitle(changes []change, title string) bool {
+	for _, c := range changes {
+		if c.Title == title {
+			return true
+		}
+	}
+	return false
+}
+
+func FuzzHosts(f *testing.F) {
+	f.Add(debianHosts, "db", false)
+	f.Add("a\r\n1 db", "db", true)
+	f.Add("1 db\n2 db\r\n3 db\r", "db", true)
+	f.Add("\n0 dB", "db", true)
+	f.Fuzz(func(t *testing.T, text, title string, absent bool) {
+		if checkHostName(title) != nil {
+			t.Skip("not a host name")
+		}
+		r := resource.Resource{Type: "host", Title: title, Parameters: resource.Parameters{"ip": "10.0.0.1"}}
+		if absent {
+			r.Parameters["ensure"] = "absent"
+		}
+		fuzzEditor(t, text, findHost(title), func(l lines) lines { return applyHost(l, r) }, func(l lines, former []block) lines {
+			return l.restore(findHost(title)(l), former, 1)
+		})
+	})
+}
+
+// fuzzEditor applies an edit and undoes it, through the bytes of the file and the JSON of the ledger. What is applied must
+// stay applied, and what is undone must be the same bytes.
+func fuzzEditor(t *testing.T, text string, find func(lines) []span, apply func(lines) lines, undo func(lines, []block) lines) {
+	t.Helper()
+	l := parseLines([]byte(text))
+	var former []block
+	for _, x := range find(l) {
+		former = append(former, l.block(x))
+	}
+	ledger, err := json.Marshal(former)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back []block
+	if err := json.Unmarshal(ledger, &back); err != nil {
+		t.Fatal(err)
+	}
+	edited := apply(l).bytes()
+	if again := apply(parseLines(edited)).bytes(); string(again) != string(edited) {
+		t.Fatalf("%q\nbecame %q\nthen   %q", text, edited, again)
+	}
+	if fmt.Sprint(former) != fmt.Sprint(back) {
+		return // not UTF-8: JSON cannot hold it, see TestHostNotUTF8
+	}
+	if got := string(undo(parseLines(edited), back).bytes()); got != text {
+		t.Fatalf("%q\nbecame %q\nand undone %q", text, edited, got)
+	}
+}

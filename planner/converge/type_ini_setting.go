@@ -1,0 +1,216 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// iniType looks after one setting of an ini file (the module puppetlabs-inifile). It changes the value in its line, and keeps
+// everything else byte for byte.
+type iniType struct{}
+
+func (iniType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:    "ini_setting",
+		Summary: "A setting in an ini file; the title is of your choice.",
+		Parameters: []resource.Parameter{
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the setting is there. Default: present."},
+			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there; its directory must be there."},
+			{Name: "section", Kind: resource.String, Check: checkIniName, Description: "Name of the section. Default: empty, for settings before the first section."},
+			{Name: "setting", Kind: resource.String, Required: true, Check: checkIniName, Description: "Name of the setting."},
+			{Name: "value", Kind: resource.String, Scalars: true, Check: checkIniValue, Description: "The value, one line without blanks around it. Required unless the setting is to be absent. For a secret, set `sensitive = true`."},
+			{Name: "key_val_separator", Kind: resource.String, Check: checkOneLine, Description: "What stands between setting and value in a new line; existing ones keep their blanks. Default: ` = `."},
+			{Name: "section_prefix", Kind: resource.String, Check: checkIniFrame, Description: "What stands before the name of a section. Default: `[`."},
+			{Name: "section_suffix", Kind: resource.String, Check: checkOneLine, Description: "What stands after the name of a section. Default: `]`."},
+		},
+		Check: checkIniSetting,
+	}
+}
+
+func checkFilePath(value any) error {
+	if p := value.(string); !path.IsAbs(p) || path.Clean(p) != p || p == "/" {
+		return fmt.Errorf("%q is not the absolute path of a file, without .. or // in it", p)
+	}
+	return checkOneLine(value)
+}
+
+func checkIniName(value any) error {
+	name := value.(string)
+	if name != strings.TrimSpace(name) {
+		return errors.New("must not begin or end with a blank")
+	}
+	if isIniComment(name) {
+		return errors.New("must not begin with # or ;, which open a comment")
+	}
+	return checkOneLine(value)
+}
+
+func checkIniValue(value any) error {
+	if text := value.(string); text != strings.TrimSpace(text) {
+		return errors.New("must not begin or end with a blank, which parsers drop; put it in quotes that the file's reader knows")
+	}
+	return checkOneLine(value)
+}
+
+func checkIniFrame(value any) error {
+	if strings.TrimSpace(value.(string)) == "" {
+		return errors.New("must not be empty, or sections could not be told from settings")
+	}
+	return checkOneLine(value)
+}
+
+func checkIniSetting(r resource.Resource) []resource.ParameterError {
+	var errs []resource.ParameterError
+	fail := func(parameter, message string) {
+		errs = append(errs, resource.ParameterError{Parameter: parameter, Message: message})
+	}
+	p := placeOf(r)
+	if !wantsAbsent(r) && !r.Parameters.Has("value") {
+		errs = append(errs, resource.ParameterError{Parameter: "value", Missing: true, Message: "is required unless ensure is absent"})
+	}
+	if p.Setting == "" {
+		fail("setting", "must not be empty")
+		return errs
+	}
+	if p.Separator == "" {
+		fail("key_val_separator", "must not be empty; for a blank between setting and value use \" \"")
+	}
+	separator := strings.Trim(p.Separator, iniBlanks)
+	if separator != "" && strings.Contains(p.Setting, separator) || separator == "" && strings.ContainsAny(p.Setting, iniBlanks) {
+		fail("setting", "must not contain the separator that stands between setting and value")
+	}
+	// Read what would be written, so that what is written is found again.
+	if _, isHeader := p.header(p.Setting + p.Separator + r.Parameters.String("value")); isHeader {
+		fail("setting", "with its value it would read as the header of a section")
+	}
+	if name, ok := p.header(p.Prefix + p.Section + p.Suffix); p.Section != "" && (!ok || name != p.Section) {
+		fail("section", "with section_prefix and section_suffix around it, it would not be read back as this name")
+	}
+	return errs
+}
+
+// placeOf returns the setting that r names.
+func placeOf(r resource.Resource) iniPlace {
+	return iniPlace{
+		Path:      r.Parameters.String("path"),
+		Section:   r.Parameters.String("section"),
+		Setting:   r.Parameters.String("setting"),
+		Separator: r.Parameters.StringOr("key_val_separator", " = "),
+		Prefix:    r.Parameters.StringOr("section_prefix", "["),
+		Suffix:    r.Parameters.StringOr("section_suffix", "]"),
+	}
+}
+
+// iniBefore is what was there of a setting before slipway touched it, and where that is: Undo does not see the parameters.
+type iniBefore struct {
+	entries
+	iniPlace
+	SectionThere bool `json:"section_there"`
+	Blank        bool `json:"blank,omitempty"` // a section that slipway makes gets a blank line before it
+}
+
+// Moved reports whether the resource names another setting now.
+func (iniType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
+	var b iniBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, fmt.Errorf("what was there before: %w", err)
+	}
+	p := placeOf(r)
+	return b.Path != p.Path || b.Section != p.Section || b.Setting != p.Setting, nil
+}
+
+func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	p := placeOf(r)
+	f, err := s.readText(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	c := comparison{resource: r}
+	values := p.values(f.lines)
+	switch {
+	case wantsAbsent(r) && len(values) > 0:
+		c.state("present", "absent")
+	case !wantsAbsent(r) && len(values) == 0:
+		c.state("absent", "present")
+	case !wantsAbsent(r):
+		should := r.Parameters.String("value")
+		for _, is := range values {
+			if is != should {
+				c.text("value", is, should)
+				break
+			}
+		}
+	}
+	return c.found, nil
+}
+
+func (iniType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	p := placeOf(r)
+	e, err := s.remember(r, p.Path, p.find)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.readText(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	// A missing directory is an error of Apply: slipway makes none here, so it removes none either.
+	e.Made = nil
+	return json.Marshal(iniBefore{
+		entries: e, iniPlace: p,
+		SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0,
+		Blank:        p.wantsBlank(f.lines),
+	})
+}
+
+func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
+	p := placeOf(r)
+	f, err := s.readText(p.Path)
+	if err != nil {
+		return err
+	}
+	if wantsAbsent(r) {
+		f.lines = p.unset(f.lines)
+	} else {
+		f.lines = p.set(f.lines, r.Parameters.String("value"))
+	}
+	err = f.write(s, Attributes{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; make the directory %s first, and require it", err, path.Dir(p.Path))
+	}
+	return err
+}
+
+func (iniType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {
+	var b iniBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return fmt.Errorf("what was there before: %w", err)
+	}
+	f, err := s.readText(b.Path)
+	if err != nil {
+		return err
+	}
+	former, err := b.former(s, b.find)
+	if err != nil {
+		return err
+	}
+	f.lines = b.undo(f.lines, former)
+	return b.writeBack(s, f, Attributes{})
+}
+
+// undo brings the setting's former lines back. All lines that it has now count as slipway's, because set wrote them all.
+func (b iniBefore) undo(l lines, former []block) lines {
+	found := b.find(l)
+	l = l.restore(found, former, len(found))
+	if !b.SectionThere {
+		l = b.removeSection(l, b.Blank)
+	}
+	return l
+}

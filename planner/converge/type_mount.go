@@ -1,0 +1,248 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// mountType looks after a line of /etc/fstab and what is mounted. It never shows options to the commands that it runs, because
+// they may hold a password: mount(8) reads them from fstab.
+type mountType struct{}
+
+const (
+	fstabPath     = "/etc/fstab"
+	mountinfoPath = "/proc/self/mountinfo"
+)
+
+func (mountType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "mount",
+		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{
+				Name: "ensure", Kind: resource.String, Values: []string{"mounted", "present", "defined", "unmounted", "absent"},
+				Description: "mounted: in fstab and mounted. unmounted: in fstab and not mounted. present, or defined: in fstab, mounted or not. absent: neither. Default: mounted.",
+			},
+			{Name: "device", Kind: resource.String, Check: checkMountField, Description: "What is mounted: a device, UUID=..., LABEL=..., or a remote directory. Required unless the mount point is to be absent."},
+			{Name: "fstype", Kind: resource.String, Check: checkMountField, Description: "Type of the file system. Default: the one in fstab, or auto."},
+			{Name: "options", Kind: resource.String, Check: checkMountField, Description: "Options, with commas between them. Default: those in fstab, or defaults."},
+			{Name: "dump", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 5 of fstab, 0 to 9. Default: the one in fstab, or 0."},
+			{Name: "pass", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 6 of fstab, the order of checks at boot, 0 to 9. Default: the one in fstab, or 0 (no check)."},
+		},
+		Check: func(r resource.Resource) []resource.ParameterError {
+			var errs []resource.ParameterError
+			if !path.IsAbs(r.Title) || path.Clean(r.Title) != r.Title {
+				errs = append(errs, resource.ParameterError{Parameter: "title", Message: "must be the absolute path of the mount point, without a slash at the end, or .. or // in it"})
+			}
+			if !wantsAbsent(r) && !r.Parameters.Has("device") {
+				errs = append(errs, resource.ParameterError{Parameter: "device", Missing: true, Message: "is required unless ensure is absent"})
+			}
+			return errs
+		},
+	}
+}
+
+func checkMountField(value any) error {
+	if value.(string) == "" {
+		return errors.New("must not be empty; leave the parameter out instead")
+	}
+	return checkOneLine(value)
+}
+
+func checkMountNumber(value any) error {
+	if n := value.(int64); n < 0 || n > 9 {
+		return fmt.Errorf("%d is out of bounds; use 0 to 9", n)
+	}
+	return nil
+}
+
+func mountEnsure(r resource.Resource) string {
+	ensure := r.Parameters.StringOr("ensure", "mounted")
+	if ensure == "defined" {
+		return "present"
+	}
+	return ensure
+}
+
+// mountBefore is what was there of a mount point before slipway touched it.
+type mountBefore struct {
+	entries
+	Mounted *mounted `json:"mounted,omitempty"`
+}
+
+func (mountType) mounted(s *System, point string) (*mounted, error) {
+	content, err := s.ReadFile(mountinfoPath)
+	if err != nil {
+		return nil, err
+	}
+	return findMounted(string(content), point), nil
+}
+
+func (t mountType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	f, err := s.readText(fstabPath)
+	if err != nil {
+		return nil, err
+	}
+	live, err := t.mounted(s, r.Title)
+	if err != nil {
+		return nil, err
+	}
+	found := findMount(r.Title)(f.lines)
+	c := comparison{resource: r}
+	c.state(mountState(mountEnsure(r), len(found) > 0, live != nil), mountEnsure(r))
+	if wantsAbsent(r) || len(found) == 0 {
+		return c.found, nil
+	}
+	is, _ := parseFstab(f.lines[found[0].from].text)
+	should := is.with(r)
+	c.text("device", is.device, should.device)
+	c.text("fstype", is.fstype, should.fstype)
+	c.text("options", is.options, should.options)
+	c.text("dump", is.dump, should.dump)
+	c.text("pass", is.pass, should.pass)
+	if live != nil && mountEnsure(r) == "mounted" && is.options == should.options {
+		have, want := live.against(should.options)
+		c.text("options", strings.Join(have, ","), strings.Join(want, ","))
+	}
+	return c.found, nil
+}
+
+// mountState names what is there in the words of ensure; what the desired state does not care about counts as desired.
+func mountState(should string, inFstab, live bool) string {
+	switch {
+	case should == "absent" && !inFstab && live:
+		return "mounted"
+	case !inFstab:
+		return "absent"
+	case should == "present":
+		return "present"
+	case live:
+		return "mounted"
+	}
+	return "unmounted"
+}
+
+func (t mountType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	e, err := s.remember(r, fstabPath, findMount(r.Title))
+	if err != nil {
+		return nil, err
+	}
+	live, err := t.mounted(s, r.Title)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(mountBefore{entries: e, Mounted: live})
+}
+
+func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+	f, err := s.readText(fstabPath)
+	if err != nil {
+		return err
+	}
+	live, err := t.mounted(s, r.Title)
+	if err != nil {
+		return err
+	}
+	former := f.lines
+	f.lines = setMount(f.lines, r)
+	ensure := mountEnsure(r)
+	if live != nil && (ensure == "absent" || ensure == "unmounted" || ensure == "mounted" && movesMount(former, f.lines, *live, r.Title)) {
+		if err := t.unmount(ctx, s, r.Title); err != nil {
+			return err
+		}
+		live = nil
+	}
+	if err := f.write(s, Attributes{}); err != nil || ensure != "mounted" {
+		return err
+	}
+	if live == nil {
+		return t.mount(ctx, s, r.Title)
+	}
+	if err := mustRun(ctx, s, Command{Argv: []string{"mount", "-o", "remount", r.Title}}); err != nil {
+		// With the new line left in fstab, the next check would take the mount for as it should be.
+		f.there, f.read, f.lines = true, "", former
+		return errors.Join(fmt.Errorf("remount %s: %w", r.Title, err), f.write(s, Attributes{}))
+	}
+	return nil
+}
+
+// movesMount reports whether what is mounted at a point becomes another thing, so that remounting is not enough.
+func movesMount(former, now lines, live mounted, point string) bool {
+	was, is := findMount(point)(former), findMount(point)(now)
+	if len(is) == 0 {
+		return false
+	}
+	b, _ := parseFstab(now[is[0].from].text)
+	if len(was) == 0 {
+		return live.Source != b.device
+	}
+	a, _ := parseFstab(former[was[0].from].text)
+	return a.device != b.device || a.fstype != b.fstype
+}
+
+func (mountType) mount(ctx context.Context, s *System, point string) error {
+	if info, err := s.Lstat(point); err == nil && !info.IsDir() && !info.IsRegular() && !info.IsLink() {
+		return fmt.Errorf("the mount point %s is neither a directory nor a file", point)
+	} else if err != nil {
+		return fmt.Errorf("the mount point: %w; make the directory first, and require it", err)
+	}
+	if err := mustRun(ctx, s, Command{Argv: []string{"mount", point}}); err != nil {
+		return fmt.Errorf("mount %s: %w", point, err)
+	}
+	return nil
+}
+
+func (mountType) unmount(ctx context.Context, s *System, point string) error {
+	if err := mustRun(ctx, s, Command{Argv: []string{"umount", point}}); err != nil {
+		return fmt.Errorf("unmount %s: %w", point, err)
+	}
+	return nil
+}
+
+// Undo brings the line of fstab back, unmounts what is mounted by slipway's line, and mounts again what was mounted.
+func (t mountType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+	var b mountBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return fmt.Errorf("what was there before: %w", err)
+	}
+	f, err := s.readText(fstabPath)
+	if err != nil {
+		return err
+	}
+	former, err := b.former(s, findMount(title))
+	if err != nil {
+		return err
+	}
+	live, err := t.mounted(s, title)
+	if err != nil {
+		return err
+	}
+	if live != nil && (b.Mounted == nil || live.Source != b.Mounted.Source || live.FSType != b.Mounted.FSType) {
+		if err := t.unmount(ctx, s, title); err != nil {
+			return err
+		}
+		live = nil
+	}
+	f.lines = f.lines.restore(findMount(title)(f.lines), former, 1)
+	if err := b.writeBack(s, f, Attributes{}); err != nil || b.Mounted == nil {
+		return err
+	}
+	switch {
+	case live == nil && len(former) > 0:
+		return t.mount(ctx, s, title)
+	case live == nil:
+		// It was mounted by hand. The kernel's own account of it holds no password.
+		argv := []string{"mount", "-t", b.Mounted.FSType, "-o", b.Mounted.Options, b.Mounted.Source, title}
+		return mustRun(ctx, s, Command{Argv: argv})
+	case live.Options != b.Mounted.Options:
+		return mustRun(ctx, s, Command{Argv: []string{"mount", "-o", "remount," + b.Mounted.Options, title}})
+	}
+	return nil
+}

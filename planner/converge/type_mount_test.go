@@ -1,0 +1,210 @@
+package converge
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// kernel keeps account of mounts as the commands mount and umount change them, from the sandbox's own fstab.
+type kernel struct {
+	t     *testing.T
+	sys   *System
+	fail  string   // a command that begins with this fails
+	calls []string // what was run
+}
+
+func newKernel(t *testing.T, fstab string, live ...string) *kernel {
+	k := &kernel{t: t}
+	k.sys = wholeMachine(t, map[string]string{"etc/fstab": fstab, "proc/self/mountinfo": "", "mnt/": ""}, k.run)
+	k.set(live)
+	return k
+}
+
+// live are lines `point source type options`.
+func (k *kernel) live() []string {
+	content, err := os.ReadFile(k.sys.root + mountinfoPath)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var out []string
+	for text := range strings.Lines(string(content)) {
+		f := strings.Fields(text)
+		out = append(out, strings.Join([]string{f[4], f[8], f[7], f[5]}, " "))
+	}
+	return out
+}
+
+func (k *kernel) set(live []string) {
+	var b strings.Builder
+	for i, l := range live {
+		f := strings.Fields(l)
+		fmt.Fprintf(&b, "%d 1 0:1 / %s %s - %s %s rw\n", i, f[0], f[3], f[2], f[1])
+	}
+	if err := os.WriteFile(k.sys.root+mountinfoPath, []byte(b.String()), 0o644); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *kernel) run(c Command) (Output, error) {
+	call := strings.Join(c.Argv, " ")
+	k.calls = append(k.calls, call)
+	if k.fail != "" && strings.HasPrefix(call, k.fail) {
+		return Output{Status: 32, Combined: "mount: refused\n"}, nil
+	}
+	live, point := k.live(), c.Argv[len(c.Argv)-1]
+	at := -1
+	for i, l := range live {
+		if strings.HasPrefix(l, point+" ") {
+			at = i
+		}
+	}
+	entry := ""
+	f, err := k.sys.readText(fstabPath)
+	if err != nil {
+		return Output{}, err
+	}
+	if found := findMount(point)(f.lines); len(found) > 0 {
+		e, _ := parseFstab(f.lines[found[0].from].text)
+		entry = strings.Join([]string{point, e.device, e.fstype, e.options}, " ")
+	}
+	switch {
+	case c.Argv[0] == "umount" && at >= 0:
+		live = append(live[:at], live[at+1:]...)
+	case len(c.Argv) == 2 && entry != "":
+		live = append(live, entry)
+	case strings.HasPrefix(call, "mount -o remount ") && at >= 0 && entry != "":
+		live[at] = entry
+	case strings.HasPrefix(call, "mount -t "):
+		live = append(live, strings.Join([]string{point, c.Argv[5], c.Argv[2], strings.TrimSuffix(c.Argv[4], ",rw")}, " "))
+	case strings.HasPrefix(call, "mount -o remount,") && at >= 0:
+		l := strings.Fields(live[at])
+		l[3] = strings.TrimSuffix(strings.TrimPrefix(c.Argv[2], "remount,"), ",rw")
+		live[at] = strings.Join(l, " ")
+	default:
+		k.t.Errorf("unexpected command: %s", call)
+	}
+	k.set(live)
+	return Output{}, nil
+}
+
+const rootFstab = "UUID=1 / ext4 defaults 0 1\n# end\n"
+
+func TestMount(t *testing.T) {
+	const line = "tmpfs\t/mnt\ttmpfs\tnoexec\t0\t0\n"
+	given := func(more resource.Parameters) resource.Parameters {
+		p := resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "noexec"}
+		for k, v := range more {
+			p[k] = v
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		name, fstab string
+		live        []string
+		parameters  resource.Parameters
+		diffs       []Difference
+		wantFstab   string
+		wantLive    []string
+		calls       []string
+	}{
+		{"new", rootFstab, nil, given(nil), []Difference{{"ensure", "absent", "mounted"}}, rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount /mnt"}},
+		{"only in fstab", rootFstab, nil, given(resource.Parameters{"ensure": "defined"}), []Difference{{"ensure", "absent", "present"}}, rootFstab + line, nil, nil},
+		{"not mounted", line, nil, given(nil), []Difference{{"ensure", "unmounted", "mounted"}}, line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount /mnt"}},
+		{"as it should be", line, []string{"/mnt tmpfs tmpfs noexec"}, given(nil), nil, line, []string{"/mnt tmpfs tmpfs noexec"}, nil},
+		{"unmounted", line, []string{"/mnt tmpfs tmpfs noexec"}, given(resource.Parameters{"ensure": "unmounted"}), []Difference{{"ensure", "mounted", "unmounted"}}, line, nil, []string{"umount /mnt"}},
+		{"other options", line, []string{"/mnt tmpfs tmpfs noexec"}, given(resource.Parameters{"options": "ro"}), []Difference{{"options", "noexec", "ro"}},
+			strings.Replace(line, "noexec", "ro", 1), []string{"/mnt tmpfs tmpfs ro"}, []string{"mount -o remount /mnt"}},
+		{"other options only live", line, []string{"/mnt tmpfs tmpfs rw"}, given(nil), []Difference{{"options", "exec", "noexec"}}, line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount -o remount /mnt"}},
+		{"other device", line + "# end", []string{"/mnt tmpfs tmpfs noexec"}, given(resource.Parameters{"device": "/dev/x", "fstype": "xfs"}),
+			[]Difference{{"device", "tmpfs", "/dev/x"}, {"fstype", "tmpfs", "xfs"}}, "/dev/x\t/mnt\txfs\tnoexec\t0\t0\n# end", []string{"/mnt /dev/x xfs noexec"}, []string{"umount /mnt", "mount /mnt"}},
+		{"mounted by hand", rootFstab, []string{"/mnt tmpfs tmpfs noexec"}, given(nil), []Difference{{"ensure", "absent", "mounted"}}, rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount -o remount /mnt"}},
+		{"other thing mounted by hand", rootFstab, []string{"/mnt other ramfs rw"}, given(nil), []Difference{{"ensure", "absent", "mounted"}}, rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"umount /mnt", "mount /mnt"}},
+		{"absent", rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "mounted", "absent"}}, rootFstab, nil, []string{"umount /mnt"}},
+		{"absent, mounted by hand", rootFstab, []string{"/mnt other ramfs rw"}, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "mounted", "absent"}}, rootFstab, nil, []string{"umount /mnt"}},
+		{"dump and pass", line, []string{"/mnt tmpfs tmpfs noexec"}, given(resource.Parameters{"dump": int64(1), "pass": 2.0}), []Difference{{"dump", "0", "1"}, {"pass", "0", "2"}},
+			strings.Replace(line, "0\t0", "1\t2", 1), []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount -o remount /mnt"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := newKernel(t, tt.fstab, tt.live...)
+			was := inventory(t, k.sys)
+			r := res(t, mountType{}, "/mnt", tt.parameters)
+			diffs, err := mountType{}.Check(t.Context(), k.sys, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.diffs, diffs); diff != "" {
+				t.Error(diff)
+			}
+			before := applied(t, k.sys, mountType{}, r)
+			content, err := k.sys.ReadFile(fstabPath)
+			if err != nil || string(content) != tt.wantFstab {
+				t.Errorf("%v, got\n%s\nwant\n%s", err, content, tt.wantFstab)
+			}
+			if diff := cmp.Diff(tt.wantLive, k.live()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.calls, k.calls); diff != "" {
+				t.Error(diff)
+			}
+			undone(t, k.sys, mountType{}, r, before)
+			if diff := cmp.Diff(was, inventory(t, k.sys)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMountRefused(t *testing.T) {
+	r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "ro"})
+	const line = "tmpfs /mnt tmpfs rw 0 0\n"
+	k := newKernel(t, line, "/mnt tmpfs tmpfs rw")
+	k.fail = "mount -o remount"
+	if err := (mountType{}).Apply(t.Context(), k.sys, r); err == nil || !strings.Contains(err.Error(), "mount: refused") {
+		t.Errorf("%v", err)
+	}
+	if content, err := k.sys.ReadFile(fstabPath); err != nil || string(content) != line {
+		t.Errorf("after a remount that failed, fstab is %q, %v", content, err)
+	}
+	busy := newKernel(t, line, "/mnt tmpfs tmpfs rw")
+	busy.fail = "umount"
+	gone := res(t, mountType{}, "/mnt", resource.Parameters{"ensure": "absent"})
+	if err := (mountType{}).Apply(t.Context(), busy.sys, gone); err == nil || !strings.Contains(err.Error(), "unmount /mnt") {
+		t.Errorf("%v", err)
+	}
+	if content, err := busy.sys.ReadFile(fstabPath); err != nil || string(content) != line {
+		t.Errorf("after an unmount that failed, fstab is %q, %v", content, err)
+	}
+	missing := res(t, mountType{}, "/none", resource.Parameters{"device": "tmpfs"})
+	if err := (mountType{}).Apply(t.Context(), busy.sys, missing); err == nil || !strings.Contains(err.Error(), "make the directory first") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestMountSchema(t *testing.T) {
+	for _, tt := range []struct {
+		title      string
+		parameters resource.Parameters
+		want       string
+	}{
+		{"/mnt", nil, "device: is required unless ensure is absent"},
+		{"mnt", resource.Parameters{"device": "x"}, "title: must be the absolute path"},
+		{"/mnt/", resource.Parameters{"device": "x"}, "title: must be the absolute path"},
+		{"/mnt", resource.Parameters{"device": "x", "options": ""}, "options: must not be empty"},
+		{"/mnt", resource.Parameters{"device": "x", "pass": int64(10)}, "pass: 10 is out of bounds"},
+	} {
+		errs := mountType{}.Schema().Validate(resource.Resource{Type: "mount", Title: tt.title, Parameters: tt.parameters})
+		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
+			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.want)
+		}
+	}
+	if !(mountType{}).Schema().NeedsMachine || !path.IsAbs(fstabPath) {
+		t.Error("mount must be refused in a sandbox")
+	}
+}

@@ -1,0 +1,441 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// packageType is Puppet's package: software that the node's package manager installs.
+type packageType struct{}
+
+// packageManager is what packageType needs of apt, dnf and apk.
+type packageManager interface {
+	// state reads what the node has under a name, from the manager's own database.
+	state(ctx context.Context, s *System, name string) (packageState, error)
+	// newest returns the newest version that the node's index has of each package that is there, without refreshing the index; a
+	// package of which it knows none is left out.
+	newest(ctx context.Context, s *System, names []string) (map[string]string, error)
+	// matches reports whether the version that is there is the one wanted.
+	matches(is, should string) bool
+	// known finds out, for each want, whether the index has what is to be installed, refreshing the index when it has not. The
+	// errors answer wants one by one.
+	known(ctx context.Context, s *System, wants []packageWant) []error
+	// transact brings all wants about in one transaction as far as the manager can.
+	transact(ctx context.Context, s *System, wants []packageWant) error
+	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside lists the wants
+	// that may share it.
+	capture(ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore) error
+	// undo brings back b.
+	undo(ctx context.Context, s *System, b packageBefore) error
+}
+
+// packageManagers is the table of package managers, with where each one's program is. The first that is there is the node's own.
+var packageManagers = []struct {
+	provider string
+	paths    []string
+	manager  packageManager
+}{
+	{"apt", []string{"/usr/bin/apt-get"}, apt{}},
+	{"dnf", []string{"/usr/bin/dnf"}, dnf{}},
+	{"apk", []string{"/sbin/apk", "/usr/sbin/apk", "/usr/bin/apk"}, apk{}},
+}
+
+// packageTimeout bounds one transaction.
+const packageTimeout = 30 * time.Minute
+
+// packageCondition is how much of a package is there.
+type packageCondition int
+
+const (
+	conditionGone      packageCondition = iota
+	conditionConffiles                  // removed, its configuration files are kept
+	conditionBroken                     // begun and not finished
+	conditionInstalled
+)
+
+// packageState is what a node has under a package's name.
+type packageState struct {
+	condition packageCondition
+	versions  []string // several where the manager allows it (kernels)
+	trouble   string   // why it does not count as installed although it is there: half-configured, on hold
+	held      bool
+}
+
+func (s packageState) there() bool {
+	return s.condition == conditionInstalled || s.condition == conditionBroken
+}
+
+func (s packageState) String() string {
+	switch {
+	case s.trouble != "":
+		return strings.Join(append(slices.Clone(s.versions), s.trouble), ", ")
+	case s.condition == conditionInstalled:
+		return strings.Join(s.versions, ", ")
+	case s.condition == conditionConffiles:
+		return "absent, configuration files kept"
+	default:
+		return "absent"
+	}
+}
+
+// packageWant is what is wanted of one package.
+type packageWant struct {
+	name   string
+	ensure string // installed, latest, absent, purged or a version
+}
+
+func (w packageWant) install() bool { return w.ensure != "absent" && w.ensure != "purged" }
+
+// version returns the version wanted, empty for any.
+func (w packageWant) version() string {
+	if w.install() && w.ensure != "installed" && w.ensure != "latest" {
+		return w.ensure
+	}
+	return ""
+}
+
+// packageBefore is what Capture records.
+type packageBefore struct {
+	Name      string `json:"name"`
+	Provider  string `json:"provider"`
+	Install   bool   `json:"install"` // slipway wanted it installed, as opposed to absent or purged
+	Present   bool   `json:"present"` // installed, or begun and not finished
+	Version   string `json:"version,omitempty"`
+	Held      bool   `json:"held,omitempty"`
+	Auto      bool   `json:"auto,omitempty"`      // installed only because others need it
+	Conffiles bool   `json:"conffiles,omitempty"` // removed, its configuration files kept
+	// Came lists the packages that the transaction brings besides, Without the recommendations that the node did without until then.
+	Came    []string `json:"came,omitempty"`
+	Without []string `json:"without,omitempty"`
+	// Went lists the packages that the transaction takes away.
+	Went []packageGone `json:"went,omitempty"`
+}
+
+// packageGone is a package that a transaction takes away.
+type packageGone struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	Auto    bool   `json:"auto,omitempty"`
+}
+
+var (
+	packageName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._-]*(:[a-z0-9-]+)?$`)
+	packageVersion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+~:^_-]*$`)
+)
+
+func (packageType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "package",
+		Summary:      "A package of the node's package manager: apt, dnf or apk.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "name", Kind: resource.String, Check: checkPackageName,
+				Description: "The package's name, with an architecture where one is meant (`libc6:amd64`). Default: the title."},
+			{Name: "ensure", Kind: resource.String, Check: checkPackageEnsure,
+				Description: "`installed` (or `present`), `latest` (the newest version that the node's package index has; the index itself is not refreshed for it), `absent`, `purged` (apt: with configuration files) or a version as the package manager writes it. Default: `installed`. A package that is on hold or half installed does not count as installed."},
+			{Name: "provider", Kind: resource.String, Values: []string{"apt", "dnf", "apk"},
+				Description: "The package manager. Default: the one that the node has."},
+		},
+		Check: func(r resource.Resource) []resource.ParameterError {
+			if err := checkPackageName(wantPackage(r).name); err != nil {
+				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
+			}
+			return nil
+		},
+	}
+}
+
+// checkPackageName also keeps out what a package manager would take for an option, a pattern or a second request (`mc-`, `mc=1`).
+func checkPackageName(v any) error {
+	name, _ := v.(string)
+	if !packageName.MatchString(name) || strings.HasSuffix(name, "-") {
+		return fmt.Errorf("%q is not a package's name: letters, digits and . + _ - only, with the version in ensure", name)
+	}
+	return nil
+}
+
+func checkPackageEnsure(v any) error {
+	text, _ := v.(string)
+	switch text {
+	case "installed", "present", "latest", "absent", "purged":
+		return nil
+	}
+	if !packageVersion.MatchString(text) || !strings.ContainsAny(text, "0123456789") {
+		return fmt.Errorf("%q is not installed, present, latest, absent, purged or a version", text)
+	}
+	return nil
+}
+
+func wantPackage(r resource.Resource) packageWant {
+	w := packageWant{name: r.Parameters.StringOr("name", r.Title), ensure: r.Parameters.StringOr("ensure", "installed")}
+	if w.ensure == "present" {
+		w.ensure = "installed"
+	}
+	return w
+}
+
+// managerOf returns the package manager that r asks for, or the node's own.
+func managerOf(s *System, r resource.Resource) (packageManager, string, error) {
+	return findManager(s, r.Parameters.String("provider"))
+}
+
+func findManager(s *System, provider string) (packageManager, string, error) {
+	for _, m := range packageManagers {
+		if provider != "" && provider != m.provider {
+			continue
+		}
+		found, err := firstThere(s, m.paths...)
+		if err != nil {
+			return nil, "", err
+		}
+		if found != "" {
+			return m.manager, m.provider, nil
+		}
+	}
+	if provider != "" {
+		return nil, "", fmt.Errorf("provider %q: the node does not have it; leave provider out to use the node's own", provider)
+	}
+	return nil, "", errors.New("the node has none of the package managers apt, dnf and apk")
+}
+
+// Prefetch remembers what the catalog wants, so that Capture can look at one transaction as a whole, and asks for the newest
+// versions of all packages with ensure = latest at once.
+func (packageType) Prefetch(ctx context.Context, s *System, rs []resource.Resource) error {
+	latest := map[string][]string{}
+	wants := map[string][]packageWant{}
+	for _, r := range rs {
+		_, provider, err := managerOf(s, r)
+		if err != nil {
+			continue // Check tells it of the resource that it concerns
+		}
+		w := wantPackage(r)
+		wants[provider] = append(wants[provider], w)
+		if w.ensure == "latest" {
+			latest[provider] = append(latest[provider], w.name)
+		}
+	}
+	for provider, ws := range wants {
+		if _, err := alongside(s, provider, ws...); err != nil {
+			return err
+		}
+	}
+	for provider, names := range latest {
+		if _, err := newestVersions(ctx, s, provider, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alongside returns the wants that Prefetch remembered, or those given when there are none.
+func alongside(s *System, provider string, wants ...packageWant) ([]packageWant, error) {
+	return remembered(s, "package.wants."+provider, func() ([]packageWant, error) { return wants, nil })
+}
+
+// newestVersions asks for names, unless an earlier question covered them.
+func newestVersions(ctx context.Context, s *System, provider string, names []string) (map[string]string, error) {
+	type answer struct {
+		asked  []string
+		newest map[string]string
+	}
+	m, _, err := findManager(s, provider)
+	if err != nil {
+		return nil, err
+	}
+	ask := func() (answer, error) {
+		newest, err := m.newest(ctx, s, names)
+		return answer{names, newest}, err
+	}
+	a, err := remembered(s, "package.newest."+provider, ask)
+	if err == nil && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(a.asked, n) }) {
+		a, err = ask()
+	}
+	return a.newest, err
+}
+
+func (packageType) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	want := wantPackage(r)
+	m, provider, err := managerOf(s, r)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	state, err := m.state(ctx, s, want.name)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	newest := ""
+	if want.ensure == "latest" && state.there() {
+		versions, err := newestVersions(ctx, s, provider, []string{want.name})
+		if err != nil {
+			return nil, packageError(want, err)
+		}
+		newest = versions[want.name]
+	}
+	return comparePackage(want, state, newest, m.matches), nil
+}
+
+// comparePackage is Puppet's rule of when a package is in sync. newest is empty when the index has no version.
+func comparePackage(want packageWant, is packageState, newest string, matches func(is, should string) bool) []Difference {
+	should := want.ensure
+	ok := is.condition == conditionInstalled && is.trouble == ""
+	switch {
+	case want.ensure == "absent":
+		ok = !is.there()
+	case want.ensure == "purged":
+		ok = is.condition == conditionGone
+	case want.ensure == "latest" && newest != "":
+		should = newest
+		ok = ok && slices.Contains(is.versions, newest)
+	case want.version() != "":
+		ok = ok && slices.ContainsFunc(is.versions, func(v string) bool { return matches(v, want.version()) })
+	}
+	if ok {
+		return nil
+	}
+	return []Difference{{Parameter: "ensure", Is: is.String(), Should: should}}
+}
+
+func packageError(w packageWant, err error) error { return fmt.Errorf("package %q: %w", w.name, err) }
+
+func (t packageType) Capture(ctx context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	want := wantPackage(r)
+	m, provider, err := managerOf(s, r)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	state, err := m.state(ctx, s, want.name)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	b := packageBefore{Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
+		Conffiles: state.condition == conditionConffiles}
+	if len(state.versions) > 0 {
+		b.Version = state.versions[len(state.versions)-1]
+	}
+	differences, err := t.Check(ctx, s, r)
+	if err != nil {
+		return nil, err
+	}
+	others, err := alongside(s, provider, want)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	if err := m.capture(ctx, s, want, len(differences) > 0, others, &b); err != nil {
+		return nil, packageError(want, err)
+	}
+	return json.Marshal(b)
+}
+
+// Moved reports another package, or the same one that is now to go instead of to come, or the other way round: then what was done
+// so far is undone first, so that what was there before is taken down anew.
+func (packageType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	w := wantPackage(r)
+	return b.Name != w.name || b.Install != w.install(), nil
+}
+
+func (t packageType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+	return t.ApplyBatch(ctx, s, []resource.Resource{r})[0]
+}
+
+// ApplyBatch makes one transaction of all; when that fails, each that is not yet as wanted is tried by itself, so that each error is
+// its own. The node's database decides what succeeded, not the manager's exit status (execution.md 2).
+func (t packageType) ApplyBatch(ctx context.Context, s *System, rs []resource.Resource) []error {
+	errs := make([]error, len(rs))
+	groups := map[packageManager][]int{}
+	for i, r := range rs {
+		m, _, err := managerOf(s, r)
+		if err != nil {
+			errs[i] = packageError(wantPackage(r), err)
+			continue
+		}
+		groups[m] = append(groups[m], i)
+	}
+	for _, known := range packageManagers {
+		if indexes := groups[known.manager]; len(indexes) > 0 {
+			t.applyWith(ctx, s, known.manager, rs, indexes, errs)
+		}
+	}
+	return errs
+}
+
+func (t packageType) applyWith(ctx context.Context, s *System, m packageManager, rs []resource.Resource, indexes []int, errs []error) {
+	wants := func(indexes []int) []packageWant {
+		out := make([]packageWant, len(indexes))
+		for i, index := range indexes {
+			out[i] = wantPackage(rs[index])
+		}
+		return out
+	}
+	var todo []int
+	for i, err := range m.known(ctx, s, wants(indexes)) {
+		if errs[indexes[i]] = err; err == nil {
+			todo = append(todo, indexes[i])
+		}
+	}
+	if len(todo) > 0 {
+		err := m.transact(ctx, s, wants(todo))
+		for _, i := range todo {
+			errs[i] = t.verify(ctx, s, rs[i], err)
+		}
+		if len(todo) > 1 {
+			for _, i := range todo {
+				if errs[i] != nil && ctx.Err() == nil {
+					errs[i] = t.verify(ctx, s, rs[i], m.transact(ctx, s, wants([]int{i})))
+				}
+			}
+		}
+	}
+	for _, i := range indexes {
+		if errs[i] != nil {
+			errs[i] = packageError(wantPackage(rs[i]), errs[i])
+		}
+	}
+}
+
+// verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still different.
+func (t packageType) verify(ctx context.Context, s *System, r resource.Resource, transaction error) error {
+	differences, err := t.Check(ctx, s, r)
+	switch {
+	case err != nil:
+		return errors.Join(transaction, err)
+	case len(differences) == 0:
+		return nil
+	case transaction != nil:
+		return transaction
+	}
+	d := differences[0]
+	return fmt.Errorf("the package manager reported success, yet it is %s, not %s", d.Is, d.Should)
+}
+
+// Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before stays, in
+// the version that it has by now; one that was there and was taken away comes back, in its former version if that can still be had.
+func (packageType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return fmt.Errorf("package %q: the ledger's record of what was there before: %w", title, err)
+	}
+	w := packageWant{name: b.Name}
+	m, _, err := findManager(s, b.Provider)
+	if err != nil {
+		return packageError(w, err)
+	}
+	if !b.Install && !b.Present && len(b.Went) == 0 {
+		return nil // it was to be absent, and was
+	}
+	if err := m.undo(ctx, s, b); err != nil {
+		return packageError(w, err)
+	}
+	return nil
+}

@@ -1,0 +1,365 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// serviceType is Puppet's service: whether a service runs, and whether it is started at boot.
+type serviceType struct{}
+
+// serviceManager is what serviceType needs of systemd and OpenRC.
+type serviceManager interface {
+	// unit returns the manager's own name for a service.
+	unit(name string) string
+	// states looks at many services at once; each unit asked for is in the answer.
+	states(ctx context.Context, s *System, units []string) (map[string]serviceState, error)
+	// set changes whether a service is running and enabled, from what it is to what is wanted.
+	set(ctx context.Context, s *System, unit string, is serviceState, want serviceWant) error
+	restart(ctx context.Context, s *System, unit string) error
+}
+
+// serviceManagers is the table of service managers, with the sign that each is the one that runs the node.
+var serviceManagers = []struct {
+	provider string
+	signs    []string
+	manager  serviceManager
+}{
+	{"systemd", []string{"/run/systemd/system"}, systemd{}},
+	{"openrc", []string{"/run/openrc", "/sbin/openrc-run"}, openrc{}},
+}
+
+// enablement is whether a service is started at boot.
+type enablement string
+
+const (
+	enabled    enablement = "true"
+	disabled   enablement = "false"
+	masked     enablement = "mask"
+	unsettable enablement = "" // neither: the service is not one that can be enabled (static), or does not exist
+)
+
+// serviceState is what a node knows of a service.
+type serviceState struct {
+	exists  bool
+	active  string // running, stopped, or the manager's word for a state between
+	enabled enablement
+	levels  []string // OpenRC: the runlevels that start it
+	reload  bool     // systemd: files changed since it read them
+	detail  string   // for errors: the manager's own words
+}
+
+// serviceWant is what is wanted of a service; empty fields leave what is there.
+type serviceWant struct {
+	active  string // running or stopped
+	enabled enablement
+	levels  []string // OpenRC, with enabled: the runlevels; none means default
+}
+
+// serviceBefore is what Capture records.
+type serviceBefore struct {
+	Unit     string     `json:"unit"`
+	Provider string     `json:"provider"`
+	Exists   bool       `json:"exists"`
+	Active   string     `json:"active,omitempty"`
+	Enabled  enablement `json:"enabled,omitempty"`
+	Levels   []string   `json:"levels,omitempty"`
+}
+
+const (
+	running = "running"
+	stopped = "stopped"
+)
+
+var serviceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]*$`)
+
+func (serviceType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "service",
+		Summary:      "A service of systemd or OpenRC: whether it runs, and whether it is started at boot. It restarts when it is notified.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "name", Kind: resource.String, Check: checkServiceName,
+				Description: "The service's name; with systemd, any unit with its suffix, `.service` where there is none. Default: the title."},
+			{Name: "ensure", Kind: resource.String, Values: []string{running, stopped},
+				Description: "`running` or `stopped`. Default: left as it is."},
+			{Name: "enable", Kind: resource.String, Scalars: true, Values: []string{string(enabled), string(disabled), string(masked)},
+				Description: "Whether it is started at boot: true, false, or \"mask\" so that nothing can start it (systemd only). A unit that cannot be enabled (static) is left as it is. Default: left as it is."},
+			{Name: "provider", Kind: resource.String, Values: []string{"systemd", "openrc"},
+				Description: "The service manager. Default: the one that runs the node."},
+			{Name: "restart", Kind: resource.String,
+				Description: "A shell command that restarts the service. Default: the service manager's restart."},
+		},
+		Check: checkService,
+	}
+}
+
+func checkServiceName(v any) error {
+	if name, _ := v.(string); !serviceName.MatchString(name) {
+		return fmt.Errorf("%q is not a service's name: letters, digits and : _ . @ - only", name)
+	}
+	return nil
+}
+
+func checkService(r resource.Resource) []resource.ParameterError {
+	var errs []resource.ParameterError
+	if err := checkServiceName(r.Parameters.StringOr("name", r.Title)); err != nil {
+		errs = append(errs, resource.ParameterError{Parameter: "name", Message: err.Error()})
+	}
+	w := wantService(r)
+	if w.enabled == masked && w.active == running {
+		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `"mask" keeps the service from being started; use ensure = "stopped" with it`})
+	}
+	if w.enabled == masked && r.Parameters.String("provider") == "openrc" {
+		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `OpenRC cannot mask a service; use false`})
+	}
+	return errs
+}
+
+func wantService(r resource.Resource) serviceWant {
+	return serviceWant{active: r.Parameters.String("ensure"), enabled: enablement(r.Parameters.String("enable"))}
+}
+
+// serviceOf returns the service manager that r asks for, or the one that runs the node, and r's unit.
+func serviceOf(s *System, r resource.Resource) (m serviceManager, provider, unit string, err error) {
+	m, provider, err = findServiceManager(s, r.Parameters.String("provider"))
+	if err != nil {
+		return nil, "", "", err
+	}
+	return m, provider, m.unit(r.Parameters.StringOr("name", r.Title)), nil
+}
+
+func findServiceManager(s *System, provider string) (serviceManager, string, error) {
+	for _, m := range serviceManagers {
+		if provider != "" && provider != m.provider {
+			continue
+		}
+		found, err := firstThere(s, m.signs...)
+		if err != nil {
+			return nil, "", err
+		}
+		if found != "" {
+			return m.manager, m.provider, nil
+		}
+	}
+	if provider != "" {
+		return nil, "", fmt.Errorf("provider %q: it does not run this node; leave provider out to use the one that does", provider)
+	}
+	return nil, "", errors.New("the node is run by neither systemd nor OpenRC")
+}
+
+func serviceError(r resource.Resource, err error) error {
+	return fmt.Errorf("service %q: %w", r.Parameters.StringOr("name", r.Title), err)
+}
+
+// Prefetch looks at all services at once.
+func (serviceType) Prefetch(ctx context.Context, s *System, rs []resource.Resource) error {
+	units := map[string][]string{}
+	for _, r := range rs {
+		if _, provider, unit, err := serviceOf(s, r); err == nil { // Check tells an error of the resource that it concerns
+			units[provider] = append(units[provider], unit)
+		}
+	}
+	for _, m := range serviceManagers {
+		if len(units[m.provider]) > 0 {
+			if _, err := serviceStates(ctx, s, m.manager, m.provider, units[m.provider]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// serviceStates looks at units, unless an earlier look covered them.
+func serviceStates(ctx context.Context, s *System, m serviceManager, provider string, units []string) (map[string]serviceState, error) {
+	look := func() (map[string]serviceState, error) { return m.states(ctx, s, units) }
+	states, err := remembered(s, "service."+provider, look)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range units {
+		if _, ok := states[u]; !ok {
+			return look()
+		}
+	}
+	return states, nil
+}
+
+// stateOf returns the manager and state of r's service.
+func (serviceType) stateOf(ctx context.Context, s *System, r resource.Resource) (m serviceManager, provider, unit string, is serviceState, err error) {
+	m, provider, unit, err = serviceOf(s, r)
+	if err != nil {
+		return nil, "", "", is, err
+	}
+	states, err := serviceStates(ctx, s, m, provider, []string{unit})
+	return m, provider, unit, states[unit], err
+}
+
+func (t serviceType) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	_, _, _, is, err := t.stateOf(ctx, s, r)
+	if err != nil {
+		return nil, serviceError(r, err)
+	}
+	return compareService(is, wantService(r)), nil
+}
+
+// compareService is Puppet's rule of when a service is in sync. A service that does not exist is stopped and disabled; its package may
+// come in the same run. One that is masked is as good as disabled, and one that cannot be enabled is left alone.
+func compareService(is serviceState, want serviceWant) []Difference {
+	var out []Difference
+	active := is.active
+	if !is.exists {
+		active = "not there"
+	}
+	if want.active == running && is.active != running || want.active == stopped && is.exists && is.active != stopped {
+		out = append(out, Difference{Parameter: "ensure", Is: active, Should: want.active})
+	}
+	ok := want.enabled == "" || is.enabled == want.enabled
+	switch want.enabled {
+	case enabled:
+		ok = ok || is.exists && is.enabled == unsettable
+	case disabled:
+		ok = ok || is.enabled == masked || is.enabled == unsettable
+	}
+	if !ok {
+		d := Difference{Parameter: "enable", Is: string(is.enabled), Should: string(want.enabled)}
+		if !is.exists && is.enabled == unsettable {
+			d.Is = "not there"
+		} else if d.Is == "" {
+			d.Is = "cannot be enabled"
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func (t serviceType) Capture(ctx context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	_, provider, unit, is, err := t.stateOf(ctx, s, r)
+	if err != nil {
+		return nil, serviceError(r, err)
+	}
+	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists, Active: stopped, Enabled: is.enabled, Levels: is.levels}
+	if is.exists && is.active != stopped {
+		b.Active = running
+	}
+	return json.Marshal(b)
+}
+
+// Moved reports another service.
+func (serviceType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
+	var b serviceBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	name := r.Parameters.StringOr("name", r.Title)
+	for _, m := range serviceManagers {
+		if m.provider == b.Provider {
+			return m.manager.unit(name) != b.Unit, nil
+		}
+	}
+	return false, fmt.Errorf("it was a service of %q, which this slipway does not know", b.Provider)
+}
+
+func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+	m, _, unit, is, err := t.stateOf(ctx, s, r)
+	if err != nil {
+		return serviceError(r, err)
+	}
+	want := wantService(r)
+	if !is.exists && (want.active == running || want.enabled == enabled) {
+		return serviceError(r, errors.New("the node has no such service; install its package first (require), or check the name"))
+	}
+	// What is in sync already is not set again.
+	var todo serviceWant
+	for _, d := range compareService(is, want) {
+		if d.Parameter == "ensure" {
+			todo.active = want.active
+		} else {
+			todo.enabled = want.enabled
+		}
+	}
+	if err := m.set(ctx, s, unit, is, todo); err != nil {
+		return serviceError(r, err)
+	}
+	return nil
+}
+
+// Refresh restarts the service if it is to run, or nothing is said of that and it runs (Puppet: only a running service).
+func (t serviceType) Refresh(ctx context.Context, s *System, r resource.Resource) error {
+	m, _, unit, is, err := t.stateOf(ctx, s, r)
+	if err != nil {
+		return serviceError(r, err)
+	}
+	switch want := wantService(r).active; {
+	case want == stopped, want == "" && is.active != running:
+		return nil
+	case !is.exists:
+		return serviceError(r, errors.New("the node has no such service; install its package first (require), or check the name"))
+	}
+	if command := r.Parameters.String("restart"); command != "" {
+		err = mustRun(ctx, s, Command{Argv: []string{"/bin/sh", "-c", command}})
+	} else {
+		err = m.restart(ctx, s, unit)
+	}
+	if err != nil {
+		return serviceError(r, fmt.Errorf("restart: %w", err))
+	}
+	return nil
+}
+
+// Undo brings back whether the service ran and was enabled. One that did not exist before slipway is stopped and disabled, so that
+// nothing of it is left when its files go; one that is gone needs nothing.
+func (serviceType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+	var b serviceBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return fmt.Errorf("service %q: the ledger's record of what was there before: %w", title, err)
+	}
+	fail := func(err error) error { return fmt.Errorf("service %q: %w", b.Unit, err) }
+	m, _, err := findServiceManager(s, b.Provider)
+	if err != nil {
+		return fail(err)
+	}
+	states, err := m.states(ctx, s, []string{b.Unit})
+	if err != nil {
+		return fail(err)
+	}
+	is := states[b.Unit]
+	if todo := undoService(is, b); todo.active != "" || todo.enabled != "" {
+		if err := m.set(ctx, s, b.Unit, is, todo); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// undoService returns what must change so that the service is as b says.
+func undoService(is serviceState, b serviceBefore) serviceWant {
+	var todo serviceWant
+	if !b.Exists {
+		b.Active, b.Enabled = stopped, disabled
+	}
+	if !is.exists && is.enabled == unsettable {
+		return todo
+	}
+	if is.exists && is.active != b.Active {
+		todo.active = b.Active
+	}
+	switch {
+	case is.enabled == b.Enabled:
+		// OpenRC: enabled still, yet in other runlevels.
+		if b.Enabled == enabled && len(b.Levels) > 0 && !slices.Equal(is.levels, b.Levels) {
+			todo.enabled, todo.levels = enabled, b.Levels
+		}
+	case b.Enabled != unsettable:
+		todo.enabled, todo.levels = b.Enabled, b.Levels
+	case is.enabled == masked: // it could not be enabled, nor was it masked
+		todo.enabled = disabled
+	}
+	return todo
+}

@@ -1,0 +1,252 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// sysctlType looks after a kernel parameter: its live value, below /proc/sys, and a file of its own in /etc/sysctl.d that sets it
+// at boot.
+type sysctlType struct{}
+
+const (
+	procSys   = "/proc/sys"
+	sysctlDir = "/etc/sysctl.d"
+)
+
+func (sysctlType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "sysctl",
+		Summary:      "A kernel parameter, now and at boot; the title is its name, such as net.ipv4.ip_forward.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "value", Kind: resource.String, Scalars: true, Required: true, Check: checkSysctlValue, Description: "The value. Blanks between several numbers count as equal, however many."},
+			{Name: "persist", Kind: resource.Bool, Description: "Whether a file in /etc/sysctl.d sets it at boot too. Default: true."},
+		},
+		Check: func(r resource.Resource) []resource.ParameterError {
+			if _, err := sysctlPath(r.Title); err != nil {
+				return []resource.ParameterError{{Parameter: "title", Message: err.Error()}}
+			}
+			return nil
+		},
+	}
+}
+
+func checkSysctlValue(value any) error {
+	if strings.TrimSpace(value.(string)) == "" {
+		return errors.New("must not be empty")
+	}
+	return checkOneLine(value)
+}
+
+// sysctlPath returns the file of a key. Where the first separator is a dot, dots separate and a slash stands for a dot in a name
+// (net.ipv4.conf.eth0/100.forwarding), as in sysctl(8); where it is a slash, it is the other way around.
+func sysctlPath(key string) (string, error) {
+	file := key
+	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '.' {
+		file = strings.Map(func(r rune) rune {
+			switch r {
+			case '.':
+				return '/'
+			case '/':
+				return '.'
+			}
+			return r
+		}, key)
+	}
+	valid := strings.Contains(file, "/")
+	for part := range strings.SplitSeq(file, "/") {
+		valid = valid && part != "" && part != "." && part != ".." && !strings.ContainsFunc(part, func(r rune) bool {
+			return r <= ' ' || r == '=' || r == '#' || r == ';' || r == '*' || r == '?' || r >= 0x7f
+		})
+	}
+	if !valid {
+		return "", fmt.Errorf("%q is not the name of a kernel parameter, such as net.ipv4.ip_forward", key)
+	}
+	return procSys + "/" + file, nil
+}
+
+// sysctlFile returns the file that sets the key at boot.
+func sysctlFile(key string) string {
+	return sysctlDir + "/60-slipway-" + strings.ReplaceAll(key, "/", "%2F") + ".conf"
+}
+
+func sysctlContent(r resource.Resource) string {
+	return r.Title + " = " + plainBlanks(r.Parameters.String("value")) + "\n"
+}
+
+// plainBlanks puts one blank where the kernel, which prints tabs, or a user put any.
+func plainBlanks(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// sysctlBefore is what was there of a parameter before slipway touched it.
+type sysctlBefore struct {
+	Live     string   `json:"live,omitempty"`
+	LiveKept string   `json:"live_kept,omitempty"` // for a sensitive resource, a kept copy in place of Live
+	File     string   `json:"file,omitempty"`      // a kept copy of the file that sets it at boot
+	Made     []string `json:"made,omitempty"`      // directories that were not there
+}
+
+func (sysctlType) live(s *System, key string) (string, error) {
+	file, err := sysctlPath(key)
+	if err != nil {
+		return "", err
+	}
+	content, err := s.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the kernel has no parameter %s (%w); mend the name, or load the module that brings it first", key, err)
+	}
+	return strings.TrimRight(string(content), "\n"), err
+}
+
+func (t sysctlType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	c := comparison{resource: r}
+	switch live, err := t.live(s, r.Title); {
+	case errors.Is(err, fs.ErrNotExist):
+		// At plan time the module may not be loaded yet. Apply tells when it still is not.
+		c.state("absent", "present")
+	case err != nil:
+		return nil, err
+	default:
+		c.text("value", plainBlanks(live), plainBlanks(r.Parameters.String("value")))
+	}
+	content, err := s.ReadFile(sysctlFile(r.Title))
+	there := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	switch persist := r.Parameters.BoolOr("persist", true); {
+	case persist != there:
+		c.found = append(c.found, Difference{"persist", fmt.Sprint(there), fmt.Sprint(persist)})
+	case persist && string(content) != sysctlContent(r):
+		c.found = append(c.found, Difference{"persist", "another value at boot", "this value at boot"})
+	}
+	return c.found, nil
+}
+
+func (t sysctlType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	var b sysctlBefore
+	live, err := t.live(s, r.Title)
+	if err != nil {
+		return nil, err
+	}
+	if b.Live = live; r.Sensitive() {
+		file, err := sysctlPath(r.Title)
+		if err != nil {
+			return nil, err
+		}
+		b.Live = ""
+		if b.LiveKept, err = s.Keep(file); err != nil {
+			return nil, err
+		}
+	}
+	file := sysctlFile(r.Title)
+	there, err := exists(s, file)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		if b.File, err = s.Keep(file); err != nil {
+			return nil, err
+		}
+	}
+	if b.Made, err = s.missingAbove(file); err != nil {
+		return nil, err
+	}
+	return json.Marshal(b)
+}
+
+func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+	value := plainBlanks(r.Parameters.String("value"))
+	live, err := t.live(s, r.Title)
+	if err != nil {
+		return err
+	}
+	if plainBlanks(live) != value {
+		if err := t.set(ctx, s, r.Title, value); err != nil {
+			return err
+		}
+		if live, err = t.live(s, r.Title); err != nil {
+			return err
+		}
+		if plainBlanks(live) != value && !r.Sensitive() {
+			return fmt.Errorf("kernel parameter %s: %q was written and accepted, and it reads %q; give the value in the form in which the kernel shows it", r.Title, value, plainBlanks(live))
+		}
+	}
+	file := sysctlFile(r.Title)
+	if !r.Parameters.BoolOr("persist", true) {
+		return s.Remove(file)
+	}
+	if err := s.makeAbove(file); err != nil {
+		return err
+	}
+	a := Attributes{}
+	if r.Sensitive() {
+		private := fs.FileMode(0o600)
+		a.Mode = &private
+	}
+	return s.WriteFile(file, []byte(sysctlContent(r)), a)
+}
+
+// set writes the live value. A file below /proc/sys cannot be replaced, so a command writes to it; the value goes in by standard
+// input, where other users do not see it.
+func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
+	file, err := sysctlPath(key)
+	if err != nil {
+		return err
+	}
+	out, err := s.Run(ctx, Command{Argv: []string{"dd", "of=" + file, "conv=notrunc", "bs=64k", "status=none"}, Stdin: []byte(value + "\n")})
+	if err != nil {
+		return err
+	}
+	if out.Status != 0 {
+		return fmt.Errorf("kernel parameter %s: the kernel refuses the value, or the parameter cannot be changed here: %s", key, strings.TrimSpace(out.Combined))
+	}
+	return nil
+}
+
+func (t sysctlType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+	var b sysctlBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return fmt.Errorf("what was there before: %w", err)
+	}
+	if err := t.undoFile(s, title, b); err != nil {
+		return err
+	}
+	live, err := t.live(s, title)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // its module is gone, and the value with it
+	}
+	if err != nil {
+		return err
+	}
+	former := b.Live
+	if b.LiveKept != "" {
+		if _, err := keptAttributes(b.LiveKept); err != nil {
+			return err
+		}
+		content, err := s.ReadFile(path.Join(backupPath, b.LiveKept))
+		if err != nil {
+			return fmt.Errorf("the copy of the value before: %w", err)
+		}
+		former = strings.TrimRight(string(content), "\n")
+	}
+	if live == former {
+		return nil
+	}
+	return t.set(ctx, s, title, former)
+}
+
+func (sysctlType) undoFile(s *System, title string, b sysctlBefore) error {
+	file := sysctlFile(title)
+	if b.File != "" {
+		return s.Restore(b.File, file)
+	}
+	return entries{Made: b.Made}.writeBack(s, &textFile{path: file}, Attributes{})
+}

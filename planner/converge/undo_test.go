@@ -1,0 +1,197 @@
+package converge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// folder is a sandbox with what a test puts into it.
+func folder(t testing.TB, files map[string]string) *System {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(file, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := New(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// inventory lists everything in a sandbox but slipway's own directory: path -> mode and content.
+func inventory(t testing.TB, s *System) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(s.root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		path := "/" + strings.TrimPrefix(strings.TrimPrefix(name, s.root), "/")
+		if path == home {
+			return fs.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		out[path] = info.Mode().String()
+		if info.Mode().IsRegular() {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			out[path] += fmt.Sprintf(" %q", content)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// res returns a resource as the engine would give it to a type: valid and normalised.
+func res(t testing.TB, typ Type, title string, parameters resource.Parameters) resource.Resource {
+	t.Helper()
+	schema := typ.Schema()
+	r := resource.Resource{Type: schema.Type, Title: title, Parameters: parameters}
+	if errs := schema.Validate(r); len(errs) > 0 {
+		t.Fatalf("%s: %v", r.ID(), errs)
+	}
+	return schema.Normalize(r)
+}
+
+// applied captures and applies r as the engine does, and returns what was captured.
+func applied(t testing.TB, s *System, typ Type, r resource.Resource) json.RawMessage {
+	t.Helper()
+	before, err := typ.Capture(t.Context(), s, r)
+	if err != nil {
+		t.Fatalf("%s: capture: %v", r.ID(), err)
+	}
+	apply(t, s, typ, r)
+	return before
+}
+
+func apply(t testing.TB, s *System, typ Type, r resource.Resource) {
+	t.Helper()
+	diffs, err := typ.Check(t.Context(), s, r)
+	if err != nil {
+		t.Fatalf("%s: check: %v", r.ID(), err)
+	}
+	if len(diffs) == 0 {
+		return
+	}
+	if err := typ.Apply(t.Context(), s, r); err != nil {
+		t.Fatalf("%s: apply: %v", r.ID(), err)
+	}
+	if diffs, err = typ.Check(t.Context(), s, r); err != nil || len(diffs) > 0 {
+		t.Fatalf("%s: after its apply: %v, %v", r.ID(), diffs, err)
+	}
+}
+
+// undone undoes r, twice, because a crash may hide that it was done.
+func undone(t testing.TB, s *System, typ Type, r resource.Resource, before json.RawMessage) {
+	t.Helper()
+	for range 2 {
+		if err := typ.Undo(t.Context(), s, r.Title, before); err != nil {
+			t.Fatalf("%s: undo: %v", r.ID(), err)
+		}
+	}
+}
+
+// change is one resource that a property test applies.
+type change struct {
+	typ Type
+	resource.Resource
+}
+
+// checkUndo applies changes one after the other and undoes them backwards. Afterwards everything must be as it was, also with
+// a foreign line that came in between.
+func checkUndo(t testing.TB, s *System, changes []change, path, foreign string) {
+	t.Helper()
+	was := inventory(t, s)
+	original, readErr := s.ReadFile(path)
+	var befores []json.RawMessage
+	for _, c := range changes {
+		befores = append(befores, applied(t, s, c.typ, c.Resource))
+	}
+	if foreign != "" && readErr == nil {
+		content, err := s.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.WriteFile(path, append([]byte(foreign), content...), Attributes{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, c := range slices.Backward(changes) {
+		undone(t, s, c.typ, c.Resource, befores[i])
+	}
+	if foreign != "" && readErr == nil {
+		content, err := s.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := bytes.Replace(content, []byte(foreign), nil, 1)
+		if len(rest) == len(content) {
+			t.Fatalf("the foreign line is gone: %q", content)
+		}
+		// Among equal lines, a foreign one can move where a line comes back to.
+		if diff := cmp.Diff(sortedLines(original), sortedLines(rest)); diff != "" {
+			t.Fatalf("with a foreign line, undo gives\n%q, not\n%q", rest, original)
+		}
+		return
+	}
+	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+		t.Fatalf("undo left a difference: %s", diff)
+	}
+}
+
+// randomText returns a file made of fragments, with any kind of ends of lines, and perhaps none at its end.
+func randomText(r *rand.Rand, fragments []string) string {
+	var b strings.Builder
+	ends := []string{"\n", "\n", "\n", "\r\n"}
+	if r.IntN(2) == 0 {
+		ends = ends[:1]
+	}
+	n := r.IntN(8)
+	for i := range n {
+		b.WriteString(fragments[r.IntN(len(fragments))])
+		if i < n-1 || r.IntN(3) > 0 {
+			b.WriteString(ends[r.IntN(len(ends))])
+		}
+	}
+	return b.String()
+}
+
+func sortedLines(content []byte) []string {
+	return slices.Sorted(strings.SplitSeq(strings.ReplaceAll(string(content), "\r", ""), "\n"))
+}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }

@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// digestForm names what is digested and how; it changes whenever that does.
+const digestForm = "slipway plan 1"
+
+// digest identifies everything that a run of the plan will do. settings are those of the plan's groups, in the same order. Groups
+// without a phase, and names that only tell where work comes from, do not count.
+func digest(p *Plan, settings []site.Group) string {
+	d := digester{hash: sha256.New()}
+	d.text(digestForm, p.Site)
+	working := make(map[string]bool)
+	for _, phase := range p.Phases {
+		working[phase.Group] = true
+	}
+	for i, g := range p.Groups {
+		if working[g.Name] {
+			d.group(g, settings[i])
+		}
+	}
+	d.number(int64(len(p.Phases)))
+	for _, phase := range p.Phases {
+		d.text(string(phase.TaskGroup), phase.Group)
+		d.number(int64(len(phase.Tasks)))
+		for _, t := range phase.Tasks {
+			d.text(t.Node, string(t.Action), t.Resource.Type, t.Resource.Title, t.Digest)
+			d.ids(t.Requires)
+			d.ids(t.Notifies)
+		}
+	}
+	d.list(p.Departed)
+	return hex.EncodeToString(d.hash.Sum(nil))
+}
+
+// digester writes values so that no two sequences of values give the same bytes: every text after its length, every
+// list after its number of elements.
+type digester struct {
+	hash hash.Hash
+	buf  []byte
+}
+
+func (d *digester) group(g Group, s site.Group) {
+	d.text("group", g.Name)
+	d.list(g.Members)
+	d.list(g.Owned)
+	d.bool(s.Critical)
+	parents := slices.Clone(s.DependsOn)
+	slices.Sort(parents)
+	d.list(slices.Compact(parents))
+	d.bool(s.SuccessCriteria != nil)
+	if c := s.SuccessCriteria; c != nil {
+		for _, n := range []*int{c.PercentSuccessfulNodes, c.MinimumSuccessfulNodes, c.MaximumFailedNodes} {
+			d.bool(n != nil)
+			if n != nil {
+				d.number(int64(*n))
+			}
+		}
+	}
+	d.bool(s.Rolling != nil)
+	if r := s.Rolling; r != nil {
+		d.number(int64(r.MaxParallel))
+		d.text(r.Lock, r.Unlock)
+	}
+	d.number(int64(s.PrepareTimeout))
+	d.number(int64(s.DeployTimeout))
+}
+
+func (d *digester) text(texts ...string) {
+	for _, s := range texts {
+		d.buf = binary.AppendUvarint(d.buf[:0], uint64(len(s)))
+		d.buf = append(d.buf, s...)
+		d.hash.Write(d.buf)
+	}
+}
+
+func (d *digester) list(texts []string) {
+	d.number(int64(len(texts)))
+	d.text(texts...)
+}
+
+func (d *digester) ids(ids []resource.ID) {
+	d.number(int64(len(ids)))
+	for _, id := range ids {
+		d.text(string(id))
+	}
+}
+
+func (d *digester) number(n int64) {
+	d.buf = binary.AppendVarint(d.buf[:0], n)
+	d.hash.Write(d.buf)
+}
+
+func (d *digester) bool(b bool) {
+	var n int64
+	if b {
+		n = 1
+	}
+	d.number(n)
+}

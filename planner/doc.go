@@ -1,0 +1,52 @@
+// Package planner compares the desired state of a site with what is applied on its nodes and gives the plan that brings one to
+// the other. [Make] is one pure function: no clock, no network, no files, no goroutines, no logging; the same input gives
+// the same plan, byte for byte, and the order of lists and maps that carry no meaning does not show. This page is the whole
+// way from site to plan.
+//
+// # 1. Check
+//
+// [site.Site.Validate] looks at names, labels, groups, placement and scopes. Every later step adds what it finds; all problems
+// come back together, errors first, and with any error there is no plan.
+//
+// # 2. Membership
+//
+// Without groups the default strategy counts: one critical group of all nodes. [strategy.Order] puts the groups in order, the first one
+// in the document first where dependencies leave a choice. The first group in that order that selects a node owns it: the
+// node's tasks belong to that group, later groups count the node in their criteria only. A node in no group gets nothing,
+// and a warning tells so.
+//
+// # 3. Refine
+//
+// [refine.New] checks each resource of each service against the schema of its type, writes it in its normal form and digests it,
+// once. A node's tasks are those of the services that select it; the same resource from two services is an error.
+//
+// # 4. Override
+//
+// [override.Set] lays the overrides that concern a node over its tasks: site, then groups in their order, then roles, then the
+// node. Nodes with the same services and the same overrides share one result from here on.
+//
+// # 5. Order on a node
+//
+// [sequence.Order] resolves require, before, notify and subscribe within the node, adds what Puppet requires by itself, and
+// gives a stable topological order; service name, type and title decide where requirements do not. A reference to nothing and a
+// cycle are errors. [Desired] stops here: it is what a drift check looks at.
+//
+// # 6. Compare
+//
+// A resource that was never applied is created; one applied with another digest, or begun and not finished, is updated; one that
+// drifted is repaired; one applied as wanted is left out, unless a resource that stays in notifies it: then it is refreshed. What
+// is applied and no longer wanted is removed, before anything else on that node. Requirements through what was left out are
+// kept. Nothing needs more than ledger and drift, so a plan made half-way through a run holds exactly the rest; only a
+// refresh whose cause was already applied is not planned again.
+//
+// # 7. Sequence
+//
+// [sequence.Phases] orders by task group: for each deployment group a prepare phase with one task per node that has work, then a
+// node phase with the work itself; at the end cleanup, which tears down the nodes that left the site, or all groups, with something
+// applied. Without work there are no phases.
+//
+// # 8. Digest
+//
+// The digest covers everything that the run will do: phases, tasks, the order of groups that take part with their criteria, rolling
+// and time limits, and departed nodes. Two plans with one digest do the same.
+package planner

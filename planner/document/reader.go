@@ -1,0 +1,375 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+const (
+	// maxSize bounds a document, in bytes.
+	maxSize = 8 << 20
+	// maxVisits bounds how many values are looked at, because a few lines of nested aliases can stand for billions of values.
+	maxVisits = 1 << 20
+)
+
+// reader walks the nodes of a document and collects what is wrong. Its methods return false for a value that cannot be used;
+// the problem has been reported then.
+type reader struct {
+	file     string
+	visits   int
+	problems Problems
+}
+
+// field is one key of a mapping with its value.
+type field struct {
+	name  string
+	key   *yaml.Node
+	value *yaml.Node
+}
+
+// fields are the keys of a mapping in the order written, each once: the first one counts.
+type fields struct {
+	list  []field
+	index map[string]int
+}
+
+func (fs *fields) add(f field) {
+	if fs.index == nil {
+		fs.index = make(map[string]int)
+	}
+	if _, ok := fs.index[f.name]; !ok {
+		fs.index[f.name] = len(fs.list)
+		fs.list = append(fs.list, f)
+	}
+}
+
+func (fs *fields) get(name string) (*yaml.Node, bool) {
+	if i, ok := fs.index[name]; ok {
+		return fs.list[i].value, true
+	}
+	return nil, false
+}
+
+func (fs *fields) names() []string {
+	names := make([]string, len(fs.list))
+	for i, f := range fs.list {
+		names[i] = f.name
+	}
+	return names
+}
+
+// documents splits a stream at its `---` lines and returns the content of each document; empty ones are left out.
+func (r *reader) documents(data []byte) []*yaml.Node {
+	if len(data) > maxSize {
+		r.report(nil, "", Schema, "the document has %d bytes; %d is the most", len(data), maxSize)
+		return nil
+	}
+	var out []*yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			r.problems = append(r.problems, r.syntax(err))
+			return nil
+		}
+		if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
+			continue
+		}
+		content := document.Content[0]
+		if content.ShortTag() == "!!null" {
+			continue
+		}
+		r.duplicates(content)
+		out = append(out, content)
+	}
+	return out
+}
+
+var syntaxLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+
+func (r *reader) syntax(err error) Problem {
+	p := Problem{File: r.file, Code: Schema}
+	text := err.Error()
+	if match := syntaxLine.FindStringSubmatch(text); match != nil {
+		p.Line, _ = strconv.Atoi(match[1]) // a number too large for an int leaves the line unknown
+		text = text[len(match[0]):]
+	}
+	p.Message = "not well formed: " + strings.TrimPrefix(text, "yaml: ")
+	return p
+}
+
+// duplicates reports keys that come twice in a mapping anywhere in the document, also where nothing else is looked at: one of
+// the two values would be lost silently.
+func (r *reader) duplicates(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		first := make(map[string]*yaml.Node, len(n.Content)/2)
+		for i := 0; i < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind != yaml.ScalarNode {
+				continue
+			}
+			if earlier, ok := first[key.Value]; ok {
+				r.report(key, "", Schema, "key %q is there twice, first at line %d; keep one", key.Value, earlier.Line)
+			} else {
+				first[key.Value] = key
+			}
+		}
+	}
+	for _, below := range n.Content {
+		r.duplicates(below)
+	}
+}
+
+// resolve follows an alias. It is nil, once the document has used up its visits.
+func (r *reader) resolve(n *yaml.Node) *yaml.Node {
+	if r.visits++; r.visits > maxVisits {
+		if r.visits == maxVisits+1 {
+			r.report(n, "", Schema, "the aliases of the document stand for more than %d values; write fewer", maxVisits)
+		}
+		return nil
+	}
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// mapping returns the keys of a mapping, with those that it merges in by `<<`. Its own keys win over merged ones, and
+// earlier merged ones over later ones.
+func (r *reader) mapping(n *yaml.Node, path string) (*fields, bool) {
+	at := r.resolve(n)
+	if at == nil {
+		return nil, false
+	}
+	if at.Kind != yaml.MappingNode {
+		r.wrongKind(n, at, path, "a mapping")
+		return nil, false
+	}
+	fs := &fields{}
+	return fs, r.collect(at, path, fs, 0)
+}
+
+// maxMerges bounds mappings that merge mappings; one can even merge itself.
+const maxMerges = 16
+
+// collect adds the keys of a mapping to fs, then those that it merges in.
+func (r *reader) collect(n *yaml.Node, path string, fs *fields, depth int) bool {
+	if depth > maxMerges {
+		r.report(n, path, Schema, "`<<` merges mappings more than %d levels deep, or a mapping into itself", maxMerges)
+		return false
+	}
+	var merges []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := r.resolve(n.Content[i])
+		if key == nil {
+			return false
+		}
+		switch key.ShortTag() {
+		case "!!merge":
+			merges = append(merges, n.Content[i+1])
+		case "!!str":
+			fs.add(field{key.Value, n.Content[i], n.Content[i+1]})
+		default:
+			r.report(n.Content[i], path, Schema, "a key is %s; keys must be text", kind(key))
+			return false
+		}
+	}
+	for _, m := range merges {
+		if !r.merge(m, path, fs, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// merge adds what a `<<` brings in: the keys of a mapping, or of each mapping of a list.
+func (r *reader) merge(n *yaml.Node, path string, fs *fields, depth int) bool {
+	at := r.resolve(n)
+	if at == nil {
+		return false
+	}
+	sources := []*yaml.Node{n}
+	if at.Kind == yaml.SequenceNode {
+		sources = at.Content
+	}
+	for _, source := range sources {
+		at := r.resolve(source)
+		if at == nil {
+			return false
+		}
+		if at.Kind != yaml.MappingNode {
+			r.wrongKind(source, at, path, "a mapping to merge")
+			return false
+		}
+		if !r.collect(at, path, fs, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// known reports keys that are not among names.
+func (r *reader) known(fs *fields, path string, names ...string) {
+	for _, f := range fs.list {
+		if slices.Contains(names, f.name) {
+			continue
+		}
+		hint := "known are " + strings.Join(names, ", ")
+		if near := resource.Nearest(f.name, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		r.report(f.key, path, Schema, "unknown key %q; %s", f.name, hint)
+	}
+}
+
+// required returns the value of a key that must be there.
+func (r *reader) required(n *yaml.Node, fs *fields, path, name string) (*yaml.Node, bool) {
+	if value, ok := fs.get(name); ok {
+		return value, true
+	}
+	hint := ""
+	if near := resource.Nearest(name, fs.names()); near != "" {
+		hint = fmt.Sprintf("; is %q meant to be it?", near)
+	}
+	r.report(n, path, site.MissingField, "the key %q is missing%s", name, hint)
+	return nil, false
+}
+
+// list returns the items of a list.
+func (r *reader) list(n *yaml.Node, path string) ([]*yaml.Node, bool) {
+	at := r.resolve(n)
+	if at == nil {
+		return nil, false
+	}
+	if at.Kind != yaml.SequenceNode {
+		r.wrongKind(n, at, path, "a list")
+		return nil, false
+	}
+	return at.Content, true
+}
+
+// text returns a string.
+func (r *reader) text(n *yaml.Node, path string) (string, bool) {
+	at := r.resolve(n)
+	if at == nil {
+		return "", false
+	}
+	if at.Kind != yaml.ScalarNode || at.ShortTag() != "!!str" {
+		want := "text"
+		if at.Kind == yaml.ScalarNode && at.ShortTag() != "!!null" {
+			want = fmt.Sprintf("text; write it in quotes, %q, if that is meant", at.Value)
+		}
+		r.wrongKind(n, at, path, want)
+		return "", false
+	}
+	return at.Value, true
+}
+
+// texts returns a list of strings.
+func (r *reader) texts(n *yaml.Node, path string) []string {
+	items, _ := r.list(n, path)
+	out := make([]string, 0, len(items))
+	for i, item := range items {
+		if s, ok := r.text(item, index(path, i)); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// boolean returns true or false.
+func (r *reader) boolean(n *yaml.Node, path string) bool {
+	at := r.resolve(n)
+	if at == nil {
+		return false
+	}
+	var value bool
+	if at.Kind != yaml.ScalarNode || at.ShortTag() != "!!bool" || at.Decode(&value) != nil {
+		r.wrongKind(n, at, path, "true or false")
+		return false
+	}
+	return value
+}
+
+// integer returns a whole number that is not below 0 and not above most, if most is not negative.
+func (r *reader) integer(n *yaml.Node, path string, most int) (int, bool) {
+	want := "a whole number, 0 or more"
+	if most >= 0 {
+		want = fmt.Sprintf("a whole number from 0 to %d", most)
+	}
+	at := r.resolve(n)
+	if at == nil {
+		return 0, false
+	}
+	tag := at.ShortTag()
+	if at.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" {
+		r.wrongKind(n, at, path, want)
+		return 0, false
+	}
+	var value int
+	if err := at.Decode(&value); err != nil || tag != "!!int" || value < 0 || most >= 0 && value > most {
+		r.report(n, path, Schema, "%s is not %s", at.Value, want)
+		return 0, false
+	}
+	return value, true
+}
+
+func (r *reader) wrongKind(n, at *yaml.Node, path, want string) {
+	r.report(n, path, Schema, "is %s, not %s", kind(at), want)
+}
+
+// report adds a problem at the place of n, which is where the user wrote an alias, not what it stands for.
+func (r *reader) report(n *yaml.Node, path string, code site.Code, format string, args ...any) {
+	p := Problem{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
+	if n != nil {
+		p.Line, p.Column = n.Line, n.Column
+	}
+	r.problems = append(r.problems, p)
+}
+
+// kind names what a user wrote.
+func kind(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return "nothing (null)"
+	case "!!bool":
+		return "true or false"
+	case "!!int", "!!float":
+		return "a number"
+	case "!!str":
+		return "text"
+	case "!!timestamp":
+		return "a date"
+	}
+	return "a value with the tag " + n.ShortTag()
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

@@ -1,0 +1,118 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// namesShown bounds how many names one sentence lists.
+const namesShown = 8
+
+// findings are problems that show on nodes: the same one on many nodes is told once.
+type findings struct {
+	siteNodes int
+	order     []site.Problem
+	nodes     map[site.Problem][]string
+}
+
+func newFindings(siteNodes int) *findings {
+	return &findings{siteNodes: siteNodes, nodes: make(map[site.Problem][]string)}
+}
+
+func (f *findings) add(p site.Problem, nodes []string) {
+	if _, ok := f.nodes[p]; !ok {
+		f.order = append(f.order, p)
+	}
+	f.nodes[p] = append(f.nodes[p], nodes...)
+}
+
+// problems returns the findings with the nodes they show on.
+func (f *findings) problems() site.Problems {
+	var out site.Problems
+	for _, p := range f.order {
+		nodes := f.nodes[p]
+		slices.Sort(nodes)
+		nodes = slices.Compact(nodes)
+		switch {
+		case len(nodes) == f.siteNodes && len(nodes) > 1:
+			p.Message += fmt.Sprintf(" (on all %d nodes)", len(nodes))
+		case len(nodes) == 1:
+			p.Message += fmt.Sprintf(" (on node %s)", nodes[0])
+		default:
+			p.Message += fmt.Sprintf(" (on nodes %s)", list(nodes))
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// warnOfNoGroup tells of nodes that the run does not touch, or from which it only takes away, in one warning for all of a kind.
+func (m *model) warnOfNoGroup(nodes []site.Node, applied Applied) {
+	var idle, leaving []string
+	for _, n := range nodes {
+		if _, owned := m.owner[n.Name]; owned {
+			continue
+		}
+		if len(applied[n.Name]) > 0 {
+			leaving = append(leaving, n.Name)
+		} else {
+			idle = append(idle, n.Name)
+		}
+	}
+	for _, w := range []struct {
+		nodes       []string
+		consequence string
+	}{
+		{idle, "not touched"},
+		{leaving, "torn down: all that was applied there is undone"},
+	} {
+		if len(w.nodes) == 0 {
+			continue
+		}
+		subject, verb := "node "+w.nodes[0], "is"
+		if len(w.nodes) > 1 {
+			subject, verb = "nodes "+list(w.nodes), "are"
+		}
+		m.problems = append(m.problems, site.Problem{
+			Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: site.NoGroup, Warning: true,
+			Message: fmt.Sprintf("%s %s in no group, so %s %s; select %s in a group to roll services out there",
+				subject, verb, verb, w.consequence, map[bool]string{true: "it", false: "them"}[len(w.nodes) == 1]),
+		})
+	}
+}
+
+// warnOfNoEffect tells of overrides that make no difference on any node. With errors about, nobody knows.
+func (m *model) warnOfNoEffect(overrides *override.Set, effective map[string]bool) {
+	if len(m.problems.Errors()) > 0 {
+		return
+	}
+	for i := range overrides.Len() {
+		name := overrides.Name(i)
+		told := slices.ContainsFunc(m.problems, func(p site.Problem) bool { return p.Object == "override" && p.Name == name })
+		if effective[name] || told {
+			continue
+		}
+		m.problems = append(m.problems, site.Problem{
+			Object: "override", Name: name, Code: site.NoEffect, Warning: true, Attribute: "configuration",
+			Message: "changes nothing on any node: the nodes that it concerns have no such resource and it may create none, " +
+				"or the values are there already; check its scope, titles and options",
+		})
+	}
+}
+
+// list names the first few of some names.
+func list(names []string) string {
+	short := make([]string, 0, namesShown)
+	for _, n := range names[:min(len(names), namesShown)] {
+		short = append(short, cut(n))
+	}
+	s := strings.Join(short, ", ")
+	if more := len(names) - len(short); more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}

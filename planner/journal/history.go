@@ -1,0 +1,102 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoRun means that the journal holds no such run.
+var ErrNoRun = errors.New("no such run")
+
+// Recorded is an event as the journal keeps it.
+type Recorded struct {
+	Seq int64 // grows with time, over all runs
+	Event
+}
+
+const runColumns = "id, site, operation, owner, digest, steps, started_at, ended_at, status, report"
+
+// Runs returns the newest runs first, at most limit of them.
+func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT "+runColumns+" FROM runs ORDER BY started_at DESC, id DESC LIMIT ?", limit)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var out []Run
+	for rows.Next() {
+		r, err := scanRun(rows)
+		if err != nil {
+			return nil, fmt.Errorf("journal: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// Run returns one run by its id, or by a beginning of it that only one run has; an empty id is the newest run.
+func (s *Store) Run(ctx context.Context, id string) (Run, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT "+runColumns+" FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY started_at DESC, id DESC LIMIT 2", id, id)
+	if err != nil {
+		return Run{}, fmt.Errorf("journal: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var found []Run
+	for rows.Next() {
+		r, err := scanRun(rows)
+		if err != nil {
+			return Run{}, fmt.Errorf("journal: %w", err)
+		}
+		found = append(found, r)
+	}
+	switch err := rows.Err(); {
+	case err != nil:
+		return Run{}, fmt.Errorf("journal: %w", err)
+	case len(found) == 0 && id == "":
+		return Run{}, fmt.Errorf("journal: %w: it holds none yet", ErrNoRun)
+	case len(found) == 0:
+		return Run{}, fmt.Errorf("journal: run %q: %w", id, ErrNoRun)
+	case len(found) > 1 && id != "" && found[0].ID != id:
+		return Run{}, fmt.Errorf("journal: run %q: more than one run begins like this; give more of the id", id)
+	}
+	return found[0], nil
+}
+
+// Events returns the events of a run after a sequence number, oldest first, at most limit of them.
+func (s *Store) Events(ctx context.Context, run string, after int64, limit int) ([]Recorded, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, action, status, message, output, millis
+		FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`, run, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var out []Recorded
+	for rows.Next() {
+		var e Recorded
+		var at int64
+		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &e.Action, &e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
+			return nil, fmt.Errorf("journal: %w", err)
+		}
+		e.Time = time.UnixMilli(at)
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+func scanRun(rows *sql.Rows) (r Run, err error) {
+	var steps string
+	var started int64
+	var ended sql.NullInt64
+	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status, &r.Report); err != nil {
+		return r, err
+	}
+	r.Started = time.UnixMilli(started)
+	if ended.Valid {
+		r.Ended = time.UnixMilli(ended.Int64)
+	}
+	return r, json.Unmarshal([]byte(steps), &r.Steps)
+}

@@ -1,0 +1,286 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// clock is a time that the test moves.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.t }
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+func openAt(t *testing.T, file string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func begin(t *testing.T, s *Store, id string) *Writer {
+	t.Helper()
+	w, err := s.Begin(t.Context(), Run{ID: id, Site: "lon1", Operation: "create", Digest: "d", Steps: []string{"1. a", "2. b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestRunIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), ".slipway", "lon1.db")
+	s := openAt(t, file)
+	w := begin(t, s, "run-1")
+	long := strings.Repeat("x", messageLimit) + "é"
+	err := w.Record(t.Context(),
+		Event{Kind: TaskStarted, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Action: "create"},
+		Event{Kind: TaskFinished, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Status: "failed", Message: long, Output: "é" + strings.Repeat("y", outputLimit), Millis: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(t.Context(), "failed", "report"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Record(t.Context(), Event{Kind: Note}); err == nil {
+		t.Error("a finished run took an event")
+	}
+
+	reader, err := OpenExisting(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close() //nolint:errcheck // read only
+	run, err := reader.Run(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Status != "failed" || run.Report != "report" || run.Ended.IsZero() || len(run.Steps) != 2 || run.Steps[1] != "2. b" {
+		t.Errorf("run is %+v", run)
+	}
+	events, err := reader.Events(t.Context(), "run-1", 0, 10)
+	if err != nil || len(events) != 2 {
+		t.Fatalf("events %v, error %v", events, err)
+	}
+	last := events[1]
+	if last.Node != "n1" || last.Resource != "file[/a]" || last.Status != "failed" || last.Millis != 7 || last.Phase != 2 {
+		t.Errorf("event is %+v", last)
+	}
+	if len(last.Message) != messageLimit || last.Output != strings.Repeat("y", outputLimit) {
+		t.Errorf("message has %d bytes, output %d", len(last.Message), len(last.Output))
+	}
+	if after, err := reader.Events(t.Context(), "run-1", events[0].Seq, 10); err != nil || len(after) != 1 {
+		t.Errorf("after the first event: %v, %v", after, err)
+	}
+}
+
+func TestFilesAreForTheUserAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "lon1.db")
+	openAt(t, file)
+	for path, want := range map[string]os.FileMode{filepath.Dir(file): 0o700, file: 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v %v, want mode %o", path, info.Mode(), err, want)
+		}
+	}
+	if ignore, err := os.ReadFile(filepath.Join(filepath.Dir(file), ".gitignore")); err != nil || string(ignore) != "*\n" {
+		t.Errorf(".gitignore is %q, %v", ignore, err)
+	}
+}
+
+func TestOneRunAtATime(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lon1.db")
+	c := &clock{t: time.UnixMilli(1e12)}
+	one, two := openAt(t, file), openAt(t, file)
+	one.now, two.now = c.now, c.now
+
+	first := begin(t, one, "run-1")
+	var busy *BusyError
+	if _, err := two.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) || busy.Run != "run-1" {
+		t.Fatalf("second run: %v", err)
+	}
+	if _, err := two.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !strings.Contains(err.Error(), "process") {
+		t.Errorf("the error does not name the owner: %v", err)
+	}
+	c.add(LeaseTime - time.Second)
+	if err := first.Record(t.Context(), Event{Kind: Note}); err != nil { // every commit renews the lease
+		t.Fatal(err)
+	}
+	c.add(LeaseTime - time.Second)
+	if _, err := two.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
+		t.Fatalf("second run while the first is alive: %v", err)
+	}
+	c.add(2 * time.Second) // silent for longer than the lease
+
+	second := begin(t, two, "run-2")
+	if err := first.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
+		t.Errorf("the run that lost its lease recorded: %v", err)
+	}
+	if err := first.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+		t.Errorf("the run that lost its lease finished: %v", err)
+	}
+	if run, err := two.Run(t.Context(), "run-1"); err != nil || run.Status != Abandoned || run.Ended.IsZero() {
+		t.Errorf("first run: %+v, %v", run, err)
+	}
+	if err := second.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
+	}
+	third := begin(t, one, "run-3")
+	if third.fence != second.fence+1 {
+		t.Errorf("fence %d after %d: it must grow", third.fence, second.fence)
+	}
+	if err := third.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHeartbeatKeepsTheLease(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lon1.db")
+	s, other := openAt(t, file), openAt(t, file)
+	s.lease = time.Second
+	w := begin(t, s, "run-1")
+	var seen []time.Time // expiry times, each later than the one before
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for len(seen) < 4 {
+		var busy *BusyError
+		if _, err := other.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
+			t.Fatalf("the lease was lost although the run lives: %v", err)
+		}
+		if len(seen) == 0 || busy.Expires.After(seen[len(seen)-1]) {
+			seen = append(seen, busy.Expires)
+		}
+		<-poll.C
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConcurrentRecordsKeepEachCallersOrder(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
+	w := begin(t, s, "run-1")
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			for i := range 20 {
+				if err := w.Record(t.Context(), Event{Kind: Note, Node: fmt.Sprint(n), Phase: i}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
+	}
+	events, err := s.Events(t.Context(), "run-1", 0, 1000)
+	if err != nil || len(events) != 160 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	next := map[string]int{}
+	for _, e := range events {
+		if e.Phase != next[e.Node] {
+			t.Fatalf("node %s: event %d came when %d was due", e.Node, e.Phase, next[e.Node])
+		}
+		next[e.Node]++
+	}
+}
+
+func TestBadFilesStayAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.db")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadFile(text)
+	if _, err := Open(t.Context(), text); err == nil || !strings.Contains(err.Error(), "text.db") {
+		t.Errorf("a text file: %v", err)
+	}
+	if after, _ := os.ReadFile(text); string(after) != string(before) {
+		t.Error("a file that is no journal was changed")
+	}
+
+	newer := filepath.Join(dir, "newer.db")
+	s := openAt(t, newer)
+	if _, err := s.db.ExecContext(t.Context(), "PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "newer slipway") {
+		t.Errorf("a newer journal: %v", err)
+	}
+	if _, err := OpenExisting(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no journal: %v", err)
+	}
+}
+
+func TestRunByBeginningOfItsID(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
+	if _, err := s.Run(t.Context(), ""); !errors.Is(err, ErrNoRun) {
+		t.Errorf("empty journal: %v", err)
+	}
+	for _, id := range []string{"aa1", "aa2", "b%_"} {
+		if err := begin(t, s, id).Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, want := range map[string]string{"aa1": "aa1", "b": "b%_", "b%": "b%_", "": "b%_"} {
+		if run, err := s.Run(t.Context(), id); err != nil || run.ID != want {
+			t.Errorf("%q: %q, %v; want %q", id, run.ID, err, want)
+		}
+	}
+	if _, err := s.Run(t.Context(), "aa"); err == nil || !strings.Contains(err.Error(), "more than one") {
+		t.Errorf("aa: %v", err)
+	}
+	if _, err := s.Run(t.Context(), "%"); !errors.Is(err, ErrNoRun) {
+		t.Errorf("%%: %v", err)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // temporary
+	w, err := s.Begin(b.Context(), Run{ID: "bench", Site: "bench"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	events := make([]Event, 20)
+	for i := range events {
+		events[i] = Event{Kind: TaskFinished, Node: "node", Resource: "file[/etc/motd]", Status: "changed"}
+	}
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := w.Record(b.Context(), events...); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	if err := w.Finish(b.Context(), "succeeded", ""); err != nil {
+		b.Fatal(err)
+	}
+}

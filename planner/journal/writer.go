@@ -1,0 +1,225 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Statuses of a run besides those that rollout reports.
+const (
+	Running   = "running"
+	Abandoned = "abandoned" // it ended without a word, and another run took the site over
+)
+
+const (
+	messageLimit = 1 << 10 // bytes of Event.Message
+	outputLimit  = 4 << 10 // bytes of Event.Output
+	batchLimit   = 4096    // events of one commit
+)
+
+// Run is one execution of a plan.
+type Run struct {
+	ID        string
+	Site      string
+	Operation string // create, update or delete
+	Owner     string // host and process
+	Digest    string // of the plan; empty for a tear-down
+	Steps     []string
+	Started   time.Time
+	Ended     time.Time // zero while it runs
+	Status    string
+	Report    string
+}
+
+// Writer records one run and holds its lease. It is safe for concurrent use.
+type Writer struct {
+	store *Store
+	run   Run
+	fence int64
+
+	requests chan request
+	stop     chan struct{} // closed by Finish
+	stopped  chan struct{} // closed when the loop has ended
+	once     sync.Once
+}
+
+type request struct {
+	events []Event
+	done   chan error
+}
+
+// Begin takes the site's lease, which it holds with heartbeats until Finish, and records the run. When another run holds the site it
+// fails with a [*BusyError]. A run that was left unfinished by a process that is gone is marked as abandoned.
+func (s *Store) Begin(ctx context.Context, run Run) (*Writer, error) {
+	steps, err := json.Marshal(run.Steps)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	run.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
+	run.Started, run.Status = s.now(), Running
+	w := &Writer{store: s, run: run, requests: make(chan request, 256), stop: make(chan struct{}), stopped: make(chan struct{})}
+	err = s.transact(ctx, func(tx *sql.Tx) (err error) {
+		if w.fence, err = s.acquire(ctx, tx, run.Site, run.ID, run.Owner); err != nil {
+			return err
+		}
+		if _, err = tx.ExecContext(ctx, "UPDATE runs SET status = ?, ended_at = ? WHERE site = ? AND ended_at IS NULL",
+			Abandoned, s.now().UnixMilli(), run.Site); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO runs (id, site, operation, owner, digest, steps, started_at, status, report)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')`,
+			run.ID, run.Site, run.Operation, run.Owner, run.Digest, steps, run.Started.UnixMilli(), run.Status)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	go w.loop(context.WithoutCancel(ctx))
+	return w, nil
+}
+
+// Record makes events durable and returns then. Events that several callers bring at the same time share one commit. It fails with
+// [ErrFenced] when the lease is lost; nothing is recorded then.
+func (w *Writer) Record(ctx context.Context, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	r := request{events: events, done: make(chan error, 1)}
+	select {
+	case w.requests <- r:
+	case <-w.stop:
+		return errors.New("journal: the run is finished")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-w.stopped:
+		return errors.New("journal: the run is finished")
+	}
+}
+
+// Finish records how the run ended and frees the site. Calls after the first do nothing.
+func (w *Writer) Finish(ctx context.Context, status, report string) (err error) {
+	w.once.Do(func() {
+		close(w.stop)
+		<-w.stopped
+		err = w.store.transact(ctx, func(tx *sql.Tx) error {
+			if err := w.store.release(ctx, tx, w.run.Site, w.run.ID, w.fence); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, "UPDATE runs SET status = ?, report = ?, ended_at = ? WHERE id = ?",
+				status, report, w.store.now().UnixMilli(), w.run.ID)
+			return err
+		})
+		if err != nil {
+			err = fmt.Errorf("journal: %w", err)
+		}
+	})
+	return err
+}
+
+// loop commits what is asked for and keeps the lease alive.
+func (w *Writer) loop(ctx context.Context) {
+	defer close(w.stopped)
+	heartbeat := time.NewTicker(w.store.lease / 3)
+	defer heartbeat.Stop()
+	for {
+		select {
+		case r := <-w.requests:
+			w.commit(ctx, w.gather(r))
+		case <-heartbeat.C:
+			// A lost lease shows at the next Record; there is nobody to tell before.
+			_ = w.store.transact(ctx, func(tx *sql.Tx) error { return w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence) })
+		case <-w.stop:
+			for {
+				select {
+				case r := <-w.requests:
+					w.commit(ctx, w.gather(r))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather takes what else is waiting, so that it shares the commit.
+func (w *Writer) gather(first request) []request {
+	batch, n := []request{first}, len(first.events)
+	for n < batchLimit {
+		select {
+		case r := <-w.requests:
+			batch, n = append(batch, r), n+len(r.events)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (w *Writer) commit(ctx context.Context, batch []request) {
+	err := w.store.transact(ctx, func(tx *sql.Tx) error {
+		if err := w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence); err != nil {
+			return err
+		}
+		insert, err := tx.PrepareContext(ctx, `INSERT INTO events
+			(run, at, kind, group_name, phase, node, resource, action, status, message, output, millis)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+		if err != nil {
+			return err
+		}
+		for _, r := range batch {
+			for _, e := range r.events {
+				if e.Time.IsZero() {
+					e.Time = w.store.now()
+				}
+				if _, err := insert.ExecContext(ctx, w.run.ID, e.Time.UnixMilli(), string(e.Kind), e.Group, e.Phase, e.Node, e.Resource,
+					e.Action, e.Status, head(e.Message, messageLimit), tail(e.Output, outputLimit), e.Millis); err != nil {
+					return errors.Join(err, insert.Close())
+				}
+			}
+		}
+		return insert.Close()
+	})
+	if err != nil {
+		err = fmt.Errorf("journal: %w", err)
+	}
+	for _, r := range batch {
+		r.done <- err
+	}
+}
+
+// head and tail bound a text to n bytes of whole characters.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.ToValidUTF8(s[:n], "\uFFFD")
+}
+
+func tail(s string, n int) string {
+	if len(s) > n {
+		s = s[len(s)-n:]
+		for len(s) > 0 && !utf8.RuneStart(s[0]) {
+			s = s[1:]
+		}
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,172 @@
+package override
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// merged is what all layers say of one resource.
+type merged struct {
+	typ, title     string
+	data, defaults resource.Parameters
+	layers         []layer // that still count, the weakest first
+	create, broken bool
+}
+
+type layer struct {
+	index int
+	entry entry
+}
+
+// Apply lays the layers over the tasks of a node and returns the tasks with created ones added. The tasks given are not
+// changed; tasks that no layer touches come back as they are. It is all or nothing: when there are problems the result
+// serves to find further problems only, and tasks that did not fit have no digest.
+func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, site.Problems) {
+	if len(layers) == 0 {
+		return tasks, nil
+	}
+	resources := s.merge(layers)
+	if len(resources) == 0 {
+		return tasks, nil
+	}
+	var problems site.Problems
+	out := slices.Clone(tasks)
+	index := make(map[resource.ID]int, len(tasks))
+	for i, t := range tasks {
+		index[t.Resource.ID()] = i
+	}
+	for _, m := range resources {
+		i, exists := index[resource.MakeID(m.typ, m.title)]
+		if !exists && !m.create {
+			continue
+		}
+		t := task.Task{Group: task.Node, Resource: resource.Resource{Type: m.typ, Title: m.title}}
+		if exists {
+			t = out[i]
+		}
+		t, mistakes := s.change(t, m, exists)
+		problems = append(problems, mistakes...)
+		if exists {
+			out[i] = t
+		} else {
+			out = append(out, t)
+		}
+	}
+	return out, problems
+}
+
+// merge unites what the layers say, sorted by type and title.
+func (s *Set) merge(layers []int) []*merged {
+	byID := make(map[resource.ID]*merged)
+	var out []*merged
+	for _, l := range layers {
+		o := s.overrides[l]
+		for _, e := range o.entries {
+			m, ok := byID[e.id]
+			if !ok {
+				m = &merged{typ: e.typ, title: e.title}
+				byID[e.id] = m
+				out = append(out, m)
+			}
+			if o.Merge == "title" {
+				*m = merged{typ: e.typ, title: e.title}
+			}
+			m.data = Merge(m.data, e.data)
+			m.defaults = Merge(m.defaults, e.defaults)
+			m.create = m.create || e.create
+			m.broken = m.broken || e.broken
+			m.layers = append(m.layers, layer{l, e})
+		}
+	}
+	slices.SortFunc(out, func(a, b *merged) int {
+		return cmp.Or(cmp.Compare(a.typ, b.typ), cmp.Compare(a.title, b.title))
+	})
+	return out
+}
+
+// change returns a task with what the layers say of its resource.
+func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Problems) {
+	before := t.Resource.Parameters
+	digestible := !m.broken && (!exists || t.Digest != "")
+	after := make(resource.Parameters, len(before)+len(m.data)+len(m.defaults))
+	maps.Copy(after, before)
+	var problems site.Problems
+	for name, v := range overlay(m.defaults, m.data) {
+		switch {
+		case v == nil:
+			problems = append(problems, nullProblem(s.overrides[m.author(name)].Name, m.typ, m.title, name))
+			delete(after, name)
+		case isRelation(name):
+			after[name] = unite(asList(after[name]), asList(v))
+		default:
+			after[name] = v
+		}
+	}
+	problems.Sort() // they come from a map
+	t.Resource.Parameters = after
+	if !digestible || len(problems) > 0 {
+		t.Digest = ""
+		t.Override = s.effective(t.Resource, before, m, exists)
+		return t, problems
+	}
+	schema := s.schemas[m.typ]
+	for _, e := range schema.Validate(t.Resource) {
+		problems = append(problems, site.ParameterProblem("override", s.overrides[m.author(parameterOf(e))].Name, m.typ, m.title, e))
+	}
+	t.Resource = schema.Normalize(t.Resource)
+	t.Override = s.effective(t.Resource, before, m, exists)
+	t.Digest = ""
+	if len(problems) == 0 {
+		t.Digest = resource.Digest(t.Resource)
+	}
+	return t, problems
+}
+
+// effective returns the names of the overrides that created the resource, or that changed one of its parameters to
+// something that is there in the end.
+func (s *Set) effective(r resource.Resource, before resource.Parameters, m *merged, exists bool) []string {
+	var names []string
+	for _, l := range m.layers {
+		if !exists || l.entry.shows(r.Parameters, before) {
+			names = append(names, s.overrides[l.index].Name)
+		}
+	}
+	return names
+}
+
+// shows reports whether something that the entry says makes the difference between two forms of its resource.
+func (e entry) shows(after, before resource.Parameters) bool {
+	for name, v := range overlay(e.defaults, e.data) {
+		if v == nil || reflect.DeepEqual(after[name], before[name]) {
+			continue
+		}
+		switch v.(type) {
+		case []any, map[string]any:
+			return true // merged: a part of what is there now
+		}
+		if reflect.DeepEqual(after[name], v) {
+			return true
+		}
+	}
+	return false
+}
+
+// author returns the strongest layer that gives a parameter, or the strongest of all when none does.
+func (m *merged) author(parameter string) int {
+	for _, l := range slices.Backward(m.layers) {
+		if l.entry.gives(parameter) {
+			return l.index
+		}
+	}
+	return m.layers[len(m.layers)-1].index
+}
+
+func (e entry) gives(parameter string) bool {
+	return e.data.Has(parameter) || e.defaults.Has(parameter)
+}

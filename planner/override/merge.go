@@ -1,0 +1,86 @@
+package override
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Merge lays the parameters of a stronger layer over those of a weaker one (fuel.md B4): maps merge at every depth, lists are
+// united with the weaker one's elements first, of two other values the stronger one counts. A null, an empty list or an empty map of the
+// stronger layer clears nothing. Neither argument is changed; the result may share values with both.
+func Merge(weaker, stronger resource.Parameters) resource.Parameters {
+	return mergeMaps(weaker, stronger)
+}
+
+func mergeMaps(weaker, stronger map[string]any) map[string]any {
+	out := make(map[string]any, len(weaker)+len(stronger))
+	maps.Copy(out, weaker)
+	for k, v := range stronger {
+		if w, ok := out[k]; ok {
+			v = mergeValues(w, v)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+func mergeValues(weaker, stronger any) any {
+	if weaker == nil {
+		return stronger
+	}
+	switch s := stronger.(type) {
+	case nil:
+		return weaker
+	case map[string]any:
+		if w, ok := weaker.(map[string]any); ok {
+			return mergeMaps(w, s)
+		}
+		if len(s) == 0 {
+			return weaker
+		}
+	case []any:
+		if w, ok := weaker.([]any); ok {
+			return unite(w, s)
+		}
+		if len(s) == 0 {
+			return weaker
+		}
+	}
+	return stronger
+}
+
+// unite returns first and then what second has besides it, each element once.
+func unite(first, second []any) []any {
+	out := make([]any, 0, len(first)+len(second))
+	for _, list := range [][]any{first, second} {
+		for _, v := range list {
+			if !slices.ContainsFunc(out, func(o any) bool { return reflect.DeepEqual(o, v) }) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// overlay returns defaults with the parameters that data gives in their place; here nothing is united (fuel.md B2).
+func overlay(defaults, data resource.Parameters) resource.Parameters {
+	out := make(resource.Parameters, len(defaults)+len(data))
+	maps.Copy(out, defaults)
+	maps.Copy(out, data)
+	return out
+}
+
+// asList makes a list of a relation that is written as a single reference.
+func asList(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	default:
+		return []any{v}
+	}
+}

@@ -1,0 +1,197 @@
+// Package override lays overrides over configuration tasks: it changes parameters of resources that services bring, or adds
+// resources (seed 004). It is pure.
+//
+// The overrides that concern a node form layers, the weakest first: those of the whole site, of its groups in the order of the run, of its
+// roles in alphabetical order, of the node itself; within a scope they go by name. An override's filters and its create
+// options concern its own entries only. What the layers say of one title is then merged ([Merge]); with `merge = "title"`
+// a layer drops what weaker ones said of the title. Precedence of a parameter: merged entries, then merged defaults, then the
+// value that the service gave. References of require, before, notify and subscribe are added to those of the service, never
+// replaced (fuel.md B2, F-15). A resource that is not there is created when one of the layers that still count may create it.
+package override
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Set is the overrides of a site, checked and ready to be laid over tasks. Overrides are known by their index, which
+// follows their names.
+type Set struct {
+	schemas   map[string]resource.Schema
+	overrides []override
+}
+
+type override struct {
+	site.Override
+	roles   []site.RolePattern
+	entries []entry // sorted by type and title
+}
+
+// entry is what one override says of one resource.
+type entry struct {
+	id         resource.ID
+	typ, title string
+	data       resource.Parameters // normalised; not those that the schema refused
+	defaults   resource.Parameters // of the type; normalised
+	create     bool
+	broken     bool // something in it was refused, so its result is not judged
+}
+
+// New checks overrides by themselves and applies their filters. Bad role patterns are left out: [site.Site.Validate] reports them.
+func New(overrides []site.Override, schemas map[string]resource.Schema) (*Set, site.Problems) {
+	s := &Set{schemas: schemas}
+	var problems site.Problems
+	sorted := slices.Clone(overrides)
+	slices.SortStableFunc(sorted, func(a, b site.Override) int { return strings.Compare(a.Name, b.Name) })
+	for _, o := range sorted {
+		made := override{Override: o}
+		for _, text := range o.Roles {
+			if p, err := site.ParseRolePattern(text); err == nil {
+				made.roles = append(made.roles, p)
+			}
+		}
+		r := reader{override: o, schemas: schemas}
+		made.entries = r.read()
+		problems = append(problems, r.problems...)
+		s.overrides = append(s.overrides, made)
+	}
+	return s, problems
+}
+
+// Len returns the number of overrides.
+func (s *Set) Len() int { return len(s.overrides) }
+
+// Name returns the name of an override.
+func (s *Set) Name(index int) string { return s.overrides[index].Name }
+
+// reader turns one override into entries.
+type reader struct {
+	override site.Override
+	schemas  map[string]resource.Schema
+	problems site.Problems
+}
+
+func (r *reader) read() []entry {
+	defaults := r.readDefaults()
+	options := r.override.Options
+	var entries []entry
+	for _, typ := range slices.Sorted(maps.Keys(r.override.Configuration)) {
+		if typ == "" {
+			r.unknownType(site.ConfigurationPath(typ, "", ""), typ)
+			continue
+		}
+		if filtered(options.TypesFilter, typ) {
+			continue
+		}
+		schema, known := r.schemas[typ]
+		if !known {
+			r.unknownType(site.ConfigurationPath(typ, "", ""), typ)
+		}
+		titles := r.override.Configuration[typ]
+		for _, title := range slices.Sorted(maps.Keys(titles)) {
+			if title != "" && filtered(options.TitlesFilter, title) {
+				continue
+			}
+			e := entry{id: resource.MakeID(typ, title), typ: typ, title: title, create: mayCreate(options, typ, title), broken: true}
+			if known {
+				data, ok := r.parameters(schema, title, titles[title], "")
+				d, given := defaults[typ]
+				e.data, e.defaults, e.broken = data, d, !ok || (given && d == nil)
+			}
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// readDefaults checks the defaults of all types; those of a type that do not fit come as nil.
+func (r *reader) readDefaults() map[string]resource.Parameters {
+	out := make(map[string]resource.Parameters, len(r.override.Options.Defaults))
+	for _, typ := range slices.Sorted(maps.Keys(r.override.Options.Defaults)) {
+		path := "options.defaults." + typ
+		schema, known := r.schemas[typ]
+		if !known {
+			r.unknownType(path, typ)
+			continue
+		}
+		// Any title does: a default has none of its own.
+		data, ok := r.parameters(schema, "default", r.override.Options.Defaults[typ], path)
+		if !ok {
+			data = nil
+		}
+		out[typ] = data
+	}
+	return out
+}
+
+// parameters checks parameters one by one, without asking for those that only a whole resource needs, and returns them
+// normalised, without those that do not fit. Nulls stay: whether one counts shows when the layers are merged.
+func (r *reader) parameters(schema resource.Schema, title string, p resource.Parameters, path string) (resource.Parameters, bool) {
+	given := maps.Clone(p)
+	nulls := make(resource.Parameters)
+	for name, v := range p {
+		if v == nil {
+			nulls[name] = nil
+			delete(given, name)
+		}
+	}
+	if !declares(schema, "name") {
+		// The title is the identity; Puppet's `name` cannot change it (fuel.md B2).
+		delete(given, "name")
+	}
+	schema.Check = nil
+	fits := true
+	for _, e := range schema.Validate(resource.Resource{Type: schema.Type, Title: title, Parameters: given}) {
+		if e.Missing {
+			continue
+		}
+		fits = false
+		problem := site.ParameterProblem("override", r.override.Name, schema.Type, title, e)
+		if path != "" {
+			problem.Attribute = path + "." + e.Parameter
+		}
+		r.problems = append(r.problems, problem)
+		base, _, _ := strings.Cut(e.Parameter, "[")
+		delete(given, base)
+	}
+	out := schema.Normalize(resource.Resource{Type: schema.Type, Title: title, Parameters: given}).Parameters
+	if out == nil {
+		out = make(resource.Parameters, len(nulls))
+	}
+	maps.Copy(out, nulls)
+	return out, fits
+}
+
+func (r *reader) unknownType(attribute, typ string) {
+	r.problems = append(r.problems, site.UnknownTypeProblem("override", r.override.Name, attribute, typ, r.schemas))
+}
+
+func declares(schema resource.Schema, parameter string) bool {
+	return slices.ContainsFunc(schema.Parameters, func(p resource.Parameter) bool { return p.Name == parameter })
+}
+
+// filtered reports whether a filter that is not empty leaves the name out.
+func filtered(filter []string, name string) bool {
+	return len(filter) > 0 && !slices.Contains(filter, name)
+}
+
+// mayCreate is seed 004's rule, which counts against the code of its time (fuel.md F-11): with create a listed type or title
+// is not created, without it only a listed type or title is.
+func mayCreate(o site.OverrideOptions, typ, title string) bool {
+	listed := slices.Contains(o.TypesCreateException, typ) || slices.Contains(o.TitlesCreateException, title)
+	create := o.Create == nil || *o.Create
+	return create != listed
+}
+
+// nullProblem tells of a null that no other layer fills.
+func nullProblem(name, typ, title, parameter string) site.Problem {
+	return site.Problem{
+		Object: "override", Name: name, Attribute: site.ConfigurationPath(typ, title, parameter), Code: site.NullValue,
+		Message: fmt.Sprintf("is null; give a value, or leave %s out", parameter),
+	}
+}

@@ -1,0 +1,55 @@
+package planner
+
+import (
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Applied is what is applied on each node: node -> resource -> digest, as the nodes' ledgers tell. A node that is absent
+// has nothing applied. A resource with an empty digest was begun and not finished.
+type Applied map[string]map[resource.ID]string
+
+// Unfinished returns a copy in which every resource counts as begun and not finished, so that a plan works on all of them again.
+func (a Applied) Unfinished() Applied {
+	out := make(Applied, len(a))
+	for node, ids := range a {
+		out[node] = make(map[resource.ID]string, len(ids))
+		for id := range ids {
+			out[node][id] = ""
+		}
+	}
+	return out
+}
+
+// Drift names the resources that no longer are as their ledger says: node -> resources.
+type Drift map[string][]resource.ID
+
+// Plan is the ordered work that brings a site into its desired state.
+type Plan struct {
+	Site   string
+	Groups []Group // in processing order
+	Phases []Phase // in the order of the run
+	// Departed are the nodes that have something applied and are in the site no more, sorted; the last phase tears them down.
+	Departed []string
+	Digest   string // over everything that the run will do: hexadecimal SHA-256
+}
+
+// Group is a group's place in the plan.
+type Group struct {
+	Name    string
+	Members []string // all nodes that its selectors give, sorted: the base of its criteria
+	Owned   []string // the members for which it is the first group in order, sorted: the ones it works on
+
+	Critical    bool // the run fails when the group does
+	MaxParallel int  // how many of its nodes are worked on at once, each locked and unlocked; 0: no such limit
+}
+
+// Phase is a set of tasks that may run together.
+type Phase struct {
+	TaskGroup task.Group
+	Group     string      // the deployment group; empty outside the groups' blocks
+	Tasks     []task.Task // by node, and per node in the order of execution
+}
+
+// Empty reports whether there is nothing to do on any node.
+func (p *Plan) Empty() bool { return len(p.Phases) == 0 }

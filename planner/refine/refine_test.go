@@ -1,0 +1,113 @@
+package refine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+var schemas = map[string]resource.Schema{
+	"kv": {Type: "kv", Parameters: []resource.Parameter{
+		{Name: "value", Scalars: true}, {Name: "list", Kind: resource.StringList}, {Name: "secret", Sensitive: true, Values: []string{"x"}},
+	}},
+	"need": {Type: "need", Parameters: []resource.Parameter{{Name: "must", Required: true}}},
+}
+
+var nodes = []site.Node{{Name: "n2", Tags: []string{"b"}}, {Name: "n1", Tags: []string{"a"}}}
+
+func TestTasks(t *testing.T) {
+	services, problems := New([]site.Service{
+		{Name: "two", Configuration: resource.Configuration{"kv": {"z": {"value": int64(1)}, "a": {"list": "x", "require": "Kv[z]"}}}},
+		{Name: "one", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"need": {"m": {"must": "y"}}}},
+	}, nodes, schemas)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got := map[string][]string{}
+	for _, n := range nodes {
+		tasks, clashes := services.Tasks(services.On(n.Name))
+		if len(clashes) > 0 {
+			t.Fatal(clashes)
+		}
+		for _, task := range tasks {
+			got[n.Name] = append(got[n.Name], task.Service+" "+string(task.Resource.ID()))
+			if task.Digest != resource.Digest(task.Resource) {
+				t.Errorf("%s has the digest of another resource", task.Resource.ID())
+			}
+		}
+	}
+	want := map[string][]string{"n1": {"one need[m]", "two kv[a]", "two kv[z]"}, "n2": {"two kv[a]", "two kv[z]"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	tasks, _ := services.Tasks(services.On("n2"))
+	want2 := resource.Parameters{"list": []any{"x"}, "require": []any{"kv[z]"}}
+	if d := cmp.Diff(want2, tasks[0].Resource.Parameters); d != "" {
+		t.Errorf("parameters are not normal: %s", d)
+	}
+}
+
+func TestClash(t *testing.T) {
+	services, _ := New([]site.Service{
+		{Name: "b", Configuration: resource.Configuration{"kv": {"x": {}}}},
+		{Name: "a", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"kv": {"x": {}}}},
+	}, nodes, schemas)
+	if _, clashes := services.Tasks(services.On("n2")); len(clashes) != 0 {
+		t.Errorf("n2 has %v, want none", clashes)
+	}
+	tasks, clashes := services.Tasks(services.On("n1"))
+	if len(tasks) != 1 || len(clashes) != 1 {
+		t.Fatalf("got %d tasks, %d clashes", len(tasks), len(clashes))
+	}
+	p := clashes[0].Problem()
+	if p.Code != site.DuplicateResource || p.Name != "b" || p.Attribute != `configuration.kv["x"]` || !strings.Contains(p.Message, `"a"`) {
+		t.Errorf("got %v", p)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	tests := map[string]struct {
+		configuration resource.Configuration
+		attribute     string
+		code          site.Code
+		text          string
+	}{
+		"unknown type":       {resource.Configuration{"kw": {"a": {}}}, "configuration.kw", site.UnknownType, `did you mean "kv"`},
+		"type in capitals":   {resource.Configuration{"NEED": {"a": {}}}, "configuration.NEED", site.UnknownType, `write "need"`},
+		"type like no other": {resource.Configuration{"else": {"a": {}}}, "configuration.else", site.UnknownType, "use one of kv, need"},
+		"empty type":         {resource.Configuration{"": {"a": {}}}, "configuration.", site.EmptyType, "empty"},
+		"empty title":        {resource.Configuration{"kv": {"": {}}}, "configuration.kv", site.EmptyTitle, "empty"},
+		"unknown parameter":  {resource.Configuration{"kv": {"a": {"valu": "1"}}}, `configuration.kv["a"].valu`, site.UnknownParameter, `did you mean "value"`},
+		"missing parameter":  {resource.Configuration{"need": {"a": {}}}, `configuration.need["a"].must`, site.MissingParameter, "required"},
+		"wrong kind":         {resource.Configuration{"kv": {"a": {"list": map[string]any{}}}}, `configuration.kv["a"].list`, site.BadParameter, "list of strings"},
+		"null":               {resource.Configuration{"kv": {"a": {"value": nil}}}, `configuration.kv["a"].value`, site.NullValue, "null"},
+		"malformed relation": {resource.Configuration{"kv": {"a": {"require": []any{"kv"}}}}, `configuration.kv["a"].require[0]`, site.BadParameter, "type[title]"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			services, problems := New([]site.Service{{Name: "s", Configuration: tt.configuration}}, nodes, schemas)
+			if len(problems) != 1 {
+				t.Fatalf("got %v, want one problem", problems)
+			}
+			p := problems[0]
+			if p.Object != "service" || p.Name != "s" || p.Attribute != tt.attribute || p.Code != tt.code || !strings.Contains(p.Message, tt.text) {
+				t.Errorf("got %s (%s), want %s (%s) with %q", p, p.Code, tt.attribute, tt.code, tt.text)
+			}
+			for _, task := range services.services[0].tasks {
+				if task.Digest != "" {
+					t.Errorf("%s is digested although it does not fit", task.Resource.ID())
+				}
+			}
+		})
+	}
+	t.Run("secrets stay secret", func(t *testing.T) {
+		_, problems := New([]site.Service{{Name: "s", Configuration: resource.Configuration{"kv": {"a": {"secret": "hunter2"}}}}}, nodes, schemas)
+		if len(problems) != 1 || strings.Contains(problems.Error(), "hunter2") {
+			t.Errorf("got %v", problems)
+		}
+	})
+}

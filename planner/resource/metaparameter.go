@@ -1,0 +1,55 @@
+package resource
+
+// The metaparameters: parameters that every type accepts, with Puppet's meaning.
+const (
+	Require   = "require"   // references: this resource comes after them, and is skipped when one of them fails
+	Before    = "before"    // references: this resource comes before them
+	Notify    = "notify"    // references: before them, and they are refreshed when this resource changed
+	Subscribe = "subscribe" // references: after them, and refreshed when one of them changed
+	Noop      = "noop"      // bool: differences are reported and never repaired
+	Sensitive = "sensitive" // bool: no value of this resource is ever shown
+)
+
+// Metaparameters returns the declarations of the metaparameters, sorted by name. No type may declare one of these names.
+func Metaparameters() []Parameter {
+	const form = "a reference `type[title]` or a list of them"
+	return []Parameter{
+		{Name: Before, Kind: StringList, Description: "Resources that come after this one: " + form + "."},
+		{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never repair them. Default: false."},
+		{Name: Notify, Kind: StringList, Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
+		{Name: Require, Kind: StringList, Description: "Resources that come before this one: " + form + "."},
+		{Name: Sensitive, Kind: Bool, Description: "Never show a value of this resource in a plan, an event, an error or the output of a command. Default: false."},
+		{Name: Subscribe, Kind: StringList, Description: "Resources that come before this one and refresh it when one of them changed: " + form + "."},
+	}
+}
+
+// IsMetaparameter reports whether every type accepts the parameter.
+func IsMetaparameter(name string) bool {
+	return isReferences(name) || name == Noop || name == Sensitive
+}
+
+func isReferences(name string) bool {
+	return name == Require || name == Before || name == Notify || name == Subscribe
+}
+
+// References returns the resources that one of the metaparameters require, before, notify and subscribe names, in order. What
+// is not a reference is left out: [Schema.Validate] refuses it.
+func (r Resource) References(metaparameter string) []ID {
+	var ids []ID
+	for _, s := range r.Parameters.Strings(metaparameter) {
+		if typ, title, err := ParseID(s); err == nil {
+			ids = append(ids, MakeID(typ, title))
+		}
+	}
+	return ids
+}
+
+// Noop reports whether differences of the resource are only to be reported.
+func (r Resource) Noop() bool { return r.Parameters.Bool(Noop) }
+
+// Sensitive reports whether no value of the resource may be shown. Anything but a plain false counts as true, so
+// that a mistake shows nothing either.
+func (r Resource) Sensitive() bool {
+	v, ok := r.Parameters[Sensitive]
+	return ok && v != false
+}

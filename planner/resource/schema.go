@@ -1,0 +1,48 @@
+package resource
+
+// Kind is the kind of value that a parameter takes.
+type Kind int
+
+// The kinds of parameters.
+const (
+	String Kind = iota
+	Bool
+	Integer
+	StringList // a list of strings; a single string counts as a list of one
+	StringMap
+)
+
+// Schema declares a configuration resource type: what its parameters are and which values they take.
+type Schema struct {
+	Type         string
+	Summary      string // one sentence, for the documentation
+	Parameters   []Parameter
+	NeedsMachine bool // the type acts on a whole machine and is refused below a sandbox root
+	// Check validates what no single parameter can tell (two parameters that exclude each other); optional. It sees
+	// parameters that already passed their own checks, normalised. Its texts name parameters and do not repeat values.
+	Check func(Resource) []ParameterError
+}
+
+// Parameter declares one parameter of a type.
+type Parameter struct {
+	Name        string
+	Kind        Kind
+	Required    bool
+	Values      []string // String only: the values allowed; empty allows all
+	Description string   // with unit, bounds and default
+	Sensitive   bool     // never shown: not in differences, events, errors
+	Scalars     bool     // String, StringList, StringMap: a number or bool counts as its text (`value = 1`)
+	// Check validates one value of the right kind; optional. The value is a string, bool, int64, []string or map[string]string,
+	// as Kind says. Its text must not repeat the value of a sensitive parameter.
+	Check func(value any) error
+}
+
+// ParameterError is a parameter that does not fit its schema.
+type ParameterError struct {
+	Parameter string // may be a path: `require[1]`
+	Unknown   bool   // the type has no such parameter
+	Missing   bool   // required and not given
+	Message   string // what is wrong, then what would be right
+}
+
+func (e ParameterError) Error() string { return e.Parameter + ": " + e.Message }

@@ -1,0 +1,74 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ErrInterrupted is the cause of a session that was given up because the caller's context ended and the grace was over.
+var ErrInterrupted = errors.New("the run was interrupted")
+
+// TimeLimitError is the cause of a session that was not done when the time limit of its call was over (airship.md 10).
+type TimeLimitError struct {
+	Call  string // "prepare", "deploy" or "tear down"
+	Group string // empty outside of a group
+	Limit time.Duration
+}
+
+func (e *TimeLimitError) Error() string {
+	s := fmt.Sprintf("the time limit of %s for %s", e.Limit, e.Call)
+	if e.Group != "" {
+		s += fmt.Sprintf(" of group %q", e.Group)
+	}
+	return s + " is over"
+}
+
+// brake turns the end of the caller's context into an orderly stop (design.md 4.6): from then on no session is started, and
+// those that run keep their context for the grace.
+type brake struct {
+	stopping context.Context // ends when no session may be started any more
+	running  context.Context // the context of sessions; its cause tells why it ended
+	stop     context.CancelCauseFunc
+	giveUp   context.CancelCauseFunc
+	watch    sync.WaitGroup
+}
+
+func newBrake(ctx context.Context, grace time.Duration) *brake {
+	b := &brake{}
+	b.stopping, b.stop = context.WithCancelCause(ctx)
+	b.running, b.giveUp = context.WithCancelCause(context.WithoutCancel(ctx))
+	b.watch.Go(func() {
+		select {
+		case <-b.stopping.Done():
+		case <-b.running.Done():
+			return
+		}
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			b.giveUp(fmt.Errorf("%w and the grace of %s is over", ErrInterrupted, grace))
+		case <-b.running.Done():
+		}
+	})
+	return b
+}
+
+// abort ends everything at once: the run lost the right to go on.
+func (b *brake) abort(err error) {
+	b.giveUp(err)
+	b.stop(err)
+}
+
+// stopped reports that no session may be started any more.
+func (b *brake) stopped() bool { return b.stopping.Err() != nil }
+
+// release ends what the brake started; no session may run any more.
+func (b *brake) release() {
+	b.giveUp(context.Canceled)
+	b.stop(context.Canceled)
+	b.watch.Wait()
+}

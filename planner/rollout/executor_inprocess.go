@@ -1,0 +1,158 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// InProcess is the executor that works in this process. It has one connection per node, opened when the node is first needed
+// and used for everything after, and one session at a time on each node. A local node needs no connection: its catalog
+// is run here, below the node's root.
+type InProcess struct {
+	defaults site.Connection
+	dial     Dial
+	send     send
+	helpers  func() (remote.Helpers, error)
+
+	mu     sync.Mutex
+	nodes  map[string]*link
+	closed bool
+}
+
+// Dial opens a connection to a node. All its errors are *[transport.Error].
+type Dial func(ctx context.Context, c site.Connection, name, address string) (transport.Conn, error)
+
+// send runs a catalog through a connection: remote.Converge, but for tests.
+type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog, func(converge.Result)) (converge.Summary, error)
+
+// ConnectOption changes how an InProcess connects.
+type ConnectOption func(*InProcess)
+
+// WithDefaults gives every node's connection what it leaves open.
+func WithDefaults(c site.Connection) ConnectOption { return func(e *InProcess) { e.defaults = c } }
+
+// WithDial replaces [transport.Dial].
+func WithDial(dial Dial) ConnectOption { return func(e *InProcess) { e.dial = dial } }
+
+// WithHelpers sends these helpers to nodes instead of those that the build carries.
+func WithHelpers(h remote.Helpers) ConnectOption {
+	return func(e *InProcess) { e.helpers = func() (remote.Helpers, error) { return h, nil } }
+}
+
+// NewInProcess returns an executor without connections. Close it.
+func NewInProcess(options ...ConnectOption) *InProcess {
+	e := &InProcess{dial: transport.Dial, send: remote.Converge, helpers: sync.OnceValues(remote.Embedded), nodes: map[string]*link{}}
+	for _, option := range options {
+		option(e)
+	}
+	return e
+}
+
+// link is what the executor knows of one node.
+type link struct {
+	turn   chan struct{}  // holds one token: a session needs it; what follows is for its holder only
+	conn   transport.Conn // nil until dialled
+	closed bool
+}
+
+var _ Executor = (*InProcess)(nil)
+
+var errClosed = errors.New("the executor is closed")
+
+// Converge implements [Executor].
+func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+	l, err := e.link(node.Name)
+	if err != nil {
+		return converge.Summary{}, fmt.Errorf("node %q: %w", node.Name, err)
+	}
+	select {
+	case <-l.turn:
+	case <-ctx.Done():
+		return converge.Summary{}, fmt.Errorf("node %q: not started: %w", node.Name, context.Cause(ctx))
+	}
+	defer func() { l.turn <- struct{}{} }()
+	if l.closed {
+		return converge.Summary{}, fmt.Errorf("node %q: %w", node.Name, errClosed)
+	}
+	node.Connection = node.Connection.Over(e.defaults)
+	if node.Connection.Transport == "local" {
+		return local(ctx, node, c, each)
+	}
+	helpers, err := e.helpers()
+	if err != nil {
+		return converge.Summary{}, fmt.Errorf("node %q: the helper that this build carries cannot be used: %w", node.Name, err)
+	}
+	if l.conn == nil {
+		conn, err := e.dial(ctx, node.Connection, node.Name, node.Address)
+		if err != nil {
+			return converge.Summary{}, err
+		}
+		l.conn = conn
+	}
+	summary, err := e.send(ctx, l.conn, node.Connection, helpers, c, each)
+	var died *transport.Error
+	if errors.As(err, &died) && died.Kind == transport.Lost {
+		// The error above says all there is to say about this connection; whoever asks for the node again gets a new one.
+		_ = l.conn.Close()
+		l.conn = nil
+	}
+	return summary, err
+}
+
+// local runs a catalog in this process.
+func local(ctx context.Context, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+	root := node.Connection.Root
+	if root == "" {
+		root = "/"
+	}
+	system, err := converge.New(root)
+	if err != nil {
+		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name, Message: fmt.Sprintf("connection.root: %v", err), Err: err}
+	}
+	defer func() { _ = system.Close() }() // it only holds a directory open: nothing can be lost
+	summary := converge.Run(ctx, system, c, each)
+	if summary.Error != nil {
+		return summary, summary.Error
+	}
+	return summary, nil
+}
+
+func (e *InProcess) link(node string) (*link, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed
+	}
+	l := e.nodes[node]
+	if l == nil {
+		l = &link{turn: make(chan struct{}, 1)}
+		l.turn <- struct{}{}
+		e.nodes[node] = l
+	}
+	return l, nil
+}
+
+// Close ends all connections, each after its running session. It may be called more than once.
+func (e *InProcess) Close() error {
+	e.mu.Lock()
+	nodes := e.nodes
+	e.nodes, e.closed = nil, true
+	e.mu.Unlock()
+	var errs []error
+	for _, l := range nodes {
+		<-l.turn
+		l.closed = true
+		if l.conn != nil {
+			errs = append(errs, l.conn.Close())
+		}
+		l.turn <- struct{}{}
+	}
+	return errors.Join(errs...)
+}

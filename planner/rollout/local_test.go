@@ -1,0 +1,152 @@
+package rollout_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// A site of sandbox nodes lives its whole life with the real engine: rolled out, unchanged, drifted, a node gone, torn down.
+func TestLocalNodes(t *testing.T) {
+	s := site.Site{Name: "lon1"}
+	roots := map[string]string{}
+	for _, name := range []string{"a", "b", "c"} {
+		root := t.TempDir()
+		roots[name] = root
+		write(t, root, "/etc/b", "mine\n") // there before slipway
+		s.Nodes = append(s.Nodes, site.Node{Name: name, Connection: site.Connection{Transport: "local", Root: root}})
+	}
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := rollout.NewInProcess()
+	defer func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	o := rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1"}
+
+	r, err := rollout.Run(t.Context(), s, p, o)
+	if err != nil || r.Status != rollout.StatusSucceeded {
+		t.Fatalf("error %v\n%s", err, r)
+	}
+	for name, root := range roots {
+		n := r.Nodes[name]
+		if got := slices.Sorted(maps.Keys(n.Ledger)); n.Changed != 2 || !slices.Equal(got, []resource.ID{"file[/etc/a]", "file[/etc/b]"}) {
+			t.Errorf("node %s: %d changed, ledger %v", name, n.Changed, n.Ledger)
+		}
+		if read(t, root, "/etc/a")+read(t, root, "/etc/b") != "x\nx\n" {
+			t.Errorf("node %s does not have its files", name)
+		}
+	}
+
+	items := map[string][]converge.Item{}
+	for name := range roots {
+		items[name] = rollout.Items([]task.Task{file(name, "/etc/a"), file(name, "/etc/b")})
+	}
+	write(t, roots["b"], "/etc/a", "by hand\n")
+	if err := os.Rename(roots["c"], roots["c"]+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	found := rollout.Survey(t.Context(), s.Nodes, items, s.Name, o)
+	if a := found["a"]; !a.Reachable || a.Error != nil || len(a.Drift) > 0 || len(a.Ledger) != 2 {
+		t.Errorf("a: %+v, want no drift", a)
+	}
+	if b := found["b"]; len(b.Drift) != 1 || b.Drift[0].ID != "file[/etc/a]" || len(b.Drift[0].Differences) == 0 {
+		t.Errorf("b: %+v, want drift of /etc/a alone", b)
+	}
+	if c := found["c"]; c.Reachable || c.Error == nil || len(c.Drift) > 0 || c.Ledger != nil {
+		t.Errorf("c: %+v, want a node that cannot be reached", c)
+	}
+	if err := os.Rename(roots["c"]+".gone", roots["c"]); err != nil {
+		t.Fatal(err)
+	}
+
+	// c leaves the site, and b's drift is repaired.
+	departed := s.Nodes[2]
+	s.Nodes = s.Nodes[:2]
+	if p, err = plan(s, map[string]bool{"a": true}, []string{"c"}, false); err != nil {
+		t.Fatal(err)
+	}
+	o.RunID, o.Recorder, o.Departed = "r2", &diary{}, map[string]site.Node{"c": departed}
+	r, err = rollout.Run(t.Context(), s, p, o)
+	if err != nil || r.Status != rollout.StatusSucceeded || r.Departed["c"].Status != rollout.TornDown {
+		t.Fatalf("error %v\n%s", err, r)
+	}
+	if b := r.Nodes["b"]; b.Changed != 1 || b.Unchanged != 1 {
+		t.Errorf("b: %d changed and %d unchanged, want 1 and 1", b.Changed, b.Unchanged)
+	}
+	asBefore(t, "c", roots["c"])
+
+	o.RunID, o.Recorder = "r3", &diary{}
+	down := rollout.TearDown(t.Context(), s.Name, s.Nodes, o)
+	if down.Err != nil || down.Status != rollout.StatusSucceeded {
+		t.Fatalf("error %v\n%s", down.Err, down)
+	}
+	asBefore(t, "a", roots["a"])
+	asBefore(t, "b", roots["b"])
+}
+
+// A root that is not there is a configuration error, which a person has to look at: such a node is not forgotten.
+func TestLocalRootIsMissing(t *testing.T) {
+	e := rollout.NewInProcess()
+	node := site.Node{Name: "a", Connection: site.Connection{Transport: "local", Root: filepath.Join(t.TempDir(), "nowhere")}}
+	down := rollout.TearDown(t.Context(), "lon1", []site.Node{node}, rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1"})
+	var failed *transport.Error
+	if n := down.Nodes["a"]; n.Status != rollout.NotTornDown || !errors.As(n.Error, &failed) || failed.Kind != transport.Config {
+		t.Errorf("got %+v", n)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// asBefore makes sure that a node has what it had before slipway came, and nothing else.
+func asBefore(t *testing.T, name, root string) {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, path[len(root):])
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(files, []string{"/etc/b"}) || read(t, root, "/etc/b") != "mine\n" {
+		t.Errorf("node %s has %q after the tear-down", name, files)
+	}
+}
+
+func write(t *testing.T, root, path, content string) {
+	t.Helper()
+	full := filepath.Join(root, path)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, root, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Error(err)
+	}
+	return string(content)
+}

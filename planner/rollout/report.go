@@ -1,0 +1,223 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// Status is how a run or a phase ended.
+type Status string
+
+// The statuses of a run. A phase knows succeeded and failed only.
+const (
+	StatusSucceeded   Status = "succeeded"
+	StatusDegraded    Status = "degraded"    // something failed, but no critical group: there is work for the next plan
+	StatusFailed      Status = "failed"      // a critical group failed (airship.md 9)
+	StatusInterrupted Status = "interrupted" // stopped before everything had its turn
+)
+
+// Report tells how far a run came.
+type Report struct {
+	Site     string
+	Run      string
+	Status   Status
+	Groups   []GroupReport             // in processing order
+	Nodes    map[string]NodeReport     // every node that is in a group
+	Departed map[string]DepartedReport // every node that the plan tears down
+	Warnings []string                  // what a person should know though it failed no group
+}
+
+// GroupReport is the group machine's word on one group.
+type GroupReport = strategy.GroupReport
+
+// NodeReport is what became of one node.
+type NodeReport struct {
+	Group     string         // the last group that worked on it; the first one that holds it when none did
+	Stage     strategy.Stage // DEPLOYED also when there was nothing to do
+	Attempted bool           // a catalog was sent, so the node may have changed
+	Reachable bool           // it answered; false also when it was not asked
+	Error     error          // why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or ErrInterrupted
+	Failures  []Failure      // in the order in which they came
+	Changed   int            // items
+	Unchanged int            // items
+	Skipped   int            // items left out because one they require failed
+	Unknown   int            // items whose outcome is not known: the session ended before
+	// Ledger is what the site has applied on the node as its last session told; nil is unknown. A node that was not
+	// attempted has nil here and the ledger that it had before the run.
+	Ledger map[resource.ID]string
+}
+
+// Failure is one item that failed, was skipped, or has no result.
+type Failure struct {
+	Resource resource.ID
+	Message  string
+	Skipped  bool
+}
+
+// take adds a session's outcome.
+func (r *NodeReport) take(group string, o outcome) {
+	r.Group, r.Attempted, r.Error, r.Ledger = group, true, o.err, o.ledger
+	r.Reachable = o.answered(r.Reachable)
+	r.Failures = append(r.Failures, o.failures...)
+	r.Changed += o.changed
+	r.Unchanged += o.unchanged
+	r.Skipped += o.skipped
+	r.Unknown += o.unknown
+}
+
+func (r NodeReport) failed() bool { return r.Error != nil || len(r.Failures) > 0 }
+
+// Reason says in one line why a node failed; empty when it did not. Of many failed items the first ones are named.
+func (r NodeReport) Reason() string { return reason(r.Error, r.Failures) }
+
+func reason(err error, failures []Failure) string {
+	const shown = 3
+	var parts []string
+	if err != nil {
+		parts = append(parts, err.Error())
+	}
+	var skipped, more int
+	for _, f := range failures {
+		switch {
+		case f.Skipped:
+			skipped++
+		case more > 0 || len(parts) >= shown:
+			more++
+		default:
+			parts = append(parts, fmt.Sprintf("%s: %s", f.Resource, f.Message))
+		}
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more failed", more))
+	}
+	if skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", skipped))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// DepartedReport is what became of a node that left the site.
+type DepartedReport struct {
+	Status  Removal
+	Message string // why it is not torn down
+}
+
+// Removal is how the tear-down of a node ended.
+type Removal string
+
+// The ends of a tear-down.
+const (
+	TornDown    Removal = "torn_down"   // nothing of the site is left on it
+	Forgotten   Removal = "forgotten"   // it left the site and did not answer: it is not asked again
+	Unreachable Removal = "unreachable" // it did not answer
+	NotTornDown Removal = "failed"      // something is left on it, or may be: its ledger knows, so it can be tried again
+)
+
+func (d *driver) status() Status {
+	r := d.report
+	switch {
+	case d.cut || d.brake.running.Err() != nil:
+		return StatusInterrupted
+	case d.machine.CriticalFailed():
+		return StatusFailed
+	}
+	for _, g := range r.Groups {
+		if g.Stage == strategy.Failed {
+			return StatusDegraded
+		}
+	}
+	for _, n := range r.Nodes {
+		if n.Stage == strategy.Failed {
+			return StatusDegraded
+		}
+	}
+	for _, n := range r.Departed {
+		if n.Status == NotTornDown {
+			return StatusDegraded
+		}
+	}
+	return StatusSucceeded
+}
+
+// verdicts says why a group failed; nothing for one that did not.
+func verdicts(g GroupReport) []string {
+	var out []string
+	if g.FailedBy != "" {
+		out = append(out, fmt.Sprintf("it depends on %s, which failed", g.FailedBy))
+	}
+	for _, s := range g.Shortfalls {
+		out = append(out, s.String())
+	}
+	return out
+}
+
+// stages in the order of a report (airship.md 11, D-11).
+var stages = []strategy.Stage{strategy.NotStarted, strategy.Prepared, strategy.Deployed, strategy.Failed}
+
+// String tells a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes failed.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "site %s, run %s: %s\n", r.Site, r.Run, r.Status)
+	if len(r.Groups) > 0 {
+		b.WriteString("groups, in order:\n")
+	}
+	for _, g := range r.Groups {
+		critical := ""
+		if g.Critical {
+			critical = " (critical)"
+		}
+		deployed := 0
+		for _, n := range g.Members {
+			if r.Nodes[n].Stage == strategy.Deployed {
+				deployed++
+			}
+		}
+		fmt.Fprintf(&b, "  %s%s: %s, %d of %d nodes deployed\n", g.Name, critical, g.Stage, deployed, len(g.Members))
+		for _, v := range verdicts(g) {
+			fmt.Fprintf(&b, "    %s\n", v)
+		}
+	}
+	if len(r.Nodes) > 0 {
+		b.WriteString("nodes:\n")
+	}
+	byStage := map[strategy.Stage][]string{}
+	for _, n := range slices.Sorted(maps.Keys(r.Nodes)) {
+		byStage[r.Nodes[n].Stage] = append(byStage[r.Nodes[n].Stage], n)
+	}
+	for _, s := range stages {
+		if len(byStage[s]) > 0 {
+			fmt.Fprintf(&b, "  %s: %s\n", s, strings.Join(byStage[s], ", "))
+		}
+	}
+	if failed := byStage[strategy.Failed]; len(failed) > 0 {
+		b.WriteString("failed nodes:\n")
+		for _, n := range failed {
+			fmt.Fprintf(&b, "  %s (%s): %s\n", n, r.Nodes[n].Group, or(r.Nodes[n].Reason(), "no reason is known"))
+		}
+	}
+	if len(r.Departed) > 0 {
+		b.WriteString("nodes that left the site:\n")
+	}
+	for _, n := range slices.Sorted(maps.Keys(r.Departed)) {
+		writeRemoval(&b, n, r.Departed[n].Status, r.Departed[n].Message)
+	}
+	if len(r.Warnings) > 0 {
+		b.WriteString("warnings:\n")
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "  %s\n", w)
+	}
+	return b.String()
+}
+
+func writeRemoval(b *strings.Builder, node string, status Removal, message string) {
+	if message != "" {
+		message = ": " + message
+	}
+	fmt.Fprintf(b, "  %s: %s%s\n", node, strings.ReplaceAll(string(status), "_", " "), message)
+}

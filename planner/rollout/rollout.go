@@ -1,0 +1,156 @@
+// Package rollout drives a plan through groups and phases (design.md 6). It asks the group machine of package strategy what to
+// do next, sends catalogs to nodes through an [Executor], records an event before and after every task through a
+// [Recorder], and reports how far every group and node came.
+//
+//	Run       a plan: prepare and deploy group by group, then tear down the nodes that left the site
+//	Survey    a look at all nodes that changes nothing: drift, ledgers, who can be reached
+//	TearDown  the end of a site: undo everything on every node
+//
+// All three work on up to Options.Parallelism nodes at once. When their context ends they start nothing more, give running
+// sessions the grace to end, and report what they know, no more: a node whose session ended without telling has an unknown ledger.
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// Recorder keeps the events of one run.
+type Recorder interface {
+	// Record makes the events durable before it returns, in the order given. An error stops the run at once: whoever cannot record
+	// may have lost the right to work on the site (fencing). It is called by one goroutine at a time, also after the
+	// run's own context ended.
+	Record(ctx context.Context, events ...journal.Event) error
+}
+
+// Options say how a plan is driven.
+type Options struct {
+	Executor    Executor             // required
+	Recorder    Recorder             // required by Run and TearDown
+	RunID       string               // required by Run and TearDown: recorded in the ledgers
+	Parallelism int                  // nodes worked on at once; 0 is 10
+	Grace       time.Duration        // how long running sessions may go on after ctx ended; 0 is 30 seconds
+	Now         func() time.Time     // the clock of events; nil is time.Now
+	Departed    map[string]site.Node // how the nodes that left the site are reached
+}
+
+// Defaults of Options and of a group's time limits (airship.md 10).
+const (
+	DefaultParallelism    = 10
+	DefaultGrace          = 30 * time.Second
+	DefaultPrepareTimeout = 30 * time.Minute
+	DefaultDeployTimeout  = time.Hour
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Executor == nil {
+		return o, errors.New("rollout: Options.Executor is missing")
+	}
+	if o.Parallelism < 0 {
+		return o, fmt.Errorf("rollout: Options.Parallelism is %d; it must be at least 1, or 0 for %d", o.Parallelism, DefaultParallelism)
+	}
+	if o.Parallelism == 0 {
+		o.Parallelism = DefaultParallelism
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, nil
+}
+
+// recorded is withDefaults for what changes nodes.
+func (o Options) recorded() (Options, error) {
+	switch {
+	case o.Recorder == nil:
+		return o, errors.New("rollout: Options.Recorder is missing")
+	case o.RunID == "":
+		return o, errors.New("rollout: Options.RunID is missing")
+	}
+	return o.withDefaults()
+}
+
+// Run drives p through the groups of s. What fails on nodes and in groups is in the report; the error tells that the run could
+// not be driven: bad input (nothing was touched then), or an event that could not be recorded (the report tells how far it came).
+func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, error) {
+	o, err := o.recorded()
+	if err != nil {
+		return Report{}, err
+	}
+	if p.Site != s.Name {
+		return Report{}, fmt.Errorf("rollout: the plan is for the site %q, not for %q", p.Site, s.Name)
+	}
+	w, err := newWork(s, p)
+	if err != nil {
+		return Report{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
+	}
+	groups := s.Groups
+	if groups == nil {
+		groups = strategy.Default()
+	}
+	m, err := strategy.New(groups, s.Nodes, w.idle(s.Nodes))
+	if err != nil {
+		return Report{}, err
+	}
+	if err := sameGroups(p, m); err != nil {
+		return Report{}, err
+	}
+
+	d := newDriver(ctx, s.Name, o)
+	d.machine, d.work = m, w
+	for _, n := range s.Nodes {
+		d.nodes[n.Name] = n
+	}
+	d.enroll()
+	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "plan " + p.Digest})
+	for _, g := range byOrder(groups, m.Order()) {
+		if !d.group(g) {
+			break
+		}
+	}
+	d.remaining()
+	d.cleanup()
+	d.report.Status = d.status()
+	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(d.report.Status)})
+	return d.report, errors.Join(d.close(), m.Err(), d.wrong)
+}
+
+// sameGroups makes sure that the groups are those that the plan was made for: membership is frozen at plan time and
+// compared now (airship.md D-18).
+func sameGroups(p *planner.Plan, m *strategy.Machine) error {
+	order := m.Order()
+	if len(order) != len(p.Groups) {
+		return fmt.Errorf("rollout: the plan has %d groups and the site %d; make a new plan", len(p.Groups), len(order))
+	}
+	for i, g := range p.Groups {
+		if g.Name != order[i] {
+			return fmt.Errorf("rollout: group %q is number %d in the plan and group %q in the site; make a new plan", g.Name, i+1, order[i])
+		}
+		if members := m.Members(g.Name); !slices.Equal(members, g.Members) {
+			return fmt.Errorf("rollout: group %q has the members %q in the plan and %q in the site; make a new plan", g.Name, g.Members, members)
+		}
+	}
+	return nil
+}
+
+func byOrder(groups []site.Group, order []string) []site.Group {
+	named := make(map[string]site.Group, len(groups))
+	for _, g := range groups {
+		named[g.Name] = g
+	}
+	out := make([]site.Group, len(order))
+	for i, name := range order {
+		out[i] = named[name]
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+var _ rollout.Recorder = (*journal.Writer)(nil)
+
+func TestItems(t *testing.T) {
+	motd := resource.Resource{Type: "file", Title: "/etc/motd", Parameters: resource.Parameters{"content": "x"}}
+	daemon := resource.Resource{Type: "service", Title: "chrony"}
+	gone := resource.Resource{Type: "package", Title: "mc"}
+	got := rollout.Items([]task.Task{
+		{Node: "a", Action: task.PrepareNode},
+		{Node: "a", Action: task.Update, Resource: motd, Digest: "d", Requires: []resource.ID{"user[x]"}, Notifies: []resource.ID{daemon.ID()}},
+		{Node: "a", Action: task.Refresh, Resource: daemon, Digest: "e"},
+		{Node: "a", Action: task.Remove, Resource: gone},
+		{Node: "b", Action: task.Forget},
+	})
+	want := []converge.Item{
+		{Resource: motd, Digest: "d", Requires: []resource.ID{"user[x]"}, Notifies: []resource.ID{daemon.ID()}},
+		{Resource: daemon, Digest: "e", RefreshOnly: true},
+		{Resource: gone, Remove: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What cannot be driven is refused before anything is touched or recorded.
+func TestBadInput(t *testing.T) {
+	group := func(name string) site.Group { return site.Group{Name: name} }
+	node := task.Task{Node: "a", Action: task.Create, Resource: resource.Resource{Type: "file", Title: "/a"}}
+	phase := func(g task.Group, name string, ts ...task.Task) planner.Phase {
+		return planner.Phase{TaskGroup: g, Group: name, Tasks: ts}
+	}
+	members := []planner.Group{{Name: "g", Members: []string{"a"}}}
+	tests := map[string]struct {
+		plan   planner.Plan
+		change func(*site.Site, *rollout.Options)
+		want   string
+	}{
+		"another site":        {plan: planner.Plan{Site: "par1"}, want: `the plan is for the site "par1", not for "lon1"`},
+		"no executor":         {change: func(_ *site.Site, o *rollout.Options) { o.Executor = nil }, want: "Executor is missing"},
+		"no recorder":         {change: func(_ *site.Site, o *rollout.Options) { o.Recorder = nil }, want: "Recorder is missing"},
+		"no run":              {change: func(_ *site.Site, o *rollout.Options) { o.RunID = "" }, want: "RunID is missing"},
+		"negative":            {change: func(_ *site.Site, o *rollout.Options) { o.Parallelism = -1 }, want: "Parallelism is -1; it must be at least 1"},
+		"group gone":          {plan: planner.Plan{Site: "lon1"}, want: "the plan has 0 groups and the site 1; make a new plan"},
+		"group renamed":       {plan: planner.Plan{Site: "lon1", Groups: []planner.Group{{Name: "h"}}}, want: `group "h" is number 1 in the plan and group "g" in the site`},
+		"members changed":     {plan: planner.Plan{Site: "lon1", Groups: []planner.Group{{Name: "g", Members: []string{"b"}}}}, want: `group "g" has the members ["b"] in the plan and ["a"] in the site`},
+		"unknown node":        {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", task.Task{Node: "z"})}}, want: `node "z" is not in the site`},
+		"prepared twice":      {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Prepare, "g", node), phase(task.Prepare, "g", node)}}, want: `phase 2: node "a" is prepared a second time`},
+		"outside of a group":  {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "", node)}}, want: `the task group "boot" cannot run outside of a deployment group`},
+		"work in the cleanup": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Cleanup, "", node)}}, want: `a task "create" cannot run in the task group "cleanup"`},
+		"invalid groups": {plan: planner.Plan{Site: "lon1", Groups: members}, change: func(s *site.Site, _ *rollout.Options) {
+			s.Groups = []site.Group{{Name: "g", DependsOn: []string{"nowhere"}}}
+		}, want: "nowhere"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			fake, diary := newFaulty(), &diary{}
+			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Groups: []site.Group{group("g")}}
+			o := rollout.Options{Executor: fake, Recorder: diary, RunID: "r1"}
+			if tt.change != nil {
+				tt.change(&s, &o)
+			}
+			_, err := rollout.Run(t.Context(), s, &tt.plan, o)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want %q", err, tt.want)
+			}
+			if len(fake.sessions)+len(diary.events) > 0 {
+				t.Errorf("something was done: %q, %v", fake.sessions, diary.events)
+			}
+		})
+	}
+}
+
+// Callers decide on the errors of nodes, so they can be told apart.
+func TestErrorsAreTyped(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}} // no groups: the default strategy
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r rollout.Report
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFaulty()
+		fake.slow[at{"a", deploying}] = 2 * time.Hour
+		fake.faults[at{"b", deploying}] = "refused"
+		if r, err = rollout.Run(t.Context(), s, p, rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r1"}); err != nil {
+			t.Fatal(err)
+		}
+		if fake.closed {
+			t.Error("the executor was closed, which is its owner's to do")
+		}
+	})
+	var limit *rollout.TimeLimitError
+	if !errors.As(r.Nodes["a"].Error, &limit) || limit.Limit != rollout.DefaultDeployTimeout || limit.Group != "default" {
+		t.Errorf("a: %v is no time limit of an hour of the group default", r.Nodes["a"].Error)
+	}
+	var session *converge.SessionError
+	if !errors.As(r.Nodes["b"].Error, &session) || session.Code != converge.CodeLocked {
+		t.Errorf("b: %v is no session error", r.Nodes["b"].Error)
+	}
+	if r.Nodes["c"].Stage != strategy.Deployed || r.Status != rollout.StatusFailed {
+		t.Errorf("c is %s and the run %s, want DEPLOYED and failed: the default group wants every node", r.Nodes["c"].Stage, r.Status)
+	}
+
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFaulty()
+		fake.faults[at{"a", deploying}] = "hang"
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour) // the group's own limit is longer
+		defer cancel()
+		s.Groups = strategy.Default()
+		s.Groups[0].DeployTimeout = 5 * time.Hour
+		if r, err = rollout.Run(ctx, s, p, rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r2"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !errors.Is(r.Nodes["a"].Error, rollout.ErrInterrupted) || r.Status != rollout.StatusInterrupted {
+		t.Errorf("a: %v, run %s, want an interruption", r.Nodes["a"].Error, r.Status)
+	}
+}
+
+// Of many failures a reason names the first ones.
+func TestReasonIsBounded(t *testing.T) {
+	r := rollout.NodeReport{Error: errors.New("lost"), Failures: []rollout.Failure{
+		{Resource: "file[/a]", Message: "m1"}, {Resource: "file[/b]", Message: "m2"}, {Resource: "file[/c]", Message: "m3"},
+		{Resource: "file[/d]", Message: "m4"}, {Resource: "file[/e]", Skipped: true},
+	}}
+	want := "lost; file[/a]: m1; file[/b]: m2; 2 more failed; 1 skipped"
+	if got := r.Reason(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

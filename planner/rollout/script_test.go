@@ -1,0 +1,328 @@
+package rollout_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestScripts runs the scenarios of testdata. Each apply, survey and destroy happens in a bubble of its own with a clock that
+// jumps, so hours pass in no time and a goroutine that is left behind fails the test.
+//
+//	model FILE                      a fresh site: nodes, groups and what there is to do (YAML); seed.yaml is seed 001's example
+//	fail NODE FAULT [KIND]          KIND: prepare, deploy (default), teardown, check; FAULT: see faulty.Converge
+//	fail journal N                  the N-th event cannot be recorded
+//	slow NODE KIND DURATION         how long its session takes
+//	cut after DURATION              the caller's context ends; "cut now": before the run
+//	apply [parallelism [grace]]     runs the plan; the report is on stdout
+//	survey, destroy                 likewise
+//	events [KIND...], sessions, nodes, widest KIND
+func TestScripts(t *testing.T) {
+	testscript.RunT(shim{t}, testscript.Params{
+		Dir:           "testdata",
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Values[scene{}] = &stage{t: e.T().(shim).T}
+			seed, err := os.ReadFile("testdata/seed.yaml")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(e.WorkDir, "seed.yaml"), seed, 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"model": model, "fail": fail, "slow": slow, "cut": cut, "apply": apply, "survey": survey, "destroy": destroy,
+			"events":   func(ts *testscript.TestScript, _ bool, args []string) { show(ts, on(ts).diary.lines(args...)) },
+			"sessions": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.sessions) },
+			"widest": func(ts *testscript.TestScript, _ bool, args []string) {
+				show(ts, []string{strconv.Itoa(on(ts).fake.widest[args[0]])})
+			},
+			"nodes": nodes,
+		},
+	})
+}
+
+// shim lets a script's commands reach the testing.T that bubbles need.
+type shim struct{ *testing.T }
+
+func (s shim) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(shim{t}) })
+}
+func (s shim) Verbose() bool { return testing.Verbose() }
+
+type scene struct{}
+
+// stage is the state of one script.
+type stage struct {
+	t        *testing.T
+	fake     *faulty
+	diary    *diary
+	site     site.Site
+	plan     *planner.Plan
+	departed map[string]site.Node
+	cut      *time.Duration // when the caller's context ends
+	report   rollout.Report
+}
+
+func on(ts *testscript.TestScript) *stage { return ts.Value(scene{}).(*stage) }
+
+func show(ts *testscript.TestScript, lines []string) {
+	fmt.Fprint(ts.Stdout(), strings.Join(slices.Concat(lines, []string{""}), "\n"))
+}
+
+// document is a model file.
+type document struct {
+	Nodes []struct {
+		Name, Rack string
+		Tags       []string
+		Idle       bool // nothing to do
+	}
+	Groups []struct {
+		Name           string
+		Critical       bool
+		DependsOn      []string `yaml:"depends_on"`
+		Selectors      []struct{ Names, Tags, Racks []string }
+		Percent        *int
+		Minimum        *int
+		Maximum        *int
+		Rolling        int
+		PrepareTimeout time.Duration `yaml:"prepare_timeout"`
+		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
+	}
+	Departed []string
+	Lost     []string // departed, and nobody knows how to reach them
+	Second   bool     // a second phase after the first
+}
+
+func model(ts *testscript.TestScript, _ bool, args []string) {
+	var doc document
+	decoder := yaml.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	decoder.KnownFields(true)
+	ts.Check(decoder.Decode(&doc))
+	s := on(ts)
+	*s = stage{t: s.t, fake: newFaulty(), diary: &diary{}, site: site.Site{Name: "lon1"}}
+	idle := map[string]bool{}
+	for _, n := range doc.Nodes {
+		s.site.Nodes = append(s.site.Nodes, site.Node{Name: n.Name, Rack: n.Rack, Tags: n.Tags})
+		idle[n.Name] = n.Idle
+	}
+	for _, g := range doc.Groups {
+		group := site.Group{
+			Name: g.Name, Critical: g.Critical, DependsOn: g.DependsOn,
+			PrepareTimeout: g.PrepareTimeout, DeployTimeout: g.DeployTimeout,
+		}
+		for _, x := range g.Selectors {
+			group.Selectors = append(group.Selectors, site.Selector{NodeNames: x.Names, NodeTags: x.Tags, RackNames: x.Racks})
+		}
+		if g.Percent != nil || g.Minimum != nil || g.Maximum != nil {
+			group.SuccessCriteria = &site.SuccessCriteria{
+				PercentSuccessfulNodes: g.Percent, MinimumSuccessfulNodes: g.Minimum, MaximumFailedNodes: g.Maximum,
+			}
+		}
+		if g.Rolling > 0 {
+			group.Rolling = &site.Rolling{MaxParallel: g.Rolling, Lock: "drain", Unlock: "undrain"}
+		}
+		s.site.Groups = append(s.site.Groups, group)
+	}
+	s.departed = map[string]site.Node{}
+	for _, n := range doc.Departed {
+		s.departed[n] = site.Node{Name: n}
+	}
+	plan, err := plan(s.site, idle, append(slices.Clone(doc.Departed), doc.Lost...), doc.Second)
+	ts.Check(err)
+	s.plan = plan
+}
+
+// plan makes the plan of a model: every node that is not idle is prepared and gets two files, the second requires the first.
+func plan(s site.Site, idle map[string]bool, departed []string, second bool) (*planner.Plan, error) {
+	p := &planner.Plan{Site: s.Name, Digest: "d1", Departed: departed}
+	groups := s.Groups
+	if groups == nil {
+		groups = strategy.Default()
+	}
+	m, err := strategy.New(groups, s.Nodes, nil)
+	if err != nil {
+		return nil, err
+	}
+	owned := map[string]bool{}
+	for _, name := range m.Order() {
+		g := planner.Group{Name: name, Members: m.Members(name)}
+		prepare := planner.Phase{TaskGroup: task.Prepare, Group: name}
+		first := planner.Phase{TaskGroup: task.Node, Group: name}
+		last := planner.Phase{TaskGroup: task.Cluster, Group: name}
+		for _, n := range g.Members {
+			if owned[n] {
+				continue
+			}
+			owned[n] = true
+			g.Owned = append(g.Owned, n)
+			if idle[n] {
+				continue
+			}
+			prepare.Tasks = append(prepare.Tasks, task.Task{Node: n, Group: task.Prepare, Action: task.PrepareNode})
+			first.Tasks = append(first.Tasks, file(n, "/etc/a"), file(n, "/etc/b", "file[/etc/a]"))
+			last.Tasks = append(last.Tasks, file(n, "/etc/c"))
+		}
+		p.Groups = append(p.Groups, g)
+		if len(prepare.Tasks) > 0 {
+			p.Phases = append(p.Phases, prepare, first)
+			if second {
+				p.Phases = append(p.Phases, last)
+			}
+		}
+	}
+	if len(departed) > 0 {
+		cleanup := planner.Phase{TaskGroup: task.Cleanup}
+		for _, n := range departed {
+			cleanup.Tasks = append(cleanup.Tasks, task.Task{Node: n, Group: task.Cleanup, Action: task.Forget})
+		}
+		p.Phases = append(p.Phases, cleanup)
+	}
+	return p, nil
+}
+
+func file(node, path string, requires ...resource.ID) task.Task {
+	r := resource.Resource{Type: "file", Title: path, Parameters: resource.Parameters{"content": "x\n"}}
+	return task.Task{Node: node, Group: task.Node, Action: task.Create, Resource: r, Digest: resource.Digest(r), Requires: requires}
+}
+
+func fail(ts *testscript.TestScript, _ bool, args []string) {
+	if args[0] == "journal" {
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		on(ts).diary.failAt = n
+		return
+	}
+	kind := deploying
+	if len(args) > 2 {
+		kind = args[2]
+	}
+	on(ts).fake.faults[at{args[0], kind}] = args[1]
+}
+
+func slow(ts *testscript.TestScript, _ bool, args []string) {
+	d, err := time.ParseDuration(args[2])
+	ts.Check(err)
+	on(ts).fake.slow[at{args[0], args[1]}] = d
+}
+
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	if args[0] == "now" {
+		on(ts).cut = new(time.Duration)
+		return
+	}
+	d, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	on(ts).cut = &d
+}
+
+// bubble calls work with a context that ends when the script says so.
+func (s *stage) bubble(args []string, work func(context.Context, rollout.Options)) {
+	o := rollout.Options{Executor: s.fake, Recorder: s.diary, RunID: "r1", Departed: s.departed}
+	if len(args) > 0 {
+		o.Parallelism, _ = strconv.Atoi(args[0])
+	}
+	if len(args) > 1 {
+		o.Grace, _ = time.ParseDuration(args[1])
+	}
+	synctest.Test(s.t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		switch {
+		case s.cut == nil:
+		case *s.cut == 0:
+			cancel()
+		default:
+			defer time.AfterFunc(*s.cut, cancel).Stop()
+		}
+		work(ctx, o)
+	})
+	if len(s.fake.overlap) > 0 {
+		s.t.Errorf("nodes with two sessions at once: %q", s.fake.overlap)
+	}
+}
+
+func apply(ts *testscript.TestScript, neg bool, args []string) {
+	s := on(ts)
+	var err error
+	s.bubble(args, func(ctx context.Context, o rollout.Options) {
+		s.report, err = rollout.Run(ctx, s.site, s.plan, o)
+	})
+	fmt.Fprint(ts.Stdout(), s.report)
+	if err != nil {
+		fmt.Fprintln(ts.Stdout(), "error:", err)
+	}
+	if (err != nil) != neg {
+		ts.Fatalf("apply: %v", err)
+	}
+}
+
+// nodes shows what the report holds of each node beyond what it tells people.
+func nodes(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, n := range slices.Sorted(maps.Keys(on(ts).report.Nodes)) {
+		r := on(ts).report.Nodes[n]
+		ledger := "unknown"
+		if r.Ledger != nil {
+			ledger = fmt.Sprint(slices.Sorted(maps.Keys(r.Ledger)))
+		}
+		fmt.Fprintf(ts.Stdout(), "%s %s %s attempted=%t reachable=%t changed=%d unchanged=%d failed=%d skipped=%d unknown=%d ledger=%s\n",
+			n, r.Group, r.Stage, r.Attempted, r.Reachable, r.Changed, r.Unchanged, len(r.Failures), r.Skipped, r.Unknown, ledger)
+	}
+}
+
+func survey(ts *testscript.TestScript, _ bool, args []string) {
+	s := on(ts)
+	items := map[string][]converge.Item{}
+	for _, p := range s.plan.Phases {
+		for _, t := range p.Tasks {
+			items[t.Node] = append(items[t.Node], rollout.Items([]task.Task{t})...)
+		}
+	}
+	var found map[string]rollout.NodeSurvey
+	s.bubble(args, func(ctx context.Context, o rollout.Options) {
+		found = rollout.Survey(ctx, s.site.Nodes, items, s.site.Name, o)
+	})
+	for _, n := range slices.Sorted(maps.Keys(found)) {
+		f := found[n]
+		fmt.Fprintf(ts.Stdout(), "%s reachable=%t error=%v ledger=%v\n", n, f.Reachable, f.Error, slices.Sorted(maps.Keys(f.Ledger)))
+		for _, d := range f.Drift {
+			fmt.Fprintf(ts.Stdout(), "  %s %v %s\n", d.ID, d.Differences, d.Message)
+		}
+	}
+}
+
+func destroy(ts *testscript.TestScript, neg bool, args []string) {
+	s := on(ts)
+	var r rollout.TearDownReport
+	s.bubble(args, func(ctx context.Context, o rollout.Options) {
+		r = rollout.TearDown(ctx, s.site.Name, s.site.Nodes, o)
+	})
+	fmt.Fprint(ts.Stdout(), r)
+	if r.Err != nil {
+		fmt.Fprintln(ts.Stdout(), "error:", r.Err)
+	}
+	if (r.Err != nil) != neg {
+		ts.Fatalf("destroy: %v", r.Err)
+	}
+}

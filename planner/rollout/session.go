@@ -1,0 +1,186 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// Unknown is the status of the event that ends a task whose session ended before its result came.
+const Unknown = "unknown"
+
+// outcome is what became of one session.
+type outcome struct {
+	err       error // why the session could not do its work
+	failures  []Failure
+	changed   int
+	unchanged int
+	skipped   int
+	unknown   int                    // items without a result
+	ledger    map[resource.ID]string // nil when the session ended without telling
+	warnings  []string
+	sent      bool // false: the run was stopped first, so the node was not asked
+}
+
+// ok reports that the session ended and that nothing in it failed or was left out.
+func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 && o.skipped == 0 }
+
+// session runs one catalog on one node. Its tasks are in the journal as started before the catalog is sent and as
+// finished as soon as their results are there; the order of events is that of what happened.
+func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, st step, group string) outcome {
+	var o outcome
+	begun := make([]journal.Event, 0, len(st.tasks))
+	actions := map[resource.ID]task.Action{}
+	for _, t := range st.tasks {
+		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: n.Name, Action: string(t.Action)}
+		if t.Resource.Type != "" {
+			e.Resource = string(t.Resource.ID())
+		}
+		begun = append(begun, e)
+		actions[resource.ID(e.Resource)] = t.Action
+	}
+	if err := d.log.record(begun...); err != nil {
+		o.err = err
+		return o
+	}
+
+	finished := func(r converge.Result) {
+		action, known := actions[r.ID]
+		if c.TearDown {
+			action = task.Forget
+		} else {
+			if !known {
+				o.warnings = append(o.warnings, fmt.Sprintf("node %q reported %s, which is not part of what it was sent, or twice; it is ignored", n.Name, r.ID))
+				return
+			}
+			delete(actions, r.ID)
+		}
+		o.add(r)
+		d.log.append(journal.Event{
+			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(r.ID), Action: string(action),
+			Status: string(r.Status), Message: r.Message, Output: r.Output, Millis: r.Millis,
+		})
+	}
+	o.sent = true
+	summary, err := d.Executor.Converge(ctx, n, c, finished)
+	if err == nil && summary.Error != nil {
+		err = summary.Error
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = fmt.Errorf("%w; the session was given up: %w", cause, err)
+	}
+	o.err = err
+	if readLedger(err) {
+		o.ledger = summary.Ledger
+	}
+	d.conclude(&o, c, st, group, actions)
+	if cause := context.Cause(ctx); o.err == nil && !o.ok() && cause != nil {
+		o.err = fmt.Errorf("%w; the session was given up", cause) // its end came in good order, and before that of its work
+	}
+	var failed *converge.SessionError
+	if errors.As(err, &failed) && failed.Code == converge.CodeUnlock {
+		o.warnings = append(o.warnings, fmt.Sprintf("node %q stays locked: %s", n.Name, failed.Message))
+	}
+	return o
+}
+
+// add counts a result.
+func (o *outcome) add(r converge.Result) {
+	switch r.Status {
+	case converge.Changed:
+		o.changed++
+	case converge.Unchanged:
+		o.unchanged++
+	case converge.Skipped:
+		o.skipped++
+		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "skipped"), Skipped: true})
+	case converge.Failed:
+		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "failed without a reason")})
+	default:
+		o.failures = append(o.failures, Failure{Resource: r.ID, Message: fmt.Sprintf("status %q has no meaning in mode %q", r.Status, converge.Apply)})
+	}
+}
+
+// conclude ends the tasks that have no result: those about the node as a whole, which end with the session, and those whose
+// outcome nobody knows.
+func (d *driver) conclude(o *outcome, c converge.Catalog, st step, group string, left map[resource.ID]task.Action) {
+	var ended []journal.Event
+	for _, t := range st.tasks {
+		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: st.node, Action: string(t.Action)}
+		if o.err != nil {
+			e.Message = o.err.Error()
+		}
+		switch t.Action {
+		case task.PrepareNode, task.Forget:
+			e.Status = string(converge.Unchanged)
+			if c.TearDown {
+				e.Status = string(converge.Changed)
+			}
+			if !o.ok() {
+				e.Status = string(converge.Failed)
+			}
+		default:
+			id := t.Resource.ID()
+			if _, open := left[id]; !open {
+				continue
+			}
+			delete(left, id)
+			e.Resource, e.Status = string(id), Unknown
+			o.unknown++
+			if o.err == nil {
+				e.Message = "the session ended without its result"
+				o.failures = append(o.failures, Failure{Resource: id, Message: e.Message})
+			}
+		}
+		ended = append(ended, e)
+	}
+	if len(ended) > 0 {
+		d.log.append(ended...)
+	}
+}
+
+// catalog returns what a node is to do in one session.
+func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Catalog {
+	return converge.Catalog{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode, Items: slices.Clip(items)}
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// readLedger reports whether a session that ended with err knows what is in the node's ledger: after those errors that
+// come before or after its work it does, after the others it had not looked, or could not tell.
+func readLedger(err error) bool {
+	var failed *converge.SessionError
+	return err == nil || errors.As(err, &failed) && (failed.Code == converge.CodeLock || failed.Code == converge.CodeUnlock)
+}
+
+// unreachable reports whether a session failed because the node did not answer. A node that answers and lets nobody in, or is
+// not who it should be, is a failure that a person has to look at.
+func unreachable(err error) bool {
+	var failed *transport.Error
+	return errors.As(err, &failed) && failed.Kind == transport.Unreachable
+}
+
+// answered reports whether the node took part in a session; before is what was known until then.
+func (o outcome) answered(before bool) bool {
+	var failed *transport.Error
+	switch {
+	case o.err == nil, o.changed+o.unchanged+len(o.failures) > 0, errors.As(o.err, new(*converge.SessionError)):
+		return true
+	case errors.As(o.err, &failed):
+		return failed.Kind == transport.Busy || failed.Kind == transport.Lost
+	}
+	return before
+}

@@ -1,0 +1,112 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// NodeSurvey is what a look at one node found.
+type NodeSurvey struct {
+	Reachable bool                   // it answered; a node that did not is neither in order nor drifted
+	Error     error                  // why the look could not be taken, or not to its end: then there is no Drift and no Ledger
+	Drift     []DriftItem            // items that are not as desired, in the order given
+	Ledger    map[resource.ID]string // what the site has applied on the node
+}
+
+// DriftItem is one item that is not as desired, or could not be looked at.
+type DriftItem struct {
+	ID          resource.ID
+	Differences []converge.Difference
+	Message     string // why it could not be looked at
+}
+
+// Survey looks at nodes without changing them: how far they are from their items, and what their ledgers hold. It ends when all
+// nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause. There is an entry
+// for every node.
+func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.Item, siteName string, o Options) map[string]NodeSurvey {
+	out := make(map[string]NodeSurvey, len(nodes))
+	o, err := o.withDefaults()
+	if err != nil {
+		for _, n := range nodes {
+			out[n.Name] = NodeSurvey{Error: err}
+		}
+		return out
+	}
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
+	var (
+		mu      sync.Mutex
+		running sync.WaitGroup
+		slots   = make(chan struct{}, o.Parallelism)
+	)
+	for _, n := range nodes {
+		slots <- struct{}{} // sessions end with ctx, so this does too
+		running.Go(func() {
+			defer func() { <-slots }()
+			survey := look(ctx, o.Executor, n, converge.Catalog{
+				Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[n.Name],
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			out[n.Name] = survey
+		})
+	}
+	running.Wait()
+	return out
+}
+
+// look runs one check session.
+func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) NodeSurvey {
+	if ctx.Err() != nil {
+		return NodeSurvey{Error: fmt.Errorf("not started: %w", context.Cause(ctx))}
+	}
+	results := make(map[resource.ID]converge.Result, len(c.Items))
+	summary, err := e.Converge(ctx, n, c, func(r converge.Result) { results[r.ID] = r })
+	if err == nil && summary.Error != nil {
+		err = summary.Error
+	}
+	if cause := context.Cause(ctx); err != nil || cause != nil && !looked(c.Items, results) {
+		reachable := outcome{err: err}.answered(false) || len(results) > 0
+		switch {
+		case err == nil:
+			err = fmt.Errorf("%w; the session was given up", cause)
+		case cause != nil:
+			err = fmt.Errorf("%w; the session was given up: %w", cause, err)
+		}
+		return NodeSurvey{Reachable: reachable, Error: err}
+	}
+	survey := NodeSurvey{Reachable: true, Ledger: summary.Ledger}
+	for _, item := range c.Items {
+		if item.RefreshOnly {
+			continue
+		}
+		r, ok := results[item.ID()]
+		switch {
+		case !ok:
+			survey.Drift = append(survey.Drift, DriftItem{ID: item.ID(), Message: "the session ended without its result"})
+		case r.Status == converge.Unchanged:
+		case r.Status == converge.Differs:
+			survey.Drift = append(survey.Drift, DriftItem{ID: item.ID(), Differences: r.Differences})
+		default:
+			survey.Drift = append(survey.Drift, DriftItem{ID: item.ID(), Differences: r.Differences, Message: or(r.Message, string(r.Status))})
+		}
+	}
+	return survey
+}
+
+// looked reports whether every item was looked at: an item that failed or was left out because the session ended says nothing
+// about the node.
+func looked(items []converge.Item, results map[resource.ID]converge.Result) bool {
+	for _, item := range items {
+		if s := results[item.ID()].Status; !item.RefreshOnly && s != converge.Unchanged && s != converge.Differs {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,160 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// TearDownReport tells how the end of a site went.
+type TearDownReport struct {
+	Site   string
+	Status Status // succeeded: every node is torn down; degraded: some node is not; or interrupted
+	Nodes  map[string]TearDownNode
+	Err    error // the tear-down could not be driven: bad input, or an event that could not be recorded
+}
+
+// TearDownNode is what became of one node.
+type TearDownNode struct {
+	Status   Removal // torn_down, unreachable or failed
+	Message  string  // why it is not torn down
+	Error    error   // why its session could not do its work
+	Failures []Failure
+	Undone   int // items
+}
+
+// TearDown undoes everything that the site applied on the nodes, all of them at once up to Options.Parallelism. A node that does not
+// answer is unreachable and left as it is; whether to go on without it is the caller's decision.
+func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options) TearDownReport {
+	report := TearDownReport{Site: siteName, Nodes: map[string]TearDownNode{}}
+	o, err := o.recorded()
+	if err != nil {
+		report.Status, report.Err = StatusFailed, err
+		return report
+	}
+	d := newDriver(ctx, siteName, o)
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
+	var steps []step
+	for _, n := range nodes {
+		d.nodes[n.Name] = n
+		steps = append(steps, step{node: n.Name, tasks: []task.Task{{Node: n.Name, Group: task.Cleanup, Action: task.Forget}}})
+	}
+	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "tear down"})
+	report.Nodes = d.tearDown(steps)
+	report.Status = StatusSucceeded
+	for _, n := range report.Nodes {
+		if n.Status != TornDown {
+			report.Status = StatusDegraded
+		}
+	}
+	if d.cut {
+		report.Status = StatusInterrupted
+	}
+	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(report.Status)})
+	report.Err = d.close()
+	return report
+}
+
+// tearDown undoes everything on the nodes of the steps.
+func (d *driver) tearDown(steps []step) map[string]TearDownNode {
+	limit := DefaultDeployTimeout
+	ctx, cancel := context.WithTimeoutCause(d.brake.running, limit, &TimeLimitError{Call: "tear down", Limit: limit})
+	defer cancel()
+	out := make(map[string]TearDownNode, len(steps))
+	d.each(d.Parallelism, steps, func(st step) {
+		n := d.tearDownNode(ctx, st)
+		d.log.append(journal.Event{Kind: journal.NodeFinished, Phase: st.phase, Node: st.node, Status: string(n.Status), Message: n.Message})
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		out[st.node] = n
+	})
+	return out
+}
+
+func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
+	err := context.Cause(ctx)
+	if d.stopped() {
+		err = ErrInterrupted
+	}
+	if err != nil {
+		return TearDownNode{Status: NotTornDown, Error: err, Message: fmt.Sprintf("not started: %s", err)}
+	}
+	catalog := d.catalog(converge.Apply, nil)
+	catalog.TearDown = true
+	o := d.session(ctx, d.nodes[st.node], catalog, st, "")
+	for _, w := range o.warnings {
+		d.warn("", st.node, w)
+	}
+	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.changed, Message: reason(o.err, o.failures)}
+	switch {
+	case !o.sent, o.err != nil && ctx.Err() != nil:
+		if d.brake.running.Err() != nil {
+			d.stopped()
+		}
+		n.Status = NotTornDown // it was given up, which says nothing about the node
+	case unreachable(o.err):
+		n.Status = Unreachable
+	case !o.ok():
+		n.Status = NotTornDown
+	}
+	return n
+}
+
+// cleanup tears down the nodes that left the site. One that does not answer is forgotten, with a warning.
+func (d *driver) cleanup() {
+	var reached []step
+	for _, st := range d.work.cleanup {
+		if n, ok := d.Departed[st.node]; ok {
+			d.nodes[st.node] = n
+			reached = append(reached, st)
+			continue
+		}
+		d.depart(st.node, DepartedReport{Forgotten, "how to reach it is not known any more"})
+	}
+	numbers := phases(d.work.cleanup)
+	if len(numbers) == 0 {
+		return
+	}
+	d.tellPhases(journal.PhaseStarted, "", numbers, "")
+	ended := d.tearDown(reached)
+	status := StatusSucceeded
+	for _, name := range slices.Sorted(maps.Keys(ended)) {
+		n := ended[name]
+		if n.Status == Unreachable {
+			n.Status = Forgotten
+		}
+		if n.Status == NotTornDown {
+			status = StatusFailed
+		}
+		d.depart(name, DepartedReport{n.Status, n.Message})
+	}
+	d.tellPhases(journal.PhaseFinished, "", numbers, status)
+}
+
+// depart notes what became of a node that left the site.
+func (d *driver) depart(node string, r DepartedReport) {
+	d.report.Departed[node] = r
+	switch r.Status {
+	case Forgotten:
+		d.warn("", node, fmt.Sprintf("node %q left the site and is forgotten without being torn down; what was applied on it stays there: %s", node, r.Message))
+	case NotTornDown:
+		d.warn("", node, fmt.Sprintf("node %q left the site but is not torn down; its ledger stays and the next plan tries again: %s", node, r.Message))
+	}
+}
+
+// String tells a person how the tear-down went.
+func (r TearDownReport) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "site %s, tear down: %s\n", r.Site, r.Status)
+	for _, n := range slices.Sorted(maps.Keys(r.Nodes)) {
+		writeRemoval(&b, n, r.Nodes[n].Status, r.Nodes[n].Message)
+	}
+	return b.String()
+}

@@ -1,0 +1,66 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// warn adds a warning to the report and to the journal.
+func (d *driver) warn(group, node, text string) {
+	d.mu.Lock()
+	d.report.Warnings = append(d.report.Warnings, text)
+	d.mu.Unlock()
+	d.log.append(journal.Event{Kind: journal.Note, Group: group, Node: node, Message: text})
+}
+
+// tellGroups records the groups that are complete since the last time.
+func (d *driver) tellGroups() {
+	for _, g := range d.machine.Report().Groups {
+		if !g.Stage.Complete() || d.told[g.Name] {
+			continue
+		}
+		d.told[g.Name] = true
+		d.log.append(journal.Event{Kind: journal.GroupFinished, Group: g.Name, Status: string(g.Stage), Message: strings.Join(verdicts(g), "; ")})
+	}
+}
+
+func (d *driver) tellNodes(nodes []string, stage strategy.Stage) {
+	for _, n := range nodes {
+		d.mu.Lock()
+		r := d.report.Nodes[n]
+		d.mu.Unlock()
+		d.tellNode(r.Group, n, stage, "")
+	}
+}
+
+// tellNode records that a node reached its last stage of the run, once.
+func (d *driver) tellNode(group, node string, stage strategy.Stage, message string) {
+	d.mu.Lock()
+	told := d.ended[node]
+	d.ended[node] = true
+	d.mu.Unlock()
+	if !told {
+		d.log.append(journal.Event{Kind: journal.NodeFinished, Group: group, Node: node, Status: string(stage), Message: message})
+	}
+}
+
+func (d *driver) tellPhases(kind journal.Kind, group string, numbers []int, status Status) {
+	for _, n := range numbers {
+		d.log.append(journal.Event{Kind: kind, Group: group, Phase: n, Status: string(status)})
+	}
+}
+
+// phases returns the numbers of the plan's phases that the steps belong to, in order.
+func phases(steps []step) []int {
+	var numbers []int
+	for _, st := range steps {
+		if st.phase > 0 && !slices.Contains(numbers, st.phase) {
+			numbers = append(numbers, st.phase)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}

@@ -1,0 +1,237 @@
+package sequence
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// rs makes tasks from `service type[title] parameter=value ...`; a value with commas is a list.
+func rs(lines ...string) []task.Task {
+	var tasks []task.Task
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		typ, rest, _ := strings.Cut(fields[1], "[")
+		r := resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]"), Parameters: resource.Parameters{}}
+		for _, f := range fields[2:] {
+			name, value, _ := strings.Cut(f, "=")
+			var list []any
+			for _, v := range strings.Split(value, ",") {
+				list = append(list, v)
+			}
+			r.Parameters[name] = list
+			if len(list) == 1 {
+				r.Parameters[name] = value
+			}
+		}
+		tasks = append(tasks, task.Task{Service: fields[0], Resource: r})
+	}
+	return tasks
+}
+
+func idsOf(tasks []task.Task) []string {
+	var ids []string
+	for _, t := range tasks {
+		ids = append(ids, string(t.Resource.ID()))
+	}
+	return ids
+}
+
+func TestOrder(t *testing.T) {
+	tests := map[string]struct {
+		tasks []task.Task
+		want  string
+	}{
+		"service, type, title":         {rs("b x[1]", "a y[2]", "a y[1]", "a x[9]"), "x[9] y[1] y[2] x[1]"},
+		"require":                      {rs("s x[1] require=x[2]", "s x[2] require=x[3]", "s x[3]"), "x[3] x[2] x[1]"},
+		"before":                       {rs("s x[1]", "s x[2]", "s x[3] before=x[1],x[2]"), "x[3] x[1] x[2]"},
+		"notify":                       {rs("s x[1]", "s x[2] notify=X[1]"), "x[2] x[1]"},
+		"subscribe":                    {rs("s x[1] subscribe=x[2]", "s x[2]"), "x[2] x[1]"},
+		"the rest stays where it was":  {rs("s x[1]", "s x[2] require=x[4]", "s x[3]", "s x[4]"), "x[1] x[3] x[4] x[2]"},
+		"file: parent directory":       {rs("a file[/a/b/c]", "b file[/a]", "c file[/ab]"), "file[/a] file[/a/b/c] file[/ab]"},
+		"file: nearest directory":      {rs("a file[/a/b/c]", "b file[/a]", "c file[/a/b/]"), "file[/a] file[/a/b/] file[/a/b/c]"},
+		"file: owner and group":        {rs("a file[/a] owner=u group=g", "b user[u] gid=g", "c group[g]"), "group[g] user[u] file[/a]"},
+		"file: an owner by number":     {rs("a file[/a] owner=12", "b user[12]"), "file[/a] user[12]"},
+		"user: name instead of title":  {rs("a file[/a] owner=u", "b user[x] name=u"), "user[x] file[/a]"},
+		"user: groups":                 {rs("a user[u] groups=g,h", "b group[h]"), "group[h] user[u]"},
+		"cron: user":                   {rs("a cron[c] user=u", "b user[u]"), "user[u] cron[c]"},
+		"exec: user and cwd":           {rs("a exec[e] user=u cwd=/w", "b user[u]", "c file[/w]"), "user[u] file[/w] exec[e]"},
+		"ini_setting: its file":        {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"), "file[/etc/x.ini] ini_setting[i]"},
+		"mount: its directory":         {rs("a mount[/mnt]", "b file[/mnt]"), "file[/mnt] mount[/mnt]"},
+		"what is written wins":         {rs("a file[/a/b]", "b file[/a] require=file[/a/b]"), "file[/a/b] file[/a]"},
+		"what is written wins, by way": {rs("a file[/a/b] before=x[1]", "b file[/a] require=x[1]", "c x[1]"), "file[/a/b] x[1] file[/a]"},
+		"a directory goes last":        {rs("a file[/a] ensure=absent", "b file[/a/b] ensure=absent"), "file[/a/b] file[/a]"},
+		"a group goes last":            {rs("a group[g] ensure=absent", "b user[u] gid=g"), "user[u] group[g]"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for range 5 {
+				rand.Shuffle(len(tt.tasks), func(i, j int) { tt.tasks[i], tt.tasks[j] = tt.tasks[j], tt.tasks[i] })
+				before := slices.Clone(tt.tasks)
+				ordered, errs := Order(tt.tasks)
+				if len(errs) > 0 {
+					t.Fatal(errs)
+				}
+				if got := strings.Join(idsOf(ordered), " "); got != tt.want {
+					t.Errorf("got %s, want %s", got, tt.want)
+				}
+				if d := cmp.Diff(before, tt.tasks); d != "" {
+					t.Fatalf("the argument was changed: %s", d)
+				}
+			}
+		})
+	}
+}
+
+func TestRequiresAndNotifies(t *testing.T) {
+	ordered, errs := Order(rs("s x[a] subscribe=x[c],x[b] require=x[b]", "s x[b] before=x[d]", "s x[c] notify=x[a],x[d]", "s x[d]"))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	got := map[string][2][]resource.ID{}
+	for _, task := range ordered {
+		got[task.Resource.Title] = [2][]resource.ID{task.Requires, task.Notifies}
+	}
+	want := map[string][2][]resource.ID{
+		"a": {{"x[b]", "x[c]"}, nil},
+		"b": {nil, {"x[a]"}},
+		"c": {nil, {"x[a]", "x[d]"}},
+		"d": {{"x[b]", "x[c]"}, nil},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestUnresolved(t *testing.T) {
+	_, errs := Order(rs("s x[a] require=x[bb],y[1] notify=z[none]", "s x[b]"))
+	var got []string
+	for _, err := range errs {
+		var e *UnresolvedError
+		if !errors.As(err, &e) {
+			t.Fatalf("got %v", err)
+		}
+		got = append(got, e.Error())
+	}
+	want := []string{
+		"x[a]: require: there is no x[bb]; did you mean x[b]?",
+		"x[a]: require: there is no y[1]; did you mean x[a]?",
+		"x[a]: notify: there is no z[none]",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCycle(t *testing.T) {
+	tests := map[string]struct {
+		tasks []task.Task
+		want  []string // error, then who wrote which relation to whom
+	}{
+		"of two":               {rs("s x[a] require=x[b]", "s x[b] require=x[a]"), []string{"x[a] requires x[b] requires x[a]; x[a] require x[b]"}},
+		"by before and notify": {rs("s x[a] before=x[b]", "s x[b] notify=x[a]"), []string{"x[a] requires x[b] requires x[a]; x[b] notify x[a]"}},
+		"the shortest, and what hangs on it is not named": {
+			rs("s x[a] require=x[b],x[d]", "s x[b] require=x[c]", "s x[c] require=x[a]", "s x[d] require=x[a]", "s x[e] require=x[a]"),
+			[]string{"x[a] requires x[d] requires x[a]; x[a] require x[d]"},
+		},
+		"each knot once": {
+			rs("s x[a] require=x[b]", "s x[b] require=x[a]", "s x[c] subscribe=x[d]", "s x[d] subscribe=x[c]"),
+			[]string{"x[a] requires x[b] requires x[a]; x[a] require x[b]", "x[c] requires x[d] requires x[c]; x[c] subscribe x[d]"},
+		},
+		"of one": {rs("s x[a] require=x[a]"), []string{"x[a] requires x[a]; x[a] require x[a]"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, errs := Order(tt.tasks)
+			var got []string
+			for _, err := range errs {
+				var e *CycleError
+				if !errors.As(err, &e) {
+					t.Fatalf("got %v", err)
+				}
+				got = append(got, e.Error()+"; "+string(e.Writer.Resource.ID())+" "+e.Relation+" "+string(e.Reference))
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestOrderProperties: whatever the requirements, each task comes once and after all that it requires, and the order of the input
+// does not show.
+func TestOrderProperties(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		rank := r.Perm(len(names))
+		var lines []string
+		for i, n := range names {
+			line := "s" + string(rune('0'+r.IntN(2))) + " x[" + n + "]"
+			for _, relation := range []string{"require", "before"} {
+				var refs []string
+				for j, other := range names {
+					if r.IntN(4) == 0 && ((relation == "require" && rank[j] < rank[i]) || (relation == "before" && rank[j] > rank[i])) {
+						refs = append(refs, "x["+other+"]")
+					}
+				}
+				if refs != nil {
+					line += " " + relation + "=" + strings.Join(refs, ",")
+				}
+			}
+			lines = append(lines, line)
+		}
+		tasks := rs(lines...)
+		ordered, errs := Order(tasks)
+		if len(errs) > 0 || len(ordered) != len(tasks) {
+			t.Fatalf("seed %d: %d of %d tasks, %v", seed, len(ordered), len(tasks), errs)
+		}
+		place := map[resource.ID]int{}
+		for i, task := range ordered {
+			place[task.Resource.ID()] = i
+		}
+		for i, task := range ordered {
+			for _, id := range task.Requires {
+				if at, ok := place[id]; !ok || at >= i {
+					t.Fatalf("seed %d: %s comes before %s, which it requires", seed, task.Resource.ID(), id)
+				}
+			}
+		}
+		r.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+		again, _ := Order(tasks)
+		if d := cmp.Diff(ordered, again); d != "" {
+			t.Fatalf("seed %d: the order of the input shows: %s", seed, d)
+		}
+	}
+}
+
+func TestPhases(t *testing.T) {
+	one := []task.Task{{Node: "n"}}
+	phases, err := Phases([]string{"g2", "g1"}, map[Key][]task.Task{
+		{task.Node, "g1"}: one, {task.Prepare, "g1"}: one, {task.Cleanup, ""}: one, {task.PostCluster, ""}: one, {task.Management, ""}: one,
+		{task.Node, "g2"}: one, {task.Cluster, "g2"}: one, {task.PreNode, "g2"}: {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range phases {
+		got = append(got, strings.TrimSpace(p.Group+" "+string(p.TaskGroup)))
+	}
+	want := []string{"management", "g2 node", "g2 cluster", "g1 prepare", "g1 node", "post_cluster", "cleanup"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for _, key := range []Key{{task.Node, "g3"}, {task.Node, ""}, {"lunch", ""}, {task.Cleanup, "g1"}} {
+		if _, err := Phases([]string{"g1"}, map[Key][]task.Task{key: one}); err == nil {
+			t.Errorf("%v has no place, and no error tells", key)
+		}
+	}
+}

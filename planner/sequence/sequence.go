@@ -1,0 +1,63 @@
+// Package sequence puts tasks into the order of a run. Between nodes that is the table of task groups: one phase per task group,
+// and per deployment group where the task group repeats ([Phases]). On one node it is the requirements between configuration
+// resources ([Order]). It is pure.
+package sequence
+
+import (
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Key names a phase: a task group, and the deployment group when the task group repeats for each.
+type Key struct {
+	TaskGroup task.Group
+	Group     string
+}
+
+// Phase is a set of tasks that may run together.
+type Phase struct {
+	TaskGroup task.Group
+	Group     string
+	Tasks     []task.Task
+}
+
+// Phases returns the phases that have tasks, in the order of a run, for deployment groups in the order given. Inside a
+// phase the tasks keep their order. Work that has no place in that order is an error: nothing is ever dropped silently
+// (litp.md 74).
+func Phases(groups []string, work map[Key][]task.Task) ([]Phase, error) {
+	var phases []Phase
+	placed := 0
+	place := func(k Key) {
+		tasks, ok := work[k]
+		if !ok {
+			return
+		}
+		placed++
+		if len(tasks) > 0 {
+			phases = append(phases, Phase{k.TaskGroup, k.Group, tasks})
+		}
+	}
+	for i := 0; i < len(slots); {
+		if !slots[i].Repeats {
+			place(Key{TaskGroup: slots[i].Group})
+			i++
+			continue
+		}
+		end := i
+		for end < len(slots) && slots[end].Repeats {
+			end++
+		}
+		for _, group := range groups {
+			for _, slot := range slots[i:end] {
+				place(Key{slot.Group, group})
+			}
+		}
+		i = end
+	}
+	if placed != len(work) {
+		return nil, fmt.Errorf("%d of %d sets of tasks belong to a task group or deployment group that has no place in the run",
+			len(work)-placed, len(work))
+	}
+	return phases, nil
+}

@@ -1,0 +1,33 @@
+package sequence
+
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Slot is the place of a task group in the order of a run.
+type Slot struct {
+	Group   task.Group
+	Repeats bool // for each deployment group, in one block
+	Locked  bool // inside the lock window of a node (litp.md 4.1)
+}
+
+// slots is the order of a run (design.md 5.5; litp.md 4.1, with Airship's prepare and the core's cleanup). Those that repeat
+// follow each other.
+var slots = []Slot{
+	{Group: task.Management},
+	{Group: task.Boot},
+	{Group: task.PreCluster},
+	{Group: task.Prepare, Repeats: true},
+	{Group: task.PreNode, Repeats: true},
+	{Group: task.UpgradeBoot, Repeats: true, Locked: true},
+	{Group: task.StorageUpgrade, Repeats: true, Locked: true},
+	{Group: task.Node, Repeats: true, Locked: true},
+	{Group: task.Cluster, Repeats: true},
+	{Group: task.PostCluster},
+	{Group: task.Cleanup},
+}
+
+// Slots returns the task groups in the order of a run.
+func Slots() []Slot { return slices.Clone(slots) }

@@ -1,0 +1,59 @@
+package site
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// ConfigurationPath is the attribute path of a configuration resource, or of one of its parameters, as users write it:
+// `configuration.file["/etc/motd"].mode`. An empty title or parameter ends the path.
+func ConfigurationPath(typ, title, parameter string) string {
+	path := "configuration." + typ
+	if title != "" {
+		path += fmt.Sprintf("[%q]", title)
+	}
+	if parameter != "" {
+		path += "." + parameter
+	}
+	return path
+}
+
+// ParameterProblem turns an error that a schema found in a resource into a problem of the service or override that wrote it.
+func ParameterProblem(object, name, typ, title string, e resource.ParameterError) Problem {
+	p := Problem{Object: object, Name: name, Attribute: ConfigurationPath(typ, title, e.Parameter), Code: BadParameter, Message: e.Message}
+	switch {
+	case e.Parameter == "title":
+		p.Attribute, p.Message = ConfigurationPath(typ, title, ""), "the title "+e.Message
+		if title == "" {
+			p.Code = EmptyTitle
+		}
+	case e.Unknown:
+		p.Code = UnknownParameter
+	case e.Missing:
+		p.Code = MissingParameter
+	}
+	return p
+}
+
+// UnknownTypeProblem tells of a type that no schema declares; an empty one has a code of its own.
+func UnknownTypeProblem(object, name, attribute, typ string, schemas map[string]resource.Schema) Problem {
+	p := Problem{Object: object, Name: name, Attribute: attribute, Code: UnknownType}
+	if typ == "" {
+		p.Code, p.Message = EmptyType, "the type must not be empty"
+		return p
+	}
+	known := slices.Sorted(maps.Keys(schemas))
+	p.Message = fmt.Sprintf("there is no configuration resource type %q", typ)
+	if lower := strings.ToLower(typ); slices.Contains(known, lower) {
+		p.Message += fmt.Sprintf("; write %q", lower)
+	} else if near := didYouMean(typ, known); near != "" {
+		p.Message += near
+	} else {
+		p.Message += "; use one of " + strings.Join(known, ", ")
+	}
+	return p
+}

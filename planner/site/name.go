@@ -1,0 +1,62 @@
+package site
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// nameLimit bounds names, in bytes: the longest host name, and short enough for a file name.
+const nameLimit = 253
+
+var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+
+// mistakeInFileName tells what is wrong with the name of a site or a node, empty when nothing is. These names become
+// parts of file names, on the controller and on nodes.
+func mistakeInFileName(name string) string {
+	switch {
+	case name == "":
+		return "a name is needed"
+	case len(name) > nameLimit:
+		return fmt.Sprintf("the name has %d characters; use at most %d", len(name), nameLimit)
+	case !fileName.MatchString(name):
+		return fmt.Sprintf("%q is not a usable name; use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'", name)
+	}
+	return ""
+}
+
+// mistakeInTitle tells what is wrong with the name of a service or an override, empty when nothing is: like a group, these
+// are only ever shown and compared.
+func mistakeInTitle(name string) string {
+	switch {
+	case name == "":
+		return "a name is needed"
+	case len(name) > nameLimit:
+		return fmt.Sprintf("the name has %d characters; use at most %d", len(name), nameLimit)
+	case strings.TrimSpace(name) != name:
+		return fmt.Sprintf("the name begins or ends with white space; write %q", strings.TrimSpace(name))
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "the name holds a control character; use printable characters only"
+	}
+	return ""
+}
+
+// validateNames reports bad and duplicate names of one kind of object.
+func validateNames(object string, names []string, mistake func(string) string) Problems {
+	var problems Problems
+	seen := make(map[string]int, len(names))
+	for _, name := range names {
+		seen[name]++
+		if seen[name] == 2 {
+			problems = append(problems, Problem{
+				Object: object, Name: name, Attribute: "name", Code: Duplicate,
+				Message: fmt.Sprintf("there is more than one %s of this name; give each a name of its own", object),
+			})
+		}
+		if m := mistake(name); m != "" && seen[name] == 1 {
+			problems = append(problems, Problem{Object: object, Name: name, Attribute: "name", Code: BadName, Message: m})
+		}
+	}
+	return problems
+}

@@ -1,0 +1,91 @@
+package site
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+func validateNodes(nodes []Node) Problems {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
+	}
+	problems := validateNames("node", names, mistakeInFileName)
+	for _, n := range nodes {
+		problems = append(problems, n.validate()...)
+	}
+	return problems
+}
+
+func (n Node) validate() Problems {
+	var problems Problems
+	report := func(attribute string, code Code, format string, args ...any) {
+		problems = append(problems, Problem{
+			Object: "node", Name: n.Name, Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...),
+		})
+	}
+	for _, list := range []struct {
+		attribute string
+		values    []string
+	}{{"tags", n.Tags}, {"roles", n.Roles}} {
+		for i, v := range list.values {
+			if strings.TrimSpace(v) == "" {
+				report(fmt.Sprintf("%s[%d]", list.attribute, i), BadValue, "must not be empty")
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.Labels)) {
+		// A selector writes a label as "key:value" with white space trimmed, so it could never select such a node.
+		for _, side := range []struct{ what, text string }{{"key", key}, {"value", n.Labels[key]}} {
+			attribute := fmt.Sprintf("labels[%q]", key)
+			switch {
+			case side.text == "":
+				report(attribute, BadLabel, "the %s is empty, so no selector can name the label", side.what)
+			case strings.Contains(side.text, ":"):
+				report(attribute, BadLabel, "the %s %q holds a colon, so no selector can name the label", side.what, side.text)
+			case strings.TrimSpace(side.text) != side.text:
+				report(attribute, BadLabel, "the %s begins or ends with white space, so no selector can name the label; write %q",
+					side.what, strings.TrimSpace(side.text))
+			}
+		}
+	}
+	n.validateConnection(report)
+	return problems
+}
+
+func (n Node) validateConnection(report func(attribute string, code Code, format string, args ...any)) {
+	c := n.Connection
+	switch c.Transport {
+	case "", "local":
+	case "ssh":
+		if n.Address == "" {
+			report("address", MissingField, "is needed to reach the node over ssh; give a host name or an address, or use transport = \"local\"")
+		}
+	default:
+		report("connection.transport", BadValue, "%q is not a transport; use \"ssh\" or \"local\"", c.Transport)
+	}
+	if c.Root != "" && c.Transport != "local" {
+		report("connection.root", BadValue, "only a local node has a root; set transport = \"local\", or leave root out")
+	}
+	if c.Port < 0 || c.Port > 65535 {
+		report("connection.port", BadValue, "%d is not a port; give a number from 1 to 65535", c.Port)
+	}
+	switch c.HostKeyPolicy {
+	case "", "strict", "accept-new":
+	default:
+		report("connection.host_key_policy", BadValue, "%q is not a policy; use \"strict\" or \"accept-new\"", c.HostKeyPolicy)
+	}
+	if c.ConnectTimeout < 0 {
+		report("connection.connect_timeout", BadValue, "%s is negative; give a time above zero", c.ConnectTimeout)
+	}
+	for i, b := range c.Bastions {
+		if b.Host == "" {
+			report(fmt.Sprintf("connection.bastions[%d].host", i), MissingField, "is needed: the host name or address of the bastion")
+		}
+		if b.Port < 0 || b.Port > 65535 {
+			report(fmt.Sprintf("connection.bastions[%d].port", i), BadValue, "%d is not a port; give a number from 1 to 65535", b.Port)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package site
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// RolePattern is a role as an override names it: the role itself, or `/regex/`, anchored at the start only (fuel.md B4).
+type RolePattern struct {
+	name string
+	expr *regexp.Regexp
+}
+
+// ParseRolePattern reads a role pattern. A text that is not enclosed in slashes is a name.
+func ParseRolePattern(s string) (RolePattern, error) {
+	if len(s) < 2 || s[0] != '/' || s[len(s)-1] != '/' {
+		return RolePattern{name: s}, nil
+	}
+	expr, err := regexp.Compile(`\A(?:` + s[1:len(s)-1] + `)`)
+	if err != nil {
+		return RolePattern{}, fmt.Errorf("%q is not a regular expression: %w", s, err)
+	}
+	return RolePattern{expr: expr}, nil
+}
+
+// Matches reports whether the pattern means the role.
+func (p RolePattern) Matches(role string) bool {
+	if p.expr != nil {
+		return p.expr.MatchString(role)
+	}
+	return p.name == role
+}
+
+// validateOverrides reports bad names, scopes and options. What the overrides bring is checked when they are laid over tasks.
+func validateOverrides(s Site) Problems {
+	names := make([]string, len(s.Overrides))
+	for i, o := range s.Overrides {
+		names[i] = o.Name
+	}
+	problems := validateNames("override", names, mistakeInTitle)
+	groups := make([]string, len(s.Groups))
+	for i, g := range s.Groups {
+		groups[i] = g.Name
+	}
+	nodes := make([]string, len(s.Nodes))
+	for i, n := range s.Nodes {
+		nodes[i] = n.Name
+	}
+	roles := s.roles()
+	for _, o := range s.Overrides {
+		problems = append(problems, o.validateScope(groups, nodes, roles)...)
+		switch o.Merge {
+		case "", "parameter", "title":
+		default:
+			problems = append(problems, Problem{
+				Object: "override", Name: o.Name, Attribute: "merge", Code: BadValue,
+				Message: fmt.Sprintf("%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge),
+			})
+		}
+	}
+	return problems
+}
+
+func (o Override) validateScope(groups, nodes, roles []string) Problems {
+	var problems Problems
+	report := func(attribute string, code Code, warning bool, message string) {
+		problems = append(problems, Problem{
+			Object: "override", Name: o.Name, Attribute: attribute, Code: code, Warning: warning, Message: message,
+		})
+	}
+	var scopes []string
+	for _, scope := range []struct {
+		name   string
+		values []string
+	}{{"groups", o.Groups}, {"roles", o.Roles}, {"nodes", o.Nodes}} {
+		if len(scope.values) > 0 {
+			scopes = append(scopes, scope.name)
+		}
+	}
+	if len(scopes) > 1 {
+		report(scopes[1], BadStructure, false, fmt.Sprintf(
+			"%s exclude each other; make one override for each, or leave all out for the whole site", strings.Join(scopes, " and ")))
+	}
+	for i, name := range o.Groups {
+		if !slices.Contains(groups, name) {
+			report(fmt.Sprintf("groups[%d]", i), UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+didYouMean(name, groups))
+		}
+	}
+	for i, name := range o.Nodes {
+		if !slices.Contains(nodes, name) {
+			report(fmt.Sprintf("nodes[%d]", i), UnknownNode, false, fmt.Sprintf("there is no node %q", name)+didYouMean(name, nodes))
+		}
+	}
+	for i, text := range o.Roles {
+		pattern, err := ParseRolePattern(text)
+		if err != nil {
+			report(fmt.Sprintf("roles[%d]", i), BadValue, false, err.Error())
+			continue
+		}
+		if !slices.ContainsFunc(roles, pattern.Matches) {
+			report(fmt.Sprintf("roles[%d]", i), UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+didYouMean(text, roles))
+		}
+	}
+	return problems
+}
+
+// roles returns all roles that nodes have, sorted.
+func (s Site) roles() []string {
+	var roles []string
+	for _, n := range s.Nodes {
+		roles = append(roles, n.Roles...)
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}

@@ -1,0 +1,179 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Selector is an intersection of criteria; within one criterion any value matches. A criterion that is absent or empty
+// is ignored, so a selector with none selects every node (seed 001, "Selectors"; airship.md 3).
+type Selector struct {
+	NodeNames  []string
+	NodeTags   []string
+	NodeLabels []string // "key:value", trimmed around the colon
+	RackNames  []string
+}
+
+// Selectors is a union; an empty list selects every node.
+type Selectors []Selector
+
+// Members returns the names of the nodes that s selects, sorted, each once. No selectors at all select every node, and so
+// does a selector without criteria, whatever stands beside it (airship.md D-03). Names that no node has, and labels
+// that are malformed, match nothing; [Selectors.Validate] reports them.
+func (s Selectors) Members(nodes []Node) []string {
+	matchers := make([]matcher, len(s))
+	for i, selector := range s {
+		matchers[i] = selector.compile()
+	}
+	members := []string{}
+	for _, node := range nodes {
+		if len(s) == 0 || slices.ContainsFunc(matchers, func(m matcher) bool { return m.matches(node) }) {
+			members = append(members, node.Name)
+		}
+	}
+	slices.Sort(members)
+	return slices.Compact(members)
+}
+
+// matcher is a selector made ready to look at many nodes. A nil set is a criterion that is ignored.
+type matcher struct {
+	names, tags, racks map[string]bool
+	labels             map[label]bool
+}
+
+type label struct{ key, value string }
+
+func (s Selector) compile() matcher {
+	m := matcher{names: set(s.NodeNames), tags: set(s.NodeTags), racks: set(s.RackNames)}
+	if len(s.NodeLabels) == 0 {
+		return m
+	}
+	// Alternatives, also when a key comes twice (airship.md D-05).
+	m.labels = make(map[label]bool, len(s.NodeLabels))
+	for _, text := range s.NodeLabels {
+		if key, value, err := ParseLabel(text); err == nil {
+			m.labels[label{key, value}] = true
+		}
+	}
+	return m
+}
+
+func set(values []string) map[string]bool {
+	if len(values) == 0 {
+		return nil
+	}
+	out := make(map[string]bool, len(values))
+	for _, v := range values {
+		out[v] = true
+	}
+	return out
+}
+
+func (m matcher) matches(n Node) bool {
+	if m.names != nil && !m.names[n.Name] {
+		return false
+	}
+	if m.racks != nil && !m.racks[n.Rack] {
+		return false
+	}
+	if m.tags != nil && !slices.ContainsFunc(n.Tags, func(tag string) bool { return m.tags[tag] }) {
+		return false
+	}
+	if m.labels == nil {
+		return true
+	}
+	for key, value := range n.Labels {
+		if m.labels[label{key, value}] {
+			return true
+		}
+	}
+	return false
+}
+
+// LabelError is a label of a selector that does not have the form "key:value"; its code is [BadLabel].
+type LabelError struct {
+	Label string // as the user wrote it
+	Cause string // what is wrong with it
+}
+
+func (e *LabelError) Error() string {
+	return fmt.Sprintf("label %q %s; write one as \"key:value\"", e.Label, e.Cause)
+}
+
+// ParseLabel splits a label of a selector at its colon. There must be exactly one, with text on both sides; white space
+// around key and value does not count (airship.md 3). The error is a *[LabelError].
+func ParseLabel(s string) (key, value string, err error) {
+	if n := strings.Count(s, ":"); n == 0 {
+		return "", "", &LabelError{s, "has no colon"}
+	} else if n > 1 {
+		return "", "", &LabelError{s, fmt.Sprintf("has %d colons, not one", n)}
+	}
+	key, value, _ = strings.Cut(s, ":")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	if key == "" {
+		return "", "", &LabelError{s, "has no key before the colon"}
+	}
+	if value == "" {
+		return "", "", &LabelError{s, "has no value after the colon"}
+	}
+	return key, value, nil
+}
+
+// Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name tell
+// whose selectors they are.
+func (s Selectors) Validate(object, name string, nodes []Node) Problems {
+	problems := s.validateLabels(object, name)
+	var names []string // made when a selector names nodes at all
+	var known map[string]bool
+	for i, selector := range s {
+		for j, node := range selector.NodeNames {
+			if names == nil {
+				names = nodeNames(nodes)
+				known = set(names)
+			}
+			if known[node] {
+				continue
+			}
+			problems = append(problems, Problem{
+				Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_names[%d]", i, j),
+				Code: UnknownNode, Warning: true,
+				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) + didYouMean(node, names),
+			})
+		}
+	}
+	return problems
+}
+
+func (s Selectors) validateLabels(object, name string) Problems {
+	var problems Problems
+	for i, selector := range s {
+		for j, text := range selector.NodeLabels {
+			if _, _, err := ParseLabel(text); err != nil {
+				problems = append(problems, Problem{
+					Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_labels[%d]", i, j),
+					Code: BadLabel, Message: err.Error(),
+				})
+			}
+		}
+	}
+	return problems
+}
+
+func nodeNames(nodes []Node) []string {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
+	}
+	return names
+}
+
+// didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near.
+func didYouMean(word string, candidates []string) string {
+	if near := resource.Nearest(word, candidates); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}

@@ -1,0 +1,116 @@
+// Package site holds the desired state of a site as plain values: nodes, groups, services and overrides, and the
+// problems found in them. It is pure and knows nothing of Terraform, of documents or of the network.
+package site
+
+import (
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Site is everything that one deployment rolls out. The order of Groups is the user's and decides ties
+// (airship.md 6); the order of the other lists carries no meaning.
+type Site struct {
+	Name      string
+	Nodes     []Node
+	Groups    []Group // nil: the default strategy (airship.md 12); empty: no group at all
+	Services  []Service
+	Overrides []Override
+}
+
+// Node is a machine, or a folder that stands for one (Connection.Root).
+type Node struct {
+	Name       string
+	Address    string // host name or address; empty for a local node
+	Rack       string
+	Tags       []string
+	Labels     map[string]string
+	Roles      []string
+	Connection Connection
+}
+
+// Connection tells how a node is reached. A nil pointer or an empty value is unset: the provider's default counts
+// (see [Connection.Over]).
+type Connection struct {
+	Transport      string // "ssh" (default) or "local"
+	Root           string // local only: the folder that is the node's file system; empty is the machine itself
+	User           string
+	Port           int
+	PrivateKey     string // PEM text; secret
+	PrivateKeyFile string
+	Passphrase     string // of the private key; secret
+	Certificate    string // OpenSSH certificate text that belongs to the private key
+	Agent          *bool  // use the agent at SSH_AUTH_SOCK
+	KnownHosts     []string
+	KnownHostsFile string
+	HostKeyPolicy  string // "strict" (default), "accept-new" (trust on first use, remembered in KnownHostsFile)
+	Bastions       []Bastion
+	Sudo           *bool  // become root through sudo
+	SudoPassword   string // secret
+	ConnectTimeout time.Duration
+}
+
+// Bastion is one hop of a chain: the first is dialled from the controller, each next through the one before.
+// Unset credentials are those of the connection it serves.
+type Bastion struct {
+	Host           string
+	Port           int
+	User           string
+	PrivateKey     string // secret
+	PrivateKeyFile string
+}
+
+// Group is a named set of nodes that is rolled out together.
+type Group struct {
+	Name            string
+	Critical        bool
+	DependsOn       []string
+	Selectors       Selectors
+	SuccessCriteria *SuccessCriteria
+	Rolling         *Rolling
+	PrepareTimeout  time.Duration // of one prepare call; 0 is 30 minutes (airship.md 10)
+	DeployTimeout   time.Duration // of one deploy call; 0 is one hour (airship.md 10)
+}
+
+// SuccessCriteria are judged one by one; any that fails, fails the group (airship.md 8). nil is "not given".
+type SuccessCriteria struct {
+	PercentSuccessfulNodes *int // 0..100
+	MinimumSuccessfulNodes *int // >= 0
+	MaximumFailedNodes     *int // >= 0
+}
+
+// Rolling limits how many nodes of a group are worked on at once, each between lock and unlock.
+type Rolling struct {
+	MaxParallel int    // >= 1
+	Lock        string // command run on the node before its tasks; empty: none
+	Unlock      string // command run on the node after its tasks, whatever their outcome; empty: none
+}
+
+// Service is configuration placed on nodes by selectors.
+type Service struct {
+	Name          string
+	Selectors     Selectors
+	Configuration resource.Configuration
+}
+
+// Override changes configuration resources, or adds some, for one scope. At most one of Groups, Roles and Nodes is
+// set; none of them is the whole site (design.md 5.3).
+type Override struct {
+	Name          string
+	Groups        []string
+	Roles         []string
+	Nodes         []string
+	Merge         string // "parameter" (default) or "title"
+	Configuration resource.Configuration
+	Options       OverrideOptions
+}
+
+// OverrideOptions are seed 004's configuration_options.
+type OverrideOptions struct {
+	Create                *bool // default true
+	TypesFilter           []string
+	TitlesFilter          []string
+	TypesCreateException  []string
+	TitlesCreateException []string
+	Defaults              map[string]map[string]any // type -> parameter -> value
+}

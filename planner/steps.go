@@ -1,0 +1,215 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+const (
+	titlesShown = 12 // resources that one step lists
+	cutAfter    = 60 // characters of one name or title in a step
+)
+
+// Steps tells the plan to a person: one line for each phase, numbered, with counts and titles, such as
+//
+//  1. control-nodes (critical): prepare 3 nodes (ctl1, ctl2, ctl3)
+//  2. control-nodes (critical): node phase, 1 node at a time: 6 changes on 3 nodes: create file[/etc/motd] on 3, update ...
+//
+// A line lists at most 12 resources and 8 nodes, and cuts long titles. An empty plan has no steps.
+func (p *Plan) Steps() []string {
+	groups := make(map[string]Group, len(p.Groups))
+	for _, g := range p.Groups {
+		groups[g.Name] = g
+	}
+	steps := make([]string, len(p.Phases))
+	for i, phase := range p.Phases {
+		steps[i] = fmt.Sprintf("%d. %s", i+1, phase.describe(groups[phase.Group], p.Departed))
+	}
+	return steps
+}
+
+// ChangedNodes returns the nodes on which the run does something, sorted, with those that left the site.
+func (p *Plan) ChangedNodes() []string {
+	nodes := slices.Clone(p.Departed)
+	for _, phase := range p.Phases {
+		nodes = append(nodes, phase.nodes()...)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// nodes returns the nodes of a phase, sorted, as its tasks are.
+func (ph Phase) nodes() []string {
+	var nodes []string
+	for _, t := range ph.Tasks {
+		if len(nodes) == 0 || nodes[len(nodes)-1] != t.Node {
+			nodes = append(nodes, t.Node)
+		}
+	}
+	return nodes
+}
+
+func (ph Phase) describe(g Group, departed []string) string {
+	var parts []string
+	if ph.Group != "" {
+		name := cut(ph.Group)
+		if g.Critical {
+			name += " (critical)"
+		}
+		parts = append(parts, name)
+	}
+	switch ph.TaskGroup {
+	case task.Prepare:
+		nodes := ph.nodes()
+		return strings.Join(append(parts, fmt.Sprintf("prepare %s (%s)", count(len(nodes), "node"), list(nodes))), ": ")
+	case task.Cleanup:
+		return strings.Join(append(parts, "cleanup", ph.cleanup(departed)), ": ")
+	}
+	what := string(ph.TaskGroup) + " phase"
+	if g.MaxParallel > 0 {
+		what += fmt.Sprintf(", %s at a time", count(g.MaxParallel, "node"))
+	}
+	return strings.Join(append(parts, what, changes(ph.Tasks)), ": ")
+}
+
+// cleanup tells which nodes are torn down, those that are still in the site apart.
+func (ph Phase) cleanup(departed []string) string {
+	var left, ungrouped []string
+	for _, node := range ph.nodes() {
+		if _, gone := slices.BinarySearch(departed, node); gone {
+			left = append(left, node)
+		} else {
+			ungrouped = append(ungrouped, node)
+		}
+	}
+	var parts []string
+	if len(left) > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s", task.Forget, list(left)))
+	}
+	if len(ungrouped) > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s (in no group any more)", task.Forget, list(ungrouped)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// change is one thing done to one resource on one or more nodes.
+type change struct {
+	action task.Action
+	id     resource.ID
+	nodes  []string
+}
+
+// actionOrder is the order in which a step tells what is done. Refreshing changes nothing by itself, so it is told apart.
+var actionOrder = []task.Action{task.Create, task.Update, task.Repair, task.Remove}
+
+// changes tells what tasks do: `3 changes on 2 nodes: create file[/a] on 2, remove file[/b] on n1; refresh service[c] on n1`.
+func changes(tasks []task.Task) string {
+	n, nodes := 0, Phase{Tasks: tasks}.nodes()
+	all := gather(tasks)
+	var changed, refreshed []change
+	for _, c := range all {
+		if c.action == task.Refresh {
+			refreshed = append(refreshed, c)
+			continue
+		}
+		n += len(c.nodes)
+		changed = append(changed, c)
+	}
+	var parts []string
+	if n > 0 {
+		parts = append(parts, fmt.Sprintf("%s on %s: %s", count(n, "change"), onNodes(nodes), tell(changed, len(nodes))))
+	}
+	if len(refreshed) > 0 {
+		parts = append(parts, tell(refreshed, len(nodes)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func onNodes(nodes []string) string {
+	if len(nodes) == 1 {
+		return "node " + cut(nodes[0])
+	}
+	return count(len(nodes), "node")
+}
+
+// gather unites the tasks that do the same on several nodes, by action and resource.
+func gather(tasks []task.Task) []change {
+	type key struct {
+		action task.Action
+		id     resource.ID
+	}
+	index := make(map[key]int)
+	var out []change
+	for _, t := range tasks {
+		k := key{t.Action, t.Resource.ID()}
+		i, ok := index[k]
+		if !ok {
+			i = len(out)
+			index[k] = i
+			out = append(out, change{action: t.Action, id: k.id})
+		}
+		out[i].nodes = append(out[i].nodes, t.Node)
+	}
+	slices.SortFunc(out, func(a, b change) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(actionOrder, a.action), slices.Index(actionOrder, b.action)),
+			strings.Compare(string(a.id), string(b.id)))
+	})
+	return out
+}
+
+// tell lists changes of a phase that works on so many nodes, the action before the first resource that it is done to.
+func tell(changes []change, nodes int) string {
+	var parts []string
+	var action task.Action
+	for _, c := range changes[:min(len(changes), titlesShown)] {
+		s := resourceName(c.id)
+		if c.action != action {
+			action = c.action
+			s = string(action) + " " + s
+		}
+		switch {
+		case nodes == 1:
+		case len(c.nodes) == 1:
+			s += " on " + cut(c.nodes[0])
+		default:
+			s += fmt.Sprintf(" on %d", len(c.nodes))
+		}
+		parts = append(parts, s)
+	}
+	told := strings.Join(parts, ", ")
+	if more := len(changes) - len(parts); more > 0 {
+		told += fmt.Sprintf(" and %d more", more)
+	}
+	return told
+}
+
+// resourceName is a resource with its title cut, and still closed.
+func resourceName(id resource.ID) string {
+	open := strings.IndexByte(string(id), '[')
+	if open < 0 || !strings.HasSuffix(string(id), "]") {
+		return cut(string(id))
+	}
+	return string(id[:open+1]) + cut(string(id[open+1:len(id)-1])) + "]"
+}
+
+// cut shortens a long name, and makes one line of it.
+func cut(s string) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) <= cutAfter {
+		return string(r)
+	}
+	return string(r[:cutAfter-1]) + "…"
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

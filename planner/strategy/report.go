@@ -1,0 +1,72 @@
+package strategy
+
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Report tells how far groups and nodes have come. It may be asked for at any time, also of a walk that was given up.
+type Report struct {
+	Groups         []GroupReport `json:"groups"` // in processing order
+	Nodes          []StageReport `json:"nodes"`  // all four stages, in the order NOT_STARTED, PREPARED, DEPLOYED, FAILED (airship.md D-11)
+	CriticalFailed bool          `json:"critical_failed"`
+	Warnings       site.Problems `json:"warnings,omitempty"` // results that were ignored
+}
+
+// GroupReport is one group's part of a report.
+type GroupReport struct {
+	Name       string      `json:"name"`
+	Stage      Stage       `json:"stage"`
+	Critical   bool        `json:"critical"`
+	Members    []string    `json:"members"`              // sorted
+	Shortfalls []Shortfall `json:"shortfalls,omitempty"` // of the first phase whose criteria were not met
+	FailedBy   string      `json:"failed_by,omitempty"`  // the parent whose failure failed this group
+}
+
+// StageReport names the nodes in one stage, sorted. Nodes in no group are not reported.
+type StageReport struct {
+	Stage Stage    `json:"stage"`
+	Nodes []string `json:"nodes"`
+}
+
+// Report returns the present state of all groups and nodes.
+func (m *Machine) Report() Report {
+	r := Report{Groups: make([]GroupReport, 0, len(m.groups)), CriticalFailed: m.CriticalFailed(), Warnings: slices.Clone(m.warnings)}
+	for _, g := range m.groups {
+		r.Groups = append(r.Groups, GroupReport{
+			Name: g.Name, Stage: g.stage, Critical: g.Critical, Members: slices.Clone(g.members),
+			Shortfalls: slices.Clone(g.shortfalls), FailedBy: g.failedBy,
+		})
+	}
+	byStage := make(map[Stage][]string, len(stages))
+	for node, stage := range m.nodes {
+		byStage[stage] = append(byStage[stage], node)
+	}
+	for _, stage := range stages {
+		nodes := append([]string{}, byStage[stage]...)
+		slices.Sort(nodes)
+		r.Nodes = append(r.Nodes, StageReport{stage, nodes})
+	}
+	return r
+}
+
+// Group returns a group's part of the report.
+func (r Report) Group(name string) (GroupReport, bool) {
+	for _, g := range r.Groups {
+		if g.Name == name {
+			return g, true
+		}
+	}
+	return GroupReport{}, false
+}
+
+// In returns the nodes in a stage, sorted.
+func (r Report) In(stage Stage) []string {
+	for _, s := range r.Nodes {
+		if s.Stage == stage {
+			return s.Nodes
+		}
+	}
+	return nil
+}

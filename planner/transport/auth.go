@@ -1,0 +1,215 @@
+package transport
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// keySource is where the user says that a private key is.
+type keySource struct {
+	attribute   string
+	key         string // PEM text
+	file        string
+	passphrase  string
+	certificate string
+}
+
+func (s keySource) empty() bool { return s.key == "" && s.file == "" }
+
+// keyring is what one hop is offered, in this order.
+type keyring struct {
+	signers []ssh.Signer
+	names   []string // of signers, for messages
+}
+
+func (k *keyring) add(s ssh.Signer, name string) {
+	k.signers = append(k.signers, s)
+	k.names = append(k.names, name)
+}
+
+// newKeyring loads a private key with its certificate, and adds the agent's keys, which may be nil.
+func newKeyring(node string, source keySource, agentKeys []ssh.Signer) (*keyring, error) {
+	ring := &keyring{}
+	if !source.empty() {
+		if err := ring.load(node, source); err != nil {
+			return nil, err
+		}
+	} else if source.certificate != "" {
+		return nil, &Error{Kind: Config, Node: node, Message: source.attribute + ".certificate is set without the private key that it belongs to: set " +
+			source.attribute + ".private_key or " + source.attribute + ".private_key_file"}
+	}
+	for _, s := range agentKeys {
+		ring.add(s, fmt.Sprintf("%s of the agent", describe(s.PublicKey())))
+	}
+	if len(ring.signers) == 0 {
+		return nil, &Error{Kind: Config, Node: node, Message: "there is nothing to authenticate with: set connection.private_key, " +
+			"connection.private_key_file, or connection.agent with a key in the agent"}
+	}
+	return ring, nil
+}
+
+func (k *keyring) load(node string, source keySource) error {
+	attribute, text := source.attribute+".private_key", []byte(source.key)
+	where := attribute
+	if source.key == "" {
+		attribute = source.attribute + ".private_key_file"
+		path, err := expand(source.file)
+		if err != nil {
+			return keyError(node, err, "%s: %v", attribute, err)
+		}
+		where = fmt.Sprintf("%s: %s", attribute, path)
+		if text, err = os.ReadFile(path); err != nil {
+			return keyError(node, err, "%s: cannot be read: %v", where, cause(err))
+		}
+	}
+	signer, err := parseKey(text, source.passphrase)
+	if err != nil {
+		return keyError(node, err, "%s: %v", where, err)
+	}
+	name := fmt.Sprintf("%s (%s)", describe(signer.PublicKey()), attribute)
+	if source.certificate != "" {
+		certified, err := certify(signer, source.certificate)
+		if err != nil {
+			return keyError(node, err, "%s.certificate: %v", source.attribute, err)
+		}
+		k.add(certified, "certificate of "+name)
+	}
+	k.add(signer, name)
+	return nil
+}
+
+// parseKey reads a private key. Its errors hold nothing of the text.
+func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
+	signer, err := ssh.ParsePrivateKey(text)
+	if err == nil {
+		return signer, nil
+	}
+	var locked *ssh.PassphraseMissingError
+	if errors.As(err, &locked) {
+		if passphrase == "" {
+			return nil, errors.New("the key is encrypted: set connection.passphrase")
+		}
+		signer, err = ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase))
+		if errors.Is(err, x509.IncorrectPasswordError) {
+			return nil, errors.New("the key is encrypted and connection.passphrase is not its passphrase")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the encrypted key cannot be used: %w", err)
+		}
+		return signer, nil
+	}
+	if _, _, _, _, public := ssh.ParseAuthorizedKey(text); public == nil {
+		return nil, errors.New("this is a public key: the private key that belongs to it is wanted")
+	}
+	return nil, errors.New("this is no private key that can be used: PEM text of an OpenSSH, PKCS#1, PKCS#8 or EC key is wanted")
+}
+
+// certify joins a key with its certificate, and finds the reasons for which every server would refuse it.
+func certify(signer ssh.Signer, text string) (ssh.Signer, error) {
+	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
+	if err != nil {
+		return nil, errors.New("this is no OpenSSH certificate: the content of a file like id_ed25519-cert.pub is wanted")
+	}
+	cert, ok := key.(*ssh.Certificate)
+	if !ok {
+		return nil, fmt.Errorf("this is a plain public key (%s): the content of a file like id_ed25519-cert.pub is wanted", describe(key))
+	}
+	if cert.CertType != ssh.UserCert {
+		return nil, errors.New("this is a host certificate: a user certificate is wanted")
+	}
+	if now := uint64(time.Now().Unix()); cert.ValidBefore != ssh.CertTimeInfinity && now >= cert.ValidBefore {
+		return nil, fmt.Errorf("the certificate has expired at %s: sign a new one", time.Unix(int64(cert.ValidBefore), 0).UTC().Format(time.RFC3339))
+	} else if now < cert.ValidAfter {
+		return nil, fmt.Errorf("the certificate is not valid before %s", time.Unix(int64(cert.ValidAfter), 0).UTC().Format(time.RFC3339))
+	}
+	certified, err := ssh.NewCertSigner(cert, signer)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate is for %s, the private key is %s: they must belong together", describe(cert.Key), describe(signer.PublicKey()))
+	}
+	return certified, nil
+}
+
+// dialAgent returns the keys of the agent, if it is to be used, and a function that lets go of it: until then it must be
+// there to sign. ctx bounds its life and every one of its answers.
+func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signer, func(), error) {
+	nothing := func() {}
+	wanted := c.Agent != nil && *c.Agent
+	own := c.PrivateKey != "" || c.PrivateKeyFile != ""
+	socket := os.Getenv("SSH_AUTH_SOCK")
+	switch {
+	case c.Agent != nil && !wanted, !wanted && own, !wanted && socket == "":
+		return nil, nothing, nil
+	case socket == "":
+		return nil, nothing, keyError(node, nil, "connection.agent: SSH_AUTH_SOCK is not set: start ssh-agent, or set connection.private_key_file")
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, nothing, keyError(node, err, "connection.agent: the agent at SSH_AUTH_SOCK does not answer: %v", cause(err))
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	release := func() { stop(); conn.Close() }
+	signers, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		release()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, nothing, keyError(node, err, "connection.agent: the agent at SSH_AUTH_SOCK does not list its keys: %v", err)
+	}
+	if len(signers) == 0 && !own {
+		release()
+		return nil, nothing, keyError(node, nil, "connection.agent: the agent at SSH_AUTH_SOCK holds no key: add one with ssh-add, or set connection.private_key_file")
+	}
+	return signers, release, nil
+}
+
+func keyError(node string, err error, format string, args ...any) *Error {
+	return &Error{Kind: Key, Node: node, Message: fmt.Sprintf(format, args...), Err: err}
+}
+
+// describe names a public key the way ssh-keygen -l does.
+func describe(key ssh.PublicKey) string {
+	return key.Type() + " " + ssh.FingerprintSHA256(key)
+}
+
+// expand replaces a leading ~/ by the home directory of the user that runs slipway.
+func expand(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~/")
+	if !ok {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("%q cannot be expanded: %w", path, err)
+	}
+	return filepath.Join(home, rest), nil
+}
+
+// cause returns the part of a file or network error that the message does not yet say.
+func cause(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		var call *os.SyscallError
+		if errors.As(op.Err, &call) {
+			return call.Err
+		}
+		return op.Err
+	}
+	return err
+}

@@ -1,0 +1,211 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// chain is a row of SSH clients, each reached through the one before.
+type chain struct {
+	clients []*ssh.Client
+	base    net.Conn // the one TCP connection that carries them all
+	last    *wire    // what the last client reads from
+}
+
+// close ends all clients. The base goes first: with nothing below, nothing above can wait for a peer that is silent.
+func (c *chain) close() {
+	if c.base != nil {
+		c.base.Close()
+	}
+	for _, client := range c.clients {
+		client.Close()
+		client.Wait()
+	}
+}
+
+// extend adds a hop. A server that resets the connection before its banner has too many of them for the moment (sshd:
+// MaxStartups; execution.md 2.2): it is asked again, with growing pauses, until ctx ends.
+func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
+	db, err := h.hosts.read()
+	if err != nil {
+		return err
+	}
+	pause := 100 * time.Millisecond
+	var hungUp *Error // the last time that the server was overrun
+	for tries := 0; ; tries++ {
+		wire, refused := c.open(ctx, h, limit)
+		if refused == nil {
+			var client *ssh.Client
+			if client, refused = h.handshake(ctx, wire, db, c.base.Close, limit); refused == nil {
+				c.clients, c.last = append(c.clients, client), wire
+				return nil
+			}
+		}
+		switch {
+		case hungUp != nil && errors.Is(refused, context.DeadlineExceeded):
+			return h.overrun(hungUp, tries, limit)
+		case !overrun(refused, wire) || ctx.Err() != nil:
+			return refused
+		}
+		hungUp = refused
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+			pause = min(2*pause, time.Second)
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return h.overrun(hungUp, tries+1, limit)
+			}
+			return h.outOfTime(ctx.Err(), limit, "")
+		}
+	}
+}
+
+func (h *hop) overrun(hungUp *Error, tries int, limit time.Duration) *Error {
+	return h.errorf(Unreachable, hungUp.Err, "%s hung up on all %d connections within connection.connect_timeout (%s) before it said anything: "+
+		"its sshd is overrun (MaxStartups), or it refuses this address", h.address, tries, limit)
+}
+
+// overrun reports whether a server hung up before it said that it speaks SSH; w is nil when it did so at once.
+func overrun(err *Error, w *wire) bool {
+	if w == nil {
+		return errors.Is(err, syscall.ECONNRESET)
+	}
+	return !w.greeted() && hungUp(err.Err)
+}
+
+// open connects to the hop's port, through the last client when there is one.
+func (c *chain) open(ctx context.Context, h *hop, limit time.Duration) (*wire, *Error) {
+	if len(c.clients) == 0 {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", h.address)
+		if err != nil {
+			return nil, h.unreachable(ctx, err, limit, "")
+		}
+		c.base = conn
+		return &wire{Conn: conn}, nil
+	}
+	conn, err := c.clients[len(c.clients)-1].DialContext(ctx, "tcp", h.address)
+	if err != nil {
+		return nil, h.unreachable(ctx, err, limit, " from the bastion before it")
+	}
+	return &wire{Conn: conn}, nil
+}
+
+func (h *hop) unreachable(ctx context.Context, err error, limit time.Duration, from string) *Error {
+	if ctx.Err() != nil {
+		return h.outOfTime(ctx.Err(), limit, "no connection"+from)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) { // the dialer's clock may be ahead of ours
+		return h.outOfTime(context.DeadlineExceeded, limit, "no connection"+from)
+	}
+	why := cause(err).Error()
+	var refused *ssh.OpenChannelError
+	if errors.As(err, &refused) {
+		why = refused.Message
+		if refused.Reason == ssh.Prohibited {
+			why += ": its sshd must allow TCP forwarding (AllowTcpForwarding)"
+		}
+	}
+	return h.errorf(Unreachable, err, "%s cannot be reached%s: %s", h.address, from, why)
+}
+
+// outOfTime explains a connection that did not come about before the context ended with err.
+func (h *hop) outOfTime(err error, limit time.Duration, what string) *Error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return h.errorf(Unreachable, err, "connecting to %s was given up: %v", h.address, err)
+	}
+	return h.errorf(Unreachable, err, "%s to %s within connection.connect_timeout (%s)", what, h.address, limit)
+}
+
+// handshake verifies the server and authenticates with it. It closes the wire when that fails, and calls abort when ctx
+// ends: the library knows no time limit for a handshake, and a wire through a bastion knows no deadline.
+func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func() error, limit time.Duration) (*ssh.Client, *Error) {
+	known, err := db.lookup(h.address)
+	if err != nil {
+		w.Close()
+		return nil, h.errorf(HostKey, err, "known hosts: %v", err)
+	}
+	v := &verifier{hop: h, db: db, known: known}
+	v.learn = func(key ssh.PublicKey) error { return v.remember(ctx, key) }
+	var accepts []string // what the server lets a user authenticate with; nil until it said so
+	config := &ssh.ClientConfig{
+		User:              h.user,
+		Auth:              []ssh.AuthMethod{ssh.PublicKeys(h.keys.signers...)},
+		HostKeyCallback:   v.check,
+		HostKeyAlgorithms: known.algorithms(),
+		AuthCallback: func(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
+			accepts = append([]string{}, c.AllowedMethods...)
+			return nil, nil
+		},
+	}
+	stop := context.AfterFunc(ctx, func() { abort() })
+	conn, channels, requests, err := ssh.NewClientConn(w, h.address, config)
+	if !stop() && err == nil {
+		conn.Close()
+		err = ctx.Err()
+	}
+	if err == nil {
+		return ssh.NewClient(conn, channels, requests), nil
+	}
+	w.Close()
+	return nil, h.refusal(ctx, err, w, v, accepts, limit)
+}
+
+// refusal explains why a handshake failed.
+func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, accepts []string, limit time.Duration) *Error {
+	var algorithms *ssh.AlgorithmNegotiationError
+	switch {
+	case v.failure != nil:
+		return v.failure
+	case ctx.Err() != nil && !w.greeted():
+		return h.outOfTime(ctx.Err(), limit, "TCP connects, but no SSH banner came; no connection")
+	case ctx.Err() != nil && accepts == nil:
+		return h.outOfTime(ctx.Err(), limit, "the key exchange did not end; no connection")
+	case ctx.Err() != nil:
+		return h.outOfTime(ctx.Err(), limit, "authentication did not end; no connection")
+	case errors.As(err, &algorithms) && strings.Contains(algorithms.What, "host key") && len(v.known.keys) > 0:
+		return v.changed("it has only keys of the types " + strings.Join(algorithms.RequestedAlgorithms, ", "))
+	case errors.As(err, &algorithms) && strings.Contains(algorithms.What, "host key") && v.known.authority:
+		return h.errorf(HostKey, err, "%s shows no host certificate, but known_hosts has only a certificate authority for it", h.address)
+	case errors.As(err, &algorithms):
+		return h.errorf(Config, err, "%s speaks no algorithm that is still safe: %v", h.address, algorithms)
+	case accepts != nil && !hungUp(err):
+		return h.refusedKeys(err, accepts)
+	case !w.greeted() && w.text() != "":
+		return h.errorf(Unreachable, err, "%s does not speak SSH; it said %q", h.address, w.text())
+	case hungUp(err) && !w.greeted():
+		return h.errorf(Unreachable, err, "%s closed the connection before it said anything", h.address)
+	case hungUp(err):
+		return h.errorf(Unreachable, err, "%s closed the connection during the handshake", h.address)
+	}
+	return h.errorf(Unreachable, err, "%s: %v", h.address, err)
+}
+
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func (h *hop) refusedKeys(err error, accepts []string) *Error {
+	tried := "publickey with " + strings.Join(h.keys.names, ", ")
+	if !slices.Contains(accepts, "publickey") {
+		return h.errorf(Auth, err, "%s lets the user %q authenticate with %s only: slipway needs publickey (PubkeyAuthentication)",
+			h.address, h.user, strings.Join(accepts, ", "))
+	}
+	var reason string // the server's own words, when it had any
+	if inner := errors.Unwrap(err); inner != nil && !strings.Contains(inner.Error(), "unable to authenticate") {
+		reason = fmt.Sprintf(" (%v)", inner)
+	}
+	return h.errorf(Auth, err, "%s does not let the user %q in (%s.user); tried %s%s. One of these keys must be in the user's authorized_keys there",
+		h.address, h.user, h.attribute, tried, reason)
+}

@@ -1,0 +1,226 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// MaxSessions is how many sessions one connection carries at once. sshd refuses the eleventh by default
+// (execution.md 2.1); this leaves room for others that share the limit.
+const MaxSessions = 4
+
+// connection is an open connection to a node.
+type connection struct {
+	node   string
+	rules  rules
+	chain  *chain
+	ssh    *ssh.Client   // the node's end of the chain
+	slots  chan struct{} // one element for each session that is there
+	dead   chan struct{} // closed when the connection has ended
+	closed chan struct{} // closed by Close
+	once   sync.Once
+	tasks  sync.WaitGroup
+
+	mu  sync.Mutex
+	why *Error // why it has ended
+}
+
+func newConnection(node string, chain *chain, r rules) *connection {
+	c := &connection{
+		node: node, rules: r, chain: chain, ssh: chain.clients[len(chain.clients)-1],
+		slots: make(chan struct{}, MaxSessions), dead: make(chan struct{}), closed: make(chan struct{}),
+	}
+	c.tasks.Go(func() {
+		err := c.ssh.Wait()
+		c.end(&Error{Kind: Lost, Node: node, Message: "the node, or a bastion before it, closed the connection", Err: err})
+	})
+	c.tasks.Go(c.ask)
+	c.tasks.Go(c.listen)
+	return c
+}
+
+// end ends the connection; the first reason stays.
+func (c *connection) end(why *Error) {
+	c.mu.Lock()
+	first := c.why == nil
+	if first {
+		c.why = why
+		close(c.dead)
+	}
+	c.mu.Unlock()
+	if first {
+		c.chain.close()
+	}
+}
+
+// enter counts the caller among the connection's tasks, so that Close waits for it; it fails when the connection has ended.
+func (c *connection) enter() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.why != nil {
+		return c.why
+	}
+	c.tasks.Add(1)
+	return nil
+}
+
+// cause returns why the connection has ended, nil while it lives.
+func (c *connection) cause() *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.why
+}
+
+// Close implements [Conn].
+func (c *connection) Close() error {
+	c.end(&Error{Kind: Lost, Node: c.node, Message: "the connection was closed by slipway"})
+	c.once.Do(func() { close(c.closed) })
+	c.tasks.Wait()
+	return nil
+}
+
+// ask sends a keepalive request at every beat. A request that gets no answer blocks it; listening is another's task.
+func (c *connection) ask() {
+	tick := time.NewTicker(c.rules.beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if _, _, err := c.ssh.SendRequest("keepalive@openssh.com", true, nil); err != nil {
+				return // the connection is closed
+			}
+		case <-c.dead:
+			return
+		}
+	}
+}
+
+// listen ends the connection when nothing came from the node for several beats. It counts beats and not time, so that
+// a controller that was itself held up does not blame the node.
+func (c *connection) listen() {
+	tick := time.NewTicker(c.rules.beat)
+	defer tick.Stop()
+	var heard uint64
+	for silent := 0; ; {
+		select {
+		case <-tick.C:
+		case <-c.dead:
+			return
+		}
+		if now := c.chain.last.received.Load(); now != heard {
+			heard, silent = now, 0
+			continue
+		}
+		if silent++; silent >= c.rules.silentBeats {
+			c.end(&Error{Kind: Lost, Node: c.node, Message: fmt.Sprintf("the node stopped answering: nothing came for %s",
+				time.Duration(silent)*c.rules.beat)})
+			return
+		}
+	}
+}
+
+// Start implements [Conn].
+func (c *connection) Start(ctx context.Context, command string) (Session, error) {
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	defer c.tasks.Done()
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, c.givenUp(ctx)
+	case <-c.dead:
+		return nil, c.cause()
+	}
+	// The library cannot give up waiting for an answer. So its calls run apart, and clean up by themselves if nobody waits
+	// any more; they end at the latest with the connection.
+	opened := make(chan opening, 1)
+	c.tasks.Go(func() { opened <- c.open(ctx, command) })
+	select {
+	case o := <-opened:
+		if o.err != nil {
+			<-c.slots
+			return nil, o.err
+		}
+		o.session.watch(ctx)
+		return o.session, nil
+	case <-ctx.Done():
+		c.tasks.Go(func() {
+			if o := <-opened; o.err == nil {
+				o.session.raw.Close()
+			}
+			<-c.slots
+		})
+		return nil, c.givenUp(ctx)
+	}
+}
+
+func (c *connection) givenUp(ctx context.Context) *Error {
+	return &Error{Kind: Lost, Node: c.node, Message: fmt.Sprintf("starting a command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)}
+}
+
+type opening struct {
+	session *session
+	err     error
+}
+
+// open opens a session and starts the command. A refused session means that the node's sshd is busy with others
+// (MaxSessions; execution.md 2.1), never that the connection is dead: it is asked for again, for a while.
+func (c *connection) open(ctx context.Context, command string) opening {
+	ctx, cancel := context.WithTimeout(ctx, c.rules.busy)
+	defer cancel()
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		raw, err := c.ssh.NewSession()
+		if err == nil {
+			return c.start(raw, command)
+		}
+		var refused *ssh.OpenChannelError
+		if !errors.As(err, &refused) {
+			return opening{err: c.lost(err)}
+		}
+		select {
+		case <-time.After(pause):
+		case <-c.dead:
+			return opening{err: c.cause()}
+		case <-ctx.Done():
+			return opening{err: &Error{Kind: Busy, Node: c.node, Err: err, Message: fmt.Sprintf(
+				"the node refuses another session (%s); its sshd must allow at least %d for each connection (MaxSessions)", refused.Message, MaxSessions)}}
+		}
+	}
+}
+
+func (c *connection) start(raw *ssh.Session, command string) opening {
+	s := &session{raw: raw, conn: c, ended: make(chan struct{})}
+	stdin, err1 := raw.StdinPipe()
+	stdout, err2 := raw.StdoutPipe()
+	stderr, err3 := raw.StderrPipe()
+	s.stdin, s.stdout, s.stderr = stdin, newStream(stdout), newStream(stderr)
+	err := errors.Join(err1, err2, err3)
+	if err == nil {
+		err = raw.Start(command)
+	}
+	if err == nil {
+		return opening{session: s}
+	}
+	raw.Close()
+	if c.cause() == nil && !hungUp(err) {
+		return opening{err: &Error{Kind: Busy, Node: c.node, Message: "the node's sshd does not run commands for this user (a command was refused)", Err: err}}
+	}
+	return opening{err: c.lost(err)}
+}
+
+// lost returns the reason of the connection's end, to which an error of the library points. The library tells its
+// sessions a moment before it tells us.
+func (c *connection) lost(err error) *Error {
+	select {
+	case <-c.dead:
+		return c.cause()
+	case <-time.After(time.Second):
+		return &Error{Kind: Lost, Node: c.node, Message: fmt.Sprintf("the session broke off: %v", err), Err: err}
+	}
+}

@@ -1,0 +1,43 @@
+package transport
+
+import "fmt"
+
+// Kind classifies a failure of a connection by what the user has to do about it.
+type Kind string
+
+// The kinds of failure.
+const (
+	Unreachable Kind = "unreachable" // the node, or a bastion before it, did not answer in time
+	HostKey     Kind = "host_key"    // the host key is unknown, changed or revoked
+	Auth        Kind = "auth"        // the node does not accept the user's keys
+	Key         Kind = "key"         // the private key, certificate or agent cannot be used
+	Config      Kind = "config"      // the connection's attributes cannot be right
+	Busy        Kind = "busy"        // the node goes on refusing sessions or commands
+	Lost        Kind = "lost"        // the connection or session died under way: what the command did is unknown
+)
+
+// Error is a connection that could not be opened, or that died. Message names the attribute, what is wrong and what
+// would be right; it holds no key material and no passwords.
+type Error struct {
+	Kind    Kind
+	Node    string
+	Message string
+	Err     error // what caused it, may be nil
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("node %q: %s", e.Node, e.Message) }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// ExitError is a command that ran and ended with a status other than 0.
+type ExitError struct {
+	Status int    // exit status; 128 + n for a signal n
+	Signal string // name without SIG ("KILL"), empty when the command ended by itself
+}
+
+func (e *ExitError) Error() string {
+	if e.Signal != "" {
+		return "command was ended by signal SIG" + e.Signal
+	}
+	return fmt.Sprintf("command ended with status %d", e.Status)
+}

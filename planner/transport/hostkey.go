@@ -1,0 +1,274 @@
+package transport
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// The host key policies.
+const (
+	strict    = "strict"
+	acceptNew = "accept-new"
+)
+
+// hostKeys is what the user says of host keys, for all hops of a connection.
+type hostKeys struct {
+	node   string
+	policy string
+	lines  []string // connection.known_hosts
+	file   string   // connection.known_hosts_file, expanded; empty is none
+}
+
+func newHostKeys(c site.Connection, node string) (*hostKeys, error) {
+	h := &hostKeys{node: node, policy: or(c.HostKeyPolicy, strict), lines: c.KnownHosts}
+	if h.policy != strict && h.policy != acceptNew {
+		return nil, h.config(nil, "connection.host_key_policy is %q: %q or %q is wanted", h.policy, strict, acceptNew)
+	}
+	if h.policy == acceptNew && c.KnownHostsFile == "" {
+		return nil, h.config(nil, "connection.host_key_policy %q needs connection.known_hosts_file, where new keys are remembered", acceptNew)
+	}
+	if h.policy == strict && c.KnownHostsFile == "" && len(c.KnownHosts) == 0 {
+		return nil, h.config(nil, "no host key is known: set connection.known_hosts or connection.known_hosts_file "+
+			"(ssh-keyscan prints lines for it; compare their fingerprints with the node's own)")
+	}
+	if c.KnownHostsFile != "" {
+		path, err := expand(c.KnownHostsFile)
+		if err != nil {
+			return nil, h.config(err, "connection.known_hosts_file: %v", err)
+		}
+		h.file = path
+	}
+	return h, nil
+}
+
+func (h *hostKeys) config(cause error, format string, args ...any) *Error {
+	return &Error{Kind: Config, Node: h.node, Message: fmt.Sprintf(format, args...), Err: cause}
+}
+
+// database is one consistent reading of all known hosts.
+type database struct {
+	check   ssh.HostKeyCallback
+	origin  map[int]string // line -> where the user wrote it
+	authors map[int]bool   // lines of @cert-authority
+}
+
+// known is what a database says of one host.
+type known struct {
+	keys      []ssh.PublicKey // its keys
+	where     []string        // where each stands
+	authority bool            // a certificate authority speaks for it
+}
+
+// read reads the file anew, because another connection may have added to it.
+func (h *hostKeys) read() (*database, error) {
+	db := &database{origin: map[int]string{}, authors: map[int]bool{}}
+	var lines []string
+	add := func(line, origin string) {
+		lines = append(lines, line)
+		db.origin[len(lines)] = origin
+		db.authors[len(lines)] = strings.HasPrefix(line, "@cert-authority")
+	}
+	for i, line := range h.lines {
+		line, origin := strings.TrimSpace(line), fmt.Sprintf("connection.known_hosts[%d]", i)
+		if _, err := parseKnownHost(line); err != nil {
+			return nil, h.config(err, "%s: %v: a line like `host ssh-ed25519 AAAA...` is wanted", origin, err)
+		}
+		add(line, origin)
+	}
+	if h.file != "" {
+		content, err := os.ReadFile(h.file)
+		if err != nil && (h.policy != acceptNew || !errors.Is(err, fs.ErrNotExist)) {
+			return nil, h.config(err, "connection.known_hosts_file: %s cannot be read: %v", h.file, cause(err))
+		}
+		for i, line := range strings.Split(string(content), "\n") {
+			line, origin := strings.TrimSpace(line), fmt.Sprintf("%s:%d", h.file, i+1)
+			foreign, err := parseKnownHost(line)
+			if foreign {
+				continue // a file kept by newer software may hold types of keys that we cannot verify with
+			}
+			if err != nil {
+				return nil, h.config(err, "connection.known_hosts_file: %s: %v", origin, err)
+			}
+			add(line, origin)
+		}
+	}
+	var err error
+	if db.check, err = newCallback(lines...); err == nil {
+		return db, nil
+	}
+	for i, line := range lines { // the library names its own file: find the line, to name the user's
+		if _, culprit := newCallback(line); culprit != nil {
+			return nil, h.config(culprit, "%s: the host pattern is malformed", db.origin[i+1])
+		}
+	}
+	return nil, h.config(err, "known hosts cannot be read: %v", err)
+}
+
+// newCallback hands lines to knownhosts, which reads files only.
+func newCallback(lines ...string) (ssh.HostKeyCallback, error) {
+	f, err := os.CreateTemp("", "slipway-known-hosts-")
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString(strings.Join(lines, "\n"))
+	err = errors.Join(err, f.Close())
+	var check ssh.HostKeyCallback
+	if err == nil {
+		check, err = knownhosts.New(f.Name())
+	}
+	return check, errors.Join(err, os.Remove(f.Name()))
+}
+
+// parseKnownHost checks one line. foreign tells that the type of its key is unknown here.
+func parseKnownHost(line string) (foreign bool, err error) {
+	if line == "" || line[0] == '#' {
+		return false, nil
+	}
+	if strings.Contains(line, "\n") {
+		return false, errors.New("one line each is wanted, this holds several")
+	}
+	if _, _, _, _, _, err = ssh.ParseKnownHosts([]byte(line)); err == nil {
+		return false, nil
+	}
+	fields := strings.Fields(line)
+	if strings.HasPrefix(line, "@") {
+		fields = fields[1:]
+	}
+	if len(fields) < 3 {
+		return false, errors.New("not a known_hosts line")
+	}
+	types := append(ssh.SupportedAlgorithms().HostKeys, ssh.InsecureAlgorithms().HostKeys...)
+	if !slices.Contains(types, fields[1]) {
+		return true, fmt.Errorf("unknown type of key %q", fields[1])
+	}
+	return false, errors.New("the key is malformed")
+}
+
+// lookup returns what is known of address (host:port).
+func (db *database) lookup(address string) (known, error) {
+	// The only question that knownhosts answers is "is it this key?"; asking for a key that nobody has makes it list its own.
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return known{}, err
+	}
+	stranger, err := ssh.NewPublicKey(public)
+	if err != nil {
+		return known{}, err
+	}
+	var k known
+	var mismatch *knownhosts.KeyError
+	err = db.check(address, &net.TCPAddr{}, stranger)
+	if !errors.As(err, &mismatch) {
+		return k, err
+	}
+	for _, want := range mismatch.Want {
+		if db.authors[want.Line] {
+			k.authority = true
+			continue
+		}
+		k.keys = append(k.keys, want.Key)
+		k.where = append(k.where, db.origin[want.Line])
+	}
+	return k, nil
+}
+
+// algorithms returns the host key algorithms to ask for: those of the keys that are known, because a server with
+// several keys shows only one; certificates when an authority is known; and all plain ones for an unknown host.
+func (k known) algorithms() []string {
+	all := ssh.SupportedAlgorithms().HostKeys
+	// ed25519 first, as OpenSSH asks, so that both come to know the same key of a host.
+	later := func(a string) bool { return !strings.Contains(a, "ed25519") }
+	all = append(slices.DeleteFunc(slices.Clone(all), later), slices.DeleteFunc(all, func(a string) bool { return !later(a) })...)
+	var out []string
+	for _, a := range all {
+		certificate := strings.Contains(a, "-cert-")
+		switch {
+		case certificate && k.authority, !certificate && len(k.keys) == 0 && !k.authority:
+			out = append(out, a)
+		case !certificate && slices.ContainsFunc(k.keys, func(key ssh.PublicKey) bool { return keyType(a) == key.Type() }):
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// keyType returns the type of key that a signature algorithm uses.
+func keyType(algorithm string) string {
+	switch algorithm {
+	case ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSASHA512:
+		return ssh.KeyAlgoRSA
+	}
+	return algorithm
+}
+
+// verifier checks the key of one hop during one handshake. failure is what it refused, if it did.
+type verifier struct {
+	hop     *hop
+	db      *database
+	known   known
+	failure *Error
+	reached bool                          // a key came
+	learn   func(key ssh.PublicKey) error // accept-new: remembers a key
+}
+
+func (v *verifier) check(address string, remote net.Addr, key ssh.PublicKey) error {
+	v.reached = true
+	err := v.db.check(address, remote, key)
+	if err == nil {
+		return nil
+	}
+	var mismatch *knownhosts.KeyError
+	unknown := errors.As(err, &mismatch) && len(mismatch.Want) == 0
+	if unknown && v.hop.hosts.policy == acceptNew {
+		if err = v.learn(key); err == nil {
+			return nil
+		}
+	}
+	if !errors.As(err, &v.failure) {
+		v.failure = v.refusal(key, err)
+	}
+	return v.failure
+}
+
+// refusal explains why a key is not accepted.
+func (v *verifier) refusal(key ssh.PublicKey, err error) *Error {
+	var mismatch *knownhosts.KeyError
+	var revoked *knownhosts.RevokedError
+	switch {
+	case errors.As(err, &revoked):
+		return v.hop.errorf(HostKey, err, "the host key %s of %s is revoked in %s: give the host a new key",
+			describe(key), v.hop.address, v.db.origin[revoked.Revoked.Line])
+	case errors.As(err, &mismatch) && len(mismatch.Want) == 0:
+		return v.hop.errorf(HostKey, err, "the host key of %s is unknown; it showed %s. Compare that with the host's own (ssh-keygen -lf "+
+			"/etc/ssh/ssh_host_*_key.pub there); if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
+			v.hop.address, describe(key), knownhosts.Line([]string{v.hop.address}, key))
+	case errors.As(err, &mismatch) && len(v.known.keys) > 0:
+		return v.changed("it showed " + describe(key))
+	case errors.As(err, &mismatch):
+		return v.hop.errorf(HostKey, err, "%s shows the plain host key %s, but known_hosts has only a certificate authority for it: "+
+			"a host certificate signed by that authority is wanted", v.hop.address, describe(key))
+	}
+	return v.hop.errorf(HostKey, err, "the host certificate of %s is not accepted: %v", v.hop.address, err)
+}
+
+// changed explains that a known host shows no key that is known.
+func (v *verifier) changed(shown string) *Error {
+	expected := make([]string, len(v.known.keys))
+	for i, k := range v.known.keys {
+		expected[i] = fmt.Sprintf("%s (%s)", describe(k), v.known.where[i])
+	}
+	return v.hop.errorf(HostKey, nil, "the host key of %s has CHANGED: expected %s; %s. Either the host was reinstalled, then put its new key "+
+		"in that place, or someone is in between", v.hop.address, strings.Join(expected, " or "), shown)
+}

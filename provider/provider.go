@@ -1,0 +1,113 @@
+// Package provider wires the provider together: its schema, its configuration from HCL and environment, and the table of its
+// resources. It decides nothing about sites.
+package provider
+
+import (
+	"context"
+	"os"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources"
+)
+
+// Address is the provider's address in registries: the one place that knows its home.
+const Address = "registry.terraform.io/slipway/slipway"
+
+// New returns the factory that the plugin server calls. runs is shared with main, which waits for runs before it ends.
+func New(version string, runs *resources.Runs) func() provider.Provider {
+	return func() provider.Provider { return &slipway{version: version, runs: runs, getenv: os.Getenv} }
+}
+
+// slipway is the provider.
+type slipway struct {
+	version string
+	runs    *resources.Runs
+	getenv  func(string) string
+}
+
+var _ provider.Provider = (*slipway)(nil)
+
+// modelV0 is the provider's configuration.
+type modelV0 struct {
+	Connection       types.Object `tfsdk:"connection"`
+	JournalDirectory types.String `tfsdk:"journal_directory"`
+}
+
+func (p *slipway) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "slipway"
+	resp.Version = p.version
+}
+
+func (p *slipway) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "slipway rolls a site out: nodes, in groups, in order, with services and overrides on them. All attributes are optional and may come from the environment instead.",
+		Attributes: map[string]schema.Attribute{
+			"connection": resources.ProviderConnectionAttribute(),
+			"journal_directory": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "Folder of the journals, one database for each site: the history of runs, for `runs`, `report` and `watch` of the companion. Deleting it costs history only. May also be given as `" +
+					journalVariable + "`. Default: `" + defaultJournal + "` in the working directory.",
+				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+			},
+		},
+	}
+}
+
+func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var m modelV0
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	connection, known, diags := p.connection(ctx, m.Connection)
+	resp.Diagnostics.Append(diags...)
+	data := resources.ProviderData{
+		Connection:       connection,
+		JournalDirectory: p.journalDirectory(m.JournalDirectory),
+		Version:          p.version,
+		Unknown:          !known || m.JournalDirectory.IsUnknown(),
+		Runs:             p.runs,
+	}
+	resp.ResourceData, resp.DataSourceData = data, data
+}
+
+// connection returns the defaults for nodes: the configuration over the environment.
+func (p *slipway) connection(ctx context.Context, configured types.Object) (c site.Connection, known bool, diags diag.Diagnostics) {
+	environment, diags := connectionFromEnvironment(p.getenv)
+	if configured.IsNull() || configured.IsUnknown() {
+		return environment, configured.IsNull(), diags
+	}
+	var m resources.ConnectionModelV0
+	diags.Append(configured.As(ctx, &m, basetypes.ObjectAsOptions{})...)
+	if diags.HasError() {
+		return environment, false, diags
+	}
+	own, known, problems := m.Value(ctx)
+	for _, problem := range problems {
+		diags.AddAttributeError(path.Root("connection"), "Invalid connection", "connection."+problem.Attribute+": "+problem.Message+".")
+	}
+	return own.Over(environment), known, diags
+}
+
+func (p *slipway) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{
+		resources.NewNode,
+		resources.NewGroup,
+		resources.NewService,
+		resources.NewOverride,
+		resources.NewDeployment,
+	}
+}
+
+func (p *slipway) DataSources(context.Context) []func() datasource.DataSource { return nil }

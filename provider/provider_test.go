@@ -1,0 +1,186 @@
+package provider
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources"
+)
+
+func TestSchemas(t *testing.T) {
+	server, err := providerserver.NewProtocol6WithError(New("test", &resources.Runs{})())()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range schemas.Diagnostics {
+		t.Errorf("%s: %s", d.Summary, d.Detail)
+	}
+	identities, err := server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range identities.Diagnostics {
+		t.Errorf("%s: %s", d.Summary, d.Detail)
+	}
+	for _, name := range []string{"slipway_node", "slipway_group", "slipway_service", "slipway_override", "slipway_deployment"} {
+		s, ok := schemas.ResourceSchemas[name]
+		if !ok {
+			t.Errorf("%s is not there", name)
+			continue
+		}
+		if identities.IdentitySchemas[name] == nil {
+			t.Errorf("%s has no identity", name)
+		}
+		described(t, name, s.Block)
+	}
+	described(t, "provider", schemas.Provider.Block)
+}
+
+// described reports what has no description: the registry's documentation comes from there.
+func described(t *testing.T, at string, block *tfprotov6.SchemaBlock) {
+	t.Helper()
+	if block.Description == "" {
+		t.Errorf("%s has no description", at)
+	}
+	for _, a := range block.Attributes {
+		if a.Name == "timeouts" {
+			a.Description = "its module gives it none"
+		}
+		describedAttribute(t, at+"."+a.Name, a)
+	}
+}
+
+func describedAttribute(t *testing.T, at string, a *tfprotov6.SchemaAttribute) {
+	t.Helper()
+	if a.Description == "" {
+		t.Errorf("%s has no description", at)
+	}
+	if a.NestedType != nil {
+		for _, nested := range a.NestedType.Attributes {
+			describedAttribute(t, at+"."+nested.Name, nested)
+		}
+	}
+}
+
+// configured is a configuration of the provider: the attributes given, all others null.
+func configured(t *testing.T, p *slipway, attributes map[string]tftypes.Value, connection map[string]tftypes.Value) tfsdk.Config {
+	t.Helper()
+	var schema provider.SchemaResponse
+	p.Schema(t.Context(), provider.SchemaRequest{}, &schema)
+	typ, ok := schema.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
+	if !ok {
+		t.Fatal("the schema is no object")
+	}
+	values := map[string]tftypes.Value{}
+	for name, a := range typ.AttributeTypes {
+		values[name] = tftypes.NewValue(a, nil)
+	}
+	if connection != nil {
+		ctyp, ok := typ.AttributeTypes["connection"].(tftypes.Object)
+		if !ok {
+			t.Fatal("connection is no object")
+		}
+		all := map[string]tftypes.Value{}
+		for name, a := range ctyp.AttributeTypes {
+			all[name] = tftypes.NewValue(a, nil)
+		}
+		for name, v := range connection {
+			all[name] = v
+		}
+		values["connection"] = tftypes.NewValue(ctyp, all)
+	}
+	for name, v := range attributes {
+		values[name] = v
+	}
+	return tfsdk.Config{Raw: tftypes.NewValue(typ, values), Schema: schema.Schema}
+}
+
+func text(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
+
+func TestConfigure(t *testing.T) {
+	yes := true
+	unknown := tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
+	hop := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"host": tftypes.String, "port": tftypes.Number, "user": tftypes.String, "private_key": tftypes.String, "private_key_file": tftypes.String}}
+	for _, tt := range []struct {
+		name       string
+		env        environment
+		attributes map[string]tftypes.Value
+		connection map[string]tftypes.Value
+		want       resources.ProviderData
+		mistake    string
+	}{
+		{name: "nothing", want: resources.ProviderData{JournalDirectory: ".slipway"}},
+		{name: "environment", env: environment{"SLIPWAY_USER": "ops", "SLIPWAY_JOURNAL_DIRECTORY": "/var/lib/slipway"},
+			want: resources.ProviderData{Connection: site.Connection{User: "ops"}, JournalDirectory: "/var/lib/slipway"}},
+		{name: "configuration wins, attribute by attribute", env: environment{"SLIPWAY_USER": "ops", "SLIPWAY_PORT": "2222", "SLIPWAY_JOURNAL_DIRECTORY": "/a"},
+			attributes: map[string]tftypes.Value{"journal_directory": text("/b")},
+			connection: map[string]tftypes.Value{"user": text("root"), "connect_timeout": text("5s")},
+			want:       resources.ProviderData{Connection: site.Connection{User: "root", Port: 2222, ConnectTimeout: 5 * time.Second}, JournalDirectory: "/b"}},
+		{name: "a configured key keeps the environment's keys out", env: environment{"SLIPWAY_PRIVATE_KEY_FILE": "id", "SLIPWAY_AGENT": "true"},
+			connection: map[string]tftypes.Value{"private_key": text("PEM")},
+			want:       resources.ProviderData{Connection: site.Connection{PrivateKey: "PEM"}, JournalDirectory: ".slipway"}},
+		{name: "a key from the environment beside other configuration", env: environment{"SLIPWAY_AGENT": "true"},
+			connection: map[string]tftypes.Value{"bastions": tftypes.NewValue(tftypes.List{ElementType: hop}, []tftypes.Value{tftypes.NewValue(hop, map[string]tftypes.Value{
+				"host": text("jump"), "port": tftypes.NewValue(tftypes.Number, 23), "user": tftypes.NewValue(tftypes.String, nil), "private_key": tftypes.NewValue(tftypes.String, nil), "private_key_file": text("id")})})},
+			want: resources.ProviderData{Connection: site.Connection{Agent: &yes, Bastions: []site.Bastion{{Host: "jump", Port: 23, PrivateKeyFile: "id"}}}, JournalDirectory: ".slipway"}},
+		{name: "an attribute that is not known yet", connection: map[string]tftypes.Value{"user": text("root"), "private_key": unknown},
+			want: resources.ProviderData{Connection: site.Connection{User: "root"}, JournalDirectory: ".slipway", Unknown: true}},
+		{name: "a hop that is not known yet",
+			connection: map[string]tftypes.Value{"bastions": tftypes.NewValue(tftypes.List{ElementType: hop}, []tftypes.Value{tftypes.NewValue(hop, tftypes.UnknownValue)})},
+			want:       resources.ProviderData{Connection: site.Connection{Bastions: []site.Bastion{}}, JournalDirectory: ".slipway", Unknown: true}},
+		{name: "a folder that is not known yet", attributes: map[string]tftypes.Value{"journal_directory": unknown},
+			want: resources.ProviderData{JournalDirectory: ".slipway", Unknown: true}},
+		{name: "bad environment", env: environment{"SLIPWAY_PORT": "x"}, mistake: "Invalid environment variable SLIPWAY_PORT"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			runs := &resources.Runs{}
+			p := &slipway{version: "1.2.3", runs: runs, getenv: tt.env.get}
+			var resp provider.ConfigureResponse
+			p.Configure(t.Context(), provider.ConfigureRequest{Config: configured(t, p, tt.attributes, tt.connection)}, &resp)
+			if tt.mistake != "" {
+				if !resp.Diagnostics.HasError() || !strings.Contains(resp.Diagnostics[0].Summary(), tt.mistake) {
+					t.Errorf("got %v, want %s", resp.Diagnostics, tt.mistake)
+				}
+				return
+			}
+			if len(resp.Diagnostics) > 0 {
+				t.Fatal(resp.Diagnostics)
+			}
+			got, ok := resp.ResourceData.(resources.ProviderData)
+			if !ok {
+				t.Fatalf("resources got a %T", resp.ResourceData)
+			}
+			if got.Runs != runs || got.Version != "1.2.3" {
+				t.Errorf("runs or version are not handed on: %+v", got)
+			}
+			got.Runs, got.Version = nil, ""
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("the whole connection is not known yet", func(t *testing.T) {
+		p := &slipway{getenv: environment{}.get}
+		config := configured(t, p, nil, nil)
+		typ := config.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
+		config.Raw = tftypes.NewValue(typ, map[string]tftypes.Value{"connection": tftypes.NewValue(typ.AttributeTypes["connection"], tftypes.UnknownValue), "journal_directory": tftypes.NewValue(tftypes.String, nil)})
+		var resp provider.ConfigureResponse
+		p.Configure(t.Context(), provider.ConfigureRequest{Config: config}, &resp)
+		if data, ok := resp.ResourceData.(resources.ProviderData); len(resp.Diagnostics) > 0 || !ok || !data.Unknown {
+			t.Errorf("got %+v, %v", resp.ResourceData, resp.Diagnostics)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package resources
+
+import (
+	"context"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// nulls says what null means in a configuration.
+type nulls int
+
+const (
+	nullsAreUnset  nulls = iota // as everywhere in Terraform: services
+	nullsAreErrors              // an override cannot take a parameter away, so null would silently do nothing (fuel.md, OV-36)
+)
+
+// block is one configuration resource as far as it is known.
+type block struct {
+	planresource.Resource
+	at      string          // its place: `configuration.file["/etc/motd"]`
+	unknown map[string]bool // parameters that are not known yet; they are not in Parameters
+}
+
+// configuration reads type -> title -> parameters, sorted by type and title.
+func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block {
+	var blocks []block
+	for _, t := range r.entries(at, v, nulls, "types") {
+		if t.key == "" {
+			r.report(at, site.EmptyType, "a type is empty; write type = { title = { parameters } }")
+			continue
+		}
+		titlesAt := keyedPath(at, t.key)
+		for _, title := range r.entries(titlesAt, t.value, nulls, "titles") {
+			b := block{Resource: planresource.Resource{Type: t.key, Title: title.key, Parameters: planresource.Parameters{}}, at: keyPath(titlesAt, title.key), unknown: map[string]bool{}}
+			if title.key == "" {
+				r.report(titlesAt, site.EmptyTitle, "a title is empty; write type = { title = { parameters } }")
+				continue
+			}
+			if !title.value.IsKnown() {
+				r.unknown = true
+				continue
+			}
+			for _, p := range r.entries(b.at, title.value, nulls, "parameters") {
+				if !p.value.IsFullyKnown() {
+					r.unknown, b.unknown[p.key] = true, true
+					continue
+				}
+				if value, ok := r.plain(keyedPath(b.at, p.key), p.value); ok {
+					b.Parameters[p.key] = value
+				}
+			}
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks
+}
+
+// entry is one member of an object or map.
+type entry struct {
+	key   string
+	value tftypes.Value
+}
+
+// entries returns the members of an object or map that are not null, sorted by key.
+func (r *reading) entries(at string, v tftypes.Value, nulls nulls, what string) []entry {
+	if !v.IsKnown() {
+		r.unknown = true
+		return nil
+	}
+	if v.IsNull() {
+		return nil
+	}
+	members, ok := entriesOf(v)
+	if !ok {
+		r.mismatch(at, "an object of "+what, v)
+		return nil
+	}
+	var out []entry
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		member := members[key]
+		if member.IsKnown() && member.IsNull() {
+			if nulls == nullsAreErrors {
+				r.report(keyedPath(at, key), site.NullValue, "is null; an override cannot take anything away, leave it out")
+			}
+			continue
+		}
+		out = append(out, entry{key, member})
+	}
+	return out
+}
+
+// plain converts a known value to strings, bools, int64 for whole numbers, float64 for others, []any and map[string]any. Null
+// members of maps are left out.
+func (r *reading) plain(at string, v tftypes.Value) (any, bool) {
+	if elements, ok := elementsOf(v); ok {
+		out := make([]any, 0, len(elements))
+		for i, e := range elements {
+			if e.IsNull() {
+				r.report(elementPath(at, i), site.NullValue, "is null; leave it out")
+				return nil, false
+			}
+			value, ok := r.plain(elementPath(at, i), e)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, value)
+		}
+		return out, true
+	}
+	if members, ok := entriesOf(v); ok {
+		out := make(map[string]any, len(members))
+		for _, key := range slices.Sorted(maps.Keys(members)) {
+			if members[key].IsNull() {
+				continue
+			}
+			value, ok := r.plain(keyPath(at, key), members[key])
+			if !ok {
+				return nil, false
+			}
+			out[key] = value
+		}
+		return out, true
+	}
+	switch {
+	case v.Type().Is(tftypes.Bool):
+		b, ok := flagOf(v)
+		return b, ok
+	case v.Type().Is(tftypes.Number):
+		if n, ok := wholeOf(v); ok {
+			return n, true
+		}
+		var n big.Float
+		if err := v.As(&n); err != nil {
+			return nil, false
+		}
+		f, _ := n.Float64()
+		return f, true
+	case v.Type().Is(tftypes.String):
+		s, ok := textOf(v)
+		return s, ok
+	}
+	r.report(at, site.BadParameter, "is a value of a kind that no parameter takes")
+	return nil, false
+}
+
+// configurationFrom reads a configuration into the planner's form.
+func configurationFrom(ctx context.Context, at string, v types.Dynamic, nulls nulls) (planresource.Configuration, site.Problems) {
+	value, err := v.ToTerraformValue(ctx)
+	if err != nil {
+		return nil, site.Problems{{Attribute: at, Code: site.BadStructure, Message: err.Error()}}
+	}
+	var r reading
+	configuration := planresource.Configuration{}
+	for _, b := range r.configuration(at, value, nulls) {
+		if configuration[b.Type] == nil {
+			configuration[b.Type] = map[string]planresource.Parameters{}
+		}
+		configuration[b.Type][b.Title] = b.Parameters
+	}
+	return configuration, r.problems
+}
+
+// keyedPath is a member that is usually an identifier and is then written as one.
+func keyedPath(at, key string) string {
+	if namePattern.MatchString(key) && !strings.Contains(key, ".") {
+		return namePath(at, key)
+	}
+	return keyPath(at, key)
+}
+
+// configurationValidator checks a configuration against the configuration resource types. What is unknown is left for later.
+type configurationValidator struct {
+	nulls   nulls
+	partial bool // the resources are changes of others, so nothing is required
+}
+
+func (v configurationValidator) Description(context.Context) string {
+	return "configuration resources: type, title, parameters"
+}
+
+func (v configurationValidator) MarkdownDescription(ctx context.Context) string {
+	return v.Description(ctx)
+}
+
+func (v configurationValidator) ValidateDynamic(ctx context.Context, req validator.DynamicRequest, resp *validator.DynamicResponse) {
+	if req.ConfigValue.IsNull() {
+		return
+	}
+	value, err := req.ConfigValue.ToTerraformValue(ctx)
+	if err != nil {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid configuration", err.Error())
+		return
+	}
+	var r reading
+	schemas := converge.Schemas()
+	for _, b := range r.configuration(req.Path.String(), value, v.nulls) {
+		r.problems = append(r.problems, v.check(schemas, b)...)
+	}
+	for _, p := range r.problems {
+		resp.Diagnostics.Append(diagnostic(req.Path, p, p.Attribute+": "+p.Message))
+	}
+}
+
+// check reports what the type of a configuration resource does not accept.
+func (v configurationValidator) check(schemas map[string]planresource.Schema, b block) site.Problems {
+	schema, ok := schemas[b.Type]
+	if !ok {
+		return site.Problems{site.UnknownTypeProblem("", "", b.at, b.Type, schemas)}
+	}
+	if v.partial || len(b.unknown) > 0 {
+		schema.Check = nil // it judges the whole resource
+	}
+	var problems site.Problems
+	for _, e := range schema.Validate(b.Resource) {
+		if e.Missing && (v.partial || b.unknown[e.Parameter]) {
+			continue
+		}
+		p := site.ParameterProblem("", "", b.Type, b.Title, e)
+		if p.Attribute = b.at; e.Parameter != "title" {
+			p.Attribute = namePath(b.at, e.Parameter)
+		}
+		problems = append(problems, p)
+	}
+	for name := range b.unknown {
+		// A parameter that no value could make right is reported even before its value is known.
+		if e, wrong := unknownName(schema, name); wrong {
+			problems = append(problems, site.Problem{Attribute: namePath(b.at, name), Code: site.UnknownParameter, Message: e})
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b site.Problem) int { return strings.Compare(a.Attribute, b.Attribute) })
+	return problems
+}
+
+// unknownName reports a parameter that the type does not have.
+func unknownName(schema planresource.Schema, name string) (message string, wrong bool) {
+	probe := planresource.Resource{Type: schema.Type, Title: "x", Parameters: planresource.Parameters{name: ""}}
+	for _, e := range schema.Validate(probe) {
+		if e.Unknown && e.Parameter == name {
+			return e.Message, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,102 @@
+package resources
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	providerschema "github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// nodeConnection is the name of a node's connection. It is not `connection`, as in the provider, because Terraform keeps that name to itself in
+// every resource.
+const nodeConnection = "connect"
+
+// nodeConnectionAttribute is `connect` of slipway_node.
+func nodeConnectionAttribute() schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "How this node is reached, where it differs from the provider's `connection`. Each attribute given here counts instead of the provider's. A private key, key file or `agent = true` given here " +
+			"keeps the provider's keys, passphrase and certificate away from this node.",
+		Attributes: nodeConnectionAttributes(ConnectionFields()),
+		Validators: eitherKey(),
+	}
+}
+
+// ProviderConnectionAttribute is `connection` of the provider.
+func ProviderConnectionAttribute() providerschema.SingleNestedAttribute {
+	return providerschema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "How nodes are reached. These are defaults: a node's own `connect` counts instead, attribute by attribute. What is given here is in no state and may come from an ephemeral value. " +
+			"Configuration counts before the environment; a key that is configured here keeps all keys of the environment away.",
+		Attributes: providerConnectionAttributes(ConnectionFields()),
+		Validators: eitherKey(),
+	}
+}
+
+// stateNote goes with everything secret that a resource takes.
+const stateNote = " It is kept in Terraform's state, as every attribute of a resource is; to keep it out, give it in the provider's `connection`, or use the agent or a key file."
+
+func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attribute {
+	attributes := make(map[string]schema.Attribute, len(fields))
+	for _, f := range fields {
+		text := f.Description
+		if f.Sensitive {
+			text += stateNote
+		}
+		switch f.Kind {
+		case TextField:
+			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, Sensitive: f.Sensitive, MarkdownDescription: text, Validators: f.strings}
+		case NumberField:
+			attributes[f.Name] = schema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.integers}
+		case FlagField:
+			attributes[f.Name] = schema.BoolAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text}
+		case LinesField:
+			attributes[f.Name] = schema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
+		case BastionsField:
+			attributes[f.Name] = schema.ListNestedAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
+				NestedObject: schema.NestedAttributeObject{Attributes: nodeConnectionAttributes(hopFields()), Validators: eitherKey()}}
+		}
+	}
+	return attributes
+}
+
+func providerConnectionAttributes(fields []ConnectionField) map[string]providerschema.Attribute {
+	attributes := make(map[string]providerschema.Attribute, len(fields))
+	for _, f := range fields {
+		text := f.Description
+		if f.Parse != nil {
+			text += fmt.Sprintf(" May also be given as `%s`.", f.Environment())
+		}
+		if f.Default != "" {
+			text += fmt.Sprintf(" Default: `%s`.", f.Default)
+		}
+		switch f.Kind {
+		case TextField:
+			attributes[f.Name] = providerschema.StringAttribute{Required: f.Required, Optional: !f.Required, Sensitive: f.Sensitive, MarkdownDescription: text, Validators: f.strings}
+		case NumberField:
+			attributes[f.Name] = providerschema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.integers}
+		case FlagField:
+			attributes[f.Name] = providerschema.BoolAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text}
+		case LinesField:
+			attributes[f.Name] = providerschema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
+		case BastionsField:
+			attributes[f.Name] = providerschema.ListNestedAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
+				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()), Validators: eitherKey()}}
+		}
+	}
+	return attributes
+}
+
+// eitherKey refuses a connection or hop that gives its private key twice.
+func eitherKey() []validator.Object {
+	return []validator.Object{onlyOneOf{names: []string{"private_key", "private_key_file"}, why: "Give the private key as text or as a file, not both."}}
+}
+
+// lines accepts a list of texts without empty ones.
+func lines() []validator.List {
+	return []validator.List{listvalidator.NoNullValues(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))}
+}

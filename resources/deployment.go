@@ -1,0 +1,179 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+var (
+	_ resource.Resource                = (*Deployment)(nil)
+	_ resource.ResourceWithConfigure   = (*Deployment)(nil)
+	_ resource.ResourceWithModifyPlan  = (*Deployment)(nil)
+	_ resource.ResourceWithImportState = (*Deployment)(nil)
+	_ resource.ResourceWithIdentity    = (*Deployment)(nil)
+)
+
+// Deployment is slipway_deployment: the only resource that touches nodes. Everything that it knows of the site comes
+// through its configuration and its own prior state, never through a side store (terraform.md 6.2).
+type Deployment struct {
+	provider ProviderData
+}
+
+// NewDeployment returns the resource for the provider's table.
+func NewDeployment() resource.Resource { return &Deployment{} }
+
+// Metadata names the type.
+func (d *Deployment) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_deployment"
+}
+
+// Configure takes the provider's connection defaults.
+func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	if req.ProviderData == nil {
+		return
+	}
+	data, ok := req.ProviderData.(ProviderData)
+	if !ok {
+		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf("slipway_deployment got %T from the provider. This is a defect of slipway; please report it.", req.ProviderData))
+		return
+	}
+	d.provider = data
+}
+
+// IdentitySchema declares what names a deployment outside of any state: its site.
+func (d *Deployment) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
+		"site": identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the site."},
+	}}
+}
+
+// ImportState imports by site name. Nodes and services come from the configuration; the first apply then finds in the nodes'
+// ledgers what is there already.
+func (d *Deployment) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	resource.ImportStatePassthroughWithIdentity(ctx, path.Root("site"), path.Root("site"), req, resp)
+}
+
+// Schema declares the attributes.
+func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		Version: 0,
+		MarkdownDescription: "Rolls a site out: nodes in groups, in order, with services and overrides on them. This is the only resource of slipway that " +
+			"touches nodes. `terraform plan` shows the ordered `steps`, `terraform apply` executes them, refresh finds `drift`, and destroying the deployment undoes on every node " +
+			"what slipway did there.",
+		Attributes: map[string]schema.Attribute{
+			"site": schema.StringAttribute{
+				Required:            true,
+				MarkdownDescription: "Name of the site. The ledgers on the nodes and the journal are kept under it; changing it tears the old site down and builds the new one.",
+				Validators:          []validator.String{nameValidator()},
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
+			},
+			"nodes": schema.DynamicAttribute{
+				Required:            true,
+				MarkdownDescription: "All nodes of the site: whole `slipway_node` objects, as a list or a map (`slipway_node.this` of a `for_each`).",
+			},
+			"groups": schema.DynamicAttribute{
+				Optional: true,
+				MarkdownDescription: "The deployment groups: whole `slipway_group` objects. The order of a list decides which of two independent groups goes first; a map is taken in the order of its keys. " +
+					"Left out, all nodes form one critical group that must succeed as a whole.",
+			},
+			"services": schema.DynamicAttribute{
+				Optional:            true,
+				MarkdownDescription: "The services: whole `slipway_service` objects, as a list or a map.",
+			},
+			"overrides": schema.DynamicAttribute{
+				Optional:            true,
+				MarkdownDescription: "The overrides: whole `slipway_override` objects, as a list or a map.",
+			},
+			"parallelism": schema.Int64Attribute{
+				Optional: true, Computed: true, Default: int64default.StaticInt64(10),
+				MarkdownDescription: "How many nodes are worked on at once, 1 to 1000. Default 10.",
+				Validators:          []validator.Int64{int64validator.Between(1, 1000)},
+			},
+			"on_destroy": schema.StringAttribute{
+				Optional: true, Computed: true, Default: stringdefault.StaticString(onDestroyTeardown),
+				MarkdownDescription: "What destroying the deployment does on the nodes: `teardown` (default) undoes everything that slipway did there, `retain` leaves the nodes as they are.",
+				Validators:          []validator.String{stringvalidator.OneOf(onDestroyTeardown, onDestroyRetain)},
+			},
+			"drift_detection": schema.StringAttribute{
+				Optional: true, Computed: true, Default: stringdefault.StaticString(driftFull),
+				MarkdownDescription: "`full` (default) checks every applied configuration resource on every node at refresh; `off` connects to no node at refresh.",
+				Validators:          []validator.String{stringvalidator.OneOf(driftFull, driftOff)},
+			},
+			"triggers": schema.MapAttribute{
+				Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Arbitrary values; when one changes, the next apply checks every configuration resource on every node again. Use this and not `replace_triggered_by`, which would tear the whole site down first.",
+			},
+			"private_key_wo": schema.StringAttribute{
+				Optional: true, Sensitive: true, WriteOnly: true,
+				MarkdownDescription: "Private key, PEM, for nodes whose own connection gives no key. Write-only: it is in no state and no plan file, and for the same reason Terraform gives it to create and update only. Refresh and destroy " +
+					"use the provider's connection, which may itself be set from an ephemeral value and is the better place for a key.",
+				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+			},
+			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true,
+				CreateDescription: "Bound on the whole run that creates the site, as a duration like `90m`. Default 12h; the groups' own time limits usually end it first.",
+				ReadDescription:   "Bound on one refresh. Default 5m. Nodes that have not answered by then count as unreachable.",
+				UpdateDescription: "Bound on the whole run that updates the site. Default 12h.",
+				DeleteDescription: "Bound on the tear-down. Default 1h.",
+			}),
+
+			"steps": schema.ListAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "What the run does, in order, one line per group and phase. In state: what the last run did.",
+			},
+			"digest": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node.",
+			},
+			"changed_nodes": schema.ListAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Names of the nodes that the run changes, sorted.",
+			},
+			"status": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "`deployed`; `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error.",
+			},
+			"group_status": schema.MapAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Stage of each group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`.",
+			},
+			"node_status": schema.MapAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Stage of each node of a group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`.",
+			},
+			"drift": schema.ListNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "Configuration resources that are no longer as slipway left them, found at the last refresh. A plan that repairs them shows the list becoming empty.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"node":     schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the node."},
+					"resource": schema.StringAttribute{Computed: true, MarkdownDescription: "The configuration resource, `type[title]`."},
+					"change":   schema.StringAttribute{Computed: true, MarkdownDescription: "What differs: parameter, what it is and what it should be. Contents are shown as digests, secrets not at all."},
+				}},
+			},
+			"unreachable": schema.ListAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Names of the nodes that did not answer at the last refresh or run, sorted. Such a node is neither drifted nor gone.",
+			},
+		},
+	}
+}
+
+const (
+	onDestroyTeardown = "teardown"
+	onDestroyRetain   = "retain"
+	driftFull         = "full"
+	driftOff          = "off"
+)

@@ -1,0 +1,156 @@
+package resources
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// deploymentModelV0 is the deployment at schema version 0.
+type deploymentModelV0 struct {
+	Site           types.String   `tfsdk:"site"`
+	Nodes          types.Dynamic  `tfsdk:"nodes"`
+	Groups         types.Dynamic  `tfsdk:"groups"`
+	Services       types.Dynamic  `tfsdk:"services"`
+	Overrides      types.Dynamic  `tfsdk:"overrides"`
+	Parallelism    types.Int64    `tfsdk:"parallelism"`
+	OnDestroy      types.String   `tfsdk:"on_destroy"`
+	DriftDetection types.String   `tfsdk:"drift_detection"`
+	Triggers       types.Map      `tfsdk:"triggers"`
+	PrivateKeyWO   types.String   `tfsdk:"private_key_wo"`
+	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+
+	Steps        types.List   `tfsdk:"steps"`
+	Digest       types.String `tfsdk:"digest"`
+	ChangedNodes types.List   `tfsdk:"changed_nodes"`
+	Status       types.String `tfsdk:"status"`
+	GroupStatus  types.Map    `tfsdk:"group_status"`
+	NodeStatus   types.Map    `tfsdk:"node_status"`
+	Drift        types.List   `tfsdk:"drift"`
+	Unreachable  types.List   `tfsdk:"unreachable"`
+}
+
+// driftModel is one element of drift.
+type driftModel struct {
+	Node     types.String `tfsdk:"node"`
+	Resource types.String `tfsdk:"resource"`
+	Change   types.String `tfsdk:"change"`
+}
+
+var driftType = types.ObjectType{AttrTypes: map[string]attr.Type{
+	"node": types.StringType, "resource": types.StringType, "change": types.StringType,
+}}
+
+// Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not to be
+// used.
+func (m deploymentModelV0) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
+	s.Name = m.Site.ValueString()
+	known = !m.Site.IsUnknown()
+	take := func(partKnown bool, d diag.Diagnostics) {
+		known = known && partKnown
+		diags.Append(d...)
+	}
+	var ok bool
+	var d diag.Diagnostics
+	s.Nodes, ok, d = NodesFrom(ctx, path.Root("nodes"), m.Nodes)
+	take(ok, d)
+	s.Groups, ok, d = GroupsFrom(ctx, path.Root("groups"), m.Groups)
+	take(ok, d)
+	s.Services, ok, d = ServicesFrom(ctx, path.Root("services"), m.Services)
+	take(ok, d)
+	s.Overrides, ok, d = OverridesFrom(ctx, path.Root("overrides"), m.Overrides)
+	take(ok, d)
+	return s, known, diags
+}
+
+// sameDesire reports whether two models ask for the same.
+func (m deploymentModelV0) sameDesire(o deploymentModelV0) bool {
+	return m.Site.Equal(o.Site) && m.Nodes.Equal(o.Nodes) && m.Groups.Equal(o.Groups) && m.Services.Equal(o.Services) &&
+		m.Overrides.Equal(o.Overrides) && m.Parallelism.Equal(o.Parallelism) && m.OnDestroy.Equal(o.OnDestroy) &&
+		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts)
+}
+
+// setUnknown marks everything that a run determines as known after apply.
+func (m *deploymentModelV0) setUnknown() {
+	m.Steps = types.ListUnknown(types.StringType)
+	m.Digest = types.StringUnknown()
+	m.ChangedNodes = types.ListUnknown(types.StringType)
+	m.Drift = types.ListUnknown(driftType)
+	m.setOutcomeUnknown()
+}
+
+// setOutcomeUnknown marks what depends on how the run goes as known after apply.
+func (m *deploymentModelV0) setOutcomeUnknown() {
+	m.Status = types.StringUnknown()
+	m.GroupStatus = types.MapUnknown(types.StringType)
+	m.NodeStatus = types.MapUnknown(types.StringType)
+	m.Unreachable = types.ListUnknown(types.StringType)
+}
+
+// keepComputed takes everything computed from the prior state: nothing is to be done.
+func (m *deploymentModelV0) keepComputed(prior deploymentModelV0) {
+	m.Steps, m.Digest, m.ChangedNodes, m.Drift = prior.Steps, prior.Digest, prior.ChangedNodes, prior.Drift
+	m.Status, m.GroupStatus, m.NodeStatus, m.Unreachable = prior.Status, prior.GroupStatus, prior.NodeStatus, prior.Unreachable
+}
+
+// setPlan shows a plan.
+func (m *deploymentModelV0) setPlan(p *planner.Plan) {
+	m.Steps = stringList(p.Steps())
+	m.Digest = types.StringValue(p.Digest)
+	m.ChangedNodes = stringList(p.ChangedNodes())
+	m.Drift = types.ListValueMust(driftType, []attr.Value{})
+}
+
+// driftOf returns the drift of the state for the planner.
+func (m deploymentModelV0) driftOf(ctx context.Context) (planner.Drift, diag.Diagnostics) {
+	if m.Drift.IsNull() || m.Drift.IsUnknown() {
+		return nil, nil
+	}
+	var items []driftModel
+	diags := m.Drift.ElementsAs(ctx, &items, false)
+	drift := planner.Drift{}
+	for _, i := range items {
+		node := i.Node.ValueString()
+		drift[node] = append(drift[node], planresource.ID(i.Resource.ValueString()))
+	}
+	return drift, diags
+}
+
+// setDrift shows drift, sorted by node and resource.
+func (m *deploymentModelV0) setDrift(items []driftModel) {
+	slices.SortFunc(items, func(a, b driftModel) int {
+		return cmp.Or(strings.Compare(a.Node.ValueString(), b.Node.ValueString()), strings.Compare(a.Resource.ValueString(), b.Resource.ValueString()))
+	})
+	values := make([]attr.Value, len(items))
+	for i, d := range items {
+		values[i] = types.ObjectValueMust(driftType.AttrTypes, map[string]attr.Value{"node": d.Node, "resource": d.Resource, "change": d.Change})
+	}
+	m.Drift = types.ListValueMust(driftType, values)
+}
+
+func stringList(in []string) types.List {
+	values := make([]attr.Value, len(in))
+	for i, s := range in {
+		values[i] = types.StringValue(s)
+	}
+	return types.ListValueMust(types.StringType, values)
+}
+
+func stringMap(in map[string]string) types.Map {
+	values := make(map[string]attr.Value, len(in))
+	for k, s := range in {
+		values[k] = types.StringValue(s)
+	}
+	return types.MapValueMust(types.StringType, values)
+}

@@ -1,0 +1,143 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+const defaultReadTimeout = 5 * time.Minute
+
+// Read compares every node with its ledger. It keeps three outcomes apart: in sync, drifted (listed, planned for repair) and
+// unreachable (a warning; what is known of the node stays as it is). It never concludes from silence that something is gone.
+func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state deploymentModelV0
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(setSiteIdentity(ctx, resp.Identity, state.Site)...)
+	applied, _, diags := readApplied(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if state.DriftDetection.ValueString() == driftOff || state.Nodes.IsNull() || d.provider.Unknown {
+		resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
+		return
+	}
+	s, _, diags := state.Value(ctx)
+	resp.Diagnostics.Append(diags...)
+	timeout, diags := state.Timeouts.Read(ctx, defaultReadTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	desired, problems := planner.Desired(s)
+	if errs := problems.Errors(); len(errs) > 0 {
+		resp.Diagnostics.AddWarning("Drift was not checked",
+			"The site in the state is not one that this version of slipway can plan:\n"+errs.Error()+"\n\nThe next apply with a valid configuration mends this.")
+		resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	executor := rollout.NewInProcess()
+	defer func() { _ = executor.Close() }() // nothing is lost with a connection that closes badly after its last answer
+	items := make(map[string][]converge.Item, len(desired))
+	for node, tasks := range desired {
+		items[node] = rollout.Items(tasks)
+	}
+	found := rollout.Survey(ctx, d.provider.reach(s.Nodes, types.StringNull()), items, s.Name, rollout.Options{
+		Executor: executor, Parallelism: int(state.Parallelism.ValueInt64()),
+	})
+
+	if applied == nil {
+		applied = planner.Applied{}
+	}
+	var drift []driftModel
+	unreachable := map[string]error{}
+	for node, survey := range found {
+		if survey.Ledger != nil {
+			applied[node] = survey.Ledger
+			if len(survey.Ledger) == 0 {
+				delete(applied, node)
+			}
+		}
+		if !survey.Reachable || survey.Error != nil {
+			unreachable[node] = survey.Error
+			continue
+		}
+		drift = append(drift, driftOn(node, survey, desired[node])...)
+	}
+	state.setDrift(drift)
+	state.Unreachable = stringList(sortedKeys(unreachable))
+	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+	resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
+	if len(unreachable) > 0 {
+		resp.Diagnostics.AddWarning(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
+			"What is known of them stays as it was; they count neither as drifted nor as gone.\n"+reasons(unreachable))
+	}
+}
+
+// driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its present form is work
+// of the next plan, not drift.
+func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task) []driftModel {
+	current := make(map[planresource.ID]bool, len(tasks))
+	for _, t := range tasks {
+		current[t.Resource.ID()] = survey.Ledger[t.Resource.ID()] == t.Digest
+	}
+	var out []driftModel
+	for _, item := range survey.Drift {
+		if !current[item.ID] {
+			continue
+		}
+		out = append(out, driftModel{
+			Node: types.StringValue(node), Resource: types.StringValue(string(item.ID)), Change: types.StringValue(change(item)),
+		})
+	}
+	return out
+}
+
+// change says in one line what differs.
+func change(item rollout.DriftItem) string {
+	parts := make([]string, 0, len(item.Differences)+1)
+	for _, d := range item.Differences {
+		parts = append(parts, fmt.Sprintf("%s is %s, should be %s", d.Parameter, d.Is, d.Should))
+	}
+	if item.Message != "" {
+		parts = append(parts, item.Message)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reasons lists why nodes could not be reached, a line each, sorted, at most 20.
+func reasons(of map[string]error) string {
+	var b strings.Builder
+	for i, node := range sortedKeys(of) {
+		if i == 20 {
+			fmt.Fprintf(&b, "and %d more\n", len(of)-i)
+			break
+		}
+		fmt.Fprintf(&b, "%s: %v\n", node, of[node])
+	}
+	return b.String()
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

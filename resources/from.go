@@ -1,0 +1,203 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// The functions below read an attribute of the deployment that takes whole objects: resources as they are, or objects written by
+// hand that have the same attributes, of which all but the required ones may be left out. A list keeps its order, a map is taken in
+// the order of its keys.
+//
+// known is false when anything inside is unknown; there is then no value, but problems of what is known are reported. Errors
+// stand at the given path and name object and attribute.
+
+// NodesFrom reads the nodes of a deployment.
+func NodesFrom(ctx context.Context, at path.Path, v types.Dynamic) (nodes []site.Node, known bool, diags diag.Diagnostics) {
+	return objectsFrom(ctx, at, v, "node", nodeSchema(), nodeModelV0.Value)
+}
+
+// GroupsFrom reads the groups of a deployment. They are nil, and not just empty, when the attribute is null.
+func GroupsFrom(ctx context.Context, at path.Path, v types.Dynamic) (groups []site.Group, known bool, diags diag.Diagnostics) {
+	return objectsFrom(ctx, at, v, "group", groupSchema(), groupModelV0.Value)
+}
+
+// ServicesFrom reads the services of a deployment.
+func ServicesFrom(ctx context.Context, at path.Path, v types.Dynamic) (services []site.Service, known bool, diags diag.Diagnostics) {
+	return objectsFrom(ctx, at, v, "service", serviceSchema(), serviceModelV0.Value)
+}
+
+// OverridesFrom reads the overrides of a deployment.
+func OverridesFrom(ctx context.Context, at path.Path, v types.Dynamic) (overrides []site.Override, known bool, diags diag.Diagnostics) {
+	return objectsFrom(ctx, at, v, "override", overrideSchema(), overrideModelV0.Value)
+}
+
+// asGiven decodes objects into models whose fields hold null and unknown themselves.
+var asGiven = basetypes.ObjectAsOptions{}
+
+func objectsFrom[M, T any](ctx context.Context, at path.Path, v types.Dynamic, object string, s schema.Schema, value func(M, context.Context) (T, site.Problems)) (out []T, known bool, diags diag.Diagnostics) {
+	raw, err := v.ToTerraformValue(ctx)
+	if err != nil {
+		diags.AddAttributeError(at, "Invalid "+at.String(), err.Error())
+		return nil, false, diags
+	}
+	if !raw.IsKnown() {
+		return nil, false, nil
+	}
+	if raw.IsNull() {
+		return nil, true, nil
+	}
+	members, problem := membersOf(at.String(), object, raw)
+	if problem != nil {
+		diags.Append(diagnostic(at, *problem, where(*problem)+": "+problem.Message))
+		return nil, true, diags
+	}
+	known, out = true, make([]T, 0, len(members))
+	objectType := s.Type().TerraformType(ctx)
+	for _, m := range members {
+		var r reading
+		conformed := r.conform("", m.value, objectType)
+		name := nameOf(conformed)
+		if !r.unknown {
+			r.required(conformed, s)
+		}
+		if !r.unknown && len(r.problems) == 0 {
+			var model M
+			diags.Append(decode(ctx, s, conformed, &model)...)
+			t, problems := value(model, ctx)
+			r.problems = append(r.problems, problems...)
+			out = append(out, t)
+		}
+		known = known && !r.unknown
+		for _, p := range r.problems {
+			p.Object, p.Name = object, name
+			if name == "" {
+				p.Object, p.Attribute = "deployment", under(m.key, p.Attribute)
+			}
+			diags.Append(diagnostic(at, p, where(p)+": "+p.Message))
+		}
+	}
+	if !known || diags.HasError() {
+		return nil, known, diags
+	}
+	return out, true, diags
+}
+
+// membersOf returns the objects of a list or map; keys are their places: `nodes[0]`, `nodes["web1"]`.
+func membersOf(at, object string, v tftypes.Value) ([]entry, *site.Problem) {
+	var members []entry
+	if elements, ok := elementsOf(v); ok {
+		for i, e := range elements {
+			members = append(members, entry{elementPath(at, i), e})
+		}
+		return members, nil
+	}
+	entries, ok := entriesOf(v)
+	if !ok {
+		return nil, &site.Problem{Object: "deployment", Attribute: at, Code: site.BadStructure,
+			Message: fmt.Sprintf("is %s; write a list or map of slipway_%s objects", kindOf(v), object)}
+	}
+	if name, ok := entries["name"]; ok && name.Type().Is(tftypes.String) {
+		return nil, &site.Problem{Object: "deployment", Attribute: at, Code: site.BadStructure,
+			Message: fmt.Sprintf("is one %s; put it into a list: %s = [slipway_%s.example]", object, at, object)}
+	}
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		members = append(members, entry{keyPath(at, key), entries[key]})
+	}
+	return members, nil
+}
+
+// required reports attributes that must be given and are null, and an object that is null itself.
+func (r *reading) required(object tftypes.Value, s schema.Schema) {
+	entries, ok := entriesOf(object)
+	if !ok || object.IsNull() {
+		if len(r.problems) == 0 {
+			r.report("", site.BadStructure, "is null; leave it out instead")
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
+		if s.Attributes[name].IsRequired() && entries[name].IsNull() && !r.reported(name) {
+			r.report(name, site.MissingField, "is required")
+		}
+	}
+}
+
+func (r *reading) reported(attribute string) bool {
+	return slices.ContainsFunc(r.problems, func(p site.Problem) bool { return p.Attribute == attribute })
+}
+
+// decode reads a known object of the schema's type into its model.
+func decode(ctx context.Context, s schema.Schema, v tftypes.Value, model any) diag.Diagnostics {
+	var diags diag.Diagnostics
+	value, err := s.Type().ValueFromTerraform(ctx, v)
+	if err != nil {
+		diags.AddError("Invalid object", err.Error())
+		return diags
+	}
+	object, ok := value.(types.Object)
+	if !ok {
+		diags.AddError("Invalid object", fmt.Sprintf("The schema gives a %T. This is a defect of slipway; please report it.", value))
+		return diags
+	}
+	diags.Append(object.As(ctx, model, asGiven)...)
+	return diags
+}
+
+// nameOf returns the name of an object, empty when it has none that is known.
+func nameOf(v tftypes.Value) string {
+	entries, ok := entriesOf(v)
+	if !ok || v.IsNull() {
+		return ""
+	}
+	name, ok := entries["name"]
+	if !ok || !name.IsKnown() || name.IsNull() {
+		return ""
+	}
+	s, _ := textOf(name)
+	return s
+}
+
+// under joins the place of an object and an attribute of it.
+func under(place, attribute string) string {
+	if attribute == "" {
+		return place
+	}
+	return place + "." + attribute
+}
+
+// stringsOf returns the known elements of a list or set: nil for null, and not nil for an empty one. allKnown is false when
+// anything is unknown.
+func stringsOf(collection interface {
+	attr.Value
+	Elements() []attr.Value
+}) (out []string, allKnown bool) {
+	if collection.IsUnknown() {
+		return nil, false
+	}
+	if collection.IsNull() {
+		return nil, true
+	}
+	out, allKnown = []string{}, true
+	for _, e := range collection.Elements() {
+		s, ok := e.(types.String)
+		if !ok || s.IsUnknown() {
+			allKnown = false
+			continue
+		}
+		out = append(out, s.ValueString())
+	}
+	return out, allKnown
+}

@@ -1,0 +1,98 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// held is a resource that only holds desired state: a node, group, service or override. No host is ever touched, so no operation
+// can half-fail; the deployment that takes the object does all work (terraform.md 6.1). M is the model that fits the schema.
+type held[M any] struct {
+	object string // "node": the type is slipway_node
+	schema func() schema.Schema
+}
+
+var (
+	_ resource.ResourceWithImportState = (*held[nodeModelV0])(nil)
+	_ resource.ResourceWithIdentity    = (*held[nodeModelV0])(nil)
+)
+
+// heldIdentity names a held resource outside of any state.
+type heldIdentity struct {
+	Name types.String `tfsdk:"name"`
+}
+
+func (h *held[M]) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + h.object
+}
+
+func (h *held[M]) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = h.schema()
+}
+
+func (h *held[M]) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
+		"name": identityschema.StringAttribute{RequiredForImport: true, Description: fmt.Sprintf("Name of the %s.", h.object)},
+	}}
+}
+
+// ImportState takes the name; everything else comes from the configuration with the next apply, because there is no
+// other place that knows it.
+func (h *held[M]) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	resource.ImportStatePassthroughWithIdentity(ctx, path.Root("name"), path.Root("name"), req, resp)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	var name types.String
+	resp.Diagnostics.Append(resp.State.GetAttribute(ctx, path.Root("name"), &name)...)
+	if !namePattern.MatchString(name.ValueString()) {
+		resp.Diagnostics.AddError("Invalid import id", fmt.Sprintf("A %s is imported by its name, and %q is not a name: %s.", h.object, name.ValueString(), nameRule))
+	}
+}
+
+func (h *held[M]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var m M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(h.hold(ctx, &m, &resp.State, resp.Identity)...)
+	}
+}
+
+func (h *held[M]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var m M
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(h.hold(ctx, &m, &resp.State, resp.Identity)...)
+	}
+}
+
+func (h *held[M]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var m M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(h.hold(ctx, &m, &resp.State, resp.Identity)...)
+	}
+}
+
+// Delete forgets the object. A deployment that held it finds it gone in its own configuration and plans what follows.
+func (h *held[M]) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
+
+// hold writes state and identity. The identity is set at every occasion: states that were written without one, and Terraform
+// versions that do not keep it, need it (terraform.md 5.8).
+func (h *held[M]) hold(ctx context.Context, m *M, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
+	diags := state.Set(ctx, m)
+	var id heldIdentity
+	diags.Append(state.GetAttribute(ctx, path.Root("name"), &id.Name)...)
+	if identity != nil {
+		diags.Append(identity.Set(ctx, id)...)
+	}
+	return diags
+}

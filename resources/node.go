@@ -1,0 +1,105 @@
+package resources
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// NewNode returns slipway_node: a machine, as desired state.
+func NewNode() resource.Resource { return &held[nodeModelV0]{object: "node", schema: nodeSchema} }
+
+// nodeModelV0 is a node at schema version 0.
+type nodeModelV0 struct {
+	Name       types.String       `tfsdk:"name"`
+	Address    types.String       `tfsdk:"address"`
+	Rack       types.String       `tfsdk:"rack"`
+	Tags       types.Set          `tfsdk:"tags"`
+	Labels     types.Map          `tfsdk:"labels"`
+	Roles      types.Set          `tfsdk:"roles"`
+	Connection *ConnectionModelV0 `tfsdk:"connect"`
+}
+
+// Value returns the node that a wholly known model describes.
+func (m nodeModelV0) Value(ctx context.Context) (site.Node, site.Problems) {
+	n := site.Node{Name: m.Name.ValueString(), Address: m.Address.ValueString(), Rack: m.Rack.ValueString()}
+	n.Tags, _ = stringsOf(m.Tags)
+	n.Roles, _ = stringsOf(m.Roles)
+	slices.Sort(n.Tags) // a set arrives in an order of its own
+	slices.Sort(n.Roles)
+	if elements := m.Labels.Elements(); len(elements) > 0 {
+		n.Labels = make(map[string]string, len(elements))
+		for _, key := range slices.Sorted(maps.Keys(elements)) {
+			if s, ok := elements[key].(types.String); ok {
+				n.Labels[key] = s.ValueString()
+			}
+		}
+	}
+	var problems site.Problems
+	if m.Connection != nil {
+		n.Connection, _, problems = m.Connection.Value(ctx)
+		for i := range problems {
+			problems[i].Attribute = namePath(nodeConnection, problems[i].Attribute)
+		}
+	}
+	return n, problems
+}
+
+func nodeSchema() schema.Schema {
+	return schema.Schema{
+		Version: 0,
+		MarkdownDescription: "A machine of the site, as desired state: what it is called, where it is found and what it is. Nothing connects to it before a `slipway_deployment` takes it. " +
+			"Import takes the node's name; everything else then comes from the configuration.",
+		Attributes: map[string]schema.Attribute{
+			"name": nameAttribute("node"),
+			"address": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Host name or IP address. A node with transport `local` has none.",
+				Validators:          []validator.String{addressValidator()},
+			},
+			"rack": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Name of the rack that the node is in, for selectors.",
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			},
+			"tags": schema.SetAttribute{
+				Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Tags, for selectors.",
+				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
+			},
+			"labels": schema.MapAttribute{
+				Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Labels, key to value, for selectors. Neither keys nor values hold a colon or have white space around them, so that a selector can name them as `key:value`.",
+				Validators:          []validator.Map{mapvalidator.NoNullValues(), mapvalidator.KeysAre(labelValidator()), mapvalidator.ValueStringsAre(labelValidator())},
+			},
+			"roles": schema.SetAttribute{
+				Optional: true, ElementType: types.StringType,
+				MarkdownDescription: "Roles, for overrides.",
+				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(nameValidator())},
+			},
+			nodeConnection: nodeConnectionAttribute(),
+		},
+	}
+}
+
+// nameAttribute is the name of a held object: its identity, so another name is another object.
+func nameAttribute(object string) schema.StringAttribute {
+	return schema.StringAttribute{
+		Required:            true,
+		MarkdownDescription: "Name of the " + object + ", unique in its site: letters, digits, dots, underscores and hyphens, beginning with a letter or digit. Another name is another " + object + ".",
+		Validators:          []validator.String{nameValidator()},
+		PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
+	}
+}

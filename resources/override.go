@@ -1,0 +1,133 @@
+package resources
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// NewOverride returns slipway_override: a change of configuration resources for a scope, as desired state.
+func NewOverride() resource.Resource {
+	return &held[overrideModelV0]{object: "override", schema: overrideSchema}
+}
+
+// overrideModelV0 is an override at schema version 0.
+type overrideModelV0 struct {
+	Name          types.String            `tfsdk:"name"`
+	Groups        types.Set               `tfsdk:"groups"`
+	Roles         types.Set               `tfsdk:"roles"`
+	Nodes         types.Set               `tfsdk:"nodes"`
+	Merge         types.String            `tfsdk:"merge"`
+	Configuration types.Dynamic           `tfsdk:"configuration"`
+	Options       *overrideOptionsModelV0 `tfsdk:"options"`
+}
+
+// overrideOptionsModelV0 is `options`.
+type overrideOptionsModelV0 struct {
+	Create                types.Bool    `tfsdk:"create"`
+	TypesFilter           types.Set     `tfsdk:"types_filter"`
+	TitlesFilter          types.Set     `tfsdk:"titles_filter"`
+	TypesCreateException  types.Set     `tfsdk:"types_create_exception"`
+	TitlesCreateException types.Set     `tfsdk:"titles_create_exception"`
+	Defaults              types.Dynamic `tfsdk:"defaults"`
+}
+
+// The ways in which an override's layers merge.
+const (
+	mergeParameter = "parameter"
+	mergeTitle     = "title"
+)
+
+// Value returns the override that a wholly known model describes.
+func (m overrideModelV0) Value(ctx context.Context) (site.Override, site.Problems) {
+	o := site.Override{Name: m.Name.ValueString(), Merge: m.Merge.ValueString()}
+	if o.Merge == "" {
+		o.Merge = mergeParameter
+	}
+	o.Groups, o.Roles, o.Nodes = sortedStrings(m.Groups), sortedStrings(m.Roles), sortedStrings(m.Nodes)
+	var problems, more site.Problems
+	o.Configuration, problems = configurationFrom(ctx, "configuration", m.Configuration, nullsAreErrors)
+	if m.Options != nil {
+		o.Options, more = m.Options.value(ctx)
+		problems = append(problems, more...)
+	}
+	return o, problems
+}
+
+func (m overrideOptionsModelV0) value(ctx context.Context) (site.OverrideOptions, site.Problems) {
+	defaults, problems := defaultsFrom(ctx, m.Defaults)
+	return site.OverrideOptions{
+		Create:                m.Create.ValueBoolPointer(),
+		TypesFilter:           sortedStrings(m.TypesFilter),
+		TitlesFilter:          sortedStrings(m.TitlesFilter),
+		TypesCreateException:  sortedStrings(m.TypesCreateException),
+		TitlesCreateException: sortedStrings(m.TitlesCreateException),
+		Defaults:              defaults,
+	}, problems
+}
+
+func overrideSchema() schema.Schema {
+	scope := func(what string, each validator.String, others ...string) schema.SetAttribute {
+		expressions := make([]path.Expression, len(others))
+		for i, o := range others {
+			expressions[i] = path.MatchRoot(o)
+		}
+		return schema.SetAttribute{
+			Optional: true, ElementType: types.StringType,
+			MarkdownDescription: what + " that the override is for. At most one of `groups`, `roles` and `nodes` is given; with none of them the override is for the whole site.",
+			Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(each),
+				setvalidator.ConflictsWith(expressions...)},
+		}
+	}
+	names := func(description string) schema.SetAttribute {
+		return schema.SetAttribute{
+			Optional: true, ElementType: types.StringType, MarkdownDescription: description,
+			Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
+		}
+	}
+	return schema.Schema{
+		Version: 0,
+		MarkdownDescription: "An override: changes configuration resources that services bring, or adds some, for the whole site or for some groups, roles or nodes. Narrower scopes win: site, group, role, node. " +
+			"It connects to nothing; `slipway_deployment` does the work. Import takes the override's name; everything else then comes from the configuration.",
+		Attributes: map[string]schema.Attribute{
+			"name":   nameAttribute("override"),
+			"groups": scope("Names of the groups", nameValidator(), "roles", "nodes"),
+			"roles":  scope("Roles, or `/regular expression/` that is matched at the beginning of a role,", rolePatternValidator(), "groups", "nodes"),
+			"nodes":  scope("Names of the nodes", nameValidator(), "groups", "roles"),
+			"merge": schema.StringAttribute{
+				Optional: true, Computed: true, Default: stringdefault.StaticString(mergeParameter),
+				MarkdownDescription: "How this override goes over those of wider scopes: `parameter` (default) merges the parameters of a title, `title` replaces the title whole.",
+				Validators:          []validator.String{stringvalidator.OneOf(mergeParameter, mergeTitle)},
+			},
+			"configuration": schema.DynamicAttribute{
+				Required:            true,
+				MarkdownDescription: "What to change or add: `type = { title = { parameter = value } }`. A null is an error, because an override cannot take a parameter away.",
+				Validators:          []validator.Dynamic{configurationValidator{nulls: nullsAreErrors, partial: true}},
+			},
+			"options": schema.SingleNestedAttribute{
+				Optional:            true,
+				MarkdownDescription: "Which resources the override may change and create.",
+				Attributes: map[string]schema.Attribute{
+					"create": schema.BoolAttribute{Optional: true,
+						MarkdownDescription: "Whether resources that no service brings are created. Default true."},
+					"types_filter":            names("Types that are considered; left out or empty, all are."),
+					"titles_filter":           names("Titles that are considered; left out or empty, all are."),
+					"types_create_exception":  names("Types for which the opposite of `create` counts."),
+					"titles_create_exception": names("Titles for which the opposite of `create` counts."),
+					"defaults": schema.DynamicAttribute{Optional: true,
+						MarkdownDescription: "Parameters for every resource of a type that the override changes or creates, unless `configuration` gives them: `type = { parameter = value }`.",
+						Validators:          []validator.Dynamic{defaultsValidator{}}},
+				},
+			},
+		},
+	}
+}

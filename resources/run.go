@@ -1,0 +1,103 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// Runs knows the runs of this process.
+type Runs struct {
+	mu    sync.Mutex
+	sites map[string]bool
+	work  sync.WaitGroup
+}
+
+// Wait returns when no run is at work, or after limit. The process must not end before: Terraform gives it two seconds after a second
+// interrupt, time enough to write down what was reached (terraform.md 5.7).
+func (r *Runs) Wait(limit time.Duration) {
+	done := make(chan struct{})
+	go func() { r.work.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(limit):
+	}
+}
+
+func (r *Runs) created(site string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sites == nil {
+		r.sites = map[string]bool{}
+	}
+	r.sites[site] = true
+}
+
+// wasCreated reports whether this process created the site: a Delete that follows belongs to an older object under
+// create_before_destroy, and its nodes are the new one's.
+func (r *Runs) wasCreated(site string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sites[site]
+}
+
+// activeRun is one run in the journal.
+type activeRun struct {
+	ctx    context.Context
+	id     string
+	store  *journal.Store
+	writer *journal.Writer
+	runs   *Runs
+}
+
+// begin opens the journal and takes the site's lease.
+func (d *Deployment) begin(ctx context.Context, operation, siteName string, p *planner.Plan) (*activeRun, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	id, err := uuid.NewV7()
+	if err != nil {
+		diags.AddError("No run id", err.Error())
+		return nil, diags
+	}
+	file := filepath.Join(d.provider.JournalDirectory, siteName+".db")
+	store, err := journal.Open(ctx, file)
+	if err != nil {
+		diags.AddError("The journal cannot be opened", fmt.Sprintf("%v\n\nThe journal is the database %s; journal_directory of the provider says where it lies. No node was touched.", err, file))
+		return nil, diags
+	}
+	about := journal.Run{ID: id.String(), Site: siteName, Operation: operation}
+	if p != nil {
+		about.Digest, about.Steps = p.Digest, p.Steps()
+	}
+	writer, err := store.Begin(ctx, about)
+	if err != nil {
+		_ = store.Close() // nothing was written
+		var busy *journal.BusyError
+		if errors.As(err, &busy) {
+			diags.AddError("Another run is at work on the site", busy.Error()+"\n\nNo node was touched. Wait for the run to end and apply again.")
+		} else {
+			diags.AddError("The run cannot be recorded", fmt.Sprintf("%v\n\nNo node was touched.", err))
+		}
+		return nil, diags
+	}
+	d.provider.Runs.work.Add(1)
+	return &activeRun{ctx: ctx, id: about.ID, store: store, writer: writer, runs: d.provider.Runs}, diags
+}
+
+// end writes the outcome and gives the lease back. It is done even when the run's context has ended.
+func (r *activeRun) end(status, report string) (diags diag.Diagnostics) {
+	defer r.runs.work.Done()
+	err := errors.Join(r.writer.Finish(context.WithoutCancel(r.ctx), status, report), r.store.Close())
+	if err != nil {
+		diags.AddWarning("The journal is not complete", err.Error()+"\n\nThis costs history only: what is applied is in the nodes' ledgers and in the state.")
+	}
+	return diags
+}

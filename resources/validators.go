@@ -1,0 +1,171 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+const nameRule = "a name begins with a letter or digit and goes on with letters, digits, dots, underscores and hyphens"
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// nameValidator accepts the names of sites, nodes, groups, services and overrides.
+func nameValidator() validator.String { return stringvalidator.RegexMatches(namePattern, nameRule) }
+
+// textValidator accepts a string for which check finds no mistake. Null and unknown values pass.
+type textValidator struct {
+	rule  string // what is right, for descriptions
+	check func(string) (mistake string)
+}
+
+func (v textValidator) Description(context.Context) string         { return v.rule }
+func (v textValidator) MarkdownDescription(context.Context) string { return v.rule }
+
+func (v textValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if mistake := v.check(req.ConfigValue.ValueString()); mistake != "" {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid value of "+req.Path.String(), mistake)
+	}
+}
+
+// durationValidator accepts a duration above zero.
+func durationValidator() validator.String {
+	return textValidator{rule: "a duration above zero, such as 30s, 10m or 1h30m", check: func(s string) string {
+		_, mistake := parseDuration(s)
+		return mistake
+	}}
+}
+
+// parseDuration reads a duration above zero. Zero is refused and not taken for "unset" (airship.md D-24).
+func parseDuration(s string) (d time.Duration, mistake string) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, fmt.Sprintf("%q is not a duration; write a number and a unit, such as 30s, 10m or 1h30m", s)
+	case d <= 0:
+		return 0, fmt.Sprintf("%q is not above zero; leave the attribute out for the default", s)
+	}
+	return d, ""
+}
+
+// labelSelectorValidator accepts `key:value`: exactly one colon, neither side empty after trimming (airship.md 3, D-20).
+func labelSelectorValidator() validator.String {
+	return textValidator{rule: "a label as key:value", check: func(s string) string {
+		if _, _, err := site.ParseLabel(s); err != nil {
+			return err.Error()
+		}
+		return ""
+	}}
+}
+
+// labelValidator accepts the key or the value of a node's label: one that a selector can name.
+func labelValidator() validator.String {
+	return textValidator{rule: "not empty, no colon, no white space around it", check: func(s string) string {
+		if s == "" || strings.Contains(s, ":") || strings.TrimSpace(s) != s {
+			return fmt.Sprintf("%q cannot be the key or value of a label, because no selector could name it; write something without colon and without white space around it", s)
+		}
+		return ""
+	}}
+}
+
+// rolePatternValidator accepts a role or `/regular expression/` (fuel.md B4).
+func rolePatternValidator() validator.String {
+	return textValidator{rule: "a role or /regular expression/", check: func(s string) string {
+		if s == "" {
+			return "the role is empty; write a role or /regular expression/"
+		}
+		if _, err := site.ParseRolePattern(s); err != nil {
+			return err.Error()
+		}
+		return ""
+	}}
+}
+
+// addressValidator accepts a host name or an IP address, nothing around it.
+func addressValidator() validator.String {
+	return textValidator{rule: "a host name or IP address", check: func(s string) string {
+		switch {
+		case net.ParseIP(s) != nil:
+			return ""
+		case s == "":
+			return "the address is empty; write a host name or IP address, or leave it out for a local node"
+		case strings.Contains(s, "@"):
+			return fmt.Sprintf("%q names a user; write the host only, and the user in the connection", s)
+		case strings.ContainsAny(s, ":[]"):
+			return fmt.Sprintf("%q is not a host name or IP address; write the host only, and the port in the connection", s)
+		case strings.ContainsAny(s, " \t\r\n/"):
+			return fmt.Sprintf("%q is not a host name or IP address", s)
+		case strings.HasPrefix(s, "-"):
+			return fmt.Sprintf("%q begins with a hyphen; no host name does", s)
+		}
+		return ""
+	}}
+}
+
+// oneCriterion accepts an object that gives at least one of its attributes.
+type oneCriterion struct{ consequence string }
+
+func (v oneCriterion) Description(context.Context) string {
+	return "at least one attribute must be given"
+}
+
+func (v oneCriterion) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v oneCriterion) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	var names []string
+	for name, value := range req.ConfigValue.Attributes() {
+		if !value.IsNull() {
+			return
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	resp.Diagnostics.AddAttributeError(req.Path, "Nothing given in "+req.Path.String(),
+		fmt.Sprintf("The object is empty; give at least one of %s. %s", strings.Join(names, ", "), v.consequence))
+}
+
+// onlyOneOf accepts an object of which at most one of some attributes is given.
+type onlyOneOf struct {
+	names []string
+	why   string
+}
+
+func (v onlyOneOf) Description(context.Context) string {
+	return "at most one of " + strings.Join(v.names, ", ")
+}
+
+func (v onlyOneOf) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v onlyOneOf) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	given := ""
+	for _, name := range v.names {
+		value := req.ConfigValue.Attributes()[name]
+		if value == nil || value.IsNull() || value.IsUnknown() || value.Equal(types.StringValue("")) {
+			continue
+		}
+		if given != "" {
+			resp.Diagnostics.AddAttributeError(req.Path.AtName(name), "Both "+given+" and "+name+" are given", v.why)
+			return
+		}
+		given = name
+	}
+}
