@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,8 +19,8 @@ func (m *model) compare(node string, applied map[resource.ID]string, drift []res
 		return nil
 	}
 	tasks := make([]task.Task, 0, len(removals)+included)
-	for _, id := range removals {
-		tasks = append(tasks, task.Task{Node: node, Group: task.Node, Action: task.Remove, Resource: split(id)})
+	for _, r := range removals {
+		tasks = append(tasks, task.Task{Node: node, Group: task.Node, Action: task.Remove, Resource: r})
 	}
 	requires := c.requiresAmong(actions, included)
 	for i, t := range c.tasks {
@@ -41,18 +42,19 @@ func split(id resource.ID) resource.Resource {
 	return resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]")}
 }
 
-// unwanted returns what is applied and not in the catalog, in reverse alphabetical order. In which order things are undone is
-// for the node's ledger to say, which knows in which order they were done; the plan only needs one that is always the same.
-func (c *catalog) unwanted(applied map[resource.ID]string) []resource.ID {
-	var ids []resource.ID
+// unwanted returns what is applied and not in the catalog, in reverse order of type and title: what is in a directory before
+// the directory. Better orders are for the node's ledger to find, which knows in which order things were done.
+func (c *catalog) unwanted(applied map[resource.ID]string) []resource.Resource {
+	var out []resource.Resource
 	for id := range applied {
 		if _, wanted := c.index[id]; !wanted {
-			ids = append(ids, id)
+			out = append(out, split(id))
 		}
 	}
-	slices.Sort(ids)
-	slices.Reverse(ids)
-	return ids
+	slices.SortFunc(out, func(a, b resource.Resource) int {
+		return cmp.Or(strings.Compare(b.Type, a.Type), strings.Compare(b.Title, a.Title))
+	})
+	return out
 }
 
 // actions returns what is to be done with each task, nothing for those that are left out, and how many are not.

@@ -73,14 +73,14 @@ func (m *model) warnOfNoGroup(nodes []site.Node, applied Applied) {
 		if len(w.nodes) == 0 {
 			continue
 		}
-		subject, verb := "node "+w.nodes[0], "is"
+		subject, so, them := fmt.Sprintf("node %s is", w.nodes[0]), "it is", "it"
 		if len(w.nodes) > 1 {
-			subject, verb = "nodes "+list(w.nodes), "are"
+			subject, so, them = fmt.Sprintf("nodes %s are", list(w.nodes)), "they are", "them"
 		}
 		m.problems = append(m.problems, site.Problem{
 			Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: site.NoGroup, Warning: true,
-			Message: fmt.Sprintf("%s %s in no group, so %s %s; select %s in a group to roll services out there",
-				subject, verb, verb, w.consequence, map[bool]string{true: "it", false: "them"}[len(w.nodes) == 1]),
+			Message: fmt.Sprintf("%s in no group, so %s %s; select %s in a group to roll services out there",
+				subject, so, w.consequence, them),
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -99,9 +98,29 @@ func (ph Phase) cleanup(departed []string) string {
 
 // change is one thing done to one resource on one or more nodes.
 type change struct {
-	action task.Action
-	id     resource.ID
-	nodes  []string
+	changeKey
+	nodes []string
+}
+
+type changeKey struct {
+	action     task.Action
+	typ, title string
+	remark     string // what the title does not tell
+}
+
+// remark says that a resource is wanted away, which "create" would hide, and that only overrides bring it (fuel.md F-10).
+func remark(t task.Task) string {
+	var remarks []string
+	if t.Resource.Parameters.String("ensure") == "absent" {
+		remarks = append(remarks, "absent")
+	}
+	if t.Service == "" && len(t.Override) > 0 {
+		remarks = append(remarks, "by override "+list(t.Override))
+	}
+	if len(remarks) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(remarks, ", ") + ")"
 }
 
 // actionOrder is the order in which a step tells what is done. Refreshing changes nothing by itself, so it is told apart.
@@ -139,26 +158,22 @@ func onNodes(nodes []string) string {
 
 // gather unites the tasks that do the same on several nodes, by action and resource.
 func gather(tasks []task.Task) []change {
-	type key struct {
-		action task.Action
-		id     resource.ID
-	}
-	index := make(map[key]int)
+	index := make(map[changeKey]int)
 	var out []change
 	for _, t := range tasks {
-		k := key{t.Action, t.Resource.ID()}
+		k := changeKey{t.Action, t.Resource.Type, t.Resource.Title, remark(t)}
 		i, ok := index[k]
 		if !ok {
 			i = len(out)
 			index[k] = i
-			out = append(out, change{action: t.Action, id: k.id})
+			out = append(out, change{changeKey: k})
 		}
 		out[i].nodes = append(out[i].nodes, t.Node)
 	}
 	slices.SortFunc(out, func(a, b change) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(actionOrder, a.action), slices.Index(actionOrder, b.action)),
-			strings.Compare(string(a.id), string(b.id)))
+			strings.Compare(a.typ, b.typ), strings.Compare(a.title, b.title), strings.Compare(a.remark, b.remark))
 	})
 	return out
 }
@@ -168,7 +183,7 @@ func tell(changes []change, nodes int) string {
 	var parts []string
 	var action task.Action
 	for _, c := range changes[:min(len(changes), titlesShown)] {
-		s := resourceName(c.id)
+		s := fmt.Sprintf("%s[%s]%s", c.typ, cut(c.title), c.remark)
 		if c.action != action {
 			action = c.action
 			s = string(action) + " " + s
@@ -187,15 +202,6 @@ func tell(changes []change, nodes int) string {
 		told += fmt.Sprintf(" and %d more", more)
 	}
 	return told
-}
-
-// resourceName is a resource with its title cut, and still closed.
-func resourceName(id resource.ID) string {
-	open := strings.IndexByte(string(id), '[')
-	if open < 0 || !strings.HasSuffix(string(id), "]") {
-		return cut(string(id))
-	}
-	return string(id[:open+1]) + cut(string(id[open+1:len(id)-1])) + "]"
 }
 
 // cut shortens a long name, and makes one line of it.

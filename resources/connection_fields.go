@@ -1,10 +1,10 @@
 package resources
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -155,9 +155,9 @@ func portNumber(s string) (int, error) {
 func parseConnectTimeout(c *site.Connection, s string) error {
 	d, mistake := parseDuration(s)
 	if mistake != "" {
-		return fmt.Errorf("%s", mistake)
+		return errors.New(mistake)
 	}
-	c.ConnectTimeout = time.Duration(d)
+	c.ConnectTimeout = d
 	return nil
 }
 

@@ -148,8 +148,8 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	diags.Append(run.end(string(report.Status), report.String())...)
 
 	done := in.outcome(p, report)
-	diags.Append(done.leaveDeparted(ctx, in, report)...)
-	diags.Append(reportDiagnostics(report)...)
+	diags.Append(done.leaveDeparted(ctx, in, p, report)...)
+	diags.Append(reportDiagnostics(report, p)...)
 	return &done, diags
 }
 
@@ -210,14 +210,14 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 	switch {
 	case report.Status == rollout.StatusInterrupted:
 		out.model.Status = types.StringValue(statusInterrupted)
-	case failed(report):
+	case failed(report, p):
 		out.model.Status = types.StringValue(statusFailed)
 	case report.Status == rollout.StatusDegraded:
 		out.model.Status = types.StringValue(statusDegraded)
 	default:
 		out.model.Status = types.StringValue(statusDeployed)
 	}
-	if failed(report) && in.prior != nil && !in.prior.Drift.IsNull() {
+	if failed(report, p) && in.prior != nil && !in.prior.Drift.IsNull() {
 		out.model.Drift = in.prior.Drift // what was not repaired is still there; the next refresh tells
 	}
 	return out
@@ -225,9 +225,9 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 
 // failed reports whether the apply ends in an error. A node that left the configuration and is not torn down counts too: only a failed
 // apply may keep it in the state.
-func failed(r rollout.Report) bool {
-	for _, d := range r.Departed {
-		if d.Status == rollout.NotTornDown {
+func failed(r rollout.Report, p *planner.Plan) bool {
+	for _, name := range p.Departed {
+		if r.Departed[name].Status == rollout.NotTornDown {
 			return true
 		}
 	}
@@ -249,13 +249,13 @@ func (in rollInput) wasUnreachable(node string) bool {
 
 // leaveDeparted keeps nodes that left the configuration and could not be torn down in the state, with the connection that reaches them, so
 // that the next plan tries again. Only a failed run may save what was not planned.
-func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, report rollout.Report) (diags diag.Diagnostics) {
-	if in.prior == nil || !failed(report) {
+func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.Plan, report rollout.Report) (diags diag.Diagnostics) {
+	if in.prior == nil || !failed(report, p) {
 		return nil
 	}
 	var left []string
-	for _, name := range sortedKeys(done.applied) {
-		if _, here := report.Nodes[name]; !here {
+	for _, name := range p.Departed {
+		if len(done.applied[name]) > 0 {
 			left = append(left, name)
 		}
 	}
@@ -289,11 +289,11 @@ func setSiteIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, name
 }
 
 // reportDiagnostics tells how a run went, when there is something to tell.
-func reportDiagnostics(r rollout.Report) (diags diag.Diagnostics) {
+func reportDiagnostics(r rollout.Report, p *planner.Plan) (diags diag.Diagnostics) {
 	switch {
 	case r.Status == rollout.StatusInterrupted:
 		diags.AddError("The run was interrupted", r.String()+"\nThe state holds what was reached. Apply again; the next plan shows the rest.")
-	case failed(r):
+	case failed(r, p):
 		diags.AddError("The site was not rolled out", r.String()+"\nThe state holds what was reached. Mend the cause and apply again; the next plan shows the rest.")
 	case r.Status == rollout.StatusDegraded:
 		diags.AddWarning("The site was rolled out in part", r.String()+"\nNo critical group failed. The next plan shows the rest.")

@@ -569,6 +569,23 @@ func TestDeploymentIdentity(t *testing.T) {
 	})
 }
 
+// A node that is in no group any more is torn down; it stays in the site, untouched.
+func TestNodeInNoGroupAnyMore(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	grouped := func(names string) string {
+		return s.config([]string{"a", "b"}, []string{"motd"}, motd+fmt.Sprintf("resource \"slipway_group\" \"g\" {\n  name = \"g\"\n  critical = true\n  selectors = [{ node_names = %s }]\n}\n", names), "groups = [slipway_group.g]")
+	}
+	run(t, []resource.TestStep{
+		{Config: grouped(`["a", "b"]`), Check: s.has("b", "etc/motd", "one")},
+		{
+			Config: grouped(`["a"]`),
+			Check:  resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"), s.has("b", "etc/motd", "-"), s.gone("b")),
+		},
+		{Config: grouped(`["a"]`), ConfigPlanChecks: nothingPlanned()},
+	})
+}
+
 // on_destroy = "retain" lets go of the nodes as they are.
 func TestRetain(t *testing.T) {
 	s := newSandbox(t, "a")

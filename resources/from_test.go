@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func (v values) tuple(elements ...attr.Value) attr.Value {
 
 func str(s string) attr.Value { return types.StringValue(s) }
 
-func number(n float64) attr.Value { return types.NumberValue(bigFloat(n)) }
+func number(n float64) attr.Value { return types.NumberValue(big.NewFloat(n)) }
 
 func members(pairs ...any) map[string]attr.Value {
 	out := map[string]attr.Value{}
@@ -257,24 +258,5 @@ func TestOverridesFrom(t *testing.T) {
 	const told = `overrides| Null instead of a value| override "o", configuration.package["mc"].ensure: is null; an override cannot take anything away, leave it out.`
 	if texts(diags) != told {
 		t.Errorf("got %s\nwant %s", texts(diags), told)
-	}
-}
-
-// A resource's whole object, with every attribute that its schema has, is what users pass; all of them must be read.
-func TestObjectsOfResourcesAreRead(t *testing.T) {
-	for name, s := range map[string]attr.Type{"node": nodeSchema().Type(), "group": groupSchema().Type(), "service": serviceSchema().Type(), "override": overrideSchema().Type()} {
-		null, err := s.ValueFromTerraform(t.Context(), nullObject(t, s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var r reading
-		raw, err := null.ToTerraformValue(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.conform("", raw, s.TerraformType(t.Context()))
-		if len(r.problems) > 0 || r.unknown {
-			t.Errorf("%s: %v", name, r.problems)
-		}
 	}
 }

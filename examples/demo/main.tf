@@ -30,10 +30,6 @@ module "site" {
   }) }
 }
 
-output "steps" {
-  value = module.site.steps
-}
-
 output "status" {
   value = module.site.status
 }

@@ -60,10 +60,6 @@ module "site" {
   nodes    = { for name, node in local.nodes : name => merge(node, { address = var.addresses[name] }) }
 }
 
-output "steps" {
-  value = module.site.steps
-}
-
 output "status" {
   value = module.site.status
 }

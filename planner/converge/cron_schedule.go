@@ -100,7 +100,7 @@ func (f cronField) value(text string) (int, error) {
 			return f.min + i, nil
 		}
 	}
-	message := fmt.Sprintf("%q is not a %s; use %d to %d", text, f.name, f.min, f.max)
+	message := fmt.Sprintf("%q is out of bounds or no number; use %d to %d", text, f.min, f.max)
 	if f.names != nil {
 		message += " or an English name"
 	}

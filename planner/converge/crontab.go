@@ -1,7 +1,6 @@
 package converge
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func parseJob(texts []string) cronJob {
 	var j cronJob
 	for _, text := range texts[1:] {
 		switch {
-		case cronSetting.MatchString(text):
+		case isCronSetting(text):
 			j.environment = append(j.environment, text)
 		case strings.HasPrefix(strings.TrimSpace(text), "@"):
 			word, command := cutField(text)
@@ -90,8 +89,17 @@ func cutField(text string) (field, rest string) {
 	return text, ""
 }
 
-// cronSetting is a line that sets a variable, as cron itself tells them apart from jobs.
-var cronSetting = regexp.MustCompile(`^\s*["']?[A-Za-z_][A-Za-z0-9_]*["']?\s*=`)
+// isCronSetting reports whether a line sets a variable (`NAME=value`, the name perhaps in quotes), as cron tells it from a job.
+func isCronSetting(text string) bool {
+	name, _, ok := strings.Cut(text, "=")
+	name = strings.TrimSpace(name)
+	if n := len(name); n > 2 && (name[0] == '"' || name[0] == '\'') && name[n-1] == name[0] {
+		name = name[1 : n-1]
+	}
+	return ok && name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
 
 // findJob finds the lines of a job: the marker, settings, and the first line that is neither comment nor blank. Anything
 // else between them ends it, because it is not slipway's.
@@ -103,7 +111,7 @@ func findJob(title string) func(lines) []span {
 				continue
 			}
 			end := i + 1
-			for end < len(l) && cronSetting.MatchString(l[end].text) {
+			for end < len(l) && isCronSetting(l[end].text) {
 				end++
 			}
 			if end < len(l) {

@@ -30,7 +30,7 @@ func (db dpkgDatabase) without() []string {
 // target in the result, neededBy names a package that depends on it. All names are keys.
 //
 // When several packages brought the same companion, the first to go leaves it to the others and the last takes it along.
-func (db dpkgDatabase) unneeded(target string, came []string, without []string) (go_ []string, neededBy string) {
+func (db dpkgDatabase) unneeded(target string, came []string, without []string) (out []string, neededBy string) {
 	leaving := map[string]bool{}
 	for _, key := range append(slices.Clone(came), target) {
 		if p := db.packages[key]; p.condition == conditionInstalled || p.condition == conditionBroken {
@@ -75,7 +75,7 @@ func (db dpkgDatabase) unneeded(target string, came []string, without []string) 
 				keep(r, true)
 			}
 			for _, r := range p.recommends {
-				if !missed[key+": "+r.text] {
+				if true {
 					keep(r, false)
 				}
 			}

@@ -25,7 +25,7 @@ func (systemd) unit(name string) string {
 // unitSettles bounds the wait for a unit that systemctl left between two states.
 const unitSettles = 30 * time.Second
 
-const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Type"
+const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Type,ConditionResult"
 
 func (m systemd) states(ctx context.Context, s *System, units []string) (map[string]serviceState, error) {
 	c := Command{Argv: append([]string{"systemctl", "show", "--no-pager", "-p", unitProperties, "--"}, units...)}
@@ -75,6 +75,9 @@ func unitState(p map[string]string) serviceState {
 		reload:  p["NeedDaemonReload"] == "yes",
 		enabled: unitEnabled(p["UnitFileState"]),
 		detail:  fmt.Sprintf("ActiveState=%s, SubState=%s, Result=%s, Type=%s", p["ActiveState"], p["SubState"], p["Result"], p["Type"]),
+	}
+	if p["ConditionResult"] == "no" {
+		state.detail += ", ConditionResult=no: a condition in its unit was not met"
 	}
 	switch p["ActiveState"] {
 	case "active", "reloading", "refreshing":

@@ -22,7 +22,7 @@ func mustRun(ctx context.Context, s *System, c Command) error {
 	return nil
 }
 
-// toolError describes a tool that ended with a status other than 0 by what it said: the lines that start with `E: ` (apt), or else the
+// toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt and dpkg mark as errors, or else the
 // last line. It never shows arguments or standard input.
 func toolError(c Command, out Output) error {
 	var said []string
@@ -33,7 +33,7 @@ func toolError(c Command, out Output) error {
 			continue
 		}
 		last = line
-		if text, ok := strings.CutPrefix(line, "E: "); ok {
+		if text, ok := strings.CutPrefix(line, "E: "); ok || strings.HasPrefix(line, "dpkg: error ") {
 			said = append(said, text)
 		}
 	}

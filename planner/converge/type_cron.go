@@ -80,7 +80,7 @@ func checkCronEnvironment(value any) error {
 		if err := checkOneLine(setting); err != nil {
 			return err
 		}
-		if !cronSetting.MatchString(setting) || setting != strings.TrimSpace(setting) {
+		if !isCronSetting(setting) || setting != strings.TrimSpace(setting) {
 			name, _, _ := strings.Cut(setting, "=")
 			return fmt.Errorf("the setting that begins with %q is not of the form NAME=value", name)
 		}
@@ -94,7 +94,7 @@ var errNoCron = errors.New("cron is not installed")
 type cronBefore struct {
 	entries
 	User    string       `json:"user"`
-	Crontab string       `json:"crontab"` // empty when cron was not installed
+	Crontab string       `json:"crontab"`           // empty when cron was not installed
 	Unended bool         `json:"unended,omitempty"` // the file's last line had no end
 	Mode    *fs.FileMode `json:"mode,omitempty"`
 	UID     *int         `json:"uid,omitempty"`

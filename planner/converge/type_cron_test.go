@@ -1,7 +1,6 @@
 package converge
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -106,16 +105,6 @@ func TestCronFindsTheSpool(t *testing.T) {
 	}
 }
 
-// wholeMachine is a sandbox that passes for a whole machine, with commands that do what run says.
-func wholeMachine(t testing.TB, files map[string]string, run func(Command) (Output, error)) *System {
-	t.Helper()
-	s := folder(t, files)
-	s.commands = func(_ context.Context, c Command) (Output, error) { return run(c) }
-	return s
-}
-
-func noCommand(c Command) (Output, error) { return Output{}, errors.New("unexpected command " + c.Argv[0]) }
-
 func TestCronOnAMachineWithoutCron(t *testing.T) {
 	s := wholeMachine(t, nil, noCommand)
 	present := res(t, cronType{}, "tidy", resource.Parameters{"command": "x"})
@@ -174,14 +163,14 @@ func TestCronSchema(t *testing.T) {
 		{resource.Parameters{}, "command: is required"},
 		{resource.Parameters{"command": " "}, "command: must not be empty"},
 		{resource.Parameters{"command": "a\nb"}, "command: contains a line break"},
-		{resource.Parameters{"command": "x", "minute": "60"}, `minute: "60" is not a minute; use 0 to 59`},
-		{resource.Parameters{"command": "x", "monthday": int64(0)}, `monthday: "0" is not a monthday; use 1 to 31`},
-		{resource.Parameters{"command": "x", "month": "janvier"}, `month: "janvier" is not a month`},
+		{resource.Parameters{"command": "x", "minute": "60"}, `minute: "60" is out of bounds or no number; use 0 to 59`},
+		{resource.Parameters{"command": "x", "monthday": int64(0)}, `monthday: "0" is out of bounds or no number; use 1 to 31`},
+		{resource.Parameters{"command": "x", "month": "janvier"}, `month: "janvier" is out of bounds or no number; use 1 to 12 or an English name`},
 		{resource.Parameters{"command": "x", "weekday": "fri-mon"}, `weekday: the range "fri-mon" ends before it begins`},
 		{resource.Parameters{"command": "x", "hour": "1/2"}, `hour: "1/2": a step goes with a range`},
 		{resource.Parameters{"command": "x", "hour": "*/0"}, `hour: "*/0": the step must be`},
 		{resource.Parameters{"command": "x", "hour": "*,1"}, `hour: * stands for every hour already`},
-		{resource.Parameters{"command": "x", "hour": ""}, `hour: "" is not a hour`},
+		{resource.Parameters{"command": "x", "hour": ""}, `hour: "" is out of bounds`},
 		{resource.Parameters{"command": "x", "hour": "1", "special": "daily"}, `hour: does not go with special`},
 		{resource.Parameters{"command": "x", "special": "dayly"}, `special: "dayly" is not allowed`},
 		{resource.Parameters{"command": "x", "environment": "PATH"}, `environment: the setting that begins with "PATH"`},

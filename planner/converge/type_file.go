@@ -63,8 +63,10 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 		return nil, fmt.Errorf("%s is a device, pipe or socket; slipway does not touch it, remove it by hand", at)
 	}
 	c := comparison{resource: r}
-	if ensure == filePresent && kind != fileAbsent {
-		ensure = kind
+	if ensure == filePresent {
+		if ensure = kind; kind == fileAbsent {
+			ensure = fileFile
+		}
 	}
 	if c.state(kind, ensure); kind != ensure || ensure == fileAbsent {
 		return c.found, nil

@@ -22,7 +22,7 @@ func (iniType) Schema() resource.Schema {
 		Summary: "A setting in an ini file; the title is of your choice.",
 		Parameters: []resource.Parameter{
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the setting is there. Default: present."},
-			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there; its directory must be there."},
+			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there, with mode 0644, or 0600 for a sensitive setting; its directory must be there."},
 			{Name: "section", Kind: resource.String, Check: checkIniName, Description: "Name of the section. Default: empty, for settings before the first section."},
 			{Name: "setting", Kind: resource.String, Required: true, Check: checkIniName, Description: "Name of the setting."},
 			{Name: "value", Kind: resource.String, Scalars: true, Check: checkIniValue, Description: "The value, one line without blanks around it. Required unless the setting is to be absent. For a secret, set `sensitive = true`."},
@@ -181,7 +181,12 @@ func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
 	} else {
 		f.lines = p.set(f.lines, r.Parameters.String("value"))
 	}
-	err = f.write(s, Attributes{})
+	var a Attributes
+	if !f.there && r.Sensitive() {
+		private := fs.FileMode(0o600)
+		a.Mode = &private
+	}
+	err = f.write(s, a)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; make the directory %s first, and require it", err, path.Dir(p.Path))
 	}

@@ -87,6 +87,10 @@ func TestIniSettingMakesAndRemovesTheFile(t *testing.T) {
 	one := res(t, iniType{}, "one", ini("/etc/x.ini", resource.Parameters{"section": "main"}))
 	two := res(t, iniType{}, "two", ini("/etc/x.ini", resource.Parameters{"section": "main", "setting": "size"}))
 	checkUndo(t, s, []change{{iniType{}, one}, {iniType{}, two}}, "/etc/x.ini", "")
+	apply(t, s, iniType{}, res(t, iniType{}, "secret", ini("/etc/secret.ini", resource.Parameters{"sensitive": true})))
+	if info, err := s.Lstat("/etc/secret.ini"); err != nil || info.Mode.Perm() != 0o600 {
+		t.Errorf("a new file with a secret: %v, %v", info.Mode, err)
+	}
 }
 
 func TestIniSettingKeepsModeAndForeignEdits(t *testing.T) {

@@ -142,6 +142,7 @@ func TestToolErrorShowsNoArguments(t *testing.T) {
 		"":                          "tool ended with status 4: it printed nothing",
 		"one\ntwo\n\n":              "tool ended with status 4: two",
 		"E: a\nnoise\nE: b\nmore\n": "tool ended with status 4: a; b",
+		"dpkg: error processing package bp (--configure):\n why\nE: Sub-process\n": "tool ended with status 4: dpkg: error processing package bp (--configure):; Sub-process",
 	} {
 		if got := toolError(c, Output{Status: 4, Combined: combined}).Error(); got != want {
 			t.Errorf("%q: %q, want %q", combined, got, want)

@@ -2,7 +2,9 @@ package converge
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -42,6 +44,18 @@ func folder(t testing.TB, files map[string]string) *System {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// wholeMachine is a sandbox that passes for a whole machine, with commands that do what run says.
+func wholeMachine(t testing.TB, files map[string]string, run func(Command) (Output, error)) *System {
+	t.Helper()
+	s := folder(t, files)
+	s.commands = func(_ context.Context, c Command) (Output, error) { return run(c) }
+	return s
+}
+
+func noCommand(c Command) (Output, error) {
+	return Output{}, errors.New("unexpected command " + c.Argv[0])
 }
 
 // inventory lists everything in a sandbox but slipway's own directory: path -> mode and content.

@@ -228,6 +228,24 @@ func TestApply(t *testing.T) {
 	}
 }
 
+func TestLayers(t *testing.T) {
+	set, problems := New([]site.Override{
+		{Name: "1 group", Groups: []string{"g2"}}, {Name: "0 groups", Groups: []string{"g1", "g2", "g3"}}, {Name: "2 role", Roles: []string{"/./", "web"}},
+		{Name: "3 site"}, {Name: "4 node", Nodes: []string{"n2", "n1"}}, {Name: "5 other", Roles: []string{"db"}}, {Name: "6 group", Groups: []string{"g1"}},
+	}, schemas)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var got []string
+	for _, l := range set.Layers(site.Node{Name: "n1", Roles: []string{"web", "compute"}}, []string{"g1", "g2"}) {
+		got = append(got, set.Name(l))
+	}
+	// "0 groups" concerns the node through g1 and through g2, and counts where it is strongest.
+	if d := cmp.Diff([]string{"3 site", "6 group", "0 groups", "1 group", "2 role", "4 node"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestOverrideNames(t *testing.T) {
 	_, tasks, problems := apply(t, []site.Override{
 		{Name: "site", Configuration: conf{"kv": titles{"a": {"value": "2"}, "c": {"value": "1"}, "d": {"value": "same"}}}},

@@ -107,10 +107,17 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 	return n
 }
 
-// cleanup tears down the nodes that left the site. One that does not answer is forgotten, with a warning.
+// cleanup tears down the nodes that left the site, and those that are in no group any more. One that left and does not answer is
+// forgotten, with a warning; one that is still in the site waits for the next plan.
 func (d *driver) cleanup() {
 	var reached []step
+	staying := map[string]bool{}
 	for _, st := range d.work.cleanup {
+		if _, here := d.nodes[st.node]; here {
+			staying[st.node] = true
+			reached = append(reached, st)
+			continue
+		}
 		if n, ok := d.Departed[st.node]; ok {
 			d.nodes[st.node] = n
 			reached = append(reached, st)
@@ -127,7 +134,10 @@ func (d *driver) cleanup() {
 	status := StatusSucceeded
 	for _, name := range slices.Sorted(maps.Keys(ended)) {
 		n := ended[name]
-		if n.Status == Unreachable {
+		switch {
+		case n.Status == Unreachable && staying[name]:
+			n.Status = NotTornDown
+		case n.Status == Unreachable:
 			n.Status = Forgotten
 		}
 		if n.Status == NotTornDown {
@@ -145,7 +155,7 @@ func (d *driver) depart(node string, r DepartedReport) {
 	case Forgotten:
 		d.warn("", node, fmt.Sprintf("node %q left the site and is forgotten without being torn down; what was applied on it stays there: %s", node, r.Message))
 	case NotTornDown:
-		d.warn("", node, fmt.Sprintf("node %q left the site but is not torn down; its ledger stays and the next plan tries again: %s", node, r.Message))
+		d.warn("", node, fmt.Sprintf("node %q is not torn down; its ledger stays and the next plan tries again: %s", node, r.Message))
 	}
 }
 

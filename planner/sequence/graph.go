@@ -1,9 +1,6 @@
 package sequence
 
-import (
-	"container/heap"
-	"slices"
-)
+import "slices"
 
 // graph is the requirements between tasks that are known by their index; a lower index goes first where requirements
 // leave a choice.
@@ -49,23 +46,25 @@ func (g *graph) depends(task, other int) bool {
 func (g *graph) order() []int {
 	waiting := make([]int, len(g.requires))
 	dependents := make([][]int, len(g.requires))
-	ready := make(indexes, 0, len(g.requires))
+	ready := make([]int, 0, len(g.requires)) // ascending
 	for i, requires := range g.requires {
 		waiting[i] = len(requires)
 		for _, r := range requires {
 			dependents[r] = append(dependents[r], i)
 		}
 		if len(requires) == 0 {
-			ready = append(ready, i) // ascending, so a heap already
+			ready = append(ready, i)
 		}
 	}
 	out := make([]int, 0, len(g.requires))
 	for len(ready) > 0 {
-		at := heap.Pop(&ready).(int)
+		at := ready[0]
+		ready = ready[1:]
 		out = append(out, at)
 		for _, d := range dependents[at] {
 			if waiting[d]--; waiting[d] == 0 {
-				heap.Push(&ready, d)
+				place, _ := slices.BinarySearch(ready, d)
+				ready = slices.Insert(ready, place, d)
 			}
 		}
 	}
@@ -125,18 +124,4 @@ func (g *graph) shortestCycle(start int) []int {
 		}
 	}
 	return nil
-}
-
-// indexes is a heap of task indexes.
-type indexes []int
-
-func (h indexes) Len() int           { return len(h) }
-func (h indexes) Less(i, j int) bool { return h[i] < h[j] }
-func (h indexes) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *indexes) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *indexes) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	*h = (*h)[:last]
-	return x
 }

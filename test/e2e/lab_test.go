@@ -19,12 +19,12 @@ func fingerprint(t *testing.T, node string) []string {
 	t.Helper()
 	out := nodes.On(t, node, `
 		cd / && find etc usr opt srv/data root home var/lib var/spool -xdev \
-			\( -path var/lib/apt -o -path var/lib/dpkg -o -path var/lib/systemd -o -path 'var/lib/private' -o -path etc/ld.so.cache -o -path usr/share/man -o -path var/cache \) -prune -o \
+			\( -path var/lib/apt -o -path var/lib/dpkg -o -path var/lib/systemd -o -path 'var/lib/private' -o -path etc/ld.so.cache -o -path usr/share/man -o -path var/cache -o -path 'var/lib/ucf/*.[0-9]' \) -prune -o \
 			\( -type f -o -type l -o -type d \) -printf '%p %y %m %u %g %l\n' 2>/dev/null | sort
 		find etc -xdev -type f ! -name ld.so.cache ! -name '*-' -exec sha256sum {} + | sort -k2
 		dpkg-query -W -f 'package ${Package} ${Version} ${db:Status-Abbrev}\n'
 		getent passwd | sed 's/^/user /'; getent group | sed 's/^/group /'
-		systemctl list-unit-files --no-legend --plain | awk '{print "unit", $1, $2}' | sort
+		systemctl list-unit-files --no-legend --plain | grep -v ^session- | awk '{print "unit", $1, $2}' | sort
 		systemctl list-units --no-legend --plain --type=service --state=active | awk '{print "active", $1}' | grep -v -e user@ -e user-runtime -e systemd-tmpfiles | sort
 		cat /var/spool/cron/crontabs/* 2>/dev/null | sed 's/^/cron /'
 	`)

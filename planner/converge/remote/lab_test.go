@@ -115,8 +115,8 @@ func TestLabRefusals(t *testing.T) {
 	_, root, _ := labNode(t, "root")
 	fails(c, conn, remote.Helpers{}, converge.CodeArch)
 
-	on(t, root, "mv /etc/sudoers.d/slipway /root/sudoers && echo slipway:sesame | chpasswd && echo 'slipway ALL=(ALL) ALL' >/etc/sudoers.d/asks && chmod 440 /etc/sudoers.d/asks")
-	defer on(t, root, "mv /root/sudoers /etc/sudoers.d/slipway; rm /etc/sudoers.d/asks")
+	on(t, root, "mv /etc/sudoers.d/slipway /var/tmp/sudoers && echo slipway:sesame | chpasswd && echo 'slipway ALL=(ALL) ALL' >/etc/sudoers.d/asks && chmod 440 /etc/sudoers.d/asks")
+	defer on(t, root, "mv /var/tmp/sudoers /etc/sudoers.d/slipway; rm /etc/sudoers.d/asks")
 	fails(c, conn, helpers, converge.CodeSudo)
 	with := c
 	with.SudoPassword = "wrong"

@@ -168,16 +168,20 @@ func TestTheControllerIsLost(t *testing.T) {
 			b := newSandbox(t)
 			b.commands = machine(t).execute // a sandbox that runs commands, so that the ledger is not this machine's
 			catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
-				item("file[/a]", "content", "1"), item("exec[endless]", "command", "echo started; sleep 600"), item("file[/b]", "content", "1")}})
+				item("file[/a]", "content", "1"), item("exec[endless]", "command", "touch started; sleep 600", "cwd", b.dir), item("file[/b]", "content", "1")}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			in, controller := io.Pipe()
 			defer controller.Close()
+			b.mkdir(b.dir) // the machine's commands work in the folder, and the sandbox must find it too
 			out := &brokenAfter{lines: 1, broken: make(chan struct{})}
 			go func() {
 				_, _ = controller.Write(append(catalog, '\n'))
 				<-out.broken // the result of the first item was sent
+				for !b.there("started") && t.Context().Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
 				test.lose(controller)
 			}()
 			summary, err := Serve(t.Context(), b.System, in, out, test.silence)

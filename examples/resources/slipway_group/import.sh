@@ -1,0 +1,2 @@
+# A group is imported by its name. The next apply takes everything else from the configuration; no host is touched.
+terraform import slipway_group.control control-nodes

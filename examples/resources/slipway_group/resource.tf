@@ -1,0 +1,32 @@
+resource "slipway_group" "ntp" {
+  name             = "ntp"
+  critical         = true
+  selectors        = [{ node_tags = ["ntp"] }]
+  success_criteria = { minimum_successful_nodes = 1 }
+}
+
+resource "slipway_group" "control" {
+  name              = "control-nodes"
+  critical          = true
+  depends_on_groups = [slipway_group.ntp.name]
+  selectors         = [{ node_tags = ["control"], rack_names = ["rack03"] }]
+  success_criteria = {
+    percent_successful_nodes = 90
+    minimum_successful_nodes = 3
+    maximum_failed_nodes     = 1
+  }
+  rolling = {
+    max_parallel = 1
+    lock         = "/usr/local/sbin/drain"
+    unlock       = "/usr/local/sbin/undrain"
+  }
+  deploy_timeout = "2h"
+}
+
+# All nodes that no earlier group took.
+resource "slipway_group" "rest" {
+  name              = "rest"
+  critical          = false
+  depends_on_groups = [slipway_group.control.name]
+  selectors         = []
+}

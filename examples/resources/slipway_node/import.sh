@@ -1,0 +1,2 @@
+# A node is imported by its name. The next apply takes everything else from the configuration; no host is touched.
+terraform import 'slipway_node.this["ctl1"]' ctl1

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestArguments(t *testing.T) {
+	for name, test := range map[string]struct {
+		args   []string
+		status int
+		out    string
+		err    string
+	}{
+		"version": {[]string{"--version"}, statusDone, "slipway-helper dev protocol 1\n", ""},
+		"other":   {[]string{"--help"}, statusUsage, "", "no arguments but --version"},
+		"two":     {[]string{"--version", "x"}, statusUsage, "", "no arguments"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, complaints bytes.Buffer
+			if got := run(test.args, strings.NewReader(""), &out, &complaints); got != test.status || out.String() != test.out || !strings.Contains(complaints.String(), test.err) {
+				t.Errorf("status %d, %q, %q", got, out.String(), complaints.String())
+			}
+		})
+	}
+}
+
+// A catalog that cannot be read is refused before anything on the machine is touched.
+func TestBadCatalog(t *testing.T) {
+	var out, complaints bytes.Buffer
+	if got := run(nil, strings.NewReader(`{"protocol":99}`), &out, &complaints); got != statusFailed || !strings.Contains(out.String(), `"code":"protocol"`) {
+		t.Errorf("status %d, %q", got, out.String())
+	}
+}
+
+func TestSignals(t *testing.T) {
+	ctx, stop := untilTold(t.Context())
+	defer stop()
+	self := os.Getpid()
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTERM} {
+		if ctx.Err() != nil {
+			t.Fatalf("ended before %v", s)
+		}
+		if err := syscall.Kill(self, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ctx.Done()
+}
+
+// build builds the helper as the release does.
+func build(t *testing.T, arch string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "slipway-helper")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
+
+// The helper is uploaded to every node: under 4 MB on every architecture that is carried.
+func TestSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED: the helper's size, because building it takes its time")
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		info, err := os.Stat(build(t, arch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes", arch, info.Size())
+		if info.Size() >= 4_000_000 {
+			t.Errorf("the helper for %s has %d bytes, the limit is 4 MB", arch, info.Size())
+		}
+	}
+}
+
+// execution.md 2, rule 4: a reader that is gone does not kill the process before it has ended its session.
+func TestTheProcessOutlivesItsReader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED: the helper as a process, because building it takes its time")
+	}
+	cmd := exec.CommandContext(t.Context(), build(t, runtime.GOARCH))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	read.Close() // nobody reads the results
+	if _, err := in.Write([]byte(`{"protocol":1,"site":"s","run":"r","mode":"nonsense"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != statusFailed {
+		t.Errorf("the helper ended with %v, want status %d and no signal", err, statusFailed)
+	}
+}

@@ -1,0 +1,63 @@
+package converge
+
+import (
+	"errors"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// SetAttributes changes the attributes of a file or directory that is there.
+func (s *System) SetAttributes(path string, a Attributes) error {
+	p, err := s.locate(path, true)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return p.fail("open", err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return p.fail("stat", err)
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+	case unix.S_IFREG:
+		// A second name in a directory of another user may be a second name of a file that is none of that user's.
+		if st.Nlink > 1 && !dirTrusted(p.dir) {
+			return p.fail("chmod", errors.New("has several names, and its directory belongs to another user; copy it to make it a file of its own"))
+		}
+	default:
+		return p.fail("chmod", errors.New("is neither a regular file nor a directory"))
+	}
+	return p.setAttributes(fd, &st, a)
+}
+
+func (p place) setAttributes(fd int, st *unix.Stat_t, a Attributes) error {
+	uid, gid := -1, -1
+	if a.UID != nil && *a.UID != int(st.Uid) {
+		uid = *a.UID
+	}
+	if a.GID != nil && *a.GID != int(st.Gid) {
+		gid = *a.GID
+	}
+	mode := st.Mode & 0o7777
+	if a.Mode != nil {
+		mode = chmodBits(*a.Mode)
+	}
+	given := uid != -1 || gid != -1
+	if given {
+		if err := unix.Fchownat(fd, "", uid, gid, unix.AT_EMPTY_PATH); err != nil {
+			return p.fail("chown", err)
+		}
+	}
+	if mode != st.Mode&0o7777 || given {
+		if err := unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode); err != nil {
+			return p.fail("chmod", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package converge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// WriteFile replaces or creates a regular file atomically: temporary file beside it, attributes, content, fsync, rename, fsync of
+// the directory. It keeps the attributes of a file that is there where a is silent (new file: 0644, owned by the session's user).
+// At a link, it writes the file that the link leads to.
+func (s *System) WriteFile(path string, content []byte, a Attributes) error {
+	return s.write(path, content, a, true)
+}
+
+// ReplaceFile is WriteFile, except that a link at path gives way to the file.
+func (s *System) ReplaceFile(path string, content []byte, a Attributes) error {
+	return s.write(path, content, a, false)
+}
+
+func (s *System) write(path string, content []byte, a Attributes, follow bool) error {
+	p, err := s.locate(path, follow)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	mode, uid, gid := fs.FileMode(0o644), -1, -1
+	switch info, err := p.lstat(); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case info.IsRegular():
+		mode, uid, gid = info.Mode, info.UID, info.GID
+	case !info.IsLink() || follow:
+		return p.fail("write", errors.New("is there and not a regular file"))
+	}
+	if a.Mode != nil {
+		mode = *a.Mode
+	}
+	if a.UID != nil {
+		uid = *a.UID
+	}
+	if a.GID != nil {
+		gid = *a.GID
+	}
+	temp := p.beside()
+	if err := temp.unlink(); err != nil {
+		return err
+	}
+	fd, err := unix.Openat(temp.dir, temp.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return p.fail("write", err)
+	}
+	f := os.NewFile(uintptr(fd), p.path)
+	err = func() error {
+		if err := p.own(fd, uid, gid); err != nil {
+			return err
+		}
+		if _, err := io.Copy(f, bytes.NewReader(content)); err != nil {
+			return err
+		}
+		// The mode comes last: giving a file away takes its setuid bit.
+		if err := unix.Fchmod(fd, chmodBits(mode)); err != nil {
+			return p.fail("chmod", err)
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		return nil
+	}()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = temp.renameTo(p)
+	}
+	if err != nil {
+		return errors.Join(err, temp.unlink())
+	}
+	return p.sync()
+}
+
+// own gives an open file to a user and group; -1, and what is so already, stays.
+func (p place) own(fd, uid, gid int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return p.fail("stat", err)
+	}
+	if int(st.Uid) == uid {
+		uid = -1
+	}
+	if int(st.Gid) == gid {
+		gid = -1
+	}
+	if uid == -1 && gid == -1 {
+		return nil
+	}
+	if err := unix.Fchown(fd, uid, gid); err != nil {
+		return p.fail("chown", err)
+	}
+	return nil
+}
+
+// beside is the place of the temporary file for p. Its name is always the same for one p, so that one left by a crash is
+// found and dropped by the next write.
+func (p place) beside() place {
+	sum := sha256.Sum256([]byte(p.name))
+	return place{dir: p.dir, name: ".slipway-" + hex.EncodeToString(sum[:8]), path: p.path}
+}
+
+func (p place) renameTo(to place) error {
+	if err := unix.Renameat(p.dir, p.name, to.dir, to.name); err != nil {
+		return to.fail("rename", err)
+	}
+	return nil
+}
+
+// Mkdir makes one directory, 0755 and owned by the session's user where a is silent; its parent must be there.
+func (s *System) Mkdir(path string, a Attributes) error {
+	p, err := s.locate(path, true)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := unix.Mkdirat(p.dir, p.name, 0o700); err != nil {
+		return p.fail("mkdir", err)
+	}
+	if a.Mode == nil {
+		mode := fs.FileMode(0o755)
+		a.Mode = &mode
+	}
+	fd, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return p.fail("open", err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return p.fail("stat", err)
+	}
+	if err := p.setAttributes(fd, &st, a); err != nil {
+		return err
+	}
+	return p.sync()
+}
+
+// Symlink makes a link, replacing a link or file that is there atomically.
+func (s *System) Symlink(path, target string) error {
+	p, err := s.locate(path, false)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	temp := p.beside()
+	if err := temp.unlink(); err != nil {
+		return err
+	}
+	if err := unix.Symlinkat(target, temp.dir, temp.name); err != nil {
+		return p.fail("symlink", err)
+	}
+	if err := temp.renameTo(p); err != nil {
+		return errors.Join(err, temp.unlink())
+	}
+	return p.sync()
+}

@@ -1,0 +1,259 @@
+package converge
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// apply runs items of real types in mode Apply and returns the results.
+func (b *sandbox) apply(items ...Item) []Result {
+	b.t.Helper()
+	return b.inMode(Apply, items...)
+}
+
+func (b *sandbox) inMode(mode Mode, items ...Item) []Result {
+	b.t.Helper()
+	var results []Result
+	s := Run(b.t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: mode, Items: items}, func(r Result) { results = append(results, r) })
+	if s.Error != nil {
+		b.t.Fatal(s.Error)
+	}
+	return results
+}
+
+func (b *sandbox) tearDown() {
+	b.t.Helper()
+	s := Run(b.t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, TearDown: true}, func(r Result) {
+		if r.Status == Failed {
+			b.t.Errorf("%s: %s", r.ID, r.Message)
+		}
+	})
+	if s.Error != nil {
+		b.t.Error(s.Error)
+	}
+}
+
+// nodeOf prepares a node: names that end in / are directories, contents that start with -> are links.
+func nodeOf(t *testing.T, files map[string]string) *sandbox {
+	b := newSandbox(t)
+	for name, content := range files {
+		switch target, isLink := strings.CutPrefix(content, "->"); {
+		case strings.HasSuffix(name, "/"):
+			b.mkdir(name)
+		case isLink:
+			b.link(name, target)
+		default:
+			b.put(name, content)
+		}
+	}
+	return b
+}
+
+// Every row is applied, checked, applied again without a change, and torn down to what was there before.
+func TestFile(t *testing.T) {
+	for name, test := range map[string]struct {
+		before map[string]string
+		item   Item
+		diffs  []Difference
+		want   map[string]string // what is at the paths then: mode and content, as in tree; empty is nothing
+	}{
+		"new":              {item: item("file[/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"new with mode":    {item: item("file[/f]", "content", "x", "mode", "4750"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "urwxr-x--- x"}},
+		"new and empty":    {item: item("file[/f]", "ensure", "present"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
+		"path":             {item: item("file[message]", "path", "/f", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"content":          {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}2d711642"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"empty content":    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", ""), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}e3b0c442"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
+		"mode":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "600"), diffs: []Difference{{"mode", "0644", "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
+		"source":           {before: map[string]string{"/s": "here", "/f": "old"}, item: item("file[/f]", "source", "/s"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}fcec9150"}}, want: map[string]string{"/f": "-rw-r--r-- here"}},
+		"directory":        {item: item("file[/d]", "ensure", "directory", "mode", "0700"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "drwx------"}},
+		"directory mode":   {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "directory", "mode", "1777"), diffs: []Difference{{"mode", "0755", "1777"}}, want: map[string]string{"/d": "dtrwxrwxrwx", "/d/x": "-rw-r--r-- x"}},
+		"link":             {item: item("file[/l]", "target", "/etc"), diffs: []Difference{{"ensure", "absent", "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /etc"}},
+		"other target":     {before: map[string]string{"/l": "->a"}, item: item("file[/l]", "ensure", "link", "target", "b"), diffs: []Difference{{"target", "a", "b"}}, want: map[string]string{"/l": "Lrwxrwxrwx b"}},
+		"absent":           {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "absent"), diffs: []Difference{{"ensure", "file", "absent"}}, want: map[string]string{"/f": ""}},
+		"absent link":      {before: map[string]string{"/d/x": "x", "/l": "->/d"}, item: item("file[/l]", "ensure", "absent"), diffs: []Difference{{"ensure", "link", "absent"}}, want: map[string]string{"/l": "", "/d/x": "-rw-r--r-- x"}},
+		"file for link":    {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
+		"link for file":    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "target", "t"), diffs: []Difference{{"ensure", "file", "link"}}, want: map[string]string{"/f": "Lrwxrwxrwx t"}},
+		"dir for file":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "directory"), diffs: []Difference{{"ensure", "file", "directory"}}, want: map[string]string{"/f": "drwxr-xr-x"}},
+		"file for dir":     {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x", "force", true), diffs: []Difference{{"ensure", "directory", "file"}}, want: map[string]string{"/d": "-rw-r--r-- x"}},
+		"absent dir":       {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "absent", "force", true), diffs: []Difference{{"ensure", "directory", "absent"}}, want: map[string]string{"/d": ""}},
+		"through a link":   {before: map[string]string{"/d/": "", "/l": "->/d"}, item: item("file[/l/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/d/f": "-rw-r--r-- x"}},
+		"present is a dir": {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "present", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------"}},
+		"sensitive":        {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "sensitive", true), diffs: []Difference{{"content", hiddenValue, hiddenValue}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"already so":       {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := nodeOf(t, test.before)
+			before := b.tree()
+			status := [3]Status{Differs, Changed, Unchanged}
+			if test.diffs == nil {
+				status = [3]Status{Unchanged, Unchanged, Unchanged}
+			}
+			for i, mode := range []Mode{Check, Apply, Apply} {
+				r := b.inMode(mode, test.item)[0]
+				diffs := test.diffs
+				if i == 2 {
+					diffs = nil
+				}
+				if r.Status != status[i] || !cmp.Equal(r.Differences, diffs) {
+					t.Errorf("%s: %s %v %s; want %s %v", mode, r.Status, r.Differences, r.Message, status[i], diffs)
+				}
+			}
+			after := b.tree()
+			for path, want := range test.want {
+				if after[path] != want {
+					t.Errorf("%s is %q, want %q", path, after[path], want)
+				}
+			}
+			b.tearDown()
+			if diff := cmp.Diff(before, b.tree()); diff != "" {
+				t.Errorf("not as before:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFileFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		before map[string]string
+		item   Item
+		want   string
+	}{
+		"no parent":     {item: item("file[/a/b/f]", "content", "x"), want: "the directory /a/b is not there; make it first"},
+		"no owner":      {item: item("file[/f]", "owner", "app"), want: `owner "app": no such user`},
+		"no group":      {item: item("file[/f]", "group", "app"), want: `group "app": no such group`},
+		"no source":     {item: item("file[/f]", "source", "/s"), want: "source: lstat /s: no such file"},
+		"directory":     {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x"), want: "set force = true"},
+		"full":          {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "content", "x", "force", true), want: "set recurse = true"},
+		"absent full":   {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "absent"), want: "set force = true"},
+		"title":         {item: item("file[motd]", "content", "x"), want: "path: must be given"},
+		"path":          {item: item("file[x]", "path", "/a/../b"), want: "must be an absolute path"},
+		"mode":          {item: item("file[/f]", "mode", "0999"), want: `"0999" must be 3 or 4 octal digits`},
+		"mode number":   {item: item("file[/f]", "mode", int64(644)), want: "mode: must be a string, in quotes"},
+		"two contents":  {item: item("file[/f]", "content", "x", "source", "/s"), want: "excludes content"},
+		"link content":  {item: item("file[/f]", "target", "x", "content", "x"), want: `content: does not go with ensure = "link"`},
+		"link, nowhere": {item: item("file[/f]", "ensure", "link"), want: "a link needs one"},
+		"absent mode":   {item: item("file[/f]", "ensure", "absent", "mode", "0644"), want: `mode: does not go`},
+		"ensure":        {item: item("file[/f]", "ensure", "dir"), want: "must be one of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := nodeOf(t, test.before)
+			before := b.tree()
+			r := b.apply(test.item)[0]
+			if r.Status != Failed || !strings.Contains(r.Message, test.want) {
+				t.Errorf("%s %q, want %q", r.Status, r.Message, test.want)
+			}
+			b.tearDown()
+			if diff := cmp.Diff(before, b.tree()); diff != "" {
+				t.Errorf("not as before:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFileWithRecurseIsRemovedWithAllInIt(t *testing.T) {
+	b := nodeOf(t, map[string]string{"/d/e/f": "x", "/d/l": "->/keep", "/keep/x": "x"})
+	r := b.apply(item("file[/d]", "ensure", "absent", "force", true, "recurse", true))[0]
+	if r.Status != Changed || b.there("/d") || !b.there("/keep/x") {
+		t.Errorf("%+v, %v", r, b.tree())
+	}
+}
+
+func TestFileOwner(t *testing.T) {
+	needRoot(t)
+	b := nodeOf(t, map[string]string{"/etc/passwd": "app:x:900:901:::\nold:x:800:800:::\n", "/etc/group": "app:x:901:\n", "/f": "x"})
+	if err := os.Chown(b.real("/f"), 800, 777); err != nil {
+		t.Fatal(err)
+	}
+	before := b.tree()
+	r := b.apply(item("file[/f]", "content", "y", "owner", "app", "group", "app"))[0]
+	want := []Difference{{"content", "{sha256}2d711642", "{sha256}a1fce436"}, {"owner", "old", "app"}, {"group", "777", "app"}}
+	info, err := b.Lstat("/f")
+	if err != nil || !cmp.Equal(r.Differences, want) || info.UID != 900 || info.GID != 901 {
+		t.Errorf("%+v, %+v, %v", r, info, err)
+	}
+	if r := b.apply(item("file[/f]", "content", "y", "owner", "900", "group", int64(901)))[0]; r.Status != Unchanged {
+		t.Errorf("by number: %+v", r)
+	}
+	b.tearDown()
+	if info, err := b.Lstat("/f"); err != nil || info.UID != 800 || info.GID != 777 || !cmp.Equal(before, b.tree()) {
+		t.Errorf("not as before: %+v, %v", info, err)
+	}
+}
+
+func TestFileUndo(t *testing.T) {
+	t.Run("without backup the file stays as it is", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/f": "old"})
+		b.apply(item("file[/f]", "content", "x", "backup", false))
+		b.tearDown()
+		if b.get("/f") != "x" {
+			t.Errorf("now %q", b.get("/f"))
+		}
+	})
+	t.Run("a directory that others use stays", func(t *testing.T) {
+		b := nodeOf(t, nil)
+		b.apply(item("file[/d]", "ensure", "directory"))
+		b.put("/d/theirs", "x")
+		b.tearDown()
+		if !b.there("/d/theirs") {
+			t.Error("a file of others went with the directory")
+		}
+	})
+	t.Run("what was first there comes back after several forms", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/f": "old"})
+		for _, i := range []Item{item("file[/f]", "content", "1"), item("file[/f]", "target", "t"), item("file[/f]", "ensure", "absent"), item("file[/f]", "ensure", "directory")} {
+			if r := b.apply(i)[0]; r.Status != Changed {
+				t.Errorf("%+v", r)
+			}
+		}
+		b.tearDown()
+		if b.get("/f") != "old" {
+			t.Errorf("now %q", b.get("/f"))
+		}
+	})
+	t.Run("moved to another path", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/f": "old", "/g": "older"})
+		before := b.tree()
+		b.apply(item("file[conf]", "path", "/f", "content", "x"))
+		b.apply(item("file[conf]", "path", "/g", "content", "x"))
+		if b.get("/f") != "old" || b.get("/g") != "x" {
+			t.Errorf("f %q, g %q", b.get("/f"), b.get("/g"))
+		}
+		b.tearDown()
+		if diff := cmp.Diff(before, b.tree()); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a planted ledger entry is refused", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/f": "old"})
+		for _, before := range []string{`{"path":"../f","kind":"absent"}`, `{"path":"/f","kind":"file","kept":"../../etc/shadow"}`, `{"path":"/f","kind":"pipe"}`, `{`} {
+			if err := (fileType{}).Undo(t.Context(), b.System, "/f", []byte(before)); err == nil {
+				t.Errorf("%s was undone", before)
+			}
+		}
+		if b.get("/f") != "old" {
+			t.Error("the file changed")
+		}
+	})
+}
+
+func TestTypesTable(t *testing.T) {
+	if len(Schemas()) != 11 {
+		t.Errorf("%d types, and the issue names 11", len(Schemas()))
+	}
+	for name, typ := range types {
+		schema := typ.Schema()
+		if schema.Type != name || schema.Summary == "" {
+			t.Errorf("the table says %q, the schema %q: %q", name, schema.Type, schema.Summary)
+		}
+		for _, p := range schema.Parameters {
+			if resource.IsMetaparameter(p.Name) || p.Description == "" {
+				t.Errorf("%s: parameter %q is a metaparameter or not described", name, p.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package planner_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// chain is a site of one node with exec[a] -> exec[b] -> exec[c], each notifying the next when notify is set.
+func chain(notify bool) site.Site {
+	relation := "before"
+	if notify {
+		relation = "notify"
+	}
+	return site.Site{Name: "s", Nodes: []site.Node{{Name: "n"}}, Services: []site.Service{{Name: "chain", Configuration: conf{"exec": titles{
+		"a": {"command": "/bin/a", relation: "exec[b]"}, "b": {"command": "/bin/b", relation: "exec[c]"}, "c": {"command": "/bin/c"},
+	}}}}}
+}
+
+// work lists what a plan does in its node phases: `create exec[a]`.
+func work(p *planner.Plan) []string {
+	var out []string
+	for _, phase := range p.Phases {
+		for _, t := range phase.Tasks {
+			if t.Action != task.PrepareNode {
+				out = append(out, strings.TrimSpace(string(t.Action)+" "+strings.TrimSuffix(string(t.Resource.ID()), "[]")))
+			}
+		}
+	}
+	return out
+}
+
+func TestCompare(t *testing.T) {
+	digests := func(notify bool) map[resource.ID]string { return allApplied(t, chain(notify))["n"] }
+	tests := map[string]struct {
+		notify bool
+		change func(applied map[resource.ID]string)
+		drift  []resource.ID
+		want   []string
+	}{
+		"nothing":                             {false, func(map[resource.ID]string) {}, nil, nil},
+		"never applied":                       {false, func(a map[resource.ID]string) { clear(a) }, nil, []string{"create exec[a]", "create exec[b]", "create exec[c]"}},
+		"another form":                        {false, func(a map[resource.ID]string) { a["exec[b]"] = "x" }, nil, []string{"update exec[b]"}},
+		"begun and not finished":              {false, func(a map[resource.ID]string) { a["exec[b]"] = "" }, nil, []string{"update exec[b]"}},
+		"drifted":                             {false, func(map[resource.ID]string) {}, []resource.ID{"exec[b]", "exec[b]"}, []string{"repair exec[b]"}},
+		"another form counts more than drift": {false, func(a map[resource.ID]string) { a["exec[b]"] = "x" }, []resource.ID{"exec[b]"}, []string{"update exec[b]"}},
+		"drift of what is not wanted":         {false, func(map[resource.ID]string) {}, []resource.ID{"exec[z]"}, nil},
+		"what is not wanted goes first, in reverse": {
+			false, func(a map[resource.ID]string) {
+				a["exec[z]"], a["file[/a]"], a["file[/a/b]"] = "x", "", "x"
+				delete(a, "exec[a]")
+			}, nil,
+			[]string{"remove file[/a/b]", "remove file[/a]", "remove exec[z]", "create exec[a]"},
+		},
+		"a notified resource stays in, and so on":        {true, func(a map[resource.ID]string) { a["exec[a]"] = "x" }, nil, []string{"update exec[a]", "refresh exec[b]", "refresh exec[c]"}},
+		"a notified resource that has work does that":    {true, func(a map[resource.ID]string) { a["exec[a]"] = "x" }, []resource.ID{"exec[b]"}, []string{"update exec[a]", "repair exec[b]", "refresh exec[c]"}},
+		"nobody is notified by what comes later":         {true, func(a map[resource.ID]string) { a["exec[c]"] = "x" }, nil, []string{"update exec[c]"}},
+		"titles with brackets and quotes are kept whole": {false, func(a map[resource.ID]string) { a[`exec['x[1]']`] = "x" }, nil, []string{`remove exec['x[1]']`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			applied := digests(tt.notify)
+			tt.change(applied)
+			p := mustMake(t, chain(tt.notify), planner.Applied{"n": applied}, planner.Drift{"n": tt.drift})
+			if d := cmp.Diff(tt.want, work(p)); d != "" {
+				t.Error(d)
+			}
+			if p.Empty() != (tt.want == nil) {
+				t.Errorf("Empty() is %t", p.Empty())
+			}
+		})
+	}
+}
+
+func TestRequirementsThroughWhatIsLeftOut(t *testing.T) {
+	applied := allApplied(t, chain(false))
+	applied["n"]["exec[a]"], applied["n"]["exec[c]"] = "x", "x"
+	p := mustMake(t, chain(false), applied, nil)
+	last := p.Phases[1].Tasks[1]
+	if d := cmp.Diff([]resource.ID{"exec[a]"}, last.Requires); last.Resource.Title != "c" || d != "" {
+		t.Errorf("%s requires %v; exec[b] is left out, so it must require exec[a]", last.Resource.ID(), last.Requires)
+	}
+}
+
+func TestOwnership(t *testing.T) {
+	s := chain(false)
+	s.Groups = []site.Group{{Name: "late", DependsOn: []string{"early"}}, {Name: "early"}}
+	p := mustMake(t, s, nil, nil)
+	if p.Groups[0].Name != "early" || !slices.Equal(p.Groups[0].Owned, []string{"n"}) || len(p.Groups[1].Owned) != 0 || !slices.Equal(p.Groups[1].Members, []string{"n"}) {
+		t.Errorf("got %+v", p.Groups)
+	}
+	for _, phase := range p.Phases {
+		if phase.Group != "early" {
+			t.Errorf("phase %s belongs to %q", phase.TaskGroup, phase.Group)
+		}
+	}
+}
+
+func TestNoGroups(t *testing.T) {
+	s := chain(false)
+	s.Groups = []site.Group{}
+	p, problems := planner.Make(s, nil, nil)
+	if p == nil || !p.Empty() || len(problems) != 1 || problems[0].Code != site.NoGroup || !problems[0].Warning {
+		t.Errorf("got %v, %v", p, problems)
+	}
+	desired, _ := planner.Desired(s)
+	if len(desired) != 0 {
+		t.Errorf("a node in no group is desired to have %v", desired)
+	}
+}
+
+func TestOverrideWithoutEffect(t *testing.T) {
+	s := chain(false)
+	s.Overrides = []site.Override{
+		{Name: "same", Configuration: conf{"exec": titles{"a": {"command": "/bin/a"}}}},
+		{Name: "none", Configuration: conf{"exec": titles{"z": {"command": "/bin/a"}}}, Options: site.OverrideOptions{Create: ptr(false)}},
+		{Name: "some", Configuration: conf{"exec": titles{"a": {"creates": "/x"}}}},
+		{Name: "role", Roles: []string{"r"}, Configuration: conf{"exec": titles{"a": {"creates": "/y"}}}},
+	}
+	_, problems := planner.Make(s, nil, nil)
+	var got []string
+	for _, p := range problems {
+		got = append(got, p.Name+" "+string(p.Code))
+	}
+	if d := cmp.Diff([]string{"none no_effect", "role unknown_role", "same no_effect"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestErrorsGiveNoPlan(t *testing.T) {
+	s := chain(false)
+	s.Services[0].Configuration["exec"]["a"]["require"] = "exec[c]"
+	p, problems := planner.Make(s, nil, nil)
+	if p != nil || len(problems) != 1 || problems[0].Code != site.DependencyCycle {
+		t.Errorf("got %v, %v", p, problems)
+	}
+	desired, problems := planner.Desired(s)
+	if desired != nil || len(problems.Errors()) != 1 {
+		t.Errorf("got %v, %v", desired, problems)
+	}
+}
+
+func TestAnOverridesCycleIsTheOverrides(t *testing.T) {
+	s := chain(false)
+	s.Overrides = []site.Override{{Name: "o", Configuration: conf{"exec": titles{"a": {"require": "exec[c]"}}}}}
+	_, problems := planner.Make(s, nil, nil)
+	if len(problems) != 1 || problems[0].Code != site.DependencyCycle ||
+		!strings.Contains(problems[0].Message, "exec[a] requires exec[c] requires exec[b] requires exec[a]") {
+		t.Fatalf("got %v", problems)
+	}
+	if problems[0].Object != "override" || problems[0].Name != "o" || problems[0].Attribute != `configuration.exec["a"].require` {
+		t.Errorf("got %v, want it at the override that closed the cycle", problems[0])
+	}
+}
+
+func TestDigest(t *testing.T) {
+	base := mustMake(t, lon1(), nil, nil).Digest
+	changes := map[string]struct {
+		change func(s *site.Site)
+		same   bool
+	}{
+		"site":             {func(s *site.Site) { s.Name = "lon2" }, false},
+		"a parameter":      {func(s *site.Site) { s.Services[0].Configuration["file"]["/etc/motd"]["content"] = "x" }, false},
+		"a relation":       {func(s *site.Site) { s.Services[0].Configuration["file"]["/etc/motd"]["before"] = "package[chrony]" }, false},
+		"criteria":         {func(s *site.Site) { s.Groups[0].SuccessCriteria.PercentSuccessfulNodes = ptr(91) }, false},
+		"a criterion less": {func(s *site.Site) { s.Groups[0].SuccessCriteria.PercentSuccessfulNodes = nil }, false},
+		"rolling":          {func(s *site.Site) { s.Groups[0].Rolling.Lock = "x" }, false},
+		"a time limit":     {func(s *site.Site) { s.Groups[0].DeployTimeout = 1 }, false},
+		"criticality":      {func(s *site.Site) { s.Groups[1].Critical = true }, false},
+		"order of groups":  {func(s *site.Site) { s.Groups[1], s.Groups[2] = s.Groups[2], s.Groups[1] }, false},
+		"a group that idles": {func(s *site.Site) {
+			s.Groups = append(s.Groups, site.Group{Name: "again", DependsOn: []string{"compute-nodes-1", "compute-nodes-2", "monitoring-nodes"}})
+		}, true},
+		"a service's name": {func(s *site.Site) { s.Services[0].Name = "motto" }, true},
+		"an address":       {func(s *site.Site) { s.Nodes[0].Address = "10.0.0.1" }, true},
+		"ways to write it": {func(s *site.Site) {
+			s.Services[1].Configuration["file"]["/etc/chrony/chrony.conf"]["require"] = []any{"package[chrony]", "package['chrony']"}
+		}, true},
+	}
+	for name, tt := range changes {
+		t.Run(name, func(t *testing.T) {
+			s := lon1()
+			tt.change(&s)
+			if got := mustMake(t, s, nil, nil).Digest; (got == base) != tt.same {
+				t.Errorf("same digest: %t, want %t", got == base, tt.same)
+			}
+		})
+	}
+}
+
+func TestSteps(t *testing.T) {
+	long := "/etc/" + strings.Repeat("x", 100)
+	files := titles{long: {"content": ""}}
+	for c := 'a'; c <= 'p'; c++ {
+		files["/etc/"+string(c)] = params{"content": ""}
+	}
+	var nodes []site.Node
+	for c := 'a'; c <= 'k'; c++ {
+		nodes = append(nodes, site.Node{Name: "node-" + string(c)})
+	}
+	s := site.Site{
+		Name: "s", Nodes: nodes, Groups: []site.Group{{Name: "all", Rolling: &site.Rolling{MaxParallel: 2}}},
+		Services:  []site.Service{{Name: "files", Configuration: conf{"file": files}}},
+		Overrides: []site.Override{{Name: "gone", Nodes: []string{"node-a"}, Configuration: conf{"file": titles{"/a": {"ensure": "absent"}}}}},
+	}
+	want := []string{
+		"1. all: prepare 11 nodes (node-a, node-b, node-c, node-d, node-e, node-f, node-g, node-h and 3 more)",
+		"2. all: node phase, 2 nodes at a time: 188 changes on 11 nodes: create file[/a] (absent, by override gone) on node-a, " +
+			"file[/etc/a] on 11, file[/etc/b] on 11, file[/etc/c] on 11, file[/etc/d] on 11, file[/etc/e] on 11, file[/etc/f] on 11, " +
+			"file[/etc/g] on 11, file[/etc/h] on 11, file[/etc/i] on 11, file[/etc/j] on 11, file[/etc/k] on 11 and 6 more",
+	}
+	if d := cmp.Diff(want, mustMake(t, s, nil, nil).Steps()); d != "" {
+		t.Error(d)
+	}
+	for c := 'a'; c <= 'p'; c++ {
+		delete(files, "/etc/"+string(c))
+	}
+	s.Overrides, s.Groups, s.Nodes = nil, nil, nodes[:1]
+	want = []string{
+		"1. default (critical): prepare 1 node (node-a)",
+		"2. default (critical): node phase: 1 change on node node-a: create file[/etc/" + strings.Repeat("x", 54) + "…]",
+	}
+	if d := cmp.Diff(want, mustMake(t, s, nil, nil).Steps()); d != "" {
+		t.Error(d)
+	}
+}
