@@ -91,7 +91,7 @@ func (a apt) plan(ctx context.Context, s *System, db dpkgDatabase, want packageW
 		plan, err = simulate(ctx, s, append(install, one)...)
 	}
 	if err != nil && ctx.Err() == nil {
-		return aptPlan{}, nil
+		return aptPlan{}, nil //nolint:nilerr // Apply runs the same transaction and tells its error
 	}
 	return plan, err
 }

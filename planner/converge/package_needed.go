@@ -75,7 +75,7 @@ func (db dpkgDatabase) unneeded(target string, came []string, without []string) 
 				keep(r, true)
 			}
 			for _, r := range p.recommends {
-				if true {
+				if !missed[key+": "+r.text] {
 					keep(r, false)
 				}
 			}
