@@ -2,15 +2,11 @@ package converge
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 )
 
-// accountName is what the shadow tools take for the name of a user or group.
-var accountName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$`)
-
 func checkAccountName(v any) error {
-	if name, _ := v.(string); !accountName.MatchString(name) {
+	if name, _ := v.(string); !isAccountName(name) {
 		return fmt.Errorf("%q is not a name for it: a letter or _ first, then letters, digits and _ . -, at most 32 in all", name)
 	}
 	return nil

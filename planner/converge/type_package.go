@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,11 +13,6 @@ import (
 
 // packageType is Puppet's package: software that the node's package manager installs.
 type packageType struct{}
-
-var (
-	packageName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._-]*(:[a-z0-9-]+)?$`)
-	packageVersion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+~:^_-]*$`)
-)
 
 func (packageType) Schema() resource.Schema {
 	return resource.Schema{
@@ -45,7 +39,7 @@ func (packageType) Schema() resource.Schema {
 // checkPackageName also keeps out what a package manager would take for an option, a pattern or a second request (`mc-`, `mc=1`).
 func checkPackageName(v any) error {
 	name, _ := v.(string)
-	if !packageName.MatchString(name) || strings.HasSuffix(name, "-") {
+	if !isPackageName(name) || strings.HasSuffix(name, "-") {
 		return fmt.Errorf("%q is not a package's name: letters, digits and . + _ - only, with the version in ensure", name)
 	}
 	return nil
@@ -57,7 +51,7 @@ func checkPackageEnsure(v any) error {
 	case "installed", "present", "latest", "absent", "purged":
 		return nil
 	}
-	if !packageVersion.MatchString(text) || !strings.ContainsAny(text, "0123456789") {
+	if !isPackageVersion(text) || !strings.ContainsAny(text, "0123456789") {
 		return fmt.Errorf("%q is not installed, present, latest, absent, purged or a version", text)
 	}
 	return nil

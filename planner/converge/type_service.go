@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -77,8 +76,6 @@ const (
 	stopped = "stopped"
 )
 
-var serviceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]*$`)
-
 func (serviceType) Schema() resource.Schema {
 	return resource.Schema{
 		Type:         "service",
@@ -101,7 +98,7 @@ func (serviceType) Schema() resource.Schema {
 }
 
 func checkServiceName(v any) error {
-	if name, _ := v.(string); !serviceName.MatchString(name) {
+	if name, _ := v.(string); !isServiceName(name) {
 		return fmt.Errorf("%q is not a service's name: letters, digits and : _ . @ - only", name)
 	}
 	return nil

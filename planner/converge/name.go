@@ -1,0 +1,41 @@
+package converge
+
+import "strings"
+
+// What names of packages, units and accounts may be spelled with. Plain functions and no regular expressions, which would make the
+// helper a quarter of a megabyte larger.
+
+// alphanumeric reports whether c is an ASCII letter or digit.
+func alphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
+// spelled reports whether a name is of letters, digits and the other characters given, and begins with a letter, a digit or one of first.
+func spelled(name, first, others string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if alphanumeric(c) || i == 0 && strings.IndexByte(first, c) >= 0 || i > 0 && strings.IndexByte(others, c) >= 0 {
+			continue
+		}
+		return false
+	}
+	return name != ""
+}
+
+// isAccountName accepts names of users and groups as shadow's tools do, at most 32 bytes.
+func isAccountName(name string) bool {
+	plain := strings.TrimSuffix(name, "$")
+	return spelled(plain, "_", "_.-") && len(plain) <= 31 && !('0' <= plain[0] && plain[0] <= '9')
+}
+
+// isPackageName accepts a package's name, with an architecture where the package manager takes one: libc6:amd64.
+func isPackageName(name string) bool {
+	name, architecture, qualified := strings.Cut(name, ":")
+	return spelled(name, "", "+._-") && (!qualified || spelled(architecture, "", "-") && architecture == strings.ToLower(architecture))
+}
+
+// isPackageVersion accepts a package's version.
+func isPackageVersion(version string) bool { return spelled(version, "", ".+~:^_-") }
+
+// isServiceName accepts the name of a unit or init script.
+func isServiceName(name string) bool { return spelled(name, "_", `:_.\@-`) }
