@@ -70,9 +70,9 @@ func TestGoldenPlans(t *testing.T) {
 			return s, nil, nil
 		},
 	}
-	for name, make := range tests {
+	for name, arguments := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := text(planner.Make(make(t)))
+			got := text(planner.Make(arguments(t)))
 			file := filepath.Join("testdata", name+".golden")
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

@@ -22,6 +22,7 @@ type ConnectionField struct {
 	Sensitive   bool
 	Description string
 	Default     string // what counts when neither node, provider nor environment say anything; empty: nothing
+	Form        string // how the environment variable is written, where that is not plain
 	// Parse sets the field from the text of an environment variable. Its error does not repeat a sensitive text. The
 	// fields of a hop have none.
 	Parse func(c *site.Connection, text string) error
@@ -64,9 +65,9 @@ func ConnectionFields() []ConnectionField {
 			Parse: text(func(c *site.Connection) *string { return &c.Passphrase })},
 		{Name: "certificate", Description: "OpenSSH certificate that belongs to the private key, as text (the content of `id_ed25519-cert.pub`).", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.Certificate })},
-		{Name: "agent", Kind: FlagField, Description: "Whether to use the keys of the SSH agent at `SSH_AUTH_SOCK`.",
+		{Name: "agent", Kind: FlagField, Description: "Whether to use the keys of the SSH agent at `SSH_AUTH_SOCK`. Left out, the agent is used where no private key is given.",
 			Parse: flag(func(c *site.Connection, b *bool) { c.Agent = b })},
-		{Name: "known_hosts", Kind: LinesField, Description: "Host keys to trust, as lines of a `known_hosts` file. An empty list trusts none besides those of `known_hosts_file`. In the environment: one per line.",
+		{Name: "known_hosts", Kind: LinesField, Description: "Host keys to trust, as lines of a `known_hosts` file. An empty list trusts none besides those of `known_hosts_file`.", Form: "one per line",
 			Parse: parseKnownHosts},
 		{Name: "known_hosts_file", Description: "File with the host keys to trust, in the format of OpenSSH; `~` is the home directory of the user who runs Terraform.", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.KnownHostsFile })},
@@ -74,13 +75,13 @@ func ConnectionFields() []ConnectionField {
 			Default: "strict", strings: []validator.String{stringvalidator.OneOf(hostKeyPolicies...)},
 			Parse: oneOf(hostKeyPolicies, func(c *site.Connection) *string { return &c.HostKeyPolicy })},
 		{Name: "bastions", Kind: BastionsField, Description: "Chain of jump hosts: the first is reached from here, each next one through the one before, the node through the last. " +
-			"An empty list connects directly. In the environment: `user@host:port`, separated by commas; user and port may be left out.",
+			"An empty list connects directly.", Form: "`user@host:port`, separated by commas; user and port may be left out",
 			Parse: parseBastions},
 		{Name: "sudo", Kind: FlagField, Description: "Whether to become root through `sudo` after logging in.", Default: "false",
 			Parse: flag(func(c *site.Connection, b *bool) { c.Sudo = b })},
 		{Name: "sudo_password", Sensitive: true, Description: "Password for `sudo`.", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.SudoPassword })},
-		{Name: "connect_timeout", Description: "Bound on connecting and logging in, as a duration such as `10s`.",
+		{Name: "connect_timeout", Description: "Bound on connecting and logging in, over all jump hosts, as a duration such as `30s`.", Default: "10s",
 			strings: []validator.String{durationValidator()}, Parse: parseConnectTimeout},
 		{Name: "transport", Description: "`ssh`, or `local` for the machine that runs Terraform or a folder on it (see `root`).", Default: "ssh",
 			strings: []validator.String{stringvalidator.OneOf(transports...)},

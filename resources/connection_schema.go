@@ -69,7 +69,11 @@ func providerConnectionAttributes(fields []ConnectionField) map[string]providers
 	for _, f := range fields {
 		text := f.Description
 		if f.Parse != nil {
-			text += fmt.Sprintf(" May also be given as `%s`.", f.Environment())
+			text += fmt.Sprintf(" May also be given as `%s`", f.Environment())
+			if f.Form != "" {
+				text += ": " + f.Form
+			}
+			text += "."
 		}
 		if f.Default != "" {
 			text += fmt.Sprintf(" Default: `%s`.", f.Default)

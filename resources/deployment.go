@@ -123,12 +123,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"use the provider's connection, which may itself be set from an ephemeral value and is the better place for a key.",
 				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
-			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true,
-				CreateDescription: "Bound on the whole run that creates the site, as a duration like `90m`. Default 12h; the groups' own time limits usually end it first.",
-				ReadDescription:   "Bound on one refresh. Default 5m. Nodes that have not answered by then count as unreachable.",
-				UpdateDescription: "Bound on the whole run that updates the site. Default 12h.",
-				DeleteDescription: "Bound on the tear-down. Default 1h.",
-			}),
+			"timeouts": timeoutsAttribute(ctx),
 
 			"steps": schema.ListAttribute{
 				Computed: true, ElementType: types.StringType,
@@ -169,6 +164,21 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 		},
 	}
+}
+
+// timeoutsAttribute is `timeouts`, with the description that its module does not give it.
+func timeoutsAttribute(ctx context.Context) schema.Attribute {
+	attribute := timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true,
+		CreateDescription: "Bound on the whole run that creates the site. Default `12h`; the groups' own time limits usually end it first.",
+		ReadDescription:   "Bound on one refresh. Default `5m`. Nodes that have not answered by then count as unreachable.",
+		UpdateDescription: "Bound on the whole run that updates the site. Default `12h`.",
+		DeleteDescription: "Bound on the tear-down. Default `1h`.",
+	})
+	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = "Bounds on whole operations, as durations such as `90m`. A run that comes to its bound is stopped like an interrupted one."
+		return nested
+	}
+	return attribute
 }
 
 const (

@@ -32,7 +32,7 @@ func childOf(t *testing.T, name string, uid int, role string, env ...string) (*o
 	program := self
 	if uid != os.Geteuid() {
 		needRoot(t)
-		dir, err := os.MkdirTemp("", "slipway-test")
+		dir, err := os.MkdirTemp("", "slipway-test") //nolint:usetesting // the other user must get to it
 		if err != nil {
 			t.Fatal(err)
 		}

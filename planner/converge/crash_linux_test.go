@@ -79,6 +79,13 @@ func TestKilledAtAnyPoint(t *testing.T) {
 					t.Errorf("%s was changed, and the ledger does not know", id)
 				}
 			}
+			if verb, title, _ := strings.Cut(point, " "); verb == "undo" || verb == "undone" {
+				for _, e := range l.Entries {
+					if e.Title == title && e.Digest != "" {
+						t.Errorf("%s is half undone, and the ledger calls it applied", e.id())
+					}
+				}
+			}
 			if tear == "" {
 				refreshes := 0
 				b.hook = func(stage, _ string) error {

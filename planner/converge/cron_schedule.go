@@ -36,7 +36,8 @@ func (f cronField) parameter() resource.Parameter {
 		description = fmt.Sprintf("%d to %d or an English name, a range `a-b`, steps `*/n` or `a-b/n`, or a list of these. Default: every one (`*`).", f.min, f.max)
 	}
 	return resource.Parameter{Name: f.name, Kind: resource.StringList, Scalars: true, Description: description, Check: func(value any) error {
-		_, err := f.text(value.([]string))
+		list, _ := value.([]string)
+		_, err := f.text(list)
 		return err
 	}}
 }

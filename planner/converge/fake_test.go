@@ -52,10 +52,11 @@ func (f fake) Check(ctx context.Context, s *System, r resource.Resource) ([]Diff
 	if r.Parameters.Has("secret") {
 		parameter = "secret"
 	}
-	if should := r.Parameters.String(parameter); err != nil || string(is) != should {
-		return []Difference{{parameter, string(is), should}}, nil
+	should := r.Parameters.String(parameter)
+	if err == nil && string(is) == should {
+		return nil, nil
 	}
-	return nil, nil
+	return []Difference{{parameter, string(is), should}}, nil
 }
 
 type fakeBefore struct{ There, Value string }

@@ -44,7 +44,7 @@ func (fileType) Schema() resource.Schema {
 }
 
 func checkAbsolute(value any) error {
-	p := value.(string)
+	p, _ := value.(string)
 	if !path.IsAbs(p) || path.Clean(p) != p || p == "/" || strings.ContainsRune(p, 0) {
 		return fmt.Errorf("%q must be an absolute path below /, without . or .. or a slash at the end", p)
 	}
@@ -52,14 +52,15 @@ func checkAbsolute(value any) error {
 }
 
 func checkTarget(value any) error {
-	if t := value.(string); t == "" || strings.ContainsRune(t, 0) {
+	if t, _ := value.(string); t == "" || strings.ContainsRune(t, 0) {
 		return errors.New("must be a path")
 	}
 	return nil
 }
 
 func checkMode(value any) error {
-	_, err := parseMode(value.(string))
+	text, _ := value.(string)
+	_, err := parseMode(text)
 	return err
 }
 
@@ -73,7 +74,7 @@ func parseMode(text string) (fs.FileMode, error) {
 }
 
 func checkAccount(value any) error {
-	name := value.(string)
+	name, _ := value.(string)
 	if name == "" || strings.ContainsAny(name, ":/ \t\n\x00") {
 		return fmt.Errorf("%q must be a name or number", name)
 	}

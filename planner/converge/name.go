@@ -25,7 +25,7 @@ func spelled(name, first, others string) bool {
 // isAccountName accepts names of users and groups as shadow's tools do, at most 32 bytes.
 func isAccountName(name string) bool {
 	plain := strings.TrimSuffix(name, "$")
-	return spelled(plain, "_", "_.-") && len(plain) <= 31 && !('0' <= plain[0] && plain[0] <= '9')
+	return spelled(plain, "_", "_.-") && len(plain) <= 31 && (plain[0] < '0' || plain[0] > '9')
 }
 
 // isPackageName accepts a package's name, with an architecture where the package manager takes one: libc6:amd64.

@@ -27,8 +27,7 @@ func packageLedger(t *testing.T, s *System, befores ...packageBefore) *ledger {
 // TestCompanionAskedForByName: a package that slipway brought along and that is then asked for by name was not there before slipway.
 func TestCompanionAskedForByName(t *testing.T) {
 	r := &recorder{}
-	var s *System
-	s = aptNode(t, "", r)
+	s := aptNode(t, "", r)
 	nowInstalled(t, &s, stanza("light", "Depends: me\n")+stanza("me", "Depends: common\n")+stanza("common", ""),
 		"Package: me\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: common\nArchitecture: amd64\nAuto-Installed: 1\n")()
 	packageLedger(t, s,
@@ -47,8 +46,7 @@ func TestCompanionAskedForByName(t *testing.T) {
 // does not go at all.
 func TestCompanionsAreHandedOver(t *testing.T) {
 	r := &recorder{answers: map[string]Output{"apt-get" + aptOptions + " -s": prints("Purg me [1]\n")}}
-	var s *System
-	s = aptNode(t, "", r)
+	s := aptNode(t, "", r)
 	auto := "Package: d\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: asked\nArchitecture: amd64\nAuto-Installed: 1\n"
 	rest := stanza("x", "Depends: d\n") + stanza("d", "") + stanza("asked", "")
 	nowInstalled(t, &s, stanza("me", "Depends: d\n")+rest, auto)()

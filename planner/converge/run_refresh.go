@@ -74,6 +74,11 @@ func (x *session) examineRefresh(j *job) {
 // refresh does the refresh that an item owes, and notifies in turn, as a resource that was refreshed has changed.
 func (x *session) refresh(ctx context.Context, j *job) {
 	x.start(j)
+	refresher, ok := j.typ.(Refresher)
+	if !ok {
+		j.fail(fmt.Errorf("internal error: the type %q cannot be notified; please report it", j.Type))
+		return
+	}
 	if !j.RefreshOnly {
 		if err := x.record(ctx, j, j.Digest); err != nil {
 			j.fail(err)
@@ -85,7 +90,7 @@ func (x *session) refresh(ctx context.Context, j *job) {
 		j.fail(fmt.Errorf("not refreshed: %w", err))
 		return
 	}
-	_, err := guarded(j.Type, func() (any, error) { return nil, j.typ.(Refresher).Refresh(ctx, x.sys, j.Resource) })
+	_, err := guarded(j.Type, func() (any, error) { return nil, refresher.Refresh(ctx, x.sys, j.Resource) })
 	x.sys.Forget()
 	if err != nil {
 		j.fail(fmt.Errorf("refresh: %w", err))

@@ -85,8 +85,8 @@ func (s *System) Forget() {
 	s.generation++
 }
 
-// Remember returns the value that make gave for key since the last Forget, calling make when there is none. An error is not remembered.
-func (s *System) Remember(key string, make func() (any, error)) (any, error) {
+// Remember returns the value that find gave for key since the last Forget, calling find when there is none. An error is not remembered.
+func (s *System) Remember(key string, find func() (any, error)) (any, error) {
 	s.mu.Lock()
 	value, ok := s.remembered[key]
 	generation := s.generation
@@ -94,8 +94,8 @@ func (s *System) Remember(key string, make func() (any, error)) (any, error) {
 	if ok {
 		return value, nil
 	}
-	// make runs without the lock, because it may remember other things itself.
-	value, err := make()
+	// find runs without the lock, because it may remember other things itself.
+	value, err := find()
 	if err != nil {
 		return nil, err
 	}

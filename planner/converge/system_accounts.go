@@ -27,20 +27,12 @@ type Group struct {
 
 // Users reads the node's own database, by name; it is read once until Forget. A node without one has no users.
 func (s *System) Users() (map[string]User, error) {
-	v, err := s.Remember("converge.users", func() (any, error) { return s.readUsers() })
-	if err != nil {
-		return nil, err
-	}
-	return v.(map[string]User), nil
+	return remembered(s, "converge.users", s.readUsers)
 }
 
 // Groups reads the node's own database, by name; it is read once until Forget. A node without one has no groups.
 func (s *System) Groups() (map[string]Group, error) {
-	v, err := s.Remember("converge.groups", func() (any, error) { return s.readGroups() })
-	if err != nil {
-		return nil, err
-	}
-	return v.(map[string]Group), nil
+	return remembered(s, "converge.groups", s.readGroups)
 }
 
 func (s *System) readUsers() (map[string]User, error) {

@@ -55,7 +55,11 @@ func (p place) setAttributes(fd int, st *unix.Stat_t, a Attributes) error {
 		}
 	}
 	if mode != st.Mode&0o7777 || given {
-		if err := unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode); err != nil {
+		err := unix.Fchmodat(fd, "", mode, unix.AT_EMPTY_PATH)
+		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) { // Linux before 6.6
+			err = unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode)
+		}
+		if err != nil {
 			return p.fail("chmod", err)
 		}
 	}

@@ -63,8 +63,8 @@ func firstThere(s *System, paths ...string) (string, error) {
 }
 
 // remembered is [System.Remember] for values of one type.
-func remembered[T any](s *System, key string, make func() (T, error)) (T, error) {
-	v, err := s.Remember(key, func() (any, error) { return make() })
+func remembered[T any](s *System, key string, find func() (T, error)) (T, error) {
+	v, err := s.Remember(key, func() (any, error) { return find() })
 	if err != nil {
 		var none T
 		return none, err

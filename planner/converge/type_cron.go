@@ -60,14 +60,14 @@ func (cronType) Schema() resource.Schema {
 }
 
 func checkCronCommand(value any) error {
-	if strings.TrimSpace(value.(string)) == "" {
+	if text, _ := value.(string); strings.TrimSpace(text) == "" {
 		return errors.New("must not be empty")
 	}
 	return checkOneLine(value)
 }
 
 func checkUserName(value any) error {
-	if name := value.(string); name == "" || name[0] == '-' || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
+	if name, _ := value.(string); name == "" || name[0] == '-' || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
 		return r == '/' || r == ':' || r <= ' ' || r == 0x7f
 	}) {
 		return fmt.Errorf("%q is not a user name", value)
@@ -76,7 +76,8 @@ func checkUserName(value any) error {
 }
 
 func checkCronEnvironment(value any) error {
-	for _, setting := range value.([]string) {
+	settings, _ := value.([]string)
+	for _, setting := range settings {
 		if err := checkOneLine(setting); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (execType) Schema() resource.Schema {
 }
 
 func checkWords(value any) error {
-	words := value.([]string)
+	words, _ := value.([]string)
 	if len(words) == 0 || words[0] == "" || slices.ContainsFunc(words, func(w string) bool { return strings.ContainsRune(w, 0) }) {
 		return errors.New("must not be empty")
 	}
@@ -61,7 +61,7 @@ func checkWords(value any) error {
 }
 
 func checkPaths(value any) error {
-	list := value.([]string)
+	list, _ := value.([]string)
 	if len(list) == 0 {
 		return errors.New("must not be empty")
 	}
@@ -76,14 +76,16 @@ func checkPaths(value any) error {
 }
 
 func checkTimeout(value any) error {
-	if n := value.(int64); n < 0 || n > 86400 {
+	n, ok := value.(int64)
+	if !ok || n < 0 || n > 86400 {
 		return fmt.Errorf("%d must be 0 to 86400 seconds", n)
 	}
 	return nil
 }
 
 func checkEnvironment(value any) error {
-	for i, entry := range value.([]string) {
+	entries, _ := value.([]string)
+	for i, entry := range entries {
 		name, _, ok := strings.Cut(entry, "=")
 		if !ok || name == "" || strings.ContainsRune(entry, 0) {
 			return fmt.Errorf("entry %d must have the form NAME=value", i) // the value may be secret
@@ -93,7 +95,8 @@ func checkEnvironment(value any) error {
 }
 
 func checkReturns(value any) error {
-	for _, text := range value.([]string) {
+	texts, _ := value.([]string)
+	for _, text := range texts {
 		if n, err := strconv.Atoi(text); err != nil || n < 0 || n > 255 {
 			return fmt.Errorf("%q must be an exit status, 0 to 255", text)
 		}

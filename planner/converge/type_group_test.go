@@ -27,7 +27,7 @@ func accountFiles() map[string]string {
 }
 
 // edit replaces text in a node's file, as a command would.
-func edit(t *testing.T, s *System, path, old, new string) {
+func edit(t *testing.T, s *System, path, old, replacement string) {
 	t.Helper()
 	file := filepath.Join(s.root, path)
 	content, err := os.ReadFile(file)
@@ -37,7 +37,7 @@ func edit(t *testing.T, s *System, path, old, new string) {
 	if !strings.Contains(string(content), old) {
 		t.Fatalf("%s holds no %q: %s", path, old, content)
 	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(content), old, new, 1)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(string(content), old, replacement, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

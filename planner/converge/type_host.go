@@ -43,14 +43,16 @@ func (hostType) Schema() resource.Schema {
 func wantsAbsent(r resource.Resource) bool { return r.Parameters.String("ensure") == "absent" }
 
 func checkAddress(value any) error {
-	if _, err := netip.ParseAddr(value.(string)); err != nil {
-		return fmt.Errorf("%q is not an IPv4 or IPv6 address", value)
+	text, _ := value.(string)
+	if _, err := netip.ParseAddr(text); err != nil {
+		return fmt.Errorf("%q is not an IPv4 or IPv6 address", text)
 	}
 	return nil
 }
 
 func checkHostNames(value any) error {
-	for _, name := range value.([]string) {
+	names, _ := value.([]string)
+	for _, name := range names {
 		if err := checkHostName(name); err != nil {
 			return err
 		}
@@ -69,7 +71,7 @@ func checkHostName(name string) error {
 
 // checkOneLine refuses what would break a file of lines.
 func checkOneLine(value any) error {
-	if strings.ContainsAny(value.(string), "\n\r\x00") {
+	if text, _ := value.(string); strings.ContainsAny(text, "\n\r\x00") {
 		return errors.New("contains a line break or a NUL; it must be one line of text")
 	}
 	return nil

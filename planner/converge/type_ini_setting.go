@@ -35,14 +35,14 @@ func (iniType) Schema() resource.Schema {
 }
 
 func checkFilePath(value any) error {
-	if p := value.(string); !path.IsAbs(p) || path.Clean(p) != p || p == "/" {
+	if p, _ := value.(string); !path.IsAbs(p) || path.Clean(p) != p || p == "/" {
 		return fmt.Errorf("%q is not the absolute path of a file, without .. or // in it", p)
 	}
 	return checkOneLine(value)
 }
 
 func checkIniName(value any) error {
-	name := value.(string)
+	name, _ := value.(string)
 	if name != strings.TrimSpace(name) {
 		return errors.New("must not begin or end with a blank")
 	}
@@ -53,14 +53,14 @@ func checkIniName(value any) error {
 }
 
 func checkIniValue(value any) error {
-	if text := value.(string); text != strings.TrimSpace(text) {
+	if text, _ := value.(string); text != strings.TrimSpace(text) {
 		return errors.New("must not begin or end with a blank, which parsers drop; put it in quotes that the file's reader knows")
 	}
 	return checkOneLine(value)
 }
 
 func checkIniFrame(value any) error {
-	if strings.TrimSpace(value.(string)) == "" {
+	if text, _ := value.(string); strings.TrimSpace(text) == "" {
 		return errors.New("must not be empty, or sections could not be told from settings")
 	}
 	return checkOneLine(value)

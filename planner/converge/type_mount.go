@@ -50,14 +50,15 @@ func (mountType) Schema() resource.Schema {
 }
 
 func checkMountField(value any) error {
-	if value.(string) == "" {
+	if text, _ := value.(string); text == "" {
 		return errors.New("must not be empty; leave the parameter out instead")
 	}
 	return checkOneLine(value)
 }
 
 func checkMountNumber(value any) error {
-	if n := value.(int64); n < 0 || n > 9 {
+	n, ok := value.(int64)
+	if !ok || n < 0 || n > 9 {
 		return fmt.Errorf("%d is out of bounds; use 0 to 9", n)
 	}
 	return nil

@@ -40,7 +40,7 @@ func (sysctlType) Schema() resource.Schema {
 }
 
 func checkSysctlValue(value any) error {
-	if strings.TrimSpace(value.(string)) == "" {
+	if text, _ := value.(string); strings.TrimSpace(text) == "" {
 		return errors.New("must not be empty")
 	}
 	return checkOneLine(value)

@@ -17,7 +17,7 @@ func TestSessionOfAnotherUser(t *testing.T) {
 		return
 	}
 	needRoot(t)
-	dir, err := os.MkdirTemp("", "slipway-user")
+	dir, err := os.MkdirTemp("", "slipway-user") //nolint:usetesting // the other user must get to it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -250,17 +250,17 @@ func (r *reader) required(n *yaml.Node, fs *fields, path, name string) (*yaml.No
 	return nil, false
 }
 
-// list returns the items of a list.
-func (r *reader) list(n *yaml.Node, path string) ([]*yaml.Node, bool) {
+// list returns the items of a list, none where there is no list.
+func (r *reader) list(n *yaml.Node, path string) []*yaml.Node {
 	at := r.resolve(n)
 	if at == nil {
-		return nil, false
+		return nil
 	}
 	if at.Kind != yaml.SequenceNode {
 		r.wrongKind(n, at, path, "a list")
-		return nil, false
+		return nil
 	}
-	return at.Content, true
+	return at.Content
 }
 
 // text returns a string.
@@ -282,7 +282,7 @@ func (r *reader) text(n *yaml.Node, path string) (string, bool) {
 
 // texts returns a list of strings.
 func (r *reader) texts(n *yaml.Node, path string) []string {
-	items, _ := r.list(n, path)
+	items := r.list(n, path)
 	out := make([]string, 0, len(items))
 	for i, item := range items {
 		if s, ok := r.text(item, index(path, i)); ok {

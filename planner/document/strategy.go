@@ -116,7 +116,7 @@ func (r *reader) groups(n *yaml.Node, path string) []site.Group {
 		return nil
 	}
 	path = join(path, "groups")
-	items, _ := r.list(value, path)
+	items := r.list(value, path)
 	groups := make([]site.Group, 0, len(items))
 	for i, item := range items {
 		groups = append(groups, r.group(item, index(path, i)))
@@ -151,7 +151,7 @@ func (r *reader) group(n *yaml.Node, path string) site.Group {
 }
 
 func (r *reader) selectors(n *yaml.Node, path string) site.Selectors {
-	items, _ := r.list(n, path)
+	items := r.list(n, path)
 	selectors := make(site.Selectors, 0, len(items))
 	for i, item := range items {
 		at := index(path, i)

@@ -36,7 +36,8 @@ func (s Schema) Validate(r Resource) []ParameterError {
 		value := c.run(r.Parameters[name], p.normalize(r.Parameters[name]))
 		if value != nil && isReferences(name) {
 			_, isList := r.Parameters[name].([]any)
-			c.references(value.([]string), isList, r.ID())
+			references, _ := value.([]string) // the parameter's kind
+			c.references(references, isList, r.ID())
 		}
 		errs = append(errs, c.errs...)
 	}

@@ -150,10 +150,10 @@ func unmet(c *site.SuccessCriteria, total, good int) []string {
 			out = append(out, "percent_successful_nodes")
 		}
 	}
-	if n := c.MinimumSuccessfulNodes; n != nil && !(good >= *n) {
+	if n := c.MinimumSuccessfulNodes; n != nil && good < *n {
 		out = append(out, "minimum_successful_nodes")
 	}
-	if n := c.MaximumFailedNodes; n != nil && !(total-good <= *n) {
+	if n := c.MaximumFailedNodes; n != nil && total-good > *n {
 		out = append(out, "maximum_failed_nodes")
 	}
 	return out

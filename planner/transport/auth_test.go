@@ -127,7 +127,7 @@ func startAgent(t *testing.T, mute bool, keys ...agent.AddedKey) {
 			t.Fatal(err)
 		}
 	}
-	dir, err := os.MkdirTemp("", "agent") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,43 +4,26 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// labNode returns how to reach a node of the lab, and skips when there is none.
-func labNode(t *testing.T, user string) site.Connection {
+// labNode borrows a node of the lab, and returns how a user reaches it.
+func labNode(t *testing.T, user string) (lab.Node, site.Connection) {
 	t.Helper()
-	state := os.Getenv("SLIPWAY_LAB")
-	if state == "" {
-		t.Skip("NOT RUN: SLIPWAY_LAB, the lab's state directory, is not set, so nothing was tried on real nodes")
-	}
-	return site.Connection{User: user, PrivateKeyFile: filepath.Join(state, "id_ed25519"), KnownHostsFile: filepath.Join(state, "known_hosts")}
-}
-
-const labAddress = "10.231.1.1" // of node1
-
-// lab runs the lab's command, and skips when it is not known.
-func lab(t *testing.T, args ...string) {
-	t.Helper()
-	command := os.Getenv("SLIPWAY_LAB_COMMAND")
-	if command == "" {
-		t.Skip("NOT RUN: SLIPWAY_LAB_COMMAND, the lab's script, is not set, so no node was broken")
-	}
-	// Healing must work after the test, when its context has ended.
-	if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), command, args...).CombinedOutput(); err != nil {
-		t.Fatalf("lab %v: %v\n%s", args, err, out)
-	}
+	n := lab.Borrow(t)
+	return n, site.Connection{User: user, PrivateKeyFile: n.Lab.State("id_ed25519"), KnownHostsFile: n.Lab.State("known_hosts")}
 }
 
 func TestLabSession(t *testing.T) {
 	for _, user := range []string{"root", "slipway"} {
-		c, err := Dial(t.Context(), labNode(t, user), "web1", labAddress)
+		n, connection := labNode(t, user)
+		c, err := Dial(t.Context(), connection, "web1", n.Address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,21 +51,21 @@ func TestLabSession(t *testing.T) {
 }
 
 func TestLabRefusals(t *testing.T) {
-	c := labNode(t, "nobody-of-that-name")
-	_, err := Dial(t.Context(), c, "web1", labAddress)
+	n, c := labNode(t, "nobody-of-that-name")
+	_, err := Dial(t.Context(), c, "web1", n.Address)
 	isError(t, err, Auth, "nobody-of-that-name", "authorized_keys")
-	c = labNode(t, "root")
+	n, c = labNode(t, "root")
 	c.KnownHostsFile = write(t, filepath.Join(t.TempDir(), "known_hosts"), "")
-	_, err = Dial(t.Context(), c, "web1", labAddress)
+	_, err = Dial(t.Context(), c, "web1", n.Address)
 	isError(t, err, HostKey, "is unknown", "ssh-ed25519 SHA256:")
 	c.HostKeyPolicy = acceptNew
-	conn, err := Dial(t.Context(), c, "web1", labAddress)
+	conn, err := Dial(t.Context(), c, "web1", n.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn.Close()
 	kept, err := os.ReadFile(c.KnownHostsFile)
-	if err != nil || !strings.HasPrefix(string(kept), labAddress+" ssh-ed25519 ") {
+	if err != nil || !strings.HasPrefix(string(kept), n.Address+" ssh-ed25519 ") {
 		t.Errorf("remembered %q, error %v", kept, err)
 	}
 }
@@ -90,11 +73,11 @@ func TestLabRefusals(t *testing.T) {
 // execution.md 2.3: each of the ways in which nodes vanish ends a running command within about 8 s, and a new connection
 // within its connect timeout.
 func TestLabNodesThatVanish(t *testing.T) {
-	c := labNode(t, "root")
+	n, c := labNode(t, "root")
 	c.ConnectTimeout = 3 * time.Second
 	for _, mode := range []string{"hang", "link", "freeze", "off"} {
 		t.Run(mode, func(t *testing.T) {
-			conn, err := Dial(t.Context(), c, "web1", labAddress)
+			conn, err := Dial(t.Context(), c, "web1", n.Address)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,8 +86,8 @@ func TestLabNodesThatVanish(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lab(t, "fail", "node1", mode)
-			defer lab(t, "heal", "node1")
+			n.Fail(t, mode)
+			defer n.Heal(t)
 			start := time.Now()
 			isError(t, s.Wait(), Lost)
 			if took := time.Since(start); took > 10*time.Second {
@@ -113,7 +96,7 @@ func TestLabNodesThatVanish(t *testing.T) {
 				t.Logf("%s: %v after %s", mode, s.Wait(), took.Round(100*time.Millisecond))
 			}
 			start = time.Now()
-			_, err = Dial(t.Context(), c, "web1", labAddress)
+			_, err = Dial(t.Context(), c, "web1", n.Address)
 			isError(t, err, Unreachable)
 			if took := time.Since(start); took > 4*time.Second {
 				t.Errorf("a new connection took %s to fail", took)
@@ -126,13 +109,13 @@ func TestLabNodesThatVanish(t *testing.T) {
 
 // execution.md 2.2: sshd's MaxStartups of 10:30:100 resets some of many handshakes at once.
 func TestLabManyHandshakesAtOnce(t *testing.T) {
-	c := labNode(t, "root")
+	n, c := labNode(t, "root")
 	c.ConnectTimeout = 30 * time.Second
 	const many = 40
 	errs := make(chan error, many)
 	for range many {
 		go func() {
-			conn, err := Dial(t.Context(), c, "web1", labAddress)
+			conn, err := Dial(t.Context(), c, "web1", n.Address)
 			if err == nil {
 				_, err = run(t.Context(), conn, "true", "")
 				conn.Close()

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -19,6 +19,11 @@ const inside = "SLIPWAY_LAB_INSIDE"
 type Lab struct {
 	Name  string // of at most eight letters: it becomes part of interface and namespace names
 	Nodes int    // node1 to nodeN
+	// Packages that the nodes can install besides those of the lab script. They are fetched, with what they depend on.
+	Packages []string
+	// Parallel is how many tests that call t.Parallel run at once, unless -parallel says otherwise; 0 is the default of go test. Tests
+	// wait for nodes more than they compute, so it may well be more than the machine has processors.
+	Parallel int
 }
 
 // Main is a package's TestMain: it boots the lab, runs the test binary again where the nodes can be reached, and takes the lab down. The
@@ -46,16 +51,29 @@ func (l Lab) cannotRun() string {
 }
 
 func (l Lab) runInside() (status int) {
+	// An interrupt ends the tests, which get it too; the lab is taken down all the same.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	defer func() {
-		if err := l.Run("down"); err != nil && status == 0 {
-			status = 1
+		if err := l.Run("down"); err != nil {
+			fmt.Println("the lab does not come down:", err)
+			status = max(status, 1)
 		}
 	}()
 	if err := l.Run("up", fmt.Sprint(l.Nodes)); err != nil {
 		fmt.Println("the lab does not come up:", err)
 		return 1
 	}
-	cmd := exec.Command("nsenter", append([]string{"--net=/run/netns/" + l.Name + "-ctl", "--", os.Args[0]}, os.Args[1:]...)...)
+	if len(l.Packages) > 0 {
+		if err := l.Run(append([]string{"pkg"}, l.Packages...)...); err != nil {
+			fmt.Println("the lab's packages cannot be fetched:", err)
+			return 1
+		}
+	}
+	args := []string{"--net=/run/netns/" + l.Name + "-ctl", "--", os.Args[0]}
+	if l.Parallel > 0 {
+		args = append(args, fmt.Sprintf("-test.parallel=%d", l.Parallel))
+	}
+	cmd := exec.Command("nsenter", append(args, os.Args[1:]...)...)
 	cmd.Env = append(os.Environ(), inside+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
@@ -64,19 +82,27 @@ func (l Lab) runInside() (status int) {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit):
-		return exit.ExitCode()
+		return max(exit.ExitCode(), 1) // -1 is a signal
 	}
 	fmt.Println(err)
 	return 1
 }
 
+// script is the lab's command.
+func script() string {
+	if command := os.Getenv(lentScript); command != "" {
+		return command
+	}
+	return "../lab/lab"
+}
+
 // Run runs the lab script: up, down, fail, heal, wipe.
 func (l Lab) Run(args ...string) error {
-	cmd := exec.Command("../lab/lab", args...)
+	cmd := exec.Command(script(), args...)
 	cmd.Env = append(os.Environ(), "LAB_NAME="+l.Name)
 	cmd.Stderr = os.Stderr
 	if out, err := cmd.Output(); err != nil {
-		return fmt.Errorf("lab %s: %w %s", strings.Join(args, " "), err, out)
+		return fmt.Errorf("lab %v: %w %s", args, err, out)
 	}
 	return nil
 }
@@ -98,15 +124,10 @@ func (l Lab) State(name string) string {
 	return filepath.Join(dir, "state-"+l.Name, name)
 }
 
-// On runs a command on a node as root and returns what it printed.
-func (l Lab) On(t testing.TB, node, command string) string {
-	t.Helper()
-	out, err := exec.Command("ssh", "-F", l.State("ssh_config"), node, command).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %s: %v\n%s", node, command, err, out)
-	}
-	return string(out)
+// Node returns the lab's n-th node, counted from 1.
+func (l Lab) Node(n int) Node {
+	return Node{Lab: l, Name: fmt.Sprintf("node%d", n), Address: Address(n)}
 }
 
-// Address of the node with a number.
+// Address of the node with a number, up to 250.
 func Address(n int) string { return fmt.Sprintf("10.231.1.%d", n) }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,18 +12,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
+	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-const labAddress = "10.231.1.2" // of node2
-
-// labNode connects to a node of the lab as user, and skips when there is none. The tests of the lab run in its network, where
-// no helper can be built: it must be embedded.
-func labNode(t *testing.T, user string) (site.Connection, transport.Conn, remote.Helpers) {
+// labNode borrows a node of the lab and connects to it as user. The tests of the lab run in its network, where no helper can be built: it
+// must be embedded.
+func labNode(t *testing.T, user string) (lab.Node, site.Connection, transport.Conn, remote.Helpers) {
 	t.Helper()
-	state := os.Getenv("SLIPWAY_LAB")
-	if state == "" {
-		t.Skip("NOT RUN: SLIPWAY_LAB, the lab's state directory, is not set, so nothing was tried on real nodes")
-	}
+	n := lab.Borrow(t)
 	helpers, err := remote.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -35,24 +28,13 @@ func labNode(t *testing.T, user string) (site.Connection, transport.Conn, remote
 		t.Fatal("this test was built without helpers: run `make build` first")
 	}
 	sudo := user != "root"
-	c := site.Connection{User: user, Sudo: &sudo, PrivateKeyFile: filepath.Join(state, "id_ed25519"), KnownHostsFile: filepath.Join(state, "known_hosts")}
-	conn, err := transport.Dial(t.Context(), c, "node2", labAddress)
+	c := site.Connection{User: user, Sudo: &sudo, PrivateKeyFile: n.Lab.State("id_ed25519"), KnownHostsFile: n.Lab.State("known_hosts")}
+	conn, err := transport.Dial(t.Context(), c, n.Name, n.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return c, conn, helpers
-}
-
-func lab(t *testing.T, args ...string) {
-	t.Helper()
-	command := os.Getenv("SLIPWAY_LAB_COMMAND")
-	if command == "" {
-		t.Skip("NOT RUN: SLIPWAY_LAB_COMMAND, the lab's script, is not set, so no node was broken")
-	}
-	if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), command, args...).CombinedOutput(); err != nil {
-		t.Fatalf("lab %v: %v\n%s", args, err, out)
-	}
+	return n, c, conn, helpers
 }
 
 // on runs commands on the node, beside the helper.
@@ -79,7 +61,7 @@ func execItem(title, command string) converge.Item {
 
 func TestLabPrepare(t *testing.T) {
 	for _, user := range []string{"root", "slipway"} {
-		c, conn, helpers := labNode(t, user)
+		_, c, conn, helpers := labNode(t, user)
 		for i, when := range []string{"pushed", "kept"} {
 			if i == 0 {
 				on(t, conn, "sudo rm -rf "+remote.Directory)
@@ -98,7 +80,7 @@ func TestLabPrepare(t *testing.T) {
 }
 
 func TestLabRefusals(t *testing.T) {
-	c, conn, helpers := labNode(t, "slipway")
+	_, c, conn, helpers := labNode(t, "slipway")
 	fails := func(c site.Connection, conn transport.Conn, h remote.Helpers, code converge.Code) {
 		t.Helper()
 		_, err := remote.Converge(t.Context(), conn, c, h, catalogOf(converge.Prepare), func(converge.Result) {})
@@ -112,7 +94,7 @@ func TestLabRefusals(t *testing.T) {
 	without := c
 	without.Sudo = &no
 	fails(without, conn, helpers, converge.CodeRoot)
-	_, root, _ := labNode(t, "root")
+	_, _, root, _ := labNode(t, "root")
 	fails(c, conn, remote.Helpers{}, converge.CodeArch)
 
 	on(t, root, "mv /etc/sudoers.d/slipway /var/tmp/sudoers && echo slipway:sesame | chpasswd && echo 'slipway ALL=(ALL) ALL' >/etc/sudoers.d/asks && chmod 440 /etc/sudoers.d/asks")
@@ -130,7 +112,7 @@ func TestLabRefusals(t *testing.T) {
 	on(t, root, "touch /etc/sudoers.d/asks")
 
 	on(t, root, "usermod -s /usr/sbin/nologin slipway")
-	_, shellless, _ := labNode(t, "slipway") // sshd looks the shell up once for each connection
+	_, _, shellless, _ := labNode(t, "slipway") // sshd looks the shell up once for each connection
 	fails(c, shellless, helpers, converge.CodeShell)
 	on(t, root, "usermod -s /bin/bash slipway")
 
@@ -148,18 +130,18 @@ func TestLabRefusals(t *testing.T) {
 func TestLabNodesThatVanish(t *testing.T) {
 	for _, mode := range []string{"hang", "link", "freeze", "off"} {
 		t.Run(mode, func(t *testing.T) {
-			c, conn, helpers := labNode(t, "slipway")
+			n, c, conn, helpers := labNode(t, "slipway")
 			on(t, conn, "sudo rm -rf "+remote.Directory) // what earlier runs applied would be unchanged
 			var reported []converge.Result
 			cut := time.Time{}
 			_, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Apply, execItem("first", "/bin/true"), execItem("second", "/bin/sleep 300")), func(r converge.Result) {
 				if reported = append(reported, r); len(reported) == 1 {
-					lab(t, "fail", "node2", mode)
+					n.Fail(t, mode)
 					cut = time.Now()
 				}
 			})
 			took := time.Since(cut)
-			lab(t, "heal", "node2")
+			n.Heal(t)
 			var e *transport.Error
 			if !errors.As(err, &e) || e.Kind != transport.Lost {
 				t.Errorf("error is %#v (%v), want a lost connection", err, err)
@@ -174,7 +156,7 @@ func TestLabNodesThatVanish(t *testing.T) {
 
 // What a lost controller left behind is settled by the next one: it waits no longer than the session's silence.
 func TestLabCancel(t *testing.T) {
-	c, conn, helpers := labNode(t, "slipway")
+	_, c, conn, helpers := labNode(t, "slipway")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var reported []converge.Result
@@ -206,10 +188,7 @@ func TestLabCancel(t *testing.T) {
 
 // Signs of life keep a session alive for longer than the helper bears silence.
 func TestLabLongSession(t *testing.T) {
-	if os.Getenv("SLIPWAY_LAB_LONG") == "" {
-		t.Skip("NOT RUN: it takes more than a minute; set SLIPWAY_LAB_LONG")
-	}
-	c, conn, helpers := labNode(t, "root")
+	_, c, conn, helpers := labNode(t, "root")
 	var reported []converge.Result
 	_, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Apply, execItem("long", "/bin/sleep 70")), func(r converge.Result) { reported = append(reported, r) })
 	if err != nil || len(reported) != 1 || reported[0].Status != converge.Changed {

@@ -112,3 +112,67 @@ func TestTheProcessOutlivesItsReader(t *testing.T) {
 		t.Errorf("the helper ended with %v, want status %d and no signal", err, statusFailed)
 	}
 }
+
+// The helper at work on a whole root, with the machine's own rules: it is root, and the root is "/".
+func TestInARootOfItsOwn(t *testing.T) {
+	if testing.Short() || os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: the helper in a root of its own, which needs root and takes its time")
+	}
+	helper, err := os.ReadFile(build(t, runtime.GOARCH))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for _, dir := range []string{"etc", "var/lib/slipway"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range map[string]string{"var/lib/slipway/helper": string(helper), "etc/motd": "old\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session := func(catalog string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "/var/lib/slipway/helper")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
+		cmd.Dir = "/"
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write([]byte(catalog + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+		return out.String()
+	}
+	items := `,"items":[{"type":"file","title":"/etc/motd","parameters":{"content":"new\n","mode":"0600"},"digest":"d1"},{"type":"file","title":"/etc/d","parameters":{"ensure":"directory"},"digest":"d2"}]}`
+	for _, step := range []struct{ catalog, want string }{
+		{`{"protocol":1,"site":"s","mode":"prepare"}`, `"ledger":{}`},
+		{`{"protocol":1,"site":"s","mode":"check"` + items, `"status":"differs"`},
+		{`{"protocol":1,"site":"s","run":"r","mode":"apply"` + items, `"ledger":{"file[/etc/d]":"d2","file[/etc/motd]":"d1"}`},
+		{`{"protocol":1,"site":"s","run":"r","mode":"apply"` + items, `"status":"unchanged"`},
+		{`{"protocol":1,"site":"s","run":"r","mode":"apply","tear_down":true}`, `"ledger":{}`},
+	} {
+		if out := session(step.catalog); !strings.Contains(out, step.want) {
+			t.Errorf("%s\nanswered %s\nwant %s", step.catalog, out, step.want)
+		}
+	}
+	if content, err := os.ReadFile(filepath.Join(root, "etc/motd")); err != nil || string(content) != "old\n" {
+		t.Errorf("%q, %v", content, err)
+	}
+	for _, gone := range []string{"etc/d", "var/lib/slipway"} {
+		if _, err := os.Lstat(filepath.Join(root, gone)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", gone, err)
+		}
+	}
+}

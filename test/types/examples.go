@@ -1,0 +1,65 @@
+package main
+
+// overview shows how resources of several types work together: the entries of a `configuration`.
+const overview = `package = { chrony = { ensure = "installed" } }
+file    = { "/etc/chrony/chrony.conf" = { content = "pool ntp.example.com iburst\n", require = ["package[chrony]"] } }
+service = { chrony = { ensure = "running", enable = true, subscribe = ["file[/etc/chrony/chrony.conf]"] } }
+`
+
+// examples holds an entry of a configuration for each type. The package's tests plan each of them.
+var examples = map[string]string{
+	"cron": `cron = {
+  rotate = { command = "/usr/local/sbin/rotate", user = "root", hour = 4, minute = 30 }
+  hourly = { command = "/usr/local/sbin/collect", special = "hourly" }
+}
+`,
+	"exec": `exec = {
+  # Runs while the file is not there.
+  "/usr/local/bin/make-keys --out /etc/app/keys" = { creates = "/etc/app/keys" }
+  # Runs when the file it subscribes to changed, and at no other time.
+  "reload sysctl" = { command = "sysctl --system", refreshonly = true, subscribe = ["file[/etc/sysctl.d/90-app.conf]"] }
+}
+file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
+`,
+	"file": `file = {
+  "/etc/app"          = { ensure = "directory", owner = "root", group = "root", mode = "0755" }
+  "/etc/app/app.conf" = { content = "listen = 8080\n", mode = "0640" }
+  "/etc/app/current"  = { ensure = "link", target = "/etc/app/app.conf" }
+  "/etc/app/old.conf" = { ensure = "absent" }
+}
+`,
+	"group": `group = {
+  app = { gid = 4100 }
+}
+`,
+	"host": `host = {
+  "db.example.com" = { ip = "192.0.2.20", host_aliases = ["db"] }
+}
+`,
+	"ini_setting": `ini_setting = {
+  "app log level" = { path = "/etc/app.ini", section = "log", setting = "level", value = "info" }
+}
+`,
+	"mount": `mount = {
+  "/srv/data" = { device = "192.0.2.30:/export/data", fstype = "nfs", options = "ro,noatime" }
+}
+`,
+	"package": `package = {
+  nginx  = { ensure = "installed" }
+  telnet = { ensure = "absent" }
+}
+`,
+	"service": `service = {
+  nginx = { ensure = "running", enable = true }
+}
+`,
+	"sysctl": `sysctl = {
+  "net.ipv4.ip_forward" = { value = 1 }
+}
+`,
+	"user": `group = { app = { system = true } }
+user = {
+  app = { gid = "app", groups = ["adm"], home = "/srv/app", managehome = true, shell = "/usr/sbin/nologin", system = true }
+}
+`,
+}

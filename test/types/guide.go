@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+const head = `---
+page_title: "Configuration resource types"
+subcategory: ""
+description: |-
+  What a service's configuration may hold: types, titles and parameters.
+---
+
+# Configuration resource types
+
+The ` + "`configuration`" + ` of a ` + "`slipway_service`" + ` maps type to title to parameters, in Puppet's words and with their meaning:
+
+` + "```terraform" + `
+configuration = {
+%s}
+` + "```" + `
+
+A resource is named ` + "`type[title]`" + `, in references as in plans. References reach every resource of the same node, whichever service
+brings it; two services cannot bring the same resource to one node.
+
+Every resource is checked before it is applied, and only what differs is changed. What was there before is noted on the node at the first
+touch, so that removing the resource from the site brings it back: a package that was installed before stays, a file that was
+there before returns (unless ` + "`backup = false`" + `). The exceptions are ` + "`exec`" + `, because what a command did cannot be undone, and the
+content of a directory that ` + "`force`" + ` removed.
+
+`
+
+var kinds = map[resource.Kind]string{
+	resource.String: "string", resource.Bool: "bool", resource.Integer: "integer", resource.StringList: "list of strings", resource.StringMap: "map of strings",
+}
+
+// guide returns the whole page.
+func guide() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, head, indent(overview, "  "))
+	b.WriteString("## Parameters of every type\n\n")
+	table(&b, resource.Metaparameters())
+	schemas := converge.Schemas()
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		s := schemas[name]
+		fmt.Fprintf(&b, "## %s\n\n%s", name, s.Summary)
+		if s.NeedsMachine {
+			b.WriteString(" Needs a whole machine: refused on a sandbox node.")
+		}
+		b.WriteString("\n\n")
+		if example, ok := examples[name]; ok {
+			fmt.Fprintf(&b, "```terraform\n%s```\n\n", example)
+		}
+		table(&b, s.Parameters)
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func table(b *strings.Builder, parameters []resource.Parameter) {
+	b.WriteString("| parameter | kind | meaning |\n|---|---|---|\n")
+	for _, p := range parameters {
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, kind(p), strings.ReplaceAll(meaning(p), "|", "\\|"))
+	}
+	b.WriteString("\n")
+}
+
+func kind(p resource.Parameter) string {
+	text := kinds[p.Kind]
+	if p.Required {
+		text += ", required"
+	}
+	if p.Sensitive {
+		text += ", never shown"
+	}
+	return text
+}
+
+// meaning is the description, with the values allowed where it does not name them itself.
+func meaning(p resource.Parameter) string {
+	text := p.Description
+	told := !slices.ContainsFunc(p.Values, func(v string) bool { return !strings.Contains(text, v) })
+	if len(p.Values) > 0 && !told {
+		text += " One of `" + strings.Join(p.Values, "`, `") + "`."
+	}
+	return text
+}
+
+// indent puts a margin before every line of an example.
+func indent(text, margin string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(margin + line)
+	}
+	return b.String()
+}

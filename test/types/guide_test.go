@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/provider"
+	"github.com/slipway/terraform-provider-slipway/resources"
+)
+
+// The guide in the tree is the one that the schemas and examples give.
+func TestGuide(t *testing.T) {
+	for _, file := range []string{"../../templates/guides/configuration.md", "../../docs/guides/configuration.md"} {
+		written, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("%v: run `make docs`", err)
+			continue
+		}
+		if d := cmp.Diff(guide(), string(written)); d != "" {
+			t.Errorf("%s is stale: run `make docs`\n%s", file, d)
+		}
+	}
+}
+
+func TestEveryTypeHasAnExample(t *testing.T) {
+	want := slices.Sorted(maps.Keys(converge.Schemas()))
+	if got := slices.Sorted(maps.Keys(examples)); !slices.Equal(got, want) {
+		t.Errorf("examples for %q, types %q", got, want)
+	}
+	for name, example := range examples {
+		if !strings.Contains("\n"+example, "\n"+name+" = {") {
+			t.Errorf("the example for %q shows none", name)
+		}
+	}
+}
+
+// Terraform takes every example, and the planner plans it: types, parameters and references are right.
+func TestExamplesPlan(t *testing.T) {
+	all := maps.Clone(examples)
+	all["overview"] = overview
+	for name, example := range all {
+		t.Run(name, func(t *testing.T) {
+			config := fmt.Sprintf(`
+				resource "slipway_node" "n" {
+					name    = "n"
+					connect = { transport = "local", root = %q }
+				}
+				resource "slipway_service" "s" {
+					name          = "s"
+					selectors     = []
+					configuration = {
+%s
+					}
+				}
+				resource "slipway_deployment" "d" {
+					site     = "guide"
+					nodes    = [slipway_node.n]
+					services = [slipway_service.s]
+				}`, t.TempDir(), example)
+			resource.UnitTest(t, resource.TestCase{
+				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
+					"slipway": providerserver.NewProtocol6WithError(provider.New("test", &resources.Runs{})()),
+				},
+				Steps: []resource.TestStep{{Config: config, PlanOnly: true, ExpectNonEmptyPlan: true}},
+			})
+		})
+	}
+}
