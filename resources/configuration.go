@@ -41,7 +41,6 @@ func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block
 		}
 		titlesAt := keyedPath(at, t.key)
 		for _, title := range r.entries(titlesAt, t.value, nulls, "titles") {
-			b := block{Resource: planresource.Resource{Type: t.key, Title: title.key, Parameters: planresource.Parameters{}}, at: keyPath(titlesAt, title.key), unknown: map[string]bool{}}
 			if title.key == "" {
 				r.report(titlesAt, site.EmptyTitle, "a title is empty; write type = { title = { parameters } }")
 				continue
@@ -50,19 +49,27 @@ func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block
 				r.unknown = true
 				continue
 			}
-			for _, p := range r.entries(b.at, title.value, nulls, "parameters") {
-				if !p.value.IsFullyKnown() {
-					r.unknown, b.unknown[p.key] = true, true
-					continue
-				}
-				if value, ok := r.plain(keyedPath(b.at, p.key), p.value); ok {
-					b.Parameters[p.key] = value
-				}
-			}
-			blocks = append(blocks, b)
+			about := planresource.Resource{Type: t.key, Title: title.key}
+			blocks = append(blocks, r.block(keyPath(titlesAt, title.key), about, title.value, nulls))
 		}
 	}
 	return blocks
+}
+
+// block reads the parameters of what about names.
+func (r *reading) block(at string, about planresource.Resource, parameters tftypes.Value, nulls nulls) block {
+	b := block{Resource: about, at: at, unknown: map[string]bool{}}
+	b.Parameters = planresource.Parameters{}
+	for _, p := range r.entries(at, parameters, nulls, "parameters") {
+		if !p.value.IsFullyKnown() {
+			r.unknown, b.unknown[p.key] = true, true
+			continue
+		}
+		if value, ok := r.plain(keyedPath(at, p.key), p.value); ok {
+			b.Parameters[p.key] = value
+		}
+	}
+	return b
 }
 
 // entry is one member of an object or map.

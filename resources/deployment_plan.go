@@ -2,11 +2,14 @@ package resources
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
 // ModifyPlan shows what the apply will do. It runs in plan and, in another process, again in apply; when the second answer equals
@@ -69,10 +72,19 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 }
 
-// settled reports whether the last run left nothing to tell again.
+// settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to tell even when
+// nothing is left to do on it: it may have brought its work to an end after contact was lost.
 func settled(prior *deploymentModelV0) bool {
 	switch prior.Status.ValueString() {
-	case statusDeployed, statusDegraded:
+	case statusDeployed:
+		return true
+	case statusDegraded:
+		silent := prior.Unreachable.Elements()
+		for node, stage := range prior.NodeStatus.Elements() {
+			if stage.Equal(types.StringValue(string(strategy.Failed))) && !slices.ContainsFunc(silent, types.StringValue(node).Equal) {
+				return false
+			}
+		}
 		return true
 	}
 	return false

@@ -444,6 +444,33 @@ func TestDegraded(t *testing.T) {
 	})
 }
 
+// A node that failed though nothing is left to do on it is looked at again: the site does not stay degraded.
+func TestDegradedWithoutWork(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	group := "resource \"slipway_group\" \"all\" {\n  name = \"all\"\n  critical = false\n  selectors = []\n}\n"
+	config := func(trigger string) string {
+		return s.config([]string{"a", "b"}, []string{"app"}, group+files("app", map[string]string{"/etc/app.conf": "x"}),
+			"groups = [slipway_group.all]\n  drift_detection = \"off\"\n  triggers = { again = \""+trigger+"\" }")
+	}
+	release := func() {}
+	run(t, []resource.TestStep{
+		{Config: config("1"), ConfigStateChecks: []statecheck.StateCheck{status("deployed")}},
+		{
+			PreConfig:          func() { release = s.lock("b") },
+			Config:             config("2"),
+			ConfigStateChecks:  []statecheck.StateCheck{status("degraded")},
+			ExpectNonEmptyPlan: true,
+		},
+		{
+			PreConfig:         func() { release() },
+			Config:            config("2"),
+			ConfigPlanChecks:  planned(plancheck.ResourceActionUpdate),
+			ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
+		},
+		{Config: config("2"), ConfigPlanChecks: nothingPlanned()},
+	})
+}
+
 // terraform.md 5.5, "Update: error, response untouched": nothing was touched, the same update is planned again.
 func TestUpdateFailsBeforeAnyNode(t *testing.T) {
 	s := newSandbox(t, "a")

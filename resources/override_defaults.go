@@ -17,17 +17,7 @@ import (
 func (r *reading) defaults(at string, v tftypes.Value) []block {
 	var blocks []block
 	for _, t := range r.entries(at, v, nullsAreErrors, "types") {
-		b := block{Resource: planresource.Resource{Type: t.key, Parameters: planresource.Parameters{}}, at: keyedPath(at, t.key), unknown: map[string]bool{}}
-		for _, p := range r.entries(b.at, t.value, nullsAreErrors, "parameters") {
-			if !p.value.IsFullyKnown() {
-				r.unknown, b.unknown[p.key] = true, true
-				continue
-			}
-			if value, ok := r.plain(keyedPath(b.at, p.key), p.value); ok {
-				b.Parameters[p.key] = value
-			}
-		}
-		blocks = append(blocks, b)
+		blocks = append(blocks, r.block(keyedPath(at, t.key), planresource.Resource{Type: t.key}, t.value, nullsAreErrors))
 	}
 	return blocks
 }

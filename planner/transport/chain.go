@@ -30,7 +30,7 @@ func (c *chain) close() {
 	}
 	for _, client := range c.clients {
 		client.Close()
-		client.Wait()
+		_ = client.Wait() // why it ended is known
 	}
 }
 
@@ -148,7 +148,7 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 			return nil, nil
 		},
 	}
-	stop := context.AfterFunc(ctx, func() { abort() })
+	stop := context.AfterFunc(ctx, func() { _ = abort() }) // the handshake fails of it
 	conn, channels, requests, err := ssh.NewClientConn(w, h.address, config)
 	if !stop() && err == nil {
 		conn.Close()
