@@ -36,6 +36,22 @@ type Type interface {
 	Undo(ctx context.Context, s *System, title string, before json.RawMessage) error
 }
 
+// Named is implemented by types in which parameters, and not the title alone, say which object on the node a resource looks after (the
+// path of a file). Two resources must not look after the same one. When a resource turns to another object, or to another aim,
+// the engine undoes the old one first. When one is given a new title, the new one takes over what the ledger tells of the old.
+type Named interface {
+	// Object names the object, and the aim where Undo depends on it (that a user is to be absent).
+	Object(r resource.Resource) (name, aim string)
+}
+
+// Widener is implemented by types whose Capture describes only what the resource says something of: anything else is not
+// slipway's to bring back.
+type Widener interface {
+	// Widen adds to before what r says something of and earlier forms of the resource did not, as it is now. What before tells
+	// already stays. It is called before the Apply of another form of a resource, and may be repeated.
+	Widen(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error)
+}
+
 // Refresher is implemented by types that act when another resource notifies them (service: restart; exec: run).
 type Refresher interface {
 	Refresh(ctx context.Context, s *System, r resource.Resource) error

@@ -82,7 +82,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			if verb, title, _ := strings.Cut(point, " "); verb == "undo" || verb == "undone" {
 				for _, e := range l.Entries {
 					if e.Title == title && e.Digest != "" {
-						t.Errorf("%s is half undone, and the ledger calls it applied", e.id())
+						t.Errorf("%s is half undone, and the ledger calls it applied", e.id)
 					}
 				}
 			}

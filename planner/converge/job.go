@@ -18,9 +18,12 @@ type job struct {
 	id      resource.ID
 	typ     Type // nil when the type is not known
 	mistake error
+	object  string // what it looks after (Named)
+	aim     string
 
 	started time.Time
 	log     *tail
+	moved   []Difference // it has left another object
 	diffs   []Difference
 	result  Result
 	done    bool // result is final
@@ -45,6 +48,8 @@ func (x *session) plan() []*job {
 		}
 		seen[j.id] = true
 	}
+	x.keepApart(jobs)
+	x.newestFirst(jobs)
 	return jobs
 }
 
@@ -64,6 +69,9 @@ func (x *session) unfit(j *job) error {
 	}
 	if owner := x.ledger.owner(x.catalog.Site, j.id); owner != "" {
 		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them", owner, x.catalog.Site)
+	}
+	if n, ok := j.typ.(Named); ok {
+		j.object, j.aim = n.Object(j.Resource)
 	}
 	if schema.NeedsMachine && !x.sys.Machine() {
 		return fmt.Errorf("type %q needs a whole machine: %w", j.Type, errSandbox)

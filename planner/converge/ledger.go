@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -17,16 +16,25 @@ import (
 const ledgerVersion = 1
 
 // ledger is what slipway knows on a node of what it did there. It holds no secret: digests of resources, and what types
-// captured. Every change reaches the disk before what it announces is done (write-ahead), see [ledger.save].
+// captured. Every change is a [record]; it reaches the disk before what it announces is done (write-ahead), see [ledger.save].
 type ledger struct {
-	Version int      `json:"version"`
-	Made    []string `json:"made,omitempty"` // directories above slipway's own that it had to make, outermost first
+	Version    int      `json:"version"`
+	Generation int64    `json:"generation"`     // counts how often it was written as a whole; the log says which one it goes on from
+	Made       []string `json:"made,omitempty"` // directories above slipway's own that it had to make, outermost first
 	// Locked tells for each site the run that locked the node (Catalog.Lock) and has not unlocked it yet.
-	Locked  map[string]string `json:"locked,omitempty"`
-	Pending []pending         `json:"refresh_pending,omitempty"`
-	Entries []*entry          `json:"entries"` // in the order in which they were first applied
+	Locked map[string]string `json:"locked,omitempty"`
+	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
+	Pending []key    `json:"refresh_pending,omitempty"`
+	Entries []*entry `json:"entries"` // in the order in which they were first applied
 
-	dirty bool // differs from the file
+	index map[resource.ID][]*entry
+	file  ledgerFile
+}
+
+// key is a resource of a site.
+type key struct {
+	Site string      `json:"site"`
+	ID   resource.ID `json:"id"`
 }
 
 // entry is one resource that slipway applied.
@@ -34,23 +42,99 @@ type entry struct {
 	Site   string          `json:"site"`
 	Type   string          `json:"type"`
 	Title  string          `json:"title"`
-	Digest string          `json:"digest"` // empty while an apply or undo was begun and is not finished
-	Before json.RawMessage `json:"before"` // what was there before slipway touched it first (Type.Capture)
-	Run    string          `json:"run"`    // the run that touched it last
+	Object string          `json:"object,omitempty"` // what it looks after (Named), and
+	Aim    string          `json:"aim,omitempty"`    // to what end
+	Digest string          `json:"digest"`           // empty while an apply or undo was begun and is not finished
+	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)
+	Run    string          `json:"run"`              // the run that touched it last
+
+	id resource.ID
 }
 
-func (e *entry) id() resource.ID { return resource.MakeID(e.Type, e.Title) }
+func (e *entry) key() key { return key{e.Site, e.id} }
 
-// pending is a resource that was notified and not refreshed yet. It need not be an entry: a target may be applied later.
-type pending struct {
-	Site string      `json:"site"`
-	ID   resource.ID `json:"id"`
+// record is one change of the ledger. It says how things are afterwards, so it may be replayed. Exactly one field is set, besides
+// Was.
+type record struct {
+	Entry  *entry   `json:"entry,omitempty"` // it is there in this form
+	Was    *key     `json:"was,omitempty"`   // with Entry: it takes the place of this one
+	Drop   *key     `json:"drop,omitempty"`  // the entry is not there, nor a refresh pending for it
+	Owe    *key     `json:"owe,omitempty"`   // a refresh is pending
+	Settle *key     `json:"settle,omitempty"`
+	Lock   *mark    `json:"lock,omitempty"`
+	Unlock string   `json:"unlock,omitempty"` // a site
+	Made   []string `json:"made,omitempty"`
+}
+
+// mark says which run of a site has locked the node.
+type mark struct {
+	Site string `json:"site"`
+	Run  string `json:"run"`
+}
+
+// change carries out a record, and remembers it for the next save.
+func (l *ledger) change(r record) {
+	l.carryOut(r)
+	l.file.unsaved = append(l.file.unsaved, r)
+}
+
+func (l *ledger) carryOut(r record) {
+	switch {
+	case r.Entry != nil:
+		place := r.Entry.key()
+		if r.Was != nil {
+			place = *r.Was
+		}
+		l.put(r.Entry, l.entry(place.Site, place.ID))
+	case r.Drop != nil:
+		if e := l.entry(r.Drop.Site, r.Drop.ID); e != nil {
+			l.Entries = slices.DeleteFunc(l.Entries, func(other *entry) bool { return other == e })
+			l.unlist(e)
+		}
+		l.carryOut(record{Settle: r.Drop})
+	case r.Owe != nil:
+		if !slices.Contains(l.Pending, *r.Owe) {
+			l.Pending = append(l.Pending, *r.Owe)
+		}
+	case r.Settle != nil:
+		l.Pending = slices.DeleteFunc(l.Pending, func(k key) bool { return k == *r.Settle })
+	case r.Lock != nil:
+		if l.Locked == nil {
+			l.Locked = map[string]string{}
+		}
+		l.Locked[r.Lock.Site] = r.Lock.Run
+	case r.Unlock != "":
+		delete(l.Locked, r.Unlock)
+	case len(r.Made) > 0:
+		l.Made = r.Made
+	}
+}
+
+// put enters e in the place of old, or at the end when that is nil.
+func (l *ledger) put(e, old *entry) {
+	switch {
+	case old == e:
+		return
+	case old == nil:
+		l.Entries = append(l.Entries, e)
+	default:
+		l.Entries[slices.Index(l.Entries, old)] = e
+		l.unlist(old)
+	}
+	if l.index == nil {
+		l.index = map[resource.ID][]*entry{}
+	}
+	l.index[e.id] = append(l.index[e.id], e)
+}
+
+func (l *ledger) unlist(e *entry) {
+	l.index[e.id] = slices.DeleteFunc(l.index[e.id], func(other *entry) bool { return other == e })
 }
 
 // entry returns what a site applied under an id, nil when that is nothing.
 func (l *ledger) entry(site string, id resource.ID) *entry {
-	for _, e := range l.Entries {
-		if e.Site == site && e.id() == id {
+	for _, e := range l.index[id] {
+		if e.Site == site {
 			return e
 		}
 	}
@@ -59,8 +143,8 @@ func (l *ledger) entry(site string, id resource.ID) *entry {
 
 // owner returns another site that applied a resource of this id, empty when there is none.
 func (l *ledger) owner(not string, id resource.ID) string {
-	for _, e := range l.Entries {
-		if e.Site != not && e.id() == id {
+	for _, e := range l.index[id] {
+		if e.Site != not {
 			return e.Site
 		}
 	}
@@ -72,41 +156,25 @@ func (l *ledger) of(site string) map[resource.ID]string {
 	out := map[resource.ID]string{}
 	for _, e := range l.Entries {
 		if e.Site == site {
-			out[e.id()] = e.Digest
+			out[e.id] = e.Digest
 		}
 	}
 	return out
 }
 
-// drop forgets a resource, with its pending refresh.
-func (l *ledger) drop(site string, id resource.ID) {
-	l.Entries = slices.DeleteFunc(l.Entries, func(e *entry) bool { return e.Site == site && e.id() == id })
-	l.settle(site, id)
-	l.dirty = true
-}
-
 // owes reports whether a resource was notified and not refreshed yet.
-func (l *ledger) owes(site string, id resource.ID) bool {
-	return slices.Contains(l.Pending, pending{site, id})
-}
+func (l *ledger) owes(k key) bool { return slices.Contains(l.Pending, k) }
 
-func (l *ledger) owe(site string, id resource.ID) {
-	if !l.owes(site, id) {
-		l.Pending = append(l.Pending, pending{site, id})
-		l.dirty = true
+func (l *ledger) owe(k key) {
+	if !l.owes(k) {
+		l.change(record{Owe: &k})
 	}
 }
 
-func (l *ledger) settle(site string, id resource.ID) {
-	if l.owes(site, id) {
-		l.Pending = slices.DeleteFunc(l.Pending, func(p pending) bool { return p == pending{site, id} })
-		l.dirty = true
+func (l *ledger) settle(k key) {
+	if l.owes(k) {
+		l.change(record{Settle: &k})
 	}
-}
-
-// keeps reports whether an entry names a kept file.
-func (l *ledger) keeps(name string) bool {
-	return slices.ContainsFunc(l.Entries, func(e *entry) bool { return bytes.Contains(e.Before, []byte(name)) })
 }
 
 // empty reports whether nothing of any site is left.
@@ -114,39 +182,7 @@ func (l *ledger) empty() bool {
 	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0
 }
 
-// readLedger reads the node's ledger. A node without one gives an empty ledger.
-func (s *System) readLedger() (*ledger, error) {
-	switch info, err := s.Lstat(home); {
-	case errors.Is(err, fs.ErrNotExist):
-		return &ledger{Version: ledgerVersion}, nil
-	case err != nil:
-		return nil, err
-	default:
-		if err := s.checkOwnDirectory(home, info); err != nil {
-			return nil, err
-		}
-	}
-	info, err := s.Lstat(ledgerPath)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &ledger{Version: ledgerVersion}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsRegular() || !trusted(uint32(info.UID)) {
-		return nil, fmt.Errorf("%s: is not a regular file of the session's user", ledgerPath)
-	}
-	content, err := s.ReadFile(ledgerPath)
-	if err != nil {
-		return nil, err
-	}
-	l, err := parseLedger(content)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ledgerPath, err)
-	}
-	return l, nil
-}
-
+// parseLedger reads the ledger as it was written as a whole.
 func parseLedger(content []byte) (*ledger, error) {
 	var version struct {
 		Version int `json:"version"`
@@ -158,119 +194,52 @@ func parseLedger(content []byte) (*ledger, error) {
 		return nil, fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it", version.Version, ledgerVersion)
 	}
 	l := &ledger{}
-	dec := json.NewDecoder(bytes.NewReader(content))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(l); err != nil {
+	if err := decodeStrictly(content, l); err != nil {
 		return nil, fmt.Errorf("is damaged: %w", err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("is damaged: something follows its end")
-	}
-	seen := map[pending]bool{}
-	for i, e := range l.Entries {
-		if e == nil || e.Site == "" || e.Type == "" || e.Title == "" {
-			return nil, fmt.Errorf("is damaged: entry %d names no site, type or title", i)
+	entries := l.Entries
+	l.Entries = make([]*entry, 0, len(entries))
+	for i, e := range entries {
+		if err := e.complete(); err != nil {
+			return nil, fmt.Errorf("is damaged: entry %d %w", i, err)
 		}
-		key := pending{e.Site, e.id()}
-		if seen[key] {
-			return nil, fmt.Errorf("is damaged: %s of site %q is there twice", key.ID, key.Site)
+		if l.entry(e.Site, e.id) != nil {
+			return nil, fmt.Errorf("is damaged: %s of site %q is there twice", e.id, e.Site)
 		}
-		seen[key] = true
+		l.put(e, nil)
 	}
+	return l, l.checkMade()
+}
+
+// complete checks what was read of an entry.
+func (e *entry) complete() error {
+	if e == nil || e.Site == "" || e.Type == "" || e.Title == "" {
+		return errors.New("names no site, type or title")
+	}
+	if e.id = resource.MakeID(e.Type, e.Title); len(e.Before) == 0 {
+		e.Before = json.RawMessage("null")
+	}
+	return nil
+}
+
+func (l *ledger) checkMade() error {
 	for _, dir := range l.Made {
 		if !strings.HasPrefix(home, dir+"/") {
-			return nil, fmt.Errorf("is damaged: %q is not above %s", dir, home)
-		}
-	}
-	return l, nil
-}
-
-// save brings the ledger to the disk, when it changed: a crash leaves the old or the new one, whole.
-func (l *ledger) save(s *System) error {
-	if !l.dirty {
-		return nil
-	}
-	content, err := json.Marshal(l)
-	if err != nil {
-		return fmt.Errorf("%s: %w", ledgerPath, err)
-	}
-	private := fs.FileMode(0o600)
-	if err := s.ReplaceFile(ledgerPath, append(content, '\n'), Attributes{Mode: &private}); err != nil {
-		return err
-	}
-	l.dirty = false
-	return nil
-}
-
-// makeHome makes slipway's own directory and those above it that are not there, and returns the latter, outermost first.
-func (s *System) makeHome() (made []string, err error) {
-	for i := 1; i < len(home); i++ {
-		if home[i] != '/' {
-			continue
-		}
-		dir := home[:i]
-		_, err := s.ReadDir(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			if err = s.Mkdir(dir, Attributes{}); err == nil {
-				made = append(made, dir)
-			}
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return made, err
-		}
-	}
-	if err := s.ownDirectory(home); err != nil && !errors.Is(err, fs.ErrExist) {
-		return made, err
-	}
-	return made, nil
-}
-
-// removeHome removes every trace of slipway: its directory, the lock last, and the directories above that it had made and that
-// are empty now.
-func (s *System) removeHome(l *ledger) error {
-	names, err := s.ReadDir(home)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if path := home + "/" + name; path != lockPath && path != ledgerPath {
-			if err := s.RemoveAll(path); err != nil {
-				return err
-			}
-		}
-	}
-	for _, path := range []string{ledgerPath, lockPath, home} {
-		if err := s.Remove(path); err != nil {
-			return err
-		}
-	}
-	for _, dir := range slices.Backward(l.Made) {
-		if names, err := s.ReadDir(dir); err != nil || len(names) > 0 {
-			return err
-		}
-		if err := s.Remove(dir); err != nil {
-			return err
+			return fmt.Errorf("is damaged: %q is not above %s", dir, home)
 		}
 	}
 	return nil
 }
 
-// dropUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash cut short.
-func (s *System) dropUnnamed(l *ledger) error {
-	names, err := s.ReadDir(backupPath)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// decodeStrictly reads one JSON value without unknown fields, and nothing after it.
+func decodeStrictly(content []byte, value any) error {
+	dec := json.NewDecoder(bytes.NewReader(content))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(value); err != nil {
+		return err
 	}
-	for _, name := range names {
-		if l.keeps(name) {
-			continue
-		}
-		if err := s.Remove(backupPath + "/" + name); err != nil {
-			return err
-		}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows its end")
 	}
-	return err
+	return nil
 }

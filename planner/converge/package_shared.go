@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,12 +21,12 @@ func otherPackages(s *System, provider string) ([]packageRecord, error) {
 	}
 	var out []packageRecord
 	for _, e := range s.work.ledger.Entries {
-		if e.Type != "package" || e.Site == s.work.site && e.id() == s.work.id {
+		if e.Type != "package" || e.Site == s.work.site && e.id == s.work.id {
 			continue
 		}
 		r := packageRecord{entry: e}
 		if err := json.Unmarshal(e.Before, &r.before); err != nil {
-			return nil, fmt.Errorf("the ledger's record of %s: %w", e.id(), err)
+			return nil, fmt.Errorf("the ledger's record of %s: %w", e.id, err)
 		}
 		if r.before.Install && r.before.Provider == provider {
 			out = append(out, r)
@@ -70,7 +71,10 @@ func handOver(s *System, others []packageRecord, came, without []string) error {
 		if err != nil {
 			return err
 		}
-		o.entry.Before, s.work.ledger.dirty = text, true
+		if !bytes.Equal(o.entry.Before, text) {
+			o.entry.Before = text
+			s.work.ledger.change(record{Entry: o.entry})
+		}
 		return nil
 	}
 	return nil

@@ -18,7 +18,7 @@ func packageLedger(t *testing.T, s *System, befores ...packageBefore) *ledger {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Entries = append(l.Entries, &entry{Site: "s", Type: "package", Title: b.Name, Before: text})
+		l.carryOut(record{Entry: &entry{Site: "s", Type: "package", Title: b.Name, Before: text, id: resource.MakeID("package", b.Name)}})
 	}
 	s.work = work{site: "s", id: resource.MakeID("package", "me"), ledger: l}
 	return l
@@ -67,7 +67,7 @@ func TestCompanionsAreHandedOver(t *testing.T) {
 		`{"name":"asked","provider":"apt","install":true,"present":true}`,
 		`{"name":"x","provider":"apt","install":true,"present":false,"came":["d"],"without":["a: b"]}`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" || !l.dirty {
-		t.Errorf("dirty %v, ledger (-want +got):\n%s", l.dirty, diff)
+	if diff := cmp.Diff(want, got); diff != "" || len(l.file.unsaved) != 1 {
+		t.Errorf("%d records to save, ledger (-want +got):\n%s", len(l.file.unsaved), diff)
 	}
 }

@@ -75,6 +75,9 @@ type session struct {
 
 func (x *session) applying() bool { return x.catalog.Mode == Apply }
 
+// key is what the ledger calls an item.
+func (x *session) key(j *job) key { return key{x.catalog.Site, j.id} }
+
 // run does the session's work between taking the node's lock and giving it back.
 func (x *session) run(ctx context.Context) *SessionError {
 	if x.sys.root == "/" && os.Geteuid() != 0 {
@@ -89,8 +92,9 @@ func (x *session) run(ctx context.Context) *SessionError {
 	if err != nil {
 		return ledgerError(err)
 	}
+	defer func() { _ = l.close() }() // what was not synced by then is not needed
 	if len(made) > 0 {
-		l.Made, l.dirty = made, true
+		l.change(record{Made: made})
 		if err := l.save(x.sys); err != nil { // at once, or a crash would leave directories that nobody removes
 			return ledgerError(err)
 		}
@@ -144,11 +148,11 @@ func (x *session) leave() error {
 	if x.broken != nil {
 		return x.broken
 	}
+	if err := x.ledger.fold(x.sys); err != nil {
+		return err
+	}
 	if x.tornDown && x.ledger.empty() {
 		return x.sys.removeHome(x.ledger)
-	}
-	if err := x.ledger.save(x.sys); err != nil {
-		return err
 	}
 	return x.sys.dropUnnamed(x.ledger)
 }
@@ -165,9 +169,21 @@ func (x *session) save() error {
 	return x.broken
 }
 
+// note writes into the ledger that something is done. The next save makes it last: without it, a crash of the node makes the next session look
+// once more, and find it done.
+func (x *session) note() error {
+	if x.broken == nil {
+		x.broken = x.ledger.note(x.sys)
+	}
+	return x.broken
+}
+
 // items handles the catalog's items in their order.
 func (x *session) items(ctx context.Context) {
 	x.jobs = x.plan()
+	if x.applying() {
+		x.handOver()
+	}
 	for i := 0; i < len(x.jobs); {
 		i += x.next(ctx, i)
 	}

@@ -1,21 +1,16 @@
 package converge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
-
-// Mover is implemented by types whose parameters, and not only the title, say which object on the node a resource is (the path
-// of a file). When it has moved, the engine undoes the old one before it touches the new one.
-type Mover interface {
-	// Moved reports whether r is about another object than the one that Capture described.
-	Moved(before json.RawMessage, r resource.Resource) (bool, error)
-}
 
 // examine finds out what is to be done for the item at i. The result is final when that is nothing.
 func (x *session) examine(ctx context.Context, i int) {
@@ -50,70 +45,116 @@ func (x *session) blocker(j *job) resource.ID {
 }
 
 func (x *session) examineState(ctx context.Context, j *job) {
+	if x.applying() && !j.Noop() {
+		if err := x.leaveFormer(ctx, j); err != nil {
+			j.fail(err)
+			return
+		}
+	}
 	diffs, err := x.check(ctx, j)
 	if err != nil {
 		j.fail(err)
 		return
 	}
 	j.diffs = diffs
-	j.result.Differences = append(diffs[:len(diffs):len(diffs)], x.owed(j)...)
+	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
 	switch {
 	case !x.applying() || j.Noop():
 		j.finish(Unchanged)
 		if len(j.result.Differences) > 0 {
 			j.finish(Differs)
 		}
-	case len(j.result.Differences) == 0:
+	case len(diffs)+len(x.owed(j)) == 0:
 		x.adopt(ctx, j)
 	}
 }
 
+// leaveFormer undoes what was done for the resource when it looked after another object, or had another aim.
+func (x *session) leaveFormer(ctx context.Context, j *job) error {
+	e := x.ledger.entry(x.catalog.Site, j.id)
+	if e == nil || e.Object == j.object && e.Aim == j.aim {
+		return nil
+	}
+	if err := x.undo(ctx, e, j.typ); err != nil {
+		return fmt.Errorf("undo it as it was before: %w", err)
+	}
+	describe := func(name, aim string) string { return strings.TrimSpace(name + " " + aim) }
+	j.moved = []Difference{{Parameter: "object", Is: describe(e.Object, e.Aim), Should: describe(j.object, j.aim)}}
+	return nil
+}
+
 // adopt records a resource that is as desired: before slipway touched it, so that its undo leaves it alone, or in another form
-// than the one recorded. Nothing was changed on the node, so the ledger may be saved later.
+// than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless the resource has left another object.
 func (x *session) adopt(ctx context.Context, j *job) {
 	if err := x.record(ctx, j, j.Digest); err != nil {
 		j.fail(err)
 		return
 	}
-	j.finish(Unchanged)
+	if j.moved == nil {
+		j.finish(Unchanged)
+		return
+	}
+	x.notify(j)
+	if err := x.save(); err != nil {
+		j.fail(fmt.Errorf("applied, but not recorded: %w", err))
+		return
+	}
+	j.finish(Changed)
 }
 
-// record makes or updates the ledger's entry in memory. What was there before is captured once, when the entry is made.
+// record makes or updates the ledger's entry in memory. What was there before is captured once, when the entry is made, and widened
+// when the resource has another form.
 func (x *session) record(ctx context.Context, j *job, digest string) error {
 	e := x.ledger.entry(x.catalog.Site, j.id)
-	if m, ok := j.typ.(Mover); ok && e != nil {
-		moved, err := guarded(j.Type, func() (bool, error) { return m.Moved(e.Before, j.Resource) })
+	if e == nil {
+		before, err := x.captured(ctx, j, nil)
 		if err != nil {
-			return fmt.Errorf("what the ledger tells of it: %w", err)
+			return err
 		}
-		if moved {
-			if err := x.undo(ctx, e, j.typ); err != nil {
-				return fmt.Errorf("undo it where it was before: %w", err)
-			}
-			e = nil
-		}
-	}
-	if e != nil {
-		if e.Digest != digest {
-			e.Digest, e.Run, x.ledger.dirty = digest, x.catalog.Run, true
-		}
+		x.ledger.change(record{Entry: &entry{
+			Site: x.catalog.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim, Digest: digest, Before: before, Run: x.catalog.Run,
+			id: j.id,
+		}})
 		return nil
 	}
-	before, err := guarded(j.Type, func() (json.RawMessage, error) { return j.typ.Capture(ctx, x.sys, j.Resource) })
+	if e.Digest != j.Digest {
+		before, err := x.captured(ctx, j, e.Before)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(before, e.Before) {
+			e.Before = before
+			x.ledger.change(record{Entry: e})
+		}
+	}
+	if e.Digest != digest {
+		e.Digest, e.Run = digest, x.catalog.Run
+		x.ledger.change(record{Entry: e})
+	}
+	return nil
+}
+
+// captured asks the type what is there before, or, when that is known, to widen it.
+func (x *session) captured(ctx context.Context, j *job, known json.RawMessage) (json.RawMessage, error) {
+	capture := func() (json.RawMessage, error) { return j.typ.Capture(ctx, x.sys, j.Resource) }
+	if known != nil {
+		w, ok := j.typ.(Widener)
+		if !ok {
+			return known, nil
+		}
+		capture = func() (json.RawMessage, error) { return w.Widen(ctx, x.sys, j.Resource, known) }
+	}
+	before, err := guarded(j.Type, capture)
 	if err != nil {
-		return fmt.Errorf("take down what is there before: %w", err)
+		return nil, fmt.Errorf("take down what is there before: %w", err)
 	}
 	if len(before) == 0 {
 		before = json.RawMessage("null")
 	}
 	if !json.Valid(before) {
-		return fmt.Errorf("internal error in the type %q: what it captured is not JSON; please report it", j.Type)
+		return nil, fmt.Errorf("internal error in the type %q: what it captured is not JSON; please report it", j.Type)
 	}
-	x.ledger.Entries = append(x.ledger.Entries, &entry{
-		Site: x.catalog.Site, Type: j.Type, Title: j.Title, Digest: digest, Before: before, Run: x.catalog.Run,
-	})
-	x.ledger.dirty = true
-	return nil
+	return before, nil
 }
 
 // begin writes into the ledger what is about to be done, with the refreshes that will be owed for it: a crash afterwards can
@@ -207,14 +248,15 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		j.fail(err)
 		return
 	}
-	x.ledger.entry(x.catalog.Site, j.id).Digest = j.Digest
-	x.ledger.dirty = true
+	e := x.ledger.entry(x.catalog.Site, j.id)
+	e.Digest = j.Digest
+	x.ledger.change(record{Entry: e})
 	if len(x.owed(j)) > 0 {
 		if !startedNow(j.diffs) {
 			x.refresh(ctx, j)
 			return
 		}
-		x.ledger.settle(x.catalog.Site, j.id)
+		x.ledger.settle(x.key(j))
 	}
 	if err := x.save(); err != nil {
 		j.fail(fmt.Errorf("applied, but not recorded: %w", err))

@@ -15,7 +15,7 @@ const refreshParameter = "refresh"
 
 // owed returns the refresh that is to be done now as a difference.
 func (x *session) owed(j *job) []Difference {
-	if _, ok := j.typ.(Refresher); !ok || !x.ledger.owes(x.catalog.Site, j.id) || x.applying() && x.notifierFailed(j) {
+	if _, ok := j.typ.(Refresher); !ok || !x.ledger.owes(x.key(j)) || x.applying() && x.notifierFailed(j) {
 		return nil
 	}
 	return []Difference{{Parameter: refreshParameter, Is: "pending", Should: "done"}}
@@ -44,7 +44,7 @@ func (x *session) notify(j *job) {
 			continue // no such resource can be in any catalog
 		}
 		if _, ok := x.types[name].(Refresher); ok {
-			x.ledger.owe(x.catalog.Site, id)
+			x.ledger.owe(key{x.catalog.Site, id})
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (x *session) refresh(ctx context.Context, j *job) {
 		j.fail(fmt.Errorf("refresh: %w", err))
 		return
 	}
-	x.ledger.settle(x.catalog.Site, j.id)
+	x.ledger.settle(x.key(j))
 	if err := x.save(); err != nil {
 		j.fail(fmt.Errorf("refreshed, but not recorded: %w", err))
 		return

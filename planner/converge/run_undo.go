@@ -37,7 +37,8 @@ func (x *session) remove(ctx context.Context, j *job) {
 // disk first; a failure leaves the entry there, to be undone again.
 func (x *session) undo(ctx context.Context, e *entry, typ Type) error {
 	if e.Digest != "" {
-		e.Digest, e.Run, x.ledger.dirty = "", x.catalog.Run, true
+		e.Digest, e.Run = "", x.catalog.Run
+		x.ledger.change(record{Entry: e})
 	}
 	if err := x.save(); err != nil {
 		return fmt.Errorf("not begun: %w", err)
@@ -47,7 +48,8 @@ func (x *session) undo(ctx context.Context, e *entry, typ Type) error {
 	if err != nil {
 		return fmt.Errorf("undo: %w", err)
 	}
-	x.ledger.drop(e.Site, e.id())
+	gone := e.key()
+	x.ledger.change(record{Drop: &gone})
 	return nil
 }
 
@@ -60,7 +62,7 @@ func (x *session) tearDown(ctx context.Context) {
 		}
 	}
 	for _, e := range slices.Backward(own) {
-		j := &job{Item: Item{Remove: true}, id: e.id(), typ: x.types[e.Type]}
+		j := &job{Item: Item{Remove: true}, id: e.id, typ: x.types[e.Type]}
 		j.Type, j.Title = e.Type, e.Title
 		if j.typ == nil {
 			j.mistake = fmt.Errorf("type %q is not known on the node; tear down with the slipway that applied it", e.Type)
@@ -73,7 +75,10 @@ func (x *session) tearDown(ctx context.Context) {
 	if !x.applying() || len(x.ledger.of(x.catalog.Site)) > 0 {
 		return
 	}
-	x.ledger.Pending = slices.DeleteFunc(x.ledger.Pending, func(p pending) bool { return p.Site == x.catalog.Site })
-	x.ledger.dirty = true
+	for _, k := range slices.Clone(x.ledger.Pending) {
+		if k.Site == x.catalog.Site {
+			x.ledger.settle(k)
+		}
+	}
 	x.tornDown = x.broken == nil
 }

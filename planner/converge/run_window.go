@@ -46,10 +46,7 @@ func (x *session) lock(ctx context.Context) *SessionError {
 	if ctx.Err() != nil {
 		return &SessionError{Code: CodeLock, Message: "lock: not begun: the session ended: " + context.Cause(ctx).Error()}
 	}
-	if x.ledger.Locked == nil {
-		x.ledger.Locked = map[string]string{}
-	}
-	x.ledger.Locked[site], x.ledger.dirty = x.catalog.Run, true
+	x.ledger.change(record{Lock: &mark{site, x.catalog.Run}})
 	if err := x.save(); err != nil {
 		return ledgerError(err)
 	}
@@ -59,8 +56,7 @@ func (x *session) lock(ctx context.Context) *SessionError {
 		return &SessionError{Code: CodeLock, Message: "lock: " + err.Error() + "; no resource was touched"}
 	}
 	if out.Status != 0 {
-		delete(x.ledger.Locked, site)
-		x.ledger.dirty = true
+		x.ledger.change(record{Unlock: site})
 		if err := x.save(); err != nil {
 			return ledgerError(err)
 		}
@@ -91,11 +87,7 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 		return &SessionError{Code: CodeUnlock, Message: "unlock: " + err.Error() + "; the node may still be locked"}
 	}
 	if _, locked := x.ledger.Locked[x.catalog.Site]; locked {
-		delete(x.ledger.Locked, x.catalog.Site)
-		x.ledger.dirty = true
-	}
-	if x.tornDown {
-		return nil // the ledger goes as a whole
+		x.ledger.change(record{Unlock: x.catalog.Site})
 	}
 	if err := x.save(); err != nil {
 		return ledgerError(err)

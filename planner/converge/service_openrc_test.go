@@ -60,7 +60,7 @@ func TestOpenRC(t *testing.T) {
 	}
 	r.ran = changing
 	r.wantRan(t, "rc-update add sshd default", "rc-service --nocolor sshd start", "rc-update --all del crond", "rc-service --nocolor crond stop")
-	if text := `{"unit":"crond","provider":"openrc","exists":true,"active":"running","enabled":"true","levels":["default"]}`; string(before) != text {
+	if text := `{"unit":"crond","provider":"openrc","exists":true,"active":"running","said_enabled":true,"enabled":"true","levels":["default"]}`; string(before) != text {
 		t.Errorf("captured %s, want %s", before, text)
 	}
 }

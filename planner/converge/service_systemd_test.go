@@ -183,7 +183,7 @@ func TestSystemdUndo(t *testing.T) {
 	become("stop", shown("a", "loaded", "inactive", "dead", "enabled"))
 	become("disable", shown("a", "loaded", "inactive", "dead", "disabled"))
 	before := applied(t, s, serviceType{}, resource)
-	if want := `{"unit":"a.service","provider":"systemd","exists":true,"active":"stopped","enabled":"false"}`; string(before) != want {
+	if want := `{"unit":"a.service","provider":"systemd","exists":true,"active":"stopped","said_enabled":true,"enabled":"false"}`; string(before) != want {
 		t.Errorf("captured %s, want %s", before, want)
 	}
 	r.ran = nil

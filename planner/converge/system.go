@@ -39,14 +39,6 @@ type work struct {
 	ran    map[resource.ID]bool // applied or refreshed in this session
 }
 
-// home is slipway's own directory on a node, and what is in it.
-const (
-	home       = "/var/lib/slipway"
-	ledgerPath = home + "/ledger.json"
-	lockPath   = home + "/lock"
-	backupPath = home + "/backup"
-)
-
 // errSandbox says why a command is refused below a sandbox root.
 var errSandbox = errors.New("the node is a sandbox folder and has no machine to run commands on; use a node with a machine of its own")
 

@@ -110,7 +110,7 @@ func waitOrEnd(ctx context.Context, cmd *exec.Cmd) error {
 		}
 	}
 	_ = unix.Kill(group, unix.SIGKILL)
-	_ = <-done // it was killed, so its status tells nothing
+	<-done //nolint:errcheck // it was killed, so its status tells nothing
 	return fmt.Errorf("ended: %w", context.Cause(ctx))
 }
 

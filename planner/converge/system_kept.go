@@ -15,46 +15,53 @@ import (
 // the same file for the same resource again replaces the copy. The engine drops copies that no ledger entry names.
 
 // Keep copies a regular file with its attributes below slipway's own directory on the node and returns the copy's name; Restore
-// puts it back, and Discard drops the copy.
+// puts it back. A copy that no ledger entry names any more is dropped.
 func (s *System) Keep(path string) (name string, err error) {
 	content, info, err := s.read(path)
 	if err != nil {
 		return "", err
 	}
+	return s.keep(path, content, info)
+}
+
+// keepText keeps a text that is not in a file of its own, under a name of the caller's choice.
+func (s *System) keepText(what, text string) (name string, err error) {
+	return s.keep(what, []byte(text), Info{Mode: 0o600})
+}
+
+func (s *System) keep(what string, content []byte, info Info) (name string, err error) {
 	if _, err := s.makeHome(); err != nil {
 		return "", err
 	}
 	if err := s.ownDirectory(backupPath); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(s.work.site + "\x00" + string(s.work.id) + "\x00" + path))
+	sum := sha256.Sum256([]byte(s.work.site + "\x00" + string(s.work.id) + "\x00" + what))
 	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), chmodBits(info.Mode), info.UID, info.GID)
 	secret := fs.FileMode(0o600)
 	if err := s.ReplaceFile(backupPath+"/"+name, content, Attributes{Mode: &secret}); err != nil {
-		return "", fmt.Errorf("keep a copy of %s: %w", path, err)
+		return "", fmt.Errorf("keep a copy of %s: %w", what, err)
 	}
 	return name, nil
 }
 
 // Restore puts a kept file back at path, with the attributes it had. A link at path gives way to it.
 func (s *System) Restore(name, path string) error {
-	a, err := keptAttributes(name)
-	if err != nil {
-		return err
-	}
-	content, err := s.ReadFile(backupPath + "/" + name)
+	content, a, err := s.kept(name)
 	if err != nil {
 		return fmt.Errorf("restore %s: the copy of what was there before: %w", path, err)
 	}
 	return s.ReplaceFile(path, content, a)
 }
 
-// Discard drops a kept file; one that is gone is no error.
-func (s *System) Discard(name string) error {
-	if _, err := keptAttributes(name); err != nil {
-		return err
+// kept returns a kept file's content, and the attributes that it had.
+func (s *System) kept(name string) ([]byte, Attributes, error) {
+	a, err := keptAttributes(name)
+	if err != nil {
+		return nil, a, err
 	}
-	return s.Remove(backupPath + "/" + name)
+	content, err := s.ReadFile(backupPath + "/" + name)
+	return content, a, err
 }
 
 var errKeptName = errors.New("is not the name of a kept file")
@@ -73,24 +80,4 @@ func keptAttributes(name string) (Attributes, error) {
 	}
 	m := fs.FileMode(mode)
 	return Attributes{Mode: &m, UID: &uid, GID: &gid}, nil
-}
-
-// ownDirectory makes one of slipway's own directories, 0700, when it is not there, and refuses one that another user could change.
-func (s *System) ownDirectory(path string) error {
-	info, err := s.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		private := fs.FileMode(0o700)
-		return s.Mkdir(path, Attributes{Mode: &private})
-	}
-	if err != nil {
-		return err
-	}
-	return s.checkOwnDirectory(path, info)
-}
-
-func (s *System) checkOwnDirectory(path string, info Info) error {
-	if !info.IsDir() || !trusted(uint32(info.UID)) || info.Mode&0o022 != 0 {
-		return &fs.PathError{Op: "open", Path: path, Err: errors.New("must be a directory of the session's user that no other may write; remove it or mend its owner and mode")}
-	}
-	return nil
 }

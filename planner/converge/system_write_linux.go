@@ -121,6 +121,28 @@ func (p place) renameTo(to place) error {
 	return nil
 }
 
+// createLog makes a file of slipway's own, in the place of one that is there, to append to: mode 0600. Its name lasts; what is written
+// does when the caller has synced it.
+func (s *System) createLog(path string) (*os.File, error) {
+	p, err := s.locate(path, false)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.unlink(); err != nil {
+		return nil, err
+	}
+	fd, err := unix.Openat(p.dir, p.name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, p.fail("write", err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	if err := p.sync(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // Mkdir makes one directory, 0755 and owned by the session's user where a is silent; its parent must be there.
 func (s *System) Mkdir(path string, a Attributes) error {
 	p, err := s.locate(path, true)

@@ -104,13 +104,9 @@ type cronBefore struct {
 
 func cronUser(r resource.Resource) string { return r.Parameters.StringOr("user", "root") }
 
-// Moved reports whether the job belongs to another user now.
-func (cronType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
-	var b cronBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, fmt.Errorf("what was there before: %w", err)
-	}
-	return b.User != cronUser(r), nil
+// Object is the job by its title, which marks it, in the crontab of its user.
+func (cronType) Object(r resource.Resource) (name, aim string) {
+	return cronUser(r) + ": " + r.Title, ""
 }
 
 // crontab returns the file in which r belongs.

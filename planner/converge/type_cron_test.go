@@ -147,12 +147,6 @@ func TestCronOwner(t *testing.T) {
 	if err := (cronType{}).Apply(t.Context(), s, stranger); err == nil || !strings.Contains(err.Error(), `user "bob": no such user`) {
 		t.Errorf("%v", err)
 	}
-	if moved, err := (cronType{}).Moved(before, stranger); !moved || err != nil {
-		t.Errorf("moved: %v, %v", moved, err)
-	}
-	if moved, err := (cronType{}).Moved(before, r); moved || err != nil {
-		t.Errorf("moved: %v, %v", moved, err)
-	}
 }
 
 func TestCronSchema(t *testing.T) {

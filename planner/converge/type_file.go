@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,8 +52,19 @@ func look(s *System, path string) (kind string, info Info, err error) {
 	return kindOf(info), info, nil
 }
 
+// wantedKind tells what is to be at the path, where kind is what is there now. Present is anything, but only a file has content.
+func wantedKind(r resource.Resource, kind string) string {
+	switch ensure := ensureOf(r); {
+	case ensure != filePresent:
+		return ensure
+	case kind == fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source"):
+		return fileFile
+	}
+	return kind
+}
+
 func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
-	p, at, ensure := r.Parameters, pathOf(r), ensureOf(r)
+	p, at := r.Parameters, pathOf(r)
 	kind, info, err := look(s, at)
 	if err != nil {
 		return nil, err
@@ -62,12 +72,7 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 	if kind == fileOther {
 		return nil, fmt.Errorf("%s is a device, pipe or socket; slipway does not touch it, remove it by hand", at)
 	}
-	c := comparison{resource: r}
-	if ensure == filePresent {
-		if ensure = kind; kind == fileAbsent {
-			ensure = fileFile
-		}
-	}
+	c, ensure := comparison{resource: r}, wantedKind(r, kind)
 	if c.state(kind, ensure); kind != ensure || ensure == fileAbsent {
 		return c.found, nil
 	}
@@ -170,16 +175,12 @@ func contentDigest(content []byte) string {
 }
 
 func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error {
-	at, ensure := pathOf(r), ensureOf(r)
+	at := pathOf(r)
 	kind, _, err := look(s, at)
 	if err != nil {
 		return err
 	}
-	if ensure == filePresent {
-		if ensure = kind; kind == fileAbsent {
-			ensure = fileFile
-		}
-	}
+	ensure := wantedKind(r, kind)
 	if kind == fileOther {
 		return fmt.Errorf("%s is a device, pipe or socket; slipway does not touch it, remove it by hand", at)
 	}
@@ -282,106 +283,4 @@ func wantedAttributes(s *System, r resource.Resource) (Attributes, error) {
 		a.GID = &gid
 	}
 	return a, nil
-}
-
-// fileBefore is what was at a path before slipway touched it.
-type fileBefore struct {
-	Path   string `json:"path"`
-	Kind   string `json:"kind"`
-	Target string `json:"target,omitempty"` // of a link
-	Kept   string `json:"kept,omitempty"`   // name of the copy of a file
-	Mode   uint32 `json:"mode,omitempty"`   // of a file or directory, as in chmod
-	UID    int    `json:"uid,omitempty"`
-	GID    int    `json:"gid,omitempty"`
-	Stays  bool   `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
-}
-
-func (fileType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
-	b := fileBefore{Path: pathOf(r)}
-	kind, info, err := look(s, b.Path)
-	if err != nil {
-		return nil, err
-	}
-	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, info.Target, chmodBits(info.Mode), info.UID, info.GID
-	if kind == fileFile {
-		if r.Parameters.BoolOr("backup", true) {
-			if b.Kept, err = s.Keep(b.Path); err != nil {
-				return nil, err
-			}
-		} else {
-			b.Stays = true
-		}
-	}
-	return json.Marshal(b)
-}
-
-// Moved reports whether the resource is at another path now.
-func (fileType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
-	b, err := parseFileBefore(before)
-	return err == nil && b.Path != pathOf(r), err
-}
-
-func parseFileBefore(before json.RawMessage) (fileBefore, error) {
-	var b fileBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return b, fmt.Errorf("what the ledger tells of the file is damaged: %w", err)
-	}
-	if err := checkAbsolute(b.Path); err != nil {
-		return b, fmt.Errorf("what the ledger tells of the file is damaged: path %w", err)
-	}
-	return b, nil
-}
-
-func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {
-	b, err := parseFileBefore(before)
-	if err != nil {
-		return err
-	}
-	kind, info, err := look(s, b.Path)
-	if err != nil {
-		return err
-	}
-	if b.Stays {
-		return nil
-	}
-	if kind == fileDirectory && b.Kind != fileDirectory {
-		names, err := s.ReadDir(b.Path)
-		if err != nil {
-			return err
-		}
-		if len(names) > 0 {
-			if b.Kind == fileAbsent {
-				return nil // others keep files in it now: it is not slipway's alone any more
-			}
-			return fmt.Errorf("%s is a directory that is not empty, and a %s was there before; empty it first", b.Path, b.Kind)
-		}
-		if err := s.Remove(b.Path); err != nil {
-			return err
-		}
-	}
-	mode := fs.FileMode(b.Mode)
-	a := Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID}
-	switch b.Kind {
-	case fileAbsent:
-		if kind == fileDirectory {
-			return nil
-		}
-		return s.Remove(b.Path)
-	case fileFile:
-		return s.Restore(b.Kept, b.Path)
-	case fileLink:
-		if kind == fileLink && info.Target == b.Target {
-			return nil
-		}
-		return s.Symlink(b.Path, b.Target)
-	case fileDirectory:
-		if kind == fileDirectory {
-			return s.SetAttributes(b.Path, a)
-		}
-		if err := s.Remove(b.Path); err != nil {
-			return err
-		}
-		return s.Mkdir(b.Path, a)
-	}
-	return fmt.Errorf("what the ledger tells of the file is damaged: it was %q", b.Kind)
 }

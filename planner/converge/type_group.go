@@ -20,6 +20,7 @@ type groupBefore struct {
 	Name    string   `json:"name"`
 	Want    bool     `json:"want"` // slipway wanted it to be there
 	Existed bool     `json:"existed"`
+	Said    bool     `json:"said,omitempty"` // the resource has said something of the id of a group that was there
 	GID     int      `json:"gid,omitempty"`
 	Members []string `json:"members,omitempty"`
 }
@@ -79,7 +80,25 @@ func (groupType) Capture(_ context.Context, s *System, r resource.Resource) (jso
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(captureGroup(groups, accountOf(r), wantsAccount(r)))
+	b := captureGroup(groups, accountOf(r), wantsAccount(r))
+	b.Said = r.Parameters.Has("gid")
+	return json.Marshal(b)
+}
+
+// Widen takes down the id when r is the first to say something of it.
+func (groupType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+	var b groupBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, fmt.Errorf("group %q: the ledger's record of what was there before: %w", r.Title, err)
+	}
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, err
+	}
+	if g, there := groups[b.Name]; there && b.Existed && !b.Said && r.Parameters.Has("gid") {
+		b.Said, b.GID = true, g.GID
+	}
+	return json.Marshal(b)
 }
 
 func captureGroup(groups map[string]Group, name string, want bool) groupBefore {
@@ -87,11 +106,17 @@ func captureGroup(groups map[string]Group, name string, want bool) groupBefore {
 	return groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}
 }
 
-// Moved reports another group, or one that is now to go instead of to come, or the other way round.
-func (groupType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
-	var b groupBefore
-	err := json.Unmarshal(before, &b)
-	return b.Name != accountOf(r) || b.Want != wantsAccount(r), err
+// Object is the group, and whether it is to go instead of to come.
+func (groupType) Object(r resource.Resource) (name, aim string) {
+	return accountOf(r), aimOf(wantsAccount(r))
+}
+
+// aimOf is the aim of a resource that is to be there, or is to be absent.
+func aimOf(there bool) string {
+	if there {
+		return ""
+	}
+	return "absent"
 }
 
 func (groupType) Apply(ctx context.Context, s *System, r resource.Resource) error {
@@ -159,8 +184,8 @@ func undoGroup(ctx context.Context, s *System, b groupBefore) error {
 	switch {
 	case !b.Existed && b.Want && there:
 		return deleteGroup(ctx, s, g)
-	case !b.Existed || there && g.GID == b.GID:
-		return nil
+	case !b.Existed, there && g.GID == b.GID, there && b.Want && !b.Said, !there && b.Want:
+		return nil // nothing to bring back, or it was not slipway that changed it
 	case there:
 		return runShadow(ctx, s, "groupmod", "-g", strconv.Itoa(b.GID), b.Name)
 	}

@@ -148,22 +148,7 @@ func TestAccountSchemas(t *testing.T) {
 	}
 }
 
-func TestAccountMoved(t *testing.T) {
-	before := []byte(`{"name":"web","want":true,"existed":false}`)
-	for _, typ := range []Mover{groupType{}, userType{}} {
-		for _, tt := range []struct {
-			title, ensure string
-			want          bool
-		}{{"web", "present", false}, {"web", "absent", true}, {"www", "present", true}} {
-			got, err := typ.Moved(before, resource.Resource{Title: tt.title, Parameters: resource.Parameters{"ensure": tt.ensure}})
-			if got != tt.want || err != nil {
-				t.Errorf("%T %+v: %v, %v", typ, tt, got, err)
-			}
-		}
-		if _, err := typ.Moved([]byte("{"), resource.Resource{}); err == nil {
-			t.Errorf("%T: no error for a record that cannot be read", typ)
-		}
-	}
+func TestGroupNamed(t *testing.T) {
 	if diff := cmp.Diff("adm", groupNamed(map[string]Group{"zz": {GID: 4}, "adm": {GID: 4}}, 4)); diff != "" {
 		t.Error(diff)
 	}

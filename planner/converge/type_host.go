@@ -132,6 +132,9 @@ func findHost(name string) func(lines) []span {
 	}
 }
 
+// Object is the host name, in lower case.
+func (hostType) Object(r resource.Resource) (name, aim string) { return strings.ToLower(r.Title), "" }
+
 func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	f, err := s.readText(hostsPath)
 	if err != nil {

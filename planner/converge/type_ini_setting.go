@@ -116,14 +116,10 @@ type iniBefore struct {
 	Blank        bool `json:"blank,omitempty"` // a section that slipway makes gets a blank line before it
 }
 
-// Moved reports whether the resource names another setting now.
-func (iniType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
-	var b iniBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, fmt.Errorf("what was there before: %w", err)
-	}
+// Object is the setting, in its section, in its file.
+func (iniType) Object(r resource.Resource) (name, aim string) {
 	p := placeOf(r)
-	return b.Path != p.Path || b.Section != p.Section || b.Setting != p.Setting, nil
+	return fmt.Sprintf("%s [%s] %s", p.Path, p.Section, p.Setting), ""
 }
 
 func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {

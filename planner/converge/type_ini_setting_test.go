@@ -126,23 +126,6 @@ func TestIniSettingWithoutDirectory(t *testing.T) {
 	undone(t, s, iniType{}, gone, applied(t, s, iniType{}, gone))
 }
 
-func TestIniSettingMoved(t *testing.T) {
-	s := folder(t, map[string]string{"x.ini": "color=1\n"})
-	r := res(t, iniType{}, "one", ini("/x.ini", nil))
-	before := applied(t, s, iniType{}, r)
-	for name, tt := range map[string]struct {
-		change resource.Parameters
-		moved  bool
-	}{
-		"value": {resource.Parameters{"value": "x"}, false}, "path": {resource.Parameters{"path": "/y.ini"}, true},
-		"section": {resource.Parameters{"section": "s"}, true}, "setting": {resource.Parameters{"setting": "s"}, true},
-	} {
-		if moved, err := (iniType{}).Moved(before, res(t, iniType{}, "one", ini("/x.ini", tt.change))); moved != tt.moved || err != nil {
-			t.Errorf("%s: %v, %v", name, moved, err)
-		}
-	}
-}
-
 func TestIniSettingSchema(t *testing.T) {
 	for _, tt := range []struct {
 		change resource.Parameters

@@ -75,6 +75,8 @@ func mountEnsure(r resource.Resource) string {
 // mountBefore is what was there of a mount point before slipway touched it.
 type mountBefore struct {
 	entries
+	// Said tells that the resource has said something of what is mounted, besides the line in fstab; Mounted is what that was.
+	Said    bool     `json:"said,omitempty"`
 	Mounted *mounted `json:"mounted,omitempty"`
 }
 
@@ -135,11 +137,27 @@ func (t mountType) Capture(_ context.Context, s *System, r resource.Resource) (j
 	if err != nil {
 		return nil, err
 	}
-	live, err := t.mounted(s, r.Title)
-	if err != nil {
-		return nil, err
+	return t.widen(s, r, mountBefore{entries: e})
+}
+
+// Widen takes down what is mounted when r is the first to say something of it.
+func (t mountType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+	var b mountBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, fmt.Errorf("what was there before: %w", err)
 	}
-	return json.Marshal(mountBefore{entries: e, Mounted: live})
+	return t.widen(s, r, b)
+}
+
+func (t mountType) widen(s *System, r resource.Resource, b mountBefore) (json.RawMessage, error) {
+	if !b.Said && mountEnsure(r) != "present" {
+		live, err := t.mounted(s, r.Title)
+		if err != nil {
+			return nil, err
+		}
+		b.Said, b.Mounted = true, live
+	}
+	return json.Marshal(b)
 }
 
 func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) error {
@@ -160,7 +178,10 @@ func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) er
 		}
 		live = nil
 	}
-	if err := f.write(s, Attributes{}); err != nil || ensure != "mounted" {
+	if err := f.write(s, Attributes{}); err != nil {
+		return err
+	}
+	if err := t.announce(ctx, s, f); err != nil || ensure != "mounted" {
 		return err
 	}
 	if live == nil {
@@ -172,6 +193,18 @@ func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) er
 		return errors.Join(fmt.Errorf("remount %s: %w", r.Title, err), f.write(s, Attributes{}))
 	}
 	return nil
+}
+
+// announce makes systemd read fstab again when that is no longer as it was read. Its mount units are made from fstab: with those of before it would go on to list
+// what is gone, and might unmount what is mounted now.
+func (mountType) announce(ctx context.Context, s *System, fstab *textFile) error {
+	if fstab.mark+string(fstab.lines.bytes()) == fstab.read {
+		return nil
+	}
+	if _, err := s.Lstat("/run/systemd/system"); err != nil {
+		return nil // systemd does not run this node
+	}
+	return mustRun(ctx, s, Command{Argv: []string{"systemctl", "daemon-reload"}})
 }
 
 // movesMount reports whether what is mounted at a point becomes another thing, so that remounting is not enough.
@@ -207,7 +240,8 @@ func (mountType) unmount(ctx context.Context, s *System, point string) error {
 	return nil
 }
 
-// Undo brings the line of fstab back, unmounts what is mounted by slipway's line, and mounts again what was mounted.
+// Undo brings the line of fstab back and, where slipway was told to look after that too, unmounts what is mounted by its line, and mounts again what
+// was mounted.
 func (t mountType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -225,14 +259,17 @@ func (t mountType) Undo(ctx context.Context, s *System, title string, before jso
 	if err != nil {
 		return err
 	}
-	if live != nil && (b.Mounted == nil || live.Source != b.Mounted.Source || live.FSType != b.Mounted.FSType) {
+	if live != nil && b.Said && (b.Mounted == nil || live.Source != b.Mounted.Source || live.FSType != b.Mounted.FSType) {
 		if err := t.unmount(ctx, s, title); err != nil {
 			return err
 		}
 		live = nil
 	}
 	f.lines = f.lines.restore(findMount(title)(f.lines), former, 1)
-	if err := b.writeBack(s, f, Attributes{}); err != nil || b.Mounted == nil {
+	if err := b.writeBack(s, f, Attributes{}); err != nil {
+		return err
+	}
+	if err := t.announce(ctx, s, f); err != nil || b.Mounted == nil {
 		return err
 	}
 	switch {

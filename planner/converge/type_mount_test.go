@@ -74,6 +74,7 @@ func (k *kernel) run(c Command) (Output, error) {
 		entry = strings.Join([]string{point, e.device, e.fstype, e.options}, " ")
 	}
 	switch {
+	case call == "systemctl daemon-reload":
 	case c.Argv[0] == "umount" && at >= 0:
 		live = append(live[:at], live[at+1:]...)
 	case len(c.Argv) == 2 && entry != "":
@@ -157,6 +158,25 @@ func TestMount(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// systemd makes mount units from fstab, so it reads each change, before the mount that follows; and a change only.
+func TestMountIsAnnouncedToSystemd(t *testing.T) {
+	k := newKernel(t, rootFstab)
+	if err := os.MkdirAll(k.sys.root+"/run/systemd/system", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "noexec"})
+	before := applied(t, k.sys, mountType{}, r)
+	k.set(nil)
+	if err := (mountType{}).Apply(t.Context(), k.sys, r); err != nil {
+		t.Fatal(err)
+	}
+	undone(t, k.sys, mountType{}, r, before)
+	want := []string{"systemctl daemon-reload", "mount /mnt", "mount /mnt", "umount /mnt", "systemctl daemon-reload"}
+	if diff := cmp.Diff(want, k.calls); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -193,15 +193,11 @@ func (t packageType) Capture(ctx context.Context, s *System, r resource.Resource
 	return json.Marshal(b)
 }
 
-// Moved reports another package, or the same one that is now to go instead of to come, or the other way round: then what was done
-// so far is undone first, so that what was there before is taken down anew.
-func (packageType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
-	var b packageBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
-	}
+// Object is the package, and whether it is to go instead of to come: when that turns around, what was done so far is undone first,
+// so that what was there before is taken down anew.
+func (packageType) Object(r resource.Resource) (name, aim string) {
 	w := wantPackage(r)
-	return b.Name != w.name || b.Install != w.install(), nil
+	return w.name, aimOf(w.install())
 }
 
 func (t packageType) Apply(ctx context.Context, s *System, r resource.Resource) error {

@@ -115,22 +115,7 @@ func TestPackageManagerOfTheNode(t *testing.T) {
 	}
 }
 
-func TestPackageMoved(t *testing.T) {
-	before := `{"name":"vim","provider":"apt","install":true}`
-	tests := []struct {
-		title  string
-		ensure string
-		want   bool
-	}{{"vim", "latest", false}, {"vim", "1.0", false}, {"vim", "absent", true}, {"nano", "latest", true}}
-	for _, tt := range tests {
-		r := res(t, packageType{}, tt.title, resource.Parameters{"ensure": tt.ensure})
-		if got, err := (packageType{}).Moved([]byte(before), r); got != tt.want || err != nil {
-			t.Errorf("%s %s: %v, %v", tt.title, tt.ensure, got, err)
-		}
-	}
-	if _, err := (packageType{}).Moved([]byte("{"), resource.Resource{}); err == nil {
-		t.Error("no error for a record that cannot be read")
-	}
+func TestPackageRecordIsDamaged(t *testing.T) {
 	if err := (packageType{}).Undo(t.Context(), wholeMachine(t, nil, noCommand), "x", []byte("{")); err == nil {
 		t.Error("no error for a record that cannot be read")
 	}

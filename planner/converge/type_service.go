@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -63,12 +64,14 @@ type serviceWant struct {
 
 // serviceBefore is what Capture records.
 type serviceBefore struct {
-	Unit     string     `json:"unit"`
-	Provider string     `json:"provider"`
-	Exists   bool       `json:"exists"`
-	Active   string     `json:"active,omitempty"`
-	Enabled  enablement `json:"enabled,omitempty"`
-	Levels   []string   `json:"levels,omitempty"`
+	Unit     string `json:"unit"`
+	Provider string `json:"provider"`
+	Exists   bool   `json:"exists"`
+	Active   string `json:"active,omitempty"` // empty as long as the resource says nothing of it
+	// SaidEnabled tells that the resource has said something of Enabled and Levels.
+	SaidEnabled bool       `json:"said_enabled,omitempty"`
+	Enabled     enablement `json:"enabled,omitempty"`
+	Levels      []string   `json:"levels,omitempty"`
 }
 
 const (
@@ -241,26 +244,39 @@ func (t serviceType) Capture(ctx context.Context, s *System, r resource.Resource
 	if err != nil {
 		return nil, serviceError(r, err)
 	}
-	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists, Active: stopped, Enabled: is.enabled, Levels: is.levels}
-	if is.exists && is.active != stopped {
-		b.Active = running
-	}
+	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists}
+	b.widen(wantService(r), is)
 	return json.Marshal(b)
 }
 
-// Moved reports another service.
-func (serviceType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
+// Widen takes down what r says something of for the first time.
+func (t serviceType) Widen(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
+		return nil, serviceError(r, err)
 	}
-	name := r.Parameters.StringOr("name", r.Title)
-	for _, m := range serviceManagers {
-		if m.provider == b.Provider {
-			return m.manager.unit(name) != b.Unit, nil
+	_, _, _, is, err := t.stateOf(ctx, s, r)
+	if err != nil {
+		return nil, serviceError(r, err)
+	}
+	b.widen(wantService(r), is)
+	return json.Marshal(b)
+}
+
+func (b *serviceBefore) widen(want serviceWant, is serviceState) {
+	if want.active != "" && b.Active == "" {
+		if b.Active = stopped; is.exists && is.active != stopped {
+			b.Active = running
 		}
 	}
-	return false, fmt.Errorf("it was a service of %q, which this slipway does not know", b.Provider)
+	if want.enabled != "" && !b.SaidEnabled {
+		b.SaidEnabled, b.Enabled, b.Levels = true, is.enabled, is.levels
+	}
+}
+
+// Object is the service, whose name needs no suffix.
+func (serviceType) Object(r resource.Resource) (name, aim string) {
+	return strings.TrimSuffix(r.Parameters.StringOr("name", r.Title), ".service"), ""
 }
 
 func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) error {
@@ -310,8 +326,9 @@ func (t serviceType) Refresh(ctx context.Context, s *System, r resource.Resource
 	return nil
 }
 
-// Undo brings back whether the service ran and was enabled. One that did not exist before slipway is stopped and disabled, so that
-// nothing of it is left when its files go; one that is gone needs nothing.
+// Undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that did not exist
+// before slipway is stopped, and disabled if slipway saw to that, so that nothing of it is left when its files go; one that is gone needs
+// nothing.
 func (serviceType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -344,10 +361,11 @@ func undoService(is serviceState, b serviceBefore) serviceWant {
 	if !is.exists && is.enabled == unsettable {
 		return todo
 	}
-	if is.exists && is.active != b.Active {
+	if is.exists && b.Active != "" && is.active != b.Active {
 		todo.active = b.Active
 	}
 	switch {
+	case !b.SaidEnabled:
 	case is.enabled == b.Enabled:
 		// OpenRC: enabled still, yet in other runlevels.
 		if b.Enabled == enabled && len(b.Levels) > 0 && !slices.Equal(is.levels, b.Levels) {

@@ -56,16 +56,19 @@ func TestUndoService(t *testing.T) {
 		b    serviceBefore
 		want serviceWant
 	}{
-		{"as it was", is(running, enabled), serviceBefore{Exists: true, Active: running, Enabled: enabled}, serviceWant{}},
-		{"was stopped and disabled", is(running, enabled), serviceBefore{Exists: true, Active: stopped, Enabled: disabled}, serviceWant{active: stopped, enabled: disabled}},
-		{"was running and enabled", is(stopped, masked), serviceBefore{Exists: true, Active: running, Enabled: enabled}, serviceWant{active: running, enabled: enabled}},
-		{"was masked", is(stopped, disabled), serviceBefore{Exists: true, Active: stopped, Enabled: masked}, serviceWant{enabled: masked}},
-		{"was static", is(stopped, masked), serviceBefore{Exists: true, Active: stopped}, serviceWant{enabled: disabled}},
-		{"static still", is(running, unsettable), serviceBefore{Exists: true, Active: stopped}, serviceWant{active: stopped}},
-		{"did not exist", is(running, enabled), serviceBefore{Active: stopped}, serviceWant{active: stopped, enabled: disabled}},
-		{"did not exist and was masked", is(stopped, masked), serviceBefore{Active: stopped}, serviceWant{enabled: disabled}},
-		{"is gone", serviceState{active: stopped}, serviceBefore{Exists: true, Active: running, Enabled: enabled}, serviceWant{}},
-		{"in another runlevel", is(running, enabled, "default"), serviceBefore{Exists: true, Active: running, Enabled: enabled, Levels: []string{"boot"}},
+		{"as it was", is(running, enabled), serviceBefore{SaidEnabled: true, Exists: true, Active: running, Enabled: enabled}, serviceWant{}},
+		{"was stopped and disabled", is(running, enabled), serviceBefore{SaidEnabled: true, Exists: true, Active: stopped, Enabled: disabled}, serviceWant{active: stopped, enabled: disabled}},
+		{"was running and enabled", is(stopped, masked), serviceBefore{SaidEnabled: true, Exists: true, Active: running, Enabled: enabled}, serviceWant{active: running, enabled: enabled}},
+		{"was masked", is(stopped, disabled), serviceBefore{SaidEnabled: true, Exists: true, Active: stopped, Enabled: masked}, serviceWant{enabled: masked}},
+		{"was static", is(stopped, masked), serviceBefore{SaidEnabled: true, Exists: true, Active: stopped}, serviceWant{enabled: disabled}},
+		{"static still", is(running, unsettable), serviceBefore{SaidEnabled: true, Exists: true, Active: stopped}, serviceWant{active: stopped}},
+		{"did not exist", is(running, enabled), serviceBefore{SaidEnabled: true, Active: stopped}, serviceWant{active: stopped, enabled: disabled}},
+		{"did not exist and was masked", is(stopped, masked), serviceBefore{SaidEnabled: true, Active: stopped}, serviceWant{enabled: disabled}},
+		{"enabling it is not slipway's", is(stopped, disabled), serviceBefore{Exists: true, Active: running, Enabled: ""}, serviceWant{active: running}},
+		{"running it is not slipway's", is(stopped, disabled), serviceBefore{SaidEnabled: true, Exists: true, Enabled: enabled}, serviceWant{enabled: enabled}},
+		{"did not exist, and others enabled it", is(running, enabled), serviceBefore{Active: running}, serviceWant{active: stopped}},
+		{"is gone", serviceState{active: stopped}, serviceBefore{SaidEnabled: true, Exists: true, Active: running, Enabled: enabled}, serviceWant{}},
+		{"in another runlevel", is(running, enabled, "default"), serviceBefore{SaidEnabled: true, Exists: true, Active: running, Enabled: enabled, Levels: []string{"boot"}},
 			serviceWant{enabled: enabled, levels: []string{"boot"}}},
 	}
 	for _, tt := range tests {
@@ -100,17 +103,5 @@ func TestServiceSchema(t *testing.T) {
 		if tt.wrong == "" && len(errs) > 0 || tt.wrong != "" && (len(errs) != 1 || errs[0].Parameter != tt.wrong) {
 			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.wrong)
 		}
-	}
-}
-
-func TestServiceMoved(t *testing.T) {
-	before := []byte(`{"unit":"nginx.service","provider":"systemd"}`)
-	for name, want := range map[string]bool{"nginx": false, "nginx.service": false, "nginx.socket": true, "apache2": true} {
-		if got, err := (serviceType{}).Moved(before, res(t, serviceType{}, name, nil)); got != want || err != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
-	}
-	if _, err := (serviceType{}).Moved([]byte(`{"provider":"x"}`), resource.Resource{Title: "a"}); err == nil {
-		t.Error("no error for a manager that is not known")
 	}
 }

@@ -73,9 +73,10 @@ func sysctlPath(key string) (string, error) {
 	return procSys + "/" + file, nil
 }
 
-// sysctlFile returns the file that sets the key at boot.
+// sysctlFile returns the file that sets the key at boot. The files are read in the order of their names and the last one counts, so this one
+// comes after 99-sysctl.conf, which is /etc/sysctl.conf on Debian.
 func sysctlFile(key string) string {
-	return sysctlDir + "/60-slipway-" + strings.ReplaceAll(key, "/", "%2F") + ".conf"
+	return sysctlDir + "/99-zz-slipway-" + strings.ReplaceAll(key, "/", "%2F") + ".conf"
 }
 
 func sysctlContent(r resource.Resource) string {
@@ -103,6 +104,12 @@ func (sysctlType) live(s *System, key string) (string, error) {
 		return "", fmt.Errorf("the kernel has no parameter %s (%w); mend the name, or load the module that brings it first", key, err)
 	}
 	return strings.TrimRight(string(content), "\n"), err
+}
+
+// Object is the parameter, however its name is spelled; the spelling is in the name of the file that sets it at boot.
+func (sysctlType) Object(r resource.Resource) (name, aim string) {
+	file, _ := sysctlPath(r.Title) // the title passed its check
+	return file, r.Title
 }
 
 func (t sysctlType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {

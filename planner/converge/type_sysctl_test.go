@@ -30,7 +30,7 @@ func kernelParameters(t *testing.T, files map[string]string) *System {
 
 func TestSysctl(t *testing.T) {
 	const forward, ports = "proc/sys/net/ipv4/ip_forward", "proc/sys/net/ipv4/ip_local_port_range"
-	dropIn := func(key string) string { return "/etc/sysctl.d/60-slipway-" + key + ".conf" }
+	dropIn := func(key string) string { return "/etc/sysctl.d/99-zz-slipway-" + key + ".conf" }
 	for _, tt := range []struct {
 		name, title string
 		files       map[string]string
@@ -43,13 +43,13 @@ func TestSysctl(t *testing.T) {
 			[]Difference{{"value", "0", "1"}, {"persist", "false", "true"}}, map[string]string{forward: "1\n"}, "net.ipv4.ip_forward = 1\n"},
 		{"several numbers, however many blanks", "net.ipv4.ip_local_port_range", map[string]string{ports: "32768\t60999\n", "etc/sysctl.d/": ""}, resource.Parameters{"value": "32768   60999"},
 			[]Difference{{"persist", "false", "true"}}, map[string]string{ports: "32768\t60999\n"}, "net.ipv4.ip_local_port_range = 32768 60999\n"},
-		{"several numbers, others", "net.ipv4.ip_local_port_range", map[string]string{ports: "1\t2\n", "etc/sysctl.d/60-slipway-net.ipv4.ip_local_port_range.conf": "net.ipv4.ip_local_port_range = 3 4\n"},
+		{"several numbers, others", "net.ipv4.ip_local_port_range", map[string]string{ports: "1\t2\n", "etc/sysctl.d/99-zz-slipway-net.ipv4.ip_local_port_range.conf": "net.ipv4.ip_local_port_range = 3 4\n"},
 			resource.Parameters{"value": "3 4"}, []Difference{{"value", "1 2", "3 4"}}, map[string]string{ports: "3\t4\n"}, "net.ipv4.ip_local_port_range = 3 4\n"},
 		{"not at boot", "net/ipv4/ip_forward", map[string]string{forward: "0\n"}, resource.Parameters{"value": "1", "persist": false},
 			[]Difference{{"value", "0", "1"}}, map[string]string{forward: "1\n"}, ""},
-		{"not at boot any more", "net.ipv4.ip_forward", map[string]string{forward: "1\n", "etc/sysctl.d/60-slipway-net.ipv4.ip_forward.conf": "# mine\n"}, resource.Parameters{"value": "1", "persist": false},
+		{"not at boot any more", "net.ipv4.ip_forward", map[string]string{forward: "1\n", "etc/sysctl.d/99-zz-slipway-net.ipv4.ip_forward.conf": "# mine\n"}, resource.Parameters{"value": "1", "persist": false},
 			[]Difference{{"persist", "true", "false"}}, map[string]string{forward: "1\n"}, ""},
-		{"another value at boot", "net.ipv4.ip_forward", map[string]string{forward: "1\n", "etc/sysctl.d/60-slipway-net.ipv4.ip_forward.conf": "# mine\n"}, resource.Parameters{"value": "1"},
+		{"another value at boot", "net.ipv4.ip_forward", map[string]string{forward: "1\n", "etc/sysctl.d/99-zz-slipway-net.ipv4.ip_forward.conf": "# mine\n"}, resource.Parameters{"value": "1"},
 			[]Difference{{"persist", "another value at boot", "this value at boot"}}, map[string]string{forward: "1\n"}, "net.ipv4.ip_forward = 1\n"},
 		{"sensitive", "net.ipv4.ip_forward", map[string]string{forward: "4711\n"}, resource.Parameters{"value": "1", "sensitive": true},
 			[]Difference{{"value", "(sensitive)", "(sensitive)"}, {"persist", "false", "true"}}, map[string]string{forward: "1\n"}, "net.ipv4.ip_forward = 1\n"},

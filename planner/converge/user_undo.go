@@ -14,11 +14,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// userBefore is what Capture records.
+// userBefore is what Capture records. Of a user that stays, only what the resource says something of is brought back: a password that
+// the user has changed since is not slipway's.
 type userBefore struct {
 	Name    string   `json:"name"`
 	Want    bool     `json:"want"` // slipway wanted it to be there
 	Existed bool     `json:"existed"`
+	Said    []string `json:"said,omitempty"` // the parameters of a user that is to stay that were given so far
 	UID     int      `json:"uid,omitempty"`
 	GID     int      `json:"gid,omitempty"`
 	Groups  []string `json:"groups,omitempty"` // without the primary one
@@ -26,17 +28,23 @@ type userBefore struct {
 	Home    string   `json:"home,omitempty"`
 	Shell   string   `json:"shell,omitempty"`
 	Hash    string   `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
+	// Listed are the groups that the resource has named so far; Inclusive tells that the user was to be in no others.
+	Listed    []string `json:"listed,omitempty"`
+	Inclusive bool     `json:"inclusive,omitempty"`
+	// Moves tells that the content of the home directory moves with it.
+	Moves bool `json:"moves,omitempty"`
 	// Private is the group of the user's name, which userdel takes along with the user.
 	Private *groupBefore `json:"private,omitempty"`
-	// MakesHome is the home directory that comes with the user, empty when it was there or is not slipway's to manage.
-	MakesHome string `json:"makes_home,omitempty"`
+	// MakesHome lists the home directories that come with the user, none when it was there or is not slipway's to manage.
+	MakesHome []string `json:"makes_home,omitempty"`
 }
 
-// Moved reports another user, or one that is now to go instead of to come, or the other way round.
-func (userType) Moved(before json.RawMessage, r resource.Resource) (bool, error) {
-	var b userBefore
-	err := json.Unmarshal(before, &b)
-	return b.Name != accountOf(r) || b.Want != wantsAccount(r), err
+// userAttributes are the parameters whose former values can be brought back.
+var userAttributes = []string{"uid", "gid", "groups", "comment", "home", "shell", "password"}
+
+// Object is the user, and whether it is to go instead of to come.
+func (userType) Object(r resource.Resource) (name, aim string) {
+	return accountOf(r), aimOf(wantsAccount(r))
 }
 
 func (t userType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
@@ -61,17 +69,109 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 		b.Private = &private
 	}
 	u, existed := users[b.Name]
-	if b.Existed = existed; !existed {
-		b.MakesHome, err = homeToMake(s, b.Name, r.Parameters)
+	b.Existed = existed
+	switch {
+	case !existed:
+		made, err := homeToMake(s, b.Name, r.Parameters)
+		if made != "" {
+			b.MakesHome = []string{made}
+		}
 		return b, err
+	case b.Want:
+		return b, b.widen(s, r.Parameters, u, groups)
 	}
-	b.UID, b.GID, b.Comment, b.Home, b.Shell = u.UID, u.GID, u.Comment, u.Home, u.Shell
-	b.Groups = supplementary(u, groups)
-	if u.Hash != "" {
-		b.Hash, err = keepHash(s, u.Hash)
-	}
-	return b, err
+	b.UID, b.GID, b.Comment, b.Home, b.Shell, b.Groups = u.UID, u.GID, u.Comment, u.Home, u.Shell, supplementary(u, groups)
+	return b, b.keepHash(s, u)
 }
+
+// Widen takes down what r says something of for the first time.
+func (userType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+	var b userBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, wrapUser(accountOf(r), err)
+	}
+	users, err := s.Users()
+	if err != nil {
+		return nil, wrapUser(b.Name, err)
+	}
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, wrapUser(b.Name, err)
+	}
+	u, there := users[b.Name]
+	switch {
+	case !there || !b.Want:
+		return before, nil
+	case b.Existed:
+		err = b.widen(s, r.Parameters, u, groups)
+	default:
+		err = b.followHome(s, r.Parameters, u)
+	}
+	if err != nil {
+		return nil, wrapUser(b.Name, err)
+	}
+	return json.Marshal(b)
+}
+
+func (b *userBefore) widen(s *System, p resource.Parameters, u User, groups map[string]Group) error {
+	for _, name := range userAttributes {
+		if !p.Has(name) || b.says(name) {
+			continue
+		}
+		b.Said = append(b.Said, name)
+		switch name {
+		case "uid":
+			b.UID = u.UID
+		case "gid":
+			b.GID = u.GID
+		case "comment":
+			b.Comment = u.Comment
+		case "home":
+			b.Home = u.Home
+		case "shell":
+			b.Shell = u.Shell
+		case "password":
+			if err := b.keepHash(s, u); err != nil {
+				return err
+			}
+		}
+	}
+	b.widenGroups(p, u, groups)
+	b.Moves = b.Moves || p.Has("home") && p.Bool("managehome")
+	return nil
+}
+
+// widenGroups notes which of the groups that the resource speaks of for the first time the user is in.
+func (b *userBefore) widenGroups(p resource.Parameters, u User, groups map[string]Group) {
+	if !p.Has("groups") {
+		return
+	}
+	listed := p.Strings("groups")
+	inclusive := p.String("membership") == inclusive
+	for _, g := range supplementary(u, groups) {
+		spokenOf := b.Inclusive || slices.Contains(b.Listed, g)
+		if !spokenOf && (inclusive || slices.Contains(listed, g)) {
+			b.Groups = sortedUnion(b.Groups, []string{g})
+		}
+	}
+	b.Listed = sortedUnion(b.Listed, listed)
+	b.Inclusive = b.Inclusive || inclusive
+}
+
+// followHome notes where the home directory that came with the user goes.
+func (b *userBefore) followHome(s *System, p resource.Parameters, u User) error {
+	home := p.String("home")
+	if home == "" || home == u.Home || !p.Bool("managehome") || !slices.Contains(b.MakesHome, u.Home) {
+		return nil
+	}
+	there, err := exists(s, home)
+	if err == nil && !there {
+		b.MakesHome = sortedUnion(b.MakesHome, []string{home})
+	}
+	return err
+}
+
+func (b userBefore) says(name string) bool { return slices.Contains(b.Said, name) }
 
 // homeToMake returns the home directory that useradd is going to make, empty when it makes none or finds one.
 func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
@@ -99,23 +199,12 @@ func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
 	return home, nil
 }
 
-// hashFile is where a hash passes through on its way to its name. What a crash leaves there, the engine drops with all that no
-// ledger entry names.
-const hashFile = backupPath + "/hash"
-
 // keepHash keeps a hash as a file that only root can read, as /etc/shadow is.
-func keepHash(s *System, hash string) (name string, err error) {
-	for _, dir := range []string{home, backupPath} {
-		if err := s.ownDirectory(dir); err != nil {
-			return "", err
-		}
+func (b *userBefore) keepHash(s *System, u User) (err error) {
+	if u.Hash != "" {
+		b.Hash, err = s.keepText("password of "+b.Name, u.Hash)
 	}
-	secret := fs.FileMode(0o600)
-	if err := s.WriteFile(hashFile, []byte(hash), Attributes{Mode: &secret}); err != nil {
-		return "", err
-	}
-	name, err = s.Keep(hashFile)
-	return name, errors.Join(err, s.Remove(hashFile))
+	return err
 }
 
 func (userType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
@@ -134,15 +223,17 @@ func undoUser(ctx context.Context, s *System, b userBefore) error {
 		return err
 	}
 	u, there := users[b.Name]
-	if !b.Existed {
-		if !there || !b.Want {
-			return nil
-		}
+	switch {
+	case !b.Existed && (!there || !b.Want):
+		return nil
+	case !b.Existed:
 		// Only the directory that was made with the user goes with it.
-		if err := deleteUser(ctx, s, b.Name, b.MakesHome != "" && b.MakesHome == u.Home); err != nil {
+		if err := deleteUser(ctx, s, b.Name, slices.Contains(b.MakesHome, u.Home)); err != nil {
 			return err
 		}
 		return bringPrivateGroup(ctx, s, b)
+	case !there && b.Want:
+		return nil // it was not slipway that took it away
 	}
 	if !there {
 		if err := bringPrivateGroup(ctx, s, b); err != nil {
@@ -153,30 +244,77 @@ func undoUser(ctx context.Context, s *System, b userBefore) error {
 	if err != nil {
 		return err
 	}
-	p := formerParameters(b, groups)
-	if !there {
-		home, err := exists(s, b.Home)
-		if err != nil {
-			return err
-		}
-		p["managehome"] = !home
-		err = runShadow(ctx, s, "useradd", userAddArguments(b.Name, p, true)...)
-		if err != nil {
-			return err
-		}
-	} else if args := userModArguments(u, groups, p); len(args) > 0 {
-		if err := runShadow(ctx, s, "usermod", append(args, b.Name)...); err != nil {
-			return err
-		}
+	if there {
+		err = b.undoAttributes(ctx, s, u, groups)
+	} else {
+		err = b.makeAgain(ctx, s, groups)
+	}
+	if err != nil {
+		return err
 	}
 	return bringHash(ctx, s, b, u.Hash)
 }
 
-// formerParameters are those of a resource that makes the user as it was.
-func formerParameters(b userBefore, groups map[string]Group) resource.Parameters {
-	p := resource.Parameters{
-		"uid": int64(b.UID), "gid": strconv.Itoa(b.GID), "comment": b.Comment, "home": b.Home, "membership": inclusive,
+// undoAttributes brings back what slipway was told to look after.
+func (b userBefore) undoAttributes(ctx context.Context, s *System, u User, groups map[string]Group) error {
+	p := b.parameters(groups)
+	if b.Want {
+		for name := range p {
+			if name != "groups" && !b.says(name) {
+				delete(p, name)
+			}
+		}
+		p["groups"] = b.undoGroups(u, groups)
 	}
+	p["membership"] = inclusive
+	args := userModArguments(u, groups, p)
+	if len(args) == 0 {
+		return nil
+	}
+	if b.Moves && slices.Contains(args, "-d") {
+		taken, err := exists(s, b.Home)
+		if err != nil {
+			return err
+		}
+		if !taken {
+			args = append(args, "-m")
+		}
+	}
+	return runShadow(ctx, s, "usermod", append(args, b.Name)...)
+}
+
+// undoGroups returns the groups that the user is to be in again: without those that slipway added, and with those that it took
+// away. A membership that it never spoke of stays as it is.
+func (b userBefore) undoGroups(u User, groups map[string]Group) []any {
+	var out []any
+	is := supplementary(u, groups)
+	for _, g := range is {
+		if !slices.Contains(b.Listed, g) || slices.Contains(b.Groups, g) {
+			out = append(out, g)
+		}
+	}
+	for _, g := range b.Groups {
+		if _, there := groups[g]; there && b.Inclusive && !slices.Contains(is, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// makeAgain makes a user that slipway deleted.
+func (b userBefore) makeAgain(ctx context.Context, s *System, groups map[string]Group) error {
+	p := b.parameters(groups)
+	home, err := exists(s, b.Home)
+	if err != nil {
+		return err
+	}
+	p["managehome"] = !home
+	return runShadow(ctx, s, "useradd", userAddArguments(b.Name, p, true)...)
+}
+
+// parameters are those of a resource that makes the user as it was.
+func (b userBefore) parameters(groups map[string]Group) resource.Parameters {
+	p := resource.Parameters{"uid": int64(b.UID), "gid": strconv.Itoa(b.GID), "comment": b.Comment, "home": b.Home}
 	if b.Shell != "" {
 		p["shell"] = b.Shell
 	}
@@ -203,6 +341,7 @@ func bringPrivateGroup(ctx context.Context, s *System, b userBefore) error {
 		return nil
 	}
 	private := *b.Private
+	private.Want = false
 	private.Members = slices.DeleteFunc(slices.Clone(private.Members), func(m string) bool { return m == b.Name })
 	return undoGroup(ctx, s, private)
 }

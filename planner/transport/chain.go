@@ -116,7 +116,11 @@ func (h *hop) unreachable(ctx context.Context, err error, limit time.Duration, f
 			why += ": its sshd must allow TCP forwarding (AllowTcpForwarding)"
 		}
 	}
-	return h.errorf(Unreachable, err, "%s cannot be reached%s: %s", h.address, from, why)
+	written := "the node's address and connection.port"
+	if h.title != "" {
+		written = h.attribute
+	}
+	return h.errorf(Unreachable, err, "%s (%s) cannot be reached%s: %s", h.address, written, from, why)
 }
 
 // outOfTime explains a connection that did not come about before the context ended with err.

@@ -24,7 +24,7 @@ func TestUnreachable(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Options{})
 	c := s.Connection()
 	c.Port = nobody
-	refusal(t, c, Unreachable, "cannot be reached: connection refused")
+	refusal(t, c, Unreachable, "the node's address and connection.port", "cannot be reached: connection refused")
 
 	_, err = quick.dial(t.Context(), s.Connection(), "web1", "no-such-host.invalid")
 	isError(t, err, Unreachable, "no-such-host.invalid")

@@ -107,6 +107,41 @@ func TestLabNodesThatVanish(t *testing.T) {
 	}
 }
 
+// execution.md 2.1: a session that sshd refuses for its MaxSessions is asked for again, and the connection lives.
+func TestLabRefusedSessions(t *testing.T) {
+	n, c := labNode(t, "root")
+	n.On(t, "echo MaxSessions 2 >/etc/ssh/sshd_config.d/few.conf && systemctl restart ssh")
+	defer n.On(t, "rm /etc/ssh/sshd_config.d/few.conf && systemctl restart ssh")
+	conn, err := Dial(t.Context(), c, "web1", n.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var held []Session
+	for range 2 {
+		s, err := conn.Start(t.Context(), "cat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, s)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = conn.Start(ctx, "true")
+	isError(t, err, Lost, "given up") // it would have been asked for until there is room
+	held[0].Stdin().Close()
+	if err := held[0].Wait(); err != nil {
+		t.Error(err)
+	}
+	if out, err := run(t.Context(), conn, "cat", "x"); out != "x" || err != nil {
+		t.Errorf("out %q, error %v", out, err)
+	}
+	held[1].Stdin().Close()
+	if err := held[1].Wait(); err != nil {
+		t.Errorf("a session died of another's refusal: %v", err)
+	}
+}
+
 // execution.md 2.2: sshd's MaxStartups of 10:30:100 resets some of many handshakes at once.
 func TestLabManyHandshakesAtOnce(t *testing.T) {
 	n, c := labNode(t, "root")

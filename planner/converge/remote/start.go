@@ -112,14 +112,14 @@ func (f *far) noStart(err error, said, printed string) error {
 	}
 	switch {
 	case said == "":
-		return failed(converge.CodeShell, "the login shell of the user %q does not run commands%s (no shell, or a forced command); it printed %s. "+
+		return failed(converge.CodeShell, "the login shell of the user %q (connection.user) does not run commands%s (no shell, or a forced command); it printed %s. "+
 			"A shell such as /bin/sh is needed", f.user, slow, printed)
 	case said == saysShell && errors.Is(why, errPassword):
 		return failed(converge.CodeSudo, "sudo does not accept connection.sudo_password for the user %q", f.user)
 	case said == saysShell && f.sudo && f.password != "":
-		return failed(converge.CodeSudo, "sudo does not let the user %q become root%s; it printed %s. The user needs a rule in sudoers", f.user, slow, printed)
+		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s. The user needs a rule in sudoers", f.user, slow, printed)
 	case said == saysShell && f.sudo:
-		return failed(converge.CodeSudo, "sudo does not let the user %q become root%s; it printed %s. The user needs a NOPASSWD rule in sudoers, or set "+
+		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s. The user needs a NOPASSWD rule in sudoers, or set "+
 			"connection.sudo_password", f.user, slow, printed)
 	}
 	return failed(converge.CodeLost, "the helper could not be started%s; the node printed %s", slow, printed)

@@ -1,0 +1,37 @@
+package converge
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkFiles applies 2,000 files to a node, and does it again without a change.
+func BenchmarkFiles(b *testing.B) {
+	items := []Item{item("file[/srv]", "ensure", "directory")}
+	for i := range 2000 {
+		items = append(items, item(fmt.Sprintf("file[/srv/%04d]", i), "content", fmt.Sprint(i), "mode", "0640"))
+	}
+	session := func(s *System, c Catalog) {
+		c.Protocol, c.Site, c.Run, c.Mode = Protocol, "one", "r", Apply
+		summary := Run(b.Context(), s, c, func(r Result) {
+			if r.Status == Failed {
+				b.Fatal(r.Message)
+			}
+		})
+		if summary.Error != nil {
+			b.Fatal(summary.Error)
+		}
+	}
+	for b.Loop() {
+		s, err := New(b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		session(s, Catalog{Items: items})
+		session(s, Catalog{Items: items})
+		session(s, Catalog{TearDown: true})
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

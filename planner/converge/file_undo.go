@@ -1,0 +1,213 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// fileBefore is what was at a path before slipway touched it. Only what the resource says something of is brought back: a file whose
+// mode alone is slipway's keeps its content, whoever has changed that since.
+type fileBefore struct {
+	Path   string `json:"path"`
+	Kind   string `json:"kind"`
+	Target string `json:"target,omitempty"` // of a link
+	Kept   string `json:"kept,omitempty"`   // name of the copy of a file
+	Mode   uint32 `json:"mode,omitempty"`   // of a file or directory, as in chmod
+	UID    int    `json:"uid,omitempty"`
+	GID    int    `json:"gid,omitempty"`
+	Stays  bool   `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
+	// Said lists what the resource has said something of so far: content (or that it is another thing than it was), target, mode,
+	// owner, group.
+	Said []string `json:"said,omitempty"`
+}
+
+const saidContent = "content"
+
+// said returns what r says something of, where kind is what is there now.
+func (fileType) said(r resource.Resource, kind string) []string {
+	var out []string
+	if r.Parameters.Has("content") || r.Parameters.Has("source") || wantedKind(r, kind) != kind {
+		out = append(out, saidContent)
+	}
+	for _, name := range []string{"target", "mode", "owner", "group"} {
+		if r.Parameters.Has(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (b fileBefore) says(name string) bool { return slices.Contains(b.Said, name) }
+
+func (t fileType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+	b := fileBefore{Path: pathOf(r)}
+	kind, info, err := look(s, b.Path)
+	if err != nil {
+		return nil, err
+	}
+	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, info.Target, chmodBits(info.Mode), info.UID, info.GID
+	b.Said = t.said(r, kind)
+	if err := b.keep(s, r); err != nil {
+		return nil, err
+	}
+	return json.Marshal(b)
+}
+
+// Widen takes down what r says something of for the first time.
+func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+	b, err := parseFileBefore(before)
+	if err != nil {
+		return nil, err
+	}
+	kind, info, err := look(s, b.Path)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range t.said(r, kind) {
+		if b.says(name) {
+			continue
+		}
+		b.Said = append(b.Said, name)
+		switch {
+		case name == saidContent && b.Kind == fileFile:
+			if kind != fileFile { // it was replaced by hand
+				b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, info.Target, chmodBits(info.Mode), info.UID, info.GID
+			}
+			if err := b.keep(s, r); err != nil {
+				return nil, err
+			}
+		case b.Kind != kind:
+			// It was another thing, which had no such thing to bring back, or is gone.
+		case name == "target":
+			b.Target = info.Target
+		case name == "mode":
+			b.Mode = chmodBits(info.Mode)
+		case name == "owner":
+			b.UID = info.UID
+		case name == "group":
+			b.GID = info.GID
+		}
+	}
+	return json.Marshal(b)
+}
+
+// keep keeps a copy of a file whose content may change.
+func (b *fileBefore) keep(s *System, r resource.Resource) (err error) {
+	if b.Kind != fileFile || !b.says(saidContent) {
+		return nil
+	}
+	if !r.Parameters.BoolOr("backup", true) {
+		b.Stays = true
+		return nil
+	}
+	b.Kept, err = s.Keep(b.Path)
+	return err
+}
+
+// Object is the path.
+func (fileType) Object(r resource.Resource) (name, aim string) { return pathOf(r), "" }
+
+func parseFileBefore(before json.RawMessage) (fileBefore, error) {
+	var b fileBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return b, fmt.Errorf("what the ledger tells of the file is damaged: %w", err)
+	}
+	if err := checkAbsolute(b.Path); err != nil {
+		return b, fmt.Errorf("what the ledger tells of the file is damaged: path %w", err)
+	}
+	return b, nil
+}
+
+func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {
+	b, err := parseFileBefore(before)
+	if err != nil {
+		return err
+	}
+	kind, info, err := look(s, b.Path)
+	if err != nil {
+		return err
+	}
+	if kind == fileOther || kind != b.Kind && !b.says(saidContent) {
+		return nil // others have put it there, or taken it away
+	}
+	if kind == fileDirectory && b.Kind != fileDirectory && !b.Stays {
+		names, err := s.ReadDir(b.Path)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 {
+			if b.Kind == fileAbsent {
+				return nil // others keep files in it now: it is not slipway's alone any more
+			}
+			return fmt.Errorf("%s is a directory that is not empty, and a %s was there before; empty it first", b.Path, b.Kind)
+		}
+		if err := s.Remove(b.Path); err != nil {
+			return err
+		}
+		kind = fileAbsent
+	}
+	switch b.Kind {
+	case fileAbsent:
+		return s.Remove(b.Path)
+	case fileFile:
+		return b.undoFile(s, kind)
+	case fileLink:
+		if kind == fileLink && (info.Target == b.Target || !b.says("target")) {
+			return nil
+		}
+		return s.Symlink(b.Path, b.Target)
+	case fileDirectory:
+		return b.undoDirectory(s, kind)
+	}
+	return fmt.Errorf("what the ledger tells of the file is damaged: it was %q", b.Kind)
+}
+
+// undoFile brings a file back that was there. kind is what is there now.
+func (b fileBefore) undoFile(s *System, kind string) error {
+	switch {
+	case b.Kept == "" && kind == fileFile:
+		return s.SetAttributes(b.Path, b.attributes())
+	case b.Kept == "":
+		return nil // it was not to be kept
+	}
+	content, a, err := s.kept(b.Kept)
+	if err != nil {
+		return fmt.Errorf("what was in %s before: %w", b.Path, err)
+	}
+	if kind == fileFile {
+		a = b.attributes() // the others may have been changed by others since
+	}
+	return s.ReplaceFile(b.Path, content, a)
+}
+
+func (b fileBefore) undoDirectory(s *System, kind string) error {
+	if kind == fileDirectory {
+		return s.SetAttributes(b.Path, b.attributes())
+	}
+	if err := s.Remove(b.Path); err != nil {
+		return err
+	}
+	mode := fs.FileMode(b.Mode)
+	return s.Mkdir(b.Path, Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID})
+}
+
+// attributes returns those that slipway has changed, as they were.
+func (b fileBefore) attributes() Attributes {
+	var a Attributes
+	if b.says("mode") {
+		mode := fs.FileMode(b.Mode)
+		a.Mode = &mode
+	}
+	if b.says("owner") {
+		a.UID = &b.UID
+	}
+	if b.says("group") {
+		a.GID = &b.GID
+	}
+	return a
+}

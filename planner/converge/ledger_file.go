@@ -1,0 +1,193 @@
+package converge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// The ledger is a file that is written as a whole, and a log of what changed since. A session appends a line to the log for every
+// step, which costs the same however much the node has; at its end it writes the ledger anew and removes the log. Only a
+// session that was killed leaves a log behind: whoever reads the ledger replays it.
+
+// ledgerFile is what a ledger knows of its files.
+type ledgerFile struct {
+	unsaved []record // that are not in the log
+	log     *os.File // open when this session has appended to it
+	stale   bool     // there is a log of another session
+}
+
+// logHead is the first line of the log.
+type logHead struct {
+	Version    int   `json:"version"`
+	Generation int64 `json:"generation"` // of the ledger that it goes on from: the log of another one was overtaken
+}
+
+// readLedger reads the node's ledger. A node without one gives an empty ledger.
+func (s *System) readLedger() (*ledger, error) {
+	l := &ledger{Version: ledgerVersion}
+	switch info, err := s.Lstat(home); {
+	case errors.Is(err, fs.ErrNotExist):
+		return l, nil
+	case err != nil:
+		return nil, err
+	default:
+		if err := s.checkOwnDirectory(home, info); err != nil {
+			return nil, err
+		}
+	}
+	content, there, err := s.readOwnFile(ledgerPath)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		if l, err = parseLedger(content); err != nil {
+			return nil, fmt.Errorf("%s: %w", ledgerPath, err)
+		}
+	}
+	if content, l.file.stale, err = s.readOwnFile(ledgerLogPath); err != nil {
+		return nil, err
+	}
+	if err := l.replay(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", ledgerLogPath, err)
+	}
+	return l, nil
+}
+
+// readOwnFile reads a file that only slipway can have written.
+func (s *System) readOwnFile(path string) (content []byte, there bool, err error) {
+	info, err := s.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.IsRegular() || !trusted(uint32(info.UID)) {
+		return nil, true, fmt.Errorf("%s: is not a regular file of the session's user", path)
+	}
+	content, err = s.ReadFile(path)
+	return content, true, err
+}
+
+// replay carries out the records of a log. What a crash of the node has torn off at its end was not fsynced, so nothing that it
+// announces was begun.
+func (l *ledger) replay(log []byte) error {
+	lines := bytes.Split(bytes.TrimSuffix(log, []byte("\n")), []byte("\n"))
+	for i, line := range lines {
+		torn := i == len(lines)-1
+		if i == 0 {
+			var head logHead
+			err := json.Unmarshal(line, &head)
+			switch {
+			case err != nil && torn:
+				return nil
+			case err != nil:
+				return fmt.Errorf("is damaged: %w", err)
+			case head.Version != ledgerVersion:
+				return fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it", head.Version, ledgerVersion)
+			case head.Generation != l.Generation:
+				return nil
+			}
+			continue
+		}
+		var records []record
+		if err := decodeStrictly(line, &records); err != nil {
+			if torn {
+				return nil
+			}
+			return fmt.Errorf("is damaged: line %d: %w", i+1, err)
+		}
+		for _, r := range records {
+			if r.Entry != nil {
+				if err := r.Entry.complete(); err != nil {
+					return fmt.Errorf("is damaged: line %d: an entry %w", i+1, err)
+				}
+			}
+			l.carryOut(r)
+		}
+	}
+	return l.checkMade()
+}
+
+// save brings what changed to the disk: what it announces may begin.
+func (l *ledger) save(s *System) error {
+	if len(l.file.unsaved) == 0 {
+		return nil // and what was only noted announces nothing
+	}
+	if err := l.note(s); err != nil || l.file.log == nil {
+		return err
+	}
+	if err := l.file.log.Sync(); err != nil {
+		return fmt.Errorf("%s: %w", ledgerLogPath, err)
+	}
+	return nil
+}
+
+// note writes what changed to the log. It outlives the session, and a crash of the node only with the next save.
+func (l *ledger) note(s *System) error {
+	f := &l.file
+	if len(f.unsaved) == 0 {
+		return nil
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text) // ends every value with a line break, and writes none otherwise
+	if f.log == nil {
+		if f.stale {
+			return l.fold(s)
+		}
+		log, err := s.createLog(ledgerLogPath)
+		if err != nil {
+			return err
+		}
+		f.log = log
+		if err := enc.Encode(logHead{ledgerVersion, l.Generation}); err != nil {
+			return err
+		}
+	}
+	if err := enc.Encode(f.unsaved); err != nil {
+		return fmt.Errorf("%s: %w", ledgerLogPath, err)
+	}
+	if _, err := f.log.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("%s: %w", ledgerLogPath, err)
+	}
+	f.unsaved = nil
+	return nil
+}
+
+// fold writes the ledger as a whole, when anything changed since it was, and removes the log. A crash leaves the old or the new one, whole,
+// and a log that belongs to the old one.
+func (l *ledger) fold(s *System) error {
+	f := &l.file
+	if f.log == nil && !f.stale && len(f.unsaved) == 0 {
+		return nil
+	}
+	l.Generation++
+	content, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ledgerPath, err)
+	}
+	private := fs.FileMode(0o600)
+	if err := s.ReplaceFile(ledgerPath, append(content, '\n'), Attributes{Mode: &private}); err != nil {
+		l.Generation--
+		return err
+	}
+	if f.log != nil || f.stale {
+		err = errors.Join(l.close(), s.Remove(ledgerLogPath))
+	}
+	f.stale, f.unsaved = false, nil
+	return err
+}
+
+// close lets go of the log.
+func (l *ledger) close() error {
+	if l.file.log == nil {
+		return nil
+	}
+	err := l.file.log.Close()
+	l.file.log = nil
+	return err
+}
