@@ -3,21 +3,22 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
 // workspace is a folder in which Terraform runs.
 type workspace struct {
 	t   *testing.T
 	dir string
-	env []string
 }
 
 // result is how one command ended.
@@ -35,8 +36,8 @@ func newWorkspace(t *testing.T, config string) *workspace {
 	return w
 }
 
-// exampleWorkspace returns an initialised copy of examples/lab that uses this lab.
-func exampleWorkspace(t *testing.T) *workspace {
+// exampleWorkspace returns an initialised copy of examples/lab on nodes of this lab, given by the names that they have in the example.
+func exampleWorkspace(t *testing.T, players map[string]lab.Node) *workspace {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"five-groups", "lab"} {
@@ -44,9 +45,14 @@ func exampleWorkspace(t *testing.T) *workspace {
 			t.Fatal(err)
 		}
 	}
-	w := &workspace{t: t, dir: filepath.Join(root, "lab"), env: []string{
-		"TF_VAR_private_key_file=" + nodes.State("id_ed25519"), "TF_VAR_known_hosts_file=" + nodes.State("known_hosts"),
-	}}
+	at := map[string]string{}
+	for name, n := range players {
+		at[name] = n.Address
+	}
+	w := &workspace{t: t, dir: filepath.Join(root, "lab")}
+	w.set("addresses", at)
+	w.set("private_key_file", nodes.State("id_ed25519"))
+	w.set("known_hosts_file", nodes.State("known_hosts"))
 	w.init()
 	return w
 }
@@ -71,28 +77,69 @@ func (w *workspace) command(args ...string) *exec.Cmd {
 	if binary == "" {
 		binary = "terraform"
 	}
-	// Not bound to the test's context: the journal and the ledgers must see an orderly end, which run's timeout gives.
+	// Not bound to the test's context: the journal and the ledgers must see an orderly end, which begin gives.
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.Getenv("SLIPWAY_MIRROR"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1"), w.env...)
+	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.Getenv("SLIPWAY_MIRROR"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 
-func (w *workspace) run(args ...string) result {
+// process is a Terraform command at work.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	stop func() bool
+	mu   sync.Mutex
+	out  bytes.Buffer // standard output and error
+}
+
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+// output returns what was printed so far.
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// signal sends a signal to a process, or to a group of processes.
+func (p *process) signal(s syscall.Signal, to int) {
+	p.t.Helper()
+	if err := syscall.Kill(to, s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *process) wait() result {
+	_ = p.cmd.Wait() // the exit status tells
+	p.stop()
+	return result{p.cmd.ProcessState.ExitCode(), p.output()}
+}
+
+// begin starts a Terraform command. It is asked to end with the test, and after five minutes.
+func (w *workspace) begin(args ...string) *process {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := w.command(args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
+	p := &process{t: w.t, cmd: w.command(args...)}
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }) // its end shows below
-	defer stop()
-	_ = cmd.Wait() // the exit status tells
-	return result{cmd.ProcessState.ExitCode(), out.String()}
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(-p.pid(), syscall.SIGTERM) }) // its end shows in wait
+	p.stop = func() bool { defer cancel(); return stop() }
+	return p
+}
+
+func (w *workspace) run(args ...string) result {
+	w.t.Helper()
+	return w.begin(args...).wait()
 }
 
 func (w *workspace) plan(args ...string) result {
@@ -110,7 +157,15 @@ func (w *workspace) destroy() result {
 	return w.run("destroy", "-input=false", "-no-color", "-auto-approve")
 }
 
-// must fails the test when a command did not end with the status.
+// mustDestroy destroys the site, also at the end of a test that failed.
+func (w *workspace) mustDestroy() {
+	w.t.Helper()
+	if r := w.destroy(); r.status != 0 {
+		w.t.Errorf("destroy:\n%s", r.out)
+	}
+}
+
+// must fails the test when a command did not end with the status, or did not print something.
 func (w *workspace) must(r result, status int, contains ...string) result {
 	w.t.Helper()
 	if r.status != status {
@@ -133,44 +188,6 @@ func unwrapped(out string) string {
 		b.WriteByte(' ')
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-// attributes returns the deployment's attributes in the state.
-func (w *workspace) attributes() map[string]any {
-	w.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(w.dir, "terraform.tfstate"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var state struct {
-		Resources []struct {
-			Type      string
-			Instances []struct{ Attributes map[string]any }
-		}
-	}
-	if err := json.Unmarshal(raw, &state); err != nil {
-		w.t.Fatal(err)
-	}
-	for _, r := range state.Resources {
-		if r.Type == "slipway_deployment" && len(r.Instances) == 1 {
-			return r.Instances[0].Attributes
-		}
-	}
-	w.t.Fatal("no deployment in the state")
-	return nil
-}
-
-// replace changes main.tf.
-func (w *workspace) replace(old, with string) {
-	w.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(w.dir, "main.tf"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if !strings.Contains(string(raw), old) {
-		w.t.Fatalf("main.tf has no %q", old)
-	}
-	w.write("main.tf", strings.Replace(string(raw), old, with, 1))
 }
 
 // companion runs the provider's binary as a person does and returns its standard output.

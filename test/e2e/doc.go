@@ -1,0 +1,30 @@
+// Package e2e rolls sites out on real machines: the nodes of test/lab, each with its own systemd, sshd and apt. Terraform, the provider and the
+// companion are the real ones too. The tests run where root and network namespaces are available, and say loudly when they do not run;
+// [TestPackages] runs the tests for real nodes of the other packages (TestLab... in their lab_test.go) along with them.
+//
+// What real nodes taught is tested by name. Rules of execution.md, section 2; remote is planner/converge/remote:
+//
+//	1  sessions are capped, a refused one is busy     transport TestLabRefusedSessions, TestSessionsAreCapped, TestRefusedSessionIsBusyNotDead;
+//	                                                  e2e TestFrugal (sessions <= phases + 1)
+//	2  one connection per node, resets are retried    e2e TestFrugal; transport TestLabManyHandshakesAtOnce, TestResetsAreRetried
+//	3  a silent node is noticed within about 8 s      e2e TestNodesHangMidRun; transport and remote TestLabNodesThatVanish; transport TestHangIsDetected;
+//	                                                  remote TestLabLongSession (and a quiet command is not a silent node)
+//	4  a lost controller: commands are ended, no      e2e TestKilled; remote TestLabCancel; converge TestTheControllerIsLost,
+//	   summary means unknown, the next run goes on    TestSilenceBeforeTheCatalogEndsTheSession; slipway-helper TestTheProcessOutlivesItsReader
+//	5  secrets on standard input only                 e2e TestSecretsStayOnTheWire; remote TestSecretsStayOutOfTheCommand; converge TestSecretsAreNotShown;
+//	                                                  resources TestSecretsStayOut
+//	6  each result is sent when it is known           e2e TestNodesHangMidRun; remote TestResultsComeAsTheyAreKnown, TestLabNodesThatVanish
+//	7  strict and fresh decoding, protocol version    converge TestCatalogDecoding, TestCatalogsThatAreNoneAreRefused; remote TestWhatHelpersSend
+//	8  checked right before it is applied             e2e TestWholeLife (what was put right since the plan is left alone); converge TestApplyIsVerified
+//	   the helper is sent once and kept               e2e TestFrugal; remote TestTheHelperIsSentOnceAndKept, TestLabPrepare
+//
+// Signals and output, terraform.md 5.7:
+//
+//	first SIGINT, to the whole group; SIGTERM         e2e TestInterrupt; rollout TestScripts/interrupted...
+//	second SIGINT                                     e2e TestKilled/interrupted twice
+//	SIGHUP, a closed terminal                         e2e TestKilled/terminal closed
+//	SIGKILL of Terraform and provider                 e2e TestKilled/with its provider
+//	children have a process group of their own        converge TestTheWholeGroupEnds
+//	warnings come once, at the end                    e2e TestSeed001, TestCutOff, TestRemovedNodes
+//	progress is in the journal                        e2e TestSeed001 (order of groups), TestNodesHangMidRun
+package e2e

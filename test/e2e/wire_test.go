@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/test/lab"
+)
+
+// TestFrugal counts what a node sees of a run (execution.md 2.1 and 2.2): one connection, at most one session for each phase and one more, and
+// the helper only once.
+func TestFrugal(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	n.On(t, "echo LogLevel VERBOSE >/etc/ssh/sshd_config.d/verbose.conf && systemctl restart ssh") // so that it tells of sessions
+	defer n.On(t, "rm /etc/ssh/sshd_config.d/verbose.conf && systemctl restart ssh")
+	w := newWorkspace(t, config{site: "frugal", nodes: []lab.Node{n}}.hcl(t))
+	defer w.mustDestroy()
+
+	// traffic runs Terraform and returns how many connections and sessions the node saw meanwhile, of which this look is one each.
+	traffic := func(run func() result, status int) (connections, sessions int) {
+		t.Helper()
+		n.On(t, "journalctl --rotate -q && journalctl --vacuum-time=1s -q")
+		w.must(run(), status)
+		log := n.On(t, "journalctl -q --sync && journalctl -u ssh -o cat")
+		return strings.Count(log, "Accepted publickey") - 1, strings.Count(log, "Starting session") - 1
+	}
+	check := func(what string, connections, sessions, wantConnections, mostSessions int) {
+		t.Helper()
+		if connections != wantConnections || sessions < 1 || sessions > mostSessions {
+			t.Errorf("%s: %d connections and %d sessions, want %d and at most %d", what, connections, sessions, wantConnections, mostSessions)
+		}
+	}
+	helper := func() string { return n.On(t, "stat -c '%n %i %y' /var/lib/slipway/helper-*") }
+
+	connections, sessions := traffic(func() result { return w.apply() }, 0)
+	check("first apply", connections, sessions, 1, w.phases()+1)
+	sent := helper()
+	connections, sessions = traffic(func() result { return w.plan("-out=again.tfplan") }, 0)
+	check("plan", connections, sessions, 1, 1)
+	w.set("content", "second")
+	connections, sessions = traffic(func() result { return w.plan("-out=again.tfplan") }, 2)
+	check("plan", connections, sessions, 1, 1)
+	connections, sessions = traffic(func() result { return w.run("apply", "-input=false", "again.tfplan") }, 0)
+	check("second apply", connections, sessions, 1, w.phases()+1)
+	if now := helper(); now != sent {
+		t.Errorf("the helper was sent again: %s, then %s", sent, now)
+	}
+	connections, sessions = traffic(w.destroy, 0)
+	check("destroy, with the look before", connections, sessions, 2, 2)
+	if got := n.On(t, "ls -d /var/lib/slipway 2>/dev/null || true"); got != "" {
+		t.Errorf("%s is left", got)
+	}
+}
+
+// phases counts the phases of the newest run in which there was something to do.
+func (w *workspace) phases() int {
+	w.t.Helper()
+	seen := map[int]bool{}
+	for _, e := range w.events() {
+		if e.Kind == "task_started" {
+			seen[e.Phase] = true
+		}
+	}
+	return len(seen)
+}
+
+// TestSecretsStayOnTheWire looks for secrets where others could read them while a run is at work (execution.md 2.5): arguments and environments of
+// all processes, on the node and here; logs; the ledger; the journal; what Terraform prints.
+func TestSecretsStayOnTheWire(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	before := fingerprints(t, n)
+	const pattern = "tell-nobody-" // the secrets begin with it
+	n.On(t, "mv /etc/sudoers.d/slipway /root/kept && echo 'slipway ALL=(ALL) ALL' >/etc/sudoers.d/asks && chmod 440 /etc/sudoers.d/asks && cp -p /etc/shadow /root/shadow && echo slipway:"+pattern+"sudo | chpasswd")
+	w := newWorkspace(t, config{site: "secret", nodes: []lab.Node{n}, services: `
+variable "secret" {
+  type      = string
+  sensitive = true
+}
+resource "slipway_service" "secret" {
+  name      = "secret"
+  selectors = []
+  configuration = {
+    file        = { "/etc/secret" = { content = "${var.secret}file", mode = "0600", sensitive = true } }
+    ini_setting = { secret = { path = "/etc/secret.ini", setting = "password", value = "${var.secret}ini", sensitive = true } }
+    exec        = { slow = { command = "/bin/sleep 3.25", unless = "test -e /run/slow-done", require = ["file[/etc/secret]", "ini_setting[secret]"] } }
+  }
+}
+`, more: []string{"secret"}}.hcl(t))
+	c := connection()
+	c["user"], c["sudo"], c["sudo_password"] = "slipway", true, pattern+"sudo"
+	w.set("connection", c)
+	w.set("secret", pattern)
+	p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
+	p.until(n, "the slow command runs", `pgrep -xf "/bin/sleep 3.25"`)
+	// The pattern is put together by the shell, or the search would find itself.
+	found := n.On(t, `p=tell-nobody; grep -laF -e "$p-" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null || true`)
+	for _, link := range w.processes(t) {
+		for _, file := range []string{"cmdline", "environ"} {
+			raw, err := os.ReadFile(filepath.Join(filepath.Dir(link), file))
+			if err == nil && strings.Contains(string(raw), pattern) { // a process that has ended meanwhile has none
+				found += link + " " + file + "\n"
+			}
+		}
+	}
+	if found != "" {
+		t.Errorf("secrets are in arguments or environments: %s", found)
+	}
+	r := w.must(p.wait(), 0)
+	n.On(t, "touch /run/slow-done")
+	if got := n.On(t, "cat /etc/secret /etc/secret.ini"); !strings.Contains(got, pattern+"file") || !strings.Contains(got, pattern+"ini") {
+		t.Errorf("the secrets did not arrive: %q", got)
+	}
+	found = n.On(t, `p=tell-nobody; grep -rlaF -e "$p-" /var/lib/slipway /var/log /run/log /tmp /var/tmp 2>/dev/null || true; journalctl -o cat | grep -F -e "$p-" || true`)
+	if found != "" {
+		t.Errorf("secrets are kept on the node: %s", found)
+	}
+	n.On(t, "echo changed >/etc/secret && sed -i s/ini/changed/ /etc/secret.ini")
+	drift := w.must(w.plan(), 2, "file[/etc/secret]", "ini_setting[secret]")
+	for what, text := range map[string]string{"apply": r.out, "drift": drift.out, "journal": w.journal(t)} {
+		if strings.Contains(text, pattern) {
+			t.Errorf("the %s shows a secret", what)
+		}
+	}
+	n.On(t, "touch /run/slow-done")
+	w.mustDestroy()
+	n.On(t, "rm /run/slow-done /etc/sudoers.d/asks && mv /root/kept /etc/sudoers.d/slipway && mv /root/shadow /etc/shadow")
+	assertUntouched(t, before, n)
+}
+
+// journal returns all bytes of the site's journal.
+func (w *workspace) journal(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.dir, ".slipway", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("journal: %v %v", files, err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(raw)
+	}
+	return all.String()
+}
