@@ -35,7 +35,7 @@ func main() {
 	if err := command.New(version).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway:", err)
 		stop()
-		os.Exit(1)
+		os.Exit(command.ExitStatus(err))
 	}
 }
 

@@ -2,6 +2,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
 // New returns the companion command. It reads nothing but its arguments and files, and writes to the command's output.
@@ -19,15 +22,19 @@ func New(version string) *cobra.Command {
 		Use:   "terraform-provider-slipway",
 		Short: "Companion of the slipway Terraform provider",
 		Long: "Companion of the slipway Terraform provider. Started by Terraform, this program serves the provider; started by a person,\n" +
-			"it tells what runs did on a site.",
+			"it tells what runs did on a site, and what they would do.",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	j := &journalFlags{}
-	root.PersistentFlags().StringVar(&j.directory, "journal-directory", ".slipway", "directory of the journals, as journal_directory of the provider")
-	root.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where the directory holds journals of several")
-	root.AddCommand(newRuns(j), newReport(j), newWatch(j))
+	for _, cmd := range []*cobra.Command{newRuns(j), newReport(j), newWatch(j)} {
+		cmd.Flags().StringVar(&j.directory, "journal-directory", ".slipway", "directory of the journals, as journal_directory of the provider")
+		cmd.Flags().StringVar(&j.site, "site", "", "name of the site; needed only where the directory holds journals of several")
+		root.AddCommand(cmd)
+	}
+	root.AddCommand(newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return bad(err) })
 	return root
 }
 
@@ -68,33 +75,66 @@ func (f *journalFlags) file() (string, error) {
 	return "", fmt.Errorf("the directory %q holds journals of several sites: choose one with --site: %s", f.directory, strings.Join(sites, ", "))
 }
 
+// open opens the journal that the flags mean, for reading.
+func (f *journalFlags) open(ctx context.Context) (*journal.Store, error) {
+	file, err := f.file()
+	if err != nil {
+		return nil, err
+	}
+	return journal.OpenExisting(ctx, file)
+}
+
 // format is the value of --output.
 type format string
 
 const (
-	table  format = "table"
-	asJSON format = "json"
+	table      format = "table"
+	asJSON     format = "json"
+	asMarkdown format = "markdown"
 )
 
-// String, Set and Type make a format a flag.
-func (f *format) String() string { return string(*f) }
+// formatFlag makes a format a flag that takes some formats.
+type formatFlag struct {
+	value   *format
+	allowed []format
+}
+
+// String returns the format that is chosen.
+func (f *formatFlag) String() string {
+	if f.value == nil { // cobra asks an empty flag, too
+		return ""
+	}
+	return string(*f.value)
+}
 
 // Set takes one of the formats.
-func (f *format) Set(s string) error {
-	if s != string(table) && s != string(asJSON) {
-		return fmt.Errorf("must be %s or %s", table, asJSON)
+func (f *formatFlag) Set(s string) error {
+	if !slices.Contains(f.allowed, format(s)) {
+		return fmt.Errorf("must be %s", f.names())
 	}
-	*f = format(s)
+	*f.value = format(s)
 	return nil
 }
 
 // Type names the flag's kind in the help text.
-func (f *format) Type() string { return "format" }
+func (f *formatFlag) Type() string { return "format" }
 
-func outputFlag(cmd *cobra.Command) *format {
-	f := table
-	cmd.Flags().VarP(&f, "output", "o", "table or json")
-	return &f
+// names lists the formats: "table, json or markdown".
+func (f *formatFlag) names() string {
+	names := make([]string, len(f.allowed))
+	for i, a := range f.allowed {
+		names[i] = string(a)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// outputFlag adds --output, with table, json and more formats; the default is table.
+func outputFlag(cmd *cobra.Command, more ...format) *format {
+	chosen := table
+	f := &formatFlag{value: &chosen, allowed: append([]format{table, asJSON}, more...)}
+	cmd.Flags().VarP(f, "output", "o", f.names())
+	return &chosen
 }
 
 // printer remembers the first error of a series of writes.

@@ -18,11 +18,7 @@ func newReport(j *journalFlags) *cobra.Command {
 	}
 	output := outputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		file, err := j.file()
-		if err != nil {
-			return err
-		}
-		store, err := journal.OpenExisting(cmd.Context(), file)
+		store, err := j.open(cmd.Context())
 		if err != nil {
 			return err
 		}

@@ -21,11 +21,7 @@ func newRuns(j *journalFlags) *cobra.Command {
 	output := outputFlag(cmd)
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		file, err := j.file()
-		if err != nil {
-			return err
-		}
-		store, err := journal.OpenExisting(cmd.Context(), file)
+		store, err := j.open(cmd.Context())
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -110,6 +111,7 @@ func complaints(t *testing.T, err error) []complaint {
 		inSite       site.Problems
 		inLabel      *site.LabelError
 		inTransition *strategy.TransitionError
+		inStage      *plugin.StageError
 	)
 	switch {
 	case err == nil:
@@ -122,6 +124,10 @@ func complaints(t *testing.T, err error) []complaint {
 				// The schema demands the key first, the class after it; it is one problem (airship.md 2).
 				out = append(out, complaint{string(document.Schema), p.Error()})
 			}
+			if p.Code == document.LayerMismatch {
+				// The same mistake in an override that has no other layers beside it (OV-37, LY-10).
+				out = append(out, complaint{string(site.BadStructure), p.Error()})
+			}
 		}
 		return out
 	case errors.As(err, &inSite):
@@ -132,6 +138,8 @@ func complaints(t *testing.T, err error) []complaint {
 		return out
 	case errors.As(err, &inLabel):
 		return []complaint{{string(site.BadLabel), err.Error()}}
+	case errors.As(err, &inStage):
+		return []complaint{{string(plugin.BadStage), err.Error()}}
 	case errors.As(err, &inTransition), errors.Is(err, strategy.ErrPhase):
 		return []complaint{{"bad_transition", err.Error()}}
 	case errors.Is(err, strategy.ErrUnknownGroup):

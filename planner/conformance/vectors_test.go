@@ -43,7 +43,8 @@ func TestVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := load(strings.TrimSuffix(filepath.Base(path), ".yaml"), data)
+			whole := func(kind string) bool { return kinds[kind] != nil }
+			f, err := load(strings.TrimSuffix(filepath.Base(path), ".yaml"), data, whole)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,8 +61,9 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// load finds the vectors of a file: the items with an id in the lists on its first level.
-func load(name string, data []byte) (*file, error) {
+// load finds the vectors of a file: the items with an id in the lists on its first level, and the mappings there whose kind is one
+// that is a vector as a whole.
+func load(name string, data []byte, whole func(kind string) bool) (*file, error) {
 	f := &file{name: name}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
@@ -74,6 +76,14 @@ func load(name string, data []byte) (*file, error) {
 	top := document.Content[0]
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		section, list := top.Content[i].Value, top.Content[i+1]
+		if v := (&vector{id: section, kind: name + ":" + section}); list.Kind == yaml.MappingNode && whole(v.kind) {
+			if err := list.Decode(&v.keys); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, section, err)
+			}
+			seen[v.id] = true
+			f.vectors = append(f.vectors, v)
+			continue
+		}
 		if list.Kind != yaml.SequenceNode {
 			continue
 		}
@@ -167,12 +177,13 @@ func TestLoad(t *testing.T) {
 		{"kind of its list", "ordering: [{id: A}]\nother: {x: 1}\nplain: [1, [2]]", "A f:ordering"},
 		{"two lists", "a: [{id: A}]\nb: [{id: B, kind: k}]", "A f:a B k"},
 		{"the same id twice", "a: [{id: A}]\nb: [{id: A}]", "two vectors"},
+		{"a mapping as a whole", "w: {valid: []}\na: [{id: A}]", "w f:w A f:a"},
 		{"nothing in it", "lifecycles: {a: 1}", "no vectors"},
 		{"not a mapping", "[1]", "cannot unmarshal"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f, err := load("f", []byte(tt.text))
+			f, err := load("f", []byte(tt.text), func(kind string) bool { return kind == "f:w" })
 			var got []string
 			if err != nil {
 				got = append(got, err.Error())

@@ -2,6 +2,7 @@ package converge
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,10 +63,27 @@ func (f *textFile) write(s *System, a Attributes) error {
 
 // entries is what was there of an entry before slipway touched it, as the ledger keeps it.
 type entries struct {
+	In     string   `json:"in"`               // the file's path
 	File   bool     `json:"file"`             // the file was there
 	Made   []string `json:"made,omitempty"`   // directories above it that were not there, outermost first
 	Former []block  `json:"former,omitempty"` // the entry
 	Kept   string   `json:"kept,omitempty"`   // a kept copy of the file in place of Former, where the ledger must not or cannot hold that
+	Fields []string `json:"fields,omitempty"` // the parts of a line that the resource has said something of so far
+}
+
+// widen notes which of the parts of a line r says something of for the first time. take changes a former line, which is given with the
+// line as it is now, so that it has these parts as they are now.
+func (e *entries) widen(r resource.Resource, parts []string, l lines, found []span, take func(former, now string, parts []string) string) {
+	var fresh []string
+	for _, name := range parts {
+		if (r.Parameters.Has(name) || wantsAbsent(r)) && !slices.Contains(e.Fields, name) {
+			fresh = append(fresh, name)
+		}
+	}
+	e.Fields = append(e.Fields, fresh...)
+	if len(fresh) > 0 && len(found) > 0 && len(e.Former) > 0 {
+		e.Former[0].Lines = []string{take(e.Former[0].Lines[0], l[found[0].from].text, fresh)}
+	}
 }
 
 // remember describes what is there of r's entry, which find finds, in a file.
@@ -74,9 +92,14 @@ func (s *System) remember(r resource.Resource, path string, find func(lines) []s
 	if err != nil {
 		return entries{}, err
 	}
-	e := entries{File: f.there}
+	e := entries{In: path, File: f.there}
 	if e.Made, err = s.missingAbove(path); err != nil {
 		return entries{}, err
+	}
+	if e.File {
+		if err := e.inherit(s); err != nil {
+			return entries{}, err
+		}
 	}
 	secret, text := r.Sensitive(), true
 	for _, x := range find(f.lines) {
@@ -90,6 +113,60 @@ func (s *System) remember(r resource.Resource, path string, find func(lines) []s
 		e.Kept, err = s.Keep(path)
 	}
 	return e, err
+}
+
+// inherit corrects e for a file that is there only because slipway made it for another entry: whichever of them is the last to go
+// takes the file along.
+func (e *entries) inherit(s *System) error {
+	_, err := othersIn(s, e.In, func(_ *entry, other entries) (bool, error) {
+		if !other.File {
+			e.File, e.Made = false, other.Made
+		}
+		return !other.File, nil
+	})
+	return err
+}
+
+// handOver gives the duty to remove a file, which its own resource is about to leave, to an entry in it; ok is false when there is none.
+func handOver(s *System, path string) (ok bool, err error) {
+	return othersIn(s, path, func(e *entry, other entries) (bool, error) {
+		if !other.File {
+			return true, nil
+		}
+		var before map[string]json.RawMessage
+		if err := json.Unmarshal(e.Before, &before); err != nil {
+			return false, err
+		}
+		before["file"] = json.RawMessage("false")
+		if e.Before, err = json.Marshal(before); err != nil {
+			return false, err
+		}
+		s.work.ledger.change(record{Entry: e})
+		return true, nil
+	})
+}
+
+// othersIn calls each for what the ledger tells of the other entries in a file, until it returns true.
+func othersIn(s *System, path string, each func(*entry, entries) (bool, error)) (bool, error) {
+	if s.work.ledger == nil {
+		return false, nil
+	}
+	for _, e := range s.work.ledger.Entries {
+		if !slices.Contains([]string{"cron", "host", "ini_setting", "mount"}, e.Type) || e.Site == s.work.site && e.id == s.work.id {
+			continue
+		}
+		var other entries
+		if err := json.Unmarshal(e.Before, &other); err != nil {
+			return false, fmt.Errorf("the ledger's record of %s: %w", e.id, err)
+		}
+		if other.In != path {
+			continue
+		}
+		if done, err := each(e, other); done || err != nil {
+			return done, err
+		}
+	}
+	return false, nil
 }
 
 // former returns the entry as it was.

@@ -153,6 +153,9 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 	}
 	switch b.Kind {
 	case fileAbsent:
+		if taken, err := handOver(s, b.Path); taken || err != nil {
+			return err // a setting in it stays
+		}
 		return s.Remove(b.Path)
 	case fileFile:
 		return b.undoFile(s, kind)

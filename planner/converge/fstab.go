@@ -53,6 +53,37 @@ func (e fstabEntry) with(r resource.Resource) fstabEntry {
 	return e
 }
 
+// mountParts are the parts of a line that stay as they are when the resource says nothing of them.
+var mountParts = []string{"fstype", "options", "dump", "pass"}
+
+// takeMount returns a line of fstab with some parts of another one.
+func takeMount(line, from string, parts []string) string {
+	e, _ := parseFstab(line)
+	was := e
+	other, _ := parseFstab(from)
+	for _, name := range parts {
+		switch name {
+		case "device":
+			e.device = other.device
+		case "fstype":
+			e.fstype = other.fstype
+		case "options":
+			e.options = other.options
+		case "dump":
+			e.dump = other.dump
+		case "pass":
+			e.pass = other.pass
+		}
+	}
+	switch e {
+	case was:
+		return line
+	case other:
+		return from
+	}
+	return e.String()
+}
+
 // findMount finds the lines of a mount point.
 func findMount(point string) func(lines) []span {
 	return func(l lines) []span {

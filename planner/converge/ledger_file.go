@@ -17,6 +17,8 @@ import (
 type ledgerFile struct {
 	unsaved []record // that are not in the log
 	log     *os.File // open when this session has appended to it
+	lines   int      // in the log
+	synced  int      // the first of these that a crash of the node cannot take
 	stale   bool     // there is a log of another session
 }
 
@@ -24,6 +26,12 @@ type ledgerFile struct {
 type logHead struct {
 	Version    int   `json:"version"`
 	Generation int64 `json:"generation"` // of the ledger that it goes on from: the log of another one was overtaken
+}
+
+// logLine is any other line.
+type logLine struct {
+	Synced  int      `json:"synced"` // so many lines were on the disk for good when this one was written
+	Records []record `json:"records"`
 }
 
 // readLedger reads the node's ledger. A node without one gives an empty ledger.
@@ -73,44 +81,50 @@ func (s *System) readOwnFile(path string) (content []byte, there bool, err error
 	return content, true, err
 }
 
-// replay carries out the records of a log. What a crash of the node has torn off at its end was not fsynced, so nothing that it
+// replay carries out the records of a log. A crash of the node may have torn off what was not fsynced at its end: nothing that this
 // announces was begun.
 func (l *ledger) replay(log []byte) error {
-	lines := bytes.Split(bytes.TrimSuffix(log, []byte("\n")), []byte("\n"))
-	for i, line := range lines {
-		torn := i == len(lines)-1
-		if i == 0 {
-			var head logHead
-			err := json.Unmarshal(line, &head)
-			switch {
-			case err != nil && torn:
-				return nil
-			case err != nil:
-				return fmt.Errorf("is damaged: %w", err)
-			case head.Version != ledgerVersion:
-				return fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it", head.Version, ledgerVersion)
-			case head.Generation != l.Generation:
-				return nil
+	texts := bytes.Split(log, []byte("\n"))
+	var head logHead
+	switch err := json.Unmarshal(texts[0], &head); {
+	case err != nil && len(texts) <= 2:
+		return nil
+	case err != nil:
+		return fmt.Errorf("is damaged: %w", err)
+	case head.Version != ledgerVersion:
+		return fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it", head.Version, ledgerVersion)
+	case head.Generation != l.Generation:
+		return nil
+	}
+	var torn error // the first line that cannot be read
+	at := 0
+	for i, text := range texts[1:] {
+		var line logLine
+		switch err := decodeStrictly(text, &line); {
+		case err != nil && torn == nil:
+			torn, at = err, i+2
+		case err != nil:
+		case torn != nil && line.Synced >= at:
+			return fmt.Errorf("is damaged: line %d: %w", at, torn)
+		case torn == nil:
+			if err := l.carryOutAll(line.Records); err != nil {
+				return fmt.Errorf("is damaged: line %d: %w", i+2, err)
 			}
-			continue
-		}
-		var records []record
-		if err := decodeStrictly(line, &records); err != nil {
-			if torn {
-				return nil
-			}
-			return fmt.Errorf("is damaged: line %d: %w", i+1, err)
-		}
-		for _, r := range records {
-			if r.Entry != nil {
-				if err := r.Entry.complete(); err != nil {
-					return fmt.Errorf("is damaged: line %d: an entry %w", i+1, err)
-				}
-			}
-			l.carryOut(r)
 		}
 	}
 	return l.checkMade()
+}
+
+func (l *ledger) carryOutAll(records []record) error {
+	for _, r := range records {
+		if r.Entry != nil {
+			if err := r.Entry.complete(); err != nil {
+				return fmt.Errorf("an entry %w", err)
+			}
+		}
+		l.carryOut(r)
+	}
+	return nil
 }
 
 // save brings what changed to the disk: what it announces may begin.
@@ -124,6 +138,7 @@ func (l *ledger) save(s *System) error {
 	if err := l.file.log.Sync(); err != nil {
 		return fmt.Errorf("%s: %w", ledgerLogPath, err)
 	}
+	l.file.synced = l.file.lines
 	return nil
 }
 
@@ -143,18 +158,19 @@ func (l *ledger) note(s *System) error {
 		if err != nil {
 			return err
 		}
-		f.log = log
+		f.log, f.lines, f.synced = log, 1, 0
 		if err := enc.Encode(logHead{ledgerVersion, l.Generation}); err != nil {
 			return err
 		}
 	}
-	if err := enc.Encode(f.unsaved); err != nil {
+	if err := enc.Encode(logLine{f.synced, f.unsaved}); err != nil {
 		return fmt.Errorf("%s: %w", ledgerLogPath, err)
 	}
 	if _, err := f.log.Write(text.Bytes()); err != nil {
 		return fmt.Errorf("%s: %w", ledgerLogPath, err)
 	}
 	f.unsaved = nil
+	f.lines++
 	return nil
 }
 

@@ -79,7 +79,7 @@ func apkCommand(args ...string) Command {
 
 func (apk) newest(ctx context.Context, s *System, names []string) (map[string]string, error) {
 	c := apkCommand(append([]string{"version", "-l", "<", "--"}, names...)...)
-	out, err := s.Run(ctx, c)
+	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ type aptPolicy struct {
 // aptPolicies asks `apt-cache policy`; a name that the index does not know is left out.
 func aptPolicies(ctx context.Context, s *System, names []string) (map[string]aptPolicy, error) {
 	c := Command{Argv: append([]string{"apt-cache", "policy", "--"}, names...)}
-	out, err := s.Run(ctx, c)
+	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func repairDpkg(ctx context.Context, s *System) error {
 // simulate asks apt what it would do; nothing is changed. Holds do not count: transact lifts them first.
 func simulate(ctx context.Context, s *System, args ...string) (aptPlan, error) {
 	c := aptGet(append([]string{"-s", "--allow-change-held-packages"}, args...)...)
-	out, err := s.Run(ctx, c)
+	out, err := ask(ctx, s, c)
 	if err != nil {
 		return aptPlan{}, err
 	}

@@ -150,7 +150,7 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 			return err
 		}
 	}
-	return handOver(s, others, staying, b.Without)
+	return handOverCompanions(s, others, staying, b.Without)
 }
 
 // leaving returns what can go of key and its companions, and when key cannot, who needs it. What the pure rule says is checked with

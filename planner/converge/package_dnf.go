@@ -31,7 +31,7 @@ const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{A
 func readRPM(ctx context.Context, s *System) (map[string][]rpmPackage, error) {
 	return remembered(s, "rpm", func() (map[string][]rpmPackage, error) {
 		c := Command{Argv: []string{"rpm", "-qa", "--queryformat", rpmFormat}}
-		out, err := s.Run(ctx, c)
+		out, err := ask(ctx, s, c)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (dnf) matches(is, should string) bool {
 // newest asks for updates: status 100 says that there are some. A package without one is at its newest.
 func (dnf) newest(ctx context.Context, s *System, names []string) (map[string]string, error) {
 	c := Command{Argv: append([]string{"dnf", "-q", "check-update", "--"}, names...)}
-	out, err := s.Run(ctx, c)
+	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (d dnf) undo(ctx context.Context, s *System, b packageBefore) error {
 		return nil
 	}
 	// What others by now depend on stays.
-	out, err := s.Run(ctx, Command{Argv: []string{"rpm", "--erase", "--test", "--", b.Name}})
+	out, err := ask(ctx, s, Command{Argv: []string{"rpm", "--erase", "--test", "--", b.Name}})
 	if err != nil {
 		return err
 	}

@@ -59,9 +59,9 @@ func sortedUnion(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// handOver writes companions that stay because others need them into the record of the first package that slipway installed and that is
+// handOverCompanions writes companions that stay because others need them into the record of the first package that slipway installed and that is
 // still there, so that they go with it, or are handed on. Without such a package they stay, marked as installed for others.
-func handOver(s *System, others []packageRecord, came, without []string) error {
+func handOverCompanions(s *System, others []packageRecord, came, without []string) error {
 	for _, o := range others {
 		if o.before.Present || len(came) == 0 {
 			continue

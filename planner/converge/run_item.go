@@ -95,7 +95,7 @@ func (x *session) adopt(ctx context.Context, j *job) {
 		return
 	}
 	x.notify(j)
-	if err := x.save(); err != nil {
+	if err := x.note(); err != nil {
 		j.fail(fmt.Errorf("applied, but not recorded: %w", err))
 		return
 	}
@@ -258,7 +258,11 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		}
 		x.ledger.settle(x.key(j))
 	}
-	if err := x.save(); err != nil {
+	write := x.note
+	if _, ok := j.typ.(Refresher); ok {
+		write = x.save // that a command has run, no look at the node tells
+	}
+	if err := write(); err != nil {
 		j.fail(fmt.Errorf("applied, but not recorded: %w", err))
 		return
 	}

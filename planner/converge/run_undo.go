@@ -26,7 +26,7 @@ func (x *session) remove(ctx context.Context, j *job) {
 		j.fail(err)
 		return
 	}
-	if err := x.save(); err != nil {
+	if err := x.note(); err != nil {
 		j.fail(fmt.Errorf("undone, but not recorded: %w", err))
 		return
 	}

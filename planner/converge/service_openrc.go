@@ -16,7 +16,7 @@ func (openrc) unit(name string) string { return name }
 // states asks for all runlevels at once, and for each service whether it is there and runs.
 func (openrc) states(ctx context.Context, s *System, units []string) (map[string]serviceState, error) {
 	show := Command{Argv: []string{"rc-update", "show", "--verbose"}}
-	out, err := s.Run(ctx, show)
+	out, err := ask(ctx, s, show)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (openrc) states(ctx context.Context, s *System, units []string) (map[string
 			if len(state.levels) > 0 {
 				state.enabled = enabled
 			}
-			out, err := s.Run(ctx, Command{Argv: []string{"rc-service", "--nocolor", unit, "status"}})
+			out, err := ask(ctx, s, Command{Argv: []string{"rc-service", "--nocolor", unit, "status"}})
 			if err != nil {
 				return nil, err
 			}

@@ -29,7 +29,7 @@ const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaem
 
 func (m systemd) states(ctx context.Context, s *System, units []string) (map[string]serviceState, error) {
 	c := Command{Argv: append([]string{"systemctl", "show", "--no-pager", "-p", unitProperties, "--"}, units...)}
-	out, err := s.Run(ctx, c)
+	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (m systemd) states(ctx context.Context, s *System, units []string) (map[str
 		state := unitState(shown[i])
 		if shown[i]["UnitFileState"] == "generated" {
 			// A script of the old kind: only is-enabled knows.
-			out, err := s.Run(ctx, Command{Argv: []string{"systemctl", "is-enabled", "--", unit}})
+			out, err := ask(ctx, s, Command{Argv: []string{"systemctl", "is-enabled", "--", unit}})
 			if err != nil {
 				return nil, err
 			}

@@ -122,6 +122,7 @@ type Command struct {
 	Stdin   []byte        // for secrets: argument lists can be read by every user of a machine
 	User    string        // run as this user; empty is the session's
 	Timeout time.Duration // 0 is 5 minutes, less than 0 none
+	Quiet   bool          // it only asks: what it prints is its answer, and not part of the result of the item at work
 }
 
 // Output is what a command printed and how it ended.
@@ -132,7 +133,8 @@ type Output struct {
 }
 
 // Run runs a command to its end. A status other than 0 is not an error; a command that cannot be started, was ended by ctx or
-// ran into its timeout is. In a sandbox it always is. What it printed is added to the result of the item at work.
+// ran into its timeout is. In a sandbox it always is. What it printed is added to the result of the item at work,
+// unless it is quiet.
 func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 	if !s.Machine() {
 		return Output{}, errSandbox
@@ -148,7 +150,7 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 		run = s.commands
 	}
 	out, err := run(ctx, c)
-	if s.work.log != nil {
+	if s.work.log != nil && !c.Quiet {
 		s.work.log.WriteString(out.Combined)
 	}
 	return out, err

@@ -22,6 +22,12 @@ func mustRun(ctx context.Context, s *System, c Command) error {
 	return nil
 }
 
+// ask runs a command that changes nothing.
+func ask(ctx context.Context, s *System, c Command) (Output, error) {
+	c.Quiet = true
+	return s.Run(ctx, c)
+}
+
 // toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt and dpkg mark as errors, or else the
 // last line. It never shows arguments or standard input.
 func toolError(c Command, out Output) error {

@@ -151,7 +151,7 @@ func (t execType) permitted(ctx context.Context, s *System, r resource.Resource)
 		runs bool // the command runs when the guard ends with status 0
 	}{{"onlyif", true}, {"unless", false}} {
 		for _, command := range p.Strings(guard.name) {
-			out, err := s.Run(ctx, t.command(r, []string{command}))
+			out, err := ask(ctx, s, t.command(r, []string{command}))
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", guard.name, err)
 			}

@@ -83,6 +83,7 @@ func TestFile(t *testing.T) {
 		"absent dir":       {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "absent", "force", true), diffs: []Difference{{"ensure", "directory", "absent"}}, want: map[string]string{"/d": ""}},
 		"through a link":   {before: map[string]string{"/d/": "", "/l": "->/d"}, item: item("file[/l/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/d/f": "-rw-r--r-- x"}},
 		"present is a dir": {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "present", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------"}},
+		"content for link": {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "ensure", "present", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
 		"sensitive":        {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "sensitive", true), diffs: []Difference{{"content", hiddenValue, hiddenValue}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
 		"already so":       {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
 	} {
@@ -226,6 +227,44 @@ func TestFileUndo(t *testing.T) {
 		b.tearDown()
 		if diff := cmp.Diff(before, b.tree()); diff != "" {
 			t.Error(diff)
+		}
+	})
+	t.Run("content that is not slipway's stays", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/f": "old"})
+		b.apply(item("file[/f]", "mode", "0600"))
+		b.put("/f", "theirs")
+		b.tearDown()
+		if got := b.tree()["/f"]; got != "-rw-r--r-- theirs" {
+			t.Errorf("now %q", got)
+		}
+	})
+	t.Run("what is said later is brought back as it was by then", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/f": "old", "/g": "old"})
+		b.apply(item("file[/f]", "content", "x"), item("file[/g]", "mode", "0600"))
+		if err := os.Chmod(b.real("/f"), 0o711); err != nil {
+			t.Fatal(err)
+		}
+		b.put("/g", "theirs")
+		b.apply(item("file[/f]", "content", "x", "mode", "0640"), item("file[/g]", "mode", "0600", "content", "x"))
+		b.apply(item("file[/f]", "content", "y", "mode", "0644"), item("file[/g]", "mode", "0640", "content", "y"))
+		b.tearDown()
+		if f, g := b.tree()["/f"], b.tree()["/g"]; f != "-rwx--x--x old" || g != "-rw-r--r-- theirs" {
+			t.Errorf("now %q, %q", f, g)
+		}
+	})
+	t.Run("what others took away or put there is not slipway's", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/f": "old", "/d/": "", "/l": "->x"})
+		b.apply(item("file[/f]", "mode", "0600"), item("file[/d]", "ensure", "directory", "mode", "0700"),
+			item("file[/l]", "ensure", "present"), item("file[/a]", "ensure", "absent"))
+		for _, path := range []string{"/f", "/d", "/l"} {
+			if err := os.Remove(b.real(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.put("/a", "theirs")
+		b.tearDown()
+		if b.there("/f") || b.there("/d") || b.there("/l") || !b.there("/a") {
+			t.Errorf("now %v", b.tree())
 		}
 	})
 	t.Run("a planted ledger entry is refused", func(t *testing.T) {

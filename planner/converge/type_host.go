@@ -162,7 +162,49 @@ func (hostType) Capture(_ context.Context, s *System, r resource.Resource) (json
 	if err != nil {
 		return nil, err
 	}
+	e.widen(r, hostParts, nil, nil, takeHost)
 	return json.Marshal(e)
+}
+
+// Widen takes down what r says something of for the first time.
+func (hostType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+	var e entries
+	if err := json.Unmarshal(before, &e); err != nil {
+		return nil, fmt.Errorf("what was there before: %w", err)
+	}
+	f, err := s.readText(hostsPath)
+	if err != nil {
+		return nil, err
+	}
+	e.widen(r, hostParts, f.lines, findHost(r.Title)(f.lines), takeHost)
+	return json.Marshal(e)
+}
+
+// hostParts are the parts of a line that stay as they are when the resource says nothing of them.
+var hostParts = []string{"host_aliases", "comment"}
+
+// takeHost returns the line of a host with some parts of another one of it.
+func takeHost(line, from string, parts []string) string {
+	e, _ := parseHost(line)
+	was := e.String()
+	other, _ := parseHost(from)
+	for _, name := range parts {
+		switch name {
+		case "ip":
+			e.ip = other.ip
+		case "host_aliases":
+			e.aliases = other.aliases
+		case "comment":
+			e.comment = other.comment
+		}
+	}
+	switch e.String() {
+	case was:
+		return line
+	case other.String():
+		return from
+	}
+	return e.String()
 }
 
 func (hostType) Apply(_ context.Context, s *System, r resource.Resource) error {
@@ -209,6 +251,10 @@ func (hostType) Undo(_ context.Context, s *System, title string, before json.Raw
 	if err != nil {
 		return err
 	}
-	f.lines = f.lines.restore(find(f.lines), former, 1)
+	found := find(f.lines)
+	if len(found) > 0 && len(former) > 0 {
+		former[0].Lines = []string{takeHost(f.lines[found[0].from].text, former[0].Lines[0], append([]string{"ip"}, e.Fields...))}
+	}
+	f.lines = f.lines.restore(found, former, 1)
 	return e.writeBack(s, f, Attributes{})
 }

@@ -79,8 +79,8 @@ func TestHostUndoAfterAnUpdate(t *testing.T) {
 	was := inventory(t, s)
 	first := res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.2"})
 	before := applied(t, s, hostType{}, first)
-	apply(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ensure": "absent"}))
-	apply(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ip": "fe80::1", "comment": "v6"}))
+	before = updated(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ensure": "absent"}), before)
+	before = updated(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ip": "fe80::1", "comment": "v6"}), before)
 	undone(t, s, hostType{}, first, before)
 	// The line had gone in between, so it is at the end, where it was.
 	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {

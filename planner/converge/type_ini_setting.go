@@ -159,11 +159,32 @@ func (iniType) Capture(_ context.Context, s *System, r resource.Resource) (json.
 	}
 	// A missing directory is an error of Apply: slipway makes none here, so it removes none either.
 	e.Made = nil
-	return json.Marshal(iniBefore{
-		entries: e, iniPlace: p,
-		SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0,
-		Blank:        p.wantsBlank(f.lines),
+	b := iniBefore{entries: e, iniPlace: p, SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0, Blank: p.wantsBlank(f.lines)}
+	if p.Section != "" && b.SectionThere {
+		if err := b.inheritSection(s); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(b)
+}
+
+// inheritSection corrects b for a section that is there only because slipway made it for another setting.
+func (b *iniBefore) inheritSection(s *System) error {
+	_, err := othersIn(s, b.In, func(e *entry, _ entries) (bool, error) {
+		var other iniBefore
+		if e.Type != "ini_setting" {
+			return false, nil
+		}
+		if err := json.Unmarshal(e.Before, &other); err != nil {
+			return false, err
+		}
+		made := !other.SectionThere && other.Section == b.Section && other.Prefix == b.Prefix && other.Suffix == b.Suffix
+		if made {
+			b.SectionThere, b.Blank = false, other.Blank
+		}
+		return made, nil
 	})
+	return err
 }
 
 func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {

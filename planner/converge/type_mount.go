@@ -137,19 +137,24 @@ func (t mountType) Capture(_ context.Context, s *System, r resource.Resource) (j
 	if err != nil {
 		return nil, err
 	}
-	return t.widen(s, r, mountBefore{entries: e})
+	return t.widen(s, r, mountBefore{entries: e}, nil)
 }
 
-// Widen takes down what is mounted when r is the first to say something of it.
+// Widen takes down what is mounted, and parts of the line, when r is the first to say something of them.
 func (t mountType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, fmt.Errorf("what was there before: %w", err)
 	}
-	return t.widen(s, r, b)
+	f, err := s.readText(fstabPath)
+	if err != nil {
+		return nil, err
+	}
+	return t.widen(s, r, b, f.lines)
 }
 
-func (t mountType) widen(s *System, r resource.Resource, b mountBefore) (json.RawMessage, error) {
+func (t mountType) widen(s *System, r resource.Resource, b mountBefore, fstab lines) (json.RawMessage, error) {
+	b.entries.widen(r, mountParts, fstab, findMount(r.Title)(fstab), takeMount)
 	if !b.Said && mountEnsure(r) != "present" {
 		live, err := t.mounted(s, r.Title)
 		if err != nil {
@@ -265,7 +270,11 @@ func (t mountType) Undo(ctx context.Context, s *System, title string, before jso
 		}
 		live = nil
 	}
-	f.lines = f.lines.restore(findMount(title)(f.lines), former, 1)
+	found := findMount(title)(f.lines)
+	if len(found) > 0 && len(former) > 0 {
+		former[0].Lines = []string{takeMount(f.lines[found[0].from].text, former[0].Lines[0], append([]string{"device"}, b.Fields...))}
+	}
+	f.lines = f.lines.restore(found, former, 1)
 	if err := b.writeBack(s, f, Attributes{}); err != nil {
 		return err
 	}

@@ -112,6 +112,21 @@ func applied(t testing.TB, s *System, typ Type, r resource.Resource) json.RawMes
 	return before
 }
 
+// updated widens before and applies another form of a resource, as the engine does.
+func updated(t testing.TB, s *System, typ Type, r resource.Resource, before json.RawMessage) json.RawMessage {
+	t.Helper()
+	if w, ok := typ.(Widener); ok {
+		for range 2 { // it may be repeated
+			var err error
+			if before, err = w.Widen(t.Context(), s, r, before); err != nil {
+				t.Fatalf("%s: widen: %v", r.ID(), err)
+			}
+		}
+	}
+	apply(t, s, typ, r)
+	return before
+}
+
 func apply(t testing.TB, s *System, typ Type, r resource.Resource) {
 	t.Helper()
 	diffs, err := typ.Check(t.Context(), s, r)

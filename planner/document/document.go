@@ -3,7 +3,9 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -21,6 +23,7 @@ type Problem struct {
 	Path    string // `groups[2].selectors[0].node_names[1]`; empty for the document as a whole
 	Code    site.Code
 	Message string // what is wrong, then what would be right
+	Warning bool   // it stops nothing
 }
 
 // Error gives the problem on one line, in the form that editors can follow.
@@ -33,6 +36,9 @@ func (p Problem) Error() string {
 		}
 	}
 	b.WriteString(": ")
+	if p.Warning {
+		b.WriteString("warning: ")
+	}
 	if p.Path != "" {
 		b.WriteString(p.Path + ": ")
 	}
@@ -50,4 +56,11 @@ func (ps Problems) Error() string {
 		lines[i] = p.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// sort brings problems of one file into the order of the file.
+func (ps Problems) sort() {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 }

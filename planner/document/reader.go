@@ -21,12 +21,15 @@ const (
 	maxSize = 8 << 20
 	// maxVisits bounds how many values are looked at, because a few lines of nested aliases can stand for billions of values.
 	maxVisits = 1 << 20
+	// maxProblems bounds what is told of one source: nobody reads more, and a long list of one mistake would fill the memory.
+	maxProblems = 1000
 )
 
 // reader walks the nodes of a document and collects what is wrong. Its methods return false for a value that cannot be used;
 // the problem has been reported then.
 type reader struct {
 	file     string
+	converts bool // numbers, booleans and their texts stand for each other, as Terraform has it
 	visits   int
 	problems Problems
 }
@@ -137,7 +140,7 @@ func (r *reader) duplicates(n *yaml.Node) {
 
 // resolve follows an alias. It is nil, once the document has used up its visits.
 func (r *reader) resolve(n *yaml.Node) *yaml.Node {
-	if r.visits++; r.visits > maxVisits {
+	if r.visits++; r.visits > maxVisits && !r.converts { // Terraform's values have no aliases
 		if r.visits == maxVisits+1 {
 			r.report(n, "", Schema, "the aliases of the document stand for more than %d values; write fewer", maxVisits)
 		}
@@ -269,6 +272,9 @@ func (r *reader) text(n *yaml.Node, path string) (string, bool) {
 	if at == nil {
 		return "", false
 	}
+	if r.converts && isScalar(at, "!!bool", "!!int", "!!float") {
+		return at.Value, true
+	}
 	if at.Kind != yaml.ScalarNode || at.ShortTag() != "!!str" {
 		want := "text"
 		if at.Kind == yaml.ScalarNode && at.ShortTag() != "!!null" {
@@ -298,6 +304,9 @@ func (r *reader) boolean(n *yaml.Node, path string) bool {
 	if at == nil {
 		return false
 	}
+	if r.converts && isScalar(at, "!!str") && (at.Value == "true" || at.Value == "false") {
+		return at.Value == "true"
+	}
 	var value bool
 	if at.Kind != yaml.ScalarNode || at.ShortTag() != "!!bool" || at.Decode(&value) != nil {
 		r.wrongKind(n, at, path, "true or false")
@@ -317,6 +326,11 @@ func (r *reader) integer(n *yaml.Node, path string, most int) (int, bool) {
 		return 0, false
 	}
 	tag := at.ShortTag()
+	if r.converts && isScalar(at, "!!str") {
+		if _, err := strconv.Atoi(at.Value); err == nil {
+			at, tag = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: at.Value}, "!!int"
+		}
+	}
 	if at.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" {
 		r.wrongKind(n, at, path, want)
 		return 0, false
@@ -329,13 +343,23 @@ func (r *reader) integer(n *yaml.Node, path string, most int) (int, bool) {
 	return value, true
 }
 
+func isScalar(n *yaml.Node, tags ...string) bool {
+	return n.Kind == yaml.ScalarNode && slices.Contains(tags, n.ShortTag())
+}
+
 func (r *reader) wrongKind(n, at *yaml.Node, path, want string) {
 	r.report(n, path, Schema, "is %s, not %s", kind(at), want)
 }
 
 // report adds a problem at the place of n, which is where the user wrote an alias, not what it stands for.
 func (r *reader) report(n *yaml.Node, path string, code site.Code, format string, args ...any) {
+	if len(r.problems) > maxProblems {
+		return
+	}
 	p := Problem{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
+	if len(r.problems) == maxProblems {
+		p = Problem{File: r.file, Code: Schema, Message: fmt.Sprintf("there are more problems than %d; the others are told when these are mended", maxProblems)}
+	}
 	if n != nil {
 		p.Line, p.Column = n.Line, n.Column
 	}

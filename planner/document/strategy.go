@@ -1,8 +1,6 @@
 package document
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -28,9 +26,7 @@ func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 		groups = r.groups(content, path)
 	}
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, func(a, b Problem) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-		})
+		r.problems.sort()
 		return nil, r.problems
 	}
 	return groups, nil

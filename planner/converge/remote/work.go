@@ -14,8 +14,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// longest bounds a message, in bytes.
-const longest = 1 << 20
+// longest bounds a message, in bytes. The summary tells the whole ledger: of more than 100,000 resources at this bound.
+const longest = 16 << 20
 
 var errLong = errors.New("the line is too long")
 

@@ -41,7 +41,8 @@ func TestWhatHelpersSend(t *testing.T) {
 		{"two on a line", `echo '{"result":{"id":"a[b]"}} {"result":{"id":"a[b]"}}'`, 0, converge.CodeProtocol, []string{"something follows"}},
 		{"after the summary", "read -r c\n" + summary + "\n" + result, 0, converge.CodeProtocol, []string{"after its summary"}},
 		{"half a line", "read -r c\nprintf '{\"result\":'", 0, converge.CodeLost, nil},
-		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"more than 1048576 bytes"}},
+		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"more than 16777216 bytes"}},
+		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"'; head -c 5000000 /dev/zero | tr '\\000' x; echo '\",\"arch\":\"\"},\"ledger\":{}}}'", 0, "", nil},
 		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 1, "", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -38,6 +38,7 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 		fmt.Fprintln(complaints, "slipway-helper takes a catalog on standard input and no arguments but --version")
 		return statusUsage
 	}
+	syscall.Umask(0o022) // commands must not depend on what the user's login scripts or sudo say
 	ctx, stop := untilTold(context.Background())
 	defer stop()
 	system, err := converge.New("/")

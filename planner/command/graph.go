@@ -1,0 +1,64 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/graph"
+)
+
+// pictures are the values of --format.
+func pictures() []string { return []string{"mermaid", "dot", "svg"} }
+
+func newGraph() *cobra.Command {
+	var picture string
+	var simulated bool
+	cmd := &cobra.Command{
+		Use:   "graph FILE...",
+		Short: "Draw the groups of a site and their dependencies",
+		Long: "Draw the groups of a site and their dependencies, with criticality and number of nodes; arrows lead from a group to those that wait for it. With\n" +
+			"--simulate, --outcomes, --fail or --timeout the picture shows how a simulated run leaves the groups.\n\n" + siteHelp + "\n\n" +
+			"Exit status: 0 drawn, 2 the files are not valid or cannot be read.",
+		Args: files,
+	}
+	flags, script := &siteFlags{}, &outcomeFlags{}
+	flags.add(cmd)
+	script.add(cmd)
+	cmd.Flags().StringVar(&picture, "format", "mermaid", strings.Join(pictures(), ", "))
+	cmd.Flags().BoolVar(&simulated, "simulate", false, "show how a simulated run leaves the groups")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(pictures(), picture) {
+			return bad(fmt.Errorf("--format %s: must be one of %s", picture, strings.Join(pictures(), ", ")))
+		}
+		read := valid
+		if simulated = simulated || script.given(); simulated {
+			read = withNodes
+		}
+		s, warnings, err := read(cmd, args, document.Options{Address: flags.address})
+		if err != nil {
+			return err
+		}
+		g, err := graph.New(s.Site, s.Inventory)
+		if err != nil {
+			return bad(err)
+		}
+		if simulated {
+			run, err := play(cmd, s, script)
+			if err != nil {
+				return err
+			}
+			g = g.WithStages(run.Report)
+		}
+		drawn := map[string]func() string{"mermaid": g.Mermaid, "dot": g.DOT, "svg": g.SVG}[picture]()
+		p := &printer{w: cmd.OutOrStdout()}
+		p.printf("%s", drawn)
+		notes := &printer{w: cmd.ErrOrStderr(), err: p.err} // the output is the picture alone
+		warn(notes, warnings, table)
+		return notes.err
+	}
+	return cmd
+}

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// folderOf puts files into a folder and returns it.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func stageTask(stage, role string) string {
+	return "- {role: " + role + ", stage: " + stage + ", type: shell, parameters: {cmd: ./deploy.sh, timeout: 42}}\n"
+}
+
+// plugins are a network and a monitoring plugin that do not know each other, as seed 003 has it, and an inventory.
+func plugins(t *testing.T) string {
+	return folderOf(t, map[string]string{
+		"net/tasks.yaml":            stageTask("post_deployment/4100", "[controller, compute]") + stageTask("pre_deployment", "'*'"),
+		"net/deployment_tasks.yaml": "- {id: ctl, type: group, role: [controller], parameters: {strategy: {type: one_by_one}}}\n- {id: cmp, type: group, role: compute, requires: [ctl]}\n",
+		"mon.yaml":                  "version: 1.0.0\ntasks:\n" + stageTask("post_deployment/8100", "mongo") + stageTask("post_deployment/-1.5", "compute"),
+		"site.yaml":                 "nodes: [{name: c1, roles: [controller]}, {name: c2, roles: [controller]}, {name: p1, roles: [compute]}, {name: idle}]\n",
+		"bad.yaml":                  "- {role: web, stage: pre_deploymnet, type: shell, parameters: {cmd: c, timeout: 1}}\n",
+		"ghost.yaml":                "- id: a\n  type: skipped\n  requires: [ghost]\n",
+	})
+}
+
+func TestOrderTable(t *testing.T) {
+	dir := plugins(t)
+	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"), filepath.Join(dir, "net/deployment_tasks.yaml"), "--nodes", filepath.Join(dir, "site.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `pre_deployment
+#  PRIORITY  TASK    TYPE   NODES
+1  0         net[1]  shell  c1, c2, p1
+
+post_deployment
+#  PRIORITY  TASK          TYPE   NODES
+1  -1.5      mon-1.0.0[1]  shell  p1
+2  4100      net[0]        shell  c1, c2, p1
+
+graph
+#  TASK  TYPE   AFTER
+1  ctl   group
+2  cmp   group  ctl
+
+groups
+STEP  GROUP  NODES
+1     ctl    c1
+2     ctl    c2
+3     cmp    p1
+
+` + dir + `/mon.yaml:3:10: warning: tasks[0].role: no node has the role mongo, so the task is left out
+`
+	if d := cmp.Diff(want, out); d != "" {
+		t.Error(d)
+	}
+	out, err = run(t, "order", filepath.Join(dir, "mon.yaml"))
+	if err != nil || !strings.Contains(out, "2  8100      mon-1.0.0[0]  shell  mongo\n") || !strings.Contains(out, "ROLE") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+func TestOrderJSON(t *testing.T) {
+	dir := plugins(t)
+	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"), "--nodes", filepath.Join(dir, "site.yaml"), "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got orderJSON
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	nodes := map[string][]string{"c1": {"net[1]", "net[0]"}, "c2": {"net[1]", "net[0]"}, "p1": {"net[1]", "mon-1.0.0[1]", "net[0]"}}
+	if d := cmp.Diff(nodes, got.Nodes); d != "" {
+		t.Error(d)
+	}
+	task := stageTaskJSON{Task: "mon-1.0.0[1]", Plugin: "mon", Version: "1.0.0", Index: 1, Priority: -1.5, Type: "shell", Role: []string{"compute"}, Nodes: []string{"p1"},
+		TimeoutSeconds: 42, Retries: 3, IntervalSeconds: 1, FailOnError: true}
+	if d := cmp.Diff(task, got.Stages[1].Tasks[0]); d != "" {
+		t.Error(d)
+	}
+	if len(got.Warnings) != 1 || got.Warnings[0].Code != "no_nodes" || got.Warnings[0].Line != 3 {
+		t.Errorf("warnings %+v", got.Warnings)
+	}
+}
+
+func TestOrderProblems(t *testing.T) {
+	dir := plugins(t)
+	mon := filepath.Join(dir, "mon.yaml")
+	copied := filepath.Join(folderOf(t, map[string]string{"mon.yaml": "version: 1.0.0\n"}), "mon.yaml")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"bad.yaml"}, `bad.yaml:1:22: [0].stage: "pre_deploymnet" is not a stage: did you mean pre_deployment?`},
+		{[]string{"ghost.yaml"}, `ghost.yaml:3:14: [0].requires[0]: the task "a" requires "ghost", which does not exist`},
+		{[]string{"mon.yaml", copied}, `mon.yaml:1:1: name: the plugin is there twice`},
+		{[]string{"mon.yaml", mon}, `is named twice`},
+		{[]string{"none.yaml"}, `none.yaml: no such file`},
+		{[]string{"mon.yaml", "--nodes", mon}, `unknown key "version"`},
+		{nil, "name at least one file"},
+	} {
+		args := []string{"order"}
+		for _, a := range tt.args {
+			if strings.HasSuffix(a, ".yaml") && !filepath.IsAbs(a) {
+				a = filepath.Join(dir, a)
+			}
+			args = append(args, a)
+		}
+		if _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), tt.want) || ExitStatus(err) != statusBad {
+			t.Errorf("%v: got %v (status %d), want %s", tt.args, err, ExitStatus(err), tt.want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/simulate"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+func newSimulate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "simulate FILE...",
+		Short: "Tell how a run would go if some nodes failed, and touch nothing",
+		Long: "Play a run on a site with scripted outcomes: groups in order, prepare and deploy, success criteria, and what follows from a failure. Every node of a\n" +
+			"group is taken to have work; what is not scripted succeeds.\n\n" + siteHelp + "\n\n" +
+			"Exit status: 0 success, also when nodes or groups failed that are not critical; 1 a critical group failed; 2 the question is wrong.",
+		Args: files,
+	}
+	output := outputFlag(cmd, asMarkdown)
+	flags, script := &siteFlags{}, &outcomeFlags{}
+	flags.add(cmd)
+	script.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, warnings, err := withNodes(cmd, args, document.Options{Address: flags.address})
+		if err != nil {
+			return err
+		}
+		run, err := play(cmd, s, script)
+		if err != nil {
+			return err
+		}
+		if err := writeSimulation(cmd.OutOrStdout(), *output, run, warnings); err != nil {
+			return err
+		}
+		if run.Status == simulate.Failed {
+			return &statusError{statusNo, errors.New(criticalFailed(run.Report))}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// play simulates a run with the outcomes that the flags script.
+func play(cmd *cobra.Command, s *document.Site, script *outcomeFlags) (simulate.Run, error) {
+	outcomes, err := script.outcomes(cmd, s)
+	if err != nil {
+		return simulate.Run{}, err
+	}
+	run, err := simulate.New(s.Site, outcomes)
+	return run, bad(err)
+}
+
+func criticalFailed(r strategy.Report) string {
+	var names []string
+	for _, g := range r.Groups {
+		if g.Critical && g.Stage == strategy.Failed {
+			names = append(names, g.Name)
+		}
+	}
+	return "the run would fail: critical groups that failed: " + strings.Join(names, ", ")
+}
+
+func writeSimulation(out io.Writer, f format, run simulate.Run, warnings document.Problems) error {
+	if f == asJSON {
+		return writeJSON(out, struct {
+			simulate.Run
+			ExitStatus int           `json:"exit_status"`
+			Warnings   []problemJSON `json:"warnings"`
+		}{run, exitStatusOf(run), problemsJSON(warnings)})
+	}
+	w := &printer{w: out}
+	if f == asMarkdown {
+		w.printf("# Simulated run on site %s\n\n| phase | group | result | nodes | did not succeed |\n|---|---|---|---|---|\n", markdownText(run.Site))
+		for _, s := range run.Steps {
+			w.printf("| %s | %s | %s | %d | %s |\n", s.Phase, markdownText(s.Group), s.Told(), len(s.Nodes), markdownText(missing(s)))
+		}
+		w.printf("\nFinish: **%s** (exit status %d)\n\n```text\n%s```\n", run.Finish(), exitStatusOf(run), run.Report)
+		warn(w, warnings, f)
+		return w.err
+	}
+	w.printf("site %s\n\n", run.Site)
+	rows := make([][]string, len(run.Steps))
+	for i, s := range run.Steps {
+		rows[i] = []string{string(s.Phase), s.Group, s.Told(), fmt.Sprint(len(s.Nodes)), missing(s)}
+	}
+	w.rows("PHASE\tGROUP\tRESULT\tNODES\tDID NOT SUCCEED", rows)
+	w.printf("\nfinish: %s (exit status %d)\n\n%s", run.Finish(), exitStatusOf(run), run.Report)
+	warn(w, warnings, f)
+	return w.err
+}
+
+func exitStatusOf(run simulate.Run) int {
+	if run.Status == simulate.Failed {
+		return statusNo
+	}
+	return 0
+}
+
+// missing tells of the nodes of a step that did not succeed, and of the criteria that were not met.
+func missing(s simulate.Step) string {
+	var parts []string
+	if len(s.Failed) > 0 {
+		parts = append(parts, "failed: "+shortList(s.Failed, " "))
+	}
+	if len(s.TimedOut) > 0 {
+		parts = append(parts, "timed out: "+shortList(s.TimedOut, " "))
+	}
+	for _, short := range s.Shortfalls {
+		parts = append(parts, fmt.Sprint(short))
+	}
+	return strings.Join(parts, "; ")
+}

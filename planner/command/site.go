@@ -1,0 +1,160 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// maxFile bounds what is read of a file, in bytes; it is above every limit of the documents, which tell better what is wrong.
+const maxFile = 300 << 20
+
+// siteHelp tells what FILE is, in the help of every command that takes it.
+const siteHelp = "FILE is a YAML document or a stream of them (a site document, an Airship DeploymentStrategy), or what `terraform show -json` prints of a plan\n" +
+	"file or a state; - is standard input. Several files together describe one site."
+
+// siteFlags choose the site in files that hold several.
+type siteFlags struct{ address string }
+
+func (f *siteFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.address, "address", "", "address of the slipway_deployment in a plan or state that holds several")
+}
+
+// parse reads files into a site. Problems of their form are an error of status 2.
+func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Site, error) {
+	sources := make([]document.Source, len(names))
+	for i, name := range names {
+		if name == "-" && slices.Contains(names[:i], "-") {
+			return nil, bad(errors.New("standard input is named twice"))
+		}
+		var err error
+		if sources[i], err = source(cmd, name); err != nil {
+			return nil, bad(err)
+		}
+	}
+	s, err := document.ParseSite(sources, o)
+	return s, bad(err)
+}
+
+func source(cmd *cobra.Command, name string) (document.Source, error) {
+	if name == "-" {
+		data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxFile))
+		return document.Source{Name: "standard input", Data: data}, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return document.Source{}, err
+	}
+	defer file.Close() //nolint:errcheck // read only
+	data, err := io.ReadAll(io.LimitReader(file, maxFile))
+	return document.Source{Name: name, Data: data}, err
+}
+
+// inventoryCodes are the problems that come of there being no nodes at all.
+var inventoryCodes = []site.Code{site.NoNodes, site.UnknownNode, site.UnreachableGoal, site.UnknownRole, site.NoEffect}
+
+// check validates a site as a plan does, and returns what it found with its places. Without an inventory nothing is said of what is
+// selected.
+func check(s *document.Site) document.Problems {
+	_, found := planner.Desired(s.Site)
+	return locate(s, found)
+}
+
+func locate(s *document.Site, found site.Problems) document.Problems {
+	problems := document.Problems{}
+	for _, p := range found {
+		if !s.Inventory && slices.Contains(inventoryCodes, p.Code) {
+			continue
+		}
+		problems = append(problems, s.Locate(p))
+	}
+	return problems
+}
+
+// split tells errors from warnings.
+func split(problems document.Problems) (errs, warnings document.Problems) {
+	for _, p := range problems {
+		if p.Warning {
+			warnings = append(warnings, p)
+		} else {
+			errs = append(errs, p)
+		}
+	}
+	return errs, warnings
+}
+
+// valid reads files into a site that is valid, and returns the warnings. Everything else is an error of status 2.
+func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
+	s, err := parse(cmd, names, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	errs, warnings := split(check(s))
+	if len(errs) > 0 {
+		return nil, nil, bad(errs)
+	}
+	return s, warnings, nil
+}
+
+// withNodes is valid for a question that only an inventory can answer.
+func withNodes(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
+	s, warnings, err := valid(cmd, names, o)
+	if err == nil && !s.Inventory {
+		return nil, nil, bad(fmt.Errorf("no document holds nodes; name the inventory, too: a document with the key \"nodes\" beside %s", strings.Join(names, ", ")))
+	}
+	return s, warnings, err
+}
+
+// problemJSON is a problem as the commands print it with --output json.
+type problemJSON struct {
+	File     string `json:"file"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Severity string `json:"severity"` // error or warning
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+}
+
+func problemsJSON(problems document.Problems) []problemJSON {
+	out := make([]problemJSON, len(problems))
+	for i, p := range problems {
+		out[i] = problemJSON{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Severity: "error", Code: string(p.Code), Message: p.Message}
+		if p.Warning {
+			out[i].Severity = "warning"
+		}
+	}
+	return out
+}
+
+// warn prints warnings after the answer.
+func warn(p *printer, warnings document.Problems, f format) {
+	if len(warnings) == 0 {
+		return
+	}
+	if f == asMarkdown {
+		p.printf("\n## Warnings\n\n")
+		for _, w := range warnings {
+			p.printf("- %s\n", markdownText(w.Error()))
+		}
+		return
+	}
+	p.printf("\n")
+	for _, w := range warnings {
+		p.printf("%s\n", w.Error())
+	}
+}
+
+// markdownText escapes what has a meaning in Markdown and its tables.
+func markdownText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ").Replace(s)
+}

@@ -1,0 +1,90 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+)
+
+func newValidate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check the documents of a site",
+		Long: "Check the documents of a site, and tell everything that is wrong with them, with file, line and column.\n\n" + siteHelp + "\n\n" +
+			"Exit status: 0 valid, 1 not valid, 2 a file could not be read.",
+		Args: files,
+	}
+	output := outputFlag(cmd, asMarkdown)
+	flags := &siteFlags{}
+	flags.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := parse(cmd, args, document.Options{Address: flags.address})
+		var problems document.Problems
+		if err != nil {
+			if !errors.As(err, &problems) {
+				return err
+			}
+		} else {
+			problems = check(s)
+		}
+		errs, warnings := split(problems)
+		if err := writeValidation(cmd, *output, s, errs, warnings); err != nil {
+			return err
+		}
+		if len(errs) > 0 {
+			return &statusError{statusNo, fmt.Errorf("not valid: %s", countOf(len(errs), "error"))}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func writeValidation(cmd *cobra.Command, f format, s *document.Site, errs, warnings document.Problems) error {
+	all := append(append(document.Problems{}, errs...), warnings...)
+	p := &printer{w: cmd.OutOrStdout()}
+	switch f {
+	case asJSON:
+		return writeJSON(p.w, struct {
+			Valid    bool          `json:"valid"`
+			Problems []problemJSON `json:"problems"`
+		}{len(errs) == 0, problemsJSON(all)})
+	case asMarkdown:
+		p.printf("# Validation\n\n")
+		if len(all) > 0 {
+			p.printf("| severity | place | problem |\n|---|---|---|\n")
+		}
+		for _, j := range problemsJSON(all) {
+			p.printf("| %s | %s:%d:%d | %s |\n", j.Severity, markdownText(j.File), j.Line, j.Column, markdownText(j.Path+": "+j.Message))
+		}
+	default:
+		for _, problem := range all {
+			p.printf("%s\n", problem.Error())
+		}
+	}
+	if s == nil || len(errs) > 0 {
+		return p.err
+	}
+	if len(all) > 0 && f == asMarkdown {
+		p.printf("\n")
+	}
+	groups := "no groups, so the default strategy counts"
+	if s.Site.Groups != nil {
+		groups = countOf(len(s.Site.Groups), "group")
+	}
+	p.printf("valid: site %s, %s, %s, %s, %s\n", s.Site.Name, countOf(len(s.Site.Nodes), "node"), groups,
+		countOf(len(s.Site.Services), "service"), countOf(len(s.Site.Overrides), "override"))
+	if !s.Inventory {
+		p.printf("no document holds nodes, so what is selected was not checked\n")
+	}
+	return p.err
+}
+
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

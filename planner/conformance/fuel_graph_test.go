@@ -1,0 +1,122 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+)
+
+// replayGraph connects graph tasks and looks at their order, a part of them, or the waves of groups.
+func replayGraph(t *testing.T, f *file, v *vector) {
+	v.inputs(t, "tasks", "start", "end", "nodes")
+	var tasks []plugin.GraphTask
+	node := v.keys["tasks"]
+	if node.Kind == yaml.ScalarNode {
+		node = named(t, f, v, "tasks", "graph_tasks")
+	}
+	for _, item := range decode[[]struct {
+		ID, Type, Strategy      string
+		Amount                  int
+		Requires, Groups, Tasks []string
+		RequiredFor             []string `yaml:"required_for"`
+	}](t, node) {
+		g := plugin.GraphTask{ID: item.ID, Type: item.Type, Requires: item.Requires, RequiredFor: item.RequiredFor, Groups: item.Groups, Tasks: item.Tasks,
+			Strategy: plugin.Strategy{OneByOne: item.Strategy == "one_by_one", Amount: item.Amount}}
+		switch g.Type { // what the vectors leave out
+		case "":
+			g.Type = plugin.Skipped
+		case plugin.Shell:
+			g.Parameters = plugin.Parameters{"cmd": "true", "timeout": int64(1)}
+		case plugin.Puppet:
+			g.Parameters = plugin.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": int64(1)}
+		}
+		tasks = append(tasks, g)
+	}
+	graph, problems := plugin.NewGraph([]plugin.Plugin{{Name: "vectors", GraphTasks: tasks}})
+	if expect := v.keys["expect"]; expect.Kind == yaml.MappingNode {
+		want := expectations(t, expect, "error", "unknown", "users")
+		found := expectError(t, problems, decode[string](t, want["error"]))
+		for _, key := range []string{"unknown", "users"} {
+			for _, name := range decode[[]string](t, want[key]) {
+				if !names(found, name) {
+					t.Errorf("want %q named in %v", name, found)
+				}
+			}
+		}
+		return
+	}
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	checked := false
+	if v.has("expect") {
+		checked = true
+		var start, end string
+		v.into(t, "start", &start)
+		v.into(t, "end", &end)
+		got, err := graph.Part(start, end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := decode[[]string](t, v.keys["expect"])
+		slices.SortFunc(got, strings.Compare)
+		slices.SortFunc(want, strings.Compare)
+		same(t, "tasks", got, want)
+	}
+	if v.has("expect_order") {
+		checked = true
+		var got []string
+		for _, task := range graph.Tasks() {
+			got = append(got, task.ID)
+		}
+		same(t, "order", got, decode[[]string](t, v.keys["expect_order"]))
+	}
+	if v.has("nodes") {
+		checked = replayWaves(t, v, graph)
+	}
+	if !checked {
+		t.Fatal("the vector expects nothing")
+	}
+}
+
+// turn is when a node has its turn in a group; the vectors count the steps 100, 200, 300.
+type turn struct {
+	node, group string
+	priority    int
+}
+
+func replayWaves(t *testing.T, v *vector, graph *plugin.Graph) (checked bool) {
+	t.Helper()
+	members := map[string][]string{}
+	for _, pair := range decode[[][]string](t, v.keys["nodes"]) {
+		members[pair[1]] = append(members[pair[1]], pair[0])
+	}
+	got := map[turn]bool{}
+	byNode := map[string][]int{}
+	for i, step := range graph.Waves(members) {
+		for _, m := range step {
+			priority := 100 * (i + 1)
+			got[turn{m.Node, m.Group, priority}] = true
+			if !slices.Contains(byNode[m.Node], priority) {
+				byNode[m.Node] = append(byNode[m.Node], priority)
+			}
+		}
+	}
+	if v.has("expect_priority") {
+		checked = true
+		want := map[turn]bool{}
+		for _, row := range decode[[][]yaml.Node](t, v.keys["expect_priority"]) {
+			want[turn{row[0].Value, row[1].Value, decode[int](t, row[2])}] = true
+		}
+		same(t, "priorities", got, want)
+	}
+	if v.has("expect_priority_set") {
+		checked = true
+		same(t, "priorities of nodes", byNode, decode[map[string][]int](t, v.keys["expect_priority_set"]))
+	}
+	return checked
+}

@@ -1,0 +1,229 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// abstractTypes are the types of the vectors.
+func abstractTypes() map[string]resource.Schema {
+	out := map[string]resource.Schema{
+		"kv": {Type: "kv", Parameters: []resource.Parameter{{Name: "ensure"}, {Name: "value"}, {Name: "note"}}},
+	}
+	for _, name := range []string{"file", "package", "service", "user", "group"} {
+		out[name] = resource.Schema{Type: name, Parameters: []resource.Parameter{{Name: "ensure"}}}
+	}
+	return out
+}
+
+// layer reads an override from a document with the keys given, of those that the value has.
+func layer(t *testing.T, name string, keys map[string]yaml.Node) (site.Override, error) {
+	t.Helper()
+	content := map[string]*yaml.Node{}
+	for key, node := range keys {
+		content[key] = &node
+	}
+	data, err := yaml.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := document.ParseLayer(document.Source{Name: name, Data: data})
+	if err != nil {
+		return site.Override{}, err
+	}
+	return l.Override, nil
+}
+
+// resourceOf is a resource of a catalog as the vectors write it.
+type resourceOf struct {
+	Type, Title string
+	Params      map[string]any
+}
+
+// configurationOf makes a configuration of a catalog.
+func configurationOf(catalog []resourceOf) resource.Configuration {
+	out := resource.Configuration{}
+	for _, r := range catalog {
+		if out[r.Type] == nil {
+			out[r.Type] = map[string]resource.Parameters{}
+		}
+		out[r.Type][r.Title] = r.Params
+	}
+	return out
+}
+
+// normal returns a configuration in the one form that stands for all ways to write it.
+func normal(c resource.Configuration) map[resource.ID]resource.Parameters {
+	out := map[resource.ID]resource.Parameters{}
+	schemas := abstractTypes()
+	for typ, titles := range c {
+		for title, p := range titles {
+			if p == nil {
+				p = resource.Parameters{}
+			}
+			r := schemas[typ].Normalize(resource.Resource{Type: typ, Title: title, Parameters: p})
+			out[r.ID()] = r.Parameters
+		}
+	}
+	return out
+}
+
+// replayOverride lays one override over a catalog.
+func replayOverride(t *testing.T, _ *file, v *vector) {
+	v.inputs(t, "catalog", "override")
+	expect := expectations(t, v.keys["expect"], "catalog", "created", "error", "catalog_after")
+	parts := decode[map[string]yaml.Node](t, v.keys["override"])
+	keys := map[string]yaml.Node{}
+	for part, node := range parts {
+		key, ok := map[string]string{"configuration": "configuration", "options": "configuration_options", "params": "options"}[part]
+		if !ok {
+			t.Fatalf("the override has the part %q, which no code looks at", part)
+		}
+		keys[key] = node
+	}
+	base := configurationOf(decode[[]resourceOf](t, v.keys["catalog"]))
+	service := site.Service{Name: "catalog", Configuration: base}
+	o, err := layer(t, "override", keys)
+	if err == nil {
+		tasks, problems := planner.Lay(abstractTypes(), service, []site.Override{o})
+		if len(problems) == 0 {
+			got := resource.Configuration{}
+			created := [][]string{}
+			for _, task := range tasks {
+				r := task.Resource
+				if got[r.Type] == nil {
+					got[r.Type] = map[string]resource.Parameters{}
+				}
+				got[r.Type][r.Title] = r.Parameters
+				if task.Service == "" {
+					created = append(created, []string{r.Type, r.Title})
+				}
+			}
+			if _, wantsError := expect["error"]; !wantsError {
+				same(t, "catalog", normal(got), normal(configurationOf(decode[[]resourceOf](t, expect["catalog"]))))
+				want := decode[[][]string](t, expect["created"])
+				slices.SortFunc(created, func(a, b []string) int { return slices.Compare(a, b) })
+				same(t, "created", created, want)
+			}
+		} else {
+			err = problems
+		}
+	}
+	expectError(t, err, decode[string](t, expect["error"]))
+	if after, ok := expect["catalog_after"]; ok {
+		same(t, "catalog after the error", normal(base), normal(configurationOf(decode[[]resourceOf](t, after))))
+	}
+}
+
+// replayLayers merges layers of data per parameter. The vectors give the strongest first.
+func replayLayers(t *testing.T, _ *file, v *vector) {
+	v.inputs(t, "layers")
+	var layers []site.Override
+	var err error
+	for _, l := range decode[[]map[string]yaml.Node](t, v.keys["layers"]) {
+		var o site.Override
+		if o, err = layer(t, "layer", l); err != nil {
+			break
+		}
+		layers = append([]site.Override{o}, layers...)
+	}
+	if expect := decode[map[string]yaml.Node](t, v.keys["expect"]); len(expect) == 1 {
+		if kind, ok := expect["error"]; ok {
+			expectError(t, err, kind.Value)
+			return
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "configuration", plain(t, override.Combine(layers).Configuration), plain(t, decode[any](t, v.keys["expect"])))
+}
+
+// replayServerLayers takes the records that concern a node and merges them, each replacing titles whole.
+func replayServerLayers(t *testing.T, _ *file, v *vector) {
+	v.inputs(t, "node", "configs")
+	node := decode[struct {
+		ID    string
+		Roles []string
+	}](t, v.keys["node"])
+	var overrides []site.Override
+	for i, c := range decode[[]struct {
+		Scope, Node, Role string
+		Data              map[string]yaml.Node
+	}](t, v.keys["configs"]) {
+		keys := map[string]yaml.Node{}
+		data := map[string]yaml.Node{}
+		for key, value := range c.Data {
+			if key == "configuration_options" {
+				keys[key] = value
+			} else {
+				data[key] = value
+			}
+		}
+		var configuration yaml.Node
+		if err := configuration.Encode(pointers(data)); err != nil {
+			t.Fatal(err)
+		}
+		keys["configuration"] = configuration
+		o, err := layer(t, fmt.Sprintf("%04d", i), keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Merge = "title"
+		switch c.Scope {
+		case "cluster":
+		case "role":
+			o.Roles = []string{c.Role}
+		case "node":
+			o.Nodes = []string{c.Node}
+		default:
+			t.Fatalf("there is no scope %q", c.Scope)
+		}
+		overrides = append(overrides, o)
+	}
+	set, problems := override.New(overrides, abstractTypes())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got := override.Combine(set.Overrides(set.Layers(site.Node{Name: node.ID, Roles: node.Roles}, nil)))
+	expect := expectations(t, v.keys["expect"], "configuration", "configuration_options")
+	same(t, "configuration", plain(t, got.Configuration), plain(t, decode[any](t, expect["configuration"])))
+	wanted, err := layer(t, "expected", map[string]yaml.Node{"configuration_options": expect["configuration_options"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "options", got.Options, wanted.Options)
+}
+
+func pointers(nodes map[string]yaml.Node) map[string]*yaml.Node {
+	out := map[string]*yaml.Node{}
+	for _, key := range slices.Sorted(maps.Keys(nodes)) {
+		node := nodes[key]
+		out[key] = &node
+	}
+	return out
+}
+
+// plain returns a value as YAML has it, so that the kinds of maps and numbers do not matter.
+func plain(t *testing.T, v any) any {
+	t.Helper()
+	data, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out any
+	if err := yaml.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

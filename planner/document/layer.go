@@ -1,0 +1,185 @@
+package document
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// LayerMismatch is the code of a layer whose configuration is not a mapping (fuel.md B4).
+const LayerMismatch site.Code = "layer_type_mismatch"
+
+// Layer is an override, or the configuration under overrides, as a document describes it. It knows the place of everything in it,
+// see [Layer.Locate].
+type Layer struct {
+	Override site.Override
+
+	place place
+}
+
+// ParseLayer reads an override in the form of seed 004: a mapping with the keys configuration and configuration_options. It may also have
+// name, merge and options, which mean what they mean in slipway_override; options win over configuration_options (see
+// [override.Settings]). The override has the name of the source where the document gives none.
+//
+// A parameter that is null is kept, because it does no harm in a layer that others lie under. Types and parameters are not checked. The
+// error is of type [Problems].
+func ParseLayer(source Source) (*Layer, error) {
+	r := &reader{file: source.Name}
+	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
+	n, ok := r.only(source.Data, "an override has the key \"configuration\"")
+	if ok {
+		var data, direct site.OverrideOptions
+		r.object(n, "",
+			key{"name", false, r.intoText(&o.Name)},
+			key{"merge", false, r.intoText(&o.Merge)},
+			key{"configuration", false, r.intoLayer(&o.Configuration, LayerMismatch)},
+			key{"configuration_options", false, r.intoOptions(&data)},
+			key{"options", false, r.intoOptions(&direct)},
+		)
+		if o.Merge != "" && o.Merge != "parameter" && o.Merge != "title" {
+			r.report(descend(n, "merge"), "merge", site.BadValue, "%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
+		}
+		o.Options = override.Settings(data, direct)
+	}
+	return &Layer{o, place{source.Name, n}}, r.result()
+}
+
+// ParseConfiguration reads what overrides are laid over: a mapping with the key configuration. Types and parameters are not checked. The
+// error is of type [Problems].
+func ParseConfiguration(source Source) (*Layer, error) {
+	r := &reader{file: source.Name}
+	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
+	n, ok := r.only(source.Data, "it has the key \"configuration\"")
+	if ok {
+		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure)})
+	}
+	return &Layer{o, place{source.Name, n}}, r.result()
+}
+
+// Locate finds the place of a problem of the override: the attribute that it names, else what is nearest to it.
+func (l *Layer) Locate(p site.Problem) Problem {
+	const ours, fuels = "options", "configuration_options"
+	if _, written := child(l.place.node, ours); written == nil && strings.HasPrefix(p.Attribute, ours+".") {
+		p.Attribute = fuels + strings.TrimPrefix(p.Attribute, ours)
+	}
+	return l.place.locate(p, p.Attribute)
+}
+
+// result returns the problems in the order of the document, as an error.
+func (r *reader) result() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	r.problems.sort()
+	return r.problems
+}
+
+// only returns the one document of a stream.
+func (r *reader) only(data []byte, hint string) (*yaml.Node, bool) {
+	documents := r.documents(data)
+	switch {
+	case len(documents) == 1:
+		return documents[0], true
+	case len(r.problems) == 0 && len(documents) == 0:
+		r.report(nil, "", Schema, "the document is empty; %s", hint)
+	case len(r.problems) == 0:
+		r.report(documents[1], "", Schema, "is a second document; keep one in a file")
+	}
+	return nil, false
+}
+
+// nested returns the keys of a mapping, and reports another value as a structure that is wrong.
+func (r *reader) nested(n *yaml.Node, path string, code site.Code, form string) []field {
+	at := r.resolve(n)
+	if at == nil {
+		return nil
+	}
+	if at.Kind != yaml.MappingNode {
+		r.report(n, path, code, "is %s, not a mapping; write %s", kind(at), form)
+		return nil
+	}
+	fs, ok := r.mapping(n, path)
+	if !ok {
+		return nil
+	}
+	return fs.list
+}
+
+// intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all.
+func (r *reader) intoLayer(target *resource.Configuration, code site.Code) func(*yaml.Node, string) {
+	const form = "type: {title: {parameter: value}}"
+	return func(n *yaml.Node, path string) {
+		for _, t := range r.nested(n, path, code, form) {
+			if t.name == "" {
+				r.report(t.key, path, site.EmptyType, "a type is empty; write %s", form)
+				continue
+			}
+			typeAt := join(path, t.name)
+			titles := make(map[string]resource.Parameters)
+			for _, title := range r.nested(t.value, typeAt, site.BadStructure, "title: {parameter: value}") {
+				if title.name == "" {
+					r.report(title.key, typeAt, site.EmptyTitle, "a title is empty; write %s", form)
+					continue
+				}
+				titles[title.name] = r.layerParameters(title.value, keyed(typeAt, title.name))
+			}
+			(*target)[t.name] = titles
+		}
+	}
+}
+
+func (r *reader) layerParameters(n *yaml.Node, path string) resource.Parameters {
+	out := make(resource.Parameters)
+	for _, p := range r.nested(n, path, site.BadStructure, "parameter: value") {
+		if at := r.resolve(p.value); at != nil && isScalar(at, "!!null") {
+			out[p.name] = nil
+			continue
+		}
+		if value, ok := r.value(p.value, join(path, p.name), 0); ok {
+			out[p.name] = value
+		}
+	}
+	return out
+}
+
+// intoOptions reads the options of an override.
+func (r *reader) intoOptions(o *site.OverrideOptions) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		r.nested(n, path, site.BadStructure, "option: value")
+		if at := r.resolve(n); at == nil || at.Kind != yaml.MappingNode {
+			return
+		}
+		r.object(n, path,
+			key{"create", false, func(n *yaml.Node, path string) {
+				at := r.resolve(n)
+				if at == nil {
+					return
+				}
+				if !isScalar(at, "!!bool") {
+					r.report(n, path, site.BadStructure, "is %s, not true or false without quotes", kind(at))
+					return
+				}
+				create := r.boolean(n, path)
+				o.Create = &create
+			}},
+			key{"types_filter", false, r.intoTexts(&o.TypesFilter)},
+			key{"titles_filter", false, r.intoTexts(&o.TitlesFilter)},
+			key{"types_create_exception", false, r.intoTexts(&o.TypesCreateException)},
+			key{"titles_create_exception", false, r.intoTexts(&o.TitlesCreateException)},
+			key{"defaults", false, func(n *yaml.Node, path string) {
+				o.Defaults = make(map[string]map[string]any)
+				for _, t := range r.nested(n, path, site.BadStructure, "type: {parameter: value}") {
+					if t.name == "" {
+						r.report(t.key, path, site.EmptyType, "a type is empty; write type: {parameter: value}")
+						continue
+					}
+					o.Defaults[t.name] = r.layerParameters(t.value, join(path, t.name))
+				}
+			}},
+		)
+	}
+}

@@ -1,0 +1,147 @@
+package document
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// seedLayer is the example of seed 004, with options.
+const seedLayer = `configuration:
+  package:
+    fontconfig-config:
+      ensure: latest
+    mc:
+      ensure: absent
+configuration_options:
+  create: false
+  types_filter: [package]
+  defaults:
+    package: {provider: apt}
+`
+
+func TestParseLayer(t *testing.T) {
+	no := false
+	tests := map[string]struct {
+		text string
+		want site.Override
+	}{
+		"the seed's": {seedLayer, site.Override{Name: "l.yaml",
+			Configuration: resource.Configuration{"package": {"fontconfig-config": {"ensure": "latest"}, "mc": {"ensure": "absent"}}},
+			Options:       site.OverrideOptions{Create: &no, TypesFilter: []string{"package"}, Defaults: map[string]map[string]any{"package": {"provider": "apt"}}}}},
+		"options win": {seedLayer + "options: {types_filter: [file], titles_filter: []}\nname: mine\nmerge: title\n", site.Override{Name: "mine", Merge: "title",
+			Configuration: resource.Configuration{"package": {"fontconfig-config": {"ensure": "latest"}, "mc": {"ensure": "absent"}}},
+			Options:       site.OverrideOptions{Create: &no, TypesFilter: []string{"file"}, Defaults: map[string]map[string]any{"package": {"provider": "apt"}}}}},
+		"nulls are kept":   {"configuration: {kv: {a: {v: null}}}", site.Override{Name: "l.yaml", Configuration: resource.Configuration{"kv": {"a": {"v": nil}}}}},
+		"no configuration": {"configuration_options: {create: false}", site.Override{Name: "l.yaml", Configuration: resource.Configuration{}, Options: site.OverrideOptions{Create: &no}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseLayer(Source{"l.yaml", []byte(tt.text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, got.Override); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestParseLayerProblems(t *testing.T) {
+	tests := map[string]struct {
+		text, want string
+		code       site.Code
+	}{
+		"configuration":     {"configuration: text", `l.yaml:1:16: configuration: is text, not a mapping; write type: {title: {parameter: value}}`, LayerMismatch},
+		"null":              {"configuration:\n", `l.yaml:1:15: configuration: is nothing (null), not a mapping`, LayerMismatch},
+		"type":              {"configuration: {kv: text}", `l.yaml:1:21: configuration.kv: is text, not a mapping; write title: {parameter: value}`, site.BadStructure},
+		"title":             {"configuration: {kv: {a: [b]}}", `l.yaml:1:25: configuration.kv["a"]: is a list, not a mapping; write parameter: value`, site.BadStructure},
+		"empty type":        {"configuration: {'': {a: {}}}", `l.yaml:1:17: configuration: a type is empty`, site.EmptyType},
+		"empty title":       {"configuration: {kv: {'': {}}}", `l.yaml:1:22: configuration.kv: a title is empty`, site.EmptyTitle},
+		"create":            {"configuration_options: {create: 'false'}", `l.yaml:1:33: configuration_options.create: is text, not true or false without quotes`, site.BadStructure},
+		"filter":            {"options: {types_filter: kv}", `l.yaml:1:25: options.types_filter: is text, not a list`, Schema},
+		"options":           {"options: 5", `l.yaml:1:10: options: is a number, not a mapping`, site.BadStructure},
+		"defaults":          {"options: {defaults: {kv: text}}", `l.yaml:1:26: options.defaults.kv: is text, not a mapping`, site.BadStructure},
+		"defaults of ''":    {"options: {defaults: {'': {}}}", `l.yaml:1:22: options.defaults: a type is empty`, site.EmptyType},
+		"merge":             {"merge: deep", `l.yaml:1:8: merge: "deep" is not a way to merge`, site.BadValue},
+		"unknown key":       {"configuratoin: {}", `l.yaml:1:1: unknown key "configuratoin"; did you mean "configuration"?`, Schema},
+		"null in a list":    {"configuration: {kv: {a: {v: [~]}}}", `l.yaml:1:30: configuration.kv["a"].v[0]: is nothing (null)`, site.NullValue},
+		"the same key":      {"configuration: {kv: {a: {}, a: {}}}", `l.yaml:1:29: key "a" is there twice`, Schema},
+		"a value in itself": {"configuration: {kv: {a: {v: &v [*v]}}}", `l.yaml:1:33: configuration.kv["a"].v`, Schema},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseLayer(Source{"l.yaml", []byte(tt.text)})
+			var problems Problems
+			if !errors.As(err, &problems) || len(problems) != 1 {
+				t.Fatalf("got %v, want one problem", err)
+			}
+			if !strings.HasPrefix(err.Error(), tt.want) || problems[0].Code != tt.code {
+				t.Errorf("got  %v (%s)\nwant %s (%s)", err, problems[0].Code, tt.want, tt.code)
+			}
+		})
+	}
+	_, err := ParseConfiguration(Source{"c.yaml", []byte("configuration: text")})
+	var problems Problems
+	if !errors.As(err, &problems) || len(problems) != 1 || problems[0].Code != site.BadStructure {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLocateInLayer(t *testing.T) {
+	l, err := ParseLayer(Source{"l.yaml", []byte(seedLayer)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for attribute, want := range map[string]string{
+		`configuration.package["mc"].ensure`: "l.yaml:6:15: ",
+		"options.defaults.package.provider":  "l.yaml:11:25: configuration_options.defaults.package.provider: ",
+		"":                                   "l.yaml:1:1: ",
+	} {
+		if got := l.Locate(site.Problem{Attribute: attribute, Message: "m"}).Error(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %s, want %s", attribute, got, want)
+		}
+	}
+}
+
+func TestParseSelectors(t *testing.T) {
+	got, err := ParseSelectors(Source{"s", []byte(`[{"node_tags": ["a"]}, {"rack_names": []}]`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(site.Selectors{{NodeTags: []string{"a"}}, {RackNames: []string{}}}, got); d != "" {
+		t.Error(d)
+	}
+	for text, want := range map[string]string{
+		"[{}]": "s:1:2: [0]: is empty", "[{tags: [a]}]": `unknown key "tags"`, "{}": "is a mapping, not a list", "": "the document is empty",
+	} {
+		if _, err := ParseSelectors(Source{"s", []byte(text)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParseLayer(f *testing.F) {
+	f.Add([]byte(seedLayer))
+	f.Add([]byte("configuration: &a {kv: {a: *a}}"))
+	f.Add([]byte("options: {create: yes, defaults: {kv: {a: ~}}, types_filter: [~]}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := ParseLayer(Source{"f.yaml", data})
+		if err != nil {
+			var problems Problems
+			if !errors.As(err, &problems) || len(problems) == 0 {
+				t.Fatalf("an error that is not problems: %v", err)
+			}
+			return
+		}
+		if l.Override.Configuration == nil || l.Override.Configuration[""] != nil {
+			t.Fatalf("got %+v", l.Override)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package document
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// The functions below read one object of a site, and return its name as well.
+
+func (r *reader) node(n *yaml.Node, path string) (out site.Node, name string) {
+	r.object(n, path,
+		key{"name", true, r.intoText(&out.Name)},
+		key{"address", false, r.intoText(&out.Address)},
+		key{"rack", false, r.intoText(&out.Rack)},
+		key{"tags", false, r.intoTexts(&out.Tags)},
+		key{"labels", false, r.intoTextMap(&out.Labels)},
+		key{"roles", false, r.intoTexts(&out.Roles)},
+		key{"connect", false, func(n *yaml.Node, path string) { out.Connection = r.connection(n, path) }},
+	)
+	return out, out.Name
+}
+
+func (r *reader) connection(n *yaml.Node, path string) (c site.Connection) {
+	r.object(n, path,
+		key{"user", false, r.intoText(&c.User)},
+		key{"port", false, r.intoPort(&c.Port)},
+		key{"private_key", false, r.intoSecret(&c.PrivateKey)},
+		key{"private_key_file", false, r.intoText(&c.PrivateKeyFile)},
+		key{"passphrase", false, r.intoSecret(&c.Passphrase)},
+		key{"certificate", false, r.intoText(&c.Certificate)},
+		key{"agent", false, r.intoFlag(&c.Agent)},
+		key{"known_hosts", false, r.intoTexts(&c.KnownHosts)},
+		key{"known_hosts_file", false, r.intoText(&c.KnownHostsFile)},
+		key{"host_key_policy", false, r.intoText(&c.HostKeyPolicy)},
+		key{"bastions", false, func(n *yaml.Node, path string) {
+			c.Bastions = []site.Bastion{}
+			for i, item := range r.list(n, path) {
+				c.Bastions = append(c.Bastions, r.bastion(item, index(path, i)))
+			}
+		}},
+		key{"sudo", false, r.intoFlag(&c.Sudo)},
+		key{"sudo_password", false, r.intoSecret(&c.SudoPassword)},
+		key{"connect_timeout", false, r.intoDuration(&c.ConnectTimeout)},
+		key{"transport", false, r.intoText(&c.Transport)},
+		key{"root", false, r.intoText(&c.Root)},
+	)
+	return c
+}
+
+func (r *reader) bastion(n *yaml.Node, path string) (b site.Bastion) {
+	r.object(n, path,
+		key{"host", true, r.intoText(&b.Host)},
+		key{"port", false, r.intoPort(&b.Port)},
+		key{"user", false, r.intoText(&b.User)},
+		key{"private_key", false, r.intoSecret(&b.PrivateKey)},
+		key{"private_key_file", false, r.intoText(&b.PrivateKeyFile)},
+	)
+	return b
+}
+
+// siteGroup reads a group of a site document. Its keys are those of slipway_group; Airship's depends_on is taken for
+// depends_on_groups.
+func (r *reader) siteGroup(n *yaml.Node, path string) (g site.Group, name string) {
+	var parents *yaml.Node
+	dependsOn := func(n *yaml.Node, path string) {
+		if parents != nil {
+			r.report(n, path, Schema, "stands beside depends_on_groups, which means the same; keep one")
+			return
+		}
+		parents = n
+		g.DependsOn = r.texts(n, path)
+	}
+	r.object(n, path,
+		key{"name", true, r.intoText(&g.Name)},
+		key{"critical", true, r.intoBoolean(&g.Critical)},
+		key{"depends_on_groups", false, dependsOn},
+		key{"depends_on", false, dependsOn},
+		key{"selectors", true, func(n *yaml.Node, path string) { g.Selectors = r.selectors(n, path) }},
+		key{"success_criteria", false, func(n *yaml.Node, path string) { g.SuccessCriteria = r.criteria(n, path) }},
+		key{"rolling", false, func(n *yaml.Node, path string) { g.Rolling = r.rolling(n, path) }},
+		key{"prepare_timeout", false, r.intoDuration(&g.PrepareTimeout)},
+		key{"deploy_timeout", false, r.intoDuration(&g.DeployTimeout)},
+	)
+	return g, g.Name
+}
+
+func (r *reader) rolling(n *yaml.Node, path string) *site.Rolling {
+	out := &site.Rolling{MaxParallel: 1}
+	const noBound = -1
+	r.object(n, path,
+		key{"max_parallel", false, func(n *yaml.Node, path string) {
+			if number, ok := r.integer(n, path, noBound); ok {
+				out.MaxParallel = number
+			}
+		}},
+		key{"lock", false, r.intoText(&out.Lock)},
+		key{"unlock", false, r.intoText(&out.Unlock)},
+	)
+	return out
+}
+
+func (r *reader) service(n *yaml.Node, path string) (s site.Service, name string) {
+	r.object(n, path,
+		key{"name", true, r.intoText(&s.Name)},
+		key{"selectors", true, func(n *yaml.Node, path string) { s.Selectors = r.selectors(n, path) }},
+		key{"configuration", true, r.intoConfiguration(&s.Configuration)},
+	)
+	return s, s.Name
+}
+
+func (r *reader) override(n *yaml.Node, path string) (o site.Override, name string) {
+	r.object(n, path,
+		key{"name", true, r.intoText(&o.Name)},
+		key{"groups", false, r.intoTexts(&o.Groups)},
+		key{"roles", false, r.intoTexts(&o.Roles)},
+		key{"nodes", false, r.intoTexts(&o.Nodes)},
+		key{"merge", false, r.intoText(&o.Merge)},
+		key{"configuration", true, r.intoConfiguration(&o.Configuration)},
+		key{"options", false, func(n *yaml.Node, path string) {
+			r.object(n, path,
+				key{"create", false, r.intoFlag(&o.Options.Create)},
+				key{"types_filter", false, r.intoTexts(&o.Options.TypesFilter)},
+				key{"titles_filter", false, r.intoTexts(&o.Options.TitlesFilter)},
+				key{"types_create_exception", false, r.intoTexts(&o.Options.TypesCreateException)},
+				key{"titles_create_exception", false, r.intoTexts(&o.Options.TitlesCreateException)},
+				key{"defaults", false, r.intoDefaults(&o.Options.Defaults)},
+			)
+		}},
+	)
+	return o, o.Name
+}

@@ -1,0 +1,168 @@
+package document
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// deployment is the object that stands for the site as a whole in problems.
+const deployment = "deployment"
+
+// place is where an object stands.
+type place struct {
+	file string
+	node *yaml.Node
+}
+
+// places are the places of all objects of a site by kind and name; objects of the same name follow each other.
+type places map[[2]string][]place
+
+func (ps places) add(object, name string, p place) {
+	ps[[2]string{object, name}] = append(ps[[2]string{object, name}], p)
+}
+
+// Locate finds the place of a problem of the site: the attribute that it names, else what is nearest to it, else the first
+// file's beginning.
+func (s *Site) Locate(p site.Problem) Problem {
+	out := Problem{Code: p.Code, Message: p.Message, Warning: p.Warning, Path: p.Object}
+	name := p.Name
+	if p.Object == deployment {
+		name = ""
+	} else {
+		out.Path += fmt.Sprintf(" %q", p.Name)
+	}
+	candidates := s.places[[2]string{p.Object, name}]
+	if len(candidates) == 0 {
+		candidates = s.places[[2]string{deployment, ""}]
+	}
+	attribute := p.Attribute
+	if len(candidates) > 0 {
+		at := candidates[0]
+		if p.Code == site.Duplicate || p.Code == site.DuplicateGroup {
+			at = candidates[len(candidates)-1]
+		}
+		attribute = asWritten(p.Object, at.node, attribute)
+		if p.Object == deployment {
+			at = holding(candidates, attribute)
+		}
+		found := descend(at.node, attribute)
+		out.File, out.Line, out.Column = at.file, found.Line, found.Column
+	}
+	if attribute != "" {
+		out.Path += ": " + attribute
+	}
+	return out
+}
+
+// asWritten returns the attribute by the name that users have for it: a node's connection is its connect, and Airship's documents say
+// depends_on.
+func asWritten(object string, n *yaml.Node, attribute string) string {
+	const ours, airships = "depends_on_groups", "depends_on"
+	if rest, ok := strings.CutPrefix(attribute, "connection"); ok && object == "node" {
+		return "connect" + rest
+	}
+	if rest, ok := strings.CutPrefix(attribute, ours); ok && object == "group" {
+		if _, written := child(n, airships); written != nil {
+			return airships + rest
+		}
+	}
+	return attribute
+}
+
+// holding returns the first document that has the attribute, else the first one.
+func holding(documents []place, attribute string) place {
+	for _, d := range documents {
+		if _, value := child(d.node, attribute); value != nil {
+			return d
+		}
+	}
+	return documents[0]
+}
+
+// descend follows a path such as `configuration.file["/etc/motd"].mode` as far as the document goes.
+func descend(n *yaml.Node, path string) *yaml.Node {
+	found := n
+	for path != "" {
+		var key, value *yaml.Node
+		switch {
+		case strings.HasPrefix(path, `["`):
+			quoted, err := strconv.QuotedPrefix(path[1:])
+			if err != nil {
+				return found
+			}
+			name, err := strconv.Unquote(quoted)
+			if err != nil {
+				return found
+			}
+			path = strings.TrimPrefix(path[1+len(quoted):], "]")
+			key, value = child(n, name)
+		case path[0] == '[':
+			digits, rest, _ := strings.Cut(path[1:], "]")
+			i, err := strconv.Atoi(digits)
+			at := follow(n)
+			if err != nil || at.Kind != yaml.SequenceNode || i < 0 || i >= len(at.Content) {
+				return found
+			}
+			path, value = rest, at.Content[i]
+			key = value
+		default:
+			path = strings.TrimPrefix(path, ".")
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			key, value = child(n, path[:end])
+			path = path[end:]
+		}
+		if value == nil {
+			return found
+		}
+		// A mapping or list is told by its key: its own place is that of the first thing in it.
+		if n, found = value, value; value.Kind != yaml.ScalarNode && value.Kind != yaml.AliasNode {
+			found = key
+		}
+	}
+	return found
+}
+
+// child returns a key of a mapping and its value, nil when there is none.
+func child(n *yaml.Node, name string) (key, value *yaml.Node) { return childAt(n, name, 0) }
+
+func childAt(n *yaml.Node, name string, depth int) (key, value *yaml.Node) {
+	at := follow(n)
+	if at.Kind != yaml.MappingNode || depth > maxMerges {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(at.Content); i += 2 {
+		if k := follow(at.Content[i]); k.Kind == yaml.ScalarNode && k.Value == name && k.ShortTag() != "!!merge" {
+			return at.Content[i], at.Content[i+1]
+		}
+	}
+	for i := 0; i+1 < len(at.Content); i += 2 {
+		if at.Content[i].ShortTag() != "!!merge" {
+			continue
+		}
+		sources := []*yaml.Node{at.Content[i+1]}
+		if list := follow(at.Content[i+1]); list.Kind == yaml.SequenceNode {
+			sources = list.Content
+		}
+		for _, source := range sources {
+			if key, value := childAt(source, name, depth+1); value != nil {
+				return key, value
+			}
+		}
+	}
+	return nil, nil
+}
+
+func follow(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}

@@ -1,0 +1,205 @@
+package document
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Plugin is a plugin as documents describe it. It knows the place of its tasks, see [Plugin.Locate].
+type Plugin struct {
+	Plugin plugin.Plugin
+
+	root  place
+	tasks map[string]taskPlace // by their place in the plugin, `tasks[0]`
+}
+
+// taskPlace is where a task stands.
+type taskPlace struct {
+	place
+	path string
+}
+
+// ParsePlugin reads the tasks of one plugin (seed 003; fuel.md A4, A7) from one or more sources, each of them one document: either a
+// mapping with the keys name, version, tasks and graph_tasks, or a list of tasks as Fuel's tasks.yaml and deployment_tasks.yaml are; there,
+// a task with an id is a graph task. The tasks of all sources are joined in their order. fallback is the plugin's name where no document
+// gives one.
+//
+// What the tasks mean by themselves is checked too, see [plugin.Plugin.Validate]. The error is of type [Problems].
+func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
+	out := &Plugin{Plugin: plugin.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
+	var problems Problems
+	for _, source := range sources {
+		r := pluginReader{reader: reader{file: source.Name}, Plugin: out}
+		if n, ok := r.only(source.Data, "a plugin is a list of tasks, or has the key \"tasks\""); ok {
+			r.read(n)
+		}
+		r.problems.sort()
+		problems = append(problems, r.problems...)
+	}
+	if len(problems) == 0 {
+		for _, p := range out.Plugin.Validate() {
+			problems = append(problems, out.Locate(p))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return out, nil
+}
+
+// Locate finds the place of a problem of the plugin: the attribute that it names, else what is nearest to it.
+func (p *Plugin) Locate(problem site.Problem) Problem {
+	at, attribute := taskPlace{place: p.root}, problem.Attribute
+	task, rest, _ := strings.Cut(problem.Attribute, ".")
+	if found, ok := p.tasks[task]; ok {
+		at, attribute = found, rest
+	}
+	out := at.locate(problem, attribute)
+	out.Path = join(at.path, attribute)
+	return out
+}
+
+// locate finds the place of a problem at or below a place.
+func (p place) locate(problem site.Problem, attribute string) Problem {
+	out := Problem{File: p.file, Path: attribute, Code: problem.Code, Message: problem.Message, Warning: problem.Warning}
+	if p.node != nil {
+		found := descend(p.node, attribute)
+		out.Line, out.Column = found.Line, found.Column
+	}
+	return out
+}
+
+type pluginReader struct {
+	reader
+	*Plugin
+}
+
+func (r *pluginReader) read(n *yaml.Node) {
+	if r.root.node == nil || n.Kind == yaml.MappingNode {
+		r.root = place{r.file, n}
+	}
+	if n.Kind == yaml.SequenceNode {
+		for i, item := range r.list(n, "") {
+			if _, id := child(item, "id"); id != nil {
+				r.graphTask(item, index("", i))
+			} else {
+				r.task(item, index("", i))
+			}
+		}
+		return
+	}
+	each := func(read func(*yaml.Node, string)) func(*yaml.Node, string) {
+		return func(n *yaml.Node, path string) {
+			for i, item := range r.list(n, path) {
+				read(item, index(path, i))
+			}
+		}
+	}
+	r.object(n, "",
+		key{"name", false, r.intoText(&r.Plugin.Plugin.Name)},
+		key{"version", false, r.intoText(&r.Plugin.Plugin.Version)},
+		key{"tasks", false, each(r.task)},
+		key{"graph_tasks", false, each(r.graphTask)},
+	)
+}
+
+func (r *pluginReader) task(n *yaml.Node, path string) {
+	t := plugin.Task{FailOnError: true}
+	r.tasks[fmt.Sprintf("tasks[%d]", len(r.Plugin.Plugin.Tasks))] = taskPlace{place{r.file, n}, path}
+	r.object(n, path,
+		key{"role", true, r.intoRole(&t.Role)},
+		key{"stage", true, r.intoText(&t.Stage)},
+		key{"type", true, r.intoText(&t.Type)},
+		key{"parameters", true, r.intoTaskParameters(&t.Parameters, nil)},
+		key{"fail_on_error", false, r.intoBoolean(&t.FailOnError)},
+	)
+	r.Plugin.Plugin.Tasks = append(r.Plugin.Plugin.Tasks, t)
+}
+
+func (r *pluginReader) graphTask(n *yaml.Node, path string) {
+	t := plugin.GraphTask{FailOnError: true}
+	r.tasks[fmt.Sprintf("graph_tasks[%d]", len(r.Plugin.Plugin.GraphTasks))] = taskPlace{place{r.file, n}, path}
+	r.object(n, path,
+		key{"id", true, r.intoText(&t.ID)},
+		key{"type", true, r.intoText(&t.Type)},
+		key{"role", false, r.intoRole(&t.Role)},
+		key{"groups", false, r.intoTexts(&t.Groups)},
+		key{"requires", false, r.intoTexts(&t.Requires)},
+		key{"required_for", false, r.intoTexts(&t.RequiredFor)},
+		key{"tasks", false, r.intoTexts(&t.Tasks)},
+		key{"parameters", false, r.intoTaskParameters(&t.Parameters, &t.Strategy)},
+		key{"fail_on_error", false, r.intoBoolean(&t.FailOnError)},
+		key{"stage", false, func(n *yaml.Node, path string) {
+			r.report(n, path, Schema, "a task with an id has no stage; name the tasks before and after it in requires and required_for, or leave the id out")
+		}},
+	)
+	r.Plugin.Plugin.GraphTasks = append(r.Plugin.Plugin.GraphTasks, t)
+}
+
+// intoRole reads a role, which is text or a list of it.
+func (r *reader) intoRole(target *[]string) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		at := r.resolve(n)
+		switch {
+		case at == nil:
+		case at.Kind == yaml.SequenceNode:
+			*target = r.texts(n, path)
+		case isScalar(at, "!!str"):
+			*target = []string{at.Value}
+		default:
+			r.wrongKind(n, at, path, "a role, or a list of roles")
+		}
+	}
+}
+
+// intoTaskParameters reads parameters: text and whole numbers, and the strategy of a group, where there may be one.
+func (r *reader) intoTaskParameters(target *plugin.Parameters, strategy *plugin.Strategy) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		fs, ok := r.mapping(n, path)
+		if !ok {
+			return
+		}
+		*target = make(plugin.Parameters, len(fs.list))
+		for _, f := range fs.list {
+			at := join(path, f.name)
+			if strategy != nil && f.name == "strategy" {
+				r.strategyOf(f.value, at, strategy)
+				continue
+			}
+			value, ok := r.value(f.value, at, 0)
+			switch value.(type) {
+			case string, int64:
+				(*target)[f.name] = value
+			default:
+				if ok {
+					r.report(f.value, at, Schema, "must be text or a whole number")
+				}
+			}
+		}
+	}
+}
+
+func (r *reader) strategyOf(n *yaml.Node, path string, into *plugin.Strategy) {
+	r.object(n, path,
+		key{"type", true, func(n *yaml.Node, path string) {
+			text, ok := r.text(n, path)
+			if ok && text != "parallel" && text != "one_by_one" {
+				r.report(n, path, site.BadValue, "%q is not a strategy; use parallel or one_by_one", text)
+			}
+			into.OneByOne = text == "one_by_one"
+		}},
+		key{"amount", false, func(n *yaml.Node, path string) {
+			amount, ok := r.integer(n, path, math.MaxInt32)
+			if ok && amount == 0 {
+				r.report(n, path, site.BadValue, "is 0; give how many nodes go at once, 1 or more, or leave it out for all of them")
+			}
+			into.Amount = amount
+		}},
+	)
+}

@@ -1,0 +1,168 @@
+package document
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+)
+
+// seedTasks is the example of seed 003 for its plugin A.
+const seedTasks = `- role: ['primary-controller', 'controller']
+  stage: post_deployment/100
+  type: shell
+  parameters:
+    cmd: ./deploy.sh
+    timeout: 42
+`
+
+const wholePlugin = `
+name: lma
+version: 1.0.0
+tasks:
+- {role: "*", stage: pre_deployment/-5, type: puppet, fail_on_error: false, parameters: {puppet_manifest: site.pp, puppet_modules: modules, timeout: 60, retries: 2}}
+graph_tasks:
+- {id: lma, type: group, role: [lma], parameters: {strategy: {type: parallel, amount: 2}}}
+- {id: install, type: shell, groups: [lma], requires: [], required_for: [other], parameters: {cmd: ./install, timeout: 5}}
+- {id: other, type: skipped}
+`
+
+func parsePlugin(texts ...string) (*Plugin, error) {
+	sources := make([]Source, len(texts))
+	for i, text := range texts {
+		sources[i] = Source{Name: string(rune('a'+i)) + ".yaml", Data: []byte(text)}
+	}
+	return ParsePlugin(sources, "fallback")
+}
+
+func TestParsePlugin(t *testing.T) {
+	seed := plugin.Task{Role: []string{"primary-controller", "controller"}, Stage: "post_deployment/100", Type: "shell", FailOnError: true,
+		Parameters: plugin.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
+	tests := map[string]struct {
+		texts []string
+		want  plugin.Plugin
+	}{
+		"a list, as the seed has it": {[]string{seedTasks}, plugin.Plugin{Name: "fallback", Tasks: []plugin.Task{seed}}},
+		"both files of a Fuel plugin": {[]string{seedTasks, "- {id: x, type: skipped}"}, plugin.Plugin{Name: "fallback", Tasks: []plugin.Task{seed},
+			GraphTasks: []plugin.GraphTask{{ID: "x", Type: "skipped", FailOnError: true}}}},
+		"a mapping": {[]string{wholePlugin}, plugin.Plugin{Name: "lma", Version: "1.0.0",
+			Tasks: []plugin.Task{{Role: []string{"*"}, Stage: "pre_deployment/-5", Type: "puppet",
+				Parameters: plugin.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": int64(60), "retries": int64(2)}}},
+			GraphTasks: []plugin.GraphTask{
+				{ID: "lma", Type: "group", Role: []string{"lma"}, Strategy: plugin.Strategy{Amount: 2}, Parameters: plugin.Parameters{}, FailOnError: true},
+				{ID: "install", Type: "shell", Groups: []string{"lma"}, Requires: []string{}, RequiredFor: []string{"other"},
+					Parameters: plugin.Parameters{"cmd": "./install", "timeout": int64(5)}, FailOnError: true},
+				{ID: "other", Type: "skipped", FailOnError: true},
+			}}},
+		"nothing to do": {[]string{"[]"}, plugin.Plugin{Name: "fallback"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := parsePlugin(tt.texts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, got.Plugin); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestParsePluginProblems(t *testing.T) {
+	task := func(keys string) string {
+		return "- role: web\n  stage: pre_deployment\n  type: shell\n  parameters: {cmd: c, timeout: 1}\n  " + keys + "\n"
+	}
+	tests := map[string]struct{ text, want string }{
+		"stage, where it stands":   {strings.Replace(seedTasks, "/100", "/x", 1), `a.yaml:2:10: [0].stage: "post_deployment/x" is not a stage: "x" is not a number such as 100, -5 or 99.9`},
+		"stage that YAML misreads": {strings.Replace(seedTasks, "post_deployment/100", "post_deployment: 50", 1), `a.yaml:2: not well formed: mapping values are not allowed in this context`},
+		"stage in a mapping":       {"tasks:\n" + strings.Replace(seedTasks, "/100", ":100", 1), `a.yaml:3:10: tasks[0].stage: "post_deployment:100" is not a stage: the number comes after a slash, post_deployment/100`},
+		"unknown key":              {task("fail_on_eror: true"), `a.yaml:5:3: [0]: unknown key "fail_on_eror"; did you mean "fail_on_error"?`},
+		"missing keys":             {"- {stage: pre_deployment, type: reboot}", "a.yaml:1:3: [0]: the key \"role\" is missing\na.yaml:1:3: [0]: the key \"parameters\" is missing"},
+		"missing parameter":        {strings.Replace(seedTasks, "cmd: ./deploy.sh\n    ", "", 1), `a.yaml:4:3: [0].parameters.cmd: is required by the type shell`},
+		"unknown parameter":        {strings.Replace(seedTasks, "cmd:", "cmd: x\n    cmdd:", 1), `a.yaml:6:11: [0].parameters.cmdd: there is no parameter of the type shell "cmdd"; did you mean "cmd"?`},
+		"kind of parameter":        {strings.Replace(seedTasks, "42", "[42]", 1), `a.yaml:6:14: [0].parameters.timeout: must be text or a whole number`},
+		"role":                     {strings.Replace(task(""), "role: web", "role: 5", 1), `a.yaml:1:9: [0].role: is a number, not a role, or a list of roles`},
+		"regular expression":       {strings.Replace(task(""), "role: web", "role: [x, /(/]", 1), `a.yaml:1:3: [0].role: "/(/" is not a regular expression`},
+		"stage of a graph task":    {"- {id: a, type: skipped, stage: pre_deployment}", `a.yaml:1:33: [0].stage: a task with an id has no stage`},
+		"strategy":                 {"- {id: a, type: group, parameters: {strategy: {type: all, amount: 0}}}", "a.yaml:1:54: [0].parameters.strategy.type: \"all\" is not a strategy; use parallel or one_by_one\na.yaml:1:67: [0].parameters.strategy.amount: is 0"},
+		"not a list":               {"tasks: {}", `a.yaml:1:8: tasks: is a mapping, not a list`},
+		"empty":                    {"", `a.yaml: the document is empty; a plugin is a list of tasks, or has the key "tasks"`},
+		"two documents":            {"[]\n---\n[]", `a.yaml:3:1: is a second document; keep one in a file`},
+		"name":                     {"name: a b", `a.yaml:1:7: name: "a b" is not a usable name`},
+		"tab":                      {"tasks:\n\t- x", `a.yaml:2: not well formed: found character that cannot start any token`},
+		"a list that holds itself": {"- &a [*a]", `a.yaml:1:3: [0]: is a list, not a mapping`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := parsePlugin(tt.text)
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// A problem that shows only among plugins is told where it stands.
+func TestLocateInPlugin(t *testing.T) {
+	p, err := parsePlugin("- {id: x, type: skipped}", "- id: y\n  type: skipped\n  requires:\n  - x\n  - ghost\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, problems := plugin.NewGraph([]plugin.Plugin{p.Plugin})
+	if len(problems) != 1 {
+		t.Fatal(problems)
+	}
+	if got := p.Locate(problems[0]).Error(); !strings.HasPrefix(got, `b.yaml:5:5: [0].requires[1]: the task "y" requires "ghost"`) {
+		t.Error(got)
+	}
+}
+
+func FuzzParsePlugin(f *testing.F) {
+	f.Add([]byte(seedTasks))
+	f.Add([]byte(wholePlugin))
+	f.Add([]byte("- &a {id: a, type: group, <<: *a, groups: [/(/, a]}"))
+	f.Add([]byte("- {role: [], stage: pre_deployment/1, type: shell, parameters: {cmd: ~, timeout: 1.5}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ParsePlugin([]Source{{Name: "f.yaml", Data: data}}, "p")
+		if err != nil {
+			var problems Problems
+			if !errors.As(err, &problems) || len(problems) == 0 || p != nil {
+				t.Fatalf("%v with error %v", p, err)
+			}
+			for _, problem := range problems {
+				if problem.Message == "" || problem.Code == "" || problem.File != "f.yaml" {
+					t.Fatalf("a problem that tells nothing: %+v", problem)
+				}
+			}
+			return
+		}
+		all := []plugin.Plugin{p.Plugin}
+		sequences, problems := plugin.Order(all)
+		if len(problems) > 0 {
+			t.Fatalf("a valid document has no order: %v", problems)
+		}
+		n := 0
+		for _, s := range sequences {
+			n += len(s.Tasks)
+		}
+		if n != len(p.Plugin.Tasks) {
+			t.Fatalf("%d of %d tasks are in order", n, len(p.Plugin.Tasks))
+		}
+		g, problems := plugin.NewGraph(all)
+		if (g == nil) != (len(problems.Errors()) > 0) {
+			t.Fatalf("graph %v with %v", g, problems)
+		}
+		for _, problem := range problems {
+			if p.Locate(problem).Line == 0 {
+				t.Fatalf("%v has no place", problem)
+			}
+		}
+		if g != nil && len(g.Tasks()) != len(p.Plugin.GraphTasks) {
+			t.Fatalf("%d of %d graph tasks are in order", len(g.Tasks()), len(p.Plugin.GraphTasks))
+		}
+	})
+}

@@ -1,0 +1,216 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// deploymentType is the resource that holds a whole site in its attributes.
+const deploymentType = "slipway_deployment"
+
+// isShow reports whether the data is what `terraform show -json` prints.
+func isShow(data []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return false
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		if key == "format_version" {
+			return true
+		}
+		var passed json.RawMessage
+		if decoder.Decode(&passed) != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// show takes the site of a deployment from what Terraform prints of a plan or state (https://developer.hashicorp.com/terraform/internals/json-format).
+// Of a plan it is the planned site, or the prior one; a prior state without the deployment gives nothing.
+func (r *reader) show(data []byte, o Options, s *Site) {
+	if len(data) > maxShowSize {
+		r.report(nil, "", Schema, "the document has %d bytes; %d is the most", len(data), maxShowSize)
+		return
+	}
+	t := newJSONTree(data)
+	root, err := t.root(func(key string) bool {
+		return slices.Contains([]string{"planned_values", "values", "prior_state", "resource_changes", "errored"}, key)
+	})
+	if err != nil {
+		r.problems = append(r.problems, Problem{File: r.file, Line: t.line, Column: t.column, Code: Schema, Message: "not well formed: " + err.Error()})
+		return
+	}
+	if _, errored := child(root, "errored"); errored != nil && errored.Value == "true" {
+		r.report(errored, "errored", Schema, "Terraform could not complete this plan; mend what it told and plan again")
+		return
+	}
+	_, values := child(root, "values")
+	planned := false
+	if _, p := child(root, "planned_values"); p != nil {
+		values, planned = p, true
+		if o.Prior {
+			values = nil
+			if _, prior := child(root, "prior_state"); prior != nil {
+				_, values = child(prior, "values")
+			}
+		}
+	}
+	found := deployments(values)
+	if len(found) == 0 && planned && o.Prior {
+		return
+	}
+	chosen, ok := r.choose(found, o.Address)
+	change := changeOf(root, chosen.address)
+	if !ok || planned && !o.Prior && r.unknown(change, chosen.address) {
+		return
+	}
+	r.duplicates(chosen.values)
+	fs, ok := r.mapping(chosen.values, chosen.address)
+	if !ok {
+		return
+	}
+	r.siteFields(chosen.values, fs, chosen.address, s)
+	s.Inventory = true
+	if digest, ok := fs.get("digest"); ok && planned && !o.Prior && changes(change) {
+		s.Digest, _ = r.text(digest, join(chosen.address, "digest"))
+	}
+	if drift, ok := fs.get("drift"); ok {
+		r.drift(drift, join(chosen.address, "drift"), s)
+	}
+}
+
+// found is a deployment in a plan or state.
+type found struct {
+	address string
+	values  *yaml.Node
+}
+
+// deployments returns those of all modules, sorted by address.
+func deployments(values *yaml.Node) []found {
+	var out []found
+	var walk func(module *yaml.Node)
+	walk = func(module *yaml.Node) {
+		for _, res := range itemsOf(module, "resources") {
+			_, address := child(res, "address")
+			_, mode := child(res, "mode")
+			_, typ := child(res, "type")
+			_, values := child(res, "values")
+			if address != nil && mode != nil && typ != nil && values != nil && mode.Value == "managed" && typ.Value == deploymentType {
+				out = append(out, found{address.Value, values})
+			}
+		}
+		for _, below := range itemsOf(module, "child_modules") {
+			walk(below)
+		}
+	}
+	if values != nil {
+		if _, root := child(values, "root_module"); root != nil {
+			walk(root)
+		}
+	}
+	slices.SortFunc(out, func(a, b found) int { return strings.Compare(a.address, b.address) })
+	return out
+}
+
+// itemsOf returns the items of a list that stands under a key, none when there is no such list.
+func itemsOf(n *yaml.Node, key string) []*yaml.Node {
+	if _, list := child(n, key); list != nil && list.Kind == yaml.SequenceNode {
+		return list.Content
+	}
+	return nil
+}
+
+// choose returns the deployment that is meant.
+func (r *reader) choose(all []found, address string) (found, bool) {
+	addresses := make([]string, len(all))
+	for i, f := range all {
+		if addresses[i] = f.address; f.address == address || address == "" && len(all) == 1 {
+			return f, true
+		}
+	}
+	switch {
+	case len(all) == 0:
+		r.report(nil, "", Schema, "holds no %s; give what `terraform show -json` prints of a plan or state that has one", deploymentType)
+	case address == "":
+		r.report(nil, "", Schema, "holds several deployments; choose one with --address: %s", strings.Join(addresses, ", "))
+	default:
+		r.report(nil, "", Schema, "holds no deployment with the address %q; it holds %s", address, strings.Join(addresses, ", "))
+	}
+	return found{}, false
+}
+
+// changeOf returns what a plan tells of one resource, nil when it tells nothing.
+func changeOf(root *yaml.Node, address string) *yaml.Node {
+	for _, c := range itemsOf(root, "resource_changes") {
+		if _, at := child(c, "address"); at != nil && at.Value == address {
+			_, change := child(c, "change")
+			return change
+		}
+	}
+	return nil
+}
+
+// changes reports whether the change does anything.
+func changes(change *yaml.Node) bool {
+	return change != nil && slices.ContainsFunc(itemsOf(change, "actions"), func(n *yaml.Node) bool { return n.Value != "no-op" })
+}
+
+// unknown reports what of the site Terraform does not know before apply.
+func (r *reader) unknown(change *yaml.Node, address string) bool {
+	if change == nil {
+		return false
+	}
+	before := len(r.problems)
+	if _, after := child(change, "after_unknown"); after != nil {
+		for _, name := range siteKeys() {
+			if _, value := child(after, name); value != nil {
+				r.unknownIn(value, join(address, name))
+			}
+		}
+	}
+	return len(r.problems) > before
+}
+
+func (r *reader) unknownIn(n *yaml.Node, path string) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			r.unknownIn(n.Content[i+1], keyed(path, n.Content[i].Value))
+		}
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			r.unknownIn(item, index(path, i))
+		}
+	default:
+		if n.Value == "true" {
+			r.report(n, path, Schema, "is not known before apply, so the site is not known either; apply what it comes from first (terraform apply -target) and plan again")
+		}
+	}
+}
+
+// drift reads the deployment's attribute of that name.
+func (r *reader) drift(n *yaml.Node, path string, s *Site) {
+	for i, item := range r.list(n, path) {
+		var node, id string
+		r.object(item, index(path, i),
+			key{"node", true, r.intoText(&node)},
+			key{"resource", true, r.intoText(&id)},
+			key{"change", false, func(*yaml.Node, string) {}},
+		)
+		if s.Drift == nil {
+			s.Drift = map[string][]resource.ID{}
+		}
+		s.Drift[node] = append(s.Drift[node], resource.ID(id))
+	}
+}

@@ -1,0 +1,139 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// deploymentJSON is a deployment as Terraform shows it: numbers as texts and nulls where the configuration had them.
+func deploymentJSON(address, name string) string {
+	return fmt.Sprintf(`{"address": %q, "mode": "managed", "type": "slipway_deployment", "values": {
+  "site": %q, "parallelism": 10, "digest": "abc", "triggers": null,
+  "nodes": {"b": {"name": "b", "rack": 3, "tags": null, "connect": {"port": "22", "sudo": "true", "user": null}}, "a": {"name": "a"}},
+  "groups": [{"name": "g", "critical": true, "depends_on_groups": null, "rolling": null, "success_criteria": {"minimum_successful_nodes": "1", "maximum_failed_nodes": null},
+    "selectors": [{"node_names": ["a"], "node_tags": null}]}],
+  "services": null,
+  "drift": [{"node": "a", "resource": "file[/etc/motd]", "change": "x"}]}}`, address, name)
+}
+
+func planJSON(deployments, prior, changes string) string {
+	return fmt.Sprintf(`{"format_version": "1.2", "planned_values": {"root_module": {"child_modules": [{"address": "module.m", "resources": [
+  {"address": "data.x", "mode": "data", "type": "slipway_deployment", "values": {}}, %s]}]}},
+ "prior_state": {"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}},
+ "configuration": {"ignored": [1, {"deep": null}]}, "resource_changes": [%s]}`, deployments, prior, changes)
+}
+
+const update = `{"address": "module.m.slipway_deployment.a", "change": {"actions": ["update"], "after_unknown": {"status": true, "nodes": {"a": {"tags": [false]}}}}}`
+
+func parseShow(text string, o Options) (*Site, error) {
+	return ParseSite([]Source{{"plan.json", []byte(text)}}, o)
+}
+
+func TestShow(t *testing.T) {
+	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b", "lon2")
+	want := site.Site{
+		Name: "lon1",
+		Nodes: []site.Node{ // a map counts in the order of its keys
+			{Name: "a"},
+			{Name: "b", Rack: "3", Connection: site.Connection{Port: 22, Sudo: yes()}},
+		},
+		Groups: []site.Group{{Name: "g", Critical: true, SuccessCriteria: &site.SuccessCriteria{MinimumSuccessfulNodes: number(1)}, Selectors: site.Selectors{{NodeNames: []string{"a"}}}}},
+	}
+	other := want
+	other.Name = "lon2"
+	state := fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`, a)
+	tests := []struct {
+		name, text string
+		options    Options
+		want       site.Site
+		digest     string
+	}{
+		{"a plan", planJSON(a, "", update), Options{}, want, "abc"},
+		{"a plan that changes nothing", planJSON(a, a, strings.Replace(update, "update", "no-op", 1)), Options{}, want, ""},
+		{"one of several", planJSON(a+","+b, "", update), Options{Address: "module.m.slipway_deployment.b"}, other, ""},
+		{"what a plan starts from", planJSON(a, b, update), Options{Prior: true}, other, ""},
+		{"a plan that starts from nothing", planJSON(a, "", update), Options{Prior: true}, site.Site{Name: Unnamed}, ""},
+		{"a state", state, Options{}, want, ""},
+		{"a state as what is applied", state, Options{Prior: true}, want, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := parseShow(tt.text, tt.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, s.Site); d != "" || s.Digest != tt.digest {
+				t.Errorf("digest %q, %s", s.Digest, d)
+			}
+			if s.Inventory && (len(s.Drift["a"]) != 1 || s.Drift["a"][0] != "file[/etc/motd]") {
+				t.Errorf("drift %v", s.Drift)
+			}
+		})
+	}
+}
+
+func TestShowRefuses(t *testing.T) {
+	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b", "lon2")
+	unknown := `{"address": "module.m.slipway_deployment.a", "change": {"actions": ["create"], "after_unknown": {"nodes": {"a": {"address": true, "tags": [false, true]}}, "groups": true}}}`
+	const because = ": is not known before apply, so the site is not known either; apply what it comes from first (terraform apply -target) and plan again"
+	tests := []struct {
+		name, text string
+		options    Options
+		want       []string
+	}{
+		{"none", planJSON("{}", "", ""), Options{}, []string{"plan.json: holds no slipway_deployment; give what `terraform show -json` prints of a plan or state that has one"}},
+		{"several", planJSON(a+","+b, "", ""), Options{}, []string{"plan.json: holds several deployments; choose one with --address: module.m.slipway_deployment.a, module.m.slipway_deployment.b"}},
+		{"no such address", planJSON(a, "", ""), Options{Address: "x"}, []string{`plan.json: holds no deployment with the address "x"; it holds module.m.slipway_deployment.a`}},
+		{"unknown values", planJSON(a, "", unknown), Options{}, []string{
+			`plan.json:10:198: module.m.slipway_deployment.a.nodes["a"]["address"]` + because,
+			`plan.json:10:220: module.m.slipway_deployment.a.nodes["a"]["tags"][1]` + because,
+			`plan.json:10:239: module.m.slipway_deployment.a.groups` + because,
+		}},
+		{"an incomplete plan", `{"format_version": "1.2", "errored": true, "planned_values": {}}`, Options{}, []string{
+			"plan.json:1:38: errored: Terraform could not complete this plan; mend what it told and plan again"}},
+		{"cut off", `{"format_version": "1.2", "planned_values": {`, Options{}, []string{"plan.json:1:45: not well formed: the JSON text is not complete"}},
+		{"more than one text", `{"format_version": "1.2", "planned_values": {}} {}`, Options{}, []string{"plan.json:1:45: not well formed: something follows the end of the JSON text"}},
+		{"deep", `{"format_version": "1.2", "values": ` + strings.Repeat("[", 100_000), Options{}, []string{"plan.json:1:237: not well formed: values are more than 200 levels deep"}},
+		{"wrong types", fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`, strings.Replace(a, `"name": "a"`, `"name": []`, 1)), Options{}, []string{
+			`plan.json:3:129: module.m.slipway_deployment.a.nodes["a"].name: is a list, not text`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parseShow(tt.text, tt.options)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if d := cmp.Diff(strings.Join(tt.want, "\n"), err.Error()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestParseOutcomes(t *testing.T) {
+	nodes := []string{"ntp01", "ctl1"}
+	got, err := ParseOutcomes(Source{"o.yaml", []byte("prepare: {ntp01: failure}\ndeploy:\n  ctl1: timeout\n  ntp01: success\n")}, nodes)
+	if err != nil || got["prepare"]["ntp01"] != "failure" || got["deploy"]["ctl1"] != "timeout" || got["deploy"]["ntp01"] != "success" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := ParseOutcomes(Source{"o.yaml", nil}, nodes); err != nil || len(got) != 0 {
+		t.Errorf("an empty document: got %v, %v", got, err)
+	}
+	_, err = ParseOutcomes(Source{"o.yaml", []byte("prepare: {ntp1: failure, ctl1: fails, ctl1: 1}\ndeplo: {}\n---\na: 1\n")}, nodes)
+	want := `o.yaml:1:11: prepare["ntp1"]: there is no node "ntp1"; did you mean "ntp01"?
+o.yaml:1:32: prepare["ctl1"]: is "fails"; give success, failure or timeout
+o.yaml:1:39: key "ctl1" is there twice, first at line 1; keep one
+o.yaml:2:1: unknown key "deplo"; did you mean "deploy"?
+o.yaml:4:1: is a second document; outcomes are one`
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if d := cmp.Diff(want, err.Error()); d != "" {
+		t.Error(d)
+	}
+}

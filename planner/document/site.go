@@ -1,0 +1,183 @@
+package document
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Unnamed is the name of a site that no document names.
+const Unnamed = "unnamed"
+
+// Source is what one file holds, with the name that the file has in problems.
+type Source struct {
+	Name string
+	Data []byte
+}
+
+// Options say what to take of a source that holds more than one site.
+type Options struct {
+	Address string // of the slipway_deployment in a plan or state; needed where there are several
+	Prior   bool   // take what a plan starts from, not what it leads to
+}
+
+// Site is a site as documents describe it. It knows the place of everything in them, see [Site.Locate].
+type Site struct {
+	Site      site.Site
+	Inventory bool // some document has the key "nodes"; without it nobody knows what groups select
+	// Drift names resources that were found otherwise than they were left. Digest is that of the run that Terraform planned, empty when it
+	// planned none. Both come from plans and states only.
+	Drift  map[string][]resource.ID
+	Digest string
+
+	places places
+}
+
+// ParseSite reads a site from one or more sources, which together describe it. A source is a stream of YAML documents, or what
+// `terraform show -json` prints of a plan file or a state. A YAML document is
+//
+//   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides;
+//   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
+//   - a document that declares another schema, which is passed over.
+//
+// The lists of all documents are joined in the order of the sources. Groups that no document mentions are nil.
+//
+// Only the form is checked; what the parts mean together is for [site.Site.Validate]. The error is of type [Problems].
+func ParseSite(sources []Source, o Options) (*Site, error) {
+	s := &Site{places: places{}}
+	var problems Problems
+	for _, source := range sources {
+		r := &reader{file: source.Name}
+		switch {
+		case strings.HasPrefix(string(source.Data[:min(len(source.Data), 4)]), "PK\x03\x04"):
+			r.report(nil, "", Schema, "is a plan file as Terraform writes it; give what `terraform show -json` prints of it")
+		case isShow(source.Data):
+			r.converts = true
+			r.show(source.Data, o, s)
+		default:
+			r.stream(source.Data, s)
+		}
+		r.problems.sort()
+		problems = append(problems, r.problems...)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	if s.Site.Name == "" {
+		s.Site.Name = Unnamed
+	}
+	return s, nil
+}
+
+// stream reads the YAML documents of one source.
+func (r *reader) stream(data []byte, s *Site) {
+	documents := r.documents(data)
+	used := 0
+	for _, d := range documents {
+		schema := schemaOf(d)
+		switch {
+		case schema == "":
+			r.siteDocument(d, s)
+			used++
+		case schema == StrategySchema || resource.Nearest(schema, []string{StrategySchema}) != "":
+			if content, path, ok := r.envelope(d); ok {
+				r.strategyDocument(content, path, s)
+			}
+			used++
+		}
+	}
+	if used == 0 && len(r.problems) == 0 {
+		r.report(nil, "", Schema, "holds neither a site (keys %s) nor a document with the schema %q", strings.Join(siteKeys(), ", "), StrategySchema)
+	}
+}
+
+// strategyDocument takes the groups of an Airship document.
+func (r *reader) strategyDocument(content *yaml.Node, path string, s *Site) {
+	groups := r.groups(content, path)
+	if s.Site.Groups == nil {
+		s.Site.Groups = []site.Group{}
+	}
+	s.Site.Groups = append(s.Site.Groups, groups...)
+	s.places.add(deployment, "", place{r.file, content})
+	if _, list := child(content, "groups"); list != nil {
+		for i, item := range follow(list).Content[:len(groups)] {
+			s.places.add("group", groups[i].Name, place{r.file, item})
+		}
+	}
+}
+
+func siteKeys() []string { return []string{"site", "nodes", "groups", "services", "overrides"} }
+
+func (r *reader) siteDocument(n *yaml.Node, s *Site) {
+	fs, ok := r.mapping(n, "")
+	if !ok {
+		return
+	}
+	r.known(fs, "", siteKeys()...)
+	r.siteFields(n, fs, "", s)
+}
+
+// siteFields takes what belongs to a site from a site document, or from a deployment's attributes.
+func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
+	s.places.add(deployment, "", place{r.file, n})
+	if value, ok := fs.get("site"); ok {
+		name, ok := r.text(value, join(path, "site"))
+		if ok && s.Site.Name != "" && s.Site.Name != name {
+			r.report(value, join(path, "site"), Schema, "is %q, but another document says %q; name one site", name, s.Site.Name)
+		}
+		if ok && name == "" {
+			r.report(value, join(path, "site"), Schema, "is empty; give the site a name, or leave it out")
+		}
+		s.Site.Name = name
+	}
+	if value, ok := fs.get("nodes"); ok {
+		s.Inventory = true
+		s.Site.Nodes = append(s.Site.Nodes, membersOf(r, s, value, join(path, "nodes"), "node", r.node)...)
+	}
+	if value, ok := fs.get("groups"); ok {
+		if s.Site.Groups == nil {
+			s.Site.Groups = []site.Group{}
+		}
+		s.Site.Groups = append(s.Site.Groups, membersOf(r, s, value, join(path, "groups"), "group", r.siteGroup)...)
+	}
+	if value, ok := fs.get("services"); ok {
+		s.Site.Services = append(s.Site.Services, membersOf(r, s, value, join(path, "services"), "service", r.service)...)
+	}
+	if value, ok := fs.get("overrides"); ok {
+		s.Site.Overrides = append(s.Site.Overrides, membersOf(r, s, value, join(path, "overrides"), "override", r.override)...)
+	}
+}
+
+// membersOf reads the objects of a list. In Terraform's values they may stand in a map, too, which counts in the order of its keys.
+func membersOf[T any](r *reader, s *Site, n *yaml.Node, path, object string, read func(*yaml.Node, string) (T, string)) []T {
+	type member struct {
+		node *yaml.Node
+		path string
+	}
+	var members []member
+	if at := r.resolve(n); r.converts && at != nil && at.Kind == yaml.MappingNode {
+		fs, ok := r.mapping(n, path)
+		if !ok {
+			return nil
+		}
+		for _, name := range slices.Sorted(maps.Keys(fs.index)) {
+			members = append(members, member{fs.list[fs.index[name]].value, keyed(path, name)})
+		}
+	} else {
+		for i, item := range r.list(n, path) {
+			members = append(members, member{item, index(path, i)})
+		}
+	}
+	out := make([]T, 0, len(members))
+	for _, m := range members {
+		t, name := read(m.node, m.path)
+		s.places.add(object, name, place{r.file, m.node})
+		out = append(out, t)
+	}
+	return out
+}

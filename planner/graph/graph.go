@@ -1,0 +1,110 @@
+// Package graph draws the groups of a site and their dependencies: as Mermaid, as DOT for Graphviz, and as SVG by a layout of its own. It
+// is pure, and the same groups give the same picture, byte for byte.
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// Graph is the groups of a site with the edges between them.
+type Graph struct {
+	Site   string
+	Groups []Group // in processing order
+}
+
+// Group is one box of the picture.
+type Group struct {
+	Name     string
+	Critical bool
+	Members  int            // nodes that its selectors give; below 0: not known
+	Stage    strategy.Stage // how a run left the group; empty: no run
+	Parents  []int          // indexes in Graph.Groups of the groups that it depends on, ascending, each once
+	Level    int            // 0 without parents, else one more than the highest of them
+}
+
+// New returns the graph of a site's groups. Groups that are nil are the default strategy. Unless the members are known, they are not
+// counted. Invalid dependencies are a [site.Problems] error.
+func New(s site.Site, membersKnown bool) (Graph, error) {
+	groups := s.Groups
+	if groups == nil {
+		groups = strategy.Default()
+	}
+	order, err := strategy.Order(groups)
+	if err != nil {
+		return Graph{}, err
+	}
+	byName := make(map[string]site.Group, len(groups))
+	for _, g := range groups {
+		byName[g.Name] = g
+	}
+	place := make(map[string]int, len(order))
+	for i, name := range order {
+		place[name] = i
+	}
+	out := Graph{Site: s.Name}
+	for _, name := range order {
+		settings := byName[name]
+		g := Group{Name: name, Critical: settings.Critical, Members: -1}
+		if membersKnown {
+			g.Members = len(settings.Selectors.Members(s.Nodes))
+		}
+		for _, parent := range settings.DependsOn {
+			i := place[parent] // parents come first in the order
+			g.Parents = append(g.Parents, i)
+			g.Level = max(g.Level, out.Groups[i].Level+1)
+		}
+		slices.Sort(g.Parents)
+		g.Parents = slices.Compact(g.Parents)
+		out.Groups = append(out.Groups, g)
+	}
+	return out, nil
+}
+
+// WithStages returns the graph with the stages that a run left the groups in.
+func (g Graph) WithStages(r strategy.Report) Graph {
+	groups := append([]Group{}, g.Groups...)
+	for i := range groups {
+		if told, ok := r.Group(groups[i].Name); ok {
+			groups[i].Stage = told.Stage
+		}
+	}
+	g.Groups = groups
+	return g
+}
+
+// about is the second line of a box.
+func (g Group) about() string {
+	s := "not critical"
+	if g.Critical {
+		s = "critical"
+	}
+	switch {
+	case g.Members == 1:
+		s += ", 1 node"
+	case g.Members >= 0:
+		s += fmt.Sprintf(", %d nodes", g.Members)
+	}
+	return s
+}
+
+// paint is how a box is drawn. Colour never tells anything that words do not.
+type paint struct{ fill, line string }
+
+// paints has one for each stage, and for no stage one for critical groups and one for others.
+func (g Group) paint() paint {
+	switch {
+	case g.Stage == strategy.Deployed:
+		return paint{"#d9f2dd", "#1b7a34"}
+	case g.Stage == strategy.Failed:
+		return paint{"#fbdcdc", "#b3261e"}
+	case g.Stage != "":
+		return paint{"#eeeeee", "#666666"}
+	case g.Critical:
+		return paint{"#e3ecfb", "#1f4e9c"}
+	}
+	return paint{"#f5f5f5", "#666666"}
+}

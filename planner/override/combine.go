@@ -1,0 +1,124 @@
+package override
+
+import (
+	"maps"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Combine makes one override of several layers, the weakest first: what the strongest lays over the others (fuel.md B4). A layer says how it goes
+// over weaker ones: per parameter ([Merge]), or, with `merge = "title"`, replacing a title whole, and an option or the defaults of a
+// type whole too. Options of all layers become those of the one override, unlike in [Set.Apply], where the options of an override concern its own
+// entries. Name and scope are those of the strongest layer. No layer is changed.
+func Combine(layers []site.Override) site.Override {
+	out := site.Override{Configuration: resource.Configuration{}}
+	for _, l := range layers {
+		whole := l.Merge == mergeTitle
+		configuration, options := out.Configuration, out.Options
+		out = l
+		out.Configuration = combineConfigurations(configuration, l.Configuration, whole)
+		out.Options = site.OverrideOptions{
+			Create:                options.Create,
+			TypesFilter:           combineNames(options.TypesFilter, l.Options.TypesFilter, whole),
+			TitlesFilter:          combineNames(options.TitlesFilter, l.Options.TitlesFilter, whole),
+			TypesCreateException:  combineNames(options.TypesCreateException, l.Options.TypesCreateException, whole),
+			TitlesCreateException: combineNames(options.TitlesCreateException, l.Options.TitlesCreateException, whole),
+			Defaults:              combineDefaults(options.Defaults, l.Options.Defaults, whole),
+		}
+		if l.Options.Create != nil {
+			out.Options.Create = l.Options.Create
+		}
+	}
+	return out
+}
+
+const mergeTitle = "title"
+
+func combineConfigurations(weaker, stronger resource.Configuration, whole bool) resource.Configuration {
+	out := make(resource.Configuration, len(weaker)+len(stronger))
+	for _, c := range []resource.Configuration{weaker, stronger} {
+		for typ, titles := range c {
+			if out[typ] == nil {
+				out[typ] = make(map[string]resource.Parameters, len(titles))
+			}
+			for title, p := range titles {
+				out[typ][title] = overPrevious(out[typ][title], p, whole)
+			}
+		}
+	}
+	return out
+}
+
+func combineDefaults(weaker, stronger map[string]map[string]any, whole bool) map[string]map[string]any {
+	if len(weaker)+len(stronger) == 0 {
+		return nil
+	}
+	out := make(map[string]map[string]any, len(weaker)+len(stronger))
+	maps.Copy(out, weaker)
+	for typ, p := range stronger {
+		out[typ] = overPrevious(out[typ], p, whole)
+	}
+	return out
+}
+
+func overPrevious(previous, p resource.Parameters, whole bool) resource.Parameters {
+	if whole {
+		previous = nil
+	}
+	return Merge(previous, p)
+}
+
+// combineNames unites lists, the weaker one's names first. An empty list clears nothing.
+func combineNames(weaker, stronger []string, whole bool) []string {
+	if len(stronger) == 0 {
+		return weaker
+	}
+	var out []string
+	seen := make(map[string]bool)
+	if whole {
+		weaker = nil
+	}
+	for _, list := range [][]string{weaker, stronger} {
+		for _, name := range list {
+			if !seen[name] {
+				seen[name] = true
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// Settings returns the options of an override that has some in its data and some given directly: a direct list or defaults that are not
+// empty win whole, and so does a direct create that is given at all (fuel.md B1, F-21). Nothing is merged between the two.
+func Settings(data, direct site.OverrideOptions) site.OverrideOptions {
+	out := data
+	if direct.Create != nil {
+		out.Create = direct.Create
+	}
+	for _, list := range []struct {
+		into   *[]string
+		direct []string
+	}{
+		{&out.TypesFilter, direct.TypesFilter}, {&out.TitlesFilter, direct.TitlesFilter},
+		{&out.TypesCreateException, direct.TypesCreateException}, {&out.TitlesCreateException, direct.TitlesCreateException},
+	} {
+		if len(list.direct) > 0 {
+			*list.into = list.direct
+		}
+	}
+	if len(direct.Defaults) > 0 {
+		out.Defaults = direct.Defaults
+	}
+	return out
+}
+
+// Overrides returns the overrides with the given indices, as they were given to [New].
+func (s *Set) Overrides(indices []int) []site.Override {
+	out := make([]site.Override, len(indices))
+	for i, index := range indices {
+		out[i] = s.overrides[index].Override
+	}
+	return out
+}

@@ -1,0 +1,272 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Graph is the graph tasks of all plugins, connected: requires -> task, task -> required_for, task -> the groups that it names,
+// tasks of a group -> group (fuel.md A7). Tasks keep the order in which they were given wherever the edges leave a choice.
+type Graph struct {
+	tasks  []GraphTask
+	index  map[string]int
+	before [][]int // distinct
+	after  [][]int // distinct
+	order  []int
+}
+
+// NewGraph connects the graph tasks of plugins. A reference to a task that no plugin brings, an id that two bring, and a cycle, whose
+// tasks are named in order, are errors. Warnings come with the graph; with errors there is none.
+func NewGraph(plugins []Plugin) (*Graph, site.Problems) {
+	b := &builder{Graph: &Graph{index: make(map[string]int)}, edges: make(map[[2]int]bool)}
+	b.problems = validate(plugins)
+	for _, p := range plugins {
+		for i, t := range p.GraphTasks {
+			if first, ok := b.index[t.ID]; ok {
+				if owner := b.owners[first]; owner.plugin.FullName() != p.FullName() {
+					b.report(origin{p, i}, "id", site.Duplicate, false, "the plugin %q has a task %q too; give each an id of its own", owner.plugin.Name, t.ID)
+				}
+				continue // reported by validate when it is in one plugin
+			}
+			b.index[t.ID] = len(b.tasks)
+			b.tasks = append(b.tasks, t)
+			b.owners = append(b.owners, origin{p, i})
+		}
+	}
+	b.before, b.after = make([][]int, len(b.tasks)), make([][]int, len(b.tasks))
+	b.connect()
+	b.sort()
+	if len(b.problems.Errors()) > 0 {
+		return nil, b.problems
+	}
+	return b.Graph, b.problems
+}
+
+// origin is where a task is written.
+type origin struct {
+	plugin Plugin
+	index  int
+}
+
+type builder struct {
+	*Graph
+	owners   []origin
+	edges    map[[2]int]bool
+	problems site.Problems
+}
+
+func (b *builder) report(o origin, attribute string, code site.Code, warning bool, format string, args ...any) {
+	p := o.plugin.problem(fmt.Sprintf("graph_tasks[%d].%s", o.index, attribute), code, fmt.Sprintf(format, args...))
+	p.Warning = warning
+	b.problems = append(b.problems, p)
+}
+
+func (b *builder) edge(from, to int) {
+	if !b.edges[[2]int{from, to}] {
+		b.edges[[2]int{from, to}] = true
+		b.after[from] = append(b.after[from], to)
+		b.before[to] = append(b.before[to], from)
+	}
+}
+
+func (b *builder) connect() {
+	var groups, ids []string
+	for _, t := range b.tasks {
+		ids = append(ids, t.ID)
+		if t.Type == Group {
+			groups = append(groups, t.ID)
+		}
+	}
+	for i, t := range b.tasks {
+		for _, list := range []struct {
+			attribute, verb string
+			names           []string
+			first           bool // what is named comes before the task
+		}{
+			{"requires", "requires", t.Requires, true},
+			{"required_for", "is required for", t.RequiredFor, false},
+			{"tasks", "has the task", t.Tasks, true},
+		} {
+			for j, name := range list.names {
+				other, ok := b.index[name]
+				switch {
+				case !ok:
+					b.missing(i, fmt.Sprintf("%s[%d]", list.attribute, j), list.verb, name, ids)
+				case list.first:
+					b.edge(other, i)
+				default:
+					b.edge(i, other)
+				}
+			}
+		}
+		b.join(i, groups)
+	}
+}
+
+// join ties a task to the groups that it is a part of.
+func (b *builder) join(i int, groups []string) {
+	t := b.tasks[i]
+	for j, text := range t.Groups {
+		attribute := fmt.Sprintf("groups[%d]", j)
+		pattern, err := site.ParseRolePattern(text)
+		if err != nil {
+			continue // reported by validate
+		}
+		found := false
+		for _, g := range groups {
+			if pattern.Matches(g) {
+				found = true
+				b.edge(i, b.index[g])
+			}
+		}
+		other, isTask := b.index[text]
+		switch {
+		case found:
+		case isTask:
+			b.report(b.owners[i], attribute, site.BadValue, false, "%q has the type %s; name a task of the type group", text, b.tasks[other].Type)
+		case isPattern(text):
+			b.report(b.owners[i], attribute, site.NoEffect, true, "the task %q names the groups %s, and there is none", t.ID, text)
+		default:
+			b.missing(i, attribute, "is a part of", text, groups)
+		}
+	}
+}
+
+func isPattern(text string) bool {
+	return len(text) >= 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
+}
+
+func (b *builder) missing(i int, attribute, verb, name string, known []string) {
+	hint := "; no plugin brings such a task"
+	if near := resource.Nearest(name, known); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	b.report(b.owners[i], attribute, UnknownTask, false, "the task %q %s %q, which does not exist%s", b.tasks[i].ID, verb, name, hint)
+}
+
+// sort orders the tasks and reports cycles.
+func (b *builder) sort() {
+	waiting := make([]int, len(b.tasks))
+	var ready queue
+	for i, before := range b.before {
+		if waiting[i] = len(before); waiting[i] == 0 {
+			ready.push(i)
+		}
+	}
+	for len(ready) > 0 {
+		at := ready.pop()
+		b.order = append(b.order, at)
+		for _, next := range b.after[at] {
+			if waiting[next]--; waiting[next] == 0 {
+				ready.push(next)
+			}
+		}
+	}
+	for _, cycle := range b.cycles(waiting) {
+		names := make([]string, 0, len(cycle)+1)
+		for _, i := range append(cycle, cycle[0]) {
+			names = append(names, fmt.Sprintf("%q", b.tasks[i].ID))
+		}
+		b.report(b.owners[cycle[0]], "requires", site.Cycle, false, "tasks wait for each other: %s; remove one of these relations", strings.Join(names, " before "))
+	}
+}
+
+// cycles returns cycles among the tasks that still wait, each beginning with its lowest task and in the order of the edges. Every task
+// that waits has a task before it that waits too, so going back from it ends in a cycle.
+func (b *builder) cycles(waiting []int) [][]int {
+	var out [][]int
+	walk := make([]int, len(waiting)) // the walk in which a task was met, from 1
+	for start := range waiting {
+		if waiting[start] == 0 || walk[start] != 0 {
+			continue
+		}
+		var path []int
+		at := start
+		for walk[at] == 0 {
+			walk[at] = start + 1
+			path = append(path, at)
+			at = b.before[at][slices.IndexFunc(b.before[at], func(i int) bool { return waiting[i] > 0 })]
+		}
+		if walk[at] != start+1 {
+			continue // came to a cycle that is told already
+		}
+		cycle := path[slices.Index(path, at):]
+		slices.Reverse(cycle)
+		lowest := slices.Index(cycle, slices.Min(cycle))
+		out = append(out, slices.Concat(cycle[lowest:], cycle[:lowest]))
+	}
+	return out
+}
+
+// Tasks returns all tasks in an order that keeps every edge; where edges leave a choice, in the order given.
+func (g *Graph) Tasks() []GraphTask {
+	out := make([]GraphTask, len(g.order))
+	for i, at := range g.order {
+		out[i] = g.tasks[at]
+	}
+	return out
+}
+
+// Before returns the ids of the tasks right before a task, in the order given; none for an id that does not exist.
+func (g *Graph) Before(id string) []string {
+	ids := []string{}
+	i, ok := g.index[id]
+	if !ok {
+		return ids
+	}
+	before := slices.Clone(g.before[i])
+	slices.Sort(before)
+	for _, at := range before {
+		ids = append(ids, g.tasks[at].ID)
+	}
+	return ids
+}
+
+// Part returns the ids of the tasks from start onwards and up to end, both included, in the order of [Graph.Tasks]. An empty start or
+// end is no bound. The error names an id that does not exist.
+func (g *Graph) Part(start, end string) ([]string, error) {
+	in := make([]int, len(g.tasks))
+	bounds := 0
+	for _, bound := range []struct {
+		id    string
+		edges [][]int
+	}{{start, g.after}, {end, g.before}} {
+		if bound.id == "" {
+			continue
+		}
+		i, ok := g.index[bound.id]
+		if !ok {
+			return nil, fmt.Errorf("there is no task %q", bound.id)
+		}
+		bounds++
+		for _, at := range reach(i, bound.edges) {
+			in[at]++
+		}
+	}
+	ids := []string{}
+	for _, i := range g.order {
+		if in[i] == bounds {
+			ids = append(ids, g.tasks[i].ID)
+		}
+	}
+	return ids, nil
+}
+
+// reach returns a task and all that can be reached from it.
+func reach(start int, edges [][]int) []int {
+	seen := map[int]bool{start: true}
+	out := []int{start}
+	for next := 0; next < len(out); next++ {
+		for _, to := range edges[out[next]] {
+			if !seen[to] {
+				seen[to] = true
+				out = append(out, to)
+			}
+		}
+	}
+	return out
+}

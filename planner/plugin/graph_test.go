@@ -1,0 +1,220 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// graphOf makes a plugin of lines such as `id requires=a,b groups=g`; `type=` is skipped by default.
+func graphOf(name string, lines ...string) Plugin {
+	p := Plugin{Name: name}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		t := GraphTask{ID: words[0], Type: Skipped}
+		for _, word := range words[1:] {
+			key, value, _ := strings.Cut(word, "=")
+			list := strings.Split(value, ",")
+			switch key {
+			case "requires":
+				t.Requires = list
+			case "required_for":
+				t.RequiredFor = list
+			case "groups":
+				t.Groups = list
+			case "tasks":
+				t.Tasks = list
+			case "role":
+				t.Role = list
+			case "type":
+				t.Type = value
+			}
+		}
+		p.GraphTasks = append(p.GraphTasks, t)
+	}
+	return p
+}
+
+func ids(g *Graph) string {
+	var out []string
+	for _, t := range g.Tasks() {
+		out = append(out, t.ID)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestGraphOrder(t *testing.T) {
+	tests := map[string]struct {
+		plugins []Plugin
+		want    string
+	}{
+		"as given":               {[]Plugin{graphOf("p", "c", "a", "b")}, "c a b"},
+		"requires":               {[]Plugin{graphOf("p", "a requires=c", "b", "c")}, "b c a"},
+		"required_for":           {[]Plugin{graphOf("p", "a", "b", "c required_for=a")}, "b c a"},
+		"tasks of a group":       {[]Plugin{graphOf("p", "g type=group tasks=b", "a", "b")}, "a b g"},
+		"groups of a task":       {[]Plugin{graphOf("p", "g type=group", "a groups=g")}, "a g"},
+		"groups by pattern":      {[]Plugin{graphOf("p", "ctl-a type=group", "ctl-b type=group", "a-ctl type=group", "a groups=/ctl/")}, "a-ctl a ctl-a ctl-b"},
+		"the same edge twice":    {[]Plugin{graphOf("p", "a requires=b,b", "b required_for=a")}, "b a"},
+		"across plugins":         {[]Plugin{graphOf("p", "a requires=b"), graphOf("q", "b", "c required_for=b")}, "c b a"},
+		"lowest first, not FIFO": {[]Plugin{graphOf("p", "z", "a requires=y", "b", "y requires=z")}, "z b y a"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			g, problems := NewGraph(tt.plugins)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if got := ids(g); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestGraphProblems(t *testing.T) {
+	tests := map[string]struct {
+		plugins []Plugin
+		want    []string
+	}{
+		"unknown": {[]Plugin{graphOf("p", "web", "a requires=wbe required_for=ghost")}, []string{
+			`plugin "p": graph_tasks[1].requires[0]: the task "a" requires "wbe", which does not exist; did you mean "web"?`,
+			`plugin "p": graph_tasks[1].required_for[0]: the task "a" is required for "ghost", which does not exist; no plugin brings such a task`}},
+		"unknown task of a group": {[]Plugin{graphOf("p", "g type=group tasks=ghost")}, []string{
+			`plugin "p": graph_tasks[0].tasks[0]: the task "g" has the task "ghost", which does not exist; no plugin brings such a task`}},
+		"unknown group": {[]Plugin{graphOf("p", "a groups=ghost")}, []string{
+			`plugin "p": graph_tasks[0].groups[0]: the task "a" is a part of "ghost", which does not exist; no plugin brings such a task`}},
+		"not a group": {[]Plugin{graphOf("p", "a groups=b", "b")}, []string{
+			`plugin "p": graph_tasks[0].groups[0]: "b" has the type skipped; name a task of the type group`}},
+		"one id in two plugins": {[]Plugin{graphOf("p", "a"), graphOf("q", "a")}, []string{
+			`plugin "q": graph_tasks[0].id: the plugin "p" has a task "a" too; give each an id of its own`}},
+		"one id twice in one plugin": {[]Plugin{graphOf("p", "a", "a")}, []string{
+			`plugin "p": graph_tasks[1].id: another task of the plugin has the id "a"; give each an id of its own`}},
+		"cycle, with what hangs on it": {[]Plugin{graphOf("p", "before", "x requires=c", "a requires=c,before", "b requires=a", "c requires=b", "after requires=x")}, []string{
+			`plugin "p": graph_tasks[2].requires: tasks wait for each other: "a" before "b" before "c" before "a"; remove one of these relations`}},
+		"two cycles": {[]Plugin{graphOf("p", "a requires=b", "b requires=a", "c requires=c")}, []string{
+			`plugin "p": graph_tasks[0].requires: tasks wait for each other: "a" before "b" before "a"; remove one of these relations`,
+			`plugin "p": graph_tasks[2].requires: tasks wait for each other: "c" before "c"; remove one of these relations`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			g, problems := NewGraph(tt.plugins)
+			if g != nil {
+				t.Error("there is a graph")
+			}
+			if d := cmp.Diff(tt.want, strings.Split(problems.Error(), "\n")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	g, problems := NewGraph([]Plugin{graphOf("p", "a groups=/none/")})
+	if g == nil || len(problems) != 1 || !problems[0].Warning {
+		t.Errorf("a pattern without groups gives %v", problems)
+	}
+}
+
+func TestPart(t *testing.T) {
+	g, problems := NewGraph([]Plugin{graphOf("p", "a", "b requires=a", "c requires=b", "d")})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, tt := range []struct{ start, end, want string }{
+		{"", "", "a b c d"}, {"b", "", "b c"}, {"", "b", "a b"}, {"b", "b", "b"}, {"c", "a", ""},
+	} {
+		got, err := g.Part(tt.start, tt.end)
+		if err != nil || strings.Join(got, " ") != tt.want {
+			t.Errorf("from %q to %q: got %v, %v", tt.start, tt.end, got, err)
+		}
+	}
+	if _, err := g.Part("", "ghost"); err == nil || !strings.Contains(err.Error(), `"ghost"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func steps(waves [][]Member) string {
+	var out []string
+	for _, step := range waves {
+		var names []string
+		for _, m := range step {
+			names = append(names, m.Group+":"+m.Node)
+		}
+		out = append(out, strings.Join(names, " "))
+	}
+	return strings.Join(out, " | ")
+}
+
+func TestWaves(t *testing.T) {
+	group := func(id string, s Strategy, requires ...string) GraphTask {
+		return GraphTask{ID: id, Type: Group, Strategy: s, Requires: requires}
+	}
+	one := Strategy{OneByOne: true}
+	tests := map[string]struct {
+		tasks   []GraphTask
+		members map[string][]string
+		want    string
+	}{
+		"one by one, by amount, together": {
+			[]GraphTask{group("all", Strategy{}), group("two", Strategy{Amount: 2}), group("one", one)},
+			map[string][]string{"all": {"a", "b"}, "two": {"c", "d", "e"}, "one": {"f", "g"}},
+			"one:f | one:g | two:c two:d | two:e | all:a all:b",
+		},
+		"a node in three groups": {
+			[]GraphTask{group("x", Strategy{}), group("y", Strategy{}), group("z", Strategy{})},
+			map[string][]string{"x": {"a", "b"}, "y": {"a"}, "z": {"a", "b"}},
+			"x:a x:b | y:a z:b | z:a",
+		},
+		"an order that goes through other tasks": {
+			[]GraphTask{group("x", Strategy{}), {ID: "t", Type: Skipped, Requires: []string{"x"}}, group("y", Strategy{}, "t")},
+			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a | y:b",
+		},
+		"an order that goes through a group without nodes": {
+			[]GraphTask{group("x", Strategy{}), group("none", Strategy{}, "x"), group("y", Strategy{}, "none")},
+			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a | y:b",
+		},
+		"nothing": {[]GraphTask{group("x", one)}, nil, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			g, problems := NewGraph([]Plugin{{Name: "p", GraphTasks: tt.tasks}})
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if got := steps(g.Waves(tt.members)); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMembers(t *testing.T) {
+	g, problems := NewGraph([]Plugin{graphOf("p", "web type=group", "data type=group role=db,/cache/", "t")})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got := g.Members([]site.Node{{Name: "b", Roles: []string{"web", "cache1"}}, {Name: "a", Roles: []string{"db"}}})
+	if d := cmp.Diff(map[string][]string{"web": {"b"}, "data": {"a", "b"}}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func BenchmarkGraph(b *testing.B) {
+	p := Plugin{Name: "p"}
+	for i := range 10000 {
+		t := GraphTask{ID: fmt.Sprint(i), Type: Skipped}
+		for _, back := range []int{1, 7, 100} {
+			if i >= back {
+				t.Requires = append(t.Requires, fmt.Sprint(i-back))
+			}
+		}
+		p.GraphTasks = append(p.GraphTasks, t)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if g, problems := NewGraph([]Plugin{p}); len(problems) > 0 || len(g.Tasks()) != len(p.GraphTasks) {
+			b.Fatal(problems)
+		}
+	}
+}

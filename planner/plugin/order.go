@@ -1,0 +1,88 @@
+package plugin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Sequence is the tasks of one stage in their order: each begins when the one before it has ended on all of its nodes
+// (fuel.md A5).
+type Sequence struct {
+	Stage string
+	Tasks []Ordered
+}
+
+// Ordered is a task in its place.
+type Ordered struct {
+	Plugin   Plugin
+	Index    int // in the plugin's Tasks
+	Task     Task
+	Priority float64
+	Place    Place // set by [Sequence.On]
+}
+
+// ID names the task for people: plugin and place in its document, from 0.
+func (o Ordered) ID() string { return fmt.Sprintf("%s[%d]", o.Plugin.FullName(), o.Index) }
+
+// Order puts the stage tasks of plugins in order, stage by stage: by number, tasks with the same number by the name of their plugin in
+// code point order, those of one plugin as in its document (seed 003; fuel.md A3). Plugins of one name keep the order in which they are
+// given. With problems, which are all errors, there is no order.
+func Order(plugins []Plugin) ([]Sequence, site.Problems) {
+	if problems := validate(plugins); len(problems) > 0 {
+		return nil, problems
+	}
+	sorted := slices.Clone(plugins)
+	slices.SortStableFunc(sorted, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
+	byStage := make(map[string][]Ordered)
+	for _, p := range sorted {
+		for i, t := range p.Tasks {
+			stage, err := ParseStage(t.Stage)
+			if err != nil {
+				return nil, site.Problems{p.problem(fmt.Sprintf("tasks[%d].stage", i), BadStage, err.Error())}
+			}
+			byStage[stage.Name] = append(byStage[stage.Name], Ordered{Plugin: p, Index: i, Task: t, Priority: stage.Priority})
+		}
+	}
+	out := make([]Sequence, 0, len(Stages()))
+	for _, name := range Stages() {
+		tasks := byStage[name]
+		slices.SortStableFunc(tasks, func(a, b Ordered) int { return cmp.Compare(a.Priority, b.Priority) })
+		out = append(out, Sequence{name, tasks})
+	}
+	return out, nil
+}
+
+// On places the tasks on nodes. A task that has no node is left out, with a warning; the one after it then follows the nearest one before
+// it that has nodes, so the order around it holds (fuel.md F-05, F-07). s is not changed.
+func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
+	out := Sequence{Stage: s.Stage}
+	var problems site.Problems
+	places := make(map[string]Place)
+	for _, o := range s.Tasks {
+		key := strings.Join(o.Task.Role, "\x00")
+		place, ok := places[key]
+		if !ok {
+			roles, err := ParseRoles(o.Task.Role)
+			if err != nil { // refused by Order
+				problems = append(problems, o.Plugin.problem(fmt.Sprintf("tasks[%d].role", o.Index), site.BadValue, err.Error()))
+				continue
+			}
+			place = roles.On(nodes)
+			places[key] = place
+		}
+		if place.Empty() {
+			p := o.Plugin.problem(fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+				fmt.Sprintf("no node has the role %s, so the task is left out", strings.Join(o.Task.Role, " or ")))
+			p.Warning = true
+			problems = append(problems, p)
+			continue
+		}
+		o.Place = place
+		out.Tasks = append(out.Tasks, o)
+	}
+	return out, problems
+}

@@ -1,0 +1,81 @@
+package plugin
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// What a task may give as its role beside roles of nodes.
+const (
+	AllRoles   = "*"      // every node that has a role
+	Controller = "master" // the machine that slipway itself runs on, which is not a part of AllRoles
+)
+
+// Roles tells on which nodes a task runs.
+type Roles struct {
+	all, controller bool
+	patterns        []site.RolePattern
+}
+
+// ParseRoles reads roles, any of which may match: `*`, `master`, the name of a role, or /regex/ over the roles of nodes, anchored at
+// the start only (fuel.md A4).
+func ParseRoles(texts []string) (Roles, error) {
+	var r Roles
+	if len(texts) == 0 {
+		return r, errors.New("no role is given; name one or more, or write \"*\" for all nodes that have a role")
+	}
+	for _, text := range texts {
+		switch text {
+		case "":
+			return Roles{}, errors.New("a role is empty; name a role, or write \"*\" for all nodes that have one")
+		case AllRoles:
+			r.all = true
+		case Controller:
+			r.controller = true
+		default:
+			p, err := site.ParseRolePattern(text)
+			if err != nil {
+				return Roles{}, err
+			}
+			r.patterns = append(r.patterns, p)
+		}
+	}
+	return r, nil
+}
+
+// Place is where a task runs.
+type Place struct {
+	Nodes      []string // names, sorted
+	Controller bool
+}
+
+// Empty reports whether the place is nowhere.
+func (p Place) Empty() bool { return len(p.Nodes) == 0 && !p.Controller }
+
+// Names returns the nodes, and "master" for the controller before them.
+func (p Place) Names() []string {
+	names := []string{}
+	if p.Controller {
+		names = append(names, Controller)
+	}
+	return append(names, p.Nodes...)
+}
+
+// On returns the place that the roles mean among nodes.
+func (r Roles) On(nodes []site.Node) Place {
+	place := Place{Controller: r.controller}
+	for _, n := range nodes {
+		matches := func(role string) bool {
+			return r.all || slices.ContainsFunc(r.patterns, func(p site.RolePattern) bool { return p.Matches(role) })
+		}
+		if slices.ContainsFunc(n.Roles, matches) {
+			place.Nodes = append(place.Nodes, n.Name)
+		}
+	}
+	slices.SortFunc(place.Nodes, strings.Compare)
+	place.Nodes = slices.Compact(place.Nodes)
+	return place
+}

@@ -1,0 +1,175 @@
+package plugin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Task types. Those of graph tasks only do nothing on a node: they tie others together.
+const (
+	Shell   = "shell"   // runs cmd on the nodes
+	Puppet  = "puppet"  // applies puppet_manifest with puppet_modules on the nodes
+	Reboot  = "reboot"  // restarts the nodes
+	Group   = "group"   // nodes that are worked on together
+	StageID = "stage"   // a point in the order
+	Skipped = "skipped" // does nothing; what comes before and after it stays so (fuel.md A7)
+)
+
+// What the settings of a task are where it does not give them (fuel.md A4).
+const (
+	DefaultRetries  = 3           // of shell tasks; others are not tried again
+	DefaultInterval = time.Second // between tries
+)
+
+// longest bounds times, in seconds: a year.
+const longest = 366 * 24 * 60 * 60
+
+// mostRetries bounds how often a task is tried again.
+const mostRetries = 1000
+
+// parameter declares one parameter of a task type.
+type parameter struct {
+	name     string
+	required bool
+	most     int64 // of a whole number, 0 and up; 0 makes it text
+}
+
+type taskType struct {
+	name       string
+	graphOnly  bool
+	parameters []parameter
+}
+
+// types is the table of task types. To add one, add its line here and its work where plans are carried out.
+var types = []taskType{
+	{name: Shell, parameters: []parameter{
+		{name: "cmd", required: true}, {name: "timeout", required: true, most: longest}, {name: "retries", most: mostRetries}, {name: "interval", most: longest}, {name: "cwd"},
+	}},
+	{name: Puppet, parameters: []parameter{
+		{name: "puppet_manifest", required: true}, {name: "puppet_modules", required: true}, {name: "timeout", required: true, most: longest},
+		{name: "retries", most: mostRetries}, {name: "interval", most: longest}, {name: "cwd"},
+	}},
+	{name: Reboot, parameters: []parameter{{name: "timeout", required: true, most: longest}}},
+	{name: Group, graphOnly: true},
+	{name: StageID, graphOnly: true},
+	{name: Skipped, graphOnly: true},
+}
+
+// Types returns the types that a stage task can have.
+func Types() []string { return typeNames(false) }
+
+// GraphTypes returns the types that a graph task can have.
+func GraphTypes() []string { return typeNames(true) }
+
+func typeNames(graph bool) []string {
+	var names []string
+	for _, t := range types {
+		if graph || !t.graphOnly {
+			names = append(names, t.name)
+		}
+	}
+	return names
+}
+
+// Settings are the parameters of a task, with what counts where they are not given.
+type Settings struct {
+	Command   string        // cmd of a shell task
+	Manifest  string        // of a puppet task
+	Modules   string        // of a puppet task
+	Directory string        // in which the task runs; empty is the plugin's own folder
+	Timeout   time.Duration // of one try
+	Retries   int           // how often the task is tried again after it failed
+	Interval  time.Duration // between tries
+}
+
+// Settings returns the settings of a task of the type, whose parameters are valid.
+func (p Parameters) Settings(typ string) Settings {
+	s := Settings{Interval: DefaultInterval}
+	if typ == Shell {
+		s.Retries = DefaultRetries
+	}
+	s.Command, s.Manifest, s.Modules, s.Directory = p.text("cmd"), p.text("puppet_manifest"), p.text("puppet_modules"), p.text("cwd")
+	seconds := func(name string, absent time.Duration) time.Duration {
+		if n, ok := p[name].(int64); ok {
+			return time.Duration(n) * time.Second
+		}
+		return absent
+	}
+	s.Timeout, s.Interval = seconds("timeout", 0), seconds("interval", s.Interval)
+	if n, ok := p["retries"].(int64); ok {
+		s.Retries = int(n)
+	}
+	return s
+}
+
+func (p Parameters) text(name string) string {
+	s, _ := p[name].(string)
+	return s
+}
+
+// finding is something wrong with an attribute of a task.
+type finding struct {
+	attribute string
+	code      site.Code
+	message   string
+}
+
+// checkType returns what is wrong with the type of a task and its parameters.
+func checkType(typ string, p Parameters, graph bool) []finding {
+	i := slices.IndexFunc(types, func(t taskType) bool { return t.name == typ && (graph || !t.graphOnly) })
+	if i < 0 {
+		return []finding{{"type", site.UnknownType, unknownName("task type", typ, typeNames(graph))}}
+	}
+	var out []finding
+	declared := types[i].parameters
+	known := make([]string, len(declared))
+	for j, d := range declared {
+		known[j] = d.name
+		value, given := p[d.name]
+		switch {
+		case !given && d.required:
+			out = append(out, finding{"parameters." + d.name, site.MissingParameter, "is required by the type " + typ})
+		case given:
+			if m := d.mistake(value); m != "" {
+				out = append(out, finding{"parameters." + d.name, site.BadParameter, m})
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if !slices.Contains(known, name) {
+			message := "the type " + typ + " has no parameters"
+			if len(known) > 0 {
+				message = unknownName("parameter of the type "+typ, name, known)
+			}
+			out = append(out, finding{"parameters." + name, site.UnknownParameter, message})
+		}
+	}
+	return out
+}
+
+func (d parameter) mistake(value any) string {
+	if d.most == 0 {
+		if s, ok := value.(string); !ok || s == "" {
+			return "must be text that is not empty"
+		}
+		return ""
+	}
+	if n, ok := value.(int64); !ok || n < 0 || n > d.most {
+		return fmt.Sprintf("must be a whole number from 0 to %d", d.most)
+	}
+	return ""
+}
+
+func unknownName(what, name string, known []string) string {
+	message := fmt.Sprintf("there is no %s %q", what, name)
+	if near := resource.Nearest(name, known); near != "" {
+		return message + fmt.Sprintf("; did you mean %q?", near)
+	}
+	return message + "; use one of " + strings.Join(known, ", ")
+}

@@ -1,0 +1,111 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Validate reports everything that is wrong with a plugin by itself, in the order of its tasks (fuel.md F-01: always, whatever the
+// plugin's age). Problems are of the object "plugin", with attributes such as `tasks[2].stage` and `graph_tasks[0].parameters.cmd`.
+func (p Plugin) Validate() site.Problems {
+	var problems site.Problems
+	report := func(attribute string, code site.Code, message string) {
+		problems = append(problems, p.problem(attribute, code, message))
+	}
+	if m := mistakeInName(p.Name); m != "" {
+		report("name", site.BadName, m)
+	}
+	for i, t := range p.Tasks {
+		for _, f := range t.check() {
+			report(fmt.Sprintf("tasks[%d].%s", i, f.attribute), f.code, f.message)
+		}
+	}
+	seen := make(map[string]bool, len(p.GraphTasks))
+	for i, t := range p.GraphTasks {
+		if t.ID == "" {
+			report(fmt.Sprintf("graph_tasks[%d].id", i), site.MissingField, "is empty; give the task an id of its own")
+		} else if seen[t.ID] {
+			report(fmt.Sprintf("graph_tasks[%d].id", i), site.Duplicate, fmt.Sprintf("another task of the plugin has the id %q; give each an id of its own", t.ID))
+		}
+		seen[t.ID] = true
+		for _, f := range t.check() {
+			report(fmt.Sprintf("graph_tasks[%d].%s", i, f.attribute), f.code, f.message)
+		}
+	}
+	return problems
+}
+
+// check returns what is wrong with a stage task by itself.
+func (t Task) check() []finding {
+	var out []finding
+	if _, err := ParseRoles(t.Role); err != nil {
+		out = append(out, finding{"role", site.BadValue, err.Error()})
+	}
+	if _, err := ParseStage(t.Stage); err != nil {
+		out = append(out, finding{"stage", BadStage, err.Error()})
+	}
+	return append(out, checkType(t.Type, t.Parameters, false)...)
+}
+
+// check returns what is wrong with a graph task by itself.
+func (t GraphTask) check() []finding {
+	var out []finding
+	if len(t.Role) > 0 {
+		if _, err := ParseRoles(t.Role); err != nil {
+			out = append(out, finding{"role", site.BadValue, err.Error()})
+		}
+	}
+	for i, text := range t.Groups {
+		if _, err := site.ParseRolePattern(text); err != nil {
+			out = append(out, finding{fmt.Sprintf("groups[%d]", i), site.BadValue, err.Error()})
+		}
+	}
+	if t.Type != Group && len(t.Tasks) > 0 {
+		out = append(out, finding{"tasks", site.BadStructure, "only a group has tasks; use requires"})
+	}
+	if t.Type != Group && t.Strategy != (Strategy{}) {
+		out = append(out, finding{"parameters.strategy", site.BadStructure, "only a group has a strategy"})
+	}
+	if t.Strategy.Amount < 0 || t.Strategy.OneByOne && t.Strategy.Amount > 0 {
+		out = append(out, finding{"parameters.strategy.amount", site.BadValue, "is for the type parallel only: how many nodes at once, 1 or more"})
+	}
+	return append(out, checkType(t.Type, t.Parameters, true)...)
+}
+
+// validate reports what is wrong with plugins, each by itself and together.
+func validate(plugins []Plugin) site.Problems {
+	var problems site.Problems
+	seen := make(map[string]bool, len(plugins))
+	for _, p := range plugins {
+		problems = append(problems, p.Validate()...)
+		// Two versions of one plugin are let pass: their tasks come in the order in which the plugins are given.
+		if seen[p.FullName()] {
+			problems = append(problems, p.problem("name", site.Duplicate, "the plugin is there twice; give it once"))
+		}
+		seen[p.FullName()] = true
+	}
+	return problems
+}
+
+func (p Plugin) problem(attribute string, code site.Code, message string) site.Problem {
+	return site.Problem{Object: "plugin", Name: p.Name, Attribute: attribute, Code: code, Message: message}
+}
+
+// nameLimit bounds names, in bytes.
+const nameLimit = 253
+
+func mistakeInName(name string) string {
+	switch {
+	case name == "":
+		return "a name is needed"
+	case len(name) > nameLimit:
+		return fmt.Sprintf("the name has %d characters; use at most %d", len(name), nameLimit)
+	case slices.ContainsFunc([]byte(name), func(c byte) bool {
+		return c != '_' && c != '-' && c != '.' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	}) || name[0] == '.' || name[0] == '-':
+		return fmt.Sprintf("%q is not a usable name; use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'", name)
+	}
+	return ""
+}

@@ -1,0 +1,74 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/resources"
+)
+
+// selectNodes is provider::slipway::select_nodes.
+type selectNodes struct{}
+
+// secretNodes is told of every parameter that takes nodes.
+const secretNodes = "Terraform counts what is returned as sensitive when a node has `connect`, because that may hold secrets; no secret is in it, so it may be wrapped in `nonsensitive`."
+
+func newSelectNodes() function.Function { return selectNodes{} }
+
+func (selectNodes) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = "select_nodes"
+}
+
+func (selectNodes) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = function.Definition{
+		Summary: "Names of the nodes that selectors select.",
+		MarkdownDescription: "Returns the names of the nodes that selectors select, sorted: those that `slipway_group` and `slipway_service` would have with these `selectors`. " +
+			"Names of nodes that do not exist select nothing; a malformed label is an error.",
+		Parameters: []function.Parameter{
+			function.DynamicParameter{Name: "nodes", MarkdownDescription: "Nodes, as a list or map: `slipway_node` resources, or objects with the same attributes, of which only `name` is required. " +
+				secretNodes},
+			function.DynamicParameter{Name: "selectors", MarkdownDescription: "List of selectors, as in `slipway_group`: objects with `node_names`, `node_tags`, `node_labels`, `rack_names`. `[]` selects all nodes."},
+		},
+		Return: function.ListReturn{ElementType: types.StringType},
+	}
+}
+
+func (selectNodes) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	var nodesGiven, selectorsGiven types.Dynamic
+	if resp.Error = req.Arguments.Get(ctx, &nodesGiven, &selectorsGiven); resp.Error != nil {
+		return
+	}
+	nodes, known, diags := resources.NodesFrom(ctx, path.Root("nodes"), nodesGiven)
+	if resp.Error = told(0, diags); resp.Error != nil {
+		return
+	}
+	if !known {
+		resp.Error = stillUnknown(0)
+		return
+	}
+	value, err := plainOf(ctx, selectorsGiven)
+	if err != nil {
+		resp.Error = wrong(1, err)
+		return
+	}
+	source, err := sourceOf("selectors", value)
+	if err != nil {
+		resp.Error = wrong(1, err)
+		return
+	}
+	selectors, err := document.ParseSelectors(source)
+	if err != nil {
+		resp.Error = wrong(1, misread(err))
+		return
+	}
+	for _, p := range selectors.Validate("selectors", "", nodes).Errors() {
+		resp.Error = function.ConcatFuncErrors(resp.Error, function.NewArgumentFuncError(1, p.Attribute+": "+p.Message))
+	}
+	if resp.Error == nil {
+		resp.Error = resp.Result.Set(ctx, selectors.Members(nodes))
+	}
+}

@@ -1,0 +1,100 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources"
+)
+
+// mergeOverrides is provider::slipway::merge_overrides.
+type mergeOverrides struct{}
+
+func newMergeOverrides() function.Function { return mergeOverrides{} }
+
+func (mergeOverrides) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = "merge_overrides"
+}
+
+func (mergeOverrides) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = function.Definition{
+		Summary: "One override made of several layers.",
+		MarkdownDescription: "Merges layers of overrides, the weakest first, and returns `configuration` and `options` of the override that stands for all of them. Maps merge at every depth, lists are united with the " +
+			"weaker layer's elements first, of other values the stronger one counts; an empty list or map clears nothing, and a null counts as not given. A layer with `merge = \"title\"` replaces a title whole, and an option or the defaults of a type, too. " +
+			"The options of all layers become one set that counts for all entries, while each `slipway_override` of a deployment keeps its options to its own entries.",
+		Parameters: []function.Parameter{
+			function.DynamicParameter{Name: "overrides", MarkdownDescription: "Layers, as a list or map: `slipway_override` resources, or objects with the same attributes, of which only `name` and `configuration` are required. Their scopes do not matter; a map counts in the order of its keys."},
+		},
+		Return: function.DynamicReturn{},
+	}
+}
+
+func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	var given types.Dynamic
+	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
+		return
+	}
+	layers, known, diags := resources.OverridesFrom(ctx, path.Root("overrides"), given)
+	if resp.Error = told(0, diags); resp.Error != nil {
+		return
+	}
+	if !known {
+		resp.Error = stillUnknown(0)
+		return
+	}
+	for _, l := range layers {
+		if l.Merge != "parameter" && l.Merge != "title" {
+			resp.Error = wrong(0, fmt.Errorf("override %q: merge: %q is not a way to merge; use \"parameter\" or \"title\"", l.Name, l.Merge))
+			return
+		}
+	}
+	value, err := valueOf(ctx, overrideValue(override.Combine(layers)))
+	if err != nil {
+		resp.Error = function.NewFuncError(err.Error())
+		return
+	}
+	resp.Error = resp.Result.Set(ctx, types.DynamicValue(value))
+}
+
+// overrideValue is what the function returns: options that no layer gives are left out.
+func overrideValue(o site.Override) map[string]any {
+	options := map[string]any{}
+	if o.Options.Create != nil {
+		options["create"] = *o.Options.Create
+	}
+	for name, list := range map[string][]string{
+		"types_filter": o.Options.TypesFilter, "titles_filter": o.Options.TitlesFilter,
+		"types_create_exception": o.Options.TypesCreateException, "titles_create_exception": o.Options.TitlesCreateException,
+	} {
+		if len(list) == 0 {
+			continue
+		}
+		elements := make([]any, len(list))
+		for i, text := range list {
+			elements[i] = text
+		}
+		options[name] = elements
+	}
+	if len(o.Options.Defaults) > 0 {
+		defaults := make(map[string]any, len(o.Options.Defaults))
+		for typ, p := range o.Options.Defaults {
+			defaults[typ] = p
+		}
+		options["defaults"] = defaults
+	}
+	configuration := make(map[string]any, len(o.Configuration))
+	for typ, titles := range o.Configuration {
+		byTitle := make(map[string]any, len(titles))
+		for title, p := range titles {
+			byTitle[title] = map[string]any(p)
+		}
+		configuration[typ] = byTitle
+	}
+	return map[string]any{"configuration": configuration, "options": options}
+}

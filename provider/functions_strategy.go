@@ -1,0 +1,79 @@
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/resources"
+)
+
+// deploymentStrategy is provider::slipway::deployment_strategy.
+type deploymentStrategy struct{}
+
+func newDeploymentStrategy() function.Function { return deploymentStrategy{} }
+
+// strategyValue is what the function returns.
+type strategyValue struct {
+	Order  []string   `tfsdk:"order"`
+	Levels [][]string `tfsdk:"levels"`
+}
+
+func (deploymentStrategy) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = "deployment_strategy"
+}
+
+func (deploymentStrategy) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = function.Definition{
+		Summary: "Order in which groups are rolled out.",
+		MarkdownDescription: "Returns the order in which groups are rolled out, as an object: `order` has the names of the groups as a run handles them, one at a time; `levels` has the same names by " +
+			"how deep they lie in the dependencies, first those that depend on no group. Unknown groups, duplicate names and cycles are errors.",
+		Parameters: []function.Parameter{
+			function.DynamicParameter{Name: "groups", MarkdownDescription: "Groups, as a list or map: `slipway_group` resources, or objects with the same attributes, of which only `name`, `critical` and `selectors` are required. " +
+				"Their order decides where dependencies leave a choice; a map counts in the order of its keys."},
+		},
+		Return: function.ObjectReturn{AttributeTypes: map[string]attr.Type{
+			"order":  types.ListType{ElemType: types.StringType},
+			"levels": types.ListType{ElemType: types.ListType{ElemType: types.StringType}},
+		}},
+	}
+}
+
+func (deploymentStrategy) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	var given types.Dynamic
+	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
+		return
+	}
+	groups, known, diags := resources.GroupsFrom(ctx, path.Root("groups"), given)
+	if resp.Error = told(0, diags); resp.Error != nil {
+		return
+	}
+	if !known {
+		resp.Error = stillUnknown(0)
+		return
+	}
+	problems := site.ValidateDependencies(groups)
+	for _, g := range groups {
+		problems = append(problems, g.Validate()...)
+	}
+	if errs := problems.Errors(); len(errs) > 0 {
+		resp.Error = wrong(0, errs)
+		return
+	}
+	order, err := strategy.Order(groups)
+	if err != nil {
+		resp.Error = wrong(0, err)
+		return
+	}
+	levels, err := strategy.Levels(groups)
+	if err != nil {
+		resp.Error = wrong(0, err)
+		return
+	}
+	resp.Error = resp.Result.Set(ctx, strategyValue{order, levels})
+}
