@@ -28,7 +28,7 @@ func newOrder() *cobra.Command {
 	}
 	output := outputFlag(cmd)
 	var inventory []string
-	cmd.Flags().StringSliceVar(&inventory, "nodes", nil, "site document (or plan, as of `terraform show -json`) with the nodes; may be given several times")
+	cmd.Flags().StringSliceVar(&inventory, "nodes", nil, "`FILE` with the nodes: a site document, or what terraform show -json prints of a plan; may be given several times")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if slices.Contains(args, "-") && slices.Contains(inventory, "-") {
 			return bad(errors.New("standard input is named twice"))

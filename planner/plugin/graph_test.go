@@ -174,6 +174,10 @@ func TestWaves(t *testing.T) {
 			[]GraphTask{group("x", Strategy{}), group("none", Strategy{}, "x"), group("y", Strategy{}, "none")},
 			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a | y:b",
 		},
+		"a group without nodes is done from the start": {
+			[]GraphTask{group("x", Strategy{}), group("none", Strategy{}), group("y", Strategy{}, "none")},
+			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a y:b",
+		},
 		"nothing": {[]GraphTask{group("x", one)}, nil, ""},
 	}
 	for name, tt := range tests {
