@@ -47,7 +47,7 @@ func serve() {
 	err := providerserver.Serve(context.Background(), provider.New(version, runs), providerserver.ServeOpts{
 		Address: provider.Address, Debug: *debug, ProtocolVersion: 6,
 	})
-	runs.Wait(farewell)
+	runs.GiveUp(farewell)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -28,10 +28,12 @@ const (
 type block struct {
 	planresource.Resource
 	at      string          // its place: `configuration.file["/etc/motd"]`
+	typeAt  string          // the place of its type: `configuration.file`
+	bare    bool            // a type without any title, so there is no resource
 	unknown map[string]bool // parameters that are not known yet; they are not in Parameters
 }
 
-// configuration reads type -> title -> parameters, sorted by type and title.
+// configuration reads type -> title -> parameters, sorted by type and title. A type without titles gives a bare block.
 func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block {
 	var blocks []block
 	for _, t := range r.entries(at, v, nulls, "types") {
@@ -172,7 +174,9 @@ func configurationFrom(ctx context.Context, at string, v types.Dynamic, nulls nu
 		if configuration[b.Type] == nil {
 			configuration[b.Type] = map[string]planresource.Parameters{}
 		}
-		configuration[b.Type][b.Title] = b.Parameters
+		if !b.bare {
+			configuration[b.Type][b.Title] = b.Parameters
+		}
 	}
 	return configuration, r.problems
 }
@@ -210,8 +214,15 @@ func (v configurationValidator) ValidateDynamic(ctx context.Context, req validat
 	}
 	var r reading
 	schemas := converge.Schemas()
+	unknown := "" // the type that was reported last; the blocks of a type follow each other
 	for _, b := range r.configuration(req.Path.String(), value, v.nulls) {
-		r.problems = append(r.problems, v.check(schemas, b)...)
+		switch _, known := schemas[b.Type]; {
+		case !known && b.Type != unknown:
+			unknown = b.Type
+			r.problems = append(r.problems, site.UnknownTypeProblem("", "", b.typeAt, b.Type, schemas))
+		case known && !b.bare:
+			r.problems = append(r.problems, v.check(schemas[b.Type], b)...)
+		}
 	}
 	for _, p := range r.problems {
 		resp.Diagnostics.Append(diagnostic(req.Path, p, p.Attribute+": "+p.Message))
@@ -219,11 +230,7 @@ func (v configurationValidator) ValidateDynamic(ctx context.Context, req validat
 }
 
 // check reports what the type of a configuration resource does not accept.
-func (v configurationValidator) check(schemas map[string]planresource.Schema, b block) site.Problems {
-	schema, ok := schemas[b.Type]
-	if !ok {
-		return site.Problems{site.UnknownTypeProblem("", "", b.at, b.Type, schemas)}
-	}
+func (v configurationValidator) check(schema planresource.Schema, b block) site.Problems {
 	if v.partial || len(b.unknown) > 0 {
 		schema.Check = nil // it judges the whole resource
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
@@ -24,39 +26,30 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	desired, known, diags := plan.Value(ctx)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if !known || plan.Triggers.IsUnknown() {
-		plan.setUnknown()
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
-		return
-	}
-
-	var applied planner.Applied
-	var drift planner.Drift
 	var prior *deploymentModelV0
+	var applied planner.Applied
 	if !req.State.Raw.IsNull() {
 		prior = &deploymentModelV0{}
 		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
+		var diags diag.Diagnostics
 		applied, _, diags = readApplied(ctx, req.Private)
-		resp.Diagnostics.Append(diags...)
-		drift, diags = prior.driftOf(ctx)
 		resp.Diagnostics.Append(diags...)
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		applied = again(applied, plan, *prior)
 	}
-
-	p, problems := planner.Make(desired, applied, drift)
-	resp.Diagnostics.Append(Diagnostics(problems)...)
+	w, known, diags := d.work(ctx, plan, prior, applied, types.StringNull())
+	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if prior != nil && p.Empty() && len(drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
+	if !known {
+		plan.setUnknown()
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+		return
+	}
+	p := w.plan
+	if prior != nil && p.Empty() && len(w.drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
 		plan.keepComputed(*prior)
 	} else {
 		plan.setPlan(p)
@@ -70,6 +63,52 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		resp.Diagnostics.AddAttributeWarning(path.Root("nodes"), "Nodes that left the site are torn down",
 			"on_destroy = \"retain\" keeps nodes as they are when the whole deployment is destroyed. A node that is taken out of nodes is torn down all the same.")
 	}
+}
+
+// work is what a plan shows and its apply does, and what both start from.
+type work struct {
+	desired site.Site       // with its nodes as they are reached
+	before  []site.Node     // the nodes of the prior state as they are reached
+	applied planner.Applied // by the nodes' present names
+	drift   planner.Drift   // likewise
+	plan    *planner.Plan
+}
+
+// work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo.
+func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *deploymentModelV0, applied planner.Applied, key types.String) (w *work, known bool, diags diag.Diagnostics) {
+	desired, known, diags := plan.Value(ctx)
+	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
+		return nil, false, diags
+	}
+	w = &work{desired: desired, applied: applied}
+	var problems, more site.Problems
+	if !d.provider.Unknown {
+		w.desired.Nodes = d.provider.reach(desired.Nodes, key)
+		problems = site.ValidatePlaces(w.desired.Nodes)
+	}
+	if prior != nil {
+		before, _, ds := NodesFrom(ctx, path.Root("nodes"), prior.Nodes)
+		diags.Append(ds...)
+		w.drift, ds = prior.driftOf(ctx)
+		diags.Append(ds...)
+		if diags.HasError() {
+			return nil, false, diags
+		}
+		w.before = before
+		if !d.provider.Unknown {
+			w.before = d.provider.reach(before, key)
+		}
+		w.applied, w.drift, more = planner.Relocate(w.before, w.desired.Nodes, applied, w.drift)
+		problems = append(problems, more...)
+		if !plan.Triggers.Equal(prior.Triggers) {
+			w.applied = w.applied.Unfinished() // so that everything is checked and applied again
+		}
+	}
+	w.plan, more = planner.Make(w.desired, w.applied, w.drift)
+	problems = append(problems, more...)
+	problems.Sort()
+	diags.Append(Diagnostics(problems)...)
+	return w, true, diags
 }
 
 // settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to tell even when
@@ -88,13 +127,4 @@ func settled(prior *deploymentModelV0) bool {
 		return true
 	}
 	return false
-}
-
-// again returns what is applied as the planner is to see it: when a trigger changed, nothing counts as finished, so every
-// configuration resource is checked and applied again.
-func again(applied planner.Applied, plan, prior deploymentModelV0) planner.Applied {
-	if plan.Triggers.Equal(prior.Triggers) {
-		return applied
-	}
-	return applied.Unfinished()
 }

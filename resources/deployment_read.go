@@ -14,6 +14,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -30,22 +31,21 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if state.DriftDetection.ValueString() == driftOff || state.Nodes.IsNull() || d.provider.Unknown {
-		resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
-		return
-	}
-	s, _, diags := state.Value(ctx)
-	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
 	timeout, diags := state.Timeouts.Read(ctx, defaultReadTimeout)
 	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
+	if resp.Diagnostics.HasError() || state.DriftDetection.ValueString() == driftOff || state.Nodes.IsNull() {
 		return
 	}
-	desired, problems := planner.Desired(s)
-	if errs := problems.Errors(); len(errs) > 0 {
+	if d.provider.Unknown {
 		resp.Diagnostics.AddWarning("Drift was not checked",
-			"The site in the state is not one that this version of slipway can plan:\n"+errs.Error()+"\n\nThe next apply with a valid configuration mends this.")
-		resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
+			"The provider's connection is not known before the apply, so no node could be reached. The plan counts on the nodes being as they were left.")
+		return
+	}
+	s, desired, mistakes := desiredOf(ctx, state)
+	if mistakes != "" {
+		resp.Diagnostics.AddWarning("Drift was not checked",
+			"The site in the state is not one that this version of slipway can plan:\n"+mistakes+"\n\nThe next apply with a valid configuration mends this.")
 		return
 	}
 
@@ -87,6 +87,20 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		resp.Diagnostics.AddWarning(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
 			"What is known of them stays as it was; they count neither as drifted nor as gone.\n"+reasons(unreachable))
 	}
+}
+
+// desiredOf returns the site of a state and the tasks of its nodes, or what is wrong with it, a line each.
+func desiredOf(ctx context.Context, state deploymentModelV0) (s site.Site, desired map[string][]task.Task, mistakes string) {
+	s, _, diags := state.Value(ctx)
+	if errs := diags.Errors(); len(errs) > 0 {
+		lines := make([]string, len(errs))
+		for i, e := range errs {
+			lines[i] = e.Detail()
+		}
+		return s, nil, strings.Join(lines, "\n")
+	}
+	desired, problems := planner.Desired(s)
+	return s, desired, problems.Errors().Error()
 }
 
 // driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its present form is work

@@ -91,6 +91,8 @@ var summaries = map[site.Code]string{
 	site.UnknownReference:  "Reference to an unknown resource",
 	site.DuplicateResource: "Configuration resource given twice",
 	site.NoEffect:          "Override without effect",
+	site.NodeMoved:         "Node at another place",
+	site.SameMachine:       "Two nodes on one machine",
 	site.BadStructure:      "Value of the wrong form",
 	site.BadValue:          "Invalid value",
 }

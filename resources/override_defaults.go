@@ -61,8 +61,13 @@ func (v defaultsValidator) ValidateDynamic(ctx context.Context, req validator.Dy
 	var r reading
 	schemas := converge.Schemas()
 	for _, b := range r.defaults(req.Path.String(), value) {
+		schema, known := schemas[b.Type]
+		if !known {
+			r.problems = append(r.problems, site.UnknownTypeProblem("", "", b.at, b.Type, schemas))
+			continue
+		}
 		b.Title = "any" // the parameters count for every title
-		r.problems = append(r.problems, configurationValidator{nulls: nullsAreErrors, partial: true}.check(schemas, b)...)
+		r.problems = append(r.problems, configurationValidator{nulls: nullsAreErrors, partial: true}.check(schema, b)...)
 	}
 	for _, p := range r.problems {
 		resp.Diagnostics.Append(diagnostic(req.Path, p, p.Attribute+": "+p.Message))

@@ -17,20 +17,32 @@ import (
 
 // Runs knows the runs of this process.
 type Runs struct {
-	mu    sync.Mutex
-	sites map[string]bool
-	work  sync.WaitGroup
+	mu     sync.Mutex
+	sites  map[string]bool
+	giveUp chan struct{} // closed when the process ends
+	work   sync.WaitGroup
 }
 
-// Wait returns when no run is at work, or after limit. The process must not end before: Terraform gives it two seconds after a second
-// interrupt, time enough to write down what was reached (terraform.md 5.7).
-func (r *Runs) Wait(limit time.Duration) {
+// GiveUp makes runs end at once and returns when none is at work any more, or after limit. The process must not end before: Terraform gives
+// it two seconds after a second interrupt, time enough to write down what was reached and to free the sites (terraform.md 5.7).
+func (r *Runs) GiveUp(limit time.Duration) {
+	close(r.ending())
 	done := make(chan struct{})
 	go func() { r.work.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(limit):
 	}
+}
+
+// ending returns the channel that GiveUp closes.
+func (r *Runs) ending() chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.giveUp == nil {
+		r.giveUp = make(chan struct{})
+	}
+	return r.giveUp
 }
 
 func (r *Runs) created(site string) {
@@ -100,4 +112,19 @@ func (r *activeRun) end(status, report string) (diags diag.Diagnostics) {
 		diags.AddWarning("The journal is not complete", err.Error()+"\n\nThis costs history only: what is applied is in the nodes' ledgers and in the state.")
 	}
 	return diags
+}
+
+// overtime is why a run ended that was not done within its time limit.
+type overtime struct {
+	operation string // create, update or delete
+	limit     time.Duration
+}
+
+func (e *overtime) Error() string {
+	return fmt.Sprintf("The limit of timeouts.%s, %s, is over", e.operation, e.limit)
+}
+
+// within bounds a run.
+func within(ctx context.Context, operation string, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, &overtime{operation, limit})
 }

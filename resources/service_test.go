@@ -58,6 +58,7 @@ func TestServiceMistakes(t *testing.T) {
 	}
 	mistakes(t, "slipway_service", `resource "terraform_data" "x" { input = "x" }`, map[string]mistake{
 		"type":                 {service(`{ flie = { "/x" = {} } }`), `there is no configuration resource type "flie"; did you mean "file"`},
+		"type_without_titles":  {service(`{ flie = {} }`), `configuration\.flie: there is no configuration resource type "flie"; did you mean "file"`},
 		"parameter":            {service(`{ file = { "/x" = { contents = "x" } } }`), `configuration\.file\["/x"\]\.contents: the type file has no such parameter; did you mean "content"`},
 		"parameter_of_unknown": {service(`{ file = { "/x" = { contents = terraform_data.x.output } } }`), `did you mean "content"`},
 		"kind":                 {service(`{ exec = { "x" = { command = "/bin/true", timeout = "soon" } } }`), `must be a whole number`},

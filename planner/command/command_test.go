@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,90 @@ func TestWatchEndsWithTheRun(t *testing.T) {
 	out, err := run(t, "watch", "--journal-directory", dir)
 	if err != nil || !strings.Contains(out, "task finished  control  ctl1  exec[b]  failed  exit status 3") || !strings.HasSuffix(out, "run run-1: failed\n") {
 		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// lines hands on each line that is written to it.
+type lines struct {
+	rest string
+	out  chan string
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.rest += string(b)
+	for {
+		line, rest, whole := strings.Cut(l.rest, "\n")
+		if !whole {
+			return len(b), nil
+		}
+		l.rest = rest
+		l.out <- line
+	}
+}
+
+func TestWatchFollowsARun(t *testing.T) {
+	dir := t.TempDir()
+	s, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // what it wrote is checked
+	w, err := s.Begin(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, ended := &lines{out: make(chan string)}, make(chan error, 1)
+	go func() {
+		cmd := New("test")
+		cmd.SetOut(told)
+		cmd.SetArgs([]string{"watch", "--journal-directory", dir})
+		ended <- cmd.ExecuteContext(t.Context())
+		close(told.out)
+	}()
+	for _, node := range []string{"n1", "n2"} {
+		if err := w.Record(t.Context(), journal.Event{Kind: journal.NodeFinished, Node: node, Status: "DEPLOYED"}); err != nil {
+			t.Fatal(err)
+		}
+		if line := <-told.out; !strings.HasSuffix(line, "node finished  "+node+"  DEPLOYED") {
+			t.Errorf("got %q for %s", line, node)
+		}
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
+	}
+	if line := <-told.out; line != "run run-1: succeeded" {
+		t.Errorf("got %q at the end", line)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWatchIsInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	s, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // nothing is written after Begin
+	w, err := s.Begin(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told := &lines{out: make(chan string, 1)}
+	if err := w.Record(t.Context(), journal.Event{Kind: journal.Note}); err != nil {
+		t.Fatal(err)
+	}
+	go func() { <-told.out; cancel() }()
+	cmd := New("test")
+	cmd.SetOut(told)
+	cmd.SetArgs([]string{"watch", "--journal-directory", dir})
+	if err := cmd.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "the run itself goes on") {
+		t.Errorf("got %v", err)
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -32,43 +34,52 @@ func newWatch(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		poll := time.NewTicker(pollInterval)
-		defer poll.Stop()
-		var after int64
-		for {
-			// Read the run before its events: once it has ended, no event is missed.
-			if run, err = store.Run(cmd.Context(), run.ID); err != nil {
-				return err
-			}
-			for more := true; more; {
-				events, err := store.Events(cmd.Context(), run.ID, after, page)
-				if err != nil {
-					return err
-				}
-				for _, e := range events {
-					after = e.Seq
-					p.event(e, *output)
-				}
-				more = len(events) == page
-			}
-			if !run.Ended.IsZero() {
-				if *output == table {
-					p.printf("run %s: %s\n", run.ID, run.Status)
-				}
-				return p.err
-			}
-			if p.err != nil {
-				return p.err
-			}
-			select {
-			case <-poll.C:
-			case <-cmd.Context().Done():
-				return cmd.Context().Err()
-			}
+		err = follow(cmd.Context(), store, run.ID, &printer{w: cmd.OutOrStdout()}, *output)
+		if cmd.Context().Err() != nil {
+			return errors.New("no longer watched; the run itself goes on")
 		}
+		return err
 	}
 	return cmd
+}
+
+// follow prints the events of a run until it has ended.
+func follow(ctx context.Context, store *journal.Store, id string, p *printer, f format) error {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	var after int64
+	for {
+		// Read the run before its events: once it has ended, no event is missed.
+		run, err := store.Run(ctx, id)
+		if err != nil {
+			return err
+		}
+		for more := true; more; {
+			events, err := store.Events(ctx, id, after, page)
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				after = e.Seq
+				p.event(e, f)
+			}
+			more = len(events) == page
+		}
+		if run.Status != journal.Running {
+			if f == table {
+				p.printf("run %s: %s\n", run.ID, run.Status)
+			}
+			return p.err
+		}
+		if p.err != nil {
+			return p.err
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // event prints one event on one line.

@@ -35,9 +35,7 @@ func (fileType) Schema() resource.Schema {
 			{Name: "backup", Kind: resource.Bool,
 				Description: "Keep a file that was there before on the node, and put it back when the resource is removed from the site. Default: true."},
 			{Name: "force", Kind: resource.Bool,
-				Description: "Let a directory give way to a file or link, or be removed. Its content is not kept. Default: false."},
-			{Name: "recurse", Kind: resource.Bool,
-				Description: "With `force`: also a directory that is not empty. Default: false."},
+				Description: "Let a directory, with everything in it, give way to a file or link, or be removed. Its content is not kept. Default: false."},
 		},
 		Check: checkFile,
 	}

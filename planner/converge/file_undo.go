@@ -178,12 +178,13 @@ func (b fileBefore) undoFile(s *System, kind string) error {
 	case b.Kept == "":
 		return nil // it was not to be kept
 	}
-	content, a, err := s.kept(b.Kept)
+	content, kept, err := s.kept(b.Kept)
 	if err != nil {
 		return fmt.Errorf("what was in %s before: %w", b.Path, err)
 	}
-	if kind == fileFile {
-		a = b.attributes() // the others may have been changed by others since
+	a := b.attributes()
+	if kind != fileFile { // else those that slipway did not change stay as others left them
+		a = a.or(kept)
 	}
 	return s.ReplaceFile(b.Path, content, a)
 }
@@ -211,6 +212,20 @@ func (b fileBefore) attributes() Attributes {
 	}
 	if b.says("group") {
 		a.GID = &b.GID
+	}
+	return a
+}
+
+// or completes a with others.
+func (a Attributes) or(others Attributes) Attributes {
+	if a.Mode == nil {
+		a.Mode = others.Mode
+	}
+	if a.UID == nil {
+		a.UID = others.UID
+	}
+	if a.GID == nil {
+		a.GID = others.GID
 	}
 	return a
 }

@@ -20,6 +20,9 @@ type job struct {
 	mistake error
 	object  string // what it looks after (Named)
 	aim     string
+	// follows is the one that looked after the object until now, and is about to leave it.
+	follows  *job
+	followed bool
 
 	started time.Time
 	log     *tail

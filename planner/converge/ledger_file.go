@@ -136,7 +136,7 @@ func (l *ledger) save(s *System) error {
 		return err
 	}
 	if err := l.file.log.Sync(); err != nil {
-		return fmt.Errorf("%s: %w", ledgerLogPath, err)
+		return err
 	}
 	l.file.synced = l.file.lines
 	return nil
@@ -167,7 +167,7 @@ func (l *ledger) note(s *System) error {
 		return fmt.Errorf("%s: %w", ledgerLogPath, err)
 	}
 	if _, err := f.log.Write(text.Bytes()); err != nil {
-		return fmt.Errorf("%s: %w", ledgerLogPath, err)
+		return err // it names the file
 	}
 	f.unsaved = nil
 	f.lines++

@@ -223,9 +223,6 @@ func (db dpkgDatabase) state(name string) packageState {
 	switch p.condition {
 	case conditionInstalled:
 		state.versions = []string{p.version}
-		if p.held {
-			state.trouble = "on hold"
-		}
 	case conditionBroken:
 		state.trouble = p.status
 	}

@@ -60,7 +60,7 @@ const (
 type packageState struct {
 	condition packageCondition
 	versions  []string // several where the manager allows it (kernels)
-	trouble   string   // why it does not count as installed although it is there: half-configured, on hold
+	trouble   string   // why it does not count as installed although it is there: half-configured
 	held      bool
 }
 
@@ -72,6 +72,8 @@ func (s packageState) String() string {
 	switch {
 	case s.trouble != "":
 		return strings.Join(append(slices.Clone(s.versions), s.trouble), ", ")
+	case s.condition == conditionInstalled && s.held:
+		return strings.Join(append(slices.Clone(s.versions), "on hold"), ", ")
 	case s.condition == conditionInstalled:
 		return strings.Join(s.versions, ", ")
 	case s.condition == conditionConffiles:

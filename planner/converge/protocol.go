@@ -27,7 +27,9 @@ type Catalog struct {
 	Site     string `json:"site"` // ledger entries belong to a site
 	Run      string `json:"run"`  // the run's id, recorded in the ledger
 	Mode     Mode   `json:"mode"`
-	Items    []Item `json:"items,omitempty"` // in the order in which they are handled
+	// Items are in the order in which they are handled, except that removals which require nothing trade places among each other, so
+	// that what was applied last goes first.
+	Items []Item `json:"items,omitempty"`
 	// TearDown undoes everything that the site applied on the node, newest first, then drops the site's ledger and, when
 	// no site is left, every trace of slipway. Items must be empty.
 	TearDown bool `json:"tear_down,omitempty"`

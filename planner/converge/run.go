@@ -12,7 +12,7 @@ import (
 )
 
 // Run does what a catalog says on a node and returns when all of it is done, the node's ledger included. It calls emit for every
-// item as soon as its outcome is known, in the order of the items, and of the ledger backwards for a tear-down.
+// item as soon as its outcome is known, in the order in which they are handled, and of the ledger backwards for a tear-down.
 //
 // Each item is checked and, in mode Apply, where it differs applied and checked again. An item that fails does not stop the others, but
 // those that require it are skipped. When ctx ends, the item at work is given up and the others are skipped. In the modes
@@ -183,6 +183,7 @@ func (x *session) items(ctx context.Context) {
 	x.jobs = x.plan()
 	if x.applying() {
 		x.handOver()
+		x.leaveFirst(ctx)
 	}
 	for i := 0; i < len(x.jobs); {
 		i += x.next(ctx, i)

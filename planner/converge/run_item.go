@@ -17,6 +17,7 @@ func (x *session) examine(ctx context.Context, i int) {
 	j := x.jobs[i]
 	x.start(j)
 	switch {
+	case j.done:
 	case j.mistake != nil:
 		j.fail(j.mistake)
 	case x.broken != nil:
@@ -46,7 +47,11 @@ func (x *session) blocker(j *job) resource.ID {
 
 func (x *session) examineState(ctx context.Context, j *job) {
 	if x.applying() && !j.Noop() {
-		if err := x.leaveFormer(ctx, j); err != nil {
+		err := x.occupied(j)
+		if err == nil {
+			err = x.leaveFormer(ctx, j)
+		}
+		if err != nil {
 			j.fail(err)
 			return
 		}
@@ -72,7 +77,7 @@ func (x *session) examineState(ctx context.Context, j *job) {
 // leaveFormer undoes what was done for the resource when it looked after another object, or had another aim.
 func (x *session) leaveFormer(ctx context.Context, j *job) error {
 	e := x.ledger.entry(x.catalog.Site, j.id)
-	if e == nil || e.Object == j.object && e.Aim == j.aim {
+	if e == nil || !x.moves(j) && e.Aim == j.aim {
 		return nil
 	}
 	if err := x.undo(ctx, e, j.typ); err != nil {

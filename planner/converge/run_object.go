@@ -2,6 +2,7 @@ package converge
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -17,18 +18,24 @@ func (j *job) looksAfter() (o object, ok bool) {
 }
 
 // keepApart finds resources that look after what another one looks after already, in the catalog or in the ledger: each would undo
-// what the other one did.
+// what the other one did. What a resource of the catalog is about to leave is free for another one.
 func (x *session) keepApart(jobs []*job) {
-	leaving := map[resource.ID]bool{}
+	leaving := map[resource.ID]*job{}
 	for _, j := range jobs {
-		leaving[j.id] = j.Remove
+		if _, ok := j.looksAfter(); j.Remove || ok && !j.Noop() && x.moves(j) {
+			leaving[j.id] = j
+		}
 	}
-	taken := map[object]resource.ID{}
-	sites := map[object]string{}
+	taken := map[object]key{}
+	left := map[object]*job{}
 	for _, e := range x.ledger.Entries {
-		if e.Object != "" && (e.Site != x.catalog.Site || !leaving[e.id]) {
-			o := object{e.Type, e.Object}
-			taken[o], sites[o] = e.id, e.Site
+		if e.Object == "" {
+			continue
+		}
+		if o, j := (object{e.Type, e.Object}), leaving[e.id]; j != nil && e.Site == x.catalog.Site {
+			left[o] = j
+		} else {
+			taken[o] = e.key()
 		}
 	}
 	for _, j := range jobs {
@@ -36,18 +43,48 @@ func (x *session) keepApart(jobs []*job) {
 		if !ok {
 			continue
 		}
-		if e := x.ledger.entry(x.catalog.Site, j.id); e != nil && e.Object != j.object {
-			delete(taken, object{e.Type, e.Object}) // it leaves that at its turn
-		}
 		switch other, is := taken[o]; {
-		case !is || other == j.id && sites[o] == x.catalog.Site:
-			taken[o], sites[o] = j.id, x.catalog.Site
-		case sites[o] != x.catalog.Site:
-			j.mistake = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them", other, o.name, sites[o])
+		case !is || other == x.key(j):
+			taken[o] = x.key(j)
+			if j.follows = left[o]; j.follows != nil {
+				j.follows.followed = true
+			}
+		case other.Site != x.catalog.Site:
+			j.mistake = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them", other.ID, o.name, other.Site)
 		default:
-			j.mistake = fmt.Errorf("%s looks after %s already; make one resource of both, or require the other one if that is about to leave it", other, o.name)
+			j.mistake = fmt.Errorf("%s looks after %s already; make one resource of both", other.ID, o.name)
 		}
 	}
+}
+
+// moves reports whether the resource looked after another object until now.
+func (x *session) moves(j *job) bool {
+	e := x.ledger.entry(x.catalog.Site, j.id)
+	return e != nil && e.Object != j.object
+}
+
+// leaveFirst lets the resources whose object another one is to have leave it before anything else is done.
+func (x *session) leaveFirst(ctx context.Context) {
+	for _, j := range x.jobs {
+		if !j.followed || j.Remove || j.mistake != nil || ctx.Err() != nil {
+			continue
+		}
+		x.start(j)
+		if err := x.leaveFormer(ctx, j); err != nil {
+			j.fail(err)
+		}
+	}
+}
+
+// occupied tells that what the item is to look after was not left by the resource that had it.
+func (x *session) occupied(j *job) error {
+	if j.follows == nil {
+		return nil
+	}
+	if e := x.ledger.entry(x.catalog.Site, j.follows.id); e == nil || e.Object != j.object {
+		return nil
+	}
+	return fmt.Errorf("%s still looks after %s; mend that first", j.follows.id, j.object)
 }
 
 // handOver lets resources that got a new title take over the ledger's entry of the one that is to be removed, instead of undoing

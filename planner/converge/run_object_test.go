@@ -60,7 +60,8 @@ func TestOneObjectHasOneResource(t *testing.T) {
 		"in one catalog":     {then: []Item{item("file[/f]", "content", "1"), item("file[b]", "path", "/f", "content", "2")}, want: "file[/f] looks after /f already; make one"},
 		"in the ledger":      {first: []Item{item("file[/f]", "content", "1")}, then: []Item{item("file[b]", "path", "/f", "content", "2")}, want: "file[/f] looks after /f already; make one"},
 		"is left first":      {first: []Item{item("file[a]", "path", "/f", "content", "1")}, then: []Item{item("file[a]", "path", "/g", "content", "1"), item("file[b]", "path", "/f", "content", "2")}},
-		"is left afterwards": {first: []Item{item("file[a]", "path", "/f", "content", "1")}, then: []Item{item("file[a]", "path", "/g", "content", "1"), item("file[/f]", "content", "2")}},
+		"two trade places":   {first: []Item{item("file[a]", "path", "/f", "content", "1"), item("file[b]", "path", "/g", "content", "2")}, then: []Item{item("file[a]", "path", "/g", "content", "1"), item("file[b]", "path", "/f", "content", "2")}},
+		"is left afterwards": {first: []Item{item("file[a]", "path", "/f", "content", "1")}, then: []Item{item("file[/f]", "content", "2"), item("file[a]", "path", "/g", "content", "1")}},
 		"is removed":         {first: []Item{item("file[a]", "path", "/f", "content", "1")}, then: []Item{removal("file[a]"), item("file[/f]", "content", "2")}},
 		"by another type":    {then: []Item{item("file[/f]", "mode", "0600"), item("ini_setting[a]", "path", "/f", "setting", "a", "value", "1")}},
 	} {

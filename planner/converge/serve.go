@@ -73,7 +73,7 @@ func readCatalog(ctx context.Context, in io.Reader) (Catalog, io.Reader, error) 
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		c, rest, err := DecodeCatalog(in)
+		c, rest, err := decodeCatalog(in)
 		answers <- answer{c, rest, err}
 	}()
 	select {
@@ -84,9 +84,9 @@ func readCatalog(ctx context.Context, in io.Reader) (Catalog, io.Reader, error) 
 	}
 }
 
-// DecodeCatalog reads one catalog and returns it with the rest of the input. It refuses fields that it does not know, and
+// decodeCatalog reads one catalog and returns it with the rest of the input. It refuses fields that it does not know, and
 // another protocol before anything else, because the other one's fields may mean other things.
-func DecodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
+func decodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
 	dec := json.NewDecoder(in)
 	var raw json.RawMessage
 	if err := dec.Decode(&raw); err != nil {

@@ -69,7 +69,7 @@ func TestMessagesGolden(t *testing.T) {
 
 func TestCatalogsThatAreNoneAreRefused(t *testing.T) {
 	good := `{"protocol":1,"site":"s","run":"r","mode":"check","items":[{"type":"file","title":"/x","parameters":{"content":"x"}}]}`
-	if _, _, err := DecodeCatalog(strings.NewReader(good)); err != nil {
+	if _, _, err := decodeCatalog(strings.NewReader(good)); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ text, want string }{
@@ -105,7 +105,7 @@ func TestCatalogDecoding(t *testing.T) {
 	text := `{"protocol":1,"site":"s","run":"r","mode":"check","items":[
 		{"type":"t","title":"a","parameters":{"large":9007199254740993,"half":0.5,"list":[1,"x",true],"map":{"k":2}}},
 		{"type":"t","title":"b","parameters":{"half":1}},{"type":"t","title":"c"}]}` + "\n\n"
-	c, rest, err := DecodeCatalog(strings.NewReader(text))
+	c, rest, err := decodeCatalog(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 	f.Add([]byte(`{"protocol":1,"site":"s","run":"r","mode":"apply","items":[{"type":"file","title":"/x","parameters":{"content":"x","a":[1,{"b":2}]}}]}`))
 	f.Add([]byte(`{"protocol":1}{}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, _, err := DecodeCatalog(bytes.NewReader(text))
+		c, _, err := decodeCatalog(bytes.NewReader(text))
 		if err == nil && c.Protocol != Protocol {
 			t.Errorf("accepted %q", text)
 		}

@@ -208,3 +208,49 @@ func TestServiceManagerOfTheNode(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoOfAServiceLeavesTheRest: whether it runs is brought back only where the resource has spoken of it, and as it was by then.
+func TestUndoOfAServiceLeavesTheRest(t *testing.T) {
+	r := &recorder{answers: map[string]Output{"systemctl show": prints(shown("a", "loaded", "active", "running", "enabled"))}}
+	s := systemdNode(t, r)
+	first := res(t, serviceType{}, "a", resource.Parameters{"enable": true})
+	before := applied(t, s, serviceType{}, first)
+	r.answers["systemctl show"] = prints(shown("a", "loaded", "inactive", "dead", "enabled")) // stopped by others
+	s.Forget()
+	r.ran = nil
+	undone(t, s, serviceType{}, first, before)
+	show := systemctlShow + "a.service"
+	r.wantRan(t, show, show)
+
+	second := res(t, serviceType{}, "a", resource.Parameters{"enable": true, "ensure": "running"})
+	before, err := serviceType{}.Widen(t.Context(), s, second, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.answers["systemctl show"] = prints(shown("a", "loaded", "active", "running", "enabled"))
+	s.Forget()
+	r.effects = map[string]func(){"systemctl stop": func() {
+		r.answers["systemctl show"] = prints(shown("a", "loaded", "inactive", "dead", "enabled"))
+	}}
+	r.ran = nil
+	undone(t, s, serviceType{}, second, before)
+	r.wantRan(t, show, "systemctl stop -- a.service", show, show)
+}
+
+// TestQuestionsAreNoOutput: what the service manager answers is not what happened to a service.
+func TestQuestionsAreNoOutput(t *testing.T) {
+	r := &recorder{answers: map[string]Output{"systemctl show": prints(shown("a", "loaded", "inactive", "dead", "disabled"))}}
+	r.effects = map[string]func(){"systemctl start": func() {
+		r.answers["systemctl show"] = prints(shown("a", "loaded", "active", "running", "disabled"))
+	}}
+	r.answers["systemctl start"] = Output{Combined: "Starting a.\n"}
+	s := systemdNode(t, r)
+	a := Item{Resource: res(t, serviceType{}, "a", resource.Parameters{"ensure": "running"})}
+	for _, want := range []string{"Starting a.\n", ""} {
+		Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{a}}, func(got Result) {
+			if got.Output != want || got.Status == Failed {
+				t.Errorf("%+v, want output %q", got, want)
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 const foreigner = 65534 // a user that is neither root nor the session's
@@ -173,6 +174,53 @@ func TestWriteFile(t *testing.T) {
 	}
 	if err := b.WriteFile("/missing/x", []byte("x"), Attributes{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("directory missing: %v", err)
+	}
+}
+
+// accessList lets the user 1 read, besides the owner and others.
+const accessList = "\x02\x00\x00\x00\x01\x00\x06\x00\xff\xff\xff\xff\x02\x00\x04\x00\x01\x00\x00\x00\x04\x00\x04\x00\xff\xff\xff\xff\x10\x00\x04\x00\xff\xff\xff\xff\x20\x00\x04\x00\xff\xff\xff\xff"
+
+func TestWriteFileKeepsExtendedAttributes(t *testing.T) {
+	b := newSandbox(t)
+	b.put("/f", "old")
+	acl := []byte(accessList)
+	for name, value := range map[string][]byte{"user.origin": []byte("theirs"), "system.posix_acl_access": acl} {
+		switch err := unix.Setxattr(b.real("/f"), name, value, 0); {
+		case errors.Is(err, unix.ENOTSUP):
+			t.Skipf("NOT TESTED: the file system of %s knows no %s", b.dir, name)
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	if err := b.WriteFile("/f", []byte("new"), Attributes{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]byte{"user.origin": []byte("theirs"), "system.posix_acl_access": acl} {
+		value := make([]byte, 100)
+		if n, err := unix.Getxattr(b.real("/f"), name, value); err != nil || string(value[:n]) != string(want) {
+			t.Errorf("%s: %q, %v", name, value[:max(n, 0)], err)
+		}
+	}
+}
+
+// An access list that another user gave its own file must not open the file that takes its place.
+func TestWriteFileTakesNoAccessListOver(t *testing.T) {
+	needRoot(t)
+	b := newSandbox(t)
+	b.put("/f", "old")
+	if err := os.Chown(b.real("/f"), foreigner, foreigner); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setxattr(b.real("/f"), "system.posix_acl_access", []byte(accessList), 0); errors.Is(err, unix.ENOTSUP) {
+		t.Skipf("NOT TESTED: the file system of %s knows no access lists", b.dir)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.WriteFile("/f", []byte("secret"), Attributes{UID: pointer(0), GID: pointer(0), Mode: pointer(fs.FileMode(0o640))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.Getxattr(b.real("/f"), "system.posix_acl_access", make([]byte, 100)); !errors.Is(err, unix.ENODATA) {
+		t.Errorf("the access list is still there: %v", err)
 	}
 }
 

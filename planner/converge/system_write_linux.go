@@ -13,7 +13,8 @@ import (
 )
 
 // WriteFile replaces or creates a regular file atomically: temporary file beside it, attributes, content, fsync, rename, fsync of
-// the directory. It keeps the attributes of a file that is there where a is silent (new file: 0644, owned by the session's user).
+// the directory. It keeps the attributes of a file that is there, access lists and labels too, where a is silent (new file: 0644, owned by
+// the session's user).
 // At a link, it writes the file that the link leads to.
 func (s *System) WriteFile(path string, content []byte, a Attributes) error {
 	return s.write(path, content, a, true)
@@ -31,12 +32,20 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 	}
 	defer p.close()
 	mode, uid, gid := fs.FileMode(0o644), -1, -1
+	var more extended
 	switch info, err := p.lstat(); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	case info.IsRegular():
 		mode, uid, gid = info.Mode, info.UID, info.GID
+		owner := uid
+		if a.UID != nil {
+			owner = *a.UID
+		}
+		if more, err = p.extendedOf(owner); err != nil {
+			return err
+		}
 	case !info.IsLink() || follow:
 		return p.fail("write", errors.New("is there and not a regular file"))
 	}
@@ -63,6 +72,9 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 			return err
 		}
 		if _, err := io.Copy(f, bytes.NewReader(content)); err != nil {
+			return err
+		}
+		if err := more.set(p, fd); err != nil {
 			return err
 		}
 		// The mode comes last: giving a file away takes its setuid bit.

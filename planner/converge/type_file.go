@@ -237,17 +237,8 @@ func parentThere(s *System, at string) error {
 
 // clearDirectory removes a directory that is to give way, when the resource says that it may.
 func clearDirectory(s *System, at string, r resource.Resource) error {
-	names, err := s.ReadDir(at)
-	if err != nil {
-		return err
-	}
-	switch {
-	case !r.Parameters.Bool("force"):
-		return fmt.Errorf("%s is a directory; set force = true to remove it", at)
-	case len(names) == 0:
-		return s.Remove(at)
-	case !r.Parameters.Bool("recurse"):
-		return fmt.Errorf("%s is a directory that is not empty; set recurse = true to remove it with everything in it", at)
+	if !r.Parameters.Bool("force") {
+		return fmt.Errorf("%s is a directory; set force = true to remove it, with everything in it", at)
 	}
 	return s.RemoveAll(at)
 }

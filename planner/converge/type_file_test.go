@@ -129,7 +129,7 @@ func TestFileFails(t *testing.T) {
 		"no group":      {item: item("file[/f]", "group", "app"), want: `group "app": no such group`},
 		"no source":     {item: item("file[/f]", "source", "/s"), want: "source: lstat /s: no such file"},
 		"directory":     {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x"), want: "set force = true"},
-		"full":          {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "content", "x", "force", true), want: "set recurse = true"},
+		"full":          {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "content", "x"), want: "set force = true to remove it, with everything in it"},
 		"absent full":   {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "absent"), want: "set force = true"},
 		"title":         {item: item("file[motd]", "content", "x"), want: "path: must be given"},
 		"path":          {item: item("file[x]", "path", "/a/../b"), want: "must be an absolute path"},
@@ -156,9 +156,9 @@ func TestFileFails(t *testing.T) {
 	}
 }
 
-func TestFileWithRecurseIsRemovedWithAllInIt(t *testing.T) {
+func TestDirectoryIsRemovedWithAllInIt(t *testing.T) {
 	b := nodeOf(t, map[string]string{"/d/e/f": "x", "/d/l": "->/keep", "/keep/x": "x"})
-	r := b.apply(item("file[/d]", "ensure", "absent", "force", true, "recurse", true))[0]
+	r := b.apply(item("file[/d]", "ensure", "absent", "force", true))[0]
 	if r.Status != Changed || b.there("/d") || !b.there("/keep/x") {
 		t.Errorf("%+v, %v", r, b.tree())
 	}

@@ -153,3 +153,27 @@ func TestGroupNamed(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestUndoOfAGroupLeavesTheRest: an id that the resource never spoke of, and a deletion by others, are not slipway's to take back.
+func TestUndoOfAGroupLeavesTheRest(t *testing.T) {
+	r := &recorder{}
+	s := wholeMachine(t, accountFiles(), r.run)
+	r.effects = map[string]func(){"groupmod": func() { edit(t, s, "/etc/group", "web:x:43:", "web:x:44:") }}
+	first := res(t, groupType{}, "web", nil)
+	before := applied(t, s, groupType{}, first)
+	edit(t, s, "/etc/group", "web:x:33:", "web:x:43:")
+	s.Forget()
+	undone(t, s, groupType{}, first, before)
+	r.wantRan(t)
+
+	before = updated(t, s, groupType{}, res(t, groupType{}, "web", resource.Parameters{"gid": int64(44)}), before)
+	r.effects = map[string]func(){"groupmod": func() { edit(t, s, "/etc/group", "web:x:44:", "web:x:43:") }}
+	r.ran = nil
+	undone(t, s, groupType{}, first, before)
+	r.wantRan(t, "groupmod -g 43 web")
+
+	edit(t, s, "/etc/group", "web:x:43:\n", "")
+	s.Forget()
+	undone(t, s, groupType{}, first, before)
+	r.wantRan(t)
+}

@@ -203,3 +203,17 @@ func fuzzEditor(t *testing.T, text string, find func(lines) []span, apply func(l
 		t.Fatalf("%q\nbecame %q\nand undone %q", text, edited, got)
 	}
 }
+
+// TestUndoOfAHostLeavesTheRest: aliases that the resource never spoke of stay as others left them.
+func TestUndoOfAHostLeavesTheRest(t *testing.T) {
+	s := folder(t, map[string]string{"etc/hosts": "10.0.0.1  db # primary\n"})
+	first := res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.2"})
+	before := applied(t, s, hostType{}, first)
+	edit(t, s, "/etc/hosts", "db", "db db1")
+	before = updated(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.2", "comment": "slipway's"}), before)
+	edit(t, s, "/etc/hosts", "db1", "db1 db2")
+	undone(t, s, hostType{}, first, before)
+	if got, err := s.ReadFile("/etc/hosts"); err != nil || string(got) != "10.0.0.1\tdb\tdb1 db2\t# primary\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

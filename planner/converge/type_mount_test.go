@@ -227,3 +227,31 @@ func TestMountSchema(t *testing.T) {
 		t.Error("mount and sysctl must be refused in a sandbox")
 	}
 }
+
+// TestUndoOfAMountLeavesTheRest: what is mounted, and parts of the line in fstab, are brought back only where the resource has spoken of them.
+func TestUndoOfAMountLeavesTheRest(t *testing.T) {
+	k := newKernel(t, "tmpfs /mnt tmpfs size=1m 0 0\n")
+	first := res(t, mountType{}, "/mnt", resource.Parameters{"device": "shm", "ensure": "present", "pass": int64(2)})
+	before := applied(t, k.sys, mountType{}, first)
+	// By others: mounted, and with other options.
+	k.set([]string{"/mnt shm tmpfs rw"})
+	if err := k.sys.WriteFile(fstabPath, []byte("shm /mnt tmpfs size=2m 0 2\n"), Attributes{}); err != nil {
+		t.Fatal(err)
+	}
+	undone(t, k.sys, mountType{}, first, before)
+	if content, err := k.sys.ReadFile(fstabPath); err != nil || string(content) != "tmpfs\t/mnt\ttmpfs\tsize=2m\t0\t0\n" || len(k.live()) != 1 {
+		t.Errorf("%q, live %v, %v", content, k.live(), err)
+	}
+
+	k = newKernel(t, "tmpfs /mnt tmpfs size=1m 0 0\n")
+	before = applied(t, k.sys, mountType{}, first)
+	second := res(t, mountType{}, "/mnt", resource.Parameters{"device": "shm", "options": "noexec", "pass": int64(2)})
+	before = updated(t, k.sys, mountType{}, second, before)
+	if len(k.live()) != 1 {
+		t.Fatalf("not mounted: %v", k.live())
+	}
+	undone(t, k.sys, mountType{}, second, before)
+	if content, err := k.sys.ReadFile(fstabPath); err != nil || string(content) != "tmpfs /mnt tmpfs size=1m 0 0\n" || len(k.live()) > 0 {
+		t.Errorf("%q, live %v, %v", content, k.live(), err)
+	}
+}

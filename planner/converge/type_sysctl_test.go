@@ -123,3 +123,12 @@ func TestSysctlPath(t *testing.T) {
 		}
 	}
 }
+
+// Debian reads /etc/sysctl.conf as 99-sysctl.conf, and what is read last counts.
+func TestSysctlFileIsReadLast(t *testing.T) {
+	for _, other := range []string{"/etc/sysctl.d/99-sysctl.conf", "/etc/sysctl.d/90-mine.conf"} {
+		if file := sysctlFile("net.ipv4.ip_forward"); file <= other {
+			t.Errorf("%s is read before %s", file, other)
+		}
+	}
+}

@@ -248,3 +248,79 @@ func TestUserErrors(t *testing.T) {
 		t.Error("no error for a record that cannot be read")
 	}
 }
+
+// TestUndoOfAUserLeavesTheRest: what the resource never spoke of is the user's own, whoever changed it since.
+func TestUndoOfAUserLeavesTheRest(t *testing.T) {
+	r := &recorder{}
+	s := wholeMachine(t, accountFiles(), r.run)
+	first := res(t, userType{}, "ann", resource.Parameters{"groups": []any{"web", "adm"}})
+	before, err := userType{}.Capture(t.Context(), s, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, "/etc/group", "web:x:33:", "web:x:33:ann") // by slipway
+	// Later, and by others: another shell, another password, another group, and one group less.
+	edit(t, s, "/etc/passwd", "/home/ann:/bin/bash", "/home/ann:/bin/zsh")
+	edit(t, s, "/etc/shadow", "$6$former$hash", "$6$own$choice")
+	edit(t, s, "/etc/group", "users:x:100:ann,root", "users:x:100:root")
+	edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nsudo:x:27:ann\n")
+	s.Forget()
+	undone(t, s, userType{}, first, before)
+	r.wantRan(t, "usermod -G adm,sudo ann", "usermod -G adm,sudo ann") // the recorder changes nothing
+
+	// The shell is said later: it comes back as it was by then.
+	second := res(t, userType{}, "ann", resource.Parameters{"groups": []any{"web", "sudo"}, "shell": "/bin/sh", "membership": "inclusive"})
+	for range 2 {
+		if before, err = (userType{}).Widen(t.Context(), s, second, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit(t, s, "/etc/passwd", "/home/ann:/bin/zsh", "/home/ann:/bin/sh")
+	edit(t, s, "/etc/group", "adm:x:4:ann", "adm:x:4:")
+	s.Forget()
+	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
+		t.Fatal(err)
+	}
+	r.wantRan(t, "usermod -G adm,sudo -s /bin/zsh ann")
+
+	// Deleted by others.
+	edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/sh\n", "")
+	s.Forget()
+	undone(t, s, userType{}, second, before)
+	r.wantRan(t)
+}
+
+// TestHomeThatMoves: the content of a home directory goes back where it was, and a home that came with the user goes with it wherever it is.
+func TestHomeThatMoves(t *testing.T) {
+	r := &recorder{}
+	s := wholeMachine(t, accountFiles(), r.run)
+	moved := res(t, userType{}, "ann", resource.Parameters{"home": "/srv/ann", "managehome": true})
+	before, err := userType{}.Capture(t.Context(), s, moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, "/etc/passwd", "/home/ann", "/srv/ann")
+	if err := os.RemoveAll(filepath.Join(s.root, "/home/ann")); err != nil {
+		t.Fatal(err)
+	}
+	s.Forget()
+	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
+		t.Fatal(err)
+	}
+	r.wantRan(t, "usermod -d /home/ann -m ann")
+
+	before, err = userType{}.Capture(t.Context(), s, res(t, userType{}, "bob", resource.Parameters{"home": "/home/bob", "managehome": true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, "/etc/passwd", "root:x", "bob:x:1001:1001::/home/bob:/bin/sh\nroot:x")
+	s.Forget()
+	if before, err = (userType{}).Widen(t.Context(), s, res(t, userType{}, "bob", resource.Parameters{"home": "/srv/bob", "managehome": true}), before); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, "/etc/passwd", "/home/bob", "/srv/bob")
+	s.Forget()
+	r.effects = map[string]func(){"userdel": func() { edit(t, s, "/etc/passwd", "bob:x:1001:1001::/srv/bob:/bin/sh\n", "") }}
+	undone(t, s, userType{}, res(t, userType{}, "bob", nil), before)
+	r.wantRan(t, "userdel -r bob")
+}

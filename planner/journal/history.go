@@ -18,18 +18,21 @@ type Recorded struct {
 	Event
 }
 
-const runColumns = "id, site, operation, owner, digest, steps, started_at, ended_at, status, report"
+// runRows selects runs, each with the end of its lease while it holds one.
+const runRows = `SELECT r.id, r.site, r.operation, r.owner, r.digest, r.steps, r.started_at, r.ended_at, r.status, r.report, l.expires_at
+	FROM runs r LEFT JOIN leases l ON l.run = r.id `
 
-// Runs returns the newest runs first, at most limit of them.
+// Runs returns the newest runs first, at most limit of them. A run that is called running and gave no sign of life in time is
+// [Abandoned], though nobody has written that down yet.
 func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT "+runColumns+" FROM runs ORDER BY started_at DESC, id DESC LIMIT ?", limit)
+	rows, err := s.db.QueryContext(ctx, runRows+"ORDER BY r.started_at DESC, r.id DESC LIMIT ?", limit)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 	var out []Run
 	for rows.Next() {
-		r, err := scanRun(rows)
+		r, err := s.scanRun(rows)
 		if err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
@@ -38,16 +41,17 @@ func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 	return out, rows.Err()
 }
 
-// Run returns one run by its id, or by a beginning of it that only one run has; an empty id is the newest run.
+// Run returns one run by its id, or by a beginning of it that only one run has; an empty id is the newest run. Its status is as
+// [Store.Runs] tells it.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT "+runColumns+" FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY started_at DESC, id DESC LIMIT 2", id, id)
+	rows, err := s.db.QueryContext(ctx, runRows+"WHERE substr(r.id, 1, length(?)) = ? ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id, id)
 	if err != nil {
 		return Run{}, fmt.Errorf("journal: %w", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 	var found []Run
 	for rows.Next() {
-		r, err := scanRun(rows)
+		r, err := s.scanRun(rows)
 		if err != nil {
 			return Run{}, fmt.Errorf("journal: %w", err)
 		}
@@ -87,16 +91,18 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 	return out, rows.Err()
 }
 
-func scanRun(rows *sql.Rows) (r Run, err error) {
+func (s *Store) scanRun(rows *sql.Rows) (r Run, err error) {
 	var steps string
 	var started int64
-	var ended sql.NullInt64
-	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status, &r.Report); err != nil {
+	var ended, expires sql.NullInt64
+	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status, &r.Report, &expires); err != nil {
 		return r, err
 	}
 	r.Started = time.UnixMilli(started)
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64)
+	} else if s.now().UnixMilli() >= expires.Int64 { // 0 without a lease
+		r.Status = Abandoned
 	}
 	return r, json.Unmarshal([]byte(steps), &r.Steps)
 }

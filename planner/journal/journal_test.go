@@ -284,3 +284,40 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// A run whose process is gone is told as abandoned before the next run writes it down.
+func TestSilentRunIsAbandoned(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lon1.db")
+	c := &clock{t: time.UnixMilli(1e12)}
+	s, reader := openAt(t, file), openAt(t, file)
+	s.now, reader.now = c.now, c.now
+	w := begin(t, s, "run-1")
+	status := func() string {
+		t.Helper()
+		run, err := reader.Run(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, err := reader.Runs(t.Context(), 10)
+		if err != nil || len(runs) != 1 || runs[0].Status != run.Status || !run.Ended.IsZero() {
+			t.Fatalf("run is %+v, runs are %+v, error %v", run, runs, err)
+		}
+		return run.Status
+	}
+	if got := status(); got != Running {
+		t.Errorf("with a lease the run is %s", got)
+	}
+	c.add(LeaseTime)
+	if got := status(); got != Abandoned {
+		t.Errorf("after its lease the run is %s", got)
+	}
+	if err := w.Record(t.Context(), Event{Kind: Note}); err != nil { // it was only slow
+		t.Fatal(err)
+	}
+	if got := status(); got != Running {
+		t.Errorf("after a sign of life the run is %s", got)
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
+	}
+}

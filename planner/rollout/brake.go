@@ -27,7 +27,7 @@ func (e *TimeLimitError) Error() string {
 }
 
 // brake turns the end of the caller's context into an orderly stop (design.md 4.6): from then on no session is started, and
-// those that run keep their context for the grace.
+// those that run keep their context for the grace, unless the caller cannot wait even for that.
 type brake struct {
 	stopping context.Context // ends when no session may be started any more
 	running  context.Context // the context of sessions; its cause tells why it ended
@@ -36,13 +36,14 @@ type brake struct {
 	watch    sync.WaitGroup
 }
 
-func newBrake(ctx context.Context, grace time.Duration) *brake {
+func newBrake(ctx context.Context, grace time.Duration, giveUp <-chan struct{}) *brake {
 	b := &brake{}
 	b.stopping, b.stop = context.WithCancelCause(ctx)
 	b.running, b.giveUp = context.WithCancelCause(context.WithoutCancel(ctx))
 	b.watch.Go(func() {
 		select {
 		case <-b.stopping.Done():
+		case <-giveUp:
 		case <-b.running.Done():
 			return
 		}
@@ -51,6 +52,8 @@ func newBrake(ctx context.Context, grace time.Duration) *brake {
 		select {
 		case <-timer.C:
 			b.giveUp(fmt.Errorf("%w and the grace of %s is over", ErrInterrupted, grace))
+		case <-giveUp:
+			b.abort(fmt.Errorf("%w and this program ends", ErrInterrupted))
 		case <-b.running.Done():
 		}
 	})

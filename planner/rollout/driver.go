@@ -34,7 +34,7 @@ type driver struct {
 
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
-		Options: o, site: siteName, brake: newBrake(ctx, o.Grace),
+		Options: o, site: siteName, brake: newBrake(ctx, o.Grace, o.GiveUp),
 		nodes: map[string]site.Node{}, told: map[string]bool{}, ended: map[string]bool{},
 		report: Report{Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{}},
 	}

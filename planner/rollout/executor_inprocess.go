@@ -14,12 +14,11 @@ import (
 
 // InProcess is the executor that works in this process. It has one connection per node, opened when the node is first needed
 // and used for everything after, and one session at a time on each node. A local node needs no connection: its catalog
-// is run here, below the node's root.
+// is run here, below the node's root. Nodes carry the connections that count for them ([site.Connection.Over]).
 type InProcess struct {
-	defaults site.Connection
-	dial     Dial
-	send     send
-	helpers  func() (remote.Helpers, error)
+	dial    Dial
+	send    send
+	helpers func() (remote.Helpers, error)
 
 	mu     sync.Mutex
 	nodes  map[string]*link
@@ -34,9 +33,6 @@ type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, co
 
 // ConnectOption changes how an InProcess connects.
 type ConnectOption func(*InProcess)
-
-// WithDefaults gives every node's connection what it leaves open.
-func WithDefaults(c site.Connection) ConnectOption { return func(e *InProcess) { e.defaults = c } }
 
 // WithDial replaces [transport.Dial].
 func WithDial(dial Dial) ConnectOption { return func(e *InProcess) { e.dial = dial } }
@@ -81,7 +77,6 @@ func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Cat
 	if l.closed {
 		return converge.Summary{}, fmt.Errorf("node %q: %w", node.Name, errClosed)
 	}
-	node.Connection = node.Connection.Over(e.defaults)
 	if node.Connection.Transport == "local" {
 		return local(ctx, node, c, each)
 	}
@@ -114,7 +109,7 @@ func local(ctx context.Context, node site.Node, c converge.Catalog, each func(co
 	}
 	system, err := converge.New(root)
 	if err != nil {
-		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name, Message: fmt.Sprintf("connection.root: %v", err), Err: err}
+		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name, Message: fmt.Sprintf("connect.root: %v", err), Err: err}
 	}
 	defer func() { _ = system.Close() }() // it only holds a directory open: nothing can be lost
 	summary := converge.Run(ctx, system, c, each)

@@ -78,21 +78,6 @@ func TestOneConnectionPerNode(t *testing.T) {
 	}
 }
 
-// The credentials that a node leaves open come from the defaults.
-func TestDefaultsOfConnections(t *testing.T) {
-	server := start(t)
-	node := sshNode("a", server)
-	defaults := node.Connection
-	node.Connection = site.Connection{}
-	e := NewInProcess(WithDefaults(defaults), obeying(t))
-	if _, err := e.Converge(t.Context(), node, catalogs(converge.Prepare), nil); err != nil {
-		t.Error(err)
-	}
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestDialErrorsReachTheCaller(t *testing.T) {
 	server := start(t)
 	node := sshNode("a", server)

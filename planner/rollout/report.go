@@ -79,7 +79,7 @@ func reason(err error, failures []Failure) string {
 	const shown = 3
 	var parts []string
 	if err != nil {
-		parts = append(parts, err.Error())
+		parts = append(parts, short(err.Error()))
 	}
 	var skipped, more int
 	for _, f := range failures {
@@ -89,7 +89,7 @@ func reason(err error, failures []Failure) string {
 		case more > 0 || len(parts) >= shown:
 			more++
 		default:
-			parts = append(parts, fmt.Sprintf("%s: %s", f.Resource, f.Message))
+			parts = append(parts, fmt.Sprintf("%s: %s", f.Resource, short(f.Message)))
 		}
 	}
 	if more > 0 {
@@ -99,6 +99,16 @@ func reason(err error, failures []Failure) string {
 		parts = append(parts, fmt.Sprintf("%d skipped", skipped))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// short makes one line of a message and bounds it: a reason tells what to look at, the journal holds the rest.
+func short(message string) string {
+	const most = 400
+	r := []rune(strings.Join(strings.Fields(message), " "))
+	if len(r) <= most {
+		return string(r)
+	}
+	return string(r[:most-1]) + "…"
 }
 
 // DepartedReport is what became of a node that left the site.
@@ -159,7 +169,11 @@ func verdicts(g GroupReport) []string {
 // stages in the order of a report (airship.md 11, D-11).
 var stages = []strategy.Stage{strategy.NotStarted, strategy.Prepared, strategy.Deployed, strategy.Failed}
 
-// String tells a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes failed.
+// listed bounds each list of a report. The journal holds every event of every node.
+const listed = 20
+
+// String tells a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes failed. Of many
+// nodes the first ones are named.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "site %s, run %s: %s\n", r.Site, r.Run, r.Status)
@@ -190,34 +204,45 @@ func (r Report) String() string {
 		byStage[r.Nodes[n].Stage] = append(byStage[r.Nodes[n].Stage], n)
 	}
 	for _, s := range stages {
-		if len(byStage[s]) > 0 {
-			fmt.Fprintf(&b, "  %s: %s\n", s, strings.Join(byStage[s], ", "))
+		if nodes := byStage[s]; len(nodes) > 0 {
+			fmt.Fprintf(&b, "  %s: %s%s\n", s, strings.Join(nodes[:min(len(nodes), listed)], ", "), andMore(nodes, " "))
 		}
 	}
-	if failed := byStage[strategy.Failed]; len(failed) > 0 {
-		b.WriteString("failed nodes:\n")
-		for _, n := range failed {
-			fmt.Fprintf(&b, "  %s (%s): %s\n", n, r.Nodes[n].Group, or(r.Nodes[n].Reason(), "no reason is known"))
-		}
-	}
-	if len(r.Departed) > 0 {
-		b.WriteString("nodes that left the site:\n")
-	}
-	for _, n := range slices.Sorted(maps.Keys(r.Departed)) {
+	writeList(&b, "failed nodes:\n", byStage[strategy.Failed], func(n string) {
+		fmt.Fprintf(&b, "  %s (%s): %s\n", n, r.Nodes[n].Group, or(r.Nodes[n].Reason(), "no reason is known"))
+	})
+	writeList(&b, "nodes that left the site:\n", slices.Sorted(maps.Keys(r.Departed)), func(n string) {
 		writeRemoval(&b, n, r.Departed[n].Status, r.Departed[n].Message)
-	}
-	if len(r.Warnings) > 0 {
-		b.WriteString("warnings:\n")
-	}
-	for _, w := range r.Warnings {
-		fmt.Fprintf(&b, "  %s\n", w)
-	}
+	})
+	writeList(&b, "warnings:\n", r.Warnings, func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
 	return b.String()
+}
+
+// writeList writes the first items of a list below its title; nothing for an empty one.
+func writeList(b *strings.Builder, title string, items []string, write func(string)) {
+	if len(items) == 0 {
+		return
+	}
+	b.WriteString(title)
+	for _, item := range items[:min(len(items), listed)] {
+		write(item)
+	}
+	if more := andMore(items, "  "); more != "" {
+		b.WriteString(more + "\n")
+	}
+}
+
+// andMore says how many items of a list are not shown; empty when all are.
+func andMore(items []string, lead string) string {
+	if len(items) <= listed {
+		return ""
+	}
+	return fmt.Sprintf("%sand %d more", lead, len(items)-listed)
 }
 
 func writeRemoval(b *strings.Builder, node string, status Removal, message string) {
 	if message != "" {
-		message = ": " + message
+		message = ": " + short(message)
 	}
 	fmt.Fprintf(b, "  %s: %s%s\n", node, strings.ReplaceAll(string(status), "_", " "), message)
 }

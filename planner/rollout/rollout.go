@@ -38,6 +38,7 @@ type Options struct {
 	RunID       string               // required by Run and TearDown: recorded in the ledgers
 	Parallelism int                  // nodes worked on at once; 0 is 10
 	Grace       time.Duration        // how long running sessions may go on after ctx ended; 0 is 30 seconds
+	GiveUp      <-chan struct{}      // closed when even the grace is too long: running sessions are given up at once; nil is never
 	Now         func() time.Time     // the clock of events; nil is time.Now
 	Departed    map[string]site.Node // how the nodes that left the site are reached
 }

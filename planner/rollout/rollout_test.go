@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -138,6 +139,41 @@ func TestErrorsAreTyped(t *testing.T) {
 	}
 }
 
+// A caller that cannot wait gets what is known at once, after an interruption as well as without one.
+func TestGivenUp(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}}
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, interrupted := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			fake, notes, giveUp := newFaulty(), &diary{}, make(chan struct{})
+			fake.faults[at{"a", deploying}] = "hang"
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			start := time.Now()
+			if interrupted {
+				time.AfterFunc(90*time.Second, cancel)
+			}
+			time.AfterFunc(91*time.Second, func() { close(giveUp) })
+			r, err := rollout.Run(ctx, s, p, rollout.Options{Executor: fake, Recorder: notes, RunID: "r1", GiveUp: giveUp})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spent := time.Since(start); spent > 92*time.Second {
+				t.Errorf("it took %s", spent)
+			}
+			if !errors.Is(r.Nodes["a"].Error, rollout.ErrInterrupted) || r.Status != rollout.StatusInterrupted {
+				t.Errorf("a: %v, run %s, want an interruption", r.Nodes["a"].Error, r.Status)
+			}
+			if last := notes.events[len(notes.events)-1]; last.Kind != journal.RunFinished {
+				t.Errorf("the last event is %+v", last)
+			}
+		})
+	}
+}
+
 // Of many failures a reason names the first ones.
 func TestReasonIsBounded(t *testing.T) {
 	r := rollout.NodeReport{Error: errors.New("lost"), Failures: []rollout.Failure{
@@ -147,5 +183,24 @@ func TestReasonIsBounded(t *testing.T) {
 	want := "lost; file[/a]: m1; file[/b]: m2; 2 more failed; 1 skipped"
 	if got := r.Reason(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A thousand nodes that fail, each with a long output, still make a text that a person can read.
+func TestReportIsBounded(t *testing.T) {
+	r := rollout.Report{Site: "big", Nodes: map[string]rollout.NodeReport{}, Departed: map[string]rollout.DepartedReport{}}
+	down := rollout.TearDownReport{Site: "big", Nodes: map[string]rollout.TearDownNode{}}
+	long := strings.Repeat("line of output\n", 5000)
+	for i := range 1000 {
+		name := fmt.Sprintf("node%04d", i)
+		r.Nodes[name] = rollout.NodeReport{Group: "g", Stage: strategy.Failed, Error: errors.New(long), Failures: []rollout.Failure{{Resource: "exec[x]", Message: long}}}
+		r.Departed[name] = rollout.DepartedReport{Status: rollout.NotTornDown, Message: long}
+		r.Warnings = append(r.Warnings, long)
+		down.Nodes[name] = rollout.TearDownNode{Status: rollout.NotTornDown, Message: long}
+	}
+	for _, text := range []string{r.String(), down.String()} {
+		if len(text) > 64<<10 || !strings.Contains(text, "and 980 more") || strings.Contains(text, "node0020") {
+			t.Errorf("%d bytes:\n%.2000s", len(text), text)
+		}
 	}
 }

@@ -159,12 +159,16 @@ func (d *driver) depart(node string, r DepartedReport) {
 	}
 }
 
-// String tells a person how the tear-down went.
+// String tells a person how the tear-down went, what went wrong first. Of many nodes the first ones are named.
 func (r TearDownReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "site %s, tear down: %s\n", r.Site, r.Status)
+	byEnd := map[Removal][]string{}
 	for _, n := range slices.Sorted(maps.Keys(r.Nodes)) {
-		writeRemoval(&b, n, r.Nodes[n].Status, r.Nodes[n].Message)
+		byEnd[r.Nodes[n].Status] = append(byEnd[r.Nodes[n].Status], n)
+	}
+	for _, end := range []Removal{NotTornDown, Unreachable, TornDown} {
+		writeList(&b, "", byEnd[end], func(n string) { writeRemoval(&b, n, end, r.Nodes[n].Message) })
 	}
 	return b.String()
 }

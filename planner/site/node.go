@@ -61,13 +61,13 @@ func (n Node) validateConnection(report func(attribute string, code Code, format
 	case "", "local":
 	case "ssh":
 		if n.Address == "" {
-			report("address", MissingField, "is needed to reach the node over ssh; give a host name or an address, or use transport = \"local\"")
+			report("address", MissingField, needsAddress)
+		}
+		if c.Root != "" {
+			report("connection.root", BadValue, onlyLocalHasRoot)
 		}
 	default:
 		report("connection.transport", BadValue, "%q is not a transport; use \"ssh\" or \"local\"", c.Transport)
-	}
-	if c.Root != "" && c.Transport != "local" {
-		report("connection.root", BadValue, "only a local node has a root; set transport = \"local\", or leave root out")
 	}
 	if c.Port < 0 || c.Port > 65535 {
 		report("connection.port", BadValue, "%d is not a port; give a number from 1 to 65535", c.Port)

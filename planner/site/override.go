@@ -18,7 +18,11 @@ func ParseRolePattern(s string) (RolePattern, error) {
 	if len(s) < 2 || s[0] != '/' || s[len(s)-1] != '/' {
 		return RolePattern{name: s}, nil
 	}
-	expr, err := regexp.Compile(`\A(?:` + s[1:len(s)-1] + `)`)
+	written := s[1 : len(s)-1]
+	if _, err := regexp.Compile(written); err != nil { // told about what the user wrote
+		return RolePattern{}, fmt.Errorf("%q is not a regular expression: %w", s, err)
+	}
+	expr, err := regexp.Compile(`\A(?:` + written + `)`)
 	if err != nil {
 		return RolePattern{}, fmt.Errorf("%q is not a regular expression: %w", s, err)
 	}

@@ -83,4 +83,6 @@ const (
 	NullValue         Code = "null_value"
 	DependencyCycle   Code = "dependency_cycle" // resources of one node that wait for each other
 	NoEffect          Code = "no_effect"        // an override that changes nothing
+	NodeMoved         Code = "node_moved"       // a node that is another machine than before
+	SameMachine       Code = "same_machine"     // two nodes that are one machine
 )

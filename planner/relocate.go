@@ -1,0 +1,75 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Relocate tells what is applied, and what has drifted, by the names that nodes have now. before are the nodes that applied and drift
+// were written down for; all nodes carry the connections that count for them. What is applied belongs to a machine ([site.Node.Place]) and not
+// to a name:
+//
+//   - A machine that got another name keeps what is applied. Otherwise its old name would count as a node that left, and the tear-down at
+//     the end of the run would undo what the same run had just done.
+//   - A name that stands for another place now may be the same machine moved or a new one. Everything is worked on again there, and a warning
+//     says that nothing is undone at the old place.
+//
+// Machines that left stay as they are, under their names. The arguments are not changed.
+func Relocate(before, now []site.Node, applied Applied, drift Drift) (Applied, Drift, site.Problems) {
+	if len(applied) == 0 {
+		return applied, drift, nil
+	}
+	placeOf, nameAt := places(before)
+	nowAt, taken := places(now)
+	there, drifted := make(Applied, len(applied)), make(Drift, len(drift))
+	keep := func(name, from string) {
+		there[name] = applied[from]
+		if len(drift[from]) > 0 {
+			drifted[name] = drift[from]
+		}
+	}
+	var problems site.Problems
+	for name, place := range nowAt {
+		was, known := placeOf[name]
+		moved := known && was != place
+		from := name
+		if old, machine := nameAt[place]; machine && (moved || !known) {
+			from = old
+		}
+		switch resources := applied[from]; {
+		case len(resources) == 0:
+		case moved && from == name:
+			there[name] = Applied{name: resources}.Unfinished()[name]
+		default:
+			keep(name, from)
+		}
+		if _, handedOn := taken[was]; moved && !handedOn && len(applied[name]) > 0 {
+			problems = append(problems, site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
+				Message: fmt.Sprintf("was %s and is %s now: what was applied at the old place stays there. "+
+					"To have the old machine cleaned up, give the new one a name of its own", was, place)})
+		}
+	}
+	for name := range applied {
+		_, stays := nowAt[name]
+		place, known := placeOf[name]
+		if _, renamed := taken[place]; !stays && !(known && renamed) {
+			keep(name, name)
+		}
+	}
+	problems.Sort()
+	return there, drifted, problems
+}
+
+// places returns the place of each node and the node at each place; where there are several, the first one.
+func places(nodes []site.Node) (of, at map[string]string) {
+	of, at = make(map[string]string, len(nodes)), make(map[string]string, len(nodes))
+	for _, n := range nodes {
+		place := n.Place()
+		of[n.Name] = place
+		if _, taken := at[place]; !taken {
+			at[place] = n.Name
+		}
+	}
+	return of, at
+}

@@ -1,0 +1,87 @@
+package site
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// defaultPort is the port of a node or jump host that gives none.
+const defaultPort = 22
+
+// Place says which machine the node is, as far as the way to it tells: `10.0.0.1:22`, `10.0.0.1:22 through gate:22`, `the folder
+// /srv/sandbox`. Nodes with one place are one machine; a machine that can be reached in two ways may have two places. The node is to carry
+// the connection that counts for it ([Connection.Over]).
+func (n Node) Place() string {
+	c := n.Connection
+	if c.Transport == "local" {
+		if root := path.Clean("/" + c.Root); root != "/" {
+			return "the folder " + root
+		}
+		return "this machine"
+	}
+	place := endpoint(n.Address, c.Port)
+	if len(c.Bastions) == 0 {
+		return place
+	}
+	hops := make([]string, len(c.Bastions))
+	for i, b := range c.Bastions {
+		hops[i] = endpoint(b.Host, b.Port)
+	}
+	return place + " through " + strings.Join(hops, ", ")
+}
+
+// endpoint writes host and port in one form.
+func endpoint(host string, port int) string {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.Unmap().String()
+	}
+	if port == 0 {
+		port = defaultPort
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// ValidatePlaces reports nodes that nobody could find, and nodes that are one machine: they would undo each other's work. The nodes are
+// to carry the connections that count for them. What a node says of itself is for [Site.Validate].
+func ValidatePlaces(nodes []Node) Problems {
+	var problems Problems
+	report := func(n Node, attribute string, code Code, format string, args ...any) {
+		problems = append(problems, Problem{Object: "node", Name: n.Name, Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...)})
+	}
+	at := make(map[string]string, len(nodes)) // place -> node
+	for _, n := range slices.SortedStableFunc(slices.Values(nodes), func(a, b Node) int { return strings.Compare(a.Name, b.Name) }) {
+		c := n.Connection
+		if c.Transport == "" && c.Root != "" {
+			report(n, "connection.root", BadValue, onlyLocalHasRoot)
+			continue
+		}
+		if c.Transport != "local" && n.Address == "" {
+			if c.Transport == "" {
+				report(n, "address", MissingField, needsAddress)
+			}
+			continue
+		}
+		place := n.Place()
+		if other, taken := at[place]; taken && other != n.Name {
+			attribute := "address"
+			if c.Transport == "local" {
+				attribute = "connection.root"
+			}
+			report(n, attribute, SameMachine, "is %s, and so is the node %q; a machine is one node, so keep one of the two", place, other)
+			continue
+		}
+		at[place] = n.Name
+	}
+	return problems
+}
+
+const (
+	needsAddress     = "is needed to reach the node over ssh; give a host name or an address, or use transport = \"local\""
+	onlyLocalHasRoot = "only a local node has a root; set transport = \"local\", or leave root out"
+)

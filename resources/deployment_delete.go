@@ -1,0 +1,72 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+)
+
+const defaultTearDownTimeout = time.Hour
+
+// Delete undoes on every node what slipway did there. Without private state it touches none: Terraform is about to replace a tainted
+// deployment, and the Create that follows goes on from the ledgers (terraform.md 5.5).
+func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state deploymentModelV0
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	applied, saved, diags := readApplied(ctx, req.Private)
+	resp.Diagnostics.Append(diags...)
+	timeout, diags := state.Timeouts.Delete(ctx, defaultTearDownTimeout)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	name := state.Site.ValueString()
+	if !saved || state.OnDestroy.ValueString() == onDestroyRetain || state.Nodes.IsNull() || d.provider.Runs.wasCreated(name) {
+		return
+	}
+	nodes, _, diags := NodesFrom(ctx, path.Root("nodes"), state.Nodes)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := within(ctx, "delete", timeout)
+	defer cancel()
+	run, diags := d.begin(ctx, "delete", name, nil)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	executor := rollout.NewInProcess()
+	report := rollout.TearDown(run.ctx, name, d.provider.reach(nodes, types.StringNull()), rollout.Options{
+		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(state.Parallelism.ValueInt64()), GiveUp: d.provider.Runs.ending(),
+	})
+	_ = executor.Close() // every answer that counts has been read
+	resp.Diagnostics.Append(run.end(string(report.Status), report.String())...)
+	if report.Err != nil {
+		resp.Diagnostics.AddError("The tear-down was stopped", report.Err.Error())
+	}
+	if over := (*overtime)(nil); errors.As(context.Cause(run.ctx), &over) {
+		resp.Diagnostics.AddError("The tear-down ran out of time", over.Error()+".")
+	}
+	var left, forgotten bool
+	for node, n := range report.Nodes {
+		left = left || n.Status == rollout.NotTornDown
+		forgotten = forgotten || n.Status == rollout.Unreachable
+		if n.Status == rollout.TornDown {
+			delete(applied, node)
+		}
+	}
+	switch {
+	case left || report.Status == rollout.StatusInterrupted:
+		resp.Diagnostics.AddError("The site was not torn down", report.String()+"\nThe deployment stays in the state. Mend the cause and destroy again, or set on_destroy = \"retain\" and apply to let go of the nodes as they are.")
+		resp.Diagnostics.Append(writeApplied(context.WithoutCancel(ctx), resp.Private, applied)...)
+	case forgotten:
+		resp.Diagnostics.AddWarning("Nodes were forgotten", report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
+	}
+}

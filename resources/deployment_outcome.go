@@ -1,0 +1,164 @@
+package resources
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+)
+
+// The values of status.
+const (
+	statusDeployed    = "deployed"
+	statusDegraded    = "degraded"
+	statusFailed      = "failed"
+	statusInterrupted = "interrupted"
+)
+
+// rolled is what a run left behind.
+type rolled struct {
+	model   deploymentModelV0
+	applied planner.Applied
+}
+
+// outcome turns the report of a run into the state.
+func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
+	out := rolled{model: in.plan, applied: planner.Applied{}}
+	out.model.setPlan(p)
+	nodes, groups := map[string]string{}, map[string]string{}
+	var unreachable []string
+	for _, g := range report.Groups {
+		groups[g.Name] = string(g.Stage)
+	}
+	for _, node := range sortedKeys(report.Nodes) {
+		n := report.Nodes[node]
+		if n.Stage != "" {
+			nodes[node] = string(n.Stage)
+		}
+		if n.Attempted && !n.Reachable || !n.Attempted && in.wasUnreachable(node) {
+			unreachable = append(unreachable, node)
+		}
+		ledger := n.Ledger
+		if ledger == nil {
+			ledger = in.applied[node]
+		}
+		if len(ledger) > 0 {
+			out.applied[node] = ledger
+		}
+	}
+	for node, ledger := range in.applied {
+		if _, in := report.Nodes[node]; in {
+			continue
+		}
+		if d, left := report.Departed[node]; left && d.Status != rollout.NotTornDown {
+			continue
+		}
+		out.applied[node] = ledger
+	}
+	out.model.NodeStatus, out.model.GroupStatus, out.model.Unreachable = stringMap(nodes), stringMap(groups), stringList(unreachable)
+	switch {
+	case report.Status == rollout.StatusInterrupted:
+		out.model.Status = types.StringValue(statusInterrupted)
+	case failed(report, p):
+		out.model.Status = types.StringValue(statusFailed)
+	case report.Status == rollout.StatusDegraded:
+		out.model.Status = types.StringValue(statusDegraded)
+	default:
+		out.model.Status = types.StringValue(statusDeployed)
+	}
+	if failed(report, p) && in.prior != nil && !in.prior.Drift.IsNull() {
+		out.model.Drift = in.prior.Drift // what was not repaired is still there; the next refresh tells
+	}
+	return out
+}
+
+// failed reports whether the apply ends in an error. A node that left the configuration and is not torn down counts too: only a failed
+// apply may keep it in the state.
+func failed(r rollout.Report, p *planner.Plan) bool {
+	for _, name := range p.Departed {
+		if r.Departed[name].Status == rollout.NotTornDown {
+			return true
+		}
+	}
+	return r.Status == rollout.StatusFailed || r.Status == rollout.StatusInterrupted
+}
+
+// wasUnreachable reports whether the prior state counts a node as unreachable.
+func (in rollInput) wasUnreachable(node string) bool {
+	if in.prior == nil {
+		return false
+	}
+	for _, n := range in.prior.Unreachable.Elements() {
+		if n.Equal(types.StringValue(node)) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveDeparted keeps nodes that left the configuration and could not be torn down in the state, with the connection that reaches them, so
+// that the next plan tries again. Only a failed run may save what was not planned.
+func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.Plan, report rollout.Report) (diags diag.Diagnostics) {
+	if in.prior == nil || !failed(report, p) {
+		return nil
+	}
+	var left []string
+	for _, name := range p.Departed {
+		if len(done.applied[name]) > 0 {
+			left = append(left, name)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	nodes, err := withNodes(ctx, done.model.Nodes, in.prior.Nodes, left)
+	if err != nil {
+		diags.AddWarning("Departed nodes are not in the state", err.Error())
+		return diags
+	}
+	done.model.Nodes = nodes
+	return nil
+}
+
+// save writes state, identity and private state.
+func save(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity, private privateWriter, done rolled) diag.Diagnostics {
+	done.model.PrivateKeyWO = types.StringNull()
+	diags := state.Set(ctx, &done.model)
+	diags.Append(setSiteIdentity(ctx, identity, done.model.Site)...)
+	diags.Append(writeApplied(ctx, private, done.applied)...)
+	return diags
+}
+
+// setSiteIdentity sets the identity; Terraform 1.11 fails without it even where nothing changed (terraform.md 5.8).
+func setSiteIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, name types.String) diag.Diagnostics {
+	if identity == nil {
+		return nil
+	}
+	return identity.SetAttribute(ctx, path.Root("site"), name)
+}
+
+// reportDiagnostics tells how a run went, when there is something to tell.
+func reportDiagnostics(ctx context.Context, r rollout.Report, p *planner.Plan) (diags diag.Diagnostics) {
+	var over *overtime
+	switch {
+	case r.Status == rollout.StatusInterrupted && errors.As(context.Cause(ctx), &over):
+		diags.AddError("The run ran out of time", over.Error()+".\n\n"+r.String()+"\nThe state holds what was reached. Apply again; the next plan shows the rest.")
+	case r.Status == rollout.StatusInterrupted:
+		diags.AddError("The run was interrupted", r.String()+"\nThe state holds what was reached. Apply again; the next plan shows the rest.")
+	case failed(r, p):
+		diags.AddError("The site was not rolled out", r.String()+"\nThe state holds what was reached. Mend the cause and apply again; the next plan shows the rest.")
+	case r.Status == rollout.StatusDegraded:
+		diags.AddWarning("The site was rolled out in part", r.String()+"\nNo critical group failed. The next plan shows the rest.")
+	default:
+		if len(r.Warnings) > 0 {
+			diags.AddWarning("The site was rolled out, with remarks", r.String())
+		}
+	}
+	return diags
+}

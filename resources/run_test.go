@@ -1,0 +1,57 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+)
+
+// The end of the process gives runs up, waits for those that stop in time, and for no other.
+func TestRunsGiveUp(t *testing.T) {
+	for name, tt := range map[string]struct{ needs, waited time.Duration }{
+		"no run":       {0, 0},
+		"stops":        {time.Second, time.Second},
+		"does not end": {time.Hour, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runs := &Runs{}
+				if tt.needs > 0 {
+					ending := runs.ending()
+					runs.work.Go(func() { <-ending; <-time.After(tt.needs) })
+				}
+				start := time.Now()
+				runs.GiveUp(2 * time.Second)
+				if got := time.Since(start); got != tt.waited {
+					t.Errorf("waited %s, want %s", got, tt.waited)
+				}
+				runs.work.Wait()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+func TestOvertimeIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := within(t.Context(), "update", time.Minute)
+		defer cancel()
+		<-ctx.Done()
+		interrupted := rollout.Report{Status: rollout.StatusInterrupted}
+		for want, ctx := range map[string]context.Context{"The limit of timeouts.update, 1m0s, is over": ctx, "interrupted": t.Context()} {
+			diags := reportDiagnostics(ctx, interrupted, &planner.Plan{})
+			if len(diags) != 1 || !strings.Contains(diags[0].Summary()+diags[0].Detail(), want) {
+				t.Errorf("got %v, want one with %q", diags, want)
+			}
+		}
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Error("the run would not end")
+		}
+	})
+}
