@@ -42,7 +42,11 @@ func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block
 			continue
 		}
 		titlesAt := keyedPath(at, t.key)
-		for _, title := range r.entries(titlesAt, t.value, nulls, "titles") {
+		titles := r.entries(titlesAt, t.value, nulls, "titles")
+		if len(titles) == 0 {
+			blocks = append(blocks, block{Resource: planresource.Resource{Type: t.key}, typeAt: titlesAt, bare: true})
+		}
+		for _, title := range titles {
 			if title.key == "" {
 				r.report(titlesAt, site.EmptyTitle, "a title is empty; write type = { title = { parameters } }")
 				continue
@@ -52,7 +56,9 @@ func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block
 				continue
 			}
 			about := planresource.Resource{Type: t.key, Title: title.key}
-			blocks = append(blocks, r.block(keyPath(titlesAt, title.key), about, title.value, nulls))
+			b := r.block(keyPath(titlesAt, title.key), about, title.value, nulls)
+			b.typeAt = titlesAt
+			blocks = append(blocks, b)
 		}
 	}
 	return blocks

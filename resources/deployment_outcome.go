@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
 // The values of status.
@@ -25,6 +26,11 @@ const (
 type rolled struct {
 	model   deploymentModelV0
 	applied planner.Applied
+}
+
+// checkedAgain reports whether a changed trigger made the run check everything.
+func (in rollInput) checkedAgain() bool {
+	return in.prior != nil && !in.plan.Triggers.Equal(in.prior.Triggers)
 }
 
 // outcome turns the report of a run into the state.
@@ -47,6 +53,9 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 		ledger := n.Ledger
 		if ledger == nil {
 			ledger = in.applied[node]
+		}
+		if in.checkedAgain() && n.Stage != strategy.Deployed {
+			ledger = planner.Applied{node: ledger}.Unfinished()[node] // its turn to be checked again is still to come
 		}
 		if len(ledger) > 0 {
 			out.applied[node] = ledger

@@ -266,6 +266,35 @@ func TestDeploymentTriggers(t *testing.T) {
 	})
 }
 
+// A node that failed in the run that a trigger asked for is checked again by the next one.
+func TestTriggersOutliveAFailedNode(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	group := "resource \"slipway_group\" \"all\" {\n  name = \"all\"\n  critical = false\n  selectors = []\n}\n"
+	with := func(v string) string {
+		return s.config([]string{"a", "b"}, []string{"motd"}, group+files("motd", map[string]string{"/etc/motd": "one"}),
+			fmt.Sprintf("groups = [slipway_group.all]\n  drift_detection = \"off\"\n  triggers = { again = %q }", v))
+	}
+	var release func()
+	run(t, []resource.TestStep{
+		{Config: with("1")},
+		{
+			PreConfig:          func() { s.write("b", "etc/motd", "changed by hand"); release = s.lock("b") },
+			Config:             with("2"),
+			ExpectNonEmptyPlan: true,
+			Check:              s.has("b", "etc/motd", "changed by hand"),
+		},
+		{
+			PreConfig: func() { release() },
+			Config:    with("2"),
+			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+			}},
+			Check: s.has("b", "etc/motd", "one"),
+		},
+		{Config: with("2"), ConfigPlanChecks: nothingPlanned()},
+	})
+}
+
 // terraform.md 5.3, rows 1, 3 and 4: the removal of an item is a difference that the apply sees again.
 func TestSilentSkipItemRemoved(t *testing.T) {
 	for _, lifecycle := range []string{"", "lifecycle { create_before_destroy = true }"} {

@@ -46,11 +46,8 @@ type journalFlags struct {
 
 // file returns the journal that the flags mean.
 func (f *journalFlags) file() (string, error) {
-	if f.site != "" {
-		if f.site != filepath.Base(f.site) {
-			return "", fmt.Errorf("--site %q: is not the name of a site", f.site)
-		}
-		return filepath.Join(f.directory, f.site+".db"), nil
+	if f.site != "" && f.site != filepath.Base(f.site) {
+		return "", fmt.Errorf("--site %q: is not the name of a site", f.site)
 	}
 	entries, err := os.ReadDir(f.directory)
 	if errors.Is(err, os.ErrNotExist) {
@@ -66,10 +63,14 @@ func (f *journalFlags) file() (string, error) {
 		}
 	}
 	slices.Sort(sites)
-	switch len(sites) {
-	case 0:
+	switch {
+	case len(sites) == 0:
 		return "", fmt.Errorf("the directory %q holds no journal: no site was applied from here yet", f.directory)
-	case 1:
+	case f.site != "" && !slices.Contains(sites, f.site):
+		return "", fmt.Errorf("--site %q: the directory %q holds no journal of it; it holds those of %s", f.site, f.directory, strings.Join(sites, ", "))
+	case f.site != "":
+		return filepath.Join(f.directory, f.site+".db"), nil
+	case len(sites) == 1:
 		return filepath.Join(f.directory, sites[0]+".db"), nil
 	}
 	return "", fmt.Errorf("the directory %q holds journals of several sites: choose one with --site: %s", f.directory, strings.Join(sites, ", "))

@@ -201,6 +201,7 @@ func TestWhichJournal(t *testing.T) {
 		{[]string{"runs", "--journal-directory", filepath.Join(dir, "no")}, "there is no journal directory"},
 		{[]string{"runs", "--journal-directory", dir, "--site", "../lon1"}, "is not the name of a site"},
 		{[]string{"report", "nope", "--site", "lon1", "--journal-directory", dir}, "no such run"},
+		{[]string{"runs", "--site", "lon3", "--journal-directory", dir}, "holds no journal of it; it holds those of lon1, lon2"},
 		{[]string{"runs", "-o", "xml"}, "must be table or json"},
 	} {
 		if _, err := run(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {

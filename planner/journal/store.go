@@ -13,7 +13,8 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // schemaVersion is what PRAGMA user_version holds in a database of this version.
@@ -87,8 +88,12 @@ func OpenExisting(ctx context.Context, file string) (*Store, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	s, err := open(ctx, file, "rw") // SQLite needs to write beside a WAL database even to read it
+	s, err := open(ctx, file, "rw")
 	if err != nil {
+		var failed *sqlite.Error
+		if errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_CANTOPEN || failed.Code()&0xff == sqlite3.SQLITE_READONLY) {
+			err = fmt.Errorf("%w; SQLite writes beside a database even to read it, so copy the journal to a folder where it may", err)
+		}
 		return nil, err
 	}
 	version, err := s.version(ctx)
