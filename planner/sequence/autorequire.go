@@ -66,7 +66,8 @@ func (c *catalog) autorequire() {
 	}
 }
 
-func filePath(r resource.Resource) string { return path.Clean(r.Title) }
+// filePath is where a file resource lies: its parameter path, or else its title.
+func filePath(r resource.Resource) string { return path.Clean(r.Parameters.StringOr("path", r.Title)) }
 
 // directoryOf returns the nearest managed directory above a path.
 func (c *catalog) directoryOf(p string) int {

@@ -57,6 +57,7 @@ func TestOrder(t *testing.T) {
 		"the rest stays where it was":  {rs("s x[1]", "s x[2] require=x[4]", "s x[3]", "s x[4]"), "x[1] x[3] x[4] x[2]"},
 		"file: parent directory":       {rs("a file[/a/b/c]", "b file[/a]", "c file[/ab]"), "file[/a] file[/a/b/c] file[/ab]"},
 		"file: nearest directory":      {rs("a file[/a/b/c]", "b file[/a]", "c file[/a/b/]"), "file[/a] file[/a/b/] file[/a/b/c]"},
+		"file: parameter path":         {rs("a file[conf] path=/a/b", "b file[/a]"), "file[/a] file[conf]"},
 		"file: owner and group":        {rs("a file[/a] owner=u group=g", "b user[u] gid=g", "c group[g]"), "group[g] user[u] file[/a]"},
 		"file: an owner by number":     {rs("a file[/a] owner=12", "b user[12]"), "file[/a] user[12]"},
 		"user: name instead of title":  {rs("a file[/a] owner=u", "b user[x] name=u"), "user[x] file[/a]"},
