@@ -56,8 +56,10 @@ func TestBadAccess(t *testing.T) {
 
 	before := fingerprints(t, node)
 	for _, o := range []obstacle{
-		{name: "node hangs", mode: "hang", connection: as("connect_timeout", "2s"), says: []string{node.Address + ":22", "connection.connect_timeout"}},
-		{name: "node is unplugged", mode: "link", connection: as("connect_timeout", "2s"), says: []string{node.Address + ":22", "connection.connect_timeout"}},
+		// Whether the time limit or the kernel's "no route to host" comes first depends on what its neighbour table still knows (execution.md 1);
+		// the one names connection.connect_timeout, the other connection.port.
+		{name: "node hangs", mode: "hang", connection: as("connect_timeout", "2s"), says: []string{node.Address + ":22", "connection."}},
+		{name: "node is unplugged", mode: "link", connection: as("connect_timeout", "2s"), says: []string{node.Address + ":22", "connection."}},
 		{name: "nobody listens", connection: as("port", 23), says: []string{node.Address + ":23", "connection.port"}},
 		{name: "bastion is not there", connection: as("bastions", []any{map[string]any{"host": other.Address, "port": 23}}), says: []string{other.Address + ":23", "bastion", "connection.bastions[0]"}},
 		{name: "host key changed", connection: knows(node.Address, otherKey), says: []string{"has CHANGED", "connection.known_hosts"}},
