@@ -339,7 +339,8 @@ func TestFunctionErrorsInTerraform(t *testing.T) {
 		`select_nodes([{ name = "a" }], [{ tags = ["x"] }])`:                                                `unknown key "tags"`,
 		`deployment_strategy([{ name = "a", critical = true, selectors = [], depends_on_groups = ["b"] }])`: `there is no group "b"`,
 		`merge_overrides([{ configuration = {} }])`:                                                         `name: is required`,
-		`stage_order([{ name = "p", tasks = [{ role = "*", stage = "deploy/5", type = "shell" }] }], null)`: `parameters" is missing`,
+		`stage_order([{ name = "p", tasks = [{ role = "*", stage = "deploy/5", type = "shell" }] }], [])`:   `parameters" is missing`, // OpenTofu 1.12 takes a bare null for unknown and does not call
+
 	} {
 		resource.UnitTest(t, resource.TestCase{
 			ProtoV6ProviderFactories: factories(),
