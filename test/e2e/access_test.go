@@ -74,7 +74,7 @@ func TestBadAccess(t *testing.T) {
 		{name: "not root", connection: as("user", "slipway"), says: []string{"not root", "connection.sudo"}},
 		{
 			name: "sudo refused", connection: as("user", "slipway", "sudo", true), says: []string{"sudo", `"slipway" (connection.user)`, "sudoers"},
-			before: "mv /etc/sudoers.d/slipway /root/kept", after: "mv /root/kept /etc/sudoers.d/slipway",
+			before: "mv /etc/sudoers.d/slipway /var/tmp/kept", after: "mv /var/tmp/kept /etc/sudoers.d/slipway",
 		},
 		{
 			name: "no shell", connection: as("user", "slipway", "sudo", true), says: []string{"login shell", "connection.user", `"slipway"`},

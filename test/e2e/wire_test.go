@@ -80,7 +80,7 @@ func TestSecretsStayOnTheWire(t *testing.T) {
 	n := nodes.Take(t, 1)[0]
 	before := fingerprints(t, n)
 	const pattern = "tell-nobody-" // the secrets begin with it
-	n.On(t, "mv /etc/sudoers.d/slipway /root/kept && echo 'slipway ALL=(ALL) ALL' >/etc/sudoers.d/asks && chmod 440 /etc/sudoers.d/asks && cp -p /etc/shadow /root/shadow && echo slipway:"+pattern+"sudo | chpasswd")
+	n.On(t, "mv /etc/sudoers.d/slipway /var/tmp/kept && echo 'slipway ALL=(ALL) ALL' >/etc/sudoers.d/asks && chmod 440 /etc/sudoers.d/asks && cp -p /etc/shadow /var/tmp/shadow && echo slipway:"+pattern+"sudo | chpasswd")
 	w := newWorkspace(t, config{site: "secret", nodes: []lab.Node{n}, services: `
 variable "secret" {
   type      = string
@@ -133,7 +133,7 @@ resource "slipway_service" "secret" {
 	}
 	n.On(t, "touch /run/slow-done")
 	w.mustDestroy()
-	n.On(t, "rm /run/slow-done /etc/sudoers.d/asks && mv /root/kept /etc/sudoers.d/slipway && mv /root/shadow /etc/shadow")
+	n.On(t, "rm /run/slow-done /etc/sudoers.d/asks && mv /var/tmp/kept /etc/sudoers.d/slipway && mv /var/tmp/shadow /etc/shadow")
 	assertUntouched(t, before, n)
 }
 
