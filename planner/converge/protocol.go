@@ -37,6 +37,12 @@ type Catalog struct {
 	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none.
 	Lock   string `json:"lock,omitempty"`
 	Unlock string `json:"unlock,omitempty"`
+	// Keep leaves the lock window open at the end of the session: work of the same run goes on in another session, which names the
+	// commands again. A session that finds the window of its own run open does not lock again.
+	Keep bool `json:"keep,omitempty"`
+	// Needs names programs that later sessions of the run call; a session on a node that lacks one ends with [CodeNeeds] before
+	// anything is touched.
+	Needs []string `json:"needs,omitempty"`
 }
 
 // Item is one resource of a catalog and what to do with it.
@@ -111,6 +117,7 @@ const (
 	CodeNoExec   Code = "no_exec"       // nothing may be executed where the helper is kept
 	CodeLock     Code = "lock_failed"   // Catalog.Lock failed: no item was touched
 	CodeUnlock   Code = "unlock_failed" // Catalog.Unlock failed: the node stays locked
+	CodeNeeds    Code = "needs"         // a program of Catalog.Needs is not on the node
 )
 
 // SessionError is a session that could not do its work, as opposed to an item that failed.
@@ -125,7 +132,8 @@ func (e *SessionError) Error() string { return e.Message }
 type Summary struct {
 	Protocol int                    `json:"protocol"`
 	Facts    Facts                  `json:"facts"`
-	Ledger   map[resource.ID]string `json:"ledger"` // what the site has applied on the node now: id -> digest; an entry that was begun and not finished has digest ""
+	Ledger   map[resource.ID]string `json:"ledger"`           // what the site has applied on the node now: id -> digest; an entry that was begun and not finished has digest ""
+	Locked   bool                   `json:"locked,omitempty"` // the lock window that a run of the site opened on the node is open
 	Error    *SessionError          `json:"error,omitempty"`
 }
 

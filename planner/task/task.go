@@ -21,6 +21,16 @@ const (
 	Cleanup        Group = "cleanup"
 )
 
+// Kind says how a task is carried out (litp.md 45 to 48).
+type Kind string
+
+// The kinds of tasks.
+const (
+	Config   Kind = ""         // one configuration resource on one node, in the node's catalog
+	Remote   Kind = "remote"   // an action on a node; tasks of one name on several nodes run in parallel
+	Callback Kind = "callback" // runs on the controller
+)
+
 // Action is what a task does to its resource.
 type Action string
 
@@ -34,20 +44,33 @@ const (
 	Refresh     Action = "refresh"   // nothing but react to a notification: the resource itself is as it should be
 	Remove      Action = "remove"    // undo what slipway applied for the resource (design.md 7)
 	Forget      Action = "tear down" // undo everything on a node that left the site, or all of its groups
+	Run         Action = "run"       // carry out a remote task or a callback
+	Unlock      Action = "unlock"    // unlock a node that an earlier run left locked (litp.md 84)
 )
 
-// Task is the unit of work: one configuration resource on one node, or the preparation or tear-down of one node.
+// LeftLocked is how what is applied on a node tells that an earlier run left it locked: a resource of this id, without a digest.
+const LeftLocked resource.ID = "lock[node]"
+
+// Task is the unit of work: one configuration resource on one node, an action on one node, a callback on the controller, or the
+// preparation, unlocking or tear-down of one node.
 type Task struct {
-	Node     string // the node's name
+	Kind     Kind
+	Name     string // of a remote task or callback: `<plugin or service>/<task>`, unique in the site; empty otherwise
+	Node     string // the node's name; empty for a callback that belongs to no node
 	Group    Group
 	Action   Action
-	Service  string            // the service that brings the resource, empty when there is none
-	Override []string          // overrides that changed or created the resource, in the order applied
-	Resource resource.Resource // zero for PrepareNode and Forget; type and title only for Remove
-	Digest   string            // resource.Digest of Resource; empty for PrepareNode, Remove and Forget
+	Service  string   // the service that brings the task, empty when there is none
+	Override []string // overrides that changed or created the resource, in the order applied
+	// Resource is what the task is about: the configuration resource, or the type, name and settings of a remote task or callback
+	// (types shell, puppet, reboot; command, http, function). It is zero for PrepareNode, Unlock and Forget; type and title only for
+	// Remove.
+	Resource resource.Resource
+	Digest   string // resource.Digest of Resource; empty for PrepareNode, Unlock, Remove and Forget
 	// Requires lists the resources of the same node that must come first (require, subscribe, and the reverse of
 	// before and notify), sorted.
 	Requires []resource.ID
 	// Notifies lists the resources of the same node that are refreshed when this one changes, sorted.
 	Notifies []resource.ID
+	Limit    int  // of a remote task: how many nodes it may run on at once, 1 or more; 0 is no limit of its own
+	Tolerate bool // a failure is a warning and the node goes on (fuel.md A4, fail_on_error = false)
 }
