@@ -8,12 +8,13 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // replayGraph connects graph tasks and looks at their order, a part of them, or the waves of groups.
 func replayGraph(t *testing.T, f *file, v *vector) {
 	v.inputs(t, "tasks", "start", "end", "nodes")
-	var tasks []plugin.GraphTask
+	var tasks []site.GraphTask
 	node := v.keys["tasks"]
 	if node.Kind == yaml.ScalarNode {
 		node = named(t, f, v, "tasks", "graph_tasks")
@@ -24,19 +25,19 @@ func replayGraph(t *testing.T, f *file, v *vector) {
 		Requires, Groups, Tasks []string
 		RequiredFor             []string `yaml:"required_for"`
 	}](t, node) {
-		g := plugin.GraphTask{ID: item.ID, Type: item.Type, Requires: item.Requires, RequiredFor: item.RequiredFor, Groups: item.Groups, Tasks: item.Tasks,
-			Strategy: plugin.Strategy{OneByOne: item.Strategy == "one_by_one", Amount: item.Amount}}
+		g := site.GraphTask{ID: item.ID, Type: item.Type, Requires: item.Requires, RequiredFor: item.RequiredFor, Groups: item.Groups, Tasks: item.Tasks,
+			Strategy: site.Strategy{OneByOne: item.Strategy == "one_by_one", Amount: item.Amount}}
 		switch g.Type { // what the vectors leave out
 		case "":
 			g.Type = plugin.Skipped
 		case plugin.Shell:
-			g.Parameters = plugin.Parameters{"cmd": "true", "timeout": int64(1)}
+			g.Parameters = site.Parameters{"cmd": "true", "timeout": int64(1)}
 		case plugin.Puppet:
-			g.Parameters = plugin.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": int64(1)}
+			g.Parameters = site.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": int64(1)}
 		}
 		tasks = append(tasks, g)
 	}
-	graph, problems := plugin.NewGraph([]plugin.Plugin{{Name: "vectors", GraphTasks: tasks}})
+	graph, problems := plugin.NewGraph([]site.Plugin{{Name: "vectors", GraphTasks: tasks}})
 	if expect := v.keys["expect"]; expect.Kind == yaml.MappingNode {
 		want := expectations(t, expect, "error", "unknown", "users")
 		found := expectError(t, problems, decode[string](t, want["error"]))

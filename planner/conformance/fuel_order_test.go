@@ -41,9 +41,9 @@ type pluginOf struct {
 }
 
 // plugins reads the plugins of a vector from documents; what the vectors leave out of a task is filled in.
-func plugins(t *testing.T, v *vector) ([]plugin.Plugin, error) {
+func plugins(t *testing.T, v *vector) ([]site.Plugin, error) {
 	t.Helper()
-	var out []plugin.Plugin
+	var out []site.Plugin
 	for _, p := range decode[[]pluginOf](t, v.keys["plugins"]) {
 		for _, task := range p.Tasks {
 			for key, value := range map[string]any{"type": "shell", "role": "*"} {
@@ -113,7 +113,7 @@ func replayOrdering(t *testing.T, f *file, v *vector) {
 		o.Plugin.Version = "" // the vectors name tasks without it
 		ids = append(ids, o.ID())
 		places[o.ID()] = o.Place.Names()
-		commands = append(commands, o.Task.Parameters.Settings(o.Task.Type).Command)
+		commands = append(commands, plugin.SettingsOf(o.Task.Type, o.Task.Parameters).Command)
 	}
 	if v.has("expect") {
 		same(t, "order", ids, decode[[]string](t, v.keys["expect"]))

@@ -20,4 +20,6 @@ var kinds = map[string]func(t *testing.T, f *file, v *vector){
 	"fuel:layers":        replayLayers,
 	"fuel:server_layers": replayServerLayers,
 	"fuel:graph":         replayGraph,
+
+	"litp:vectors": replayLITP,
 }

@@ -3,7 +3,7 @@ package sequence
 import "slices"
 
 // graph is the requirements between tasks that are known by their index; a lower index goes first where requirements
-// leave a choice.
+// leave a choice. It can be asked while it grows.
 type graph struct {
 	requires [][]int // distinct
 	seen     []int   // marks of the last searches
@@ -44,29 +44,11 @@ func (g *graph) depends(task, other int) bool {
 // order returns all tasks so that each comes after those it requires, the lowest index first. When there are cycles, the
 // tasks on them, and those that require them, are missing.
 func (g *graph) order() []int {
-	waiting := make([]int, len(g.requires))
-	dependents := make([][]int, len(g.requires))
-	ready := make([]int, 0, len(g.requires)) // ascending
-	for i, requires := range g.requires {
-		waiting[i] = len(requires)
-		for _, r := range requires {
-			dependents[r] = append(dependents[r], i)
-		}
-		if len(requires) == 0 {
-			ready = append(ready, i)
-		}
-	}
-	out := make([]int, 0, len(g.requires))
-	for len(ready) > 0 {
-		at := ready[0]
-		ready = ready[1:]
-		out = append(out, at)
-		for _, d := range dependents[at] {
-			if waiting[d]--; waiting[d] == 0 {
-				place, _ := slices.BinarySearch(ready, d)
-				ready = slices.Insert(ready, place, d)
-			}
-		}
+	a := g.adjacency()
+	order := a.order(nil)
+	out := make([]int, len(order))
+	for i, v := range order {
+		out[i] = int(v)
 	}
 	return out
 }
@@ -74,54 +56,48 @@ func (g *graph) order() []int {
 // cycles returns one cycle of every knot of tasks that all require each other, the shortest one through the knot's lowest
 // index: the tasks in order, each requiring the next and the last the first.
 func (g *graph) cycles() [][]int {
-	ordered := g.order()
-	if len(ordered) == len(g.requires) {
-		return nil
-	}
-	done := make([]bool, len(g.requires))
-	for _, i := range ordered {
-		done[i] = true
-	}
 	var out [][]int
-	for i := range g.requires {
-		if done[i] {
-			continue
+	for _, cycle := range g.adjacency().cycles() {
+		tasks := make([]int, len(cycle))
+		for i, v := range cycle {
+			tasks[i] = int(v)
 		}
-		if cycle := g.shortestCycle(i); cycle != nil {
-			out = append(out, cycle)
-			for j := i; j < len(done); j++ {
-				if !done[j] && g.depends(i, j) && g.depends(j, i) {
-					done[j] = true
-				}
-			}
-		}
+		out = append(out, tasks)
 	}
 	return out
 }
 
-func (g *graph) shortestCycle(start int) []int {
-	cameFrom := map[int]int{}
-	queue := []int{start}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		requires := slices.Clone(g.requires[at])
-		slices.Sort(requires)
+func (g *graph) adjacency() adjacency {
+	var edges []edge
+	for i, requires := range g.requires {
 		for _, r := range requires {
-			if r == start {
-				cycle := []int{at}
-				for at != start {
-					at = cameFrom[at]
-					cycle = append(cycle, at)
-				}
-				slices.Reverse(cycle)
-				return cycle
-			}
-			if _, seen := cameFrom[r]; !seen {
-				cameFrom[r] = at
-				queue = append(queue, r)
+			edges = append(edges, edge{int32(i), int32(r)})
+		}
+	}
+	return newAdjacency(len(g.requires), edges)
+}
+
+// order returns the vertices so that each comes after all that it leads to, the lowest rank first where that leaves a choice; a
+// nil rank ranks a vertex by its number. When there are cycles, the vertices on them, and those that lead to them, are missing.
+func (a adjacency) order(rank []int32) []int32 {
+	n := a.vertices()
+	back := a.reversed()
+	waiting := make([]int32, n)
+	ready := heap{rank: rank}
+	for v := range int32(n) {
+		if waiting[v] = int32(len(a.from(v))); waiting[v] == 0 {
+			ready.push(v)
+		}
+	}
+	out := make([]int32, 0, n)
+	for len(ready.items) > 0 {
+		v := ready.pop()
+		out = append(out, v)
+		for _, d := range back.from(v) {
+			if waiting[d]--; waiting[d] == 0 {
+				ready.push(d)
 			}
 		}
 	}
-	return nil
+	return out
 }

@@ -72,6 +72,7 @@ func Order(tasks []task.Task) ([]task.Task, []error) {
 // catalog is the tasks of one node and what they mean to each other.
 type catalog struct {
 	tasks    []task.Task
+	names    []resource.ID // of the tasks
 	index    map[resource.ID]int
 	graph    *graph
 	notifies [][]int
@@ -81,10 +82,12 @@ type catalog struct {
 
 func newCatalog(tasks []task.Task) *catalog {
 	c := &catalog{
-		tasks: tasks, index: make(map[resource.ID]int, len(tasks)), graph: newGraph(len(tasks)), notifies: make([][]int, len(tasks)),
+		tasks: tasks, names: make([]resource.ID, len(tasks)), index: make(map[resource.ID]int, len(tasks)),
+		graph: newGraph(len(tasks)), notifies: make([][]int, len(tasks)),
 	}
 	for i, t := range tasks {
-		c.index[t.Resource.ID()] = i
+		c.names[i] = t.Resource.ID()
+		c.index[c.names[i]] = i
 	}
 	return c
 }
@@ -164,7 +167,7 @@ func (c *catalog) ids(tasks []int) []resource.ID {
 	}
 	out := make([]resource.ID, len(tasks))
 	for i, t := range tasks {
-		out[i] = c.tasks[t].Resource.ID()
+		out[i] = c.names[t]
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

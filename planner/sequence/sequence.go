@@ -1,6 +1,12 @@
-// Package sequence puts tasks into the order of a run. Between nodes that is the table of task groups: one phase per task group,
-// and per deployment group where the task group repeats ([Phases]). On one node it is the requirements between configuration
-// resources ([Order]). It is pure.
+// Package sequence puts tasks into the order of a run. It is pure.
+//
+// [Order] is the requirements between configuration resources on one node. [Phases] is the table of task groups: one phase per task group,
+// and per deployment group where the task group repeats.
+//
+// [Make] is the whole way from tasks to phases that litp.md sections 3 to 7 tell: task groups by [Rules], lock windows, removal, what is
+// remembered, and requirements of tasks and of the [Model]. It builds one [Scope] after the other, which is the core: tasks known by
+// their numbers and what they require, made into phases in the time of sorting them. [Tree] and [Ready] tell which phases may run at the
+// same time, [PlanState] how far a plan has come, [SnapshotPlan] the phases of plans that handle snapshots.
 package sequence
 
 import (

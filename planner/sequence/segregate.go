@@ -1,0 +1,76 @@
+package sequence
+
+// segregate parts callbacks from config tasks (litp.md 99): of a mixed phase the callbacks stay; the config tasks join the next phase
+// when that has config tasks of the same class only and none of its tasks requires one of them, otherwise they get a phase of their own.
+func (a *arrangement) segregate() {
+	seen := make([]int32, len(a.phase))
+	out := make([][]int32, 0, len(a.phases))
+	for p := 0; p < len(a.phases); p++ {
+		callbacks, configs := a.part(a.phases[p])
+		if len(callbacks) == 0 || len(configs) == 0 {
+			out = append(out, a.phases[p])
+			continue
+		}
+		out = append(out, callbacks)
+		if p+1 < len(a.phases) && a.joins(configs, a.phases[p+1]) && !a.reaches(a.phases[p+1], int32(p), seen) {
+			a.phases[p+1] = append(a.phases[p+1], configs...)
+			continue
+		}
+		out = append(out, configs)
+	}
+	a.phases = out
+	for p, phase := range out {
+		for _, v := range phase {
+			a.phase[v] = int32(p)
+		}
+	}
+	a.raiseGates()
+}
+
+// part keeps the order.
+func (a *arrangement) part(phase []int32) (callbacks, configs []int32) {
+	for _, v := range phase {
+		if a.tasks[v].Callback {
+			callbacks = append(callbacks, v)
+		} else {
+			configs = append(configs, v)
+		}
+	}
+	return callbacks, configs
+}
+
+// joins reports whether config tasks may join a phase: it has none but config tasks of their class. A phase has one class only.
+func (a *arrangement) joins(configs, phase []int32) bool {
+	for _, v := range phase {
+		if a.tasks[v].Callback || a.tasks[v].Class != a.tasks[configs[0]].Class {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether a task of the phase behind p requires a config task of p. What leads there lies in these two phases. A task
+// is seen as part of either phase once, so that all calls together walk the requirements twice.
+func (a *arrangement) reaches(behind []int32, p int32, seen []int32) bool {
+	mark := p + 1
+	stack := make([]int32, 0, len(behind))
+	stack = append(stack, behind...)
+	for _, v := range behind {
+		seen[v] = mark
+	}
+	for len(stack) > 0 {
+		at := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, r := range a.requires.from(at) {
+			if seen[r] == mark || a.phase[r] < p {
+				continue
+			}
+			if !a.gate(r) && a.phase[r] == p && !a.tasks[r].Callback {
+				return true
+			}
+			seen[r] = mark
+			stack = append(stack, r)
+		}
+	}
+	return false
+}
