@@ -1,7 +1,6 @@
 package document
 
 import (
-	"fmt"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -113,5 +112,3 @@ func (r *reader) intoTextMap(target *map[string]string) func(*yaml.Node, string)
 		*target = out
 	}
 }
-
-func keyed(path, key string) string { return fmt.Sprintf("%s[%q]", path, key) }

@@ -47,6 +47,9 @@ func (r *reader) intoResults(out simulate.Outcomes, phase simulate.Phase, nodes 
 		}
 		for _, name := range slices.Sorted(maps.Keys(fs.index)) {
 			f := fs.list[fs.index[name]]
+			if r.full() {
+				return
+			}
 			if !known[name] {
 				hint := ""
 				if near := resource.Nearest(name, nodes); near != "" {

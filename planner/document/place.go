@@ -131,11 +131,17 @@ func descend(n *yaml.Node, path string) *yaml.Node {
 }
 
 // child returns a key of a mapping and its value, nil when there is none.
-func child(n *yaml.Node, name string) (key, value *yaml.Node) { return childAt(n, name, 0) }
+func child(n *yaml.Node, name string) (key, value *yaml.Node) {
+	steps := maxChildSteps
+	return childAt(n, name, 0, &steps)
+}
 
-func childAt(n *yaml.Node, name string, depth int) (key, value *yaml.Node) {
+// maxChildSteps bounds the mappings that are looked into for a key, because merges of merges can stand for billions.
+const maxChildSteps = 1 << 12
+
+func childAt(n *yaml.Node, name string, depth int, steps *int) (key, value *yaml.Node) {
 	at := follow(n)
-	if at.Kind != yaml.MappingNode || depth > maxMerges {
+	if *steps--; at.Kind != yaml.MappingNode || depth > maxMerges || *steps < 0 {
 		return nil, nil
 	}
 	for i := 0; i+1 < len(at.Content); i += 2 {
@@ -152,7 +158,7 @@ func childAt(n *yaml.Node, name string, depth int) (key, value *yaml.Node) {
 			sources = list.Content
 		}
 		for _, source := range sources {
-			if key, value := childAt(source, name, depth+1); value != nil {
+			if key, value := childAt(source, name, depth+1, steps); value != nil {
 				return key, value
 			}
 		}

@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -13,7 +14,7 @@ import (
 
 // Plugin is a plugin as documents describe it. It knows the place of its tasks, see [Plugin.Locate].
 type Plugin struct {
-	Plugin plugin.Plugin
+	Plugin site.Plugin
 
 	root  place
 	tasks map[string]taskPlace // by their place in the plugin, `tasks[0]`
@@ -26,13 +27,13 @@ type taskPlace struct {
 }
 
 // ParsePlugin reads the tasks of one plugin (seed 003; fuel.md A4, A7) from one or more sources, each of them one document: either a
-// mapping with the keys name, version, tasks and graph_tasks, or a list of tasks as Fuel's tasks.yaml and deployment_tasks.yaml are; there,
+// mapping with the keys name, version, tasks, graph_tasks and files (path -> content in base64), or a list of tasks as Fuel's tasks.yaml and deployment_tasks.yaml are; there,
 // a task with an id is a graph task. The tasks of all sources are joined in their order. fallback is the plugin's name where no document
 // gives one.
 //
-// What the tasks mean by themselves is checked too, see [plugin.Plugin.Validate]. The error is of type [Problems].
+// What the tasks mean by themselves is checked too, see [plugin.Validate]. The error is of type [Problems].
 func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
-	out := &Plugin{Plugin: plugin.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
+	out := &Plugin{Plugin: site.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
 	var problems Problems
 	for _, source := range sources {
 		r := pluginReader{reader: reader{file: source.Name}, Plugin: out}
@@ -43,7 +44,7 @@ func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 		problems = append(problems, r.problems...)
 	}
 	if len(problems) == 0 {
-		for _, p := range out.Plugin.Validate() {
+		for _, p := range plugin.Validate(out.Plugin) {
 			problems = append(problems, out.Locate(p))
 		}
 	}
@@ -94,24 +95,53 @@ func (r *pluginReader) read(n *yaml.Node) {
 		}
 		return
 	}
-	each := func(read func(*yaml.Node, string)) func(*yaml.Node, string) {
-		return func(n *yaml.Node, path string) {
-			for i, item := range r.list(n, path) {
-				read(item, index(path, i))
-			}
-		}
-	}
-	r.object(n, "",
-		key{"name", false, r.intoText(&r.Plugin.Plugin.Name)},
-		key{"version", false, r.intoText(&r.Plugin.Plugin.Version)},
-		key{"tasks", false, each(r.task)},
-		key{"graph_tasks", false, each(r.graphTask)},
-	)
+	r.object(n, "", append(r.pluginKeys(&r.Plugin.Plugin), key{"tasks", false, r.each(r.task)}, key{"graph_tasks", false, r.each(r.graphTask)})...)
 }
 
 func (r *pluginReader) task(n *yaml.Node, path string) {
-	t := plugin.Task{FailOnError: true}
 	r.tasks[fmt.Sprintf("tasks[%d]", len(r.Plugin.Plugin.Tasks))] = taskPlace{place{r.file, n}, path}
+	r.Plugin.Plugin.Tasks = append(r.Plugin.Plugin.Tasks, r.stageTask(n, path))
+}
+
+func (r *pluginReader) graphTask(n *yaml.Node, path string) {
+	r.tasks[fmt.Sprintf("graph_tasks[%d]", len(r.Plugin.Plugin.GraphTasks))] = taskPlace{place{r.file, n}, path}
+	r.Plugin.Plugin.GraphTasks = append(r.Plugin.Plugin.GraphTasks, r.reader.graphTask(n, path))
+}
+
+// plugin reads a plugin of a site, which has a name.
+func (r *reader) plugin(n *yaml.Node, path string) (p site.Plugin, name string) {
+	keys := append(r.pluginKeys(&p),
+		key{"tasks", false, r.each(func(n *yaml.Node, path string) { p.Tasks = append(p.Tasks, r.stageTask(n, path)) })},
+		key{"graph_tasks", false, r.each(func(n *yaml.Node, path string) { p.GraphTasks = append(p.GraphTasks, r.graphTask(n, path)) })},
+	)
+	keys[0].required = true
+	if r.converts { // data.slipway_plugin tells where it found the plugin
+		keys = append(keys, key{"path", false, func(*yaml.Node, string) {}})
+	}
+	r.object(n, path, keys...)
+	return p, p.Name
+}
+
+// pluginKeys are the keys of a plugin that are not tasks.
+func (r *reader) pluginKeys(p *site.Plugin) []key {
+	return []key{
+		{"name", false, r.intoText(&p.Name)},
+		{"version", false, r.intoText(&p.Version)},
+		{"files", false, r.intoTextMap(&p.Files)},
+	}
+}
+
+// each reads the items of a list.
+func (r *reader) each(read func(*yaml.Node, string)) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		for i, item := range r.list(n, path) {
+			read(item, index(path, i))
+		}
+	}
+}
+
+func (r *reader) stageTask(n *yaml.Node, path string) site.Task {
+	t := site.Task{FailOnError: true}
 	r.object(n, path,
 		key{"role", true, r.intoRole(&t.Role)},
 		key{"stage", true, r.intoText(&t.Stage)},
@@ -119,12 +149,11 @@ func (r *pluginReader) task(n *yaml.Node, path string) {
 		key{"parameters", true, r.intoTaskParameters(&t.Parameters, nil)},
 		key{"fail_on_error", false, r.intoBoolean(&t.FailOnError)},
 	)
-	r.Plugin.Plugin.Tasks = append(r.Plugin.Plugin.Tasks, t)
+	return t
 }
 
-func (r *pluginReader) graphTask(n *yaml.Node, path string) {
-	t := plugin.GraphTask{FailOnError: true}
-	r.tasks[fmt.Sprintf("graph_tasks[%d]", len(r.Plugin.Plugin.GraphTasks))] = taskPlace{place{r.file, n}, path}
+func (r *reader) graphTask(n *yaml.Node, path string) site.GraphTask {
+	t := site.GraphTask{FailOnError: true}
 	r.object(n, path,
 		key{"id", true, r.intoText(&t.ID)},
 		key{"type", true, r.intoText(&t.Type)},
@@ -139,7 +168,7 @@ func (r *pluginReader) graphTask(n *yaml.Node, path string) {
 			r.report(n, path, Schema, "a task with an id has no stage; name the tasks before and after it in requires and required_for, or leave the id out")
 		}},
 	)
-	r.Plugin.Plugin.GraphTasks = append(r.Plugin.Plugin.GraphTasks, t)
+	return t
 }
 
 // intoRole reads a role, which is text or a list of it.
@@ -159,13 +188,13 @@ func (r *reader) intoRole(target *[]string) func(*yaml.Node, string) {
 }
 
 // intoTaskParameters reads parameters: text and whole numbers, and the strategy of a group, where there may be one.
-func (r *reader) intoTaskParameters(target *plugin.Parameters, strategy *plugin.Strategy) func(*yaml.Node, string) {
+func (r *reader) intoTaskParameters(target *site.Parameters, strategy *site.Strategy) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		fs, ok := r.mapping(n, path)
 		if !ok {
 			return
 		}
-		*target = make(plugin.Parameters, len(fs.list))
+		*target = make(site.Parameters, len(fs.list))
 		for _, f := range fs.list {
 			at := join(path, f.name)
 			if strategy != nil && f.name == "strategy" {
@@ -173,6 +202,9 @@ func (r *reader) intoTaskParameters(target *plugin.Parameters, strategy *plugin.
 				continue
 			}
 			value, ok := r.value(f.value, at, 0)
+			if r.converts {
+				value = asParameter(f.name, value)
+			}
 			switch value.(type) {
 			case string, int64:
 				(*target)[f.name] = value
@@ -185,7 +217,22 @@ func (r *reader) intoTaskParameters(target *plugin.Parameters, strategy *plugin.
 	}
 }
 
-func (r *reader) strategyOf(n *yaml.Node, path string, into *plugin.Strategy) {
+// asParameter makes the text of a number a number where a parameter wants one, and the other way round.
+func asParameter(name string, value any) any {
+	switch v := value.(type) {
+	case string:
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && plugin.WholeNumber(name) {
+			return n
+		}
+	case int64:
+		if !plugin.WholeNumber(name) {
+			return strconv.FormatInt(v, 10)
+		}
+	}
+	return value
+}
+
+func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 	r.object(n, path,
 		key{"type", true, func(n *yaml.Node, path string) {
 			text, ok := r.text(n, path)
@@ -202,4 +249,21 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *plugin.Strategy) {
 			into.Amount = amount
 		}},
 	)
+}
+
+// PluginValue reads a plugin from a value of Terraform's, in JSON: what data.slipway_plugin gives, or an object that has the keys of a plugin's
+// document. Numbers and their texts stand for each other, and what is null counts as not given. The error is of type [Problems], whose paths begin below
+// the plugin; only the form is checked.
+func PluginValue(data []byte) (site.Plugin, error) {
+	r := reader{converts: true}
+	root, err := newJSONTree(data).root(func(string) bool { return true })
+	if err != nil {
+		return site.Plugin{}, Problems{{Code: Schema, Message: "not well formed: " + err.Error()}}
+	}
+	p, _ := r.plugin(root, "")
+	r.problems.sort()
+	if len(r.problems) > 0 {
+		return p, r.problems
+	}
+	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // seedTasks is the example of seed 003 for its plugin A.
@@ -39,25 +40,25 @@ func parsePlugin(texts ...string) (*Plugin, error) {
 }
 
 func TestParsePlugin(t *testing.T) {
-	seed := plugin.Task{Role: []string{"primary-controller", "controller"}, Stage: "post_deployment/100", Type: "shell", FailOnError: true,
-		Parameters: plugin.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
+	seed := site.Task{Role: []string{"primary-controller", "controller"}, Stage: "post_deployment/100", Type: "shell", FailOnError: true,
+		Parameters: site.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
 	tests := map[string]struct {
 		texts []string
-		want  plugin.Plugin
+		want  site.Plugin
 	}{
-		"a list, as the seed has it": {[]string{seedTasks}, plugin.Plugin{Name: "fallback", Tasks: []plugin.Task{seed}}},
-		"both files of a Fuel plugin": {[]string{seedTasks, "- {id: x, type: skipped}"}, plugin.Plugin{Name: "fallback", Tasks: []plugin.Task{seed},
-			GraphTasks: []plugin.GraphTask{{ID: "x", Type: "skipped", FailOnError: true}}}},
-		"a mapping": {[]string{wholePlugin}, plugin.Plugin{Name: "lma", Version: "1.0.0",
-			Tasks: []plugin.Task{{Role: []string{"*"}, Stage: "pre_deployment/-5", Type: "puppet",
-				Parameters: plugin.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": int64(60), "retries": int64(2)}}},
-			GraphTasks: []plugin.GraphTask{
-				{ID: "lma", Type: "group", Role: []string{"lma"}, Strategy: plugin.Strategy{Amount: 2}, Parameters: plugin.Parameters{}, FailOnError: true},
+		"a list, as the seed has it": {[]string{seedTasks}, site.Plugin{Name: "fallback", Tasks: []site.Task{seed}}},
+		"both files of a Fuel plugin": {[]string{seedTasks, "- {id: x, type: skipped}"}, site.Plugin{Name: "fallback", Tasks: []site.Task{seed},
+			GraphTasks: []site.GraphTask{{ID: "x", Type: "skipped", FailOnError: true}}}},
+		"a mapping": {[]string{wholePlugin}, site.Plugin{Name: "lma", Version: "1.0.0",
+			Tasks: []site.Task{{Role: []string{"*"}, Stage: "pre_deployment/-5", Type: "puppet",
+				Parameters: site.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": int64(60), "retries": int64(2)}}},
+			GraphTasks: []site.GraphTask{
+				{ID: "lma", Type: "group", Role: []string{"lma"}, Strategy: site.Strategy{Amount: 2}, Parameters: site.Parameters{}, FailOnError: true},
 				{ID: "install", Type: "shell", Groups: []string{"lma"}, Requires: []string{}, RequiredFor: []string{"other"},
-					Parameters: plugin.Parameters{"cmd": "./install", "timeout": int64(5)}, FailOnError: true},
+					Parameters: site.Parameters{"cmd": "./install", "timeout": int64(5)}, FailOnError: true},
 				{ID: "other", Type: "skipped", FailOnError: true},
 			}}},
-		"nothing to do": {[]string{"[]"}, plugin.Plugin{Name: "fallback"}},
+		"nothing to do": {[]string{"[]"}, site.Plugin{Name: "fallback"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestParsePluginProblems(t *testing.T) {
 	}
 	tests := map[string]struct{ text, want string }{
 		"stage, where it stands":   {strings.Replace(seedTasks, "/100", "/x", 1), `a.yaml:2:10: [0].stage: "post_deployment/x" is not a stage: "x" is not a number such as 100, -5 or 99.9`},
-		"stage that YAML misreads": {strings.Replace(seedTasks, "post_deployment/100", "post_deployment: 50", 1), `a.yaml:2: not well formed: mapping values are not allowed in this context`},
+		"stage that YAML misreads": {strings.Replace(seedTasks, "post_deployment/100", "post_deployment: 50", 1), `a.yaml:2:25: not well formed: a second ` + "`: `" + ` on one line; write the value in quotes if it is text`},
 		"stage in a mapping":       {"tasks:\n" + strings.Replace(seedTasks, "/100", ":100", 1), `a.yaml:3:10: tasks[0].stage: "post_deployment:100" is not a stage: the number comes after a slash, post_deployment/100`},
 		"unknown key":              {task("fail_on_eror: true"), `a.yaml:5:3: [0]: unknown key "fail_on_eror"; did you mean "fail_on_error"?`},
 		"missing keys":             {"- {stage: pre_deployment, type: reboot}", "a.yaml:1:3: [0]: the key \"role\" is missing\na.yaml:1:3: [0]: the key \"parameters\" is missing"},
@@ -93,7 +94,7 @@ func TestParsePluginProblems(t *testing.T) {
 		"empty":                    {"", `a.yaml: the document is empty; a plugin is a list of tasks, or has the key "tasks"`},
 		"two documents":            {"[]\n---\n[]", `a.yaml:3:1: is a second document; keep one in a file`},
 		"name":                     {"name: a b", `a.yaml:1:7: name: "a b" is not a usable name`},
-		"tab":                      {"tasks:\n\t- x", `a.yaml:2: not well formed: found character that cannot start any token`},
+		"tab":                      {"tasks:\n\t- x", `a.yaml:2:1: not well formed: a tab; YAML indents with spaces only`},
 		"a list that holds itself": {"- &a [*a]", `a.yaml:1:3: [0]: is a list, not a mapping`},
 	}
 	for name, tt := range tests {
@@ -112,7 +113,7 @@ func TestLocateInPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems := plugin.NewGraph([]plugin.Plugin{p.Plugin})
+	_, problems := plugin.NewGraph([]site.Plugin{p.Plugin})
 	if len(problems) != 1 {
 		t.Fatal(problems)
 	}
@@ -140,7 +141,7 @@ func FuzzParsePlugin(f *testing.F) {
 			}
 			return
 		}
-		all := []plugin.Plugin{p.Plugin}
+		all := []site.Plugin{p.Plugin}
 		sequences, problems := plugin.Order(all)
 		if len(problems) > 0 {
 			t.Fatalf("a valid document has no order: %v", problems)

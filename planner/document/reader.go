@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +16,18 @@ import (
 )
 
 const (
-	// maxSize bounds a document, in bytes.
-	maxSize = 8 << 20
-	// maxVisits bounds how many values are looked at, because a few lines of nested aliases can stand for billions of values.
-	maxVisits = 1 << 20
+	// maxSize bounds a YAML document, in bytes: the worst of that size, a list of single letters, takes seconds and about 1 GB. A
+	// site may be spread over many documents, and JSON that Terraform prints has a bound of its own.
+	maxSize = 16 << 20
+	// maxVisits bounds how many values are looked at beyond those that are written, because a few lines of nested aliases can
+	// stand for billions of values.
+	maxVisits = 1 << 18
+	// visitsEach is how often one written value is looked at, at most, where there are no aliases.
+	visitsEach = 8
 	// maxProblems bounds what is told of one source: nobody reads more, and a long list of one mistake would fill the memory.
 	maxProblems = 1000
+	// maxWord bounds what a problem repeats of a document in one piece, in bytes.
+	maxWord = 1000
 )
 
 // reader walks the nodes of a document and collects what is wrong. Its methods return false for a value that cannot be used;
@@ -30,6 +35,7 @@ const (
 type reader struct {
 	file     string
 	converts bool // numbers, booleans and their texts stand for each other, as Terraform has it
+	written  int  // values in the source
 	visits   int
 	problems Problems
 }
@@ -78,6 +84,11 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 		r.report(nil, "", Schema, "the document has %d bytes; %d is the most", len(data), maxSize)
 		return nil
 	}
+	if p, ok := illegible(data); ok {
+		p.File = r.file
+		r.problems = append(r.problems, p)
+		return nil
+	}
 	var out []*yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
@@ -87,7 +98,9 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 			break
 		}
 		if err != nil {
-			r.problems = append(r.problems, r.syntax(err))
+			p := malformed(err, data)
+			p.File = r.file
+			r.problems = append(r.problems, p)
 			return nil
 		}
 		if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
@@ -103,22 +116,10 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 	return out
 }
 
-var syntaxLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
-
-func (r *reader) syntax(err error) Problem {
-	p := Problem{File: r.file, Code: Schema}
-	text := err.Error()
-	if match := syntaxLine.FindStringSubmatch(text); match != nil {
-		p.Line, _ = strconv.Atoi(match[1]) // a number too large for an int leaves the line unknown
-		text = text[len(match[0]):]
-	}
-	p.Message = "not well formed: " + strings.TrimPrefix(text, "yaml: ")
-	return p
-}
-
 // duplicates reports keys that come twice in a mapping anywhere in the document, also where nothing else is looked at: one of
 // the two values would be lost silently.
 func (r *reader) duplicates(n *yaml.Node) {
+	r.written++
 	if n.Kind == yaml.MappingNode {
 		first := make(map[string]*yaml.Node, len(n.Content)/2)
 		for i := 0; i < len(n.Content); i += 2 {
@@ -140,12 +141,14 @@ func (r *reader) duplicates(n *yaml.Node) {
 
 // resolve follows an alias. It is nil, once the document has used up its visits.
 func (r *reader) resolve(n *yaml.Node) *yaml.Node {
-	if r.visits++; r.visits > maxVisits && !r.converts { // Terraform's values have no aliases
-		if r.visits == maxVisits+1 {
+	if most := maxVisits + visitsEach*r.written; r.visits >= most && !r.converts { // Terraform's values have no aliases
+		if r.visits == most {
 			r.report(n, "", Schema, "the aliases of the document stand for more than %d values; write fewer", maxVisits)
 		}
+		r.visits = most + 1
 		return nil
 	}
+	r.visits++
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
@@ -231,6 +234,9 @@ func (r *reader) known(fs *fields, path string, names ...string) {
 	for _, f := range fs.list {
 		if slices.Contains(names, f.name) {
 			continue
+		}
+		if r.full() {
+			return
 		}
 		hint := "known are " + strings.Join(names, ", ")
 		if near := resource.Nearest(f.name, names); near != "" {
@@ -351,10 +357,18 @@ func (r *reader) wrongKind(n, at *yaml.Node, path, want string) {
 	r.report(n, path, Schema, "is %s, not %s", kind(at), want)
 }
 
+// full reports that no further problem is told.
+func (r *reader) full() bool { return len(r.problems) > maxProblems }
+
 // report adds a problem at the place of n, which is where the user wrote an alias, not what it stands for.
 func (r *reader) report(n *yaml.Node, path string, code site.Code, format string, args ...any) {
-	if len(r.problems) > maxProblems {
+	if r.full() {
 		return
+	}
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = cut(s, maxWord)
+		}
 	}
 	p := Problem{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
 	if len(r.problems) == maxProblems {
@@ -388,12 +402,3 @@ func kind(n *yaml.Node) string {
 	}
 	return "a value with the tag " + n.ShortTag()
 }
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
-
-func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

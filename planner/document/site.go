@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ type Site struct {
 // ParseSite reads a site from one or more sources, which together describe it. A source is a stream of YAML documents, or what
 // `terraform show -json` prints of a plan file or a state. A YAML document is
 //
-//   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides;
+//   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides, plugins;
 //   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
 //   - a document that declares another schema, which is passed over.
 //
@@ -53,6 +54,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 	var problems Problems
 	for _, source := range sources {
 		r := &reader{file: source.Name}
+		source.Data = bytes.TrimPrefix(source.Data, []byte("\ufeff")) // a byte order mark, which JSON must not have
 		switch {
 		case strings.HasPrefix(string(source.Data[:min(len(source.Data), 4)]), "PK\x03\x04"):
 			r.report(nil, "", Schema, "is a plan file as Terraform writes it; give what `terraform show -json` prints of it")
@@ -111,7 +113,9 @@ func (r *reader) strategyDocument(content *yaml.Node, path string, s *Site) {
 	}
 }
 
-func siteKeys() []string { return []string{"site", "nodes", "groups", "services", "overrides"} }
+func siteKeys() []string {
+	return []string{"site", "nodes", "groups", "services", "overrides", "plugins"}
+}
 
 func (r *reader) siteDocument(n *yaml.Node, s *Site) {
 	fs, ok := r.mapping(n, "")
@@ -151,6 +155,9 @@ func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
 	if value, ok := fs.get("overrides"); ok {
 		s.Site.Overrides = append(s.Site.Overrides, membersOf(r, s, value, join(path, "overrides"), "override", r.override)...)
 	}
+	if value, ok := fs.get("plugins"); ok {
+		s.Site.Plugins = append(s.Site.Plugins, membersOf(r, s, value, join(path, "plugins"), "plugin", r.plugin)...)
+	}
 }
 
 // membersOf reads the objects of a list. In Terraform's values they may stand in a map, too, which counts in the order of its keys.
@@ -175,6 +182,9 @@ func membersOf[T any](r *reader, s *Site, n *yaml.Node, path, object string, rea
 	}
 	out := make([]T, 0, len(members))
 	for _, m := range members {
+		if r.full() {
+			break
+		}
 		t, name := read(m.node, m.path)
 		s.places.add(object, name, place{r.file, m.node})
 		out = append(out, t)

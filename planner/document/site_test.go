@@ -127,11 +127,11 @@ func TestParseSiteRefuses(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"empty", "", []string{`s.yaml: holds neither a site (keys site, nodes, groups, services, overrides) nor a document with the schema "shipyard/DeploymentStrategy/v1"`}},
-		{"another schema only", "schema: a/b/v1\n", []string{`s.yaml: holds neither a site (keys site, nodes, groups, services, overrides) nor a document with the schema "shipyard/DeploymentStrategy/v1"`}},
+		{"empty", "", []string{`s.yaml: holds neither a site (keys site, nodes, groups, services, overrides, plugins) nor a document with the schema "shipyard/DeploymentStrategy/v1"`}},
+		{"another schema only", "schema: a/b/v1\n", []string{`s.yaml: holds neither a site (keys site, nodes, groups, services, overrides, plugins) nor a document with the schema "shipyard/DeploymentStrategy/v1"`}},
 		{"mistyped schema", "schema: shipyard/DeploymentStrategy/v2\ndata: {groups: []}\n", []string{`s.yaml:1:9: schema: is "shipyard/DeploymentStrategy/v2", not "shipyard/DeploymentStrategy/v1"; did you mean that?`}},
 		{"terraform's own plan file", "PK\x03\x04rest", []string{"s.yaml: is a plan file as Terraform writes it; give what `terraform show -json` prints of it"}},
-		{"tab", "site: a\n\tnodes: []\n", []string{`s.yaml:2: not well formed: found a tab character that violates indentation`}},
+		{"tab", "site: a\n\tnodes: []\n", []string{`s.yaml:2:1: not well formed: a tab; YAML indents with spaces only`}},
 		{"unknown keys", "sites: a\nnodes: [{name: n, tag: [a]}]\n", []string{
 			`s.yaml:1:1: unknown key "sites"; did you mean "site"?`,
 			`s.yaml:2:19: nodes[0]: unknown key "tag"; did you mean "tags"?`,
@@ -248,7 +248,7 @@ func TestSiteBombs(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "stand for more than") {
 		t.Errorf("got %.300v", err)
 	}
-	if _, err = parseOne(strings.Repeat("#", 50<<20)); err == nil || !strings.Contains(err.Error(), "8388608 is the most") {
+	if _, err = parseOne(strings.Repeat("#", 50<<20)); err == nil || !strings.Contains(err.Error(), "16777216 is the most") {
 		t.Errorf("got %.300v", err)
 	}
 	_, err = parseOne("nodes: [" + strings.Repeat("1, ", 100_000) + "]\n")

@@ -86,7 +86,7 @@ func TestParseStrategyRefuses(t *testing.T) {
 	}{
 		{"empty", "", []string{`schema: s.yaml: the document is empty; a strategy has the key "groups"`}},
 		{"only comments", "# none\n---\n", []string{`schema: s.yaml: the document is empty; a strategy has the key "groups"`}},
-		{"not well formed", "groups: [\n", []string{`schema: s.yaml:1: not well formed: did not find expected node content`}},
+		{"not well formed", "groups: [\n", []string{`schema: s.yaml:2:1: not well formed: did not find expected node content`}},
 		{"a list", "- 1", []string{`schema: s.yaml:1:1: is a list, not a mapping`}},
 		{"no groups", "{}", []string{`missing_field: s.yaml:1:1: the key "groups" is missing`}},
 		{"groups mistyped", "group: []", []string{`missing_field: s.yaml:1:1: the key "groups" is missing; is "group" meant to be it?`}},

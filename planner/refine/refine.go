@@ -33,11 +33,12 @@ func New(services []site.Service, nodes []site.Node, schemas map[string]resource
 	slices.SortStableFunc(sorted, func(a, b site.Service) int { return strings.Compare(a.Name, b.Name) })
 	out := &Services{placed: make(map[string][]int, len(nodes))}
 	var problems site.Problems
+	inventory := site.NewInventory(nodes)
 	for i, s := range sorted {
 		tasks, p := configure(s, schemas)
 		problems = append(problems, p...)
 		out.services = append(out.services, service{s.Name, tasks})
-		for _, node := range s.Selectors.Members(nodes) {
+		for _, node := range inventory.Members(s.Selectors) {
 			out.placed[node] = append(out.placed[node], i)
 		}
 	}

@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+const (
+	// outputLimit bounds the standard output of a command that gives values, in bytes.
+	outputLimit = 1 << 20
+	// errorLimit bounds what is kept of its standard error, in bytes; of that an error shows the last part.
+	errorLimit = 64 << 10
+)
+
+// inherited are the variables that a command always gets from slipway's own environment. Others may hold credentials of Terraform's
+// other providers and have to be named.
+var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
+
+type command struct {
+	*Controller
+	resource.Parameters
+	concealer
+}
+
+func newCommand(c *Controller, r resource.Resource) (worker, error) {
+	return command{c, r.Parameters, conceal(r)}, nil
+}
+
+func (c command) try(ctx context.Context) (map[string]any, error) {
+	argv := c.Strings("argv")
+	output := c.StringOr("output", callback.OutputText)
+	name := c.shown(fmt.Sprintf("%q", argv[0]))
+	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: it ends the program alone, not what the program started
+	cmd.Dir, cmd.Env = c.String("cwd"), c.environment()
+	cmd.WaitDelay = c.Grace
+	stdout, stderr := &head{limit: outputLimit}, &tail{limit: errorLimit}
+	if output != callback.OutputNone {
+		cmd.Stdout = stdout
+	}
+	cmd.Stderr = stderr
+	if c.Has("stdin") {
+		cmd.Stdin = strings.NewReader(c.String("stdin"))
+	}
+	if info, err := os.Stat(cmd.Dir); cmd.Dir != "" && (err != nil || !info.IsDir()) {
+		return nil, permanent{fmt.Errorf("cwd: there is no directory %s", c.shown(cmd.Dir))}
+	}
+	prepareGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, permanent{fmt.Errorf("%s cannot be started: %w%s", name, reason(err), hint(argv))}
+	}
+	err := waitOrEnd(ctx, cmd, c.Grace)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, fmt.Errorf("%s was ended: %w: %s", name, context.Cause(ctx), c.text(stderr.String()))
+	case errors.As(err, &exit):
+		return nil, fmt.Errorf("%s ended with %s: %s", name, exit.ProcessState, c.text(stderr.String()))
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // what a daemon that it left says is not awaited
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if stdout.cut {
+		return nil, permanent{fmt.Errorf("%s wrote more than %d bytes to its standard output; write less, or set output to none", name, outputLimit)}
+	}
+	return c.values(name, output, stdout.kept)
+}
+
+// values returns what the standard output gives.
+func (c command) values(name, output string, stdout []byte) (map[string]any, error) {
+	switch output {
+	case callback.OutputNone:
+		return nil, nil
+	case callback.OutputJSON:
+		value, err := decode(stdout)
+		if err != nil {
+			return nil, permanent{fmt.Errorf("the standard output of %s is not JSON: %w", name, err)}
+		}
+		values, ok := value.(map[string]any)
+		if !ok {
+			return nil, permanent{fmt.Errorf("the standard output of %s is JSON, but not an object; its members are the values", name)}
+		}
+		return values, nil
+	}
+	return map[string]any{"stdout": strings.TrimRight(strings.ToValidUTF8(string(stdout), "\uFFFD"), "\r\n")}, nil
+}
+
+// environment returns the environment of the program; later entries count.
+func (c command) environment() []string {
+	names := slices.Concat(inherited, c.Strings("inherit"))
+	env := []string{}
+	for _, e := range c.Controller.Environment {
+		if name, _, _ := strings.Cut(e, "="); slices.Contains(names, name) {
+			env = append(env, e)
+		}
+	}
+	given := c.StringMap("environment")
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		env = append(env, name+"="+given[name])
+	}
+	return env
+}
+
+// reason takes the program's name out of an error, which tells it already.
+func reason(err error) error {
+	if e := (*exec.Error)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// hint helps one who wrote a command line as one word.
+func hint(argv []string) string {
+	if len(argv) == 1 && strings.Contains(argv[0], " ") {
+		return `; argv is a list with an item for each word, or ["sh", "-c", "..."]`
+	}
+	return ""
+}

@@ -1,0 +1,240 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+type params = resource.Parameters
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stepped is a clock that never waits. It tells what it was asked for, and each is called before it returns.
+type stepped struct {
+	waits []time.Duration
+	each  func()
+}
+
+func (s *stepped) Sleep(ctx context.Context, d time.Duration) error {
+	s.waits = append(s.waits, d)
+	if s.each != nil {
+		s.each()
+	}
+	return context.Cause(ctx)
+}
+
+func of(typ string, p params) task.Task {
+	return task.Task{Kind: task.Callback, Resource: resource.Resource{Type: typ, Title: "t", Parameters: p}}
+}
+
+// wantError fails the test unless err has all of the parts, and none of those that begin with a `!`.
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("there is no error")
+	}
+	for _, part := range parts {
+		part, not := strings.CutPrefix(part, "!")
+		if strings.Contains(err.Error(), part) == not {
+			t.Errorf("the error is %q; %q: wanted %t", err, part, !not)
+		}
+	}
+}
+
+// TestTablesAgree: what planner/callback declares is what this package does.
+func TestTablesAgree(t *testing.T) {
+	for name := range callback.Schemas() {
+		if workers[name] == nil {
+			t.Errorf("nothing does %s", name)
+		}
+	}
+	if len(workers) != len(callback.Schemas()) || len(builtins) != len(callback.Builtins()) {
+		t.Error("something is done that is not declared")
+	}
+	for _, b := range callback.Builtins() {
+		if builtins[b.Name].ask == nil {
+			t.Errorf("nothing does %s", b.Name)
+		}
+	}
+}
+
+func TestCallRefuses(t *testing.T) {
+	c := New(Options{})
+	for name, tt := range map[string]task.Task{
+		"a config task":   {Resource: resource.Resource{Type: callback.Command, Title: "t"}},
+		"another type":    of("file", params{}),
+		"late values":     of(callback.Command, params{"argv": []any{}}),
+		"unknown keys":    of(callback.HTTP, params{"url": "http://h", "insecure": true}),
+		"another context": of(callback.Function, params{"function": "sleep"}),
+	} {
+		if _, err := c.Call(t.Context(), tt); err == nil {
+			t.Errorf("%s is let pass", name)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the run ends")
+	cancel(cause)
+	if _, err := c.Call(ctx, of(callback.Function, params{"function": "sleep", "arguments": map[string]any{"seconds": "0"}})); !errors.Is(err, cause) {
+		t.Errorf("a callback is started after its context ended: %v", err)
+	}
+}
+
+func TestSleep(t *testing.T) {
+	clock := &stepped{}
+	values, err := New(Options{Clock: clock}).Call(t.Context(), of(callback.Function, params{"function": "sleep", "arguments": map[string]any{"seconds": int64(90)}}))
+	if err != nil || values != nil {
+		t.Fatal(values, err)
+	}
+	if d := cmp.Diff([]time.Duration{90 * time.Second}, clock.waits); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMachineClock(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if err := (machineClock{}).Sleep(ctx, 0); err != nil {
+		t.Error(err)
+	}
+	cause := errors.New("enough")
+	cancel(cause)
+	if err := (machineClock{}).Sleep(ctx, time.Hour); !errors.Is(err, cause) {
+		t.Error(err)
+	}
+}
+
+func TestWaitTCP(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	host, port, _ := net.SplitHostPort(address)
+	listener.Close()
+	clock := &stepped{}
+	clock.each = func() {
+		if len(clock.waits) == 3 {
+			if listener, err = net.Listen("tcp", address); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	call := of(callback.Function, params{"function": "wait_tcp", "interval": int64(7), "arguments": map[string]any{"host": host, "port": port}})
+	if _, err := New(Options{Clock: clock}).Call(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	if d := cmp.Diff([]time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second}, clock.waits); d != "" {
+		t.Error(d)
+	}
+
+	call.Resource.Parameters["timeout"] = int64(1)
+	_, err = New(Options{}).Call(t.Context(), call)
+	wantError(t, err, "wait_tcp: ran into its timeout of 1s", "connection refused")
+}
+
+func TestResolveDNS(t *testing.T) {
+	asked := 0
+	c := New(Options{Clock: &stepped{}, Resolver: resolver(func(host string) ([]string, error) {
+		if asked++; asked < 3 {
+			return nil, errors.New("no such host")
+		}
+		return []string{"10.0.0.2", "10.0.0.1", "10.0.0.2"}, nil
+	})})
+	values, err := c.Call(t.Context(), of(callback.Function, params{"function": "resolve_dns", "arguments": map[string]any{"name": "db.example"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]any{"address": "10.0.0.1", "addresses": []any{"10.0.0.1", "10.0.0.2"}}, values); d != "" {
+		t.Error(d)
+	}
+}
+
+type resolver func(string) ([]string, error)
+
+func (r resolver) LookupHost(_ context.Context, host string) ([]string, error) { return r(host) }
+
+func TestConceal(t *testing.T) {
+	c := conceal(resource.Resource{Type: callback.Command, Parameters: params{
+		"environment": map[string]any{"TOKEN": "abcdef", "LONGER": "abcdef12", "FLAG": "on", "AUTH": "Bearer tok-en"},
+		"stdin":       "first line\nsecond line\n",
+	}})
+	for said, want := range map[string]string{
+		"x abcdef12 y abcdef":           "x (sensitive) y (sensitive)",
+		"bad token: tok-en":             "bad token: (sensitive)",
+		"turn it on":                    "turn it on",
+		"read second line":              "read (sensitive)",
+		"  a\r\n\n\x1b[31mb\x1b[0m\t\n": "a; [31mb[0m",
+		"\xff":                          "?",
+		"":                              "it said nothing",
+	} {
+		if d := cmp.Diff(want, c.text(said)); d != "" {
+			t.Errorf("%q: %s", said, d)
+		}
+	}
+	if got := c.text(strings.Repeat("é", shownLimit)); len(got) > shownLimit+3 || !strings.HasPrefix(got, "...é") {
+		t.Errorf("%d bytes are shown, %.10q", len(got), got)
+	}
+}
+
+func TestOutput(t *testing.T) {
+	h, l := &head{limit: 10}, &tail{limit: 10}
+	var all strings.Builder
+	for i := range 100 {
+		for _, w := range []interface{ Write([]byte) (int, error) }{h, l, &all} {
+			if n, err := w.Write([]byte(strconv.Itoa(i) + " ")); err != nil || n == 0 {
+				t.Fatal(n, err)
+			}
+		}
+		if s := all.String(); l.String() != s[max(0, len(s)-10):] || string(h.kept) != s[:min(10, len(s))] || h.cut != (len(s) > 10) {
+			t.Fatalf("of %q the head is %q, the tail %q", s, h.kept, l)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"a":[1,2.5,"x",true,{"b":null}]}`, `1e999`, `[null]`, `{} {}`, strings.Repeat("[", 200)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		value, err := decode([]byte(s))
+		if err == nil {
+			onlyPlain(t, value)
+		}
+	})
+}
+
+func onlyPlain(t *testing.T, value any) {
+	t.Helper()
+	switch v := value.(type) {
+	case string, bool, int64, float64:
+	case []any:
+		for _, e := range v {
+			onlyPlain(t, e)
+			if e == nil {
+				t.Error("an item is null")
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			onlyPlain(t, e)
+			if e == nil {
+				t.Error("a member is null")
+			}
+		}
+	case nil:
+	default:
+		t.Errorf("%T is no value", v)
+	}
+}

@@ -1,0 +1,149 @@
+package callback
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// The built-in functions.
+const (
+	WaitTCP    = "wait_tcp"
+	WaitHTTP   = "wait_http"
+	Sleep      = "sleep"
+	ResolveDNS = "resolve_dns"
+)
+
+// Builtin declares a built-in function.
+type Builtin struct {
+	Name      string
+	Summary   string // one sentence, for the documentation
+	Arguments []Argument
+	Values    []string // names of what it returns
+	// check finds what no single argument can tell; optional.
+	check func(arguments map[string]string, s Settings) *resource.ParameterError
+}
+
+// Argument declares one argument of a function, which is text.
+type Argument struct {
+	Name        string
+	Required    bool
+	Description string
+	Check       func(string) error
+}
+
+// builtins is the table of functions. To add one, add its line here and its work in planner/callback/controller.
+var builtins = []Builtin{
+	{
+		Name: WaitTCP, Summary: "Waits until a TCP port accepts a connection.",
+		Arguments: []Argument{
+			{"host", true, "Name or address of the host.", checkHost},
+			{"port", true, "The port, 1 to 65535.", checkWhole(1, 65535)},
+		},
+	},
+	{
+		Name: WaitHTTP, Summary: "Waits until a GET request is answered with an expected status.",
+		Arguments: []Argument{
+			{"url", true, "Where to, http or https.", CheckURL},
+			{"status", false, "The status that is waited for: 200, 2xx or 200-204. Default: 2xx.", func(s string) error { _, err := ParseStatuses([]string{s}); return err }},
+		},
+	},
+	{
+		Name: Sleep, Summary: "Waits for a while.",
+		Arguments: []Argument{{"seconds", true, "How long, 0 or more and less than the timeout.", checkWhole(0, longestTimeout)}},
+		check: func(arguments map[string]string, s Settings) *resource.ParameterError {
+			if n, err := strconv.Atoi(arguments["seconds"]); err != nil || time.Duration(n)*time.Second < s.Timeout {
+				return nil // what is not a number has been told
+			}
+			return &resource.ParameterError{Parameter: "arguments.seconds", Message: fmt.Sprintf("is not less than the timeout of %d seconds; raise timeout", s.Timeout/time.Second)}
+		},
+	},
+	{
+		Name: ResolveDNS, Summary: "Waits until a name has addresses, and returns them sorted, with the first one as address.",
+		Arguments: []Argument{{"name", true, "The name to look up.", checkHost}},
+		Values:    []string{"address", "addresses"},
+	},
+}
+
+// Builtins returns the declarations of the built-in functions.
+func Builtins() []Builtin { return slices.Clone(builtins) }
+
+func function() resource.Schema {
+	names := make([]string, len(builtins))
+	for i, b := range builtins {
+		names[i] = b.Name
+	}
+	return resource.Schema{
+		Type:    Function,
+		Summary: "Calls a function that is built into slipway.",
+		Parameters: withSettings(
+			resource.Parameter{Name: "function", Kind: resource.String, Required: true, Values: names, Description: "The function: " + strings.Join(names, ", ") + "."},
+			resource.Parameter{Name: "arguments", Kind: resource.StringMap, Scalars: true, Description: "Arguments of the function, by name."},
+		),
+		Check: checkCall,
+	}
+}
+
+// checkCall checks the arguments of a function, whose name is valid.
+func checkCall(r resource.Resource) []resource.ParameterError {
+	i := slices.IndexFunc(builtins, func(b Builtin) bool { return b.Name == r.Parameters.String("function") })
+	if i < 0 {
+		return nil
+	}
+	b, given := builtins[i], r.Parameters.StringMap("arguments")
+	var errs []resource.ParameterError
+	known := make([]string, len(b.Arguments))
+	for j, a := range b.Arguments {
+		known[j] = a.Name
+		value, ok := given[a.Name]
+		path := "arguments." + a.Name
+		if !ok {
+			if a.Required {
+				errs = append(errs, resource.ParameterError{Parameter: path, Missing: true, Message: "is required by the function " + b.Name})
+			}
+			continue
+		}
+		if err := a.Check(value); err != nil {
+			errs = append(errs, resource.ParameterError{Parameter: path, Message: err.Error()})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		hint := "it has " + strings.Join(known, ", ")
+		if near := resource.Nearest(name, known); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		errs = append(errs, resource.ParameterError{
+			Parameter: "arguments." + name, Unknown: true, Message: fmt.Sprintf("the function %s has no such argument; %s", b.Name, hint),
+		})
+	}
+	if b.check != nil && len(errs) == 0 {
+		if e := b.check(given, SettingsOf(r.Parameters)); e != nil {
+			errs = append(errs, *e)
+		}
+	}
+	return errs
+}
+
+func checkHost(s string) error {
+	if s == "" || len(s) > 255 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f }) {
+		return fmt.Errorf("%q is not the name or address of a host", s)
+	}
+	return nil
+}
+
+func checkWhole(least, most int) func(string) error {
+	return func(s string) error {
+		if n, err := strconv.Atoi(s); err != nil || n < least || n > most {
+			return fmt.Errorf("%q is not a whole number from %d to %d", s, least, most)
+		}
+		return nil
+	}
+}

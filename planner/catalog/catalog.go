@@ -1,0 +1,100 @@
+// Package catalog is the typed model of services (litp.md 1, lsm.md 2): property types, entities with attributes, embedded entities
+// and relations, the templates of their tasks, and ordering rules that a site declares. It holds plain data, resolves inheritance, and
+// checks definitions and the attributes of services. It is pure and knows no template language: see planner/catalog/template.
+package catalog
+
+import "fmt"
+
+// Definitions are what catalog documents say, before names of types and entities are resolved. Their order is the user's.
+type Definitions struct {
+	Types    []TypeDefinition
+	Entities []Entity
+	Ordering Ordering
+}
+
+// Catalog is a set of definitions that fit together.
+type Catalog struct {
+	Entities []Entity // resolved, in the order of their definitions
+	Ordering Ordering
+
+	origins map[string][]Origin
+}
+
+// Origin is where a task of an entity was defined: in the entity itself, or in one that it extends.
+type Origin struct {
+	Entity string
+	Task   int // index in the definition of the entity
+}
+
+// Entity returns the entity of a name.
+func (c *Catalog) Entity(name string) (*Entity, bool) {
+	for i := range c.Entities {
+		if c.Entities[i].Name == name {
+			return &c.Entities[i], true
+		}
+	}
+	return nil, false
+}
+
+// Origin tells where task i of an entity was defined. It is zero for a task that does not exist.
+func (c *Catalog) Origin(entity string, i int) Origin {
+	if list := c.origins[entity]; i >= 0 && i < len(list) {
+		return list[i]
+	}
+	return Origin{}
+}
+
+// Code classifies a mistake. Those about attributes have the names of the conformance vectors.
+type Code string
+
+// The codes.
+const (
+	UnknownAttribute Code = "unknown_attribute"
+	MissingAttribute Code = "missing_attribute"
+	TypeMismatch     Code = "type_mismatch"
+	ValidationFailed Code = "validation_failed"
+	LimitViolation   Code = "limit_violation"
+	DuplicateKey     Code = "duplicate_key"
+	ReadOnly         Code = "readonly_attribute"
+
+	BadName       Code = "bad_name"
+	BadValue      Code = "bad_value"
+	BadTask       Code = "bad_task"
+	BadTemplate   Code = "bad_template"
+	Duplicate     Code = "duplicate"
+	Redefined     Code = "redefined" // an element that an ancestor has already (litp.md 7)
+	UnknownType   Code = "unknown_type"
+	UnknownEntity Code = "unknown_entity"
+	Cycle         Code = "cycle"
+)
+
+// Mistake is one thing that is wrong with a definition, or with the attributes of a service.
+type Mistake struct {
+	Path    string // `vlans[1]`, `tasks[2].config.parameters.content`; empty for the whole
+	Code    Code
+	Message string // what is wrong, then what would be right; never a sensitive value
+}
+
+// Error gives the mistake on one line.
+func (m Mistake) Error() string {
+	if m.Path == "" {
+		return m.Message
+	}
+	return m.Path + ": " + m.Message
+}
+
+// Problem is a mistake in a definition.
+type Problem struct {
+	Object string // "type", "entity" or "ordering"
+	Name   string // of the type or entity
+	Again  bool   // the mistake is that the object is there a second time: it is about the later one
+	Mistake
+}
+
+// Error gives the problem on one line.
+func (p Problem) Error() string {
+	if p.Name == "" {
+		return p.Object + ": " + p.Mistake.Error()
+	}
+	return fmt.Sprintf("%s %q: %s", p.Object, p.Name, p.Mistake.Error())
+}

@@ -1,0 +1,275 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// mostMistakes bounds what is told of one set of attributes.
+const mostMistakes = 1000
+
+// Check looks at the attributes of a service of a resolved entity. It returns them complete, with defaults filled in at every depth and every
+// value in its one form, and everything that is wrong: unknown and missing attributes, wrong types, rules, limits of embedded
+// entities and relations, duplicate keys. The attributes given are not changed; the result may share values with them.
+//
+// Types are strict (lsm.md 18, 1). An attribute with the modifier r that has neither a value nor a default is left out: it is not known yet. Who
+// may set what is not looked at, see [Structure.ReadOnly], nor is whether the services that relations name exist.
+func (s Structure) Check(attributes map[string]any) (map[string]any, []Mistake) {
+	c := checker{}
+	out := c.structure("", s, attributes)
+	if len(c.mistakes) > mostMistakes {
+		c.mistakes = c.mistakes[:mostMistakes]
+	}
+	return out, c.mistakes
+}
+
+type checker struct{ mistakes mistakes }
+
+func (c *checker) structure(path string, s Structure, given map[string]any) map[string]any {
+	out := make(map[string]any, len(given))
+	for _, a := range s.Attributes {
+		at := join(path, a.Name)
+		value, ok := given[a.Name]
+		switch {
+		case ok:
+		case a.HasDefault:
+			value = a.Default
+		case a.Modifier == Allocated:
+			continue
+		default:
+			c.mistakes.add(at, MissingAttribute, "is required%s", nearOf(a.Name, given, s))
+			continue
+		}
+		value, m := a.Type.check(at, value, a.Sensitive)
+		c.mistakes = append(c.mistakes, m...)
+		out[a.Name] = value
+	}
+	for _, e := range s.Embedded {
+		value, ok := given[e.Name]
+		out[e.Name] = c.embedded(join(path, e.Name), e, value, ok)
+	}
+	for _, r := range s.Relations {
+		value, ok := given[r.Name]
+		out[r.Name] = c.relation(join(path, r.Name), r, value, ok)
+	}
+	names := s.Names()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		hint := "; there is none at all"
+		if near := resource.Nearest(name, names); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		} else if len(names) > 0 {
+			hint = "; there are " + strings.Join(names, ", ")
+		}
+		c.mistakes.add(join(path, name), UnknownAttribute, "there is no such attribute%s", hint)
+	}
+	return out
+}
+
+// nearOf asks whether an unknown attribute was meant for the one that is missing.
+func nearOf(name string, given map[string]any, s Structure) string {
+	var strange []string
+	known := s.Names()
+	for _, g := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, g) {
+			strange = append(strange, g)
+		}
+	}
+	if near := resource.Nearest(name, strange); near != "" {
+		return fmt.Sprintf("; is %q meant to be it?", near)
+	}
+	return ""
+}
+
+func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
+	children, ok := c.members(path, value, given, e.Single(), e.Lower, e.Upper, e.Modifier, "an object")
+	if !ok {
+		return value
+	}
+	out := make([]any, 0, len(children))
+	seen := make(map[string]int, len(children))
+	for i, child := range children {
+		at := path
+		if !e.Single() {
+			at = item(path, i)
+		}
+		object, ok := child.(map[string]any)
+		if !ok {
+			c.mistakes.add(at, TypeMismatch, "is %s, not an object", describe(child, true))
+			out = append(out, child)
+			continue
+		}
+		complete := c.structure(at, e.Structure, object)
+		out = append(out, complete)
+		if len(e.Key) == 0 || e.Single() {
+			continue
+		}
+		key := make([]any, len(e.Key))
+		for k, name := range e.Key {
+			key[k] = complete[name]
+		}
+		id := identity(key)
+		if first, ok := seen[id]; ok {
+			c.mistakes.add(path, DuplicateKey, "elements %d and %d have the same %s; it tells them apart", first, i, strings.Join(e.Key, ", "))
+		} else {
+			seen[id] = i
+		}
+	}
+	return shaped(out, e.Single())
+}
+
+func (c *checker) relation(path string, r Relation, value any, given bool) any {
+	ids, ok := c.members(path, value, given, r.Single(), r.Lower, r.Upper, r.Modifier, "the id of a service")
+	if !ok {
+		return value
+	}
+	seen := make(map[string]bool, len(ids))
+	for i, id := range ids {
+		at := path
+		if !r.Single() {
+			at = item(path, i)
+		}
+		text, ok := id.(string)
+		switch {
+		case !ok || text == "":
+			c.mistakes.add(at, TypeMismatch, "is %s, not the id of a service", describe(id, false))
+		case seen[text]:
+			c.mistakes.add(path, DuplicateKey, "names the service %q twice", text)
+		}
+		seen[text] = true
+	}
+	return shaped(ids, r.Single())
+}
+
+// members brings the value of an embedded entity or a relation into the form of a list, and checks the limits.
+func (c *checker) members(path string, value any, given, single bool, lower int, upper *int, modifier Modifier, what string) ([]any, bool) {
+	var list []any
+	switch v := value.(type) {
+	case nil:
+		switch {
+		case !given && modifier == Allocated:
+			return nil, true
+		case !given && lower > 0:
+			c.mistakes.add(path, MissingAttribute, "is required: %s", limits(lower, upper))
+			return nil, false
+		case given && !single:
+			c.mistakes.add(path, TypeMismatch, "is null, not a list; an empty list is []")
+			return nil, false
+		}
+	case []any:
+		if single {
+			c.mistakes.add(path, TypeMismatch, "is a list; there is one at most, so write %s, or null, without a list around it", what)
+			return nil, false
+		}
+		list = v
+	default:
+		if !single {
+			c.mistakes.add(path, TypeMismatch, "is %s, not a list; each element is %s", describe(value, true), what)
+			return nil, false
+		}
+		list = []any{value}
+	}
+	if len(list) < lower || upper != nil && len(list) > *upper {
+		c.mistakes.add(path, LimitViolation, "has %d; there must be %s", len(list), limits(lower, upper))
+	}
+	return list, true
+}
+
+func limits(lower int, upper *int) string {
+	switch {
+	case upper == nil:
+		return fmt.Sprintf("%d or more", lower)
+	case *upper == lower:
+		return fmt.Sprintf("exactly %d", lower)
+	}
+	return fmt.Sprintf("from %d to %d", lower, *upper)
+}
+
+func shaped(list []any, single bool) any {
+	switch {
+	case !single && list == nil:
+		return []any{}
+	case !single:
+		return list
+	case len(list) == 0:
+		return nil
+	}
+	return list[0]
+}
+
+// identity is a text that two values share when they are equal.
+func identity(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case int64, float64:
+		return decimal(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = identity(e)
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, strconv.Quote(k)+":"+identity(v[k]))
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	}
+	return fmt.Sprintf("%T", value)
+}
+
+// ReadOnly returns a mistake for each attribute with the modifier r that has a value other than null, at every depth: at creation the user may not set them
+// (lsm.md 3). Everything in an embedded entity with the modifier r is one.
+func (s Structure) ReadOnly(attributes map[string]any) []Mistake {
+	var m mistakes
+	m.readOnly("", s, attributes)
+	return m
+}
+
+func (m *mistakes) readOnly(path string, s Structure, given map[string]any) {
+	const message = "is set by slipway; leave it out"
+	for _, a := range s.Attributes {
+		if a.Modifier == Allocated && given[a.Name] != nil && !(a.HasDefault && identity(given[a.Name]) == identity(a.Default)) {
+			m.add(join(path, a.Name), ReadOnly, message)
+		}
+	}
+	for _, r := range s.Relations {
+		if list, isList := given[r.Name].([]any); r.Modifier == Allocated && given[r.Name] != nil && !(isList && len(list) == 0) {
+			m.add(join(path, r.Name), ReadOnly, message)
+		}
+	}
+	for _, e := range s.Embedded {
+		at := join(path, e.Name)
+		switch v := given[e.Name].(type) {
+		case map[string]any:
+			if e.Modifier == Allocated {
+				m.add(at, ReadOnly, message)
+				continue
+			}
+			m.readOnly(at, e.Structure, v)
+		case []any:
+			if e.Modifier == Allocated && len(v) > 0 {
+				m.add(at, ReadOnly, message)
+				continue
+			}
+			for i, child := range v {
+				if object, ok := child.(map[string]any); ok {
+					m.readOnly(item(at, i), e.Structure, object)
+				}
+			}
+		}
+	}
+}

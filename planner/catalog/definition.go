@@ -1,0 +1,191 @@
+package catalog
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// definitionLimit bounds a definition, in bytes.
+const definitionLimit = 8 << 20
+
+// Definition returns a resolved entity as canonical JSON: equal entities give the same bytes, on every machine. It is how an entity travels
+// through Terraform's state; [ParseDefinition] reads it. The error is one of values that JSON does not have, which no document holds.
+func (e Entity) Definition() (string, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(e); err != nil {
+		return "", fmt.Errorf("entity %q: %w", e.Name, err)
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Digest identifies a resolved entity: the SHA-256 of its definition, in hexadecimal. The error is that of [Entity.Definition].
+func (e Entity) Digest() (string, error) {
+	text, err := e.Definition()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// ParseDefinition reads what [Entity.Definition] wrote, and checks it like a definition of the user's: the text may come from anywhere. What
+// lies beyond the entity, such as the entities that its relations name, is not looked at. With mistakes there is no entity.
+func ParseDefinition(text string) (*Entity, []Mistake) {
+	var m mistakes
+	const hint = "give the value of an entity of a catalog, as it is"
+	if len(text) > definitionLimit {
+		m.add("", BadValue, "the definition has %d bytes; %d is the most", len(text), definitionLimit)
+		return nil, m
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.UseNumber()
+	decoder.DisallowUnknownFields()
+	e := new(Entity)
+	err := decoder.Decode(e)
+	if err == nil {
+		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more after its end")
+		}
+	}
+	if err != nil {
+		m.add("", BadValue, "is not the definition of an entity (%s); %s", err, hint)
+		return nil, m
+	}
+	e.normalize()
+	m.resolved(e)
+	if len(m) > 0 {
+		return nil, m
+	}
+	return e, nil
+}
+
+// resolved checks an entity that claims to be resolved.
+func (m *mistakes) resolved(e *Entity) {
+	m.name("name", e.Name, title)
+	if e.Structure.size() > mostElements {
+		m.add("", BadValue, "has more than %d attributes with all that it embeds", mostElements)
+		return
+	}
+	m.resolvedStructure("", e.Structure, 0)
+	if len(*m) > 0 {
+		return
+	}
+	m.structure("", e.Structure, e.Structure)
+	// Other entities are not known here: their names are taken as they are.
+	known := make(map[string]*resolution)
+	for _, r := range e.Relations {
+		known[r.Entity] = nil
+	}
+	if e.Owner != nil {
+		known[e.Owner.Entity] = nil
+	}
+	m.entity(*e, known)
+	m.tasks(*e, 0)
+}
+
+func (m *mistakes) resolvedStructure(path string, s Structure, depth int) {
+	if depth > mostDepth {
+		m.add(path, BadValue, "is more than %d levels deep", mostDepth)
+		return
+	}
+	for _, a := range s.Attributes {
+		at := join(path, "attributes."+a.Name)
+		if _, ok := kindNames[a.Type.Kind]; !ok {
+			m.add(at+".type.kind", UnknownType, "%s", unknown("kind", string(a.Type.Kind), Kinds()))
+			continue
+		}
+		if a.Modifier == "" {
+			m.add(at+".modifier", BadValue, "is needed")
+		}
+		m.validateRules(at+".type.rules", a.Type.Rules, a.Type.Kind, a.Type.List)
+		if a.HasDefault {
+			_, wrong := a.Type.check(at+".default", a.Default, a.Sensitive)
+			*m = append(*m, wrong...)
+		}
+	}
+	for _, e := range s.Embedded {
+		m.resolvedStructure(join(path, "embedded."+e.Name), e.Structure, depth+1)
+	}
+}
+
+// normalize brings the values of an entity that was read from JSON into the form that documents give them.
+func (e *Entity) normalize() {
+	e.Annotations = plainMap(e.Annotations)
+	e.Structure.normalize()
+	for i := range e.Tasks {
+		e.Tasks[i].normalize()
+	}
+}
+
+func (s *Structure) normalize() {
+	for i := range s.Attributes {
+		a := &s.Attributes[i]
+		a.Default, a.Annotations = plain(a.Default), plainMap(a.Annotations)
+		for j := range a.Type.Rules {
+			a.Type.Rules[j].Argument = plain(a.Type.Rules[j].Argument)
+		}
+	}
+	for i := range s.Embedded {
+		s.Embedded[i].Annotations = plainMap(s.Embedded[i].Annotations)
+		s.Embedded[i].Structure.normalize()
+	}
+	for i := range s.Relations {
+		s.Relations[i].Annotations = plainMap(s.Relations[i].Annotations)
+	}
+}
+
+func (t *Task) normalize() {
+	t.ForEach = plain(t.ForEach)
+	if t.Config != nil {
+		t.Config.Parameters = plainMap(t.Config.Parameters)
+	}
+	if t.Remote != nil {
+		t.Remote.Parameters = plainMap(t.Remote.Parameters)
+	}
+	if t.Callback != nil {
+		t.Callback.Parameters = plainMap(t.Callback.Parameters)
+	}
+	for i := range t.Steps {
+		t.Steps[i].normalize()
+	}
+}
+
+func plainMap(m map[string]any) map[string]any {
+	for k, v := range m {
+		m[k] = plain(v)
+	}
+	return m
+}
+
+// plain replaces JSON's numbers by int64 and float64.
+func plain(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String() // out of range: a text, which no rule and no kind takes for a number
+		}
+		if n, ok := Number.normal(f); ok {
+			return n
+		}
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+	case map[string]any:
+		return plainMap(v)
+	}
+	return value
+}

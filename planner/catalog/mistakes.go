@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// mistakes collects mistakes.
+type mistakes []Mistake
+
+func (m *mistakes) add(path string, code Code, format string, args ...any) {
+	*m = append(*m, Mistake{path, code, fmt.Sprintf(format, args...)})
+}
+
+// identifier is the name of a type, attribute, embedded entity or relation: templates write it after a dot.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// title is the name of an entity or a task.
+var title = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// nameLimit bounds names, in bytes.
+const nameLimit = 253
+
+func (m *mistakes) name(path, name string, form *regexp.Regexp) {
+	switch {
+	case name == "":
+		m.add(path, BadName, "a name is needed")
+	case len(name) > nameLimit:
+		m.add(path, BadName, "the name has %d characters; use at most %d", len(name), nameLimit)
+	case !form.MatchString(name):
+		more := ""
+		if form == title {
+			more = ", '.' and '-'"
+		}
+		m.add(path, BadName, "%q is not a usable name; use letters, digits, '_'%s, and begin with a letter or '_'", name, more)
+	}
+}
+
+func (m *mistakes) section(path string, s Section) {
+	if !slices.Contains(Sections(), s) {
+		m.add(path, BadValue, "%s", unknown("section", string(s), Sections()))
+	}
+}
+
+// unknown says that there is no such thing, and which one may be meant.
+func unknown[T ~string](what, name string, known []T) string {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
+	message := fmt.Sprintf("there is no %s %q", what, name)
+	switch near := resource.Nearest(name, names); {
+	case near != "":
+		return message + fmt.Sprintf("; did you mean %q?", near)
+	case len(names) == 0:
+		return message + "; there is none at all"
+	}
+	const most = 20
+	if len(names) > most {
+		return message
+	}
+	return message + "; use one of " + strings.Join(names, ", ")
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

@@ -1,0 +1,303 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// mostElements bounds the attributes, embedded entities and relations of one entity at all depths: entities that embed entities
+	// double quickly.
+	mostElements = 10_000
+	// mostDepth bounds embedded entities inside embedded entities.
+	mostDepth = 16
+)
+
+// Resolve brings definitions together: every type gets its kind and all its rules, every entity what its ancestors and the entities that it embeds
+// bring. All problems come together, in the order of the definitions; with any there is no catalog.
+//
+// An entity is in the catalog also when it is abstract. Templates are looked at by planner/catalog/template.
+func Resolve(d Definitions) (*Catalog, []Problem) {
+	r := resolver{
+		types:    predefined(),
+		entities: make(map[string]*resolution, len(d.Entities)),
+	}
+	r.defineTypes(d.Types)
+	for i := range d.Entities {
+		e := &d.Entities[i]
+		if _, ok := r.entities[e.Name]; ok {
+			r.problems = append(r.problems, Problem{Object: "entity", Name: e.Name, Again: true,
+				Mistake: Mistake{"", Duplicate, "there is another entity of this name; give each a name of its own, or leave one out"}})
+			continue
+		}
+		r.entities[e.Name] = &resolution{definition: e}
+		r.names = append(r.names, e.Name)
+	}
+	out := &Catalog{Ordering: d.Ordering, origins: make(map[string][]Origin, len(r.names))}
+	for _, name := range r.names {
+		r.entity(name)
+	}
+	for _, name := range r.names {
+		resolved := r.entities[name]
+		for _, m := range resolved.mistakes {
+			r.problems = append(r.problems, Problem{Object: "entity", Name: name, Mistake: m})
+		}
+		out.Entities = append(out.Entities, resolved.entity)
+		out.origins[name] = resolved.origins
+	}
+	for _, m := range d.Ordering.validate(r.names) {
+		r.problems = append(r.problems, Problem{Object: "ordering", Mistake: m})
+	}
+	if len(r.problems) > 0 {
+		return nil, r.problems
+	}
+	return out, nil
+}
+
+type resolver struct {
+	types    map[string]Type // own named types and the predefined ones
+	own      []string        // names of own types
+	entities map[string]*resolution
+	names    []string // of entities, in the order of their definitions
+	path     []string // entities that are being resolved
+	problems []Problem
+}
+
+// resolution is the way of one entity from its definition.
+type resolution struct {
+	definition *Entity
+	entity     Entity
+	origins    []Origin
+	state      int // unseen, open, done
+	mistakes   mistakes
+}
+
+const (
+	unseen = iota
+	open
+	done
+)
+
+// defineTypes gives every own type its kind and rules.
+func (r *resolver) defineTypes(definitions []TypeDefinition) {
+	builtin := predefined()
+	byName := make(map[string]TypeDefinition, len(definitions))
+	for _, d := range definitions {
+		report := func(path string, code Code, again bool, message string) {
+			r.problems = append(r.problems, Problem{Object: "type", Name: d.Name, Again: again, Mistake: Mistake{path, code, message}})
+		}
+		if _, ok := builtin[d.Name]; ok {
+			report("", Redefined, false, "is a type that every catalog has; give yours another name")
+			continue
+		}
+		if _, ok := byName[d.Name]; ok {
+			report("", Duplicate, true, "there is another type of this name; give each a name of its own, or leave one out")
+			continue
+		}
+		byName[d.Name] = d
+		r.own = append(r.own, d.Name)
+	}
+	var define func(name string, path []string) (Type, bool)
+	define = func(name string, path []string) (Type, bool) {
+		if t, ok := r.types[name]; ok {
+			return t, t.Kind != ""
+		}
+		d, ok := byName[name]
+		if !ok {
+			return Type{}, false
+		}
+		var m mistakes
+		defer func() {
+			for _, mistake := range m {
+				r.problems = append(r.problems, Problem{Object: "type", Name: name, Mistake: mistake})
+			}
+		}()
+		if i := slices.Index(path, name); i >= 0 {
+			m.add("extends", Cycle, "types extend each other: %s", strings.Join(append(slices.Clone(path[i:]), name), " -> "))
+			r.types[name] = Type{}
+			return Type{}, false
+		}
+		m.name("", name, identifier)
+		base, ok := define(d.Extends, append(path, name))
+		if _, found := r.types[name]; found {
+			return Type{}, false // the cycle has been reported
+		}
+		t := Type{}
+		switch {
+		case ok:
+			m.validateRules("", d.Rules, base.Kind, false)
+			t = Type{Kind: base.Kind, Rules: slices.Concat(base.Rules, d.Rules)}
+		case d.Extends == "":
+			m.add("extends", BadValue, "is needed: the kind or type that this one narrows down")
+		case strings.ContainsAny(d.Extends, "[]?"):
+			m.add("extends", UnknownType, "%q has [] or ?; write these where the type is used", d.Extends)
+		default:
+			if _, known := byName[d.Extends]; !known {
+				m.add("extends", UnknownType, "%s", unknown("type", d.Extends, r.typeNames()))
+			}
+		}
+		r.types[name] = t // without kind when it is wrong: what uses it is not reported as well
+		return t, t.Kind != ""
+	}
+	for _, d := range definitions {
+		define(d.Name, nil)
+	}
+}
+
+func (r *resolver) typeNames() []string {
+	names := slices.Clone(r.own)
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	return append(names, PredefinedTypes()...)
+}
+
+// entity resolves one entity and what it builds on. It returns nil for one that is unknown, or being resolved.
+func (r *resolver) entity(name string) *resolution {
+	s, ok := r.entities[name]
+	if !ok || s.state == open {
+		return nil
+	}
+	if s.state == done {
+		return s
+	}
+	s.state = open
+	r.path = append(r.path, name)
+	defer func() {
+		s.state = done
+		r.path = r.path[:len(r.path)-1]
+	}()
+	d, m := s.definition, &s.mistakes
+	m.name("", d.Name, title)
+	s.entity = *d
+	e := &s.entity
+	if parent := r.base(d.Extends, "extends", m); parent != nil {
+		p := parent.entity
+		e.Ancestors = append([]string{d.Extends}, p.Ancestors...)
+		e.Lifecycle = or(e.Lifecycle, p.Lifecycle)
+		e.Section = or(e.Section, p.Section)
+		e.Identity = or(e.Identity, p.Identity)
+		e.Loose = e.Loose || p.Loose
+		if e.Owner == nil {
+			e.Owner = p.Owner
+		}
+		m.redefinitions(p.Structure, d)
+		own := r.structure("", d.Structure, 0, m)
+		e.Structure = merge(p.Structure, own)
+		e.Tasks = slices.Concat(p.Tasks, d.Tasks)
+		s.origins = slices.Clone(parent.origins)
+	} else {
+		e.Ancestors = nil
+		e.Structure = r.structure("", d.Structure, 0, m)
+	}
+	for i := range d.Tasks {
+		s.origins = append(s.origins, Origin{d.Name, i})
+	}
+	e.Lifecycle = or(e.Lifecycle, DefaultLifecycle)
+	e.Section = or(e.Section, Services)
+	if n := e.Structure.size(); n > mostElements {
+		m.add("", BadValue, "has %d attributes with all that it embeds; %d is the most", n, mostElements)
+		e.Structure = Structure{} // what embeds it would only grow
+		return s
+	}
+	m.structure("", d.Structure, e.Structure)
+	m.entity(*e, r.entities)
+	m.tasks(*e, len(e.Tasks)-len(d.Tasks))
+	return s
+}
+
+// base resolves an entity that another one builds on, and reports when there is none.
+func (r *resolver) base(name, path string, m *mistakes) *resolution {
+	if name == "" {
+		return nil
+	}
+	if i := slices.Index(r.path, name); i >= 0 {
+		m.add(path, Cycle, "entities build on each other: %s", strings.Join(append(slices.Clone(r.path[i:]), name), " -> "))
+		return nil
+	}
+	found := r.entity(name)
+	if found == nil {
+		m.add(path, UnknownEntity, "%s", unknown("entity", name, r.names))
+	}
+	return found
+}
+
+// structure resolves the types and embedded entities of a structure.
+func (r *resolver) structure(path string, s Structure, depth int, m *mistakes) Structure {
+	out := Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded), Relations: slices.Clone(s.Relations)}
+	for i := range out.Attributes {
+		a := &out.Attributes[i]
+		a.Modifier = or(a.Modifier, Fixed)
+		a.Type = r.typeOf(join(path, "attributes."+a.Name), a.Type, m)
+		if a.HasDefault && a.Type.Kind != "" {
+			value, wrong := a.Type.check(join(path, "attributes."+a.Name+".default"), a.Default, a.Sensitive)
+			*m = append(*m, wrong...)
+			a.Default = value
+		}
+	}
+	for i := range out.Embedded {
+		e := &out.Embedded[i]
+		e.Modifier = or(e.Modifier, Fixed)
+		at := join(path, "embedded."+e.Name)
+		if depth >= mostDepth {
+			m.add(at, BadValue, "is more than %d levels deep", mostDepth)
+			e.Structure = Structure{}
+			continue
+		}
+		own := r.structure(at, e.Structure, depth+1, m)
+		if base := r.base(e.Of, at+".of", m); base != nil {
+			own = merge(base.entity.Structure, own)
+			if e.Key == nil && base.entity.Identity != "" && !e.Single() {
+				e.Key = []string{base.entity.Identity}
+			}
+		}
+		e.Structure = own
+	}
+	for i := range out.Relations {
+		out.Relations[i].Modifier = or(out.Relations[i].Modifier, Fixed)
+	}
+	return out
+}
+
+func (r *resolver) typeOf(path string, t Type, m *mistakes) Type {
+	base, list, nullable := ParseType(t.Name)
+	found, ok := r.types[base]
+	out := Type{Name: t.Name, Kind: found.Kind, List: list, Nullable: nullable}
+	switch {
+	case t.Name == "":
+		m.add(path+".type", UnknownType, "is needed: a kind or a type")
+	case !ok:
+		m.add(path+".type", UnknownType, "%s", unknown("type", base, r.typeNames()))
+	case found.Kind != "":
+		m.validateRules(path, t.Rules, found.Kind, list)
+		out.Rules = slices.Concat(found.Rules, t.Rules)
+	}
+	return out
+}
+
+func or[T ~string](a, b T) T {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func merge(base, own Structure) Structure {
+	return Structure{
+		Attributes: slices.Concat(base.Attributes, own.Attributes),
+		Embedded:   slices.Concat(base.Embedded, own.Embedded),
+		Relations:  slices.Concat(base.Relations, own.Relations),
+	}
+}
+
+// size counts the elements of a structure at all depths, and stops when there are too many.
+func (s Structure) size() int {
+	n := len(s.Attributes) + len(s.Embedded) + len(s.Relations)
+	for _, e := range s.Embedded {
+		if n > mostElements {
+			return n
+		}
+		n += e.Structure.size()
+	}
+	return n
+}

@@ -1,0 +1,242 @@
+package catalog
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Rule is one rule that a value keeps, by its name in the table of rules.
+type Rule struct {
+	Name     string `json:"rule"`
+	Argument any    `json:"argument"` // string, bool, int64, float64 or a list of them
+}
+
+// rule declares a rule. Its texts begin with what is right ("must be ..."), and never hold a value that they check.
+type rule struct {
+	name     string
+	kinds    []Kind                           // kinds of values that it is for
+	list     bool                             // it is about a list as a whole, not its elements
+	form     string                           // what the argument is, for people
+	argument func(any) bool                   // whether an argument is usable
+	check    func(argument, value any) string // what is wrong, empty when nothing is
+}
+
+var (
+	numeric = []Kind{Int, Float, Number}
+	textual = []Kind{String}
+	simple  = []Kind{String, Int, Float, Number, Bool}
+)
+
+// rules is the table of rules (lsm.md 2). To add one, add its line here.
+var rules = []rule{
+	{"ge", numeric, false, "a number", isNumber, bound("at least", func(c int) bool { return c >= 0 })},
+	{"gt", numeric, false, "a number", isNumber, bound("more than", func(c int) bool { return c > 0 })},
+	{"le", numeric, false, "a number", isNumber, bound("at most", func(c int) bool { return c <= 0 })},
+	{"lt", numeric, false, "a number", isNumber, bound("less than", func(c int) bool { return c < 0 })},
+	{"multiple_of", numeric, false, "a number above 0", func(a any) bool { return isNumber(a) && rational(a).Sign() > 0 }, checkMultiple},
+	{"max_digits", numeric, false, "a whole number, 0 or more", isCount, checkDigits},
+	{"decimal_places", numeric, false, "a whole number, 0 or more", isCount, checkPlaces},
+	{"min_length", textual, false, "a whole number, 0 or more", isCount, func(a, v any) string {
+		return when(int64(utf8.RuneCountInString(v.(string))) < a.(int64), "must have at least %v characters", a)
+	}},
+	{"max_length", textual, false, "a whole number, 0 or more", isCount, func(a, v any) string {
+		return when(int64(utf8.RuneCountInString(v.(string))) > a.(int64), "must have at most %v characters", a)
+	}},
+	{"regex", textual, false, expressionForm, isExpression, checkRegex},
+	{"pattern", textual, false, expressionForm, isExpression, checkPattern},
+	{"format", textual, false, "the name of a format", isFormat, checkFormat},
+	{"enum", simple, false, "a list of values", isValues, func(a, v any) string {
+		return when(!slices.ContainsFunc(a.([]any), func(e any) bool { return same(e, v) }), "must be one of %s", listed(a.([]any)))
+	}},
+	{"min_items", nil, true, "a whole number, 0 or more", isCount, func(a, v any) string {
+		return when(int64(len(v.([]any))) < a.(int64), "must have at least %v elements", a)
+	}},
+	{"max_items", nil, true, "a whole number, 0 or more", isCount, func(a, v any) string {
+		return when(int64(len(v.([]any))) > a.(int64), "must have at most %v elements", a)
+	}},
+	{"unique", nil, true, "true or false", func(a any) bool { _, ok := a.(bool); return ok }, checkUnique},
+}
+
+const expressionForm = "a regular expression in RE2 syntax, which knows no look-around and no back references"
+
+// RuleNames returns the names of the rules that a type or attribute can have, in the order of the documentation.
+func RuleNames() []string {
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		names[i] = r.name
+	}
+	return names
+}
+
+func ruleNamed(name string) (rule, bool) {
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.name == name })
+	if i < 0 {
+		return rule{}, false
+	}
+	return rules[i], true
+}
+
+// validateRules reports rules that do not fit a kind, or have unusable arguments. Paths end in the rule's name.
+func (m *mistakes) validateRules(path string, written []Rule, kind Kind, list bool) {
+	for _, r := range written {
+		at := join(path, r.Name)
+		definition, ok := ruleNamed(r.Name)
+		switch {
+		case !ok:
+			m.add(at, BadValue, "%s", unknown("rule", r.Name, RuleNames()))
+		case definition.list && !list:
+			m.add(at, BadValue, "is for lists; the type is none: write it with [] behind it, or leave %s out", r.Name)
+		case !definition.list && !slices.Contains(definition.kinds, kind):
+			m.add(at, BadValue, "is not for the type %s, only for %s", kind, kindList(definition.kinds))
+		case !definition.argument(r.Argument):
+			m.add(at, BadValue, "must be %s", definition.form)
+		case r.Name == "enum":
+			for i, e := range r.Argument.([]any) {
+				if _, ok := kind.normal(e); !ok {
+					m.add(item(at, i), TypeMismatch, "is %s, but the type is %s", describe(e, false), kind)
+				}
+			}
+		}
+	}
+}
+
+func kindList(kinds []Kind) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return strings.Join(names, ", ")
+}
+
+func when(wrong bool, format string, args ...any) string {
+	if !wrong {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+func isNumber(a any) bool { _, ok := Number.normal(a); return ok }
+
+func isCount(a any) bool { n, ok := a.(int64); return ok && n >= 0 }
+
+// decimal writes a number with the fewest digits that tell it apart, without exponent.
+func decimal(v any) string {
+	switch n := v.(type) {
+	case int64:
+		return strconv.FormatInt(n, 10)
+	case float64:
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return ""
+}
+
+// rational is the number as people write it: 0.1 is a tenth.
+func rational(v any) *big.Rat {
+	r, ok := new(big.Rat).SetString(decimal(v))
+	if !ok {
+		return new(big.Rat)
+	}
+	return r
+}
+
+func bound(words string, fine func(int) bool) func(argument, value any) string {
+	return func(a, v any) string {
+		return when(!fine(rational(v).Cmp(rational(a))), "must be %s %s", words, decimal(a))
+	}
+}
+
+func checkMultiple(a, v any) string {
+	return when(!new(big.Rat).Quo(rational(v), rational(a)).IsInt(), "must be a multiple of %s", decimal(a))
+}
+
+func checkDigits(a, v any) string {
+	whole, places, _ := strings.Cut(strings.TrimPrefix(decimal(v), "-"), ".")
+	digits := len(strings.TrimLeft(whole, "0")) + len(places)
+	return when(int64(digits) > a.(int64), "must have at most %v digits", a)
+}
+
+func checkPlaces(a, v any) string {
+	_, places, _ := strings.Cut(decimal(v), ".")
+	return when(int64(len(places)) > a.(int64), "must have at most %v decimal places", a)
+}
+
+// expressionLimit bounds a regular expression, in bytes.
+const expressionLimit = 4096
+
+func isExpression(a any) bool {
+	s, ok := a.(string)
+	if !ok || len(s) > expressionLimit {
+		return false
+	}
+	_, err := regexp.Compile(s)
+	return err == nil
+}
+
+// checkRegex is Python's re.match: the expression is anchored at the start of the value only (lsm.md 2).
+func checkRegex(a, v any) string {
+	expression, err := regexp.Compile(`\A(?:` + a.(string) + `)`)
+	return when(err != nil || !expression.MatchString(v.(string)), "its beginning must match %s", a)
+}
+
+// checkPattern is pydantic's pattern: the expression may match anywhere in the value.
+func checkPattern(a, v any) string {
+	expression, err := regexp.Compile(a.(string))
+	return when(err != nil || !expression.MatchString(v.(string)), "must match %s", a)
+}
+
+func isValues(a any) bool {
+	list, ok := a.([]any)
+	return ok && len(list) > 0 && !slices.ContainsFunc(list, func(e any) bool {
+		switch e.(type) {
+		case string, bool, int64, float64:
+			return false
+		}
+		return true
+	})
+}
+
+func listed(values []any) string {
+	const most = 20
+	texts := make([]string, 0, most+1)
+	for i, v := range values {
+		if i == most {
+			texts = append(texts, "...")
+			break
+		}
+		texts = append(texts, fmt.Sprint(v))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// same compares two simple values; 1 and 1.0 are the same number.
+func same(a, b any) bool {
+	if isNumber(a) && isNumber(b) {
+		return rational(a).Cmp(rational(b)) == 0
+	}
+	switch a.(type) {
+	case string, bool:
+		return a == b
+	}
+	return false
+}
+
+func checkUnique(a, v any) string {
+	if a != true {
+		return ""
+	}
+	list := v.([]any)
+	seen := make(map[string]int, len(list))
+	for i, e := range list {
+		key := identity(e)
+		if first, ok := seen[key]; ok {
+			return fmt.Sprintf("must have no element twice; elements %d and %d are the same", first, i)
+		}
+		seen[key] = i
+	}
+	return ""
+}

@@ -1,0 +1,198 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Result is what a template gives.
+type Result struct {
+	// Value is a string, or of any kind where the template is one expression and nothing else ("${self.servers}"): string, bool, int64,
+	// float64, []any, map[string]any, or nil for null. It is nil when it is not known.
+	Value     any
+	Unknown   bool     // some of it is not known yet: evaluate again when it is
+	Awaits    []string // attributes that it waits for: `self.vni`, sorted
+	Sensitive bool     // made from a sensitive attribute, in whole or in part
+}
+
+// Evaluate gives the result of a template. The error is of type [Errors]; its texts do not repeat sensitive values.
+func (t *Template) Evaluate(s Scope) (Result, error) {
+	if t.Constant() {
+		return Result{Value: t.text}, nil
+	}
+	value, err := t.evaluate(s)
+	if err != nil {
+		return Result{}, err
+	}
+	out, err := result(value)
+	if err != nil {
+		return Result{}, Errors{{Message: err.Error()}}
+	}
+	return out, nil
+}
+
+// EvaluateText is Evaluate where a text is wanted: a number, true and false count as theirs. Its value is a string.
+func (t *Template) EvaluateText(s Scope) (Result, error) { return t.as(s, cty.String, "text") }
+
+// EvaluateBool is Evaluate where true or false is wanted, also as text. Its value is a bool.
+func (t *Template) EvaluateBool(s Scope) (Result, error) { return t.as(s, cty.Bool, "true or false") }
+
+func (t *Template) as(s Scope, want cty.Type, name string) (Result, error) {
+	value, err := t.evaluate(s)
+	if err != nil {
+		return Result{}, err
+	}
+	converted, err := convertTo(value, want, name)
+	if err != nil {
+		return Result{}, err
+	}
+	out, err := result(converted)
+	if err != nil {
+		return Result{}, Errors{{Message: err.Error()}}
+	}
+	return out, nil
+}
+
+// convertTo turns a value into a simple type. Null is an error.
+func convertTo(value cty.Value, want cty.Type, name string) (cty.Value, error) {
+	if value.IsNull() {
+		return cty.NilVal, Errors{{Message: "gives null, not " + name}}
+	}
+	if size(value, false, MaxResult) > MaxResult { // a number may have more digits than there is room for
+		return cty.NilVal, Errors{{Message: errTooLarge.Error()}}
+	}
+	converted, err := convert.Convert(value, want)
+	if err != nil {
+		return cty.NilVal, Errors{{Message: fmt.Sprintf("gives %s, not %s", value.Type().FriendlyName(), name)}}
+	}
+	return converted, nil
+}
+
+// result takes a value apart.
+func result(value cty.Value) (Result, error) {
+	// Walking takes as long as the value is large, which a few shared parts can make enormous.
+	if size(value, true, MaxResult) > MaxResult {
+		return Result{}, errTooLarge
+	}
+	value, marks := value.UnmarkDeepWithPaths()
+	var out Result
+	out.Sensitive, out.Awaits = marksOf(marks)
+	if !value.IsWhollyKnown() {
+		out.Unknown = true
+		return out, nil
+	}
+	out.Awaits = nil // what was not needed in the end
+	left := MaxResult
+	var err error
+	out.Value, err = toGo(value, &left)
+	return out, err
+}
+
+// evaluate gives the value with its marks.
+func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
+	if t.Constant() {
+		return cty.StringVal(t.text), nil
+	}
+	// The evaluator panics where a value breaks one of its rules, which must not take a plan down with it.
+	defer func() {
+		if broken := recover(); broken != nil {
+			value, err = cty.NilVal, Errors{{Message: "the template cannot be evaluated: a value in it has no meaning to the functions or operators that take it"}}
+		}
+	}()
+	scope := s.with(meterName, cty.CapsuleVal(meterType, &meter{left: maxWork}))
+	value, diagnostics := t.expression.Value(&hcl.EvalContext{Variables: scope.variables, Functions: functions})
+	if diagnostics.HasErrors() {
+		return cty.NilVal, t.mistakes(diagnostics, s)
+	}
+	return value, nil
+}
+
+// mistakes turns what went wrong into errors. Where a sensitive value takes part, only the kind of mistake is told.
+func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
+	told := make(hcl.Diagnostics, 0, len(diagnostics))
+	whole := &hcl.EvalContext{Variables: s.variables}
+	for _, d := range diagnostics {
+		reads, ctx := t.reads, whole
+		if d.Expression != nil && d.EvalContext != nil {
+			reads, ctx = d.Expression.Variables(), d.EvalContext
+		}
+		if secret(reads, ctx) {
+			d = &hcl.Diagnostic{Severity: d.Severity, Subject: d.Subject,
+				Detail: d.Summary + "; the mistake is not shown in full because a sensitive value takes part"}
+		}
+		told = append(told, d)
+	}
+	return errorsOf(t.text, told)
+}
+
+// secret reports whether one of the variables is sensitive.
+func secret(reads []hcl.Traversal, ctx *hcl.EvalContext) bool {
+	return slices.ContainsFunc(reads, func(v hcl.Traversal) bool {
+		for ; len(v) > 0; v = v[:len(v)-1] { // as far as it leads anywhere
+			if value, diagnostics := v.TraverseAbs(ctx); !diagnostics.HasErrors() {
+				_, marks := value.UnmarkDeepWithPaths()
+				is, _ := marksOf(marks)
+				return is
+			}
+		}
+		return false
+	})
+}
+
+// Element is one element that a template for many tasks gives.
+type Element struct {
+	Key string // of a map; the index of a list, from 0
+	key cty.Value
+	val cty.Value
+}
+
+// Bind adds `each` to a scope.
+func (e Element) Bind(s Scope) Scope { return s.withEach(e.key, e.val) }
+
+// EachOf gives the elements of a list, or those of a map by key. Result tells whether they are known; its value is not set. The error is of type
+// [Errors].
+func EachOf(v *Tree, s Scope) ([]Element, Result, error) {
+	value, err := v.evaluate(s)
+	if err != nil {
+		return nil, Result{}, err
+	}
+	return elements(value)
+}
+
+func elements(value cty.Value) ([]Element, Result, error) {
+	if size(value, true, MaxResult) > MaxResult {
+		return nil, Result{}, Errors{{Message: errTooLarge.Error()}}
+	}
+	var r Result
+	_, marks := value.UnmarkDeepWithPaths()
+	_, r.Awaits = marksOf(marks)
+	value, outer := value.Unmark()
+	_, r.Sensitive = outer[sensitive]
+	switch {
+	case !value.IsKnown():
+		r.Unknown = true
+		return nil, r, nil
+	case value.IsNull():
+		return nil, r, Errors{{Message: "gives null; give a list or a map, which may be empty"}}
+	case !value.CanIterateElements():
+		return nil, r, Errors{{Message: fmt.Sprintf("gives %s; give a list or a map", value.Type().FriendlyName())}}
+	}
+	var out []Element
+	for it := value.ElementIterator(); it.Next(); {
+		k, v := it.Element()
+		if t := value.Type(); t.IsSetType() {
+			k = v
+		}
+		text, err := convert.Convert(k, cty.String)
+		if err != nil || !text.IsKnown() || text.IsNull() || text.IsMarked() {
+			return nil, r, Errors{{Message: "has a key that is no text; give a list or a map"}}
+		}
+		out = append(out, Element{text.AsString(), k, v})
+	}
+	r.Awaits = nil
+	return out, r, nil
+}

@@ -1,0 +1,136 @@
+package template
+
+import (
+	"math/big"
+	"net/netip"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// prefixParameter is the network that all functions of this file begin with.
+var prefixParameter = function.Parameter{Name: "prefix", Type: cty.String}
+
+func numberParameter(name string) function.Parameter {
+	return function.Parameter{Name: name, Type: cty.Number}
+}
+
+var cidrHostFunction = function.New(&function.Spec{
+	Params: []function.Parameter{prefixParameter, numberParameter("hostnum")},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		p, err := prefix(args[0])
+		if err != nil {
+			return cty.NilVal, err
+		}
+		n, accuracy := args[1].AsBigFloat().Int(nil)
+		if n == nil || accuracy != big.Exact {
+			return cty.NilVal, function.NewArgErrorf(1, "must be a whole number")
+		}
+		hosts := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-p.Bits()))
+		if n.Sign() < 0 { // from the end of the network
+			n = n.Add(n, hosts)
+		}
+		if n.Sign() < 0 || n.Cmp(hosts) >= 0 {
+			return cty.NilVal, function.NewArgErrorf(1, "is no host of the network %s", p)
+		}
+		return cty.StringVal(offset(p.Addr(), n).String()), nil
+	},
+})
+
+var cidrNetmaskFunction = function.New(&function.Spec{
+	Params: []function.Parameter{prefixParameter},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		p, err := prefix(args[0])
+		if err != nil {
+			return cty.NilVal, err
+		}
+		if !p.Addr().Is4() {
+			return cty.NilVal, function.NewArgErrorf(0, "is an IPv6 network; only IPv4 has netmasks")
+		}
+		ones := netip.AddrFrom4([4]byte{255, 255, 255, 255})
+		return cty.StringVal(netip.PrefixFrom(ones, p.Bits()).Masked().Addr().String()), nil
+	},
+})
+
+var cidrSubnetFunction = function.New(&function.Spec{
+	Params: []function.Parameter{prefixParameter, numberParameter("newbits"), numberParameter("netnum")},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		p, err := prefix(args[0])
+		if err != nil {
+			return cty.NilVal, err
+		}
+		bits, err := newBits(1, args[1], p)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		n, accuracy := args[2].AsBigFloat().Int(nil)
+		if n == nil || accuracy != big.Exact || n.Sign() < 0 || n.BitLen() > bits {
+			return cty.NilVal, function.NewArgErrorf(2, "must be a whole number of at most %d bits", bits)
+		}
+		length := p.Bits() + bits
+		n.Lsh(n, uint(p.Addr().BitLen()-length))
+		return cty.StringVal(netip.PrefixFrom(offset(p.Addr(), n), length).String()), nil
+	},
+})
+
+var cidrSubnetsFunction = function.New(&function.Spec{
+	Params:   []function.Parameter{prefixParameter},
+	VarParam: &function.Parameter{Name: "newbits", Type: cty.Number},
+	Type:     function.StaticReturnType(cty.List(cty.String)),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		p, err := prefix(args[0])
+		if err != nil {
+			return cty.NilVal, err
+		}
+		end := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-p.Bits()))
+		next := new(big.Int)
+		var out []cty.Value
+		for i, a := range args[1:] {
+			bits, err := newBits(i+1, a, p)
+			if err != nil {
+				return cty.NilVal, err
+			}
+			length := p.Bits() + bits
+			size := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-length))
+			// A network begins at a multiple of its size.
+			next.Add(next, new(big.Int).Sub(size, big.NewInt(1)))
+			next.Sub(next, new(big.Int).Mod(next, size))
+			if new(big.Int).Add(next, size).Cmp(end) > 0 {
+				return cty.NilVal, function.NewArgErrorf(i+1, "leaves no room in the network %s", p)
+			}
+			out = append(out, cty.StringVal(netip.PrefixFrom(offset(p.Addr(), next), length).String()))
+			next.Add(next, size)
+		}
+		if out == nil {
+			return cty.ListValEmpty(cty.String), nil
+		}
+		return cty.ListVal(out), nil
+	},
+})
+
+// prefix reads a network; host bits are dropped.
+func prefix(v cty.Value) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(v.AsString())
+	if err != nil {
+		return p, function.NewArgErrorf(0, "is not a network such as 10.0.0.0/16")
+	}
+	return p.Masked(), nil
+}
+
+func newBits(argument int, v cty.Value, p netip.Prefix) (int, error) {
+	n, accuracy := v.AsBigFloat().Int64()
+	if room := p.Addr().BitLen() - p.Bits(); accuracy != big.Exact || n < 0 || n > int64(room) {
+		return 0, function.NewArgErrorf(argument, "must be a whole number from 0 to %d", room)
+	}
+	return int(n), nil
+}
+
+// offset is the n-th address from the given one on. It is within the network, as the caller made sure.
+func offset(a netip.Addr, n *big.Int) netip.Addr {
+	sum := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), n)
+	out, _ := netip.AddrFromSlice(sum.FillBytes(make([]byte, a.BitLen()/8)))
+	return out
+}

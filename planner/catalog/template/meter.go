@@ -1,0 +1,166 @@
+package template
+
+import (
+	"fmt"
+	"math/big"
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// maxWork bounds one evaluation, in values looked at and bytes put together.
+const maxWork = 2 << 20
+
+// meter counts the work of one evaluation.
+type meter struct {
+	left int
+	told bool // that nothing is left
+}
+
+// spend takes work off, and reports whether there was enough.
+func (m *meter) spend(n int) bool {
+	if n > m.left || n < 0 {
+		m.left = 0
+		return false
+	}
+	m.left -= n
+	return true
+}
+
+// meterName is where the meter stands among the variables of a scope. No template can name it.
+const meterName = "%meter"
+
+var meterType = cty.Capsule("meter", reflect.TypeFor[meter]())
+
+// meterOf returns the meter of an evaluation, nil outside of one.
+func meterOf(ctx *hcl.EvalContext) *meter {
+	for ; ctx != nil; ctx = ctx.Parent() {
+		if v, ok := ctx.Variables[meterName]; ok {
+			m, _ := v.EncapsulatedValue().(*meter)
+			return m
+		}
+	}
+	return nil
+}
+
+// limited is an expression whose work is counted. When nothing is left it has no value, so that loops around it end.
+type limited struct {
+	hclsyntax.Expression
+	deep bool // all of the value will be looked at, not only its first level
+}
+
+// Value evaluates the expression.
+func (l limited) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	m := meterOf(ctx)
+	if m == nil {
+		return l.Expression.Value(ctx)
+	}
+	if !m.spend(1) {
+		return cty.DynamicVal, m.exhausted(l.Range())
+	}
+	value, diagnostics := l.Expression.Value(ctx)
+	if !m.spend(size(value, l.deep, m.left)) {
+		return cty.DynamicVal, append(diagnostics, m.exhausted(l.Range())...)
+	}
+	return value, diagnostics
+}
+
+// exhausted tells, once, that the evaluation ends.
+func (m *meter) exhausted(at hcl.Range) hcl.Diagnostics {
+	if m.told {
+		return nil
+	}
+	m.told = true
+	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Too much work", Subject: &at,
+		Detail: fmt.Sprintf("the template does too much: more than %d values and bytes; use fewer or smaller loops", maxWork)}}
+}
+
+// size is the work of looking at a value: its bytes and elements, and the digits of a number, which may become a text. It stops above most. Of a list
+// or map that is not deep only the number of elements counts.
+func size(v cty.Value, deep bool, most int) int {
+	v, _ = v.Unmark()
+	if v == cty.NilVal || !v.IsKnown() || v.IsNull() {
+		return 1
+	}
+	t := v.Type()
+	switch {
+	case t == cty.String:
+		return 1 + len(v.AsString())
+	case t == cty.Number:
+		return 1 + digits(v.AsBigFloat())
+	case !v.CanIterateElements():
+		return 1
+	case !deep:
+		return 1 + v.LengthInt()
+	}
+	total := 1
+	for it := v.ElementIterator(); it.Next() && total <= most; {
+		_, e := it.Element()
+		total += size(e, true, most-total)
+	}
+	return total
+}
+
+// digits is about how many digits a number has when it is written without exponent.
+func digits(f *big.Float) int {
+	if f.IsInf() {
+		return 0
+	}
+	exponent := f.MantExp(nil)
+	return max(exponent, -exponent) / 3 // bits
+}
+
+// metered makes the parts of an expression that can grow or repeat count their work: loops, function calls, texts, lists and maps that it
+// puts together, and whatever may be turned into text. The expression is changed.
+func metered(e hclsyntax.Expression) hclsyntax.Expression {
+	limit := func(deep bool, slots ...*hclsyntax.Expression) {
+		for _, slot := range slots {
+			if *slot != nil {
+				*slot = limited{*slot, deep}
+			}
+		}
+	}
+	hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
+		if l, ok := n.(limited); ok {
+			n = l.Expression // it stands where this one was, and so hides it from the visit
+		}
+		switch n := n.(type) {
+		case *hclsyntax.ForExpr:
+			limit(false, &n.CollExpr, &n.KeyExpr, &n.ValExpr, &n.CondExpr)
+		case *hclsyntax.SplatExpr:
+			limit(false, &n.Source)
+		case *hclsyntax.TemplateExpr:
+			for i := range n.Parts {
+				limit(false, &n.Parts[i])
+			}
+		case *hclsyntax.TemplateJoinExpr:
+			limit(true, &n.Tuple)
+		case *hclsyntax.BinaryOpExpr:
+			limit(n.Op == hclsyntax.OpEqual || n.Op == hclsyntax.OpNotEqual, &n.LHS, &n.RHS)
+		case *hclsyntax.ConditionalExpr:
+			limit(false, &n.TrueResult, &n.FalseResult)
+		case *hclsyntax.IndexExpr:
+			limit(false, &n.Key)
+		case *hclsyntax.FunctionCallExpr:
+			for i := range n.Args {
+				limit(true, &n.Args[i])
+			}
+		case *hclsyntax.TupleConsExpr:
+			for i := range n.Exprs {
+				limit(false, &n.Exprs[i])
+			}
+		case *hclsyntax.ObjectConsExpr:
+			for i := range n.Items {
+				limit(false, &n.Items[i].ValueExpr)
+			}
+		case *hclsyntax.ObjectConsKeyExpr:
+			if _, name := n.Wrapped.(*hclsyntax.ScopeTraversalExpr); !name || n.ForceNonLiteral { // a bare name is the key itself
+				limit(false, &n.Wrapped)
+			}
+		}
+		return nil
+	})
+	return e
+}

@@ -1,0 +1,179 @@
+package catalog
+
+import (
+	"slices"
+)
+
+// redefinitions reports what a definition has again although an ancestor has it (litp.md 7).
+func (m *mistakes) redefinitions(ancestor Structure, d *Entity) {
+	have := ancestor.Names()
+	for _, e := range elements("", d.Structure) {
+		if slices.Contains(have, e.name) {
+			m.add(e.path, Redefined, "%q has this element already, through what it extends; leave it out, or give it another name", d.Name)
+		}
+	}
+}
+
+// element is a named part of a structure.
+type element struct{ name, path string }
+
+func elements(path string, s Structure) []element {
+	var out []element
+	for _, a := range s.Attributes {
+		out = append(out, element{a.Name, join(path, "attributes."+a.Name)})
+	}
+	for _, e := range s.Embedded {
+		out = append(out, element{e.Name, join(path, "embedded."+e.Name)})
+	}
+	for _, r := range s.Relations {
+		out = append(out, element{r.Name, join(path, "relations."+r.Name)})
+	}
+	return out
+}
+
+// structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that they are part of.
+func (m *mistakes) structure(path string, own, whole Structure) {
+	seen := make(map[string]bool)
+	for _, e := range elements(path, own) {
+		m.name(e.path, e.name, identifier)
+		if seen[e.name] {
+			m.add(e.path, Duplicate, "another attribute, embedded entity or relation has this name; give each a name of its own")
+		}
+		seen[e.name] = true
+	}
+	for _, a := range own.Attributes {
+		m.modifier(join(path, "attributes."+a.Name), a.Modifier)
+	}
+	for _, r := range own.Relations {
+		at := join(path, "relations."+r.Name)
+		m.modifier(at, r.Modifier)
+		m.limits(at, r.Lower, r.Upper)
+	}
+	for _, e := range own.Embedded {
+		at := join(path, "embedded."+e.Name)
+		m.modifier(at, e.Modifier)
+		m.limits(at, e.Lower, e.Upper)
+		i := slices.IndexFunc(whole.Embedded, func(w Embedded) bool { return w.Name == e.Name })
+		if i < 0 {
+			continue
+		}
+		resolved := whole.Embedded[i]
+		m.keys(at, resolved)
+		if base := len(resolved.Attributes) - len(e.Attributes); e.Of != "" && base >= 0 {
+			have := Structure{Attributes: resolved.Attributes[:base]}.Names()
+			for _, a := range e.Attributes {
+				if slices.Contains(have, a.Name) {
+					m.add(join(at, "attributes."+a.Name), Redefined, "the entity %q has this attribute already; leave it out, or give it another name", e.Of)
+				}
+			}
+		}
+		m.structure(at, e.Structure, resolved.Structure)
+		if resolved.Modifier == Allocated {
+			m.allAllocated(at, resolved.Structure)
+		}
+	}
+}
+
+// keys checks the key attributes of an embedded entity (lsm.md 13).
+func (m *mistakes) keys(path string, e Embedded) {
+	at := path + ".key"
+	if len(e.Key) > 0 && e.Single() {
+		m.add(at, BadValue, "is for lists; there is one child at most, so leave the key out")
+		return
+	}
+	for i, name := range e.Key {
+		a, ok := e.Structure.Attribute(name)
+		switch {
+		case slices.Contains(e.Key[:i], name):
+			m.add(item(at, i), Duplicate, "%q is there twice; keep one", name)
+		case !ok:
+			var names []string
+			for _, a := range e.Attributes {
+				names = append(names, a.Name)
+			}
+			m.add(item(at, i), UnknownAttribute, "%s", unknown("attribute", name, names))
+		case a.Modifier == Changing:
+			m.add(item(at, i), BadValue, "%q has the modifier rw+; what tells children apart cannot change: give it rw", name)
+		case a.Type.List || a.Type.Kind == Dict:
+			m.add(item(at, i), BadValue, "%q is a list or a map; a key is text, a number or true or false", name)
+		}
+	}
+}
+
+// allAllocated reports attributes that users set, in an embedded entity that only slipway fills (lsm.md 13).
+func (m *mistakes) allAllocated(path string, s Structure) {
+	for _, a := range s.Attributes {
+		if a.Modifier != Allocated {
+			m.add(join(path, "attributes."+a.Name), BadValue, "has the modifier %s, but only slipway fills the embedded entity, whose modifier is r: give it r too", a.Modifier)
+		}
+	}
+}
+
+func (m *mistakes) modifier(path string, modifier Modifier) {
+	if modifier != "" && !slices.Contains(Modifiers(), modifier) {
+		m.add(path+".modifier", BadValue, "%s", unknown("modifier", string(modifier), Modifiers()))
+	}
+}
+
+func (m *mistakes) limits(path string, lower int, upper *int) {
+	if lower < 0 {
+		m.add(path+".lower", BadValue, "%d is below 0", lower)
+	}
+	switch {
+	case upper == nil:
+	case *upper < 1:
+		m.add(path+".upper", BadValue, "%d allows none; give 1 or more, or leave it out for no limit", *upper)
+	case *upper < lower:
+		m.add(path+".upper", BadValue, "%d is less than lower, which is %d", *upper, lower)
+	}
+}
+
+// entity checks what an entity says about itself, when its structure is resolved.
+func (m *mistakes) entity(e Entity, known map[string]*resolution) {
+	if e.Version < 0 {
+		m.add("version", BadValue, "%d is below 0", e.Version)
+	}
+	m.section("section", e.Section)
+	if e.Identity != "" {
+		a, ok := e.Attribute(e.Identity)
+		switch {
+		case !ok:
+			m.add("identity", UnknownAttribute, "%s", unknown("attribute", e.Identity, Structure{Attributes: e.Attributes}.Names()))
+		case a.Modifier != Fixed:
+			m.add("identity", BadValue, "%q has the modifier %s; an identity does not change: give it rw (lsm.md 14)", e.Identity, a.Modifier)
+		case a.Type.Nullable || a.Type.List || a.Type.Kind != String && a.Type.Kind != Int && a.Type.Kind != "":
+			m.add("identity", BadValue, "%q is of the type %s; an identity is a string or an int, and never null (lsm.md 14)", e.Identity, a.Type.Name)
+		}
+	}
+	names := make([]string, 0, len(known))
+	for name := range known {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, r := range e.Relations {
+		if _, ok := known[r.Entity]; !ok {
+			m.add("relations."+r.Name+".entity", UnknownEntity, "%s", unknown("entity", r.Entity, names))
+		}
+	}
+	m.owner(e, known, names)
+}
+
+func (m *mistakes) owner(e Entity, known map[string]*resolution, names []string) {
+	if e.Owner == nil {
+		return
+	}
+	if _, ok := known[e.Owner.Entity]; !ok {
+		m.add("owner.entity", UnknownEntity, "%s", unknown("entity", e.Owner.Entity, names))
+	}
+	i := slices.IndexFunc(e.Relations, func(r Relation) bool { return r.Name == e.Owner.Relation })
+	switch {
+	case i < 0:
+		m.add("owner.relation", UnknownAttribute, "%s", unknown("relation", e.Owner.Relation, Structure{Relations: e.Relations}.Names()))
+	case !e.Relations[i].Single():
+		m.add("owner.relation", BadValue, "%q may lead to several services; a service has one owner: give it upper: 1", e.Owner.Relation)
+	case e.Relations[i].Modifier == Changing:
+		m.add("owner.relation", BadValue, "%q has the modifier rw+; a service keeps its owner: give it rw (lsm.md 15)", e.Owner.Relation)
+	case e.Relations[i].Entity != e.Owner.Entity:
+		m.add("owner.relation", BadValue, "%q leads to services of %q, not of the owner's entity %q", e.Owner.Relation, e.Relations[i].Entity, e.Owner.Entity)
+	}
+}

@@ -1,0 +1,79 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Validation turns the validation of an attribute, as Inmanta's catalogs have it (lsm.md 2: validation_type, validation_parameters), into rules.
+// The type may end in `?` or `[]`: that of the attribute counts. The error tells the parameter, or the type, and what would be right.
+func Validation(validationType string, parameters map[string]any) ([]Rule, error) {
+	base, _, _ := ParseType(validationType)
+	v, ok := validations()[base]
+	if !ok {
+		names := slices.Sorted(maps.Keys(validations()))
+		return nil, fmt.Errorf("%s", unknown("validation type", base, names))
+	}
+	out := slices.Clone(v.rules)
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		argument := parameters[name]
+		if !slices.Contains(v.parameters, name) {
+			return nil, fmt.Errorf("%s", unknown("parameter of "+base, name, v.parameters))
+		}
+		switch {
+		case argument == nil: // not set
+		case name == "names":
+			labels, ok := argument.(map[string]any)
+			if !ok {
+				return nil, fmt.Errorf("names is %s, not a map of labels to values", describe(argument, false))
+			}
+			values := make([]any, 0, len(labels))
+			for _, label := range slices.Sorted(maps.Keys(labels)) {
+				values = append(values, labels[label])
+			}
+			out = append(out, Rule{"enum", values})
+		case slices.Contains(noRule, name):
+		default:
+			out = append(out, Rule{name, argument})
+		}
+	}
+	return out, nil
+}
+
+// noRule are parameters that limit nothing: types are always strict, a check does not shorten what it looks at, and the value of an
+// enumeration is the name of its type.
+var noRule = []string{"strict", "curtail_length", "value"}
+
+// validation is what a validation type stands for.
+type validation struct {
+	rules      []Rule
+	parameters []string // names it can have
+}
+
+func validations() map[string]validation {
+	number := []string{"gt", "ge", "lt", "le", "multiple_of", "strict"}
+	out := map[string]validation{
+		"enum":                {parameters: []string{"names", "value"}},
+		"pydantic.conint":     {parameters: number},
+		"pydantic.confloat":   {parameters: number},
+		"pydantic.condecimal": {parameters: append([]string{"max_digits", "decimal_places"}, number...)},
+		"pydantic.constr":     {parameters: []string{"regex", "pattern", "min_length", "max_length", "curtail_length", "strict"}},
+	}
+	for sign, r := range map[string]Rule{"Positive": {"gt", int64(0)}, "Negative": {"lt", int64(0)}, "NonNegative": {"ge", int64(0)}, "NonPositive": {"le", int64(0)}} {
+		for _, kind := range []string{"Int", "Float"} {
+			out["pydantic."+sign+kind] = validation{rules: []Rule{r}}
+		}
+	}
+	for name, format := range map[string]string{
+		"pydantic.IPvAnyAddress": "ip_address", "pydantic.IPvAnyInterface": "ip_interface", "pydantic.IPvAnyNetwork": "ip_network",
+		"ipaddress.IPv4Address": "ipv4_address", "ipaddress.IPv4Interface": "ipv4_interface", "ipaddress.IPv4Network": "ipv4_network",
+		"ipaddress.IPv6Address": "ipv6_address", "ipaddress.IPv6Interface": "ipv6_interface", "ipaddress.IPv6Network": "ipv6_network",
+		"uuid.UUID": "uuid", "pydantic.UUID1": "uuid1", "pydantic.UUID3": "uuid3", "pydantic.UUID4": "uuid4", "pydantic.UUID5": "uuid5",
+		"datetime.date": "date", "datetime.time": "time", "datetime.datetime": "datetime", "datetime.timedelta": "duration",
+		"pydantic.EmailStr": "email", "pydantic.AnyUrl": "url", "pydantic.AnyHttpUrl": "http_url", "pydantic.HttpUrl": "http_url",
+	} {
+		out[name] = validation{rules: []Rule{{"format", format}}}
+	}
+	return out
+}

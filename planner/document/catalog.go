@@ -1,0 +1,476 @@
+package document
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Catalog is a catalog as documents describe it. It knows the place of its tasks, see [Catalog.Locate].
+type Catalog struct {
+	Catalog *catalog.Catalog
+
+	places catalogPlaces
+}
+
+// catalogPlaces are the places of types and entities by kind and name, and those of ordering rules by kind and number; objects of the same name
+// follow each other.
+type catalogPlaces map[[2]string][]catalogPlace
+
+// catalogPlace is where an object of a catalog stands.
+type catalogPlace struct {
+	place
+	key   *yaml.Node // that names it
+	lines []string   // of the file
+}
+
+func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.key.Line) }
+
+// ParseCatalog reads a catalog from one or more sources, each a stream of YAML documents with the keys types, entities and ordering. All of them make
+// one catalog: a type or an entity may build on one of another document, and a name that comes twice is an error.
+//
+// Everything that can be told without a service is checked, templates included. The error is of type [Problems].
+func ParseCatalog(sources []Source) (*Catalog, error) {
+	out := &Catalog{places: make(catalogPlaces)}
+	var problems Problems
+	var parts []catalog.Definitions
+	for _, source := range sources {
+		r := catalogReader{reader: reader{file: source.Name}, places: out.places, lines: strings.Split(string(source.Data), "\n")}
+		documents := r.documents(source.Data)
+		if len(documents) == 0 && len(r.problems) == 0 {
+			r.report(nil, "", Schema, "the document is empty; a catalog has the keys types, entities and ordering")
+		}
+		for _, d := range documents {
+			r.document(d)
+		}
+		parts = append(parts, r.definitions)
+		r.problems.sort()
+		problems = append(problems, r.problems...)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	resolved, wrong := catalog.Resolve(catalog.Join(parts...))
+	for _, p := range wrong {
+		problems = append(problems, out.places.locate(p))
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	out.Catalog = resolved
+	for _, e := range resolved.Entities {
+		problems = append(problems, out.templates(e)...)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return out, nil
+}
+
+// templates tells what is wrong in the templates of the tasks that an entity defines itself.
+func (c *Catalog) templates(e catalog.Entity) Problems {
+	from := len(e.Tasks)
+	for from > 0 && c.Catalog.Origin(e.Name, from-1).Entity == e.Name {
+		from--
+	}
+	at := c.places[[2]string{"entity", e.Name}][0]
+	var problems Problems
+	for _, m := range template.Check(e, from) {
+		path := c.asDefined(e.Name, m.Path)
+		out := Problem{File: at.file, Path: fmt.Sprintf("entity %q: %s", e.Name, path), Code: site.Code(catalog.BadTemplate)}
+		found := at.find(path)
+		out.Line, out.Column = found.Line, found.Column
+		out.Message = m.Error.Error()
+		if line, column, ok := within(at.lines, found, m.Line, m.Column); ok {
+			out.Line, out.Column, out.Message = line, column, m.Message
+		}
+		problems = append(problems, out)
+	}
+	return problems
+}
+
+// asDefined changes the number of a task in a resolved entity to that in the entity that defines it.
+func (c *Catalog) asDefined(entity, path string) string {
+	i, rest, ok := taskNumber(path)
+	if !ok {
+		return path
+	}
+	return fmt.Sprintf("tasks[%d]%s", c.Catalog.Origin(entity, i).Task, rest)
+}
+
+func taskNumber(path string) (number int, rest string, ok bool) {
+	const begin = "tasks["
+	if !strings.HasPrefix(path, begin) {
+		return 0, "", false
+	}
+	if n, err := fmt.Sscanf(path[len(begin):], "%d", &number); n != 1 || err != nil {
+		return 0, "", false
+	}
+	_, rest, ok = strings.Cut(path, "]")
+	return number, rest, ok
+}
+
+// Locate finds the place of a problem of a service of the entity, when it is about a task of the entity (`entity.tasks[2].config.title`): in the
+// document that defines the task. It is false for any other problem.
+func (c *Catalog) Locate(entity string, p site.Problem) (Problem, bool) {
+	path, ok := strings.CutPrefix(p.Attribute, "entity.")
+	number, _, isTask := taskNumber(path)
+	if !ok || !isTask {
+		return Problem{}, false
+	}
+	origin := c.Catalog.Origin(entity, number)
+	candidates := c.places[[2]string{"entity", origin.Entity}]
+	if len(candidates) == 0 {
+		return Problem{}, false
+	}
+	path = c.asDefined(entity, path)
+	found := candidates[0].find(path)
+	return Problem{File: candidates[0].file, Line: found.Line, Column: found.Column, Path: fmt.Sprintf("entity %q: %s", origin.Entity, path),
+		Code: p.Code, Message: fmt.Sprintf("%s (service %q)", p.Message, p.Name), Warning: p.Warning}, true
+}
+
+// find returns what is nearest to a path below an object.
+func (p catalogPlace) find(path string) *yaml.Node {
+	if path == "" {
+		return p.key
+	}
+	found := descend(p.node, path)
+	if found == p.node {
+		return p.key
+	}
+	return found
+}
+
+// locate finds the place of a problem of definitions.
+func (ps catalogPlaces) locate(p catalog.Problem) Problem {
+	out := Problem{Path: p.Object, Code: site.Code(p.Code), Message: p.Message}
+	name, path := p.Name, p.Path
+	if p.Object == "ordering" {
+		end := strings.IndexByte(path, ']') + 1
+		name, path = path[:end], strings.TrimPrefix(path[end:], ".")
+		out.Path += "." + p.Path
+	} else {
+		out.Path += fmt.Sprintf(" %q", p.Name)
+		if path != "" {
+			out.Path += ": " + path
+		}
+	}
+	candidates := ps[[2]string{p.Object, name}]
+	if len(candidates) == 0 {
+		return out
+	}
+	at := candidates[0]
+	if p.Again {
+		at = candidates[1]
+		out.Message += fmt.Sprintf("; the first one is at %s", candidates[0])
+		ps[[2]string{p.Object, name}] = slices.Delete(slices.Clone(candidates), 1, 2) // a third one has a problem of its own
+	}
+	found := at.find(path)
+	out.File, out.Line, out.Column = at.file, found.Line, found.Column
+	return out
+}
+
+// within tells where in a file a place in a text of it is. It is false where the file writes the text in another way than it reads: with escapes or
+// folded lines.
+func within(lines []string, n *yaml.Node, line, column int) (int, int, bool) {
+	if n.Kind != yaml.ScalarNode || line == 0 {
+		return 0, 0, false
+	}
+	written := strings.Split(n.Value, "\n")
+	if line > len(written) {
+		return 0, 0, false
+	}
+	text := written[line-1]
+	if n.Style&yaml.LiteralStyle != 0 {
+		at := n.Line + line
+		if at > len(lines) {
+			return 0, 0, false
+		}
+		source := strings.TrimSuffix(lines[at-1], "\r")
+		indent, ok := strings.CutSuffix(source, text)
+		return at, len([]rune(indent)) + column, ok
+	}
+	if len(written) > 1 || n.Style&yaml.FoldedStyle != 0 || n.Line > len(lines) {
+		return 0, 0, false
+	}
+	at := n.Column
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		at++
+	}
+	source := []rune(lines[n.Line-1])
+	if at-1 > len(source) || !strings.HasPrefix(string(source[at-1:]), text) {
+		return 0, 0, false
+	}
+	return n.Line, at + column - 1, true
+}
+
+type catalogReader struct {
+	reader
+	places      catalogPlaces
+	lines       []string
+	depth       int // of embedded entities and steps inside each other; an alias can even stand for what holds it
+	definitions catalog.Definitions
+}
+
+func (r *catalogReader) add(object, name string, key, node *yaml.Node) {
+	id := [2]string{object, name}
+	r.places[id] = append(r.places[id], catalogPlace{place{r.file, node}, key, r.lines})
+}
+
+func (r *catalogReader) document(n *yaml.Node) {
+	r.object(n, "",
+		key{"types", false, func(n *yaml.Node, path string) {
+			r.members(n, path, func(f field, path string) {
+				r.add("type", f.name, f.key, f.value)
+				r.definitions.Types = append(r.definitions.Types, r.typeDefinition(f.name, f.value, path))
+			})
+		}},
+		key{"entities", false, func(n *yaml.Node, path string) {
+			r.members(n, path, func(f field, path string) {
+				r.add("entity", f.name, f.key, f.value)
+				r.definitions.Entities = append(r.definitions.Entities, r.entity(f.name, f.value, path))
+			})
+		}},
+		key{"ordering", false, r.ordering},
+	)
+}
+
+// members reads the members of a mapping.
+func (r *reader) members(n *yaml.Node, path string, read func(f field, path string)) {
+	fs, ok := r.mapping(n, path)
+	if !ok {
+		return
+	}
+	for _, f := range fs.list {
+		read(f, join(path, f.name))
+	}
+}
+
+// ruleKeys are the keys of rules, and those of a validation as Inmanta's catalogs have it.
+func (r *reader) ruleKeys(into *[]catalog.Rule) []key {
+	var keys []key
+	for _, name := range catalog.RuleNames() {
+		keys = append(keys, key{name, false, func(n *yaml.Node, path string) {
+			if value, ok := r.value(n, path, 0); ok {
+				*into = append(*into, catalog.Rule{Name: name, Argument: value})
+			}
+		}})
+	}
+	var parameters map[string]any
+	return append(keys,
+		// An object's keys are read in this order, whatever the order in the document.
+		key{"validation_parameters", false, func(n *yaml.Node, path string) {
+			parameters = make(map[string]any)
+			r.members(n, path, func(f field, path string) {
+				if value, ok := r.nullable(f.value, path); ok {
+					parameters[f.name] = value
+				}
+			})
+		}},
+		key{"validation_type", false, func(n *yaml.Node, path string) {
+			typ, ok := r.text(n, path)
+			if !ok {
+				return
+			}
+			rules, err := catalog.Validation(typ, parameters)
+			if err != nil {
+				r.report(n, path, site.BadValue, "%s", err)
+			}
+			*into = append(*into, rules...)
+		}},
+	)
+}
+
+// nullable is value where null is a value too.
+func (r *reader) nullable(n *yaml.Node, path string) (any, bool) {
+	if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
+		return nil, at != nil
+	}
+	return r.value(n, path, 0)
+}
+
+func (r *reader) intoValue(target *any) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) { *target, _ = r.value(n, path, 0) }
+}
+
+func (r *reader) intoValues(target *map[string]any) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) { *target = r.parameters(n, path) }
+}
+
+func (r *reader) intoCount(target *int) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) { *target, _ = r.integer(n, path, math.MaxInt32) }
+}
+
+// intoUpper reads a limit; null is no limit.
+func (r *reader) intoUpper(target **int) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
+			return
+		}
+		if number, ok := r.integer(n, path, math.MaxInt32); ok {
+			*target = &number
+		}
+	}
+}
+
+func (r *catalogReader) typeDefinition(name string, n *yaml.Node, path string) catalog.TypeDefinition {
+	out := catalog.TypeDefinition{Name: name}
+	r.object(n, path, append([]key{
+		{"extends", true, r.intoText(&out.Extends)},
+		{"description", false, r.intoText(&out.Description)},
+	}, r.ruleKeys(&out.Rules)...)...)
+	return out
+}
+
+func (r *catalogReader) entity(name string, n *yaml.Node, path string) catalog.Entity {
+	out := catalog.Entity{Name: name}
+	strict := true
+	r.object(n, path, append([]key{
+		{"description", false, r.intoText(&out.Description)},
+		{"version", false, r.intoCount(&out.Version)},
+		{"extends", false, r.intoText(&out.Extends)},
+		{"abstract", false, r.intoBoolean(&out.Abstract)},
+		{"lifecycle", false, r.intoText(&out.Lifecycle)},
+		{"section", false, intoNamed(&r.reader, &out.Section)},
+		{"identity", false, r.intoText(&out.Identity)},
+		{"strict", false, r.intoBoolean(&strict)},
+		{"owner", false, func(n *yaml.Node, path string) {
+			out.Owner = new(catalog.Owner)
+			r.object(n, path, key{"entity", true, r.intoText(&out.Owner.Entity)}, key{"relation", true, r.intoText(&out.Owner.Relation)})
+		}},
+		{"annotations", false, r.intoValues(&out.Annotations)},
+		{"tasks", false, r.each(func(n *yaml.Node, path string) { out.Tasks = append(out.Tasks, r.task(n, path)) })},
+	}, r.structureKeys(&out.Structure)...)...)
+	out.Loose = !strict
+	return out
+}
+
+// structureKeys are the keys of entities and embedded entities.
+func (r *catalogReader) structureKeys(into *catalog.Structure) []key {
+	return []key{
+		{"attributes", false, func(n *yaml.Node, path string) {
+			r.members(n, path, func(f field, path string) {
+				into.Attributes = append(into.Attributes, r.attribute(f.name, f.value, path))
+			})
+		}},
+		{"embedded", false, func(n *yaml.Node, path string) {
+			if r.depth++; r.depth > maxNesting {
+				r.report(n, path, Schema, "embedded entities are more than %d levels deep, or one holds itself", maxNesting)
+			} else {
+				r.members(n, path, func(f field, path string) { into.Embedded = append(into.Embedded, r.embedded(f.name, f.value, path)) })
+			}
+			r.depth--
+		}},
+		{"relations", false, func(n *yaml.Node, path string) {
+			r.members(n, path, func(f field, path string) { into.Relations = append(into.Relations, r.relation(f.name, f.value, path)) })
+		}},
+	}
+}
+
+// attribute reads an attribute; a text is its type.
+func (r *catalogReader) attribute(name string, n *yaml.Node, path string) catalog.Attribute {
+	out := catalog.Attribute{Name: name, Modifier: catalog.Fixed}
+	if at := r.resolve(n); at != nil && isScalar(at, "!!str") {
+		out.Type.Name = at.Value
+		return out
+	}
+	r.object(n, path, append([]key{
+		{"type", true, r.intoText(&out.Type.Name)},
+		{"description", false, r.intoText(&out.Description)},
+		{"modifier", false, intoNamed(&r.reader, &out.Modifier)},
+		{"default", false, func(n *yaml.Node, path string) { out.Default, out.HasDefault = r.nullable(n, path) }},
+		{"sensitive", false, r.intoBoolean(&out.Sensitive)},
+		{"annotations", false, r.intoValues(&out.Annotations)},
+	}, r.ruleKeys(&out.Type.Rules)...)...)
+	return out
+}
+
+func (r *catalogReader) embedded(name string, n *yaml.Node, path string) catalog.Embedded {
+	out := catalog.Embedded{Name: name, Modifier: catalog.Fixed}
+	r.object(n, path, append([]key{
+		{"description", false, r.intoText(&out.Description)},
+		{"of", false, r.intoText(&out.Of)},
+		{"modifier", false, intoNamed(&r.reader, &out.Modifier)},
+		{"lower", false, r.intoCount(&out.Lower)},
+		{"upper", false, r.intoUpper(&out.Upper)},
+		{"key", false, r.intoTexts(&out.Key)},
+		{"annotations", false, r.intoValues(&out.Annotations)},
+	}, r.structureKeys(&out.Structure)...)...)
+	return out
+}
+
+func (r *catalogReader) relation(name string, n *yaml.Node, path string) catalog.Relation {
+	out := catalog.Relation{Name: name, Modifier: catalog.Fixed}
+	r.object(n, path,
+		key{"description", false, r.intoText(&out.Description)},
+		key{"entity", true, r.intoText(&out.Entity)},
+		key{"modifier", false, intoNamed(&r.reader, &out.Modifier)},
+		key{"lower", false, r.intoCount(&out.Lower)},
+		key{"upper", false, r.intoUpper(&out.Upper)},
+		key{"annotations", false, r.intoValues(&out.Annotations)},
+	)
+	return out
+}
+
+// intoNamed reads a text of a type of its own, which is checked with the catalog.
+func intoNamed[T ~string](r *reader, target *T) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		text, _ := r.text(n, path)
+		*target = T(text)
+	}
+}
+
+func (r *catalogReader) ordering(n *yaml.Node, path string) {
+	o := &r.definitions.Ordering
+	// A rule is known by its kind and its number in the whole catalog.
+	rule := func(kind string, n *yaml.Node) {
+		number := 0
+		for {
+			if _, taken := r.places[[2]string{"ordering", index(kind, number)}]; !taken {
+				break
+			}
+			number++
+		}
+		r.add("ordering", index(kind, number), n, n)
+	}
+	selector := func(into *catalog.Selector) func(*yaml.Node, string) {
+		return func(n *yaml.Node, path string) {
+			r.object(n, path,
+				key{"types", false, r.intoTexts(&into.Types)},
+				key{"entities", false, r.intoTexts(&into.Entities)},
+				key{"sections", false, r.each(func(n *yaml.Node, path string) {
+					text, _ := r.text(n, path)
+					into.Sections = append(into.Sections, catalog.Section(text))
+				})},
+			)
+		}
+	}
+	r.object(n, path,
+		key{"classes", false, r.each(func(n *yaml.Node, path string) {
+			var c catalog.Class
+			rule("classes", n)
+			r.object(n, path, key{"name", true, r.intoText(&c.Name)}, key{"tasks", true, selector(&c.Tasks)})
+			o.Classes = append(o.Classes, c)
+		})},
+		key{"waits", false, r.each(func(n *yaml.Node, path string) {
+			var w catalog.Wait
+			rule("waits", n)
+			r.object(n, path, key{"tasks", true, selector(&w.Tasks)}, key{"for", true, selector(&w.For)})
+			o.Waits = append(o.Waits, w)
+		})},
+		key{"unordered", false, func(n *yaml.Node, path string) { o.Unordered = append(o.Unordered, r.texts(n, path)...) }},
+		key{"counts_as", false, r.each(func(n *yaml.Node, path string) {
+			var c catalog.Counting
+			rule("counts_as", n)
+			r.object(n, path, key{"tasks", true, selector(&c.Tasks)}, key{"section", true, intoNamed(&r.reader, &c.Section)})
+			o.Counts = append(o.Counts, c)
+		})},
+	)
+}

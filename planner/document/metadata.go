@@ -1,0 +1,29 @@
+package document
+
+// Metadata is what a plugin's metadata.yaml tells of it (fuel.md A4).
+type Metadata struct {
+	Name    string
+	Version string // may be empty
+}
+
+// ParseMetadata reads a plugin's metadata.yaml: name, and version where there is one. Its other keys, of which Fuel has many, are passed over. The
+// error is of type [Problems].
+func ParseMetadata(source Source) (Metadata, error) {
+	var m Metadata
+	r := reader{file: source.Name}
+	if n, ok := r.only(source.Data, "a plugin's metadata have the key \"name\""); ok {
+		if fs, ok := r.mapping(n, ""); ok {
+			if value, ok := r.required(n, fs, "", "name"); ok {
+				m.Name, _ = r.text(value, "name")
+			}
+			if value, ok := fs.get("version"); ok {
+				m.Version, _ = r.text(value, "version")
+			}
+		}
+	}
+	r.problems.sort()
+	if len(r.problems) > 0 {
+		return m, r.problems
+	}
+	return m, nil
+}

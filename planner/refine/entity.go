@@ -1,0 +1,222 @@
+package refine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// BadTemplate is the code of a template that cannot be evaluated, or gives what cannot be used.
+const BadTemplate site.Code = site.Code(catalog.BadTemplate)
+
+// mostTasks bounds the tasks that a service brings to one node.
+const mostTasks = 10_000
+
+// Schemas are the schemas of what a task of an entity can be about, by kind and type.
+type Schemas struct {
+	Config   map[string]resource.Schema
+	Remote   map[string]resource.Schema // actions on nodes
+	Callback map[string]resource.Schema
+}
+
+// Instance is a service of an entity.
+type Instance struct {
+	Site       string // name of the site
+	Service    string // name of the service
+	Entity     *catalog.Entity
+	Attributes map[string]any // as the user gave them, with the values of r attributes that are known
+}
+
+// EntityTask is a task that a service of an entity brings, with what orders it.
+type EntityTask struct {
+	// Task is complete but for Node, Action, Requires and Notifies: these are for the planner. Name, and title of Resource, of remote tasks and callbacks
+	// is `<service>/<task>`, with `["key"]` behind it where for_each makes several.
+	Task     task.Task
+	Template string // name of the task in the entity
+	Section  catalog.Section
+	// Needs are all requirements. Those of a config task on config tasks stand in its parameters require and notify, too.
+	Needs    []Need
+	Replaces []resource.ID
+	Once     bool              // not remembered: every run carries it out
+	Returns  map[string]string // of a callback: attribute -> name of the value
+	// Pending are parameters whose values wait for attributes that are not known yet, sorted; they are missing in Resource.Parameters. Refine
+	// again at the start of the phase, when the attributes are known. Until then Digest is that of the templates.
+	Pending []string
+	Awaits  []string // the attributes that they wait for: `self.vni`, sorted
+}
+
+// Need is something that comes before a task.
+type Need struct {
+	Task     string          // a task of the same entity, by its name there; empty for what is none
+	Resource resource.ID     // one of its tasks, or a resource on the same node; empty for all of what Task, Section or Service says
+	Section  catalog.Section // all tasks in the section, on the same node
+	Service  string          // all tasks of the service, on the same node
+}
+
+// Refined is a service of an entity, ready to be placed on nodes. What does not depend on a node is worked out once.
+type Refined struct {
+	Attributes map[string]any // complete, see [catalog.Structure.Check]
+
+	service   string
+	section   catalog.Section
+	schemas   Schemas
+	scope     template.Scope
+	templates []taskTemplate
+	byName    map[string][]int // of a task, or a list of steps -> templates
+	shared    [][]EntityTask   // by template; nil for those that read the node
+	everyNode []EntityTask     // when no template reads the node
+	central   []EntityTask
+	varies    bool // some template reads the node
+}
+
+// NewInstance checks the attributes of a service against its entity, evaluates every template that does not read the node, and checks what they give
+// against the schemas. With errors there is no result. Problems are of the object "service": mistakes in attributes, and parameters that are
+// nothing but an attribute, at `attributes.x`; others at the template, `entity.tasks[2].config.parameters.content`.
+//
+// Whether the user may set an attribute is not looked at: see [catalog.Structure.ReadOnly].
+func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
+	if in.Entity.Abstract {
+		return nil, site.Problems{{Object: "service", Name: in.Service, Attribute: "entity", Code: site.BadValue,
+			Message: fmt.Sprintf("the entity %q is abstract; give one that extends it", in.Entity.Name)}}
+	}
+	var problems site.Problems
+	for _, m := range template.Check(*in.Entity, 0) {
+		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "entity." + m.Path, Code: BadTemplate, Message: m.Error.Error()})
+	}
+	attributes, mistakes := in.Entity.Check(in.Attributes)
+	for _, m := range mistakes {
+		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "attributes." + m.Path, Code: site.Code(m.Code), Message: m.Message})
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	r := &Refined{
+		Attributes: attributes, service: in.Service, section: in.Entity.Section, schemas: schemas,
+		scope: template.NewScope(in.Entity.Structure, attributes, in.Service, in.Site),
+	}
+	if problems := r.compile(in.Entity.Tasks); len(problems) > 0 {
+		return nil, problems
+	}
+	raw := make([][]made, len(r.templates))
+	r.shared = make([][]EntityTask, len(r.templates))
+	for i := range r.templates {
+		if r.templates[i].varies {
+			r.varies = true
+			continue
+		}
+		var wrong site.Problems
+		raw[i], wrong = r.make(i, r.scope)
+		problems = append(problems, wrong...)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for i := range r.templates {
+		if r.templates[i].varies {
+			continue
+		}
+		var wrong site.Problems
+		r.shared[i], wrong = r.finish(i, raw)
+		problems = append(problems, wrong...)
+		if r.templates[i].central {
+			r.central = append(r.central, r.shared[i]...)
+		}
+	}
+	if len(problems) == 0 && !r.varies {
+		r.everyNode, problems = r.gather(r.shared)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return r, nil
+}
+
+// On returns the tasks of the service on a node, in the order of the entity. Nodes share them where no template reads the node; the caller must not
+// change what it gets.
+func (r *Refined) On(n site.Node) ([]EntityTask, site.Problems) {
+	if !r.varies {
+		return r.everyNode, nil
+	}
+	scope := r.scope.WithNode(n)
+	raw := make([][]made, len(r.templates))
+	var problems site.Problems
+	for i := range r.templates {
+		if !r.templates[i].varies && !r.templates[i].referred || r.templates[i].central {
+			continue
+		}
+		var wrong site.Problems
+		raw[i], wrong = r.make(i, scope)
+		problems = append(problems, wrong...)
+	}
+	if len(problems) > 0 {
+		return nil, onNode(problems, n.Name)
+	}
+	all := slices.Clone(r.shared)
+	for i := range r.templates {
+		if r.templates[i].varies && !r.templates[i].central {
+			var wrong site.Problems
+			all[i], wrong = r.finish(i, raw)
+			problems = append(problems, wrong...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, onNode(problems, n.Name)
+	}
+	tasks, problems := r.gather(all)
+	return tasks, onNode(problems, n.Name)
+}
+
+// Central returns the callbacks of the service as a whole, in the order of the entity. They belong to no node.
+func (r *Refined) Central() []EntityTask { return r.central }
+
+// Tasks returns the bare tasks, for a node.
+func Tasks(list []EntityTask, node string) []task.Task {
+	out := make([]task.Task, len(list))
+	for i, t := range list {
+		out[i] = t.Task
+		out[i].Node = node
+	}
+	return out
+}
+
+func onNode(problems site.Problems, node string) site.Problems {
+	for i := range problems {
+		problems[i].Message += fmt.Sprintf(" (on node %q)", node)
+	}
+	return problems
+}
+
+// gather puts the tasks for a node in one list and looks for resources that come twice.
+func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, site.Problems) {
+	var out []EntityTask
+	var problems site.Problems
+	first := make(map[resource.ID]int)
+	for i, list := range all {
+		if r.templates[i].central {
+			continue
+		}
+		for _, t := range list {
+			id := t.Task.Resource.ID()
+			if j, ok := first[id]; ok {
+				problems = append(problems, r.problem(r.templates[i].path, site.DuplicateResource,
+					"%s is there already, from %s; make each resource once, with a title of its own", id, r.templates[j].path))
+				continue
+			}
+			first[id] = i
+			out = append(out, t)
+		}
+		if len(out) > mostTasks {
+			return nil, append(problems, r.problem(r.templates[i].path, site.BadValue, "the service has more than %d tasks on one node", mostTasks))
+		}
+	}
+	return out, problems
+}
+
+func (r *Refined) problem(path string, code site.Code, format string, args ...any) site.Problem {
+	return site.Problem{Object: "service", Name: r.service, Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)}
+}

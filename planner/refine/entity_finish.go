@@ -1,0 +1,183 @@
+package refine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// finish puts in what refers to other tasks, checks the parameters and digests them. raw holds what all templates gave that this one refers to.
+func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, site.Problems) {
+	t := &r.templates[i]
+	out := make([]EntityTask, 0, len(raw[i]))
+	var problems site.Problems
+	for _, m := range raw[i] {
+		m.Needs = append(slices.Clone(m.Needs), r.needs(t, raw)...)
+		if t.kind == task.Config {
+			r.references(&m, raw)
+		}
+		wrong := r.check(t, &m)
+		problems = append(problems, wrong...)
+		out = append(out, m.EntityTask)
+	}
+	return out, problems
+}
+
+// needs are the requirements on tasks of the entity by name. A callback for the whole service needs them on all nodes, so it names no resource on one.
+func (r *Refined) needs(t *taskTemplate, raw [][]made) []Need {
+	var out []Need
+	on := func(i int) {
+		other := &r.templates[i]
+		if t.central && !other.central {
+			out = append(out, Need{Task: other.Name})
+			return
+		}
+		for _, m := range raw[i] {
+			out = append(out, Need{Task: other.Name, Resource: m.Task.Resource.ID()})
+		}
+	}
+	for _, q := range t.requires {
+		for _, i := range r.byName[q.Task] {
+			on(i)
+		}
+	}
+	if t.previous >= 0 {
+		on(t.previous)
+	}
+	return out
+}
+
+// references writes the requirements of a config task on config tasks, and what it notifies, into its parameters.
+func (r *Refined) references(m *made, raw [][]made) {
+	add := func(parameter string, id resource.ID) {
+		p := m.Task.Resource.Parameters
+		if p == nil {
+			p = make(resource.Parameters)
+			m.Task.Resource.Parameters = p
+		}
+		// A single text counts as a list of one; what is neither is for the schema to refuse.
+		switch written := p[parameter].(type) {
+		case nil:
+			p[parameter] = []any{string(id)}
+		case string:
+			p[parameter] = []any{written, string(id)}
+		case []any:
+			if !slices.Contains(written, any(string(id))) {
+				p[parameter] = append(slices.Clone(written), string(id))
+			}
+		}
+	}
+	for _, n := range m.Needs {
+		if typ, _, err := resource.ParseID(string(n.Resource)); err == nil && r.configures(typ) {
+			add(resource.Require, n.Resource)
+		}
+	}
+	for _, text := range m.notify {
+		named, ok := r.byName[text]
+		if !ok {
+			add(resource.Notify, resource.ID(text))
+			continue
+		}
+		for _, i := range named {
+			for _, other := range raw[i] {
+				if other.Task.Kind == task.Config {
+					add(resource.Notify, other.Task.Resource.ID())
+				}
+			}
+		}
+	}
+}
+
+func (r *Refined) configures(typ string) bool {
+	_, ok := r.schemas.Config[typ]
+	return ok
+}
+
+// schemasOf returns the schemas of a kind of task.
+func (s Schemas) of(k task.Kind) map[string]resource.Schema {
+	switch k {
+	case task.Remote:
+		return s.Remote
+	case task.Callback:
+		return s.Callback
+	}
+	return s.Config
+}
+
+var kindPaths = map[task.Kind]string{task.Config: ".config", task.Remote: ".remote", task.Callback: ".callback"}
+
+// check looks at the parameters of a task, brings them into their normal form and digests them. Parameters that are not known yet are taken
+// for good.
+func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
+	at := t.path + kindPaths[t.kind]
+	schemas := r.schemas.of(t.kind)
+	schema, ok := schemas[t.typ]
+	if !ok {
+		return site.Problems{site.UnknownTypeProblem("service", r.service, at+".type", t.typ, schemas)}
+	}
+	if len(m.Pending) > 0 {
+		schema.Check = nil
+	}
+	var problems site.Problems
+	for _, e := range schema.Validate(m.Task.Resource) {
+		name := e.Parameter
+		if end := strings.IndexAny(name, ".["); end >= 0 {
+			name = name[:end]
+		}
+		if e.Missing && slices.Contains(m.Pending, name) {
+			continue
+		}
+		p := site.ParameterProblem("service", r.service, t.typ, m.Task.Resource.Title, e)
+		p.Message = fmt.Sprintf("%s: %s", m.Task.Resource.ID(), p.Message)
+		p.Attribute = at + ".parameters." + e.Parameter
+		if e.Parameter == "title" {
+			p.Attribute = at + ".title"
+		}
+		if attribute := t.attribute(name); attribute != "" {
+			p.Attribute = "attributes." + attribute
+			p.Message = fmt.Sprintf("%s (it is the parameter %s)", p.Message, name)
+		}
+		problems = append(problems, p)
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	m.Task.Resource = schema.Normalize(m.Task.Resource)
+	m.Task.Digest = resource.Digest(m.withTemplates(t))
+	return nil
+}
+
+// attribute returns the attribute that a parameter, or the title, is nothing but.
+func (t *taskTemplate) attribute(parameter string) string {
+	if parameter == "title" && t.title != nil {
+		return t.title.Attribute()
+	}
+	for _, p := range t.parameters {
+		if p.name == parameter {
+			return p.tree.Attribute()
+		}
+	}
+	return ""
+}
+
+// withTemplates is the resource with templates in place of the parameters that are not known yet.
+func (m *made) withTemplates(t *taskTemplate) resource.Resource {
+	if len(m.Pending) == 0 {
+		return m.Task.Resource
+	}
+	parameters, _ := t.Parameters()
+	out := m.Task.Resource
+	out.Parameters = make(resource.Parameters, len(m.Task.Resource.Parameters)+len(m.Pending))
+	for k, v := range m.Task.Resource.Parameters {
+		out.Parameters[k] = v
+	}
+	for _, name := range m.Pending {
+		// A map with this key is no value that a parameter of any type has.
+		out.Parameters[name] = map[string]any{"pending template": parameters[name]}
+	}
+	return out
+}

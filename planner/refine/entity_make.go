@@ -1,0 +1,226 @@
+package refine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// made is a task that a template gave, before references between tasks are put in.
+type made struct {
+	EntityTask
+	notify []string // as evaluated: names of tasks, or references
+}
+
+// make evaluates a template. The result is complete but for what refers to other tasks.
+func (r *Refined) make(i int, scope template.Scope) ([]made, site.Problems) {
+	t := &r.templates[i]
+	e := evaluation{Refined: r, t: t, scope: scope}
+	if t.forEach == nil {
+		e.one("")
+		return e.out, e.problems
+	}
+	elements, result, err := template.EachOf(t.forEach, scope)
+	at := t.path + ".for_each"
+	switch {
+	case err != nil:
+		e.failed(at, err)
+	case result.Unknown:
+		e.unknown(at, result)
+	case result.Sensitive:
+		e.report(at, BadTemplate, "is made from a sensitive attribute, but the names of tasks are shown; use another attribute")
+	case len(elements) > mostTasks:
+		e.report(at, site.BadValue, "has %d elements; %d is the most", len(elements), mostTasks)
+	default:
+		for _, element := range elements {
+			e.scope, e.key = element.Bind(scope), element.Key
+			e.one(fmt.Sprintf("[%q]", element.Key))
+		}
+	}
+	return e.out, e.problems
+}
+
+// evaluation makes the tasks of one template.
+type evaluation struct {
+	*Refined
+	t        *taskTemplate
+	scope    template.Scope
+	key      string // of the element, where there is one
+	out      []made
+	problems site.Problems
+}
+
+func (e *evaluation) report(path string, code site.Code, format string, args ...any) {
+	p := e.problem(path, code, format, args...)
+	if e.key != "" {
+		p.Message += fmt.Sprintf(" (for the element %q)", e.key)
+	}
+	e.problems = append(e.problems, p)
+}
+
+func (e *evaluation) failed(path string, err error) {
+	var paths template.PathErrors
+	if errors.As(err, &paths) {
+		for _, p := range paths {
+			e.report(path+p.Path, BadTemplate, "%s", p.Errors)
+		}
+		return
+	}
+	e.report(path, BadTemplate, "%s", err)
+}
+
+func (e *evaluation) unknown(path string, r template.Result) {
+	e.report(path, BadTemplate, "decides which tasks there are, so it must be known when the plan is made; it waits for %s", strings.Join(r.Awaits, ", "))
+}
+
+// text evaluates a template whose result is shown and must be known.
+func (e *evaluation) text(path string, t *template.Template) (string, bool) {
+	result, err := t.EvaluateText(e.scope)
+	switch {
+	case err != nil:
+		e.failed(path, err)
+	case result.Unknown:
+		e.unknown(path, result)
+	case result.Sensitive:
+		e.report(path, BadTemplate, "is made from a sensitive attribute, but is shown in plans and logs; use another attribute")
+	default:
+		s, ok := result.Value.(string)
+		return s, ok
+	}
+	return "", false
+}
+
+// one makes one task.
+func (e *evaluation) one(suffix string) {
+	for _, when := range e.t.whens {
+		result, err := when.EvaluateBool(e.scope)
+		switch {
+		case err != nil:
+			e.failed(e.t.path+".when", err)
+			return
+		case result.Unknown:
+			e.unknown(e.t.path+".when", result)
+			return
+		case result.Value != true:
+			return
+		}
+	}
+	before := len(e.problems)
+	t := e.t
+	out := made{EntityTask: EntityTask{Template: t.Name, Section: e.section, Once: t.Once}}
+	name := e.service + "/" + t.Name + suffix
+	out.Task = task.Task{Kind: t.kind, Group: t.Tag, Service: e.service, Tolerate: t.Tolerate, Resource: resource.Resource{Type: t.typ, Title: name}}
+	if out.Task.Group == "" {
+		out.Task.Group = task.Node
+		if t.central {
+			out.Task.Group = task.Management // litp.md 65, 66
+		}
+	}
+	switch t.kind {
+	case task.Config:
+		out.Task.Resource.Title, _ = e.text(t.path+".config.title", t.title)
+	case task.Remote:
+		out.Task.Name, out.Task.Limit = name, t.Remote.Limit
+	case task.Callback:
+		out.Task.Name, out.Returns = name, t.Callback.Returns
+	}
+	e.parameters(&out)
+	for i, n := range t.notify {
+		if s, ok := e.text(fmt.Sprintf("%s.notify[%d]", t.path, i), n); ok {
+			out.notify = append(out.notify, s)
+		}
+	}
+	for i, x := range t.replaces {
+		at := fmt.Sprintf("%s.replaces[%d]", t.path, i)
+		if id, ok := e.reference(at, x); ok {
+			out.Replaces = append(out.Replaces, id)
+		}
+	}
+	for _, q := range t.requires {
+		switch {
+		case q.service != nil:
+			if s, ok := e.text(q.path+".service", q.service); ok {
+				out.Needs = append(out.Needs, Need{Service: s})
+			}
+		case q.resource != nil:
+			if id, ok := e.reference(q.path+".resource", q.resource); ok {
+				out.Needs = append(out.Needs, Need{Resource: id})
+			}
+		case q.Section != "":
+			out.Needs = append(out.Needs, Need{Section: q.Section})
+		}
+	}
+	if len(e.problems) == before {
+		e.out = append(e.out, out)
+	}
+}
+
+func (e *evaluation) reference(path string, t *template.Template) (resource.ID, bool) {
+	s, ok := e.text(path, t)
+	if !ok {
+		return "", false
+	}
+	typ, title, err := resource.ParseID(s)
+	if err != nil {
+		e.report(path, site.BadValue, "%s", err)
+		return "", false
+	}
+	return resource.MakeID(typ, title), true
+}
+
+// parameters evaluates the parameters. One that is null is left out; one that is not known yet is pending.
+func (e *evaluation) parameters(out *made) {
+	values := make(resource.Parameters, len(e.t.parameters))
+	secret := false
+	awaits := make(map[string]bool)
+	for _, p := range e.t.parameters {
+		result, err := p.tree.Evaluate(e.scope)
+		if err != nil {
+			e.failed(p.path, err)
+			continue
+		}
+		secret = secret || result.Sensitive
+		switch {
+		case result.Unknown:
+			out.Pending = append(out.Pending, p.name)
+			for _, a := range result.Awaits {
+				awaits[a] = true
+			}
+		case result.Value == nil:
+		case holdsNull(result.Value):
+			e.report(p.path, site.NullValue, "has null in it; leave the element out")
+		default:
+			values[p.name] = result.Value
+		}
+	}
+	if secret {
+		values[resource.Sensitive] = true
+	}
+	out.Awaits = slices.Sorted(maps.Keys(awaits))
+	if len(values) > 0 {
+		out.Task.Resource.Parameters = values
+	}
+}
+
+func holdsNull(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, holdsNull)
+	case map[string]any:
+		for _, e := range v {
+			if holdsNull(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
