@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"errors"
 	"runtime"
 	"strings"
 )
@@ -23,12 +24,25 @@ func (s *System) Facts() Facts {
 	}
 	f.PackageManager = s.first([][2]string{{"/usr/bin/apt-get", "apt"}, {"/usr/bin/dnf", "dnf"}, {"/sbin/apk", "apk"}})
 	f.Init = s.first([][2]string{{"/run/systemd/system", "systemd"}, {"/sbin/openrc", "openrc"}})
-	if s.root == "/" {
-		if id, err := s.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
-			f.BootID = strings.TrimSpace(string(id))
-		}
+	if id, err := s.bootID(); err == nil {
+		f.BootID = id
 	}
 	return f
+}
+
+// bootID returns what tells this boot of the machine from others. A sandbox has none.
+func (s *System) bootID() (string, error) {
+	if !s.Machine() {
+		return "", errSandbox
+	}
+	id, err := s.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	if text := strings.TrimSpace(string(id)); text != "" {
+		return text, nil
+	}
+	return "", errors.New("the machine's boot id is empty")
 }
 
 // first returns the word of the first path that is there.

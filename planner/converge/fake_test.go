@@ -183,7 +183,11 @@ func item(id string, pairs ...any) Item {
 	}
 	p := resource.Parameters{}
 	for i := 0; i < len(pairs); i += 2 {
-		p[pairs[i].(string)] = pairs[i+1]
+		value := pairs[i+1]
+		if n, ok := value.(int); ok {
+			value = int64(n) // the one kind of integer that parameters have
+		}
+		p[pairs[i].(string)] = value
 	}
 	r := resource.Resource{Type: typ, Title: title, Parameters: p}
 	return Item{Resource: r, Digest: resource.Digest(r)}

@@ -70,7 +70,8 @@ func (x *session) unfit(j *job) error {
 	if j.Digest == "" {
 		j.Digest = resource.Digest(j.Resource)
 	}
-	if owner := x.ledger.owner(x.catalog.Site, j.id); owner != "" {
+	_, acts := j.typ.(Acting)
+	if owner := x.ledger.owner(x.catalog.Site, j.id); owner != "" && !acts {
 		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them", owner, x.catalog.Site)
 	}
 	if n, ok := j.typ.(Named); ok {
@@ -157,7 +158,7 @@ func (j *job) conceal(r *Result) {
 	r.Differences = slices.Clone(r.Differences)
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if secret[d.Parameter] || j.Sensitive() && d.Parameter != refreshParameter {
+		if secret[d.Parameter] || j.Sensitive() && d.Parameter != refreshParameter && d.Parameter != BootParameter {
 			d.Is, d.Should = hiddenValue, hiddenValue
 		}
 		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)

@@ -67,6 +67,9 @@ const (
 	Differs   Status = "differs" // check mode only
 	Failed    Status = "failed"
 	Skipped   Status = "skipped" // something it requires failed, or the session ended
+	// Restarting says that the node restarts when the session has ended: the item, and those that were to come after it, go on in a
+	// session after that. The executor sees to it; nobody else gets to know this outcome.
+	Restarting Status = "restarting"
 )
 
 // Difference is one parameter that is not as desired. Is and Should are short and fit for a plan: contents are
@@ -118,6 +121,7 @@ const (
 	CodeLock     Code = "lock_failed"   // Catalog.Lock failed: no item was touched
 	CodeUnlock   Code = "unlock_failed" // Catalog.Unlock failed: the node stays locked
 	CodeNeeds    Code = "needs"         // a program of Catalog.Needs is not on the node
+	CodeRestart  Code = "restart"       // the node did not come back from a restart, or must not be restarted
 )
 
 // SessionError is a session that could not do its work, as opposed to an item that failed.

@@ -21,7 +21,7 @@ import (
 // Summary.Error tells that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result tells how far it came.
 func Run(ctx context.Context, s *System, c Catalog, emit func(Result)) Summary {
-	return runWith(ctx, s, types, c, emit)
+	return runWith(ctx, s, every, c, emit)
 }
 
 func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, emit func(Result)) Summary {
@@ -35,6 +35,7 @@ func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, e
 	summary.Error = x.run(ctx)
 	if x.ledger != nil {
 		summary.Ledger = x.ledger.of(c.Site)
+		_, summary.Locked = x.ledger.Locked[c.Site]
 	}
 	return summary
 }
@@ -71,6 +72,7 @@ type session struct {
 	prefetched map[string]int       // type -> System.generation at its last Prefetch
 	broken     error                // the ledger cannot be written: nothing more may be applied
 	tornDown   bool                 // nothing of the site is left
+	restarting bool                 // the node restarts after the session
 }
 
 func (x *session) applying() bool { return x.catalog.Mode == Apply }
@@ -82,6 +84,9 @@ func (x *session) key(j *job) key { return key{x.catalog.Site, j.id} }
 func (x *session) run(ctx context.Context) *SessionError {
 	if x.sys.root == "/" && os.Geteuid() != 0 {
 		return &SessionError{Code: CodeRoot, Message: fmt.Sprintf("the session runs as user %d, and only root may change the node; connect as root or use sudo", os.Geteuid())}
+	}
+	if failure := x.needs(); failure != nil {
+		return failure
 	}
 	made, lock, failure := x.enter(ctx)
 	if failure != nil {
@@ -100,7 +105,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 		}
 	}
 	x.ledger = l
-	x.sys.work = work{site: x.catalog.Site, ledger: l, ran: map[resource.ID]bool{}}
+	x.sys.work = work{site: x.catalog.Site, ledger: l, ran: map[resource.ID]bool{}, applying: x.applying()}
 	defer func() { x.sys.work = work{} }()
 	x.sys.Forget()
 	failure = x.inWindow(ctx, func() {
@@ -154,7 +159,7 @@ func (x *session) leave() error {
 	if x.tornDown && x.ledger.empty() {
 		return x.sys.removeHome(x.ledger)
 	}
-	return x.sys.dropUnnamed(x.ledger)
+	return errors.Join(x.sys.dropUnnamed(x.ledger), x.sys.RemoveAll(workPath)) // the latter when a session was killed
 }
 
 func ledgerError(err error) *SessionError {

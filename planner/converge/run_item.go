@@ -26,6 +26,8 @@ func (x *session) examine(ctx context.Context, i int) {
 		j.skip("not begun: the session ended: " + context.Cause(ctx).Error())
 	case x.applying() && x.blocker(j) != "":
 		j.skip(fmt.Sprintf("not begun: %s, which it requires, failed or was skipped; mend that first", x.blocker(j)))
+	case x.restarting:
+		j.finish(Restarting)
 	case j.Remove:
 		x.examineRemoval(j)
 	case j.RefreshOnly:
@@ -245,6 +247,11 @@ func (x *session) carryOutBatch(ctx context.Context, batcher Batcher, jobs []*jo
 func (x *session) settle(ctx context.Context, j *job, err error) {
 	x.start(j)
 	x.sys.Forget()
+	if errors.Is(err, errRestarting) {
+		x.restarting = true
+		j.finish(Restarting)
+		return
+	}
 	if err == nil {
 		x.sys.work.ran[j.id] = true
 		err = x.verify(ctx, j)
@@ -264,7 +271,9 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		x.ledger.settle(x.key(j))
 	}
 	write := x.note
-	if _, ok := j.typ.(Refresher); ok {
+	_, refreshes := j.typ.(Refresher)
+	_, acts := j.typ.(Acting)
+	if refreshes || acts {
 		write = x.save // that a command has run, no look at the node tells
 	}
 	if err := write(); err != nil {

@@ -10,7 +10,8 @@ import (
 const unlockGrace = 30 * time.Second
 
 // inWindow does the session's work inside the catalog's lock and unlock commands. The lock is in the ledger before its command
-// runs, and until the unlock command has succeeded, so that no crash leaves a node locked unnoticed (litp.md 84).
+// runs, and until the unlock command has succeeded, so that no crash leaves a node locked unnoticed (litp.md 84). A window may span several
+// sessions of a run (Catalog.Keep); the last one, which may have no items, closes it.
 func (x *session) inWindow(ctx context.Context, work func()) *SessionError {
 	c := x.catalog
 	if !x.applying() || c.Lock == "" && c.Unlock == "" {
@@ -23,7 +24,7 @@ func (x *session) inWindow(ctx context.Context, work func()) *SessionError {
 			return failure
 		}
 	}
-	hasWork := c.TearDown || len(c.Items) > 0
+	hasWork := c.TearDown || len(c.Items) > 0 || c.Keep // what keeps the window open locks for the work to come
 	if hasWork && c.Lock != "" {
 		if failure := x.lock(ctx); failure != nil {
 			x.skipAll(failure.Message)
@@ -31,6 +32,9 @@ func (x *session) inWindow(ctx context.Context, work func()) *SessionError {
 		}
 	}
 	work()
+	if c.Keep || x.restarting {
+		return nil // another session goes on inside the window
+	}
 	if _, locked := x.ledger.Locked[c.Site]; c.Unlock == "" || !hasWork && !locked {
 		return nil
 	}

@@ -42,6 +42,7 @@ func TestLockAndUnlock(t *testing.T) {
 		items  []Item
 		lock   string
 		unlock string
+		keep   bool
 		status map[string]int
 		want   []string
 		code   Code
@@ -57,6 +58,15 @@ func TestLockAndUnlock(t *testing.T) {
 		"left locked":               {locked: "run-0", mode: Apply, items: one, lock: "drain", unlock: "undrain", want: []string{"undrain", "drain", "apply a", "undrain"}},
 		"left locked, stays":        {locked: "run-0", mode: Apply, items: one, lock: "drain", unlock: "undrain", status: map[string]int{"undrain": 1}, want: []string{"undrain"}, code: CodeUnlock, left: "run-0"},
 		"left locked, only unlock":  {locked: "run-0", mode: Apply, unlock: "undrain", want: []string{"undrain"}},
+		"goes on elsewhere":         {mode: Apply, items: one, lock: "drain", unlock: "undrain", keep: true, want: []string{"drain", "apply a"}, left: "run-1"},
+		"goes on, and elsewhere":    {locked: "run-1", mode: Apply, items: one, lock: "drain", unlock: "undrain", keep: true, want: []string{"apply a"}, left: "run-1"},
+		"goes on after a failure":   {mode: Apply, items: []Item{item("plain[a]", "value", "1", "fail", "x")}, lock: "drain", unlock: "undrain", keep: true, want: []string{"drain", "apply a"}, left: "run-1"},
+		"left locked, goes on":      {locked: "run-0", mode: Apply, items: one, lock: "drain", unlock: "undrain", keep: true, want: []string{"undrain", "drain", "apply a"}, left: "run-1"},
+		"kept without work":         {locked: "run-1", mode: Apply, lock: "drain", unlock: "undrain", keep: true, left: "run-1"},
+		"unlock session, not open":  {mode: Apply, unlock: "undrain"},
+		"unlock session fails":      {locked: "run-1", mode: Apply, unlock: "undrain", status: map[string]int{"undrain": 1}, want: []string{"undrain"}, code: CodeUnlock, left: "run-1"},
+		"only a look":               {locked: "run-0", mode: Prepare, left: "run-0"},
+		"only a check":              {locked: "run-0", mode: Check, items: one, lock: "drain", unlock: "undrain", left: "run-0"},
 		"nothing to do, no locking": {mode: Apply, lock: "drain", unlock: "undrain"},
 		"locked by this run, over":  {locked: "run-1", mode: Apply, unlock: "undrain", want: []string{"undrain"}},
 	} {
@@ -68,7 +78,7 @@ func TestLockAndUnlock(t *testing.T) {
 				w.ran, w.run = nil, "run-1"
 			}
 			w.status = test.status
-			results, summary := w.session(t.Context(), Catalog{Mode: test.mode, Items: test.items, Lock: test.lock, Unlock: test.unlock})
+			results, summary := w.session(t.Context(), Catalog{Mode: test.mode, Items: test.items, Lock: test.lock, Unlock: test.unlock, Keep: test.keep})
 			if !slices.Equal(w.ran, test.want) {
 				t.Errorf("ran %q, want %q", w.ran, test.want)
 			}
@@ -79,7 +89,10 @@ func TestLockAndUnlock(t *testing.T) {
 			if code != test.code || w.ledgerNow().Locked["one"] != test.left {
 				t.Errorf("%+v, locked by %q; want code %q, %q", summary.Error, w.ledgerNow().Locked["one"], test.code, test.left)
 			}
-			if code != "" && len(test.want) < 3 { // the work was not reached
+			if summary.Locked != (test.left != "") {
+				t.Errorf("the summary says locked: %v", summary.Locked)
+			}
+			if code != "" && len(test.want) < 3 && len(test.items) > 0 { // the work was not reached
 				w.wantStatuses(results, "plain[a] skipped")
 			}
 		})
@@ -116,5 +129,26 @@ func TestTearDownInsideTheWindow(t *testing.T) {
 	_, summary = w.session(t.Context(), Catalog{Mode: Apply, TearDown: true, Lock: "drain", Unlock: "undrain"})
 	if summary.Error == nil || summary.Error.Code != CodeUnlock || w.ledgerNow().Locked["one"] == "" || len(summary.Ledger) > 0 {
 		t.Errorf("%v, %+v", fmt.Sprint(summary.Error), w.ledgerNow())
+	}
+}
+
+// A run that works inside one window in several sessions, of which some fail, locks once and unlocks once.
+func TestOneWindowForManySessions(t *testing.T) {
+	w := newWindow(t)
+	inside := Catalog{Mode: Apply, Lock: "drain", Unlock: "undrain", Keep: true}
+	for i, value := range []string{"1", "2"} {
+		inside.Items = []Item{item("plain[a]", "value", value), item("plain[b]", "value", value, "fail", "x")}
+		if _, summary := w.session(t.Context(), inside); !summary.Locked || summary.Error != nil {
+			t.Errorf("session %d: locked %v, %v", i, summary.Locked, summary.Error)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.session(ended, inside)
+	if _, summary := w.session(t.Context(), Catalog{Mode: Apply, Unlock: "undrain"}); summary.Locked || summary.Error != nil {
+		t.Errorf("locked %v, %v", summary.Locked, summary.Error)
+	}
+	if want := []string{"drain", "apply a", "apply b", "apply a", "apply b", "undrain"}; !slices.Equal(w.ran, want) {
+		t.Errorf("ran %q, want %q", w.ran, want)
 	}
 }

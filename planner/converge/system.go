@@ -37,6 +37,8 @@ type work struct {
 	log    *tail  // what the item's commands print; nil keeps nothing
 	ledger *ledger
 	ran    map[resource.ID]bool // applied or refreshed in this session
+
+	applying bool // the session is in mode Apply
 }
 
 // errSandbox says why a command is refused below a sandbox root.

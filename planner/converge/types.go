@@ -17,8 +17,10 @@ var types = map[string]Type{
 	"user":        userType{},
 }
 
-// Schemas returns the schema of every configuration resource type by name. It is pure.
-func Schemas() map[string]resource.Schema {
+// Schemas returns the schema of every configuration resource type by name: what users may write. It is pure.
+func Schemas() map[string]resource.Schema { return schemasOf(types) }
+
+func schemasOf(types map[string]Type) map[string]resource.Schema {
 	out := make(map[string]resource.Schema, len(types))
 	for name, t := range types {
 		out[name] = t.Schema()

@@ -13,7 +13,7 @@ var ErrInterrupted = errors.New("the run was interrupted")
 
 // TimeLimitError is the cause of a session that was not done when the time limit of its call was over (airship.md 10).
 type TimeLimitError struct {
-	Call  string // "prepare", "deploy" or "tear down"
+	Call  string // "prepare", "deploy", "unlock", "tear down", or the task group of a phase outside of groups
 	Group string // empty outside of a group
 	Limit time.Duration
 }
@@ -26,20 +26,26 @@ func (e *TimeLimitError) Error() string {
 	return s + " is over"
 }
 
-// brake turns the end of the caller's context into an orderly stop (design.md 4.6): from then on no session is started, and
-// those that run keep their context for the grace, unless the caller cannot wait even for that.
+// unlockGrace is how long nodes may be unlocked after the grace of the sessions that ran inside their locks is over.
+const unlockGrace = 30 * time.Second
+
+// brake turns the end of the caller's context into an orderly stop (design.md 4.6): from then on no session is started but those
+// that unlock a node, and those that run keep their context for the grace, unless the caller cannot wait even for that.
 type brake struct {
-	stopping context.Context // ends when no session may be started any more
-	running  context.Context // the context of sessions; its cause tells why it ended
-	stop     context.CancelCauseFunc
-	giveUp   context.CancelCauseFunc
-	watch    sync.WaitGroup
+	stopping  context.Context // ends when no session may be started any more
+	running   context.Context // the context of sessions; its cause tells why it ended
+	unlocking context.Context // the context of sessions that unlock: it outlives the others by unlockGrace
+	stop      context.CancelCauseFunc
+	giveUp    context.CancelCauseFunc
+	leave     context.CancelCauseFunc // ends unlocking
+	watch     sync.WaitGroup
 }
 
 func newBrake(ctx context.Context, grace time.Duration, giveUp <-chan struct{}) *brake {
 	b := &brake{}
 	b.stopping, b.stop = context.WithCancelCause(ctx)
 	b.running, b.giveUp = context.WithCancelCause(context.WithoutCancel(ctx))
+	b.unlocking, b.leave = context.WithCancelCause(context.WithoutCancel(ctx))
 	b.watch.Go(func() {
 		select {
 		case <-b.stopping.Done():
@@ -51,7 +57,16 @@ func newBrake(ctx context.Context, grace time.Duration, giveUp <-chan struct{}) 
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			b.giveUp(fmt.Errorf("%w and the grace of %s is over", ErrInterrupted, grace))
+			over := fmt.Errorf("%w and the grace of %s is over", ErrInterrupted, grace)
+			b.giveUp(over)
+			timer.Reset(unlockGrace)
+			select {
+			case <-timer.C:
+				b.leave(over)
+			case <-giveUp:
+				b.abort(fmt.Errorf("%w and this program ends", ErrInterrupted))
+			case <-b.unlocking.Done():
+			}
 		case <-giveUp:
 			b.abort(fmt.Errorf("%w and this program ends", ErrInterrupted))
 		case <-b.running.Done():
@@ -63,6 +78,7 @@ func newBrake(ctx context.Context, grace time.Duration, giveUp <-chan struct{}) 
 // abort ends everything at once: the run lost the right to go on.
 func (b *brake) abort(err error) {
 	b.giveUp(err)
+	b.leave(err)
 	b.stop(err)
 }
 
@@ -72,6 +88,7 @@ func (b *brake) stopped() bool { return b.stopping.Err() != nil }
 // release ends what the brake started; no session may run any more.
 func (b *brake) release() {
 	b.giveUp(context.Canceled)
+	b.leave(context.Canceled)
 	b.stop(context.Canceled)
 	b.watch.Wait()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,29 +13,44 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
-// driver is one run at work. Sessions run in goroutines of their own; everything they share is guarded by mu.
+// driver is one run at work. Sessions and, when groups run in parallel, groups have goroutines of their own; everything that they
+// share is guarded by mu, and the group machine and what follows from it by walk, which is never taken while mu is held.
 type driver struct {
 	Options
 	site    string
 	brake   *brake
 	log     *log
-	machine *strategy.Machine
 	work    work
 	nodes   map[string]site.Node
+	owned   map[string][]string // group -> the nodes that the plan gives to it
+	locks   locks
+	slots   chan struct{} // a node that is worked on holds one: Parallelism
+	calling chan struct{} // the callback that runs holds it
 
-	mu     sync.Mutex
-	report Report
-	cut    bool            // something was not done because the run was stopped
-	told   map[string]bool // groups whose end is in the journal
-	ended  map[string]bool // nodes whose last stage is in the journal
-	wrong  error           // this package misused the machine
+	walk    sync.Mutex
+	machine *strategy.Machine
+	told    map[string]bool // groups whose end is in the journal
+	wrong   error           // this package misused the machine
+
+	mu         sync.Mutex
+	report     Report
+	cut        bool            // something was not done because the run was stopped
+	halted     error           // why the groups were not begun
+	worst      Status          // what went wrong outside of the machine's sight: degraded, failed, or empty
+	ended      map[string]bool // nodes whose last stage is in the journal
+	callFailed map[string]bool // callbacks by name
 }
 
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
 		Options: o, site: siteName, brake: newBrake(ctx, o.Grace, o.GiveUp),
-		nodes: map[string]site.Node{}, told: map[string]bool{}, ended: map[string]bool{},
-		report: Report{Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{}},
+		nodes: map[string]site.Node{}, owned: map[string][]string{}, locks: locks{open: map[string]bool{}},
+		slots: make(chan struct{}, o.Parallelism), calling: make(chan struct{}, 1),
+		told: map[string]bool{}, ended: map[string]bool{}, callFailed: map[string]bool{},
+		report: Report{
+			Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
+			Callbacks: map[string]string{}, Values: Values{},
+		},
 	}
 	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Now, d.brake.abort)
 	return d
@@ -47,6 +61,17 @@ func (d *driver) close() error {
 	err := d.log.close()
 	d.brake.release()
 	return err
+}
+
+// outsideStage is the stage of a node without a group.
+func outsideStage(r NodeReport, halted bool) strategy.Stage {
+	switch {
+	case halted || !r.Attempted && r.Error == nil:
+		return strategy.NotStarted
+	case r.failed():
+		return strategy.Failed
+	}
+	return strategy.Deployed
 }
 
 // enroll gives every node of a group its place in the report.
@@ -60,23 +85,19 @@ func (d *driver) enroll() {
 	}
 }
 
-// group prepares and deploys one group when it is its turn, and reports whether the run may go on.
+// group prepares and deploys one group, whose turn it is, and reports whether the run may go on.
 func (d *driver) group(g site.Group) bool {
-	next, ok := d.machine.Next()
-	if !ok || next != g.Name {
-		return ok // it failed with a parent, or all are complete
-	}
 	if d.stopped() {
 		return false
 	}
 	for _, c := range []call{d.prepareCall(g), d.deployCall(g)} {
-		todo := c.start(g.Name)
+		todo := d.start(c)
 		succeeded, whole := d.run(c, todo)
 		if !whole {
 			d.settle(todo, succeeded, c.stage)
 			return false
 		}
-		if shortfalls := c.finish(g.Name, succeeded); len(shortfalls) > 0 {
+		if shortfalls := d.finish(c, succeeded); len(shortfalls) > 0 {
 			break
 		}
 		if c.stage == strategy.Prepared && d.stopped() {
@@ -98,56 +119,54 @@ func (d *driver) stopped() bool {
 	return true
 }
 
-// call is one prepare or deploy call of a group.
+// call is one prepare or deploy call of a group, or a phase outside of groups.
 type call struct {
-	name   string // "prepare" or "deploy"
-	group  string
-	stage  strategy.Stage // of a node that succeeds
-	limit  time.Duration  // for the whole call
-	width  int            // nodes at once
-	start  func(group string) []string
-	finish func(group string, succeeded []string) []strategy.Shortfall
-	rounds func(nodes []string) [][]step
-	fill   func(st step) converge.Catalog
+	name     string // "prepare" or "deploy", or the task group of a phase outside of groups
+	group    string // empty outside
+	critical bool
+	stage    strategy.Stage // of a node that succeeds; empty outside
+	limit    time.Duration  // for the whole call
+	width    int            // nodes at once
+	rolling  *site.Rolling  // nil: nodes are not locked
+	start    func(group string) []string
+	finish   func(group string, succeeded []string) []strategy.Shortfall
+	rounds   func(nodes []string) []round
+	fill     func(st step) converge.Catalog
 }
 
 func (d *driver) prepareCall(g site.Group) call {
 	return call{
-		name: "prepare", group: g.Name, stage: strategy.Prepared,
+		name: "prepare", group: g.Name, critical: g.Critical, stage: strategy.Prepared,
 		limit: orDuration(g.PrepareTimeout, DefaultPrepareTimeout), width: d.Parallelism,
 		start: d.machine.StartPrepare,
 		finish: func(group string, succeeded []string) []strategy.Shortfall {
 			shortfalls, _ := d.machine.FinishPrepare(group, succeeded)
 			return shortfalls
 		},
-		rounds: func(nodes []string) [][]step {
-			round := make([]step, len(nodes))
-			for i, n := range nodes {
-				round[i] = d.work.prepare[n]
-				round[i].node = n
-			}
-			return [][]step{round}
+		rounds: d.work.prepareRounds,
+		fill: func(st step) converge.Catalog {
+			catalog := d.catalog(converge.Prepare, nil)
+			catalog.Needs = d.work.needs[st.node]
+			return catalog
 		},
-		fill: func(step) converge.Catalog { return d.catalog(converge.Prepare, nil) },
 	}
 }
 
-// deployCall returns the call that runs a group's phases after the preparation. In a rolling group a node is locked for each
-// phase in which it has work.
+// deployCall returns the call that runs a group's phases after the preparation.
 func (d *driver) deployCall(g site.Group) call {
 	c := call{
-		name: "deploy", group: g.Name, stage: strategy.Deployed,
+		name: "deploy", group: g.Name, critical: g.Critical, stage: strategy.Deployed, rolling: g.Rolling,
 		limit: orDuration(g.DeployTimeout, DefaultDeployTimeout), width: d.Parallelism,
-		start: d.machine.StartDeploy, finish: d.machine.FinishDeploy, rounds: d.work.rounds,
-		fill: func(st step) converge.Catalog { return d.catalog(converge.Apply, Items(st.tasks)) },
+		start: d.machine.StartDeploy, finish: d.machine.FinishDeploy,
+		rounds: func(nodes []string) []round { return d.work.rounds(g.Name, nodes, g.Rolling != nil) },
+		fill: func(st step) converge.Catalog {
+			catalog := d.catalog(converge.Apply, Items(st.tasks))
+			catalog.Unlock = st.unlock
+			return catalog
+		},
 	}
 	if r := g.Rolling; r != nil {
 		c.width = min(c.width, max(r.MaxParallel, 1))
-		c.fill = func(st step) converge.Catalog {
-			catalog := d.catalog(converge.Apply, Items(st.tasks))
-			catalog.Lock, catalog.Unlock = r.Lock, r.Unlock
-			return catalog
-		}
 	}
 	return c
 }
@@ -159,48 +178,40 @@ func orDuration(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// run works on the nodes of a call, round by round, and returns those that succeeded in time, sorted. It is not whole when the
+// run works on the nodes of a call, round by round, and returns those that succeeded in time, in their order. It is not whole when the
 // run was stopped before every node had its turn.
 func (d *driver) run(c call, todo []string) (succeeded []string, whole bool) {
 	ctx, cancel := context.WithTimeoutCause(d.brake.running, c.limit, &TimeLimitError{Call: c.name, Group: c.group, Limit: c.limit})
 	defer cancel()
-	failed := map[string]bool{}
-	var mu sync.Mutex // guards failed and whole
-	whole = true
-	for _, round := range c.rounds(todo) {
-		round = slices.DeleteFunc(round, func(st step) bool { return failed[st.node] })
-		if len(round) == 0 {
+	p := newProgress(todo)
+	for _, r := range c.rounds(todo) {
+		r = r.of(p)
+		numbers := r.phases()
+		if len(r.steps)+len(r.windows) == 0 || r.kind == callbackKind && !d.anyCallback(c, r, p) {
 			continue
 		}
-		numbers := phases(round)
-		d.tellPhases(journal.PhaseStarted, c.group, numbers, "")
-		before := len(failed)
-		d.each(c.width, round, func(st step) {
-			verdict := d.step(ctx, c, st)
-			mu.Lock()
-			defer mu.Unlock()
-			if verdict != done {
-				failed[st.node] = true
-			}
-			if verdict == cutShort {
-				whole = false
-			}
-		})
-		status := StatusSucceeded
-		if len(failed) > before {
-			status = StatusFailed
+		d.tellPhases(journal.PhaseStarted, c.group, numbers, nil)
+		switch {
+		case r.windows != nil:
+			d.windows(ctx, c, r, p)
+		case r.kind == callbackKind:
+			d.callbacks(ctx, c, r, p)
+		default:
+			d.each(r.width(c.width), r.steps, func(st step) {
+				if st.waits != "" {
+					d.refuse(c, st, p, errors.New(st.waits))
+					return
+				}
+				p.add(st, d.step(ctx, c, st))
+			})
 		}
-		d.tellPhases(journal.PhaseFinished, c.group, numbers, status)
+		d.tellPhases(journal.PhaseFinished, c.group, numbers, p.failedIn)
 	}
-	for _, n := range todo {
-		if !failed[n] {
-			succeeded = append(succeeded, n)
-		}
-	}
+	succeeded = p.succeeded()
 	if c.stage == strategy.Deployed {
 		d.tellNodes(succeeded, strategy.Deployed)
 	}
-	return succeeded, whole
+	return succeeded, p.whole
 }
 
 // verdict is what became of a node's step.
@@ -215,11 +226,15 @@ const (
 // each calls work for every step, in order, for up to width steps at once, and returns when all calls have.
 func (d *driver) each(width int, steps []step, work func(step)) {
 	var running sync.WaitGroup
-	slots := make(chan struct{}, width)
+	places := make(chan struct{}, width)
 	for _, st := range steps {
-		slots <- struct{}{}
+		places <- struct{}{}
+		d.slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-slots }()
+			defer func() {
+				<-d.slots
+				<-places
+			}()
 			work(st)
 		})
 	}
@@ -231,11 +246,20 @@ func (d *driver) step(ctx context.Context, c call, st step) verdict {
 	if d.stopped() {
 		return cutShort
 	}
-	if ctx.Err() != nil {
-		err := fmt.Errorf("not started: %w", context.Cause(ctx))
-		d.note(st.node, func(r *NodeReport) { r.Group, r.Error = c.group, err })
-		d.tellNode(c.group, st.node, strategy.Failed, err.Error())
+	fail := func(err error) verdict {
+		d.note(st.node, func(r *NodeReport) { r.Group, r.Error = or(c.group, r.Group), err })
+		d.tellFailure(c, st.node)
 		return failure
+	}
+	if ctx.Err() != nil {
+		return fail(fmt.Errorf("not started: %w", context.Cause(ctx)))
+	}
+	st, err := d.resolved(c.group, st)
+	if err != nil {
+		return fail(err)
+	}
+	if len(st.tasks) == 0 && c.stage != strategy.Prepared && c.rolling == nil {
+		return done // none could be resolved, and all of them may fail
 	}
 	o := d.session(ctx, d.nodes[st.node], c.fill(st), st, c.group)
 	if !o.sent {
@@ -249,11 +273,12 @@ func (d *driver) step(ctx context.Context, c call, st step) verdict {
 	if o.ok() {
 		return done
 	}
-	d.tellNode(c.group, st.node, strategy.Failed, d.reason(st.node))
 	if d.brake.running.Err() != nil && o.err != nil {
+		d.tellFailure(c, st.node)
 		d.stopped()
 		return cutShort
 	}
+	d.tellFailure(c, st.node)
 	return failure
 }
 
@@ -272,19 +297,6 @@ func (d *driver) reason(node string) string {
 	return d.report.Nodes[node].Reason()
 }
 
-// settle tells the machine the truth about the nodes of a call that the run was stopped in: those that ended, ended as they did,
-// and those that had no turn stay as they were.
-func (d *driver) settle(todo, succeeded []string, stage strategy.Stage) {
-	for _, n := range todo {
-		switch r := d.report.Nodes[n]; {
-		case r.failed():
-			d.wrong = errors.Join(d.wrong, d.machine.SetNode(n, strategy.Failed))
-		case slices.Contains(succeeded, n):
-			d.wrong = errors.Join(d.wrong, d.machine.SetNode(n, stage))
-		}
-	}
-}
-
 // remaining brings the machine's last word into the report.
 func (d *driver) remaining() {
 	d.tellGroups()
@@ -300,5 +312,14 @@ func (d *driver) remaining() {
 				d.tellNode(r.Group, n, s.Stage, r.Reason())
 			}
 		}
+	}
+	for n := range d.report.Nodes {
+		d.note(n, func(r *NodeReport) {
+			if r.Stage == "" { // it is in no group and has work outside of groups
+				r.Stage = outsideStage(*r, d.halted != nil)
+			}
+			r.Locked = d.locks.isOpen(n)
+			r.Ledger = withLock(r.Ledger, r.Locked)
+		})
 	}
 }

@@ -15,6 +15,8 @@ type Executor interface {
 	// A nil error means that the session ran to its end and that the summary is whole; items may have failed. An error is a
 	// *converge.SessionError or a *transport.Error and means that items without a result are in an unknown state. When ctx ends,
 	// the running item is given up and Converge returns within a short grace.
+	//
+	// A catalog may restart the node: Converge goes on when the node is back, and no result that it gives is [converge.Restarting].
 	Converge(ctx context.Context, node site.Node, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error)
 	// Close ends all connections.
 	Close() error

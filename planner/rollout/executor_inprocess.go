@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
@@ -77,6 +78,11 @@ func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Cat
 	if l.closed {
 		return converge.Summary{}, fmt.Errorf("node %q: %w", node.Name, errClosed)
 	}
+	return e.throughRestarts(ctx, l, node, c, each)
+}
+
+// session runs a catalog in one session. The caller has the node's turn.
+func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
 	if node.Connection.Transport == "local" {
 		return local(ctx, node, c, each)
 	}
@@ -106,6 +112,11 @@ func local(ctx context.Context, node site.Node, c converge.Catalog, each func(co
 	root := node.Connection.Root
 	if root == "" {
 		root = "/"
+	}
+	if path.Clean(root) == "/" {
+		if err := refuseRestart(node, c); err != nil {
+			return converge.Summary{}, err
+		}
 	}
 	system, err := converge.New(root)
 	if err != nil {

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
@@ -20,6 +22,8 @@ const (
 	deploying = "deploy"
 	tearing   = "teardown"
 	checking  = "check"
+	locking   = "lock"   // a session that only opens the node's lock window
+	unlocking = "unlock" // and one that only closes it
 )
 
 func kindOf(c converge.Catalog) string {
@@ -30,6 +34,10 @@ func kindOf(c converge.Catalog) string {
 		return preparing
 	case c.Mode == converge.Check:
 		return checking
+	case len(c.Items) == 0 && c.Keep:
+		return locking
+	case len(c.Items) == 0 && c.Unlock != "":
+		return unlocking
 	}
 	return deploying
 }
@@ -50,12 +58,20 @@ type faulty struct {
 	overlap  []string       // nodes with two sessions at once
 	busy     map[string]bool
 	closed   bool
+
+	locked     map[string]string // node -> the run that locked it
+	window     []string          // what the lock and unlock commands did, in order
+	mostLocked int               // nodes at once
+	tries      map[at]int        // sessions with the fault "busy"
+	needs      []string          // sessions that named programs
+	contents   []string          // of files that do not have the usual content
 }
 
 func newFaulty() *faulty {
 	return &faulty{
 		faults: map[at]string{}, slow: map[at]time.Duration{},
 		ledgers: map[string]map[resource.ID]string{}, widest: map[string]int{}, busy: map[string]bool{},
+		locked: map[string]string{}, tries: map[at]int{},
 	}
 }
 
@@ -66,8 +82,12 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	f.enter(here, c)
 	defer f.leave(n.Name)
 	ledger := f.ledger(n.Name)
-	summary := converge.Summary{Protocol: converge.Protocol, Ledger: ledger}
 	fault := f.faults[here]
+	opened := f.open(n.Name, c, fault)
+	summary := converge.Summary{Protocol: converge.Protocol, Ledger: ledger, Locked: f.isLocked(n.Name)}
+	if opened != nil {
+		return summary, opened
+	}
 	pause := time.Minute
 	if d, ok := f.slow[here]; ok {
 		pause = d
@@ -82,6 +102,16 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name, Message: "connection refused"}
 	case "auth":
 		return converge.Summary{}, &transport.Error{Kind: transport.Auth, Node: n.Name, Message: "no key was accepted"}
+	case "busy": // the first time: another session is about to end
+		f.mu.Lock()
+		f.tries[here]++
+		first := f.tries[here] == 1
+		f.mu.Unlock()
+		if first {
+			return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked, Message: "another session works on the node"}
+		}
+	case "needs":
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeNeeds, Message: "puppet is not on the node"}
 	case "refused":
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked, Message: "another controller works on the node"}
 	case "local": // as the engine in this process does it: a session that was ended still sums up
@@ -95,8 +125,11 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		return summary, nil
 	}
 	for i, item := range c.Items {
+		f.keep(n.Name, item)
 		r := converge.Result{ID: item.ID(), Status: converge.Changed, Millis: 5}
 		switch {
+		case fault == "item="+string(item.ID()):
+			r.Status, r.Message = converge.Failed, "permission denied"
 		case fault == "item" && i == 0:
 			r.Status, r.Message = converge.Failed, "permission denied"
 		case fault == "item":
@@ -137,10 +170,65 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		each(converge.Result{ID: "file[/etc/a]", Status: converge.Changed})
 		clear(ledger)
 	}
-	if fault == "unlock" {
-		return summary, &converge.SessionError{Code: converge.CodeUnlock, Message: "undrain ended with status 1"}
+	err := f.shut(n.Name, c, fault)
+	summary.Locked = f.isLocked(n.Name)
+	return summary, err
+}
+
+// open does what a node does with Catalog.Lock before its items.
+func (f *faulty) open(node string, c converge.Catalog, fault string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.Mode != converge.Apply || fault == "unreachable" {
+		return nil
 	}
-	return summary, nil
+	if by := f.locked[node]; by != "" && by != c.Run && c.Unlock != "" {
+		if fault == "unlock" {
+			return &converge.SessionError{Code: converge.CodeUnlock, Message: "undrain ended with status 1"}
+		}
+		delete(f.locked, node)
+		f.window = append(f.window, c.Unlock+" "+node)
+	}
+	if c.Lock == "" || f.locked[node] == c.Run || len(c.Items) == 0 && !c.Keep {
+		return nil
+	}
+	if fault == "lock" {
+		return &converge.SessionError{Code: converge.CodeLock, Message: "drain ended with status 1; no resource was touched"}
+	}
+	f.locked[node] = c.Run
+	f.window = append(f.window, c.Lock+" "+node)
+	f.mostLocked = max(f.mostLocked, len(f.locked))
+	return nil
+}
+
+// shut does what it does with Catalog.Unlock after them.
+func (f *faulty) shut(node string, c converge.Catalog, fault string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.Mode != converge.Apply || c.Unlock == "" || c.Keep || len(c.Items) == 0 && f.locked[node] == "" {
+		return nil
+	}
+	if fault == "unlock" {
+		return &converge.SessionError{Code: converge.CodeUnlock, Message: "undrain ended with status 1"}
+	}
+	delete(f.locked, node)
+	f.window = append(f.window, c.Unlock+" "+node)
+	return nil
+}
+
+func (f *faulty) isLocked(node string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.locked[node] != ""
+}
+
+// keep remembers unusual contents.
+func (f *faulty) keep(node string, item converge.Item) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if content, ok := item.Parameters["content"]; ok && content != "x\n" {
+		f.contents = append(f.contents, fmt.Sprintf("%s %s: %v", node, item.ID(), content))
+	}
 }
 
 func check(r converge.Result, ledger map[resource.ID]string, item converge.Item) converge.Result {
@@ -168,7 +256,13 @@ func (f *faulty) enter(a at, c converge.Catalog) {
 	if c.Lock+c.Unlock != "" {
 		line += fmt.Sprintf(" between %s and %s", c.Lock, c.Unlock)
 	}
+	if c.Keep {
+		line += ", kept"
+	}
 	f.sessions = append(f.sessions, line)
+	if len(c.Needs) > 0 {
+		f.needs = append(f.needs, fmt.Sprintf("%s %s needs %v", a.kind, a.node, c.Needs))
+	}
 	if f.busy[a.node] {
 		f.overlap = append(f.overlap, a.node)
 	}
@@ -232,4 +326,41 @@ func phase(n int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d", n)
+}
+
+// operator is a caller whose callbacks do as a script says. Each takes a minute unless told otherwise.
+type operator struct {
+	faults map[string]string         // name -> why it fails; "hang": until it is given up
+	yields map[string]map[string]any // name -> values
+	calls  []string
+	busy   bool
+	twice  bool // two ran at once
+}
+
+func (o *operator) Call(ctx context.Context, t task.Task) (map[string]any, error) {
+	o.twice = o.twice || o.busy
+	o.busy = true
+	defer func() { o.busy = false }()
+	line := t.Name
+	if t.Node != "" {
+		line += " for " + t.Node
+	}
+	o.calls = append(o.calls, line)
+	fault := o.faults[t.Name]
+	if fault == "" {
+		fault = o.faults[t.Name+"@"+t.Node]
+	}
+	if fault == "hang" {
+		<-ctx.Done()
+		return nil, errors.New("the callback was ended")
+	}
+	select {
+	case <-time.After(time.Minute):
+	case <-ctx.Done():
+		return nil, errors.New("the callback was ended")
+	}
+	if fault != "" {
+		return nil, errors.New(fault)
+	}
+	return o.yields[t.Name], nil
 }

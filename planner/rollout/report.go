@@ -17,7 +17,7 @@ type Status string
 const (
 	StatusSucceeded   Status = "succeeded"
 	StatusDegraded    Status = "degraded"    // something failed, but no critical group: there is work for the next plan
-	StatusFailed      Status = "failed"      // a critical group failed (airship.md 9)
+	StatusFailed      Status = "failed"      // a critical group failed (airship.md 9), or a phase outside of groups
 	StatusInterrupted Status = "interrupted" // stopped before everything had its turn
 )
 
@@ -29,7 +29,12 @@ type Report struct {
 	Groups   []GroupReport             // in processing order
 	Nodes    map[string]NodeReport     // every node that is in a group
 	Departed map[string]DepartedReport // every node that the plan tears down
+	Outside  []PhaseReport             // the phases outside of groups that were begun, in their order
 	Warnings []string                  // what a person should know though it failed no group
+	// Callbacks are the callbacks that were begun: task name -> digest of the task, so that the next plan knows which ran. The digest is
+	// empty when the callback failed or was given up, on any of its nodes.
+	Callbacks map[string]string
+	Values    Values // what the callbacks yielded
 }
 
 // GroupReport is the group machine's word on one group.
@@ -49,7 +54,9 @@ type NodeReport struct {
 	Unknown   int            // items whose outcome is not known: the session ended before
 	// Ledger is what the site has applied on the node as its last session told; nil is unknown. A node that was not
 	// attempted has nil here and the ledger that it had before the run.
+	// A node that is left locked has task.LeftLocked in it.
 	Ledger map[resource.ID]string
+	Locked bool // its lock window is open, or may be: the session that knows did not tell; then Ledger may be nil
 }
 
 // Failure is one item that failed, was skipped, or has no result.
@@ -61,7 +68,7 @@ type Failure struct {
 
 // take adds a session's outcome.
 func (r *NodeReport) take(group string, o outcome) {
-	r.Group, r.Attempted, r.Error, r.Ledger = group, true, o.err, o.ledger
+	r.Group, r.Attempted, r.Error, r.Ledger = or(group, r.Group), true, o.err, o.ledger
 	r.Reachable = o.answered(r.Reachable)
 	r.Failures = append(r.Failures, o.failures...)
 	r.Changed += o.changed
@@ -133,8 +140,10 @@ func (d *driver) status() Status {
 	switch {
 	case d.cut || d.brake.running.Err() != nil:
 		return StatusInterrupted
-	case d.machine.CriticalFailed():
+	case d.machine.CriticalFailed() || d.worst == StatusFailed:
 		return StatusFailed
+	case d.worst == StatusDegraded:
+		return StatusDegraded
 	}
 	for _, g := range r.Groups {
 		if g.Stage == strategy.Failed {
@@ -177,6 +186,13 @@ const listed = 20
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "site %s, run %s: %s\n", r.Site, r.Run, r.Status)
+	if len(r.Outside) > 0 {
+		b.WriteString("outside of groups:\n")
+	}
+	for _, ph := range r.Outside {
+		fmt.Fprintf(&b, "  %s (phase %d): %s\n", ph.TaskGroup, ph.Phase, ph.Status)
+		writeList(&b, "", ph.Failures, func(f PhaseFailure) { fmt.Fprintf(&b, "    %s\n", f) })
+	}
 	if len(r.Groups) > 0 {
 		b.WriteString("groups, in order:\n")
 	}
@@ -219,7 +235,7 @@ func (r Report) String() string {
 }
 
 // writeList writes the first items of a list below its title; nothing for an empty one.
-func writeList(b *strings.Builder, title string, items []string, write func(string)) {
+func writeList[T any](b *strings.Builder, title string, items []T, write func(T)) {
 	if len(items) == 0 {
 		return
 	}
@@ -233,7 +249,7 @@ func writeList(b *strings.Builder, title string, items []string, write func(stri
 }
 
 // andMore says how many items of a list are not shown; empty when all are.
-func andMore(items []string, lead string) string {
+func andMore[T any](items []T, lead string) string {
 	if len(items) <= listed {
 		return ""
 	}

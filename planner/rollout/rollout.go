@@ -2,7 +2,8 @@
 // do next, sends catalogs to nodes through an [Executor], records an event before and after every task through a
 // [Recorder], and reports how far every group and node came.
 //
-//	Run       a plan: prepare and deploy group by group, then tear down the nodes that left the site
+//	Run       a plan: what comes before the groups, prepare and deploy group by group, what comes after them, then the tear-down of
+//	          the nodes that left the site
 //	Survey    a look at all nodes that changes nothing: drift, ledgers, who can be reached
 //	TearDown  the end of a site: undo everything on every node
 //
@@ -14,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // Recorder keeps the events of one run.
@@ -33,14 +36,20 @@ type Recorder interface {
 
 // Options say how a plan is driven.
 type Options struct {
-	Executor    Executor             // required
-	Recorder    Recorder             // required by Run and TearDown
-	RunID       string               // required by Run and TearDown: recorded in the ledgers
-	Parallelism int                  // nodes worked on at once; 0 is 10
-	Grace       time.Duration        // how long running sessions may go on after ctx ended; 0 is 30 seconds
-	GiveUp      <-chan struct{}      // closed when even the grace is too long: running sessions are given up at once; nil is never
-	Now         func() time.Time     // the clock of events; nil is time.Now
-	Departed    map[string]site.Node // how the nodes that left the site are reached
+	Executor    Executor // required
+	Recorder    Recorder // required by Run and TearDown
+	RunID       string   // required by Run and TearDown: recorded in the ledgers
+	Caller      Caller   // required by Run when the plan holds callbacks
+	Parallelism int      // nodes worked on at once; 0 is 10
+	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other and share no node; 0 is 1.
+	ParallelGroups int
+	Grace          time.Duration        // how long running sessions may go on after ctx ended; 0 is 30 seconds
+	GiveUp         <-chan struct{}      // closed when even the grace is too long: running sessions are given up at once; nil is never
+	Now            func() time.Time     // the clock of events; nil is time.Now
+	Departed       map[string]site.Node // how the nodes that left the site are reached
+	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this run yielded before. It
+	// is called for many tasks at once and must not change t or values; its error must not hold a value. nil: the plan has no such task.
+	Resolve func(t task.Task, values Values) (task.Task, error)
 }
 
 // Defaults of Options and of a group's time limits (airship.md 10).
@@ -60,6 +69,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Parallelism == 0 {
 		o.Parallelism = DefaultParallelism
+	}
+	if o.ParallelGroups < 0 {
+		return o, fmt.Errorf("rollout: Options.ParallelGroups is %d; it must be at least 1, or 0 for 1", o.ParallelGroups)
+	}
+	if o.ParallelGroups == 0 {
+		o.ParallelGroups = 1
 	}
 	if o.Grace <= 0 {
 		o.Grace = DefaultGrace
@@ -91,13 +106,13 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	if p.Site != s.Name {
 		return Report{}, fmt.Errorf("rollout: the plan is for the site %q, not for %q", p.Site, s.Name)
 	}
-	w, err := newWork(s, p)
-	if err != nil {
-		return Report{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
-	}
 	groups := s.Groups
 	if groups == nil {
 		groups = strategy.Default()
+	}
+	w, err := newWork(s, groups, p, o.Caller)
+	if err != nil {
+		return Report{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
 	}
 	m, err := strategy.New(groups, s.Nodes, w.idle(s.Nodes))
 	if err != nil {
@@ -112,12 +127,15 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	for _, n := range s.Nodes {
 		d.nodes[n.Name] = n
 	}
+	for _, g := range p.Groups {
+		d.owned[g.Name] = g.Owned
+	}
+	maps.Copy(d.locks.open, w.locked)
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "plan " + p.Digest})
-	for _, g := range byOrder(groups, m.Order()) {
-		if !d.group(g) {
-			break
-		}
+	if d.before() {
+		d.groups(groups)
+		d.after()
 	}
 	d.remaining()
 	d.cleanup()
@@ -142,16 +160,4 @@ func sameGroups(p *planner.Plan, m *strategy.Machine) error {
 		}
 	}
 	return nil
-}
-
-func byOrder(groups []site.Group, order []string) []site.Group {
-	named := make(map[string]site.Group, len(groups))
-	for _, g := range groups {
-		named[g.Name] = g
-	}
-	out := make([]site.Group, len(order))
-	for i, name := range order {
-		out[i] = named[name]
-	}
-	return out
 }

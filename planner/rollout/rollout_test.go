@@ -26,6 +26,7 @@ var _ rollout.Recorder = (*journal.Writer)(nil)
 func TestItems(t *testing.T) {
 	motd := resource.Resource{Type: "file", Title: "/etc/motd", Parameters: resource.Parameters{"content": "x"}}
 	daemon := resource.Resource{Type: "service", Title: "chrony"}
+	may, after := resource.Resource{Type: "shell", Title: "p/1"}, resource.Resource{Type: "shell", Title: "p/2"}
 	gone := resource.Resource{Type: "package", Title: "mc"}
 	got := rollout.Items([]task.Task{
 		{Node: "a", Action: task.PrepareNode},
@@ -33,11 +34,17 @@ func TestItems(t *testing.T) {
 		{Node: "a", Action: task.Refresh, Resource: daemon, Digest: "e"},
 		{Node: "a", Action: task.Remove, Resource: gone},
 		{Node: "b", Action: task.Forget},
+		{Node: "b", Action: task.Unlock},
+		{Kind: task.Callback, Node: "b", Action: task.Run},
+		{Kind: task.Remote, Action: task.Run, Resource: may, Tolerate: true},
+		{Kind: task.Remote, Action: task.Run, Resource: after, Requires: []resource.ID{"exec[x]", may.ID()}},
 	})
 	want := []converge.Item{
 		{Resource: motd, Digest: "d", Requires: []resource.ID{"user[x]"}, Notifies: []resource.ID{daemon.ID()}},
 		{Resource: daemon, Digest: "e", RefreshOnly: true},
 		{Resource: gone, Remove: true},
+		{Resource: may},
+		{Resource: after, Requires: []resource.ID{"exec[x]"}}, // what may fail holds nothing up
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -48,6 +55,12 @@ func TestItems(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	group := func(name string) site.Group { return site.Group{Name: name} }
 	node := task.Task{Node: "a", Action: task.Create, Resource: resource.Resource{Type: "file", Title: "/a"}}
+	remote := task.Task{Kind: task.Remote, Node: "a", Name: "p/r", Action: task.Run, Resource: resource.Resource{Type: "shell", Title: "p/r"}}
+	common := task.Task{Kind: task.Callback, Name: "p/c", Action: task.Run}
+	stray := task.Task{Kind: task.Callback, Name: "p/c", Node: "z", Action: task.Run}
+	locked := task.Task{Node: "a", Action: task.Unlock}
+	called := func(_ *site.Site, o *rollout.Options) { o.Caller = &operator{} }
+	ready := task.Task{Node: "a", Action: task.PrepareNode}
 	phase := func(g task.Group, name string, ts ...task.Task) planner.Phase {
 		return planner.Phase{TaskGroup: g, Group: name, Tasks: ts}
 	}
@@ -66,9 +79,25 @@ func TestBadInput(t *testing.T) {
 		"group renamed":       {plan: planner.Plan{Site: "lon1", Groups: []planner.Group{{Name: "h"}}}, want: `group "h" is number 1 in the plan and group "g" in the site`},
 		"members changed":     {plan: planner.Plan{Site: "lon1", Groups: []planner.Group{{Name: "g", Members: []string{"b"}}}}, want: `group "g" has the members ["b"] in the plan and ["a"] in the site`},
 		"unknown node":        {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", task.Task{Node: "z"})}}, want: `node "z" is not in the site`},
-		"prepared twice":      {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Prepare, "g", node), phase(task.Prepare, "g", node)}}, want: `phase 2: node "a" is prepared a second time`},
-		"outside of a group":  {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "", node)}}, want: `the task group "boot" cannot run outside of a deployment group`},
+		"prepared twice":      {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Prepare, "g", ready), phase(task.Prepare, "g", ready)}}, want: `phase 2: node "a" is prepared a second time`},
+		"outside of a group":  {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "", node)}}, want: `the task group "node" cannot run outside of a deployment group`},
 		"work in the cleanup": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Cleanup, "", node)}}, want: `a task "create" cannot run in the task group "cleanup"`},
+		"negative groups":     {change: func(_ *site.Site, o *rollout.Options) { o.ParallelGroups = -1 }, want: "ParallelGroups is -1; it must be at least 1"},
+		"no caller": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "", common)}},
+			want: "phase 1: the plan holds callbacks, and Options.Caller is missing"},
+		"mixed":                {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", node, remote)}}, want: `node "a": a task of kind "remote" stands among those of kind "config"`},
+		"unknown task group":   {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase("nodes", "g", node)}}, want: `there is no task group "nodes"`},
+		"unknown group":        {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "h", node)}}, want: `the deployment group "h" is not in the site`},
+		"inside of a group":    {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "g", node)}}, want: `the task group "boot" cannot run inside of the deployment group "g"`},
+		"unlock in node":       {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", locked)}}, want: `a task "unlock" cannot run in the task group "node"`},
+		"no unlock command":    {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.PreNode, "g", locked)}}, want: `node "a": an earlier run left it locked, and group "g" has no unlock command any more`},
+		"callback for nowhere": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "", stray)}}, change: called, want: `node "z" is not in the site`},
+		"callback in a window": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", common)}},
+			change: func(s *site.Site, o *rollout.Options) {
+				called(s, o)
+				s.Groups[0].Rolling = &site.Rolling{MaxParallel: 1}
+			},
+			want: `callback "p/c" belongs to no node, so it cannot run in the task group "node" of the rolling group "g"`},
 		"invalid groups": {plan: planner.Plan{Site: "lon1", Groups: members}, change: func(s *site.Site, _ *rollout.Options) {
 			s.Groups = []site.Group{{Name: "g", DependsOn: []string{"nowhere"}}}
 		}, want: "nowhere"},
@@ -201,6 +230,40 @@ func TestReportIsBounded(t *testing.T) {
 	for _, text := range []string{r.String(), down.String()} {
 		if len(text) > 64<<10 || !strings.Contains(text, "and 980 more") || strings.Contains(text, "node0020") {
 			t.Errorf("%d bytes:\n%.2000s", len(text), text)
+		}
+	}
+}
+
+// A caller that cannot wait gets a node that is still locked, and knows it.
+func TestGivenUpInAWindow(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Groups: []site.Group{
+		{Name: "g", Rolling: &site.Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain"}},
+	}}
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		fake, giveUp := newFaulty(), make(chan struct{})
+		fake.faults[at{"a", deploying}] = "hang"
+		start := time.Now()
+		time.AfterFunc(150*time.Second, func() { close(giveUp) })
+		r, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r1", GiveUp: giveUp})
+		if err != nil || r.Status != rollout.StatusInterrupted || !r.Nodes["a"].Locked {
+			t.Errorf("error %v, locked %t\n%s", err, r.Nodes["a"].Locked, r)
+		}
+		if spent := time.Since(start); spent != 150*time.Second {
+			t.Errorf("it took %s", spent)
+		}
+	})
+}
+
+// Values show in no text, however they are printed.
+func TestValuesAreNotShown(t *testing.T) {
+	r := rollout.Report{Values: rollout.Values{"dns": {"password": "secret", "address": "10.0.0.1"}}}
+	for _, text := range []string{r.String(), fmt.Sprint(r.Values), fmt.Sprintf("%+v %#v", r.Values, r.Values)} {
+		if strings.Contains(text, "secret") || strings.Contains(text, "password") {
+			t.Error(text)
 		}
 	}
 }

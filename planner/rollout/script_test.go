@@ -32,13 +32,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // jumps, so hours pass in no time and a goroutine that is left behind fails the test.
 //
 //	model FILE                      a fresh site: nodes, groups and what there is to do (YAML); seed.yaml is seed 001's example
-//	fail NODE FAULT [KIND]          KIND: prepare, deploy (default), teardown, check; FAULT: see faulty.Converge
+//	tasks FILE                      replaces the plan's phases (YAML, see phaseDocument)
+//	fail NODE FAULT [KIND]          KIND: prepare, deploy (default), teardown, check, lock, unlock; FAULT: see faulty.Converge
 //	fail journal N                  the N-th event cannot be recorded
+//	fail callback NAME[@NODE] WHY   it fails; WHY "hang": it never ends by itself
+//	yields NAME KEY=VALUE...        what a callback returns
+//	lock NODE                       an earlier run left it locked
+//	again RUN                       the next run, on the nodes as they are: nothing fails any more
 //	slow NODE KIND DURATION         how long its session takes
 //	cut after DURATION              the caller's context ends; "cut now": before the run
-//	apply [parallelism [grace]]     runs the plan; the report is on stdout
+//	apply [parallelism [grace [groups]]]  runs the plan; the report is on stdout
 //	survey, destroy                 likewise
-//	events [KIND...], sessions, nodes, widest KIND
+//	events [KIND...], sessions, nodes, widest KIND, locks, calls, values, needs
 func TestScripts(t *testing.T) {
 	testscript.RunT(shim{t}, testscript.Params{
 		Dir:           "testdata",
@@ -58,7 +63,14 @@ func TestScripts(t *testing.T) {
 			"widest": func(ts *testscript.TestScript, _ bool, args []string) {
 				show(ts, []string{strconv.Itoa(on(ts).fake.widest[args[0]])})
 			},
-			"nodes": nodes,
+			"nodes": nodes, "tasks": tasks, "again": again, "yields": yields, "values": values,
+			"locks": func(ts *testscript.TestScript, _ bool, _ []string) {
+				f := on(ts).fake
+				show(ts, append(f.window, fmt.Sprintf("at most %d at once, %d left", f.mostLocked, len(f.locked))))
+			},
+			"lock":  func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fake.locked[args[0]] = "r0" },
+			"calls": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).operator.calls) },
+			"needs": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.needs) },
 		},
 	})
 }
@@ -77,7 +89,9 @@ type scene struct{}
 type stage struct {
 	t        *testing.T
 	fake     *faulty
+	operator *operator
 	diary    *diary
+	run      string
 	site     site.Site
 	plan     *planner.Plan
 	departed map[string]site.Node
@@ -121,7 +135,8 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	decoder.KnownFields(true)
 	ts.Check(decoder.Decode(&doc))
 	s := on(ts)
-	*s = stage{t: s.t, fake: newFaulty(), diary: &diary{}, site: site.Site{Name: "lon1"}}
+	*s = stage{t: s.t, fake: newFaulty(), diary: &diary{}, run: "r1", site: site.Site{Name: "lon1"}}
+	s.operator = &operator{faults: map[string]string{}, yields: map[string]map[string]any{}}
 	idle := map[string]bool{}
 	for _, n := range doc.Nodes {
 		s.site.Nodes = append(s.site.Nodes, site.Node{Name: n.Name, Rack: n.Rack, Tags: n.Tags})
@@ -214,6 +229,10 @@ func fail(ts *testscript.TestScript, _ bool, args []string) {
 		on(ts).diary.failAt = n
 		return
 	}
+	if args[0] == "callback" {
+		on(ts).operator.faults[args[1]] = strings.Join(args[2:], " ")
+		return
+	}
 	kind := deploying
 	if len(args) > 2 {
 		kind = args[2]
@@ -239,12 +258,17 @@ func cut(ts *testscript.TestScript, _ bool, args []string) {
 
 // bubble calls work with a context that ends when the script says so.
 func (s *stage) bubble(args []string, work func(context.Context, rollout.Options)) {
-	o := rollout.Options{Executor: s.fake, Recorder: s.diary, RunID: "r1", Departed: s.departed}
+	o := rollout.Options{
+		Executor: s.fake, Recorder: s.diary, RunID: s.run, Departed: s.departed, Caller: s.operator, Resolve: late,
+	}
 	if len(args) > 0 {
 		o.Parallelism, _ = strconv.Atoi(args[0])
 	}
 	if len(args) > 1 {
 		o.Grace, _ = time.ParseDuration(args[1])
+	}
+	if len(args) > 2 {
+		o.ParallelGroups, _ = strconv.Atoi(args[2])
 	}
 	synctest.Test(s.t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -260,6 +284,9 @@ func (s *stage) bubble(args []string, work func(context.Context, rollout.Options
 	})
 	if len(s.fake.overlap) > 0 {
 		s.t.Errorf("nodes with two sessions at once: %q", s.fake.overlap)
+	}
+	if s.operator.twice {
+		s.t.Error("two callbacks ran at once")
 	}
 }
 
@@ -285,6 +312,9 @@ func nodes(ts *testscript.TestScript, _ bool, _ []string) {
 		ledger := "unknown"
 		if r.Ledger != nil {
 			ledger = fmt.Sprint(slices.Sorted(maps.Keys(r.Ledger)))
+		}
+		if r.Locked {
+			ledger += " locked"
 		}
 		fmt.Fprintf(ts.Stdout(), "%s %s %s attempted=%t reachable=%t changed=%d unchanged=%d failed=%d skipped=%d unknown=%d ledger=%s\n",
 			n, r.Group, r.Stage, r.Attempted, r.Reachable, r.Changed, r.Unchanged, len(r.Failures), r.Skipped, r.Unknown, ledger)

@@ -30,8 +30,8 @@ type outcome struct {
 	sent      bool // false: the run was stopped first, so the node was not asked
 }
 
-// ok reports that the session ended and that nothing in it failed or was left out.
-func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 && o.skipped == 0 }
+// ok reports that the session ended and that nothing in it failed or was left out that counts.
+func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 }
 
 // session runs one catalog on one node. Its tasks are in the journal as started before the catalog is sent and as
 // finished as soon as their results are there; the order of events is that of what happened.
@@ -39,13 +39,15 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	var o outcome
 	begun := make([]journal.Event, 0, len(st.tasks))
 	actions := map[resource.ID]task.Action{}
+	tolerated := map[resource.ID]bool{}
 	for _, t := range st.tasks {
 		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: n.Name, Action: string(t.Action)}
 		if t.Resource.Type != "" {
-			e.Resource = string(t.Resource.ID())
+			e.Resource = string(taskID(t))
 		}
 		begun = append(begun, e)
 		actions[resource.ID(e.Resource)] = t.Action
+		tolerated[resource.ID(e.Resource)] = t.Tolerate
 	}
 	if err := d.log.record(begun...); err != nil {
 		o.err = err
@@ -81,7 +83,9 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	if readLedger(err) {
 		o.ledger = summary.Ledger
 	}
+	d.locks.saw(n.Name, c, summary, o.err)
 	d.conclude(&o, c, st, group, actions)
+	o.tolerate(n.Name, tolerated, len(st.tasks), context.Cause(ctx))
 	if cause := context.Cause(ctx); o.err == nil && !o.ok() && cause != nil {
 		o.err = fmt.Errorf("%w; the session was given up", cause) // its end came in good order, and before that of its work
 	}
@@ -90,6 +94,27 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 		o.warnings = append(o.warnings, fmt.Sprintf("node %q stays locked: %s", n.Name, failed.Message))
 	}
 	return o
+}
+
+// tolerate turns the failures of tasks that may fail into warnings, and an error of the session too when all of its tasks may fail. A
+// lock window that did not open or close, and a session that was given up, are never tolerated.
+func (o *outcome) tolerate(node string, tolerated map[resource.ID]bool, tasks int, cause error) {
+	all := tasks > 0
+	for _, may := range tolerated {
+		all = all && may
+	}
+	o.failures = slices.DeleteFunc(o.failures, func(f Failure) bool {
+		if tolerated[f.Resource] {
+			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s; this task may fail, so the node goes on", node, f.Resource, f.Message))
+		}
+		return tolerated[f.Resource]
+	})
+	var failed *converge.SessionError
+	if o.err == nil || !all || cause != nil || errors.As(o.err, &failed) && (failed.Code == converge.CodeLock || failed.Code == converge.CodeUnlock) {
+		return
+	}
+	o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s; its tasks may fail, so the node goes on", node, o.err))
+	o.err = nil
 }
 
 // add counts a result.
@@ -119,9 +144,9 @@ func (d *driver) conclude(o *outcome, c converge.Catalog, st step, group string,
 			e.Message = o.err.Error()
 		}
 		switch t.Action {
-		case task.PrepareNode, task.Forget:
+		case task.PrepareNode, task.Forget, task.Unlock:
 			e.Status = string(converge.Unchanged)
-			if c.TearDown {
+			if c.TearDown || t.Action == task.Unlock {
 				e.Status = string(converge.Changed)
 			}
 			if !o.ok() {

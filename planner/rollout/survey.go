@@ -17,7 +17,7 @@ type NodeSurvey struct {
 	Reachable bool                   // it answered; a node that did not is neither in order nor drifted
 	Error     error                  // why the look could not be taken, or not to its end: then there is no Drift and no Ledger
 	Drift     []DriftItem            // items that are not as desired, in the order given
-	Ledger    map[resource.ID]string // what the site has applied on the node
+	Ledger    map[resource.ID]string // what the site has applied on the node; with task.LeftLocked when it is left locked
 }
 
 // DriftItem is one item that is not as desired, or could not be looked at.
@@ -81,7 +81,7 @@ func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) Node
 		}
 		return NodeSurvey{Reachable: reachable, Error: err}
 	}
-	survey := NodeSurvey{Reachable: true, Ledger: summary.Ledger}
+	survey := NodeSurvey{Reachable: true, Ledger: withLock(summary.Ledger, summary.Locked)}
 	for _, item := range c.Items {
 		if item.RefreshOnly {
 			continue

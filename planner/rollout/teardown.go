@@ -80,6 +80,9 @@ func (d *driver) tearDown(steps []step) map[string]TearDownNode {
 
 func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 	err := context.Cause(ctx)
+	if d.halted != nil {
+		err = d.halted
+	}
 	if d.stopped() {
 		err = ErrInterrupted
 	}
@@ -129,9 +132,9 @@ func (d *driver) cleanup() {
 	if len(numbers) == 0 {
 		return
 	}
-	d.tellPhases(journal.PhaseStarted, "", numbers, "")
+	d.tellPhases(journal.PhaseStarted, "", numbers, nil)
 	ended := d.tearDown(reached)
-	status := StatusSucceeded
+	failed := false
 	for _, name := range slices.Sorted(maps.Keys(ended)) {
 		n := ended[name]
 		switch {
@@ -141,11 +144,11 @@ func (d *driver) cleanup() {
 			n.Status = Forgotten
 		}
 		if n.Status == NotTornDown {
-			status = StatusFailed
+			failed = true
 		}
 		d.depart(name, DepartedReport{n.Status, n.Message})
 	}
-	d.tellPhases(journal.PhaseFinished, "", numbers, status)
+	d.tellPhases(journal.PhaseFinished, "", numbers, func(int) bool { return failed })
 }
 
 // depart notes what became of a node that left the site.

@@ -18,6 +18,8 @@ func (d *driver) warn(group, node, text string) {
 
 // tellGroups records the groups that are complete since the last time.
 func (d *driver) tellGroups() {
+	d.walk.Lock()
+	defer d.walk.Unlock()
 	for _, g := range d.machine.Report().Groups {
 		if !g.Stage.Complete() || d.told[g.Name] {
 			continue
@@ -27,8 +29,13 @@ func (d *driver) tellGroups() {
 	}
 }
 
+// tellNodes records that nodes reached their last stage of the run, but for those that have work outside of groups before them.
 func (d *driver) tellNodes(nodes []string, stage strategy.Stage) {
+	later := nodesOf(d.work.after...)
 	for _, n := range nodes {
+		if later[n] {
+			continue
+		}
 		d.mu.Lock()
 		r := d.report.Nodes[n]
 		d.mu.Unlock()
@@ -47,9 +54,24 @@ func (d *driver) tellNode(group, node string, stage strategy.Stage, message stri
 	}
 }
 
-func (d *driver) tellPhases(kind journal.Kind, group string, numbers []int, status Status) {
+// tellFailure records that a node failed in a group. Outside of groups it is told when the run knows what became of the node there.
+func (d *driver) tellFailure(c call, node string) {
+	if c.group != "" {
+		d.tellNode(c.group, node, strategy.Failed, d.reason(node))
+	}
+}
+
+// tellPhases records that phases begin, or with failed, which looks at each, that they ended.
+func (d *driver) tellPhases(kind journal.Kind, group string, numbers []int, failed func(phase int) bool) {
 	for _, n := range numbers {
-		d.log.append(journal.Event{Kind: kind, Group: group, Phase: n, Status: string(status)})
+		e := journal.Event{Kind: kind, Group: group, Phase: n}
+		if failed != nil {
+			e.Status = string(StatusSucceeded)
+			if failed(n) {
+				e.Status = string(StatusFailed)
+			}
+		}
+		d.log.append(e)
 	}
 }
 

@@ -30,7 +30,8 @@ var (
 //	}
 //
 // Every Start needs its Finish, also when there is nothing to do: the criteria are judged there. Calls in another order
-// change nothing; the first one stays in [Machine.Err] and ends the walk. A Machine is for one goroutine.
+// change nothing; the first one stays in [Machine.Err] and ends the walk. A Machine is for one goroutine. A driver that works on
+// several groups at once says so first ([Machine.Together]) and asks for all that may be begun ([Machine.Ready]).
 type Machine struct {
 	groups   []*group // in processing order
 	next     int      // the groups before this one are complete
@@ -38,6 +39,8 @@ type Machine struct {
 	nodes    map[string]Stage // the nodes that are in at least one group
 	warnings site.Problems
 	err      error
+	together bool             // groups that do not concern each other may be worked on at once
+	holders  map[string][]int // node -> the groups that hold it, as places in groups, ascending; made by Together
 }
 
 type group struct {
@@ -45,10 +48,13 @@ type group struct {
 	stage      Stage
 	members    []string // sorted
 	dependents []*group
+	begun      bool     // its preparation was started
 	working    Stage    // the phase that was started and not finished, else empty
 	submitted  []string // what the started phase works on, sorted
 	shortfalls []Shortfall
 	failedBy   string // the parent that took this group down with it
+	root       int    // the place of the group whose own failure failed this one
+	place      int    // in processing order
 }
 
 // New returns a machine for the groups in the order that [Order] gives. The nodes in deployed have nothing to do: they enter
@@ -74,8 +80,9 @@ func New(groups []site.Group, nodes []site.Node, deployed []string) (*Machine, e
 		}
 		m.byName[g.Name] = &group{Group: g, stage: NotStarted, members: members}
 	}
-	for _, name := range order {
+	for i, name := range order {
 		g := m.byName[name]
+		g.place = i
 		m.groups = append(m.groups, g)
 		for _, parent := range g.DependsOn {
 			m.byName[parent].dependents = append(m.byName[parent].dependents, g)
@@ -226,7 +233,7 @@ func (m *Machine) start(name string, phase, eligible Stage) []string {
 		m.fail("group %q: %s started while the group is %s", name, phase, g.doing())
 		return nil
 	}
-	g.working = phase
+	g.working, g.begun = phase, true
 	g.submitted = []string{}
 	for _, node := range g.members {
 		if m.nodes[node] == eligible {
@@ -297,6 +304,9 @@ func (m *Machine) turn(name string) *group {
 		m.fail("%w %q", ErrUnknownGroup, name)
 		return nil
 	}
+	if g := m.byName[name]; m.together && (g.begun && !g.stage.Complete() || slices.Contains(m.Ready(), name)) {
+		return g
+	}
 	if next, ok := m.Next(); !ok || next != name {
 		m.fail("group %q (%s) was given, but the next one is %q", name, m.byName[name].stage, next)
 		return nil
@@ -304,16 +314,17 @@ func (m *Machine) turn(name string) *group {
 	return m.byName[name]
 }
 
-// bringDown fails a group and, without calls and without a look at their criteria, all groups that depend on it (airship.md 9).
+// bringDown fails a group and, without calls and without a look at their criteria, all groups that depend on it (airship.md 9). A group that
+// several failures bring down belongs to the one that is first in processing order, whichever came first in time.
 func bringDown(g *group) {
-	g.stage = Failed
+	g.stage, g.root = Failed, g.place
 	queue := []*group{g}
 	for len(queue) > 0 {
 		parent := queue[0]
 		queue = queue[1:]
 		for _, dependent := range parent.dependents {
-			if dependent.stage != Failed { // a diamond comes here twice
-				dependent.stage, dependent.failedBy = Failed, parent.Name
+			if dependent.stage != Failed || dependent.root > g.place { // a diamond comes here twice
+				dependent.stage, dependent.failedBy, dependent.root = Failed, parent.Name, g.place
 				queue = append(queue, dependent)
 			}
 		}

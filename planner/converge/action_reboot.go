@@ -1,0 +1,125 @@
+package converge
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// rebootType restarts the node. It takes two sessions: the first writes into the ledger which boot it wants to end and has the node
+// restart behind it, the second finds another boot id and is done. So a restart that was asked for happens once, whoever is killed
+// in between, and one that happened by other means in the meantime counts.
+type rebootType struct{ action }
+
+const (
+	// DefaultRestartTimeout is how long a node may take to come back, where the action does not say.
+	DefaultRestartTimeout = 10 * time.Minute
+	// BootParameter names the difference of a node that is to restart: from its boot id to another one.
+	BootParameter = "boot_id"
+	// RebootType is the type of the action that restarts a node.
+	RebootType = "reboot"
+)
+
+// errRestarting is how Apply says that the node restarts after this session.
+var errRestarting = errors.New("the node restarts")
+
+func (rebootType) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         RebootType,
+		Summary:      "A restart of the node by a remote task, which waits until the node is back.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "timeout", Kind: resource.Integer, Check: checkSeconds,
+				Description: "Seconds in which the node must be back, up to a year; 0 is no limit. Default: 600."},
+		},
+	}
+}
+
+// RestartTimeout returns how long the node may take to come back from the restart that r asks for; 0 is no limit.
+func RestartTimeout(r resource.Resource) time.Duration {
+	return time.Duration(r.Parameters.IntOr("timeout", int64(DefaultRestartTimeout/time.Second))) * time.Second
+}
+
+func (rebootType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+	if !s.due(r) {
+		return nil, nil
+	}
+	id, err := s.bootID()
+	if err != nil {
+		return nil, err
+	}
+	if e := s.work.ledger.entry(s.work.site, r.ID()); e != nil {
+		asked, err := e.asked()
+		if err != nil {
+			return nil, err
+		}
+		id = cmp.Or(asked.BootID, id)
+	}
+	return []Difference{{Parameter: BootParameter, Is: id, Should: "another"}}, nil
+}
+
+// restartAsked is what the ledger's entry holds from the moment before the restart until it is over.
+type restartAsked struct {
+	BootID string `json:"boot_id"` // of the boot that is to end
+}
+
+func (e *entry) asked() (restartAsked, error) {
+	var asked restartAsked
+	if err := json.Unmarshal(e.Before, &asked); err != nil {
+		return asked, fmt.Errorf("the ledger's record of %s: %w", e.id, err)
+	}
+	return asked, nil
+}
+
+func (rebootType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+	e := s.work.ledger.entry(s.work.site, r.ID())
+	asked, err := e.asked()
+	if err != nil {
+		return err
+	}
+	id, err := s.bootID()
+	switch {
+	case err != nil:
+		return err
+	case asked.BootID != "" && asked.BootID != id:
+		e.Before = json.RawMessage("null") // saved together with the digest
+		return nil
+	case asked.BootID == "":
+		if e.Before, err = json.Marshal(restartAsked{id}); err != nil {
+			return err
+		}
+		s.work.ledger.change(record{Entry: e})
+		if err := s.work.ledger.save(s); err != nil {
+			return fmt.Errorf("not begun: %w", err)
+		}
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	return errRestarting
+}
+
+// restart has the machine restart in two seconds, so that the session can end before.
+func (s *System) restart(ctx context.Context) error {
+	systemd, err := exists(s, "/run/systemd/system")
+	if err != nil {
+		return err
+	}
+	argv, needed := []string{"/bin/sh", "-c", "(trap '' HUP; sleep 2; exec reboot) </dev/null >/dev/null 2>&1 &"}, "reboot"
+	if systemd {
+		// A unit of its own, because the session's processes may end with it.
+		argv, needed = []string{"systemd-run", "--quiet", "/bin/sh", "-c", "sleep 2; exec systemctl reboot"}, "systemd-run"
+	}
+	switch program, err := s.program(needed); {
+	case err != nil:
+		return err
+	case program == "":
+		return fmt.Errorf("%s: no such program on the node in %s; without it the node cannot be restarted", needed, actionPath)
+	}
+	return mustRun(ctx, s, Command{Argv: argv})
+}

@@ -1,0 +1,120 @@
+package strategy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// runTogether drives a machine with as many groups at once as it allows, their calls in random order, and returns the most that were at
+// work at one time.
+func runTogether(t *testing.T, m *Machine, script outcome, r *rand.Rand) int {
+	t.Helper()
+	m.Together()
+	next := map[string]int{} // group -> its next call
+	todo := map[string][]string{}
+	var begun []string
+	most := 0
+	for {
+		for _, g := range m.Ready() {
+			if slices.Contains(begun, g) {
+				continue
+			}
+			for _, other := range begun {
+				if slices.ContainsFunc(m.Members(g), func(n string) bool { return slices.Contains(m.Members(other), n) }) {
+					t.Fatalf("%s and %s share a node and are at work at once", g, other)
+				}
+			}
+			begun = append(begun, g)
+		}
+		if most = max(most, len(begun)); len(begun) == 0 {
+			return most
+		}
+		g := begun[r.IntN(len(begun))]
+		good := func(fails map[string]bool) []string {
+			return slices.DeleteFunc(slices.Clone(todo[g]), func(n string) bool { return fails[n] })
+		}
+		over := false
+		switch next[g] {
+		case 0:
+			todo[g] = m.StartPrepare(g)
+		case 1:
+			shortfalls, _ := m.FinishPrepare(g, good(script.prepare))
+			over = len(shortfalls) > 0
+		case 2:
+			todo[g] = m.StartDeploy(g)
+		case 3:
+			m.FinishDeploy(g, good(script.deploy))
+			over = true
+		}
+		if next[g]++; over {
+			begun = slices.DeleteFunc(begun, func(b string) bool { return b == g })
+		}
+	}
+}
+
+// Whatever the order in which groups end that are worked on at once, the report is that of one after the other.
+func TestTogetherEndsAsOneByOne(t *testing.T) {
+	widest := 0
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		groups, nodes, deployed, script := random(r)
+		one, err := New(groups, nodes, deployed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(one, script)
+		for range 3 {
+			all, err := New(groups, nodes, deployed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			widest = max(widest, runTogether(t, all, script, r))
+			if all.Err() != nil || !reflect.DeepEqual(one.Report(), all.Report()) {
+				t.Fatalf("seed %d: error %v\n%+v\nwant\n%+v", seed, all.Err(), all.Report(), one.Report())
+			}
+		}
+	}
+	if widest < 3 {
+		t.Errorf("at most %d groups were at work at once", widest)
+	}
+}
+
+// A group is not ready while a group before it that is not complete holds one of its nodes, or a parent is not deployed; to begin it all
+// the same is misuse.
+func TestReady(t *testing.T) {
+	on := func(names ...string) site.Selectors { return site.Selectors{{NodeNames: names}} }
+	groups := []site.Group{
+		{Name: "a", Selectors: on("n1")}, {Name: "b", Selectors: on("n2")}, {Name: "shares", Selectors: on("n1", "n3")},
+		{Name: "waits", DependsOn: []string{"b"}, Selectors: on("n4")},
+	}
+	nodes := []site.Node{{Name: "n1"}, {Name: "n2"}, {Name: "n3"}, {Name: "n4"}}
+	m, err := New(groups, nodes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := func(want ...string) {
+		t.Helper()
+		if got := m.Ready(); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("ready are %v, want %v", got, want)
+		}
+	}
+	ready("a")
+	m.Together()
+	ready("a", "b")
+	m.StartPrepare("b")
+	ready("a")
+	m.FinishPrepare("b", []string{"n2"})
+	m.StartDeploy("b")
+	m.FinishDeploy("b", []string{"n2"})
+	ready("a", "waits")
+	m.StartPrepare("shares")
+	if m.Err() == nil {
+		t.Error("a group was begun although one before it holds its node")
+	}
+	ready()
+}
