@@ -11,7 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/slipway/terraform-provider-slipway/planner/command"
 	"github.com/slipway/terraform-provider-slipway/provider"
@@ -43,12 +44,33 @@ func main() {
 func serve() {
 	debug := flag.Bool("debug", false, "wait for a debugger's Terraform instead of being started by one")
 	flag.Parse()
+	if err := quiet(); err != nil {
+		log.Fatal(err)
+	}
 	runs := &resources.Runs{}
-	err := providerserver.Serve(context.Background(), provider.New(version, runs), providerserver.ServeOpts{
-		Address: provider.Address, Debug: *debug, ProtocolVersion: 6,
-	})
+	server, err := provider.NewServer(context.Background(), version, runs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var options []tf6server.ServeOpt
+	if *debug {
+		options = append(options, tf6server.WithManagedDebug())
+	}
+	err = tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return server }, options...)
 	runs.GiveUp(farewell)
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// quiet keeps the plugin libraries from tracing every step to a Terraform that does not log: they do unless they are told a level, and
+// Terraform reads the lines and throws them away. At a thousand nodes that is half of the provider's time and a good part of Terraform's.
+func quiet() error {
+	const level = "TF_LOG_SDK"
+	for _, name := range []string{"TF_LOG", "TF_LOG_PROVIDER", level} {
+		if os.Getenv(name) != "" {
+			return nil
+		}
+	}
+	return os.Setenv(level, "ERROR")
 }

@@ -9,11 +9,31 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// compare returns the work of one node of a group in the order of execution: what is to be removed, then what is to be created, updated,
+// nodeWork is the work of one node of a group.
+type nodeWork struct {
+	unlock  bool        // an earlier run left the node locked (litp.md 84)
+	tasks   []task.Task // in its catalog, in the order of execution
+	actions []int       // of plugins, in the order of a run
+}
+
+func (w nodeWork) empty() bool { return !w.unlock && len(w.tasks)+len(w.actions) == 0 }
+
+// compare returns the work of one node of a group. That its entry for an action goes is no deployment of the node, so its other actions
+// need not run for it; nor need they for being unlocked.
+func (m *model) compare(node string, applied map[resource.ID]string, drift []resource.ID) nodeWork {
+	var w nodeWork
+	w.tasks = m.configure(node, applied, drift)
+	busy := slices.ContainsFunc(w.tasks, func(t task.Task) bool { return !isAction(t.Resource.Type) })
+	w.actions = m.due(node, applied, busy)
+	_, w.unlock = applied[task.LeftLocked]
+	return w
+}
+
+// configure returns the configuration tasks of one node in the order of execution: what is to be removed, then what is to be created, updated,
 // repaired or refreshed (design.md 5.4).
-func (m *model) compare(node string, applied map[resource.ID]string, drift []resource.ID) []task.Task {
+func (m *model) configure(node string, applied map[resource.ID]string, drift []resource.ID) []task.Task {
 	c := m.wanted[node]
-	removals := c.unwanted(applied)
+	removals := c.unwanted(applied, m.on(node))
 	actions, included := c.actions(applied, drift)
 	if len(removals)+included == 0 {
 		return nil
@@ -42,12 +62,14 @@ func split(id resource.ID) resource.Resource {
 	return resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]")}
 }
 
-// unwanted returns what is applied and not in the catalog, in reverse order of type and title: what is in a directory before
-// the directory. Better orders are for the node's ledger to find, which knows in which order things were done.
-func (c *catalog) unwanted(applied map[resource.ID]string) []resource.Resource {
+// unwanted returns what is applied and neither in the catalog nor an action of the node, in reverse order of type and title: what is in a
+// directory before the directory. Better orders are for the node's ledger to find, which knows in which order things were done.
+func (c *catalog) unwanted(applied map[resource.ID]string, d *duties) []resource.Resource {
 	var out []resource.Resource
 	for id := range applied {
-		if _, wanted := c.index[id]; !wanted {
+		_, wanted := c.index[id]
+		_, runs := d.index[id]
+		if !wanted && !runs && id != task.LeftLocked {
 			out = append(out, split(id))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // digestForm names what is digested and how; it changes whenever that does.
-const digestForm = "slipway plan 1"
+const digestForm = "slipway plan 2"
 
 // digest identifies everything that a run of the plan will do. settings are those of the plan's groups, in the same order. Groups
 // without a phase, and names that only tell where work comes from, do not count.
@@ -33,20 +33,38 @@ func digest(p *Plan, settings []site.Group) string {
 		d.text(string(phase.TaskGroup), phase.Group)
 		d.number(int64(len(phase.Tasks)))
 		for _, t := range phase.Tasks {
-			d.text(t.Node, string(t.Action), t.Resource.Type, t.Resource.Title, t.Digest)
+			d.text(string(t.Kind), t.Name, t.Node, string(t.Action), t.Resource.Type, t.Resource.Title, t.Digest)
+			d.number(int64(t.Limit))
+			d.bool(t.Tolerate)
 			d.ids(t.Requires)
 			d.ids(t.Notifies)
 		}
 	}
 	d.list(p.Departed)
-	return hex.EncodeToString(d.hash.Sum(nil))
+	return d.sum()
 }
 
 // digester writes values so that no two sequences of values give the same bytes: every text after its length, every
 // list after its number of elements.
 type digester struct {
 	hash hash.Hash
-	buf  []byte
+	buf  []byte // what the hash has not got yet
+}
+
+// enough is how much is handed to the hash at once, in bytes.
+const enough = 16 << 10
+
+func (d *digester) wrote() {
+	if len(d.buf) >= enough {
+		d.hash.Write(d.buf)
+		d.buf = d.buf[:0]
+	}
+}
+
+func (d *digester) sum() string {
+	d.hash.Write(d.buf)
+	d.buf = d.buf[:0]
+	return hex.EncodeToString(d.hash.Sum(nil))
 }
 
 func (d *digester) group(g Group, s site.Group) {
@@ -77,9 +95,9 @@ func (d *digester) group(g Group, s site.Group) {
 
 func (d *digester) text(texts ...string) {
 	for _, s := range texts {
-		d.buf = binary.AppendUvarint(d.buf[:0], uint64(len(s)))
+		d.buf = binary.AppendUvarint(d.buf, uint64(len(s)))
 		d.buf = append(d.buf, s...)
-		d.hash.Write(d.buf)
+		d.wrote()
 	}
 }
 
@@ -96,8 +114,8 @@ func (d *digester) ids(ids []resource.ID) {
 }
 
 func (d *digester) number(n int64) {
-	d.buf = binary.AppendVarint(d.buf[:0], n)
-	d.hash.Write(d.buf)
+	d.buf = binary.AppendVarint(d.buf, n)
+	d.wrote()
 }
 
 func (d *digester) bool(b bool) {

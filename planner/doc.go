@@ -31,7 +31,16 @@
 // gives a stable topological order; service name, type and title decide where requirements do not. A reference to nothing and a
 // cycle are errors. [Desired] stops here: it is what a drift check looks at.
 //
-// # 6. Compare
+// # 6. Plugins
+//
+// The tasks of plugins become actions (kind [task.Remote]), each with its own place in the run. `pre_deployment/P` stands in pre_node of the group that
+// owns the node, `post_deployment/P` in post_cluster, in the order of number, plugin and place in its document ([plugin.Order], fuel.md A3). Graph tasks
+// come after them: in pre_node what must end before deploy_start, in post_cluster what must begin after deploy_end, all others in cluster
+// ([plugin.NewAnchored], fuel.md A7). A requirement between graph tasks is kept on each node that runs both; a node that runs the later one only waits
+// for all nodes of the earlier one, and where the order of groups makes that impossible it is an error that names both tasks. Tasks whose roles match no node,
+// or mean the controller, are told by a warning (fuel.md F-07).
+//
+// # 7. Compare
 //
 // A resource that was never applied is created; one applied with another digest, or begun and not finished, is updated; one that
 // drifted is repaired; one applied as wanted is left out, unless a resource that stays in notifies it: then it is refreshed. What
@@ -39,14 +48,25 @@
 // kept. Nothing needs more than ledger and drift, so a plan made half-way through a run holds exactly the rest; only a
 // refresh whose cause was already applied is not planned again.
 //
-// # 7. Sequence
+// An action runs on a node
 //
-// [sequence.Phases] orders by task group: for each deployment group a prepare phase with one task per node that has work, then a
-// node phase with the work itself; at the end cleanup, which tears down the nodes that left the site, or all groups, with something
-// applied. Without work there are no phases.
+//   - when it never ran there to its end as it is now: the ledger has no entry for it, one of another digest, or one that was begun only;
+//   - when the node has other work: a deployment of a node runs its tasks, as Fuel does. What counts is work on configuration resources.
 //
-// # 8. Digest
+// So a plan without changes stays empty. An action cannot drift. When it is no longer wanted its entry is removed from the ledger; nothing is undone, and nothing
+// else runs for it. The rest of a run that was interrupted holds an action that ran before, and was not reached this time, only as long as the node has other work or
+// its entry was marked as begun when the run started on the node.
 //
-// The digest covers everything that the run will do: phases, tasks, the order of groups that take part with their criteria, rolling
+// A node that an earlier run left locked ([task.LeftLocked]) is unlocked, which alone is reason enough for a plan (litp.md 84).
+//
+// # 8. Sequence
+//
+// [sequence.Phases] orders by task group: for each deployment group a prepare phase with one task per node that has work, a pre_node phase that unlocks
+// nodes, a phase for each action of pre_node, a node phase with the configuration, a phase for each action of cluster; then post_cluster with a phase for each
+// action; at the end cleanup, which tears down the nodes that left the site, or all groups, with something applied. Without work there are no phases.
+//
+// # 9. Digest
+//
+// The digest covers everything that the run will do: phases, tasks with their limits, the order of groups that take part with their criteria, rolling
 // and time limits, and departed nodes. Two plans with one digest do the same.
 package planner

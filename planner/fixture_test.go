@@ -87,16 +87,9 @@ func mustMake(t testing.TB, s site.Site, applied planner.Applied, drift planner.
 // allApplied is what nodes have applied when a plan ran to its end.
 func allApplied(t testing.TB, s site.Site) planner.Applied {
 	t.Helper()
-	desired, problems := planner.Desired(s)
-	if desired == nil {
+	applied, problems := planner.Settled(s)
+	if applied == nil {
 		t.Fatalf("nothing desired:\n%v", problems)
-	}
-	applied := planner.Applied{}
-	for node, tasks := range desired {
-		applied[node] = map[resource.ID]string{}
-		for _, task := range tasks {
-			applied[node][task.Resource.ID()] = task.Digest
-		}
 	}
 	return applied
 }
@@ -104,13 +97,15 @@ func allApplied(t testing.TB, s site.Site) planner.Applied {
 // apply does to applied what a task does to a node.
 func apply(applied planner.Applied, t task.Task) {
 	switch t.Action {
-	case task.Create, task.Update, task.Repair:
+	case task.Create, task.Update, task.Repair, task.Run:
 		if applied[t.Node] == nil {
 			applied[t.Node] = map[resource.ID]string{}
 		}
 		applied[t.Node][t.Resource.ID()] = t.Digest
 	case task.Remove:
 		delete(applied[t.Node], t.Resource.ID())
+	case task.Unlock:
+		delete(applied[t.Node], task.LeftLocked)
 	case task.Forget:
 		delete(applied, t.Node)
 	}
@@ -149,7 +144,7 @@ func text(p *planner.Plan, problems site.Problems) string {
 				value any
 				given bool
 			}{
-				{"service", t.Service, t.Service != ""}, {"override", t.Override, len(t.Override) > 0}, {"digest", t.Digest, t.Digest != ""},
+				{"kind", t.Kind, t.Kind != task.Config}, {"limit", t.Limit, t.Limit > 0}, {"tolerate", t.Tolerate, t.Tolerate}, {"service", t.Service, t.Service != ""}, {"override", t.Override, len(t.Override) > 0}, {"digest", t.Digest, t.Digest != ""},
 				{"requires", t.Requires, len(t.Requires) > 0}, {"notifies", t.Notifies, len(t.Notifies) > 0},
 			} {
 				if part.given {

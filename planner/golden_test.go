@@ -9,8 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -52,6 +54,24 @@ func TestGoldenPlans(t *testing.T) {
 			s.Groups = nil
 			s.Services = s.Services[:1]
 			s.Overrides = nil
+			return s, nil, nil
+		},
+		"plugins": func(*testing.T) (site.Site, planner.Applied, planner.Drift) { return withPlugins(), nil, nil },
+		"plugins-changed": func(t *testing.T) (site.Site, planner.Applied, planner.Drift) {
+			applied := allApplied(t, withPlugins())
+			s := withPlugins()
+			s.Services[0].Selectors = site.Selectors{{NodeNames: []string{"ctl1", "ntp01"}}} // the others lose a file: a deployment
+			s.Plugins[0].Tasks[1].Parameters["timeout"] = int64(7)
+			s.Plugins, s.Plugins[0].GraphTasks = s.Plugins[:1], nil
+			applied["ctl3"][task.LeftLocked] = ""
+			return s, applied, nil
+		},
+		"plugins-problems": func(*testing.T) (site.Site, planner.Applied, planner.Drift) {
+			s := withPlugins()
+			s.Plugins[0].Tasks[0].Stage = "pre_deploymnet/5"
+			s.Plugins[0].Files["../x"] = "not base64"
+			s.Plugins[1].GraphTasks = append(s.Plugins[1].GraphTasks,
+				site.GraphTask{ID: "late", Type: plugin.Shell, Role: []string{"compute"}, Parameters: site.Parameters{"cmd": "late", "timeout": int64(5)}, Requires: []string{"drane"}})
 			return s, nil, nil
 		},
 		"problems": func(*testing.T) (site.Site, planner.Applied, planner.Drift) {

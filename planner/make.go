@@ -6,7 +6,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -18,11 +17,33 @@ func Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
 	return makeWith(converge.Schemas(), s, applied, drift)
 }
 
-// Desired returns the configuration tasks of every node that is in a group, in the order of execution, with all requirements; a
+// Desired returns the configuration tasks, which alone can drift, of every node that is in a group, in the order of execution, with all requirements; a
 // task has no action. A node without tasks has an entry all the same. With an error among the problems the map is nil. The tasks
 // of one node are the caller's, what they point to is shared.
 func Desired(s site.Site) (map[string][]task.Task, site.Problems) {
 	return desiredWith(converge.Schemas(), s)
+}
+
+// Settled returns what is applied on every node that is in a group after a run that did everything: configuration resources and the tasks of
+// plugins. With an error among the problems it is nil.
+func Settled(s site.Site) (Applied, site.Problems) {
+	m := newModel(converge.Schemas(), s, nil)
+	if len(m.problems.Errors()) > 0 {
+		return nil, m.problems
+	}
+	out := make(Applied, len(m.wanted))
+	for node, c := range m.wanted {
+		actions := m.on(node).actions
+		out[node] = make(map[resource.ID]string, len(c.tasks)+len(actions))
+		for _, t := range c.tasks {
+			out[node][t.Resource.ID()] = t.Digest
+		}
+		for _, i := range actions {
+			t := m.actions[i].task
+			out[node][t.Resource.ID()] = t.Digest
+		}
+	}
+	return out, m.problems
 }
 
 func makeWith(schemas map[string]resource.Schema, s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
@@ -64,38 +85,22 @@ func (m *model) plan(applied Applied, drift Drift) (*Plan, error) {
 	}
 	slices.Sort(p.Departed)
 
-	work := make(map[sequence.Key][]task.Task)
-	add := func(group string, t ...task.Task) {
-		k := sequence.Key{TaskGroup: t[0].Group, Group: group}
-		work[k] = append(work[k], t...)
-	}
+	w := newWork(m)
 	nodes := append(slices.Collect(maps.Keys(m.isNode)), p.Departed...)
 	slices.Sort(nodes)
 	for _, node := range nodes {
 		owner, ok := m.owner[node]
 		if !ok {
 			if len(applied[node]) > 0 {
-				add("", task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
+				w.add("", task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
 			}
 			continue
 		}
-		tasks := m.compare(node, applied[node], drift[node])
-		if len(tasks) == 0 {
-			continue
-		}
-		add(m.groups[owner].Name, task.Task{Node: node, Group: task.Prepare, Action: task.PrepareNode})
-		add(m.groups[owner].Name, tasks...)
+		w.of(node, owner, m.compare(node, applied[node], drift[node]))
 	}
-	order := make([]string, len(m.groups))
-	for i, g := range m.groups {
-		order[i] = g.Name
-	}
-	phases, err := sequence.Phases(order, work)
-	if err != nil {
+	var err error
+	if p.Phases, err = w.phases(); err != nil {
 		return nil, err
-	}
-	for _, phase := range phases {
-		p.Phases = append(p.Phases, Phase(phase))
 	}
 	p.Digest = digest(p, m.settings)
 	return p, nil

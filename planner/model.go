@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -18,13 +19,16 @@ import (
 
 // model is a site with everything worked out that does not depend on what is applied.
 type model struct {
-	site     site.Site // with the default strategy where it has no groups
-	problems site.Problems
-	groups   []Group      // in processing order
-	settings []site.Group // the same groups as the user wrote them
-	isNode   map[string]bool
-	owner    map[string]int // node -> its group
-	wanted   map[string]*catalog
+	site          site.Site // with the default strategy where it has no groups
+	problems      site.Problems
+	groups        []Group      // in processing order
+	settings      []site.Group // the same groups as the user wrote them
+	isNode        map[string]bool
+	owner         map[string]int // node -> its group
+	wanted        map[string]*catalog
+	actions       []action // in the order of a run
+	actionSchemas map[string]resource.Schema
+	duties        map[string]*duties
 }
 
 // catalog is the tasks of all nodes that have the same services and the same overrides, in the order of execution; Node and
@@ -42,6 +46,7 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied) 
 	m := &model{
 		site: s, problems: s.Validate(),
 		isNode: make(map[string]bool, len(s.Nodes)), owner: make(map[string]int, len(s.Nodes)), wanted: make(map[string]*catalog, len(s.Nodes)),
+		duties: make(map[string]*duties), actionSchemas: converge.Actions(),
 	}
 	nodes := make([]site.Node, 0, len(s.Nodes)) // each name once, sorted
 	for _, n := range s.Nodes {
@@ -58,6 +63,7 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied) 
 	overrides, mistakes := override.New(s.Overrides, schemas)
 	m.problems = append(m.problems, mistakes...)
 	m.furnish(nodes, memberOf, services, overrides)
+	m.engage(nodes)
 	m.warnOfNoGroup(nodes, applied)
 	m.problems.Sort()
 	return m
@@ -79,12 +85,13 @@ func (m *model) arrange(nodes []site.Node) map[string][]string {
 	for _, g := range m.site.Groups {
 		byName[g.Name] = g
 	}
-	memberOf := make(map[string][]string, len(nodes))
+	memberOf, inventory := make(map[string][]string, len(nodes)), site.NewInventory(nodes)
 	for i, name := range order {
 		settings := byName[name]
-		g := Group{Name: name, Members: settings.Selectors.Members(nodes), Critical: settings.Critical}
+		g := Group{Name: name, Members: inventory.Members(settings.Selectors), Critical: settings.Critical}
 		if settings.Rolling != nil {
 			g.MaxParallel = settings.Rolling.MaxParallel
+			g.Locked = settings.Rolling.Lock != "" || settings.Rolling.Unlock != ""
 		}
 		for _, node := range g.Members {
 			memberOf[node] = append(memberOf[node], name)

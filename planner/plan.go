@@ -41,7 +41,8 @@ type Group struct {
 	Owned   []string // the members for which it is the first group in order, sorted: the ones it works on
 
 	Critical    bool // the run fails when the group does
-	MaxParallel int  // how many of its nodes are worked on at once, each locked and unlocked; 0: no such limit
+	MaxParallel int  // how many of its nodes are worked on at once; 0: no such limit
+	Locked      bool // each of its nodes is worked on between lock and unlock
 }
 
 // Phase is a set of tasks that may run together.

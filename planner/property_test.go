@@ -27,7 +27,12 @@ func eachRound(t *testing.T, try func(t *testing.T, r *rand.Rand)) {
 // anyState is some state of nodes: what is wanted is applied, or not, or in another form, or drifted; other things are there too.
 func anyState(t *testing.T, r *rand.Rand) (planner.Applied, planner.Drift) {
 	t.Helper()
-	applied, drift := allApplied(t, lon1()), planner.Drift{}
+	return anyStateOf(t, r, lon1())
+}
+
+func anyStateOf(t *testing.T, r *rand.Rand, s site.Site) (planner.Applied, planner.Drift) {
+	t.Helper()
+	applied, drift := allApplied(t, s), planner.Drift{}
 	applied["gone"] = map[resource.ID]string{"file[/a]": "x"}
 	for _, node := range sortedKeys(applied) {
 		for _, id := range sortedKeys(applied[node]) {

@@ -17,7 +17,8 @@ const (
 // Steps tells the plan to a person: one line for each phase, numbered, with counts and titles, such as
 //
 //  1. control-nodes (critical): prepare 3 nodes (ctl1, ctl2, ctl3)
-//  2. control-nodes (critical): node phase, 1 node at a time: 6 changes on 3 nodes: create file[/etc/motd] on 3, update ...
+//  2. control-nodes (critical): pre_node: run shell net-1.0/1 on 3 nodes
+//  3. control-nodes (critical): node phase, 1 node at a time between lock and unlock: 6 changes on 3 nodes: create file[/etc/motd] on 3, ...
 //
 // A line lists at most 12 resources and 8 nodes, and cuts long titles. An empty plan has no steps.
 func (p *Plan) Steps() []string {
@@ -38,8 +39,7 @@ func (p *Plan) ChangedNodes() []string {
 	for _, phase := range p.Phases {
 		nodes = append(nodes, phase.nodes()...)
 	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
+	return distinct(nodes)
 }
 
 // nodes returns the nodes of a phase, sorted, as its tasks are.
@@ -69,12 +69,38 @@ func (ph Phase) describe(g Group, departed []string) string {
 	case task.Cleanup:
 		return strings.Join(append(parts, "cleanup", ph.cleanup(departed)), ": ")
 	}
+	switch first := ph.Tasks[0]; {
+	case first.Action == task.Unlock:
+		nodes := ph.nodes()
+		told := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", count(len(nodes), "node"), list(nodes))
+		return strings.Join(append(parts, string(ph.TaskGroup), told), ": ")
+	case first.Kind == task.Remote:
+		return strings.Join(append(parts, string(ph.TaskGroup), ph.remote()), ": ")
+	}
 	what := string(ph.TaskGroup) + " phase"
 	if g.MaxParallel > 0 {
-		what += fmt.Sprintf(", %s at a time", count(g.MaxParallel, "node"))
+		what += ", " + atOnce(g.MaxParallel)
+		if g.Locked {
+			what += " between lock and unlock"
+		}
 	}
 	return strings.Join(append(parts, what, changes(ph.Tasks)), ": ")
 }
+
+// remote tells what a task does that runs on several nodes: `run shell net-1.0/1 on 3 nodes, 1 node at a time`.
+func (ph Phase) remote() string {
+	t := ph.Tasks[0]
+	told := fmt.Sprintf("%s %s %s on %s", t.Action, t.Resource.Type, cut(t.Name), onNodes(ph.nodes()))
+	if t.Limit > 0 && t.Limit < len(ph.Tasks) {
+		told += ", " + atOnce(t.Limit)
+	}
+	if t.Tolerate {
+		told += "; a failure is a warning"
+	}
+	return told
+}
+
+func atOnce(nodes int) string { return count(nodes, "node") + " at a time" }
 
 // cleanup tells which nodes are torn down, those that are still in the site apart.
 func (ph Phase) cleanup(departed []string) string {
@@ -108,13 +134,13 @@ type changeKey struct {
 	remark     string // what the title does not tell
 }
 
-// remark says that a resource is wanted away, which "create" would hide, and that only overrides bring it (fuel.md F-10).
+// remark says that a resource is wanted away, which "create" would hide, and which overrides changed or made it (fuel.md F-10).
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
 		remarks = append(remarks, "absent")
 	}
-	if t.Service == "" && len(t.Override) > 0 {
+	if len(t.Override) > 0 && t.Action != task.Refresh {
 		remarks = append(remarks, "by override "+list(t.Override))
 	}
 	if len(remarks) == 0 {
@@ -123,30 +149,45 @@ func remark(t task.Task) string {
 	return " (" + strings.Join(remarks, ", ") + ")"
 }
 
-// actionOrder is the order in which a step tells what is done. Refreshing changes nothing by itself, so it is told apart.
-var actionOrder = []task.Action{task.Create, task.Update, task.Repair, task.Remove}
+// forget is how a step tells that the entry for an action of a plugin goes, of which nothing is undone.
+const forget task.Action = "forget"
+
+// actionOrder is the order in which a step tells what is done. Refreshing and forgetting change nothing by themselves, so they are told apart.
+var actionOrder = []task.Action{task.Create, task.Update, task.Repair, task.Remove, task.Refresh, forget}
 
 // changes tells what tasks do: `3 changes on 2 nodes: create file[/a] on 2, remove file[/b] on n1; refresh service[c] on n1`.
 func changes(tasks []task.Task) string {
 	n, nodes := 0, Phase{Tasks: tasks}.nodes()
 	all := gather(tasks)
-	var changed, refreshed []change
+	var changed, others []change
+	var touched []string
 	for _, c := range all {
-		if c.action == task.Refresh {
-			refreshed = append(refreshed, c)
+		if c.action == task.Refresh || c.action == forget {
+			others = append(others, c)
 			continue
 		}
 		n += len(c.nodes)
+		touched = append(touched, c.nodes...)
 		changed = append(changed, c)
 	}
 	var parts []string
 	if n > 0 {
-		parts = append(parts, fmt.Sprintf("%s on %s: %s", count(n, "change"), onNodes(nodes), tell(changed, len(nodes))))
+		parts = append(parts, fmt.Sprintf("%s on %s: %s", count(n, "change"), onNodes(distinct(touched)), tell(changed, len(nodes))))
 	}
-	if len(refreshed) > 0 {
-		parts = append(parts, tell(refreshed, len(nodes)))
+	if len(others) > 0 {
+		told := tell(others, len(nodes))
+		if n == 0 && len(nodes) == 1 {
+			told += " on " + onNodes(nodes)
+		}
+		parts = append(parts, told)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// distinct returns names sorted, each once.
+func distinct(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func onNodes(nodes []string) string {
@@ -161,7 +202,11 @@ func gather(tasks []task.Task) []change {
 	index := make(map[changeKey]int)
 	var out []change
 	for _, t := range tasks {
-		k := changeKey{t.Action, t.Resource.Type, t.Resource.Title, remark(t)}
+		action := t.Action
+		if action == task.Remove && isAction(t.Resource.Type) {
+			action = forget
+		}
+		k := changeKey{action, t.Resource.Type, t.Resource.Title, remark(t)}
 		i, ok := index[k]
 		if !ok {
 			i = len(out)

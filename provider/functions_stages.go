@@ -60,7 +60,7 @@ func (stageOrder) Definition(_ context.Context, _ function.DefinitionRequest, re
 		MarkdownDescription: "Returns the stage tasks of plugins in the order in which they run, as an object with the lists `pre_deployment` and `post_deployment`: by the number after the slash of their stage, then by the name of their plugin, then as in " +
 			"their document. Every task has `plugin`, `version`, `index` (in its document, from 0), `priority`, `type`, `role`, `nodes`, `parameters` (as text) and `fail_on_error`. The guide [Plugins](../guides/plugins) tells what tasks are made of.",
 		Parameters: []function.Parameter{
-			function.DynamicParameter{Name: "plugins", MarkdownDescription: "List of plugins: objects with `name`, `tasks` and, optionally, `version`. `tasks` is what `yamldecode` makes of a `tasks.yaml`."},
+			function.DynamicParameter{Name: "plugins", MarkdownDescription: "List of plugins: `data.slipway_plugin` objects, or objects with `name`, `tasks` and, optionally, `version`. `tasks` is what `yamldecode` makes of a `tasks.yaml`."},
 			function.DynamicParameter{Name: "nodes", AllowNullValue: true, MarkdownDescription: "Nodes, as a list or map: `slipway_node` resources, or objects with the same attributes, of which only `name` is required. " + secretNodes + " " +
 				"A task without a node is left out, and `master` stands for the machine that Terraform runs on. With `null`, tasks are not placed, and their `nodes` are null."},
 		},
@@ -123,7 +123,7 @@ func (stageOrder) Run(ctx context.Context, req function.RunRequest, resp *functi
 }
 
 // pluginsFrom reads the plugins of an argument.
-func pluginsFrom(ctx context.Context, given types.Dynamic) ([]plugin.Plugin, error) {
+func pluginsFrom(ctx context.Context, given types.Dynamic) ([]site.Plugin, error) {
 	value, err := plainOf(ctx, given)
 	if err != nil {
 		return nil, err
@@ -132,9 +132,12 @@ func pluginsFrom(ctx context.Context, given types.Dynamic) ([]plugin.Plugin, err
 	if !ok {
 		return nil, errors.New("must be a list of plugins: [{ name = \"lma\", tasks = yamldecode(file(\"lma/tasks.yaml\")) }]")
 	}
-	out := make([]plugin.Plugin, 0, len(list))
+	out := make([]site.Plugin, 0, len(list))
 	var all []error
 	for i, element := range list {
+		if members, ok := element.(map[string]any); ok {
+			delete(members, "path") // data.slipway_plugin tells where it found the plugin
+		}
 		source, err := sourceOf(fmt.Sprintf("plugins[%d]", i), element)
 		if err != nil {
 			return nil, err

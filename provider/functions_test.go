@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -49,7 +49,7 @@ func call(t *testing.T, f function.Function, arguments ...any) (any, *function.F
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := plain(raw)
+	out, err := resources.Plain(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestFunctionErrors(t *testing.T) {
 
 // The registry's documentation of the functions comes from their definitions.
 func TestFunctionsAreDescribed(t *testing.T) {
-	server, err := providerserver.NewProtocol6WithError(New("test", &resources.Runs{})())()
+	server, err := NewServer(t.Context(), "test", &resources.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestPlainValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := plain(raw)
+	got, err := resources.Plain(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestPlainValues(t *testing.T) {
 	if _, err := valueOf(t.Context(), struct{}{}); err == nil {
 		t.Error("a struct is a value")
 	}
-	if _, err := plain(tftypes.NewValue(tftypes.String, tftypes.UnknownValue)); err == nil {
+	if _, err := resources.Plain(tftypes.NewValue(tftypes.String, tftypes.UnknownValue)); err == nil {
 		t.Error("an unknown value is plain")
 	}
 }
@@ -235,7 +235,7 @@ func TestPlainValues(t *testing.T) {
 func factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"slipway": func() (tfprotov6.ProviderServer, error) {
-			return providerserver.NewProtocol6WithError(New("test", &resources.Runs{})())()
+			return NewServer(context.Background(), "test", &resources.Runs{})
 		},
 	}
 }

@@ -4,79 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/big"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// plain returns a value that is known as strings, bools, int64, float64, []any and map[string]any. What is null is nil; in
-// objects and maps it is left out, because there null means not given.
-func plain(v tftypes.Value) (any, error) {
-	if !v.IsKnown() {
-		return nil, errors.New("holds a value that is not known yet")
-	}
-	if v.IsNull() {
-		return nil, nil
-	}
-	var (
-		members  map[string]tftypes.Value
-		elements []tftypes.Value
-		number   big.Float
-		text     string
-		flag     bool
-	)
-	switch {
-	case v.As(&text) == nil:
-		return text, nil
-	case v.As(&flag) == nil:
-		return flag, nil
-	case v.As(&number) == nil:
-		if n, accuracy := number.Int64(); accuracy == big.Exact {
-			return n, nil
-		}
-		f, _ := number.Float64()
-		return f, nil
-	case v.As(&members) == nil:
-		out := make(map[string]any, len(members))
-		for _, key := range slices.Sorted(maps.Keys(members)) {
-			value, err := plain(members[key])
-			if err != nil {
-				return nil, err
-			}
-			if value != nil {
-				out[key] = value
-			}
-		}
-		return out, nil
-	case v.As(&elements) == nil:
-		out := make([]any, len(elements))
-		for i, e := range elements {
-			value, err := plain(e)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = value
-		}
-		return out, nil
-	}
-	return nil, fmt.Errorf("holds a value of the type %s, which no document has", v.Type())
-}
-
-// plainOf is plain for an argument of a function.
+// plainOf is [resources.Plain] for an argument of a function.
 func plainOf(ctx context.Context, v types.Dynamic) (any, error) {
 	value, err := v.ToTerraformValue(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plain(value)
+	return resources.Plain(value)
 }
 
 // sourceOf writes a value as the document that it would be, so that there is one reader for both.

@@ -16,17 +16,20 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/slipway/terraform-provider-slipway/datasources"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
+	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
 // Address is the provider's address in registries: the one place that knows its home.
 const Address = "registry.terraform.io/slipway/slipway"
 
-// New returns the factory that the plugin server calls. runs is shared with main, which waits for runs before it ends.
-func New(version string, runs *resources.Runs) func() provider.Provider {
-	return func() provider.Provider { return &slipway{version: version, runs: runs, getenv: os.Getenv} }
+// NewServer returns the provider as Terraform talks to it. runs is shared with main, which waits for runs before it ends.
+func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfprotov6.ProviderServer, error) {
+	return sealed.NewServer(ctx, &slipway{version: version, runs: runs, getenv: os.Getenv})
 }
 
 // slipway is the provider.
@@ -110,4 +113,6 @@ func (p *slipway) Resources(context.Context) []func() resource.Resource {
 	}
 }
 
-func (p *slipway) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (p *slipway) DataSources(context.Context) []func() datasource.DataSource {
+	return datasources.All()
+}

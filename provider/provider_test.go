@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -17,7 +16,7 @@ import (
 )
 
 func TestSchemas(t *testing.T) {
-	server, err := providerserver.NewProtocol6WithError(New("test", &resources.Runs{})())()
+	server, err := NewServer(t.Context(), "test", &resources.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}

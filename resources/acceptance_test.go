@@ -1,13 +1,13 @@
 package resources_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
@@ -23,7 +23,7 @@ import (
 func factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"slipway": func() (tfprotov6.ProviderServer, error) {
-			return providerserver.NewProtocol6WithError(provider.New("test", &resources.Runs{})())()
+			return provider.NewServer(context.Background(), "test", &resources.Runs{})
 		},
 	}
 }

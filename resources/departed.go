@@ -1,23 +1,22 @@
 package resources
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
 // withNodes returns the value of a deployment's nodes with some objects of an older value added, found by node name.
-func withNodes(ctx context.Context, nodes, older types.Dynamic, names []string) (types.Dynamic, error) {
-	now, err := nodes.ToTerraformValue(ctx)
+func withNodes(nodes, older sealed.Value, names []string) (sealed.Value, error) {
+	now, err := nodes.Open()
 	if err != nil {
 		return nodes, err
 	}
-	before, err := older.ToTerraformValue(ctx)
+	before, err := older.Open()
 	if err != nil {
 		return nodes, err
 	}
@@ -34,15 +33,7 @@ func withNodes(ctx context.Context, nodes, older types.Dynamic, names []string) 
 	if len(added) < len(names) {
 		return nodes, fmt.Errorf("the state does not tell how to reach all of %q; their own ledgers tell what is applied there", names)
 	}
-	value, err := types.DynamicType.ValueFromTerraform(ctx, extended(now, added))
-	if err != nil {
-		return nodes, err
-	}
-	dynamic, ok := value.(basetypes.DynamicValue)
-	if !ok {
-		return nodes, fmt.Errorf("nodes became a %T", value)
-	}
-	return dynamic, nil
+	return sealed.Seal(extended(now, added))
 }
 
 // extended returns a list or map of objects with more of them: a list as a tuple, a map as an object, because the added ones may have

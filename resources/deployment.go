@@ -17,6 +17,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
 var (
@@ -81,22 +83,27 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Validators:          []validator.String{nameValidator()},
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 			},
-			"nodes": schema.DynamicAttribute{
-				Required:            true,
+			"nodes": schema.StringAttribute{
+				Required: true, CustomType: sealed.Type{}, // whole objects
 				MarkdownDescription: "All nodes of the site: whole `slipway_node` objects, as a list or a map (`slipway_node.this` of a `for_each`).",
 			},
-			"groups": schema.DynamicAttribute{
-				Optional: true,
+			"groups": schema.StringAttribute{
+				Optional: true, CustomType: sealed.Type{}, // whole objects
 				MarkdownDescription: "The deployment groups: whole `slipway_group` objects. The order of a list decides which of two independent groups goes first; a map is taken in the order of its keys. " +
 					"Left out, all nodes form one critical group that must succeed as a whole.",
 			},
-			"services": schema.DynamicAttribute{
-				Optional:            true,
+			"services": schema.StringAttribute{
+				Optional: true, CustomType: sealed.Type{}, // whole objects
 				MarkdownDescription: "The services: whole `slipway_service` objects, as a list or a map.",
 			},
-			"overrides": schema.DynamicAttribute{
-				Optional:            true,
+			"overrides": schema.StringAttribute{
+				Optional: true, CustomType: sealed.Type{}, // whole objects
 				MarkdownDescription: "The overrides: whole `slipway_override` objects, as a list or a map.",
+			},
+			"plugins": schema.StringAttribute{
+				Optional: true, CustomType: sealed.Type{}, // whole objects
+				MarkdownDescription: "The plugins: whole `data.slipway_plugin` objects, as a list or a map, or objects with the keys of a plugin's document. Their tasks run in an order of their own, on the nodes with their roles; " +
+					"the guide [Plugins and stages](../guides/plugins) tells when.",
 			},
 			"parallelism": schema.Int64Attribute{
 				Optional: true, Computed: true, Default: int64default.StaticInt64(10),

@@ -80,7 +80,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		return nil, diags.Errors()
 	}
 	if !known {
-		diags.AddError("The site is not known", "Terraform called apply with unknown values in nodes, groups, services or overrides. This is a defect; please report it.")
+		diags.AddError("The site is not known", "Terraform called apply with unknown values in nodes, groups, services, overrides or plugins. This is a defect; please report it.")
 		return nil, diags
 	}
 	diags = nil // the plan told the warnings
@@ -119,7 +119,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	diags.Append(run.end(string(report.Status), report.String())...)
 
 	done := in.outcome(p, report)
-	diags.Append(done.leaveDeparted(ctx, in, p, report)...)
+	diags.Append(done.leaveDeparted(in, p, report)...)
 	diags.Append(reportDiagnostics(run.ctx, report, p)...)
 	return &done, diags
 }

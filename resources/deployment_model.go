@@ -15,15 +15,17 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
 // deploymentModelV0 is the deployment at schema version 0.
 type deploymentModelV0 struct {
 	Site           types.String   `tfsdk:"site"`
-	Nodes          types.Dynamic  `tfsdk:"nodes"`
-	Groups         types.Dynamic  `tfsdk:"groups"`
-	Services       types.Dynamic  `tfsdk:"services"`
-	Overrides      types.Dynamic  `tfsdk:"overrides"`
+	Nodes          sealed.Value   `tfsdk:"nodes"`
+	Groups         sealed.Value   `tfsdk:"groups"`
+	Services       sealed.Value   `tfsdk:"services"`
+	Overrides      sealed.Value   `tfsdk:"overrides"`
+	Plugins        sealed.Value   `tfsdk:"plugins"`
 	Parallelism    types.Int64    `tfsdk:"parallelism"`
 	OnDestroy      types.String   `tfsdk:"on_destroy"`
 	DriftDetection types.String   `tfsdk:"drift_detection"`
@@ -71,13 +73,15 @@ func (m deploymentModelV0) Value(ctx context.Context) (s site.Site, known bool, 
 	take(ok, d)
 	s.Overrides, ok, d = OverridesFrom(ctx, path.Root("overrides"), m.Overrides)
 	take(ok, d)
+	s.Plugins, ok, d = PluginsFrom(ctx, path.Root("plugins"), m.Plugins)
+	take(ok, d)
 	return s, known, diags
 }
 
 // sameDesire reports whether two models ask for the same.
 func (m deploymentModelV0) sameDesire(o deploymentModelV0) bool {
 	return m.Site.Equal(o.Site) && m.Nodes.Equal(o.Nodes) && m.Groups.Equal(o.Groups) && m.Services.Equal(o.Services) &&
-		m.Overrides.Equal(o.Overrides) && m.Parallelism.Equal(o.Parallelism) && m.OnDestroy.Equal(o.OnDestroy) &&
+		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Parallelism.Equal(o.Parallelism) && m.OnDestroy.Equal(o.OnDestroy) &&
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts)
 }
 

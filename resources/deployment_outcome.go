@@ -113,7 +113,7 @@ func (in rollInput) wasUnreachable(node string) bool {
 
 // leaveDeparted keeps nodes that left the configuration and could not be torn down in the state, with the connection that reaches them, so
 // that the next plan tries again. Only a failed run may save what was not planned.
-func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.Plan, report rollout.Report) (diags diag.Diagnostics) {
+func (done *rolled) leaveDeparted(in rollInput, p *planner.Plan, report rollout.Report) (diags diag.Diagnostics) {
 	if in.prior == nil || !failed(report, p) {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.
 	if len(left) == 0 {
 		return nil
 	}
-	nodes, err := withNodes(ctx, done.model.Nodes, in.prior.Nodes, left)
+	nodes, err := withNodes(done.model.Nodes, in.prior.Nodes, left)
 	if err != nil {
 		diags.AddWarning("Departed nodes are not in the state", err.Error())
 		return diags

@@ -87,8 +87,11 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *de
 		problems = site.ValidatePlaces(w.desired.Nodes)
 	}
 	if prior != nil {
-		before, _, ds := NodesFrom(ctx, path.Root("nodes"), prior.Nodes)
-		diags.Append(ds...)
+		before, ds := desired.Nodes, diag.Diagnostics(nil)
+		if !plan.Nodes.Equal(prior.Nodes) {
+			before, _, ds = NodesFrom(ctx, path.Root("nodes"), prior.Nodes)
+			diags.Append(ds...)
+		}
 		w.drift, ds = prior.driftOf(ctx)
 		diags.Append(ds...)
 		if diags.HasError() {

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -22,7 +21,7 @@ type planning struct {
 
 func newPlanning(t *testing.T) *planning {
 	t.Helper()
-	server, err := providerserver.NewProtocol6WithError(provider.New("test", &resources.Runs{})())()
+	server, err := provider.NewServer(t.Context(), "test", &resources.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}

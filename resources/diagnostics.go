@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -17,7 +18,7 @@ func Diagnostics(problems site.Problems) diag.Diagnostics {
 	for _, p := range problems {
 		at := path.Empty()
 		switch p.Object {
-		case "node", "group", "service", "override":
+		case "node", "group", "service", "override", "plugin":
 			at = path.Root(p.Object + "s")
 		default:
 			if name, _, _ := strings.Cut(p.Attribute, "["); name != "" {
@@ -80,6 +81,8 @@ var summaries = map[site.Code]string{
 	site.DependencyCycle:   "Configuration resources require each other in a circle",
 	site.UnreachableGoal:   "Success criteria that cannot be met",
 	site.NoNodes:           "No node selected",
+	plugin.BadStage:        "Malformed stage",
+	plugin.UnknownTask:     "Unknown task",
 	site.NoGroup:           "Node in no group",
 	site.UnknownType:       "Unknown configuration resource type",
 	site.EmptyType:         "Empty configuration resource type",

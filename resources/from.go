@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
 // The functions below read an attribute of the deployment that takes whole objects: resources as they are, or objects written by
@@ -25,30 +26,30 @@ import (
 // stand at the given path and name object and attribute.
 
 // NodesFrom reads the nodes of a deployment.
-func NodesFrom(ctx context.Context, at path.Path, v types.Dynamic) (nodes []site.Node, known bool, diags diag.Diagnostics) {
+func NodesFrom(ctx context.Context, at path.Path, v attr.Value) (nodes []site.Node, known bool, diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "node", nodeSchema(), nodeModelV0.Value)
 }
 
 // GroupsFrom reads the groups of a deployment. They are nil, and not just empty, when the attribute is null.
-func GroupsFrom(ctx context.Context, at path.Path, v types.Dynamic) (groups []site.Group, known bool, diags diag.Diagnostics) {
+func GroupsFrom(ctx context.Context, at path.Path, v attr.Value) (groups []site.Group, known bool, diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "group", groupSchema(), groupModelV0.Value)
 }
 
 // ServicesFrom reads the services of a deployment.
-func ServicesFrom(ctx context.Context, at path.Path, v types.Dynamic) (services []site.Service, known bool, diags diag.Diagnostics) {
+func ServicesFrom(ctx context.Context, at path.Path, v attr.Value) (services []site.Service, known bool, diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "service", serviceSchema(), serviceModelV0.Value)
 }
 
 // OverridesFrom reads the overrides of a deployment.
-func OverridesFrom(ctx context.Context, at path.Path, v types.Dynamic) (overrides []site.Override, known bool, diags diag.Diagnostics) {
+func OverridesFrom(ctx context.Context, at path.Path, v attr.Value) (overrides []site.Override, known bool, diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "override", overrideSchema(), overrideModelV0.Value)
 }
 
 // asGiven decodes objects into models whose fields hold null and unknown themselves.
 var asGiven = basetypes.ObjectAsOptions{}
 
-func objectsFrom[M, T any](ctx context.Context, at path.Path, v types.Dynamic, object string, s schema.Schema, value func(M, context.Context) (T, site.Problems)) (out []T, known bool, diags diag.Diagnostics) {
-	raw, err := v.ToTerraformValue(ctx)
+func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, object string, s schema.Schema, value func(M, context.Context) (T, site.Problems)) (out []T, known bool, diags diag.Diagnostics) {
+	raw, err := opened(ctx, v)
 	if err != nil {
 		diags.AddAttributeError(at, "Invalid "+at.String(), err.Error())
 		return nil, false, diags
@@ -93,6 +94,14 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v types.Dynamic, o
 		return nil, known, diags
 	}
 	return out, true, diags
+}
+
+// opened returns what an attribute of the deployment, which is sealed, or an argument of a function holds.
+func opened(ctx context.Context, v attr.Value) (tftypes.Value, error) {
+	if s, ok := v.(sealed.Value); ok {
+		return s.Open()
+	}
+	return v.ToTerraformValue(ctx)
 }
 
 // membersOf returns the objects of a list or map; keys are their places: `nodes[0]`, `nodes["web1"]`.

@@ -66,12 +66,9 @@ func (h *held[M]) Create(ctx context.Context, req resource.CreateRequest, resp *
 	}
 }
 
-func (h *held[M]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var m M
-	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(h.hold(ctx, &m, &resp.State, resp.Identity)...)
-	}
+// Read leaves the state as it is: nothing outside of Terraform could have changed it.
+func (h *held[M]) Read(ctx context.Context, _ resource.ReadRequest, resp *resource.ReadResponse) {
+	resp.Diagnostics.Append(h.identify(ctx, &resp.State, resp.Identity)...)
 }
 
 func (h *held[M]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
@@ -85,14 +82,21 @@ func (h *held[M]) Update(ctx context.Context, req resource.UpdateRequest, resp *
 // Delete forgets the object. A deployment that held it finds it gone in its own configuration and plans what follows.
 func (h *held[M]) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
 
-// hold writes state and identity. The identity is set at every occasion: states that were written without one, and Terraform
-// versions that do not keep it, need it (terraform.md 5.8).
+// hold writes state and identity.
 func (h *held[M]) hold(ctx context.Context, m *M, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
 	diags := state.Set(ctx, m)
-	var id heldIdentity
-	diags.Append(state.GetAttribute(ctx, path.Root("name"), &id.Name)...)
-	if identity != nil {
-		diags.Append(identity.Set(ctx, id)...)
+	diags.Append(h.identify(ctx, state, identity)...)
+	return diags
+}
+
+// identify sets the identity. That is done at every occasion: states that were written without one, and Terraform versions that do not
+// keep it, need it (terraform.md 5.8).
+func (h *held[M]) identify(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
+	if identity == nil {
+		return nil
 	}
+	var id heldIdentity
+	diags := state.GetAttribute(ctx, path.Root("name"), &id.Name)
+	diags.Append(identity.Set(ctx, id)...)
 	return diags
 }

@@ -154,7 +154,7 @@ type ordered struct {
 }
 
 func orderOf(documents []*document.Plugin) (*ordered, site.Problems) {
-	plugins := make([]plugin.Plugin, len(documents))
+	plugins := make([]site.Plugin, len(documents))
 	for i, d := range documents {
 		plugins[i] = d.Plugin
 	}
@@ -162,7 +162,7 @@ func orderOf(documents []*document.Plugin) (*ordered, site.Problems) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	graph, problems := plugin.NewGraph(plugins)
+	graph, problems := plugin.NewAnchored(plugins)
 	return &ordered{stages: stages, graph: graph}, problems
 }
 
@@ -298,7 +298,7 @@ func (o *ordered) json(warnings document.Problems) orderJSON {
 	for _, s := range o.stages {
 		stage := stageJSON{Stage: s.Stage, Tasks: []stageTaskJSON{}}
 		for _, t := range s.Tasks {
-			settings := t.Task.Parameters.Settings(t.Task.Type)
+			settings := plugin.SettingsOf(t.Task.Type, t.Task.Parameters)
 			j := stageTaskJSON{
 				Task: t.ID(), Plugin: t.Plugin.Name, Version: t.Plugin.Version, Index: t.Index, Priority: t.Priority, Type: t.Task.Type, Role: t.Task.Role,
 				TimeoutSeconds: settings.Timeout.Seconds(), Retries: settings.Retries, IntervalSeconds: settings.Interval.Seconds(), FailOnError: t.Task.FailOnError,

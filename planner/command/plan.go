@@ -8,7 +8,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 func newPlan() *cobra.Command {
@@ -57,16 +56,9 @@ func readApplied(cmd *cobra.Command, names []string, address string) (planner.Ap
 	if err != nil || !s.Inventory {
 		return nil, nil, err // a plan without prior state: nothing is applied
 	}
-	desired, found := planner.Desired(s.Site)
+	applied, found := planner.Settled(s.Site)
 	if errs, _ := split(locate(s, found)); len(errs) > 0 {
 		return nil, nil, bad(errs)
-	}
-	applied := make(planner.Applied, len(desired))
-	for node, tasks := range desired {
-		applied[node] = make(map[resource.ID]string, len(tasks))
-		for _, t := range tasks {
-			applied[node][t.Resource.ID()] = t.Digest
-		}
 	}
 	return applied, s.Drift, nil
 }

@@ -12,16 +12,23 @@ import (
 // Graph is the graph tasks of all plugins, connected: requires -> task, task -> required_for, task -> the groups that it names,
 // tasks of a group -> group (fuel.md A7). Tasks keep the order in which they were given wherever the edges leave a choice.
 type Graph struct {
-	tasks  []GraphTask
+	tasks  []site.GraphTask
+	owners []origin
 	index  map[string]int
 	before [][]int // distinct
 	after  [][]int // distinct
+	groups [][]int // that each task is a part of, distinct
 	order  []int
 }
 
 // NewGraph connects the graph tasks of plugins. A reference to a task that no plugin brings, an id that two bring, and a cycle, whose
 // tasks are named in order, are errors. Warnings come with the graph; with errors there is none.
-func NewGraph(plugins []Plugin) (*Graph, site.Problems) {
+func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) { return newGraph(plugins, false) }
+
+// NewAnchored is NewGraph with the tasks that every run has, see [Anchors]. Those that no plugin brings are not among [Graph.Tasks].
+func NewAnchored(plugins []site.Plugin) (*Graph, site.Problems) { return newGraph(plugins, true) }
+
+func newGraph(plugins []site.Plugin, anchored bool) (*Graph, site.Problems) {
 	b := &builder{Graph: &Graph{index: make(map[string]int)}, edges: make(map[[2]int]bool)}
 	b.problems = validate(plugins)
 	for _, p := range plugins {
@@ -37,8 +44,14 @@ func NewGraph(plugins []Plugin) (*Graph, site.Problems) {
 			b.owners = append(b.owners, origin{p, i})
 		}
 	}
-	b.before, b.after = make([][]int, len(b.tasks)), make([][]int, len(b.tasks))
+	if anchored {
+		b.anchor()
+	}
+	b.before, b.after, b.groups = make([][]int, len(b.tasks)), make([][]int, len(b.tasks)), make([][]int, len(b.tasks))
 	b.connect()
+	if anchored {
+		b.chain()
+	}
 	b.sort()
 	if len(b.problems.Errors()) > 0 {
 		return nil, b.problems
@@ -48,19 +61,18 @@ func NewGraph(plugins []Plugin) (*Graph, site.Problems) {
 
 // origin is where a task is written.
 type origin struct {
-	plugin Plugin
-	index  int
+	plugin site.Plugin
+	index  int // in the plugin's GraphTasks
 }
 
 type builder struct {
 	*Graph
-	owners   []origin
 	edges    map[[2]int]bool
 	problems site.Problems
 }
 
 func (b *builder) report(o origin, attribute string, code site.Code, warning bool, format string, args ...any) {
-	p := o.plugin.problem(fmt.Sprintf("graph_tasks[%d].%s", o.index, attribute), code, fmt.Sprintf(format, args...))
+	p := problem(o.plugin, fmt.Sprintf("graph_tasks[%d].%s", o.index, attribute), code, fmt.Sprintf(format, args...))
 	p.Warning = warning
 	b.problems = append(b.problems, p)
 }
@@ -86,10 +98,11 @@ func (b *builder) connect() {
 			attribute, verb string
 			names           []string
 			first           bool // what is named comes before the task
+			parts           bool // what is named is a part of the task
 		}{
-			{"requires", "requires", t.Requires, true},
-			{"required_for", "is required for", t.RequiredFor, false},
-			{"tasks", "has the task", t.Tasks, true},
+			{"requires", "requires", t.Requires, true, false},
+			{"required_for", "is required for", t.RequiredFor, false, false},
+			{"tasks", "has the task", t.Tasks, true, true},
 		} {
 			for j, name := range list.names {
 				other, ok := b.index[name]
@@ -98,12 +111,22 @@ func (b *builder) connect() {
 					b.missing(i, fmt.Sprintf("%s[%d]", list.attribute, j), list.verb, name, ids)
 				case list.first:
 					b.edge(other, i)
+					if list.parts {
+						b.part(other, i)
+					}
 				default:
 					b.edge(i, other)
 				}
 			}
 		}
 		b.join(i, groups)
+	}
+}
+
+// part notes that a task is a part of a group.
+func (b *builder) part(task, group int) {
+	if !slices.Contains(b.groups[task], group) {
+		b.groups[task] = append(b.groups[task], group)
 	}
 }
 
@@ -121,6 +144,7 @@ func (b *builder) join(i int, groups []string) {
 			if pattern.Matches(g) {
 				found = true
 				b.edge(i, b.index[g])
+				b.part(i, b.index[g])
 			}
 		}
 		other, isTask := b.index[text]
@@ -202,11 +226,13 @@ func (b *builder) cycles(waiting []int) [][]int {
 	return out
 }
 
-// Tasks returns all tasks in an order that keeps every edge; where edges leave a choice, in the order given.
-func (g *Graph) Tasks() []GraphTask {
-	out := make([]GraphTask, len(g.order))
-	for i, at := range g.order {
-		out[i] = g.tasks[at]
+// Tasks returns all tasks that plugins bring in an order that keeps every edge; where edges leave a choice, in the order given.
+func (g *Graph) Tasks() []site.GraphTask {
+	out := make([]site.GraphTask, 0, len(g.order))
+	for _, at := range g.order {
+		if g.owners[at].index != implicit {
+			out = append(out, g.tasks[at])
+		}
 	}
 	return out
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // graphOf makes a plugin of lines such as `id requires=a,b groups=g`; `type=` is skipped by default.
-func graphOf(name string, lines ...string) Plugin {
-	p := Plugin{Name: name}
+func graphOf(name string, lines ...string) site.Plugin {
+	p := site.Plugin{Name: name}
 	for _, line := range lines {
 		words := strings.Fields(line)
-		t := GraphTask{ID: words[0], Type: Skipped}
+		t := site.GraphTask{ID: words[0], Type: Skipped}
 		for _, word := range words[1:] {
 			key, value, _ := strings.Cut(word, "=")
 			list := strings.Split(value, ",")
@@ -49,18 +49,18 @@ func ids(g *Graph) string {
 
 func TestGraphOrder(t *testing.T) {
 	tests := map[string]struct {
-		plugins []Plugin
+		plugins []site.Plugin
 		want    string
 	}{
-		"as given":               {[]Plugin{graphOf("p", "c", "a", "b")}, "c a b"},
-		"requires":               {[]Plugin{graphOf("p", "a requires=c", "b", "c")}, "b c a"},
-		"required_for":           {[]Plugin{graphOf("p", "a", "b", "c required_for=a")}, "b c a"},
-		"tasks of a group":       {[]Plugin{graphOf("p", "g type=group tasks=b", "a", "b")}, "a b g"},
-		"groups of a task":       {[]Plugin{graphOf("p", "g type=group", "a groups=g")}, "a g"},
-		"groups by pattern":      {[]Plugin{graphOf("p", "ctl-a type=group", "ctl-b type=group", "a-ctl type=group", "a groups=/ctl/")}, "a-ctl a ctl-a ctl-b"},
-		"the same edge twice":    {[]Plugin{graphOf("p", "a requires=b,b", "b required_for=a")}, "b a"},
-		"across plugins":         {[]Plugin{graphOf("p", "a requires=b"), graphOf("q", "b", "c required_for=b")}, "c b a"},
-		"lowest first, not FIFO": {[]Plugin{graphOf("p", "z", "a requires=y", "b", "y requires=z")}, "z b y a"},
+		"as given":               {[]site.Plugin{graphOf("p", "c", "a", "b")}, "c a b"},
+		"requires":               {[]site.Plugin{graphOf("p", "a requires=c", "b", "c")}, "b c a"},
+		"required_for":           {[]site.Plugin{graphOf("p", "a", "b", "c required_for=a")}, "b c a"},
+		"tasks of a group":       {[]site.Plugin{graphOf("p", "g type=group tasks=b", "a", "b")}, "a b g"},
+		"groups of a task":       {[]site.Plugin{graphOf("p", "g type=group", "a groups=g")}, "a g"},
+		"groups by pattern":      {[]site.Plugin{graphOf("p", "ctl-a type=group", "ctl-b type=group", "a-ctl type=group", "a groups=/ctl/")}, "a-ctl a ctl-a ctl-b"},
+		"the same edge twice":    {[]site.Plugin{graphOf("p", "a requires=b,b", "b required_for=a")}, "b a"},
+		"across plugins":         {[]site.Plugin{graphOf("p", "a requires=b"), graphOf("q", "b", "c required_for=b")}, "c b a"},
+		"lowest first, not FIFO": {[]site.Plugin{graphOf("p", "z", "a requires=y", "b", "y requires=z")}, "z b y a"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -77,25 +77,25 @@ func TestGraphOrder(t *testing.T) {
 
 func TestGraphProblems(t *testing.T) {
 	tests := map[string]struct {
-		plugins []Plugin
+		plugins []site.Plugin
 		want    []string
 	}{
-		"unknown": {[]Plugin{graphOf("p", "web", "a requires=wbe required_for=ghost")}, []string{
+		"unknown": {[]site.Plugin{graphOf("p", "web", "a requires=wbe required_for=ghost")}, []string{
 			`plugin "p": graph_tasks[1].requires[0]: the task "a" requires "wbe", which does not exist; did you mean "web"?`,
 			`plugin "p": graph_tasks[1].required_for[0]: the task "a" is required for "ghost", which does not exist; no plugin brings such a task`}},
-		"unknown task of a group": {[]Plugin{graphOf("p", "g type=group tasks=ghost")}, []string{
+		"unknown task of a group": {[]site.Plugin{graphOf("p", "g type=group tasks=ghost")}, []string{
 			`plugin "p": graph_tasks[0].tasks[0]: the task "g" has the task "ghost", which does not exist; no plugin brings such a task`}},
-		"unknown group": {[]Plugin{graphOf("p", "a groups=ghost")}, []string{
+		"unknown group": {[]site.Plugin{graphOf("p", "a groups=ghost")}, []string{
 			`plugin "p": graph_tasks[0].groups[0]: the task "a" is a part of "ghost", which does not exist; no plugin brings such a task`}},
-		"not a group": {[]Plugin{graphOf("p", "a groups=b", "b")}, []string{
+		"not a group": {[]site.Plugin{graphOf("p", "a groups=b", "b")}, []string{
 			`plugin "p": graph_tasks[0].groups[0]: "b" has the type skipped; name a task of the type group`}},
-		"one id in two plugins": {[]Plugin{graphOf("p", "a"), graphOf("q", "a")}, []string{
+		"one id in two plugins": {[]site.Plugin{graphOf("p", "a"), graphOf("q", "a")}, []string{
 			`plugin "q": graph_tasks[0].id: the plugin "p" has a task "a" too; give each an id of its own`}},
-		"one id twice in one plugin": {[]Plugin{graphOf("p", "a", "a")}, []string{
+		"one id twice in one plugin": {[]site.Plugin{graphOf("p", "a", "a")}, []string{
 			`plugin "p": graph_tasks[1].id: another task of the plugin has the id "a"; give each an id of its own`}},
-		"cycle, with what hangs on it": {[]Plugin{graphOf("p", "before", "x requires=c", "a requires=c,before", "b requires=a", "c requires=b", "after requires=x")}, []string{
+		"cycle, with what hangs on it": {[]site.Plugin{graphOf("p", "before", "x requires=c", "a requires=c,before", "b requires=a", "c requires=b", "after requires=x")}, []string{
 			`plugin "p": graph_tasks[2].requires: tasks wait for each other: "a" before "b" before "c" before "a"; remove one of these relations`}},
-		"two cycles": {[]Plugin{graphOf("p", "a requires=b", "b requires=a", "c requires=c")}, []string{
+		"two cycles": {[]site.Plugin{graphOf("p", "a requires=b", "b requires=a", "c requires=c")}, []string{
 			`plugin "p": graph_tasks[0].requires: tasks wait for each other: "a" before "b" before "a"; remove one of these relations`,
 			`plugin "p": graph_tasks[2].requires: tasks wait for each other: "c" before "c"; remove one of these relations`}},
 	}
@@ -110,14 +110,14 @@ func TestGraphProblems(t *testing.T) {
 			}
 		})
 	}
-	g, problems := NewGraph([]Plugin{graphOf("p", "a groups=/none/")})
+	g, problems := NewGraph([]site.Plugin{graphOf("p", "a groups=/none/")})
 	if g == nil || len(problems) != 1 || !problems[0].Warning {
 		t.Errorf("a pattern without groups gives %v", problems)
 	}
 }
 
 func TestPart(t *testing.T) {
-	g, problems := NewGraph([]Plugin{graphOf("p", "a", "b requires=a", "c requires=b", "d")})
+	g, problems := NewGraph([]site.Plugin{graphOf("p", "a", "b requires=a", "c requires=b", "d")})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -147,42 +147,42 @@ func steps(waves [][]Member) string {
 }
 
 func TestWaves(t *testing.T) {
-	group := func(id string, s Strategy, requires ...string) GraphTask {
-		return GraphTask{ID: id, Type: Group, Strategy: s, Requires: requires}
+	group := func(id string, s site.Strategy, requires ...string) site.GraphTask {
+		return site.GraphTask{ID: id, Type: Group, Strategy: s, Requires: requires}
 	}
-	one := Strategy{OneByOne: true}
+	one := site.Strategy{OneByOne: true}
 	tests := map[string]struct {
-		tasks   []GraphTask
+		tasks   []site.GraphTask
 		members map[string][]string
 		want    string
 	}{
 		"one by one, by amount, together": {
-			[]GraphTask{group("all", Strategy{}), group("two", Strategy{Amount: 2}), group("one", one)},
+			[]site.GraphTask{group("all", site.Strategy{}), group("two", site.Strategy{Amount: 2}), group("one", one)},
 			map[string][]string{"all": {"a", "b"}, "two": {"c", "d", "e"}, "one": {"f", "g"}},
 			"one:f | one:g | two:c two:d | two:e | all:a all:b",
 		},
 		"a node in three groups": {
-			[]GraphTask{group("x", Strategy{}), group("y", Strategy{}), group("z", Strategy{})},
+			[]site.GraphTask{group("x", site.Strategy{}), group("y", site.Strategy{}), group("z", site.Strategy{})},
 			map[string][]string{"x": {"a", "b"}, "y": {"a"}, "z": {"a", "b"}},
 			"x:a x:b | y:a z:b | z:a",
 		},
 		"an order that goes through other tasks": {
-			[]GraphTask{group("x", Strategy{}), {ID: "t", Type: Skipped, Requires: []string{"x"}}, group("y", Strategy{}, "t")},
+			[]site.GraphTask{group("x", site.Strategy{}), {ID: "t", Type: Skipped, Requires: []string{"x"}}, group("y", site.Strategy{}, "t")},
 			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a | y:b",
 		},
 		"an order that goes through a group without nodes": {
-			[]GraphTask{group("x", Strategy{}), group("none", Strategy{}, "x"), group("y", Strategy{}, "none")},
+			[]site.GraphTask{group("x", site.Strategy{}), group("none", site.Strategy{}, "x"), group("y", site.Strategy{}, "none")},
 			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a | y:b",
 		},
 		"a group without nodes is done from the start": {
-			[]GraphTask{group("x", Strategy{}), group("none", Strategy{}), group("y", Strategy{}, "none")},
+			[]site.GraphTask{group("x", site.Strategy{}), group("none", site.Strategy{}), group("y", site.Strategy{}, "none")},
 			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a y:b",
 		},
-		"nothing": {[]GraphTask{group("x", one)}, nil, ""},
+		"nothing": {[]site.GraphTask{group("x", one)}, nil, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			g, problems := NewGraph([]Plugin{{Name: "p", GraphTasks: tt.tasks}})
+			g, problems := NewGraph([]site.Plugin{{Name: "p", GraphTasks: tt.tasks}})
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
@@ -194,7 +194,7 @@ func TestWaves(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	g, problems := NewGraph([]Plugin{graphOf("p", "web type=group", "data type=group role=db,/cache/", "t")})
+	g, problems := NewGraph([]site.Plugin{graphOf("p", "web type=group", "data type=group role=db,/cache/", "t")})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -205,9 +205,9 @@ func TestMembers(t *testing.T) {
 }
 
 func BenchmarkGraph(b *testing.B) {
-	p := Plugin{Name: "p"}
+	p := site.Plugin{Name: "p"}
 	for i := range 10000 {
-		t := GraphTask{ID: fmt.Sprint(i), Type: Skipped}
+		t := site.GraphTask{ID: fmt.Sprint(i), Type: Skipped}
 		for _, back := range []int{1, 7, 100} {
 			if i >= back {
 				t.Requires = append(t.Requires, fmt.Sprint(i-back))
@@ -217,7 +217,7 @@ func BenchmarkGraph(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if g, problems := NewGraph([]Plugin{p}); len(problems) > 0 || len(g.Tasks()) != len(p.GraphTasks) {
+		if g, problems := NewGraph([]site.Plugin{p}); len(problems) > 0 || len(g.Tasks()) != len(p.GraphTasks) {
 			b.Fatal(problems)
 		}
 	}

@@ -18,9 +18,9 @@ type Sequence struct {
 
 // Ordered is a task in its place.
 type Ordered struct {
-	Plugin   Plugin
+	Plugin   site.Plugin
 	Index    int // in the plugin's Tasks
-	Task     Task
+	Task     site.Task
 	Priority float64
 	Place    Place // set by [Sequence.On]
 }
@@ -31,18 +31,18 @@ func (o Ordered) ID() string { return fmt.Sprintf("%s[%d]", o.Plugin.FullName(),
 // Order puts the stage tasks of plugins in order, stage by stage: by number, tasks with the same number by the name of their plugin in
 // code point order, those of one plugin as in its document (seed 003; fuel.md A3). Plugins of one name keep the order in which they are
 // given. With problems, which are all errors, there is no order.
-func Order(plugins []Plugin) ([]Sequence, site.Problems) {
+func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
 	if problems := validate(plugins); len(problems) > 0 {
 		return nil, problems
 	}
 	sorted := slices.Clone(plugins)
-	slices.SortStableFunc(sorted, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(sorted, func(a, b site.Plugin) int { return strings.Compare(a.Name, b.Name) })
 	byStage := make(map[string][]Ordered)
 	for _, p := range sorted {
 		for i, t := range p.Tasks {
 			stage, err := ParseStage(t.Stage)
 			if err != nil {
-				return nil, site.Problems{p.problem(fmt.Sprintf("tasks[%d].stage", i), BadStage, err.Error())}
+				return nil, site.Problems{problem(p, fmt.Sprintf("tasks[%d].stage", i), BadStage, err.Error())}
 			}
 			byStage[stage.Name] = append(byStage[stage.Name], Ordered{Plugin: p, Index: i, Task: t, Priority: stage.Priority})
 		}
@@ -54,6 +54,23 @@ func Order(plugins []Plugin) ([]Sequence, site.Problems) {
 		out = append(out, Sequence{name, tasks})
 	}
 	return out, nil
+}
+
+// OnNodes is On for a run, which has work for nodes only: a task that is to run on the controller does nothing there, with a warning.
+func (s Sequence) OnNodes(nodes []site.Node) (Sequence, site.Problems) {
+	placed, problems := s.On(nodes)
+	out := Sequence{Stage: s.Stage}
+	for _, o := range placed.Tasks {
+		if o.Place.Controller {
+			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes, fmt.Sprintf(onController, "task"))
+			p.Warning = true
+			problems = append(problems, p)
+		}
+		if len(o.Place.Nodes) > 0 {
+			out.Tasks = append(out.Tasks, o)
+		}
+	}
+	return out, problems
 }
 
 // On places the tasks on nodes. A task that has no node is left out, with a warning; the one after it then follows the nearest one before
@@ -68,15 +85,15 @@ func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 		if !ok {
 			roles, err := ParseRoles(o.Task.Role)
 			if err != nil { // refused by Order
-				problems = append(problems, o.Plugin.problem(fmt.Sprintf("tasks[%d].role", o.Index), site.BadValue, err.Error()))
+				problems = append(problems, problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.BadValue, err.Error()))
 				continue
 			}
 			place = roles.On(nodes)
 			places[key] = place
 		}
 		if place.Empty() {
-			p := o.Plugin.problem(fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
-				fmt.Sprintf("no node has the role %s, so the task is left out", strings.Join(o.Task.Role, " or ")))
+			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+				fmt.Sprintf("no node has the role %s, so the task is left out", anyOf(o.Task.Role)))
 			p.Warning = true
 			problems = append(problems, p)
 			continue

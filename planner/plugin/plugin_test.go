@@ -13,11 +13,11 @@ import (
 )
 
 // shell makes a stage task that is right.
-func shell(stage string, role ...string) Task {
+func shell(stage string, role ...string) site.Task {
 	if len(role) == 0 {
 		role = []string{AllRoles}
 	}
-	return Task{Role: role, Stage: stage, Type: Shell, Parameters: Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
+	return site.Task{Role: role, Stage: stage, Type: Shell, Parameters: site.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
 }
 
 // codes lists problems as `attribute code`.
@@ -40,14 +40,14 @@ func written(s Sequence) []string {
 
 // Seed 003, acceptance criteria: the order that it prints.
 func TestSeedExample(t *testing.T) {
-	stages := func(name string, texts ...string) Plugin {
-		p := Plugin{Name: name}
+	stages := func(name string, texts ...string) site.Plugin {
+		p := site.Plugin{Name: name}
 		for _, text := range texts {
 			p.Tasks = append(p.Tasks, shell(text))
 		}
 		return p
 	}
-	sequences, problems := Order([]Plugin{
+	sequences, problems := Order([]site.Plugin{
 		stages("plugin2", "pre_deployment", "pre_deployment/100.0", "pre_deployment/-101", "pre_deployment/0"),
 		stages("plugin1", "pre_deployment", "pre_deployment/100", "pre_deployment/-100", "pre_deployment/-99.9"),
 	})
@@ -121,7 +121,7 @@ func TestOn(t *testing.T) {
 }
 
 func TestTasksWithoutNodesAreWarnedOf(t *testing.T) {
-	sequences, problems := Order([]Plugin{{Name: "p", Tasks: []Task{shell("pre_deployment", "web"), shell("pre_deployment", "mongo", "redis")}}})
+	sequences, problems := Order([]site.Plugin{{Name: "p", Tasks: []site.Task{shell("pre_deployment", "web"), shell("pre_deployment", "mongo", "redis")}}})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -137,20 +137,20 @@ func TestTasksWithoutNodesAreWarnedOf(t *testing.T) {
 func TestSettings(t *testing.T) {
 	tests := map[string]struct {
 		typ  string
-		p    Parameters
+		p    site.Parameters
 		want Settings
 	}{
-		"shell, as little as possible": {Shell, Parameters{"cmd": "c", "timeout": int64(5)},
+		"shell, as little as possible": {Shell, site.Parameters{"cmd": "c", "timeout": int64(5)},
 			Settings{Command: "c", Timeout: 5 * time.Second, Retries: 3, Interval: time.Second}},
-		"shell, all": {Shell, Parameters{"cmd": "c", "timeout": int64(5), "retries": int64(0), "interval": int64(0), "cwd": "/srv"},
+		"shell, all": {Shell, site.Parameters{"cmd": "c", "timeout": int64(5), "retries": int64(0), "interval": int64(0), "cwd": "/srv"},
 			Settings{Command: "c", Timeout: 5 * time.Second, Directory: "/srv"}},
-		"puppet is not tried again": {Puppet, Parameters{"puppet_manifest": "m", "puppet_modules": "d", "timeout": int64(0)},
+		"puppet is not tried again": {Puppet, site.Parameters{"puppet_manifest": "m", "puppet_modules": "d", "timeout": int64(0)},
 			Settings{Manifest: "m", Modules: "d", Interval: time.Second}},
-		"reboot": {Reboot, Parameters{"timeout": int64(600)}, Settings{Timeout: 10 * time.Minute, Interval: time.Second}},
+		"reboot": {Reboot, site.Parameters{"timeout": int64(600)}, Settings{Timeout: 10 * time.Minute, Interval: time.Second}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, tt.p.Settings(tt.typ)); d != "" {
+			if d := cmp.Diff(tt.want, SettingsOf(tt.typ, tt.p)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -158,51 +158,51 @@ func TestSettings(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	good := Parameters{"cmd": "c", "timeout": int64(1)}
-	stage := func(change func(*Task)) Plugin {
+	good := site.Parameters{"cmd": "c", "timeout": int64(1)}
+	stage := func(change func(*site.Task)) site.Plugin {
 		task := shell("pre_deployment")
-		task.Parameters = Parameters{"cmd": "c", "timeout": int64(1)}
+		task.Parameters = site.Parameters{"cmd": "c", "timeout": int64(1)}
 		change(&task)
-		return Plugin{Name: "p", Tasks: []Task{task}}
+		return site.Plugin{Name: "p", Tasks: []site.Task{task}}
 	}
-	graph := func(tasks ...GraphTask) Plugin { return Plugin{Name: "p", GraphTasks: tasks} }
+	graph := func(tasks ...site.GraphTask) site.Plugin { return site.Plugin{Name: "p", GraphTasks: tasks} }
 	tests := map[string]struct {
-		plugin Plugin
+		plugin site.Plugin
 		want   []string
 	}{
-		"nothing wrong":             {stage(func(*Task) {}), nil},
-		"name":                      {Plugin{Name: "a b"}, []string{"name bad_name"}},
-		"no name":                   {Plugin{}, []string{"name bad_name"}},
-		"long name":                 {Plugin{Name: strings.Repeat("a", 254)}, []string{"name bad_name"}},
-		"hidden name":               {Plugin{Name: ".p"}, []string{"name bad_name"}},
-		"stage":                     {stage(func(t *Task) { t.Stage = "x" }), []string{"tasks[0].stage bad_stage"}},
-		"role":                      {stage(func(t *Task) { t.Role = nil }), []string{"tasks[0].role bad_value"}},
-		"type":                      {stage(func(t *Task) { t.Type = "shel" }), []string{"tasks[0].type unknown_type"}},
-		"type of graph tasks":       {stage(func(t *Task) { t.Type = Skipped }), []string{"tasks[0].type unknown_type"}},
-		"missing parameter":         {stage(func(t *Task) { delete(t.Parameters, "timeout") }), []string{"tasks[0].parameters.timeout missing_parameter"}},
-		"puppet":                    {stage(func(t *Task) { t.Type = Puppet }), []string{"tasks[0].parameters.puppet_manifest missing_parameter", "tasks[0].parameters.puppet_modules missing_parameter", "tasks[0].parameters.cmd unknown_parameter"}},
-		"parameter of another type": {stage(func(t *Task) { t.Parameters["puppet_modules"] = "m" }), []string{"tasks[0].parameters.puppet_modules unknown_parameter"}},
-		"kind of text":              {stage(func(t *Task) { t.Parameters["cmd"] = int64(1) }), []string{"tasks[0].parameters.cmd bad_parameter"}},
-		"empty text":                {stage(func(t *Task) { t.Parameters["cmd"] = "" }), []string{"tasks[0].parameters.cmd bad_parameter"}},
-		"kind of number":            {stage(func(t *Task) { t.Parameters["timeout"] = "1" }), []string{"tasks[0].parameters.timeout bad_parameter"}},
-		"negative":                  {stage(func(t *Task) { t.Parameters["retries"] = int64(-1) }), []string{"tasks[0].parameters.retries bad_parameter"}},
-		"more than a year":          {stage(func(t *Task) { t.Parameters["interval"] = int64(1 << 40) }), []string{"tasks[0].parameters.interval bad_parameter"}},
-		"no id":                     {graph(GraphTask{Type: Skipped}), []string{"graph_tasks[0].id missing_field"}},
-		"id twice":                  {graph(GraphTask{ID: "a", Type: Skipped}, GraphTask{ID: "a", Type: Skipped}), []string{"graph_tasks[1].id duplicate"}},
-		"role of a graph task":      {graph(GraphTask{ID: "a", Type: Shell, Parameters: good, Role: []string{"/(/"}}), []string{"graph_tasks[0].role bad_value"}},
-		"groups":                    {graph(GraphTask{ID: "a", Type: Shell, Parameters: good, Groups: []string{"/(/"}}), []string{"graph_tasks[0].groups[0] bad_value"}},
-		"tasks of no group":         {graph(GraphTask{ID: "a", Type: Skipped, Tasks: []string{"b"}}), []string{"graph_tasks[0].tasks bad_structure"}},
-		"strategy of no group":      {graph(GraphTask{ID: "a", Type: Skipped, Strategy: Strategy{OneByOne: true}}), []string{"graph_tasks[0].parameters.strategy bad_structure"}},
-		"amount":                    {graph(GraphTask{ID: "a", Type: Group, Strategy: Strategy{OneByOne: true, Amount: 1}}), []string{"graph_tasks[0].parameters.strategy.amount bad_value"}},
-		"parameters of a group":     {graph(GraphTask{ID: "a", Type: Group, Parameters: good}), []string{"graph_tasks[0].parameters.cmd unknown_parameter", "graph_tasks[0].parameters.timeout unknown_parameter"}},
+		"nothing wrong":             {stage(func(*site.Task) {}), nil},
+		"name":                      {site.Plugin{Name: "a b"}, []string{"name bad_name"}},
+		"no name":                   {site.Plugin{}, []string{"name bad_name"}},
+		"long name":                 {site.Plugin{Name: strings.Repeat("a", 254)}, []string{"name bad_name"}},
+		"hidden name":               {site.Plugin{Name: ".p"}, []string{"name bad_name"}},
+		"stage":                     {stage(func(t *site.Task) { t.Stage = "x" }), []string{"tasks[0].stage bad_stage"}},
+		"role":                      {stage(func(t *site.Task) { t.Role = nil }), []string{"tasks[0].role bad_value"}},
+		"type":                      {stage(func(t *site.Task) { t.Type = "shel" }), []string{"tasks[0].type unknown_type"}},
+		"type of graph tasks":       {stage(func(t *site.Task) { t.Type = Skipped }), []string{"tasks[0].type unknown_type"}},
+		"missing parameter":         {stage(func(t *site.Task) { delete(t.Parameters, "timeout") }), []string{"tasks[0].parameters.timeout missing_parameter"}},
+		"puppet":                    {stage(func(t *site.Task) { t.Type = Puppet }), []string{"tasks[0].parameters.puppet_manifest missing_parameter", "tasks[0].parameters.puppet_modules missing_parameter", "tasks[0].parameters.cmd unknown_parameter"}},
+		"parameter of another type": {stage(func(t *site.Task) { t.Parameters["puppet_modules"] = "m" }), []string{"tasks[0].parameters.puppet_modules unknown_parameter"}},
+		"kind of text":              {stage(func(t *site.Task) { t.Parameters["cmd"] = int64(1) }), []string{"tasks[0].parameters.cmd bad_parameter"}},
+		"empty text":                {stage(func(t *site.Task) { t.Parameters["cmd"] = "" }), []string{"tasks[0].parameters.cmd bad_parameter"}},
+		"kind of number":            {stage(func(t *site.Task) { t.Parameters["timeout"] = "1" }), []string{"tasks[0].parameters.timeout bad_parameter"}},
+		"negative":                  {stage(func(t *site.Task) { t.Parameters["retries"] = int64(-1) }), []string{"tasks[0].parameters.retries bad_parameter"}},
+		"more than a year":          {stage(func(t *site.Task) { t.Parameters["interval"] = int64(1 << 40) }), []string{"tasks[0].parameters.interval bad_parameter"}},
+		"no id":                     {graph(site.GraphTask{Type: Skipped}), []string{"graph_tasks[0].id missing_field"}},
+		"id twice":                  {graph(site.GraphTask{ID: "a", Type: Skipped}, site.GraphTask{ID: "a", Type: Skipped}), []string{"graph_tasks[1].id duplicate"}},
+		"role of a graph task":      {graph(site.GraphTask{ID: "a", Type: Shell, Parameters: good, Role: []string{"/(/"}}), []string{"graph_tasks[0].role bad_value"}},
+		"groups":                    {graph(site.GraphTask{ID: "a", Type: Shell, Parameters: good, Groups: []string{"/(/"}}), []string{"graph_tasks[0].groups[0] bad_value"}},
+		"tasks of no group":         {graph(site.GraphTask{ID: "a", Type: Skipped, Tasks: []string{"b"}}), []string{"graph_tasks[0].tasks bad_structure"}},
+		"strategy of no group":      {graph(site.GraphTask{ID: "a", Type: Skipped, Strategy: site.Strategy{OneByOne: true}}), []string{"graph_tasks[0].parameters.strategy bad_structure"}},
+		"amount":                    {graph(site.GraphTask{ID: "a", Type: Group, Strategy: site.Strategy{OneByOne: true, Amount: 1}}), []string{"graph_tasks[0].parameters.strategy.amount bad_value"}},
+		"parameters of a group":     {graph(site.GraphTask{ID: "a", Type: Group, Parameters: good}), []string{"graph_tasks[0].parameters.cmd unknown_parameter", "graph_tasks[0].parameters.timeout unknown_parameter"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			problems := tt.plugin.Validate()
+			problems := Validate(tt.plugin)
 			if d := cmp.Diff(tt.want, codes(problems)); d != "" {
 				t.Errorf("%s\n%v", d, problems)
 			}
-			if _, order := Order([]Plugin{tt.plugin}); len(order) != len(problems) {
+			if _, order := Order([]site.Plugin{tt.plugin}); len(order) != len(problems) {
 				t.Errorf("Order reports %v", order)
 			}
 		})
@@ -210,7 +210,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestPluginsTogether(t *testing.T) {
-	_, problems := Order([]Plugin{{Name: "p", Version: "1"}, {Name: "p", Version: "2"}, {Name: "p", Version: "1"}})
+	_, problems := Order([]site.Plugin{{Name: "p", Version: "1"}, {Name: "p", Version: "2"}, {Name: "p", Version: "1"}})
 	if d := cmp.Diff([]string{"name duplicate"}, codes(problems)); d != "" {
 		t.Error(d)
 	}
@@ -242,8 +242,8 @@ func TestOrderIsDeterministic(t *testing.T) {
 }
 
 // many makes n tasks in plugins of ten tasks each.
-func many(n int) []Plugin {
-	out := make([]Plugin, n/10)
+func many(n int) []site.Plugin {
+	out := make([]site.Plugin, n/10)
 	for i := range out {
 		out[i].Name = fmt.Sprintf("plugin-%d", i*7919%len(out))
 		for j := range 10 {

@@ -14,6 +14,11 @@ const (
 	Controller = "master" // the machine that slipway itself runs on, which is not a part of AllRoles
 )
 
+// onController is the warning of a task that is to run on the controller.
+const onController = "the role " + Controller + " means the machine that slipway runs on, which is no node: the %s does nothing there"
+
+func anyOf(roles []string) string { return strings.Join(roles, " or ") }
+
 // Roles tells on which nodes a task runs.
 type Roles struct {
 	all, controller bool
@@ -54,6 +59,13 @@ type Place struct {
 
 // Empty reports whether the place is nowhere.
 func (p Place) Empty() bool { return len(p.Nodes) == 0 && !p.Controller }
+
+// with returns the place that is either of two.
+func (p Place) with(other Place) Place {
+	nodes := slices.Concat(p.Nodes, other.Nodes)
+	slices.Sort(nodes)
+	return Place{Nodes: slices.Compact(nodes), Controller: p.Controller || other.Controller}
+}
 
 // Names returns the nodes, and "master" for the controller before them.
 func (p Place) Names() []string {

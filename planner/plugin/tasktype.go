@@ -40,6 +40,13 @@ type parameter struct {
 	most     int64 // of a whole number, 0 and up; 0 makes it text
 }
 
+// WholeNumber reports whether some type of task has a parameter of the name that is a whole number.
+func WholeNumber(name string) bool {
+	return slices.ContainsFunc(types, func(t taskType) bool {
+		return slices.ContainsFunc(t.parameters, func(p parameter) bool { return p.name == name && p.most > 0 })
+	})
+}
+
 type taskType struct {
 	name       string
 	graphOnly  bool
@@ -60,6 +67,9 @@ var types = []taskType{
 	{name: StageID, graphOnly: true},
 	{name: Skipped, graphOnly: true},
 }
+
+// works reports whether tasks of the type do something on nodes.
+func works(typ string) bool { return slices.Contains(Types(), typ) }
 
 // Types returns the types that a stage task can have.
 func Types() []string { return typeNames(false) }
@@ -88,13 +98,17 @@ type Settings struct {
 	Interval  time.Duration // between tries
 }
 
-// Settings returns the settings of a task of the type, whose parameters are valid.
-func (p Parameters) Settings(typ string) Settings {
+// SettingsOf returns the settings of a task of the type, whose parameters are valid.
+func SettingsOf(typ string, p site.Parameters) Settings {
 	s := Settings{Interval: DefaultInterval}
 	if typ == Shell {
 		s.Retries = DefaultRetries
 	}
-	s.Command, s.Manifest, s.Modules, s.Directory = p.text("cmd"), p.text("puppet_manifest"), p.text("puppet_modules"), p.text("cwd")
+	text := func(name string) string {
+		s, _ := p[name].(string)
+		return s
+	}
+	s.Command, s.Manifest, s.Modules, s.Directory = text("cmd"), text("puppet_manifest"), text("puppet_modules"), text("cwd")
 	seconds := func(name string, absent time.Duration) time.Duration {
 		if n, ok := p[name].(int64); ok {
 			return time.Duration(n) * time.Second
@@ -108,11 +122,6 @@ func (p Parameters) Settings(typ string) Settings {
 	return s
 }
 
-func (p Parameters) text(name string) string {
-	s, _ := p[name].(string)
-	return s
-}
-
 // finding is something wrong with an attribute of a task.
 type finding struct {
 	attribute string
@@ -121,7 +130,7 @@ type finding struct {
 }
 
 // checkType returns what is wrong with the type of a task and its parameters.
-func checkType(typ string, p Parameters, graph bool) []finding {
+func checkType(typ string, p site.Parameters, graph bool) []finding {
 	i := slices.IndexFunc(types, func(t taskType) bool { return t.name == typ && (graph || !t.graphOnly) })
 	if i < 0 {
 		return []finding{{"type", site.UnknownType, unknownName("task type", typ, typeNames(graph))}}

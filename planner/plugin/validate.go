@@ -3,22 +3,26 @@ package plugin
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Validate reports everything that is wrong with a plugin by itself, in the order of its tasks (fuel.md F-01: always, whatever the
 // plugin's age). Problems are of the object "plugin", with attributes such as `tasks[2].stage` and `graph_tasks[0].parameters.cmd`.
-func (p Plugin) Validate() site.Problems {
+func Validate(p site.Plugin) site.Problems {
 	var problems site.Problems
 	report := func(attribute string, code site.Code, message string) {
-		problems = append(problems, p.problem(attribute, code, message))
+		problems = append(problems, problem(p, attribute, code, message))
 	}
 	if m := mistakeInName(p.Name); m != "" {
 		report("name", site.BadName, m)
 	}
+	for _, f := range checkFiles(p.Files) {
+		report(f.attribute, f.code, f.message)
+	}
 	for i, t := range p.Tasks {
-		for _, f := range t.check() {
+		for _, f := range checkTask(t) {
 			report(fmt.Sprintf("tasks[%d].%s", i, f.attribute), f.code, f.message)
 		}
 	}
@@ -30,15 +34,18 @@ func (p Plugin) Validate() site.Problems {
 			report(fmt.Sprintf("graph_tasks[%d].id", i), site.Duplicate, fmt.Sprintf("another task of the plugin has the id %q; give each an id of its own", t.ID))
 		}
 		seen[t.ID] = true
-		for _, f := range t.check() {
+		if n, err := strconv.Atoi(t.ID); err == nil && n >= 1 && n <= len(p.Tasks) && strconv.Itoa(n) == t.ID {
+			report(fmt.Sprintf("graph_tasks[%d].id", i), site.Duplicate, fmt.Sprintf("is the number of a stage task of the plugin, so both would be called %s/%s; use a name", p.FullName(), t.ID))
+		}
+		for _, f := range checkGraphTask(t) {
 			report(fmt.Sprintf("graph_tasks[%d].%s", i, f.attribute), f.code, f.message)
 		}
 	}
 	return problems
 }
 
-// check returns what is wrong with a stage task by itself.
-func (t Task) check() []finding {
+// checkTask returns what is wrong with a stage task by itself.
+func checkTask(t site.Task) []finding {
 	var out []finding
 	if _, err := ParseRoles(t.Role); err != nil {
 		out = append(out, finding{"role", site.BadValue, err.Error()})
@@ -49,8 +56,8 @@ func (t Task) check() []finding {
 	return append(out, checkType(t.Type, t.Parameters, false)...)
 }
 
-// check returns what is wrong with a graph task by itself.
-func (t GraphTask) check() []finding {
+// checkGraphTask returns what is wrong with a graph task by itself.
+func checkGraphTask(t site.GraphTask) []finding {
 	var out []finding
 	if len(t.Role) > 0 {
 		if _, err := ParseRoles(t.Role); err != nil {
@@ -65,7 +72,7 @@ func (t GraphTask) check() []finding {
 	if t.Type != Group && len(t.Tasks) > 0 {
 		out = append(out, finding{"tasks", site.BadStructure, "only a group has tasks; use requires"})
 	}
-	if t.Type != Group && t.Strategy != (Strategy{}) {
+	if t.Type != Group && t.Strategy != (site.Strategy{}) {
 		out = append(out, finding{"parameters.strategy", site.BadStructure, "only a group has a strategy"})
 	}
 	if t.Strategy.Amount < 0 || t.Strategy.OneByOne && t.Strategy.Amount > 0 {
@@ -75,21 +82,21 @@ func (t GraphTask) check() []finding {
 }
 
 // validate reports what is wrong with plugins, each by itself and together.
-func validate(plugins []Plugin) site.Problems {
+func validate(plugins []site.Plugin) site.Problems {
 	var problems site.Problems
 	seen := make(map[string]bool, len(plugins))
 	for _, p := range plugins {
-		problems = append(problems, p.Validate()...)
+		problems = append(problems, Validate(p)...)
 		// Two versions of one plugin are let pass: their tasks come in the order in which the plugins are given.
 		if seen[p.FullName()] {
-			problems = append(problems, p.problem("name", site.Duplicate, "the plugin is there twice; give it once"))
+			problems = append(problems, problem(p, "name", site.Duplicate, "the plugin is there twice; give it once"))
 		}
 		seen[p.FullName()] = true
 	}
 	return problems
 }
 
-func (p Plugin) problem(attribute string, code site.Code, message string) site.Problem {
+func problem(p site.Plugin, attribute string, code site.Code, message string) site.Problem {
 	return site.Problem{Object: "plugin", Name: p.Name, Attribute: attribute, Code: code, Message: message}
 }
 

@@ -12,18 +12,24 @@ type Member struct {
 func (g *Graph) Members(nodes []site.Node) map[string][]string {
 	out := make(map[string][]string)
 	for _, t := range g.tasks {
-		if t.Type != Group {
-			continue
-		}
-		texts := t.Role
-		if len(texts) == 0 {
-			texts = []string{t.ID}
-		}
-		if roles, err := ParseRoles(texts); err == nil { // refused by NewGraph, or an id such as "/(/" that no role equals
-			out[t.ID] = roles.On(nodes).Names()
+		if t.Type == Group {
+			out[t.ID] = g.placeOf(t, nodes).Names()
 		}
 	}
 	return out
+}
+
+// placeOf returns the place that the roles of a task mean; a group without roles has the nodes with the role of its id.
+func (g *Graph) placeOf(t site.GraphTask, nodes []site.Node) Place {
+	texts := t.Role
+	if len(texts) == 0 && t.Type == Group {
+		texts = []string{t.ID}
+	}
+	roles, err := ParseRoles(texts)
+	if err != nil { // no roles; refused by NewGraph; or an id such as "/(/" that no role equals
+		return Place{}
+	}
+	return roles.On(nodes)
 }
 
 // Waves returns the steps in which groups are worked on, given their nodes; a step begins when the one before it has ended. A group is ready

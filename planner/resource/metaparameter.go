@@ -1,5 +1,7 @@
 package resource
 
+import "slices"
+
 // The metaparameters: parameters that every type accepts, with Puppet's meaning.
 const (
 	Require   = "require"   // references: this resource comes after them, and is skipped when one of them fails
@@ -10,18 +12,21 @@ const (
 	Sensitive = "sensitive" // bool: no value of this resource is ever shown
 )
 
-// Metaparameters returns the declarations of the metaparameters, sorted by name. No type may declare one of these names.
-func Metaparameters() []Parameter {
-	const form = "a reference `type[title]` or a list of them"
-	return []Parameter{
-		{Name: Before, Kind: StringList, Description: "Resources that come after this one: " + form + "."},
-		{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never repair them. Default: false."},
-		{Name: Notify, Kind: StringList, Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
-		{Name: Require, Kind: StringList, Description: "Resources that come before this one: " + form + "."},
-		{Name: Sensitive, Kind: Bool, Description: "Never show a value of this resource in a plan, an event, an error or the output of a command. Default: false."},
-		{Name: Subscribe, Kind: StringList, Description: "Resources that come before this one and refresh it when one of them changed: " + form + "."},
-	}
+const form = "a reference `type[title]` or a list of them"
+
+// metaparameters are the declarations of the metaparameters, sorted by name.
+var metaparameters = []Parameter{
+	{Name: Before, Kind: StringList, Description: "Resources that come after this one: " + form + "."},
+	{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never repair them. Default: false."},
+	{Name: Notify, Kind: StringList, Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
+	{Name: Require, Kind: StringList, Description: "Resources that come before this one: " + form + "."},
+	{Name: Sensitive, Kind: Bool, Description: "Never show a value of this resource in a plan, an event, an error or the output of a command. Default: false."},
+	{Name: Subscribe, Kind: StringList, Description: "Resources that come before this one and refresh it when one of them changed: " + form + "."},
 }
+
+// Metaparameters returns the declarations of the metaparameters, sorted by name. No type may declare one of these names. The result is the
+// caller's own.
+func Metaparameters() []Parameter { return slices.Clone(metaparameters) }
 
 // IsMetaparameter reports whether every type accepts the parameter.
 func IsMetaparameter(name string) bool {

@@ -13,11 +13,10 @@ func (s Schema) Normalize(r Resource) Resource {
 	if r.Parameters == nil {
 		return out
 	}
-	declared := s.byName()
 	out.Parameters = make(Parameters, len(r.Parameters))
 	for name, value := range r.Parameters {
-		p, ok := declared[name]
-		if !ok {
+		p := s.parameter(name)
+		if p == nil {
 			out.Parameters[name] = clone(value)
 			continue
 		}
@@ -118,15 +117,26 @@ func clone(value any) any {
 	}
 }
 
-// byName returns the parameters that the type accepts, with the metaparameters.
-func (s Schema) byName() map[string]Parameter {
-	meta := Metaparameters()
-	out := make(map[string]Parameter, len(s.Parameters)+len(meta))
-	for _, p := range s.Parameters {
-		out[p.Name] = p
+// parameter returns a parameter that the type accepts, metaparameters among them, nil when there is none of the name.
+func (s Schema) parameter(name string) *Parameter {
+	for _, declared := range [][]Parameter{s.Parameters, metaparameters} {
+		for i := range declared {
+			if declared[i].Name == name {
+				return &declared[i]
+			}
+		}
 	}
-	for _, p := range meta {
-		out[p.Name] = p
+	return nil
+}
+
+// names returns the parameters that the type accepts, sorted.
+func (s Schema) names() []string {
+	var names []string
+	for _, declared := range [][]Parameter{s.Parameters, metaparameters} {
+		for _, p := range declared {
+			names = append(names, p.Name)
+		}
 	}
-	return out
+	slices.Sort(names)
+	return names
 }

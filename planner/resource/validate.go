@@ -19,20 +19,18 @@ func (s Schema) Validate(r Resource) []ParameterError {
 	if m := titleMistake(r.Title); m != "" {
 		errs = append(errs, ParameterError{Parameter: "title", Message: m})
 	}
-	declared := s.byName()
-	for _, name := range slices.Sorted(maps.Keys(declared)) {
-		if p := declared[name]; p.Required && !r.Parameters.Has(name) {
-			errs = append(errs, ParameterError{Parameter: name, Missing: true, Message: fmt.Sprintf("is required by the type %s", s.Type)})
+	for i := range s.Parameters {
+		if p := &s.Parameters[i]; p.Required && !r.Parameters.Has(p.Name) {
+			errs = append(errs, ParameterError{Parameter: p.Name, Missing: true, Message: fmt.Sprintf("is required by the type %s", s.Type)})
 		}
 	}
-	normal := s.Normalize(r)
 	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
-		p, ok := declared[name]
-		if !ok {
-			errs = append(errs, s.unknown(name, declared))
+		p := s.parameter(name)
+		if p == nil {
+			errs = append(errs, s.unknown(name))
 			continue
 		}
-		c := parameterCheck{Parameter: p, secret: p.Sensitive || r.Sensitive()}
+		c := parameterCheck{Parameter: *p, secret: p.Sensitive || r.Sensitive()}
 		value := c.run(r.Parameters[name], p.normalize(r.Parameters[name]))
 		if value != nil && isReferences(name) {
 			_, isList := r.Parameters[name].([]any)
@@ -42,6 +40,7 @@ func (s Schema) Validate(r Resource) []ParameterError {
 		errs = append(errs, c.errs...)
 	}
 	if len(errs) == 0 && s.Check != nil {
+		normal := s.Normalize(r)
 		for _, e := range s.Check(normal) {
 			if s.reveals(e.Message, normal) {
 				e.Message = hidden + "; see the description of the type " + s.Type
@@ -65,8 +64,8 @@ func titleMistake(title string) string {
 	return ""
 }
 
-func (s Schema) unknown(name string, declared map[string]Parameter) ParameterError {
-	known := slices.Sorted(maps.Keys(declared))
+func (s Schema) unknown(name string) ParameterError {
+	known := s.names()
 	message := fmt.Sprintf("the type %s has no such parameter", s.Type)
 	if near := Nearest(name, known); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)

@@ -13,8 +13,9 @@ func ValidateGroups(groups []Group, nodes []Node) Problems {
 		problems = append(problems, g.Validate()...)
 	}
 	problems = append(problems, ValidateDependencies(groups)...)
+	inv := NewInventory(nodes)
 	for _, g := range groups {
-		problems = append(problems, g.validateMembership(nodes)...)
+		problems = append(problems, g.validateMembership(inv)...)
 	}
 	return problems
 }
@@ -59,13 +60,13 @@ func (g Group) Validate() Problems {
 
 // validateMembership warns of names and groups that select nothing, and reports criteria that no outcome can meet:
 // a mistyped selector of a critical group must not wait for the run to show (airship.md D-04, AS-47).
-func (g Group) validateMembership(nodes []Node) Problems {
+func (g Group) validateMembership(inv *Inventory) Problems {
 	// Malformed labels are reported by Validate; they make the membership meaningless.
 	if len(g.Selectors.validateLabels("group", g.Name)) > 0 {
 		return nil
 	}
-	problems := g.Selectors.Validate("group", g.Name, nodes)
-	members := len(g.Selectors.Members(nodes))
+	problems := g.Selectors.validate("group", g.Name, inv)
+	members := len(inv.Members(g.Selectors))
 	if members == 0 {
 		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do; check names, tags, labels and racks")
 		p.Warning = true

@@ -52,9 +52,9 @@ func validateOverrides(s Site) Problems {
 	for i, n := range s.Nodes {
 		nodes[i] = n.Name
 	}
-	roles := s.roles()
+	roles, known := s.roles(), set(nodes)
 	for _, o := range s.Overrides {
-		problems = append(problems, o.validateScope(groups, nodes, roles)...)
+		problems = append(problems, o.validateScope(groups, nodes, known, roles)...)
 		switch o.Merge {
 		case "", "parameter", "title":
 		default:
@@ -67,7 +67,7 @@ func validateOverrides(s Site) Problems {
 	return problems
 }
 
-func (o Override) validateScope(groups, nodes, roles []string) Problems {
+func (o Override) validateScope(groups, nodes []string, known map[string]bool, roles []string) Problems {
 	var problems Problems
 	report := func(attribute string, code Code, warning bool, message string) {
 		problems = append(problems, Problem{
@@ -93,7 +93,7 @@ func (o Override) validateScope(groups, nodes, roles []string) Problems {
 		}
 	}
 	for i, name := range o.Nodes {
-		if !slices.Contains(nodes, name) {
+		if !known[name] {
 			report(fmt.Sprintf("nodes[%d]", i), UnknownNode, false, fmt.Sprintf("there is no node %q", name)+didYouMean(name, nodes))
 		}
 	}

@@ -10,7 +10,7 @@ type Code string
 
 // Problem is one thing that is wrong with the desired state, named as the user wrote it.
 type Problem struct {
-	Object    string // "node", "group", "service", "override" or "deployment"
+	Object    string // "node", "group", "service", "override", "plugin" or "deployment"
 	Name      string // the object's name
 	Attribute string // path below the object: `depends_on_groups[0]`, `configuration.file["/etc/motd"].mode`
 	Code      Code

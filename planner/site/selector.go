@@ -125,22 +125,20 @@ func ParseLabel(s string) (key, value string, err error) {
 // Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name tell
 // whose selectors they are.
 func (s Selectors) Validate(object, name string, nodes []Node) Problems {
+	return s.validate(object, name, NewInventory(nodes))
+}
+
+func (s Selectors) validate(object, name string, inv *Inventory) Problems {
 	problems := s.validateLabels(object, name)
-	var names []string // made when a selector names nodes at all
-	var known map[string]bool
 	for i, selector := range s {
 		for j, node := range selector.NodeNames {
-			if names == nil {
-				names = nodeNames(nodes)
-				known = set(names)
-			}
-			if known[node] {
+			if inv.known[node] != nil {
 				continue
 			}
 			problems = append(problems, Problem{
 				Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_names[%d]", i, j),
 				Code: UnknownNode, Warning: true,
-				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) + didYouMean(node, names),
+				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) + didYouMean(node, inv.names),
 			})
 		}
 	}

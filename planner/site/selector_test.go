@@ -135,6 +135,12 @@ func FuzzMembers(f *testing.F) {
 			t.Errorf("not sorted: %v", united)
 		}
 		both := Selectors{whole}.Members(grid)
+		inventory := NewInventory(grid)
+		for _, s := range []Selectors{nil, {}, {{}}, parts, {whole}, {whole, {}}, {whole, whole}} {
+			if want, got := s.Members(grid), inventory.Members(s); !slices.Equal(want, got) {
+				t.Errorf("%v: the inventory gives %v, not %v", s, got, want)
+			}
+		}
 		for _, member := range both {
 			for _, part := range parts {
 				if !slices.Contains(Selectors{part}.Members(grid), member) {

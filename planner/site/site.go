@@ -1,10 +1,11 @@
-// Package site holds the desired state of a site as plain values: nodes, groups, services and overrides, and the
-// problems found in them. It is pure and knows nothing of Terraform, of documents or of the network.
+// Package site holds the desired state of a site as plain values: nodes, groups, services, overrides and plugins, and
+// the problems found in them. It is pure and knows nothing of Terraform, of documents or of the network.
 package site
 
 import (
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -16,6 +17,9 @@ type Site struct {
 	Groups    []Group // nil: the default strategy (airship.md 12); empty: no group at all
 	Services  []Service
 	Overrides []Override
+	Plugins   []Plugin
+	// Values are those that callbacks of earlier runs returned: service -> attribute with modifier r -> value. They are known.
+	Values map[string]map[string]any
 }
 
 // Node is a machine, or a folder that stands for one (Connection.Root).
@@ -86,11 +90,14 @@ type Rolling struct {
 	Unlock      string // command run on the node after its tasks, whatever their outcome; empty: none
 }
 
-// Service is configuration placed on nodes by selectors.
+// Service is what is placed on nodes by selectors: an instance of an entity, or configuration as it is. Exactly one of Entity and
+// Configuration is given; an empty Configuration that is not nil counts as given.
 type Service struct {
 	Name          string
 	Selectors     Selectors
 	Configuration resource.Configuration
+	Entity        *catalog.Entity // resolved; nil for configuration as it is. It is never changed, so services share it
+	Attributes    map[string]any  // of an instance, as the user gave them
 }
 
 // Override changes configuration resources, or adds some, for one scope. At most one of Groups, Roles and Nodes is

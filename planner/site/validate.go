@@ -16,16 +16,16 @@ func (s Site) Validate() Problems {
 	}
 	problems = append(problems, validateNodes(s.Nodes)...)
 	problems = append(problems, ValidateGroups(s.Groups, s.Nodes)...)
-	problems = append(problems, validateServices(s.Services, s.Nodes)...)
+	problems = append(problems, validateServices(s.Services, NewInventory(s.Nodes))...)
 	problems = append(problems, validateOverrides(s)...)
 	problems.Sort()
 	return problems
 }
 
 // objects is the order in which problems are told.
-var objects = []string{"deployment", "node", "group", "service", "override"}
+var objects = []string{"deployment", "node", "group", "service", "override", "plugin"}
 
-// Sort puts errors before warnings, then goes by object (deployment, node, group, service, override), name, attribute, code and
+// Sort puts errors before warnings, then goes by object (deployment, node, group, service, override, plugin), name, attribute, code and
 // message, so that the order in which a site's lists are written does not show.
 func (ps Problems) Sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {

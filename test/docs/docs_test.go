@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/slipway/terraform-provider-slipway/provider"
@@ -61,7 +60,7 @@ func TestGuides(t *testing.T) {
 
 // Every attribute is on its page with its own description, and nothing else is; every page shows its example and how to import.
 func TestSchemas(t *testing.T) {
-	server, err := providerserver.NewProtocol6WithError(provider.New("test", &resources.Runs{})())()
+	server, err := provider.NewServer(t.Context(), "test", &resources.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
@@ -69,7 +68,9 @@ func TestExamplesPlan(t *testing.T) {
 				}`, t.TempDir(), example)
 			resource.UnitTest(t, resource.TestCase{
 				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
-					"slipway": providerserver.NewProtocol6WithError(provider.New("test", &resources.Runs{})()),
+					"slipway": func() (tfprotov6.ProviderServer, error) {
+						return provider.NewServer(t.Context(), "test", &resources.Runs{})
+					},
 				},
 				Steps: []resource.TestStep{{Config: config, PlanOnly: true, ExpectNonEmptyPlan: true}},
 			})

@@ -1,0 +1,45 @@
+// Package datasources holds what configurations ask of slipway: plugins, nodes, strategies, plans and runs. Like the resources they only translate
+// between Terraform's values and the planner's; none of them touches a node.
+package datasources
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// All returns the data sources for the provider's table. To add one, add its file and its line here.
+func All() []func() datasource.DataSource {
+	return []func() datasource.DataSource{
+		NewPlugin,
+		NewNodes,
+		NewDeploymentStrategy,
+		NewPlan,
+		NewRun,
+	}
+}
+
+// part is one attribute of a site as a data source takes it, and how it is read.
+type part[T any] func(context.Context, path.Path, attr.Value) ([]T, bool, diag.Diagnostics)
+
+// take reads a part of a site. Terraform reads a data source only when all that it is given is known, so anything unknown is an error.
+func take[T any](ctx context.Context, name string, v types.Dynamic, read part[T], diags *diag.Diagnostics) []T {
+	out, known, found := read(ctx, path.Root(name), v)
+	diags.Append(found...)
+	if !known && !found.HasError() {
+		diags.AddAttributeError(path.Root(name), "Value is not known", name+" holds a value that is not known yet. This is a defect; please report it.")
+	}
+	return out
+}
+
+// texts returns a list that is never null.
+func texts(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,57 @@
+package datasources_test
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+)
+
+const someNodes = `
+locals {
+  nodes = {
+    z = { name = "web2", tags = ["web"], rack = "r1", address = "192.0.2.2", connect = { private_key = "secret" } }
+    a = { name = "web1", tags = ["web"], rack = "r2", address = "192.0.2.1" }
+    b = { name = "db1", labels = { tier = "data" } }
+  }
+}
+`
+
+func nodesConfig(nodes, selectors string) string {
+	return someNodes + "data \"slipway_nodes\" \"x\" {\n  nodes = " + nodes + "\n  selectors = " + selectors + "\n}\n"
+}
+
+func TestNodes(t *testing.T) {
+	const address = "data.slipway_nodes.x"
+	web2 := map[string]knownvalue.Check{"name": exact("web2"), "rack": exact("r1")}
+	for name, tt := range map[string]struct {
+		nodes, selectors string
+		checks           []statecheck.StateCheck
+	}{
+		"all, of a map":     {"local.nodes", "[]", []statecheck.StateCheck{is(address, at("names"), list("db1", "web1", "web2")), is(address, at("selected", "web2"), knownvalue.ObjectPartial(web2))}},
+		"a tag, of a list":  {"[local.nodes.z, local.nodes.b, local.nodes.a]", `[{ node_tags = ["web"] }]`, []statecheck.StateCheck{is(address, at("names"), list("web1", "web2")), is(address, at("selected", "web2"), knownvalue.ObjectPartial(web2)), is(address, at("selected"), knownvalue.MapSizeExact(2))}},
+		"a tag and a rack":  {"local.nodes", `[{ node_tags = ["web"], rack_names = ["r1"] }]`, []statecheck.StateCheck{is(address, at("names"), list("web2"))}},
+		"either of two":     {"local.nodes", `[{ rack_names = ["r1"] }, { node_labels = ["tier : data"] }]`, []statecheck.StateCheck{is(address, at("names"), list("db1", "web2"))}},
+		"nothing":           {"local.nodes", `[{ node_names = ["web3"] }]`, []statecheck.StateCheck{is(address, at("names"), list()), is(address, at("selected"), knownvalue.MapSizeExact(0))}},
+		"what is sensitive": {"local.nodes", "[]", []statecheck.StateCheck{statecheck.ExpectSensitiveValue(address, at("selected"))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, resource.TestStep{Config: nodesConfig(tt.nodes, tt.selectors), ConfigStateChecks: tt.checks})
+		})
+	}
+	refused(t, nodesConfig("local.nodes", `[{ node_labels = ["tier"] }]`), `selectors\[0\]\.node_labels\[0\]`)
+	refused(t, nodesConfig(`[{ name = "a", adress = "x" }]`, "[]"), `there is no such attribute; did you mean "address"\?`)
+}
+
+// What is selected is what a deployment takes.
+func TestDeploymentTakesSelectedNodes(t *testing.T) {
+	run(t, resource.TestStep{PlanOnly: true, ExpectNonEmptyPlan: true, Config: nodesConfig("local.nodes", `[{ node_tags = ["web"] }]`) + `
+resource "slipway_deployment" "lon1" {
+  site     = "lon1"
+  nodes    = data.slipway_nodes.x.selected
+  services = [{ name = "motd", selectors = [], configuration = { file = { "/etc/motd" = { content = "x" } } } }]
+}`, ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
+		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("changed_nodes"), list("web1", "web2"))}}})
+}

@@ -1,0 +1,194 @@
+package datasources
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// What a plugin's folder holds (fuel.md A4).
+const (
+	metadataFile  = "metadata.yaml"
+	scriptsFolder = "deployment_scripts"
+)
+
+// taskFiles hold the tasks, in the order in which they are joined.
+var taskFiles = []string{"tasks.yaml", "deployment_tasks.yaml"}
+
+// maxDocument bounds one document of a plugin, in bytes; the reader of documents tells what is too large of what it gets.
+const maxDocument = 9 << 20
+
+// maxFiles bounds how many files a plugin brings.
+const maxFiles = 10_000
+
+// readPlugin reads a plugin from its folder: name and version from metadata.yaml, or the folder's name where there is none; tasks from tasks.yaml and
+// deployment_tasks.yaml, of which one must be there; files from deployment_scripts, with their paths below it. Nothing outside of the folder is read: a link
+// that leads out of it is an error. The error is of type [document.Problems] where a document is wrong.
+func readPlugin(folder string) (p site.Plugin, err error) {
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return p, err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return p, fmt.Errorf("the folder of a plugin cannot be opened: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+
+	metadata := document.Metadata{Name: filepath.Base(absolute)}
+	var problems document.Problems
+	source, found, err := readDocument(root, folder, metadataFile)
+	if err != nil {
+		return p, err
+	}
+	if found {
+		switch told, err := document.ParseMetadata(source); {
+		case err == nil:
+			metadata = told
+		case !collect(&problems, err):
+			return p, err
+		}
+	}
+	var sources []document.Source
+	for _, name := range taskFiles {
+		source, found, err := readDocument(root, folder, name)
+		if err != nil {
+			return p, err
+		}
+		if found {
+			sources = append(sources, source)
+		}
+	}
+	if len(sources) == 0 {
+		return p, fmt.Errorf("%s is no plugin: it holds neither %s nor %s", folder, taskFiles[0], taskFiles[1])
+	}
+	read, err := document.ParsePlugin(sources, metadata.Name)
+	if err != nil && !collect(&problems, err) {
+		return p, err
+	}
+	if len(problems) > 0 {
+		return p, problems
+	}
+	p = read.Plugin
+	if p.Version == "" {
+		p.Version = metadata.Version
+	}
+	if p.Files, err = readScripts(root); err != nil {
+		return p, err
+	}
+	for _, problem := range plugin.Validate(p) { // what the files add to what ParsePlugin checked
+		problems = append(problems, read.Locate(problem))
+	}
+	if len(problems) > 0 {
+		return p, problems
+	}
+	return p, nil
+}
+
+// collect adds the problems of a document; false when the error is another one.
+func collect(to *document.Problems, err error) bool {
+	var found document.Problems
+	if !errors.As(err, &found) {
+		return false
+	}
+	*to = append(*to, found...)
+	return true
+}
+
+// readDocument reads one document of a plugin, if it is there.
+func readDocument(root *os.Root, folder, name string) (s document.Source, found bool, err error) {
+	data, err := readFile(root, name, maxDocument)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, false, nil
+	}
+	return document.Source{Name: filepath.Join(folder, name), Data: data}, true, err
+}
+
+// readScripts reads the files of a plugin, each in base64.
+func readScripts(root *os.Root) (map[string]string, error) {
+	files := make(map[string]string)
+	if _, err := root.Lstat(scriptsFolder); errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
+	total := 0
+	err := fs.WalkDir(root.FS(), scriptsFolder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return nil
+		}
+		if name == scriptsFolder {
+			return fmt.Errorf("%s is no folder", name)
+		}
+		data, err := readFile(root, name, plugin.MaxFiles-total)
+		if err != nil {
+			return err
+		}
+		total += len(data)
+		if len(files) == maxFiles {
+			return fmt.Errorf("%s holds more than %d files; a plugin brings scripts and manifests, and fetches the rest from where it is kept", scriptsFolder, maxFiles)
+		}
+		below, err := filepath.Rel(scriptsFolder, name)
+		if err != nil {
+			return err
+		}
+		files[filepath.ToSlash(below)] = base64.StdEncoding.EncodeToString(data)
+		return nil
+	})
+	return files, err
+}
+
+// errTooLarge says that files are larger than they may be.
+var errTooLarge = fmt.Errorf("with it the files of the plugin are larger than %d bytes together; they travel to every node that runs a task of it, so have large things fetched there", plugin.MaxFiles)
+
+// readFile reads a regular file, or what a link to one leads to within the folder. Everything else is an error: a device or a pipe would block, or never end.
+func readFile(root *os.Root, name string, most int) (data []byte, err error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		var failed *fs.PathError
+		if link, is := root.Lstat(name); is == nil && link.Mode()&fs.ModeSymlink != 0 && errors.As(err, &failed) {
+			return nil, fmt.Errorf("%s is a link that leads out of the plugin's folder, or nowhere; put the file itself there", name)
+		}
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is %s; a plugin holds regular files only", name, kindOf(info.Mode()))
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	data, err = io.ReadAll(io.LimitReader(file, int64(most)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > most {
+		return nil, fmt.Errorf("%s: %w", name, errTooLarge)
+	}
+	return data, nil
+}
+
+// kinds names what is no regular file.
+var kinds = []struct {
+	bit  fs.FileMode
+	name string
+}{{fs.ModeDir, "a link to a folder"}, {fs.ModeNamedPipe, "a pipe"}, {fs.ModeSocket, "a socket"}, {fs.ModeDevice, "a device"}}
+
+func kindOf(mode fs.FileMode) string {
+	for _, k := range kinds {
+		if mode&k.bit != 0 {
+			return k.name
+		}
+	}
+	return "a special file"
+}

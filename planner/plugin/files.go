@@ -1,0 +1,67 @@
+package plugin
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// MaxFiles bounds the content of all files of a plugin together, in bytes: they travel to every node that runs a task of it.
+const MaxFiles = 1 << 20
+
+// checkFiles returns what is wrong with the files of a plugin.
+func checkFiles(files map[string]string) []finding {
+	var out []finding
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		at := fmt.Sprintf("files[%q]", name)
+		if m := mistakeInPath(name); m != "" {
+			out = append(out, finding{at, site.BadName, m})
+			continue
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if _, both := files[dir]; both {
+				out = append(out, finding{at, site.Duplicate, fmt.Sprintf("%q is a file, so nothing can be below it; rename one of the two", dir)})
+			}
+		}
+		size, err := decodedSize(files[name])
+		if err != nil {
+			out = append(out, finding{at, site.BadValue, "is not base64; give the content in base64 (filebase64 in Terraform)"})
+		}
+		total += size
+	}
+	if total > MaxFiles {
+		out = append(out, finding{"files", site.BadValue, fmt.Sprintf("hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)})
+	}
+	return out
+}
+
+// decodedSize returns how many bytes a text in base64 stands for.
+func decodedSize(text string) (int, error) {
+	content, err := base64.StdEncoding.DecodeString(text)
+	return len(content), err
+}
+
+func mistakeInPath(name string) string {
+	switch {
+	case name == "":
+		return "the path is empty; name a file below the plugin's folder"
+	case len(name) > pathLimit:
+		return fmt.Sprintf("the path has %d characters; use at most %d", len(name), pathLimit)
+	case strings.ContainsAny(name, "\x00\\\n\r"):
+		return "the path holds a backslash, a line break or a zero byte; use plain names with slashes between them"
+	case path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../"):
+		return "the path leaves the plugin's folder; name a file below it"
+	case path.Clean(name) != name || name == ".":
+		return fmt.Sprintf("the path is not in its short form; write %q", path.Clean(name))
+	}
+	return ""
+}
+
+// pathLimit bounds the path of a file, in bytes.
+const pathLimit = 1024

@@ -1,0 +1,90 @@
+package resources
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// PluginsFrom reads the plugins of a deployment: what data.slipway_plugin gives, or objects with the keys of a plugin's document (`tasks` is what
+// yamldecode makes of a tasks.yaml). See the functions in from.go for what it returns.
+func PluginsFrom(ctx context.Context, at path.Path, v attr.Value) (plugins []site.Plugin, known bool, diags diag.Diagnostics) {
+	raw, err := opened(ctx, v)
+	if err != nil {
+		diags.AddAttributeError(at, "Invalid "+at.String(), err.Error())
+		return nil, false, diags
+	}
+	if !raw.IsKnown() {
+		return nil, false, nil
+	}
+	if raw.IsNull() {
+		return nil, true, nil
+	}
+	members, problem := membersOf(at.String(), "plugin", raw)
+	if problem != nil {
+		problem.Message = strings.ReplaceAll(problem.Message, "slipway_plugin", "data.slipway_plugin")
+		diags.Append(diagnostic(at, *problem, where(*problem)+": "+problem.Message))
+		return nil, true, diags
+	}
+	known, plugins = true, make([]site.Plugin, 0, len(members))
+	for _, m := range members {
+		if !m.value.IsFullyKnown() {
+			known = false
+			continue
+		}
+		p, err := pluginOf(m.value)
+		plugins = append(plugins, p)
+		for _, problem := range problemsOf(err) {
+			problem.Object, problem.Name = "plugin", p.Name
+			if p.Name == "" {
+				problem.Object, problem.Attribute = "deployment", under(m.key, problem.Attribute)
+			}
+			diags.Append(diagnostic(at, problem, where(problem)+": "+problem.Message))
+		}
+	}
+	if !known || diags.HasError() {
+		return nil, known, diags
+	}
+	return plugins, true, diags
+}
+
+// pluginOf reads one plugin.
+func pluginOf(v tftypes.Value) (site.Plugin, error) {
+	value, err := Plain(v)
+	if err != nil {
+		return site.Plugin{}, err
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return site.Plugin{}, err
+	}
+	return document.PluginValue(data)
+}
+
+// problemsOf returns what is wrong with a value that was read as a document: by path, because the user never saw lines and columns of it.
+func problemsOf(err error) []site.Problem {
+	var found document.Problems
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &found):
+		return []site.Problem{{Code: site.BadStructure, Message: err.Error()}}
+	}
+	out := make([]site.Problem, len(found))
+	for i, p := range found {
+		out[i] = site.Problem{Attribute: p.Path, Code: p.Code, Message: p.Message}
+		if p.Code == document.Schema {
+			out[i].Code = site.BadStructure
+		}
+	}
+	return out
+}

@@ -1,0 +1,58 @@
+package resources
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+func TestPluginsFrom(t *testing.T) {
+	v := values{t.Context()}
+	task := func(timeout attr.Value) attr.Value {
+		return v.object(members("role", str("*"), "stage", str("pre_deployment"), "type", str("shell"), "fail_on_error", str("false"),
+			"parameters", v.object(members("cmd", number(1), "timeout", timeout, "cwd", types.StringNull()))))
+	}
+	whole := func(timeout attr.Value) attr.Value {
+		return v.object(members("name", str("net"), "version", str("1.0"), "path", str("/plugins/net"), "tasks", v.tuple(task(timeout)), "graph_tasks", types.ListNull(types.StringType),
+			"files", types.MapValueMust(types.StringType, map[string]attr.Value{"a": str("eA==")})))
+	}
+	want := site.Plugin{Name: "net", Version: "1.0", Files: map[string]string{"a": "eA=="}, Tasks: []site.Task{
+		{Role: []string{"*"}, Stage: "pre_deployment", Type: "shell", Parameters: site.Parameters{"cmd": "1", "timeout": int64(5)}},
+	}}
+	for name, tt := range map[string]struct {
+		in      types.Dynamic
+		want    []site.Plugin
+		unknown bool
+		diags   string
+	}{
+		"null":           {in: types.DynamicNull()},
+		"unknown":        {in: types.DynamicUnknown(), unknown: true},
+		"empty":          {in: types.DynamicValue(v.tuple()), want: []site.Plugin{}},
+		"a list":         {in: types.DynamicValue(v.tuple(whole(number(5)))), want: []site.Plugin{want}},
+		"a map":          {in: types.DynamicValue(v.object(map[string]attr.Value{"x": whole(str("5"))})), want: []site.Plugin{want}},
+		"unknown inside": {in: types.DynamicValue(v.tuple(whole(types.StringUnknown()))), unknown: true},
+		"one plugin":     {in: types.DynamicValue(whole(number(5))), diags: "plugins: is one plugin; put it into a list: plugins = [data.slipway_plugin.example]."},
+		"no number":      {in: types.DynamicValue(v.tuple(v.object(members("name", str("p"), "tasks", number(5))))), diags: `plugin "p", tasks: is a number, not a list.`},
+		"no name":        {in: types.DynamicValue(v.object(map[string]attr.Value{"k": v.object(members("version", str("1")))})), diags: `plugins["k"]: the key "name" is missing.`},
+		"null inside":    {in: types.DynamicValue(v.tuple(types.StringNull())), diags: "plugins[0]: is nothing (null), not a mapping."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, known, diags := PluginsFrom(t.Context(), path.Root("plugins"), tt.in)
+			if known == tt.unknown {
+				t.Errorf("known is %t", known)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+			if told := texts(diags); (tt.diags == "") != (told == "") || !strings.HasSuffix(told, tt.diags) {
+				t.Errorf("got %s, want %s", told, tt.diags)
+			}
+		})
+	}
+}

@@ -1,0 +1,221 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// framework is what the plugin framework serves.
+type framework interface {
+	tfprotov6.ProviderServer
+	tfprotov6.ListResourceServer
+	tfprotov6.ActionServer
+	tfprotov6.StateStoreServer
+}
+
+// server seals what comes in and opens what goes out. All calls that it does not name pass as they are.
+type server struct {
+	framework
+	sealed map[string]attributes // by resource type
+}
+
+// NewServer serves a provider of the framework. Which attributes are sealed is read from the schemas of its resources.
+func NewServer(ctx context.Context, p provider.Provider) (tfprotov6.ProviderServer, error) {
+	inner, ok := providerserver.NewProtocol6(p)().(framework)
+	if !ok {
+		return nil, fmt.Errorf("the plugin framework serves a %T, which lacks calls of the protocol", inner)
+	}
+	return &server{inner, sealedAttributes(ctx, p)}, nil
+}
+
+func sealedAttributes(ctx context.Context, p provider.Provider) map[string]attributes {
+	var about provider.MetadataResponse
+	p.Metadata(ctx, provider.MetadataRequest{}, &about)
+	all := map[string]attributes{}
+	for _, newResource := range p.Resources(ctx) {
+		r := newResource()
+		var name resource.MetadataResponse
+		r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: about.TypeName}, &name)
+		var declared resource.SchemaResponse
+		r.Schema(ctx, resource.SchemaRequest{}, &declared)
+		sealed := attributes{}
+		for attribute, a := range declared.Schema.Attributes {
+			if a.GetType().Equal(Type{}) {
+				sealed[attribute] = true
+			}
+		}
+		if len(sealed) > 0 {
+			all[name.TypeName] = sealed
+		}
+	}
+	return all
+}
+
+// GetProviderSchema declares sealed attributes as Terraform is to see them.
+func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+	resp, err := s.framework.GetProviderSchema(ctx, req)
+	if err != nil {
+		return resp, err
+	}
+	for name, sealed := range s.sealed {
+		schema := resp.ResourceSchemas[name]
+		if schema == nil || schema.Block == nil {
+			continue // the framework tells why
+		}
+		for _, a := range schema.Block.Attributes {
+			if sealed[a.Name] {
+				a.Type = tftypes.DynamicPseudoType
+			}
+		}
+	}
+	return resp, nil
+}
+
+// ValidateResourceConfig seals the configuration.
+func (s *server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	w, r := s.wire(req.TypeName), *req
+	w.seal(&r.Config)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return s.framework.ValidateResourceConfig(ctx, &r)
+}
+
+// UpgradeResourceState seals the saved state and opens the upgraded one.
+func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	w, r := s.wire(req.TypeName), *req
+	var err error
+	if r.RawState, err = w.sealed.sealState(r.RawState); err != nil {
+		return &tfprotov6.UpgradeResourceStateResponse{Diagnostics: []*tfprotov6.Diagnostic{{
+			Severity: tfprotov6.DiagnosticSeverityError,
+			Summary:  "The saved state cannot be read",
+			Detail:   fmt.Sprintf("The state of a %s holds an attribute that is no value with its type: %v.\n\nIf the state was changed by hand, put it back; otherwise please report this.", req.TypeName, err),
+		}}}, nil
+	}
+	resp, err := s.framework.UpgradeResourceState(ctx, &r)
+	if err == nil {
+		w.open(&resp.UpgradedState)
+	}
+	return answer(resp, err, w)
+}
+
+// ReadResource seals the state and opens what it has become.
+func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+	w, r := s.wire(req.TypeName), *req
+	w.seal(&r.CurrentState)
+	if w.err != nil {
+		return nil, w.err
+	}
+	resp, err := s.framework.ReadResource(ctx, &r)
+	if err == nil {
+		w.open(&resp.NewState)
+	}
+	return answer(resp, err, w)
+}
+
+// PlanResourceChange seals configuration and states and opens the planned state.
+func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	w, r := s.wire(req.TypeName), *req
+	w.seal(&r.Config, &r.PriorState, &r.ProposedNewState)
+	if w.err != nil {
+		return nil, w.err
+	}
+	resp, err := s.framework.PlanResourceChange(ctx, &r)
+	if err == nil {
+		w.open(&resp.PlannedState)
+	}
+	return answer(resp, err, w)
+}
+
+// ApplyResourceChange seals configuration and states and opens the new state.
+func (s *server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	w, r := s.wire(req.TypeName), *req
+	w.seal(&r.Config, &r.PriorState, &r.PlannedState)
+	if w.err != nil {
+		return nil, w.err
+	}
+	resp, err := s.framework.ApplyResourceChange(ctx, &r)
+	if err == nil {
+		w.open(&resp.NewState)
+	}
+	return answer(resp, err, w)
+}
+
+// ImportResourceState opens the imported states.
+func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
+	resp, err := s.framework.ImportResourceState(ctx, req)
+	if err != nil {
+		return resp, err
+	}
+	for _, imported := range resp.ImportedResources {
+		w := s.wire(imported.TypeName)
+		w.open(&imported.State)
+		if w.err != nil {
+			return nil, w.err
+		}
+	}
+	return resp, nil
+}
+
+// MoveResourceState opens the state under its new type. The state that is moved is another provider's.
+func (s *server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
+	w := s.wire(req.TargetTypeName)
+	resp, err := s.framework.MoveResourceState(ctx, req)
+	if err == nil {
+		w.open(&resp.TargetState)
+	}
+	return answer(resp, err, w)
+}
+
+// GenerateResourceConfig seals the state and opens the configuration made of it.
+func (s *server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
+	w, r := s.wire(req.TypeName), *req
+	w.seal(&r.State)
+	if w.err != nil {
+		return nil, w.err
+	}
+	resp, err := s.framework.GenerateResourceConfig(ctx, &r)
+	if err == nil {
+		w.open(&resp.Config)
+	}
+	return answer(resp, err, w)
+}
+
+// wire changes the objects of one call and keeps the first error, which only a defect of slipway or Terraform causes.
+type wire struct {
+	resource string
+	sealed   attributes
+	err      error
+}
+
+func (s *server) wire(resource string) *wire {
+	return &wire{resource: resource, sealed: s.sealed[resource]}
+}
+
+func (w *wire) seal(objects ...**tfprotov6.DynamicValue) { w.apply(seal, objects) }
+
+func (w *wire) open(objects ...**tfprotov6.DynamicValue) { w.apply(open, objects) }
+
+func (w *wire) apply(change change, objects []**tfprotov6.DynamicValue) {
+	for _, object := range objects {
+		changed, err := w.sealed.apply(*object, change)
+		if err != nil && w.err == nil {
+			w.err = fmt.Errorf("%s: %w", w.resource, err)
+		}
+		*object = changed
+	}
+}
+
+// answer returns the response, or why it could not be opened.
+func answer[R any](resp *R, err error, w *wire) (*R, error) {
+	if err == nil && w.err != nil {
+		return nil, w.err
+	}
+	return resp, err
+}

@@ -1,0 +1,177 @@
+package sealed
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+)
+
+var (
+	_ basetypes.StringTypable  = Type{}
+	_ basetypes.StringValuable = Value{}
+)
+
+// Type is the type of a sealed attribute.
+type Type struct{ basetypes.StringType }
+
+// Equal reports whether the other type is Type.
+func (t Type) Equal(o attr.Type) bool {
+	_, ok := o.(Type)
+	return ok
+}
+
+// String names the type.
+func (t Type) String() string { return "sealed.Type" }
+
+// ValueType returns a Value.
+func (t Type) ValueType(context.Context) attr.Value { return Value{} }
+
+// ValueFromString returns the Value with the given payload.
+func (t Type) ValueFromString(_ context.Context, payload basetypes.StringValue) (basetypes.StringValuable, diag.Diagnostics) {
+	return Value{payload}, nil
+}
+
+// ValueFromTerraform returns the Value with the given payload.
+func (t Type) ValueFromTerraform(ctx context.Context, payload tftypes.Value) (attr.Value, error) {
+	v, err := t.StringType.ValueFromTerraform(ctx, payload)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := v.(basetypes.StringValue)
+	if !ok {
+		return nil, fmt.Errorf("the payload of a sealed value is a %T", v)
+	}
+	return Value{text}, nil
+}
+
+// Value is a sealed value. The zero Value is null.
+type Value struct{ payload basetypes.StringValue }
+
+// Seal returns the sealed form of a value of any type.
+func Seal(v tftypes.Value) (Value, error) {
+	encoded, err := tfprotov6.NewDynamicValue(tftypes.DynamicPseudoType, v)
+	if err != nil {
+		return Value{}, err
+	}
+	switch absence(encoded.MsgPack) {
+	case null:
+		return Value{}, nil
+	case unknown:
+		return Value{basetypes.NewStringUnknown()}, nil
+	}
+	return Value{basetypes.NewStringValue(base64.RawStdEncoding.EncodeToString(encoded.MsgPack))}, nil
+}
+
+// Open returns the value inside, of the type that it has. Without a type it is null or unknown of tftypes.DynamicPseudoType.
+func (v Value) Open() (tftypes.Value, error) {
+	switch {
+	case v.payload.IsNull():
+		return tftypes.NewValue(tftypes.DynamicPseudoType, nil), nil
+	case v.payload.IsUnknown():
+		return tftypes.NewValue(tftypes.DynamicPseudoType, tftypes.UnknownValue), nil
+	}
+	encoded, err := base64.RawStdEncoding.DecodeString(v.payload.ValueString())
+	if err != nil {
+		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
+	}
+	return tfprotov6.DynamicValue{MsgPack: encoded}.Unmarshal(tftypes.DynamicPseudoType)
+}
+
+// IsNull reports whether the value is null, with or without a type.
+func (v Value) IsNull() bool { return v.payload.IsNull() || v.inside() == null }
+
+// IsUnknown reports whether the value as a whole is unknown, with or without a type.
+func (v Value) IsUnknown() bool { return v.payload.IsUnknown() || v.inside() == unknown }
+
+// Equal reports whether the other value is a Value of the same type with the same inside.
+func (v Value) Equal(other attr.Value) bool {
+	o, ok := other.(Value)
+	if !ok {
+		return false
+	}
+	if v.payload.Equal(o.payload) {
+		return true
+	}
+	a, err := v.Open()
+	if err != nil {
+		return false
+	}
+	b, err := o.Open()
+	return err == nil && a.Equal(b)
+}
+
+// Type returns Type.
+func (v Value) Type(context.Context) attr.Type { return Type{} }
+
+// String tells whether there is a value. It does not show it: it is long and may hold secrets.
+func (v Value) String() string {
+	switch {
+	case v.IsNull():
+		return attr.NullValueString
+	case v.IsUnknown():
+		return attr.UnknownValueString
+	}
+	return "<sealed>"
+}
+
+// ToTerraformValue returns the payload: what the framework sees.
+func (v Value) ToTerraformValue(ctx context.Context) (tftypes.Value, error) {
+	return v.payload.ToTerraformValue(ctx)
+}
+
+// ToStringValue returns the payload.
+func (v Value) ToStringValue(context.Context) (basetypes.StringValue, diag.Diagnostics) {
+	return v.payload, nil
+}
+
+// presence says whether an encoded value is there.
+type presence int
+
+const (
+	present presence = iota
+	null
+	unknown
+)
+
+// absence reads the presence of an encoded value that has no type beside it.
+func absence(encoded []byte) presence {
+	switch {
+	case len(encoded) > 0 && encoded[0] == msgpcode.Nil:
+		return null
+	case len(encoded) > 0 && msgpcode.IsExt(encoded[0]):
+		return unknown
+	}
+	return present
+}
+
+// inside reads the presence of a value that has a type: it is encoded as a pair of both.
+func (v Value) inside() presence {
+	if v.payload.IsNull() || v.payload.IsUnknown() {
+		return present
+	}
+	encoded, err := base64.RawStdEncoding.DecodeString(v.payload.ValueString())
+	if err != nil {
+		return present
+	}
+	d := msgpack.NewDecoder(bytes.NewReader(encoded))
+	if n, err := d.DecodeArrayLen(); err != nil || n != 2 {
+		return present
+	}
+	if err := d.Skip(); err != nil { // the type
+		return present
+	}
+	code, err := d.PeekCode()
+	if err != nil {
+		return present
+	}
+	return absence([]byte{code})
+}
