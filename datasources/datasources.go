@@ -1,4 +1,4 @@
-// Package datasources holds what configurations ask of slipway: plugins, nodes, strategies, plans and runs. Like the resources they only translate
+// Package datasources holds what configurations ask of slipway: catalogs, plugins, nodes, strategies, plans and runs. Like the resources they only translate
 // between Terraform's values and the planner's; none of them touches a node.
 package datasources
 
@@ -15,6 +15,7 @@ import (
 // All returns the data sources for the provider's table. To add one, add its file and its line here.
 func All() []func() datasource.DataSource {
 	return []func() datasource.DataSource{
+		NewCatalog,
 		NewPlugin,
 		NewNodes,
 		NewDeploymentStrategy,

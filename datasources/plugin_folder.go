@@ -106,8 +106,11 @@ func collect(to *document.Problems, err error) bool {
 // readDocument reads one document of a plugin, if it is there.
 func readDocument(root *os.Root, folder, name string) (s document.Source, found bool, err error) {
 	data, err := readFile(root, name, maxDocument)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return s, false, nil
+	case errors.Is(err, errTooLarge):
+		return s, false, fmt.Errorf("%s is larger than %d bytes; keep data in files below %s, or on the nodes", name, maxDocument, scriptsFolder)
 	}
 	return document.Source{Name: filepath.Join(folder, name), Data: data}, true, err
 }
@@ -117,6 +120,9 @@ func readScripts(root *os.Root) (map[string]string, error) {
 	files := make(map[string]string)
 	if _, err := root.Lstat(scriptsFolder); errors.Is(err, fs.ErrNotExist) {
 		return files, nil
+	}
+	if _, err := root.Stat(scriptsFolder); err != nil {
+		return nil, explained(root, scriptsFolder, err)
 	}
 	total := 0
 	err := fs.WalkDir(root.FS(), scriptsFolder, func(name string, entry fs.DirEntry, err error) error {
@@ -130,6 +136,9 @@ func readScripts(root *os.Root) (map[string]string, error) {
 			return fmt.Errorf("%s is no folder", name)
 		}
 		data, err := readFile(root, name, plugin.MaxFiles-total)
+		if errors.Is(err, errTooLarge) {
+			return fmt.Errorf("%s: with it the files of the plugin are larger than %d bytes together; they travel to every node that runs a task of it, so have large things fetched there", name, plugin.MaxFiles)
+		}
 		if err != nil {
 			return err
 		}
@@ -147,18 +156,23 @@ func readScripts(root *os.Root) (map[string]string, error) {
 	return files, err
 }
 
-// errTooLarge says that files are larger than they may be.
-var errTooLarge = fmt.Errorf("with it the files of the plugin are larger than %d bytes together; they travel to every node that runs a task of it, so have large things fetched there", plugin.MaxFiles)
+// errTooLarge says that a file is larger than it may be.
+var errTooLarge = errors.New("the file is too large")
 
-// readFile reads a regular file, or what a link to one leads to within the folder. Everything else is an error: a device or a pipe would block, or never end.
+// explained tells of a name that leads nowhere, or out of the folder, what the operating system's words do not.
+func explained(root *os.Root, name string, err error) error {
+	var failed *fs.PathError
+	if link, is := root.Lstat(name); is == nil && link.Mode()&fs.ModeSymlink != 0 && errors.As(err, &failed) {
+		return fmt.Errorf("%s is a link that leads out of the plugin's folder, or nowhere; put what it leads to there", name)
+	}
+	return err
+}
+
+// readFile reads a regular file of at most so many bytes, or what a link to one leads to within the folder. Everything else is an error: a device or a pipe would block, or never end.
 func readFile(root *os.Root, name string, most int) (data []byte, err error) {
 	info, err := root.Stat(name)
 	if err != nil {
-		var failed *fs.PathError
-		if link, is := root.Lstat(name); is == nil && link.Mode()&fs.ModeSymlink != 0 && errors.As(err, &failed) {
-			return nil, fmt.Errorf("%s is a link that leads out of the plugin's folder, or nowhere; put the file itself there", name)
-		}
-		return nil, err
+		return nil, explained(root, name, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is %s; a plugin holds regular files only", name, kindOf(info.Mode()))
@@ -173,7 +187,7 @@ func readFile(root *os.Root, name string, most int) (data []byte, err error) {
 		return nil, err
 	}
 	if len(data) > most {
-		return nil, fmt.Errorf("%s: %w", name, errTooLarge)
+		return nil, errTooLarge
 	}
 	return data, nil
 }

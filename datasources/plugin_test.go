@@ -1,6 +1,7 @@
 package datasources_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -120,6 +121,20 @@ func TestPluginsThatAreWrong(t *testing.T) {
 		"a link that leads out":     {net, link("/etc/passwd"), "deployment_scripts/link is a link that leads out of the plugin's folder"},
 		"a link to the parent":      {net, link("../../secret"), "deployment_scripts/link is a link that leads out of the plugin's folder"},
 		"a link to a folder":        {net, link("puppet"), "deployment_scripts/link is a link to a folder"},
+		"a large document":          {with(map[string]string{"metadata.yaml": "name: x\n#" + strings.Repeat("x", 9<<20)}), nil, `metadata\.yaml is larger than 9437184 bytes`},
+		"scripts that are elsewhere": {net, func(t *testing.T, dir string) {
+			t.Helper()
+			scripts := filepath.Join(dir, "deployment_scripts")
+			if err := errors.Join(os.RemoveAll(scripts), os.Symlink("/etc", scripts)); err != nil {
+				t.Fatal(err)
+			}
+		}, "deployment_scripts is a link that leads out of the plugin's folder"},
+		"a name that is no text": {net, func(t *testing.T, dir string) {
+			t.Helper()
+			if err := os.WriteFile(filepath.Join(dir, "deployment_scripts", "a\xff"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "the path is not UTF-8 text"},
 		"a pipe": {net, func(t *testing.T, dir string) {
 			t.Helper()
 			if err := syscall.Mkfifo(filepath.Join(dir, "deployment_scripts", "pipe"), 0o600); err != nil {

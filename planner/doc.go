@@ -18,18 +18,34 @@
 // # 3. Refine
 //
 // [refine.New] checks each resource of each service against the schema of its type, writes it in its normal form and digests it,
-// once. A node's tasks are those of the services that select it; the same resource from two services is an error.
+// once. A service of an entity ([refine.Refined]) brings tasks of three kinds: configuration resources, remote tasks, and callbacks, which run on the
+// controller, for each node (their names end in @node) or for the service as a whole. What does not read the node is evaluated once; nodes of a service
+// that reads the node have tasks of their own. A node's tasks are those of the services that select it; the same resource from two services
+// is an error.
+//
+// Attributes with the modifier r have the values that callbacks of earlier runs returned (site.Site.Values). Where one is not known yet, a parameter made from it is
+// pending: the task is planned by the digest of its templates, and [Plan.Resolve] completes it when its phase starts. The digest is recorded that the next plan
+// computes from the value. A value that is known is used until a run returns another one; what that changes beyond the tasks of that run, the next plan works on.
 //
 // # 4. Override
 //
 // [override.Set] lays the overrides that concern a node over its tasks: site, then groups in their order, then roles, then the
-// node. Nodes with the same services and the same overrides share one result from here on.
+// node. They concern configuration resources, also those of entities. Nodes with the same services and the same overrides share one result from
+// here on.
 //
 // # 5. Order on a node
 //
-// [sequence.Order] resolves require, before, notify and subscribe within the node, adds what Puppet requires by itself, and
-// gives a stable topological order; service name, type and title decide where requirements do not. A reference to nothing and a
-// cycle are errors. [Desired] stops here: it is what a drift check looks at.
+// [sequence.OrderNode] resolves require, before, notify and subscribe within the node, adds what Puppet requires by itself, and what tasks of entities require by
+// task, section, service or resource, of any kind (litp.md 57). It gives a stable topological order; service name, type and title decide where requirements
+// do not. A reference to nothing and a cycle are errors. [Desired] stops here: it is what a drift check looks at.
+//
+// A task also comes after those of the sections that its own requires, within its task group: system, os, network_interfaces, routes, storage_profile, file_systems, then
+// configs, items and services, where inline configuration stands (litp.md 90 to 92). Packages do not wait for packages. What makes something absent goes the
+// other way round, and has no relation to the rest. What is written wins: a task that requires one of a later section counts as one of that section.
+// Resources that are removed go in the reverse of the order in which the node's ledger says that they came.
+//
+// A requirement across task groups is kept by their order, and an error that names both tasks where that order contradicts it (litp.md 69, Q2); so is one
+// between a node and a callback of its service as a whole.
 //
 // # 6. Plugins
 //
@@ -44,7 +60,8 @@
 //
 // A resource that was never applied is created; one applied with another digest, or begun and not finished, is updated; one that
 // drifted is repaired; one applied as wanted is left out, unless a resource that stays in notifies it: then it is refreshed. What
-// is applied and no longer wanted is removed, before anything else on that node. Requirements through what was left out are
+// is applied and no longer wanted is removed, before other configuration of that node, unless a task replaces it: then it stays in the ledger, and nobody
+// minds it any more (litp.md 61). Requirements through what was left out are
 // kept. Nothing needs more than ledger and drift, so a plan made half-way through a run holds exactly the rest; only a
 // refresh whose cause was already applied is not planned again.
 //
@@ -57,13 +74,30 @@
 // else runs for it. The rest of a run that was interrupted holds an action that ran before, and was not reached this time, only as long as the node has other work or
 // its entry was marked as begun when the run started on the node.
 //
+// A remote task or callback of an entity runs
+//
+//   - when its digest is not recorded: in the node's ledger, for callbacks among what is applied on the [Controller];
+//   - when its service has work on configuration resources in the same plan, on the same node; for a callback of the service as a whole, on any node.
+//
+// A task that is not remembered (persist = false) runs with any work of its service, and does not drift. Callbacks that are no longer wanted are
+// forgotten ([Plan.Forgotten]), which is no work. A callback alone is reason enough for a plan.
+//
 // A node that an earlier run left locked ([task.LeftLocked]) is unlocked, which alone is reason enough for a plan (litp.md 84).
 //
 // # 8. Sequence
 //
-// [sequence.Phases] orders by task group: for each deployment group a prepare phase with one task per node that has work, a pre_node phase that unlocks
-// nodes, a phase for each action of pre_node, a node phase with the configuration, a phase for each action of cluster; then post_cluster with a phase for each
-// action; at the end cleanup, which tears down the nodes that left the site, or all groups, with something applied. Without work there are no phases.
+// A task of an entity belongs to the task group of its tag, or by kind: callbacks of a service as a whole to management, all others to node (litp.md 65). A
+// callback of a service as a whole whose tag repeats for each deployment group is called once: with pre_node in the first group that owns a node of the
+// service, else in the last one. In a task group inside lock windows of a rolling group it is an error: it belongs to no node.
+//
+// [sequence.Phases] orders by task group: what services have in management, boot and pre_cluster; for each deployment group a prepare phase with one task per node that
+// has work, a pre_node phase that unlocks nodes, a phase for each action of plugins in pre_node, then what services have in pre_node to cluster, with the actions of
+// plugins first in cluster; then post_cluster likewise; at the end cleanup, which tears down the nodes that left the site, or all groups, with something applied. Without
+// work there are no phases.
+//
+// Services' tasks of one task group that are all on configuration resources share one phase. Else [sequence.Scope] makes phases, each of one kind: a node's
+// configuration, a remote task, or callbacks; as few as requirements allow, also those that lead through tasks that need not be done (litp.md 97 to
+// 103). A remote task begins on all nodes of a group in the same phase, unless nodes need it at different places.
 //
 // # 9. Digest
 //

@@ -98,10 +98,14 @@ func allApplied(t testing.TB, s site.Site) planner.Applied {
 func apply(applied planner.Applied, t task.Task) {
 	switch t.Action {
 	case task.Create, task.Update, task.Repair, task.Run:
-		if applied[t.Node] == nil {
-			applied[t.Node] = map[resource.ID]string{}
+		place, id := t.Node, t.Resource.ID()
+		if t.Kind == task.Callback {
+			place, id = planner.Controller, planner.CallbackID(t)
 		}
-		applied[t.Node][t.Resource.ID()] = t.Digest
+		if applied[place] == nil {
+			applied[place] = map[resource.ID]string{}
+		}
+		applied[place][id] = t.Digest
 	case task.Remove:
 		delete(applied[t.Node], t.Resource.ID())
 	case task.Unlock:
@@ -144,7 +148,7 @@ func text(p *planner.Plan, problems site.Problems) string {
 				value any
 				given bool
 			}{
-				{"kind", t.Kind, t.Kind != task.Config}, {"limit", t.Limit, t.Limit > 0}, {"tolerate", t.Tolerate, t.Tolerate}, {"service", t.Service, t.Service != ""}, {"override", t.Override, len(t.Override) > 0}, {"digest", t.Digest, t.Digest != ""},
+				{"kind", t.Kind, t.Kind != task.Config}, {"limit", t.Limit, t.Limit > 0}, {"tolerate", t.Tolerate, t.Tolerate}, {"pending", t.Pending, len(t.Pending) > 0}, {"service", t.Service, t.Service != ""}, {"override", t.Override, len(t.Override) > 0}, {"digest", t.Digest, t.Digest != ""},
 				{"requires", t.Requires, len(t.Requires) > 0}, {"notifies", t.Notifies, len(t.Notifies) > 0},
 			} {
 				if part.given {

@@ -74,6 +74,16 @@ func TestGoldenPlans(t *testing.T) {
 				site.GraphTask{ID: "late", Type: plugin.Shell, Role: []string{"compute"}, Parameters: site.Parameters{"cmd": "late", "timeout": int64(5)}, Requires: []string{"drane"}})
 			return s, nil, nil
 		},
+		"entities": func(t *testing.T) (site.Site, planner.Applied, planner.Drift) { return withEntities(t), nil, nil },
+		"entities-changed": func(t *testing.T) (site.Site, planner.Applied, planner.Drift) {
+			s := withEntities(t)
+			s.Values = map[string]map[string]any{"ntp": {"key": int64(7)}}
+			applied := allApplied(t, s)
+			delete(applied["cmp12"], "service[chrony]")
+			applied[planner.Controller]["http[ntp/register@cmp11]"] = ""
+			applied[planner.Controller]["http[ntp/register@gone]"] = "d"
+			return s, applied, planner.Drift{"ctl1": {"file[/etc/bridges]"}}
+		},
 		"problems": func(*testing.T) (site.Site, planner.Applied, planner.Drift) {
 			s := lon1()
 			s.Groups[0].DependsOn = []string{"ntp-nod"}

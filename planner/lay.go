@@ -16,7 +16,7 @@ import (
 func Lay(schemas map[string]resource.Schema, service site.Service, overrides []site.Override) ([]task.Task, site.Problems) {
 	const node = "any"
 	service.Selectors = nil // every node, of which there is one
-	services, problems := refine.New([]site.Service{service}, []site.Node{{Name: node}}, schemas)
+	services, problems := refine.New(site.Site{Services: []site.Service{service}}, []site.Node{{Name: node}}, refine.Schemas{Config: schemas})
 	set, mistakes := override.New(overrides, schemas)
 	problems = append(problems, mistakes...)
 	index := make(map[string]int, len(overrides))
@@ -34,12 +34,13 @@ func Lay(schemas map[string]resource.Schema, service site.Service, overrides []s
 		laid[o.Name] = true
 		layers = append(layers, index[o.Name])
 	}
-	tasks, _ := services.Tasks(services.On(node)) // one service does not clash with another
-	tasks, mistakes = set.Apply(layers, tasks)
+	load, mistakes := services.Tasks(services.On(node), site.Node{Name: node}) // one service does not clash with another
+	problems = append(problems, mistakes...)
+	tasks, mistakes := set.Apply(layers, load.Tasks)
 	problems = append(problems, mistakes...)
 	tasks, errs := sequence.Order(tasks)
 	for _, err := range errs {
-		problems = append(problems, relationProblem(err, set))
+		problems = append(problems, relationProblem(err, set, load.Details))
 	}
 	if len(problems) > 0 {
 		problems.Sort()

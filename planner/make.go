@@ -17,15 +17,15 @@ func Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
 	return makeWith(converge.Schemas(), s, applied, drift)
 }
 
-// Desired returns the configuration tasks, which alone can drift, of every node that is in a group, in the order of execution, with all requirements; a
-// task has no action. A node without tasks has an entry all the same. With an error among the problems the map is nil. The tasks
+// Desired returns the configuration tasks of every node that is in a group, in the order of execution, with all requirements, which alone can drift. Those
+// that are not remembered, or wait for what callbacks return, are not among them. A task has no action. A node without tasks has an entry all the same. With an error among the problems the map is nil. The tasks
 // of one node are the caller's, what they point to is shared.
 func Desired(s site.Site) (map[string][]task.Task, site.Problems) {
 	return desiredWith(converge.Schemas(), s)
 }
 
-// Settled returns what is applied on every node that is in a group after a run that did everything: configuration resources and the tasks of
-// plugins. With an error among the problems it is nil.
+// Settled returns what is applied on every node that is in a group after a run that did everything: configuration resources, the tasks of
+// plugins, remote tasks and callbacks. With an error among the problems it is nil.
 func Settled(s site.Site) (Applied, site.Problems) {
 	m := newModel(converge.Schemas(), s, nil)
 	if len(m.problems.Errors()) > 0 {
@@ -36,12 +36,17 @@ func Settled(s site.Site) (Applied, site.Problems) {
 		actions := m.on(node).actions
 		out[node] = make(map[resource.ID]string, len(c.tasks)+len(actions))
 		for _, t := range c.tasks {
-			out[node][t.Resource.ID()] = t.Digest
+			if t.Kind != task.Callback {
+				out[node][t.Resource.ID()] = t.Digest
+			}
 		}
 		for _, i := range actions {
 			t := m.actions[i].task
 			out[node][t.Resource.ID()] = t.Digest
 		}
+	}
+	if called := m.wantedCallbacks(); len(called) > 0 {
+		out[Controller] = called
 	}
 	return out, m.problems
 }
@@ -65,10 +70,13 @@ func desiredWith(schemas map[string]resource.Schema, s site.Site) (map[string][]
 	}
 	out := make(map[string][]task.Task, len(m.wanted))
 	for node, c := range m.wanted {
-		tasks := make([]task.Task, len(c.tasks))
-		for i, t := range c.tasks {
+		tasks := make([]task.Task, 0, len(c.tasks))
+		for _, t := range c.tasks {
+			if c.details != nil && (!c.drifts(t) || len(t.Pending) > 0) {
+				continue
+			}
 			t.Node = node
-			tasks[i] = t
+			tasks = append(tasks, t)
 		}
 		out[node] = tasks
 	}
@@ -77,9 +85,9 @@ func desiredWith(schemas map[string]resource.Schema, s site.Site) (map[string][]
 
 // plan compares every node and puts the work in order.
 func (m *model) plan(applied Applied, drift Drift) (*Plan, error) {
-	p := &Plan{Site: m.site.Name, Groups: m.groups}
+	p := &Plan{Site: m.site.Name, Groups: m.groups, Forgotten: m.forgotten(applied[Controller]), model: m}
 	for node, resources := range applied {
-		if !m.isNode[node] && len(resources) > 0 {
+		if !m.isNode[node] && node != Controller && len(resources) > 0 {
 			p.Departed = append(p.Departed, node)
 		}
 	}
@@ -96,8 +104,9 @@ func (m *model) plan(applied Applied, drift Drift) (*Plan, error) {
 			}
 			continue
 		}
-		w.of(node, owner, m.compare(node, applied[node], drift[node]))
+		w.of(node, owner, m.compare(node, applied, drift[node]))
 	}
+	w.call(applied[Controller])
 	var err error
 	if p.Phases, err = w.phases(); err != nil {
 		return nil, err

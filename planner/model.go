@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
@@ -21,21 +22,41 @@ import (
 type model struct {
 	site          site.Site // with the default strategy where it has no groups
 	problems      site.Problems
+	schemas       map[string]resource.Schema
 	groups        []Group      // in processing order
 	settings      []site.Group // the same groups as the user wrote them
 	isNode        map[string]bool
 	owner         map[string]int // node -> its group
 	wanted        map[string]*catalog
-	actions       []action // in the order of a run
+	kinds         []*kind
+	services      *refine.Services
+	overrides     *override.Set
+	nodes         map[string]site.Node // made when there are services of entities
+	callbacks     []callback           // of services as a whole, by service
+	byService     map[string][]int     // service -> its callbacks
+	actions       []action             // in the order of a run
 	actionSchemas map[string]resource.Schema
 	duties        map[string]*duties
 }
 
-// catalog is the tasks of all nodes that have the same services and the same overrides, in the order of execution; Node and
-// Action are empty.
+// kind is the nodes that have the same services and the same overrides.
+type kind struct {
+	services, layers []int
+	nodes            []string // sorted
+	first, last      int      // of the groups that own them
+	catalog          *catalog
+}
+
+// catalog is the tasks of all nodes of a kind, in the order of execution; Node and Action are empty.
 type catalog struct {
 	tasks []task.Task
+	ids   []resource.ID // of the tasks
 	index map[resource.ID]int
+	// What follows is nil where no entity brings anything.
+	details  map[resource.ID]*refine.EntityTask
+	layers   []sequence.Layer     // of the tasks, when sections have a say
+	calls    [][]int              // by task: the callbacks of services as a whole that it requires, directly or not
+	replaced map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
 }
 
 // newModel works a site out. applied serves to warn of what the plan takes from nodes that are in no group.
@@ -44,7 +65,7 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied) 
 		s.Groups = strategy.Default()
 	}
 	m := &model{
-		site: s, problems: s.Validate(),
+		site: s, problems: s.Validate(), schemas: schemas,
 		isNode: make(map[string]bool, len(s.Nodes)), owner: make(map[string]int, len(s.Nodes)), wanted: make(map[string]*catalog, len(s.Nodes)),
 		duties: make(map[string]*duties), actionSchemas: converge.Actions(),
 	}
@@ -58,11 +79,16 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied) 
 	slices.SortFunc(nodes, func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
 
 	memberOf := m.arrange(nodes)
-	services, mistakes := refine.New(s.Services, nodes, schemas)
+	var mistakes site.Problems
+	m.services, mistakes = refine.New(m.site, nodes, refine.Schemas{Config: schemas, Remote: m.actionSchemas, Callback: callbacktype.Schemas()})
 	m.problems = append(m.problems, mistakes...)
-	overrides, mistakes := override.New(s.Overrides, schemas)
+	m.overrides, mistakes = override.New(s.Overrides, schemas)
 	m.problems = append(m.problems, mistakes...)
-	m.furnish(nodes, memberOf, services, overrides)
+	m.sort(nodes, memberOf)
+	m.convene()
+	m.furnish()
+	m.checkCallbacks()
+	m.checkCycles()
 	m.engage(nodes)
 	m.warnOfNoGroup(nodes, applied)
 	m.problems.Sort()
@@ -106,56 +132,98 @@ func (m *model) arrange(nodes []site.Node) map[string][]string {
 	return memberOf
 }
 
-// furnish gives every node in a group its tasks. Nodes with the same services and layers of overrides share a catalog.
-func (m *model) furnish(nodes []site.Node, memberOf map[string][]string, services *refine.Services, overrides *override.Set) {
-	type kind struct {
-		services, layers []int
-		nodes            []string
+// sort finds the kinds of nodes. Nodes of a service whose tasks read the node are each of a kind of their own.
+func (m *model) sort(nodes []site.Node, memberOf map[string][]string) {
+	byKey := make(map[string]*kind)
+	entities := slices.ContainsFunc(m.site.Services, func(s site.Service) bool { return s.Entity != nil })
+	if entities {
+		m.nodes = make(map[string]site.Node, len(nodes))
 	}
-	kinds := make(map[string]*kind)
-	var order []*kind
 	for _, n := range nodes {
-		if _, owned := m.owner[n.Name]; !owned {
+		owner, owned := m.owner[n.Name]
+		if !owned {
 			continue
 		}
-		placed, layers := services.On(n.Name), overrides.Layers(n, memberOf[n.Name])
+		placed, layers := m.services.On(n.Name), m.overrides.Layers(n, memberOf[n.Name])
 		key := kindKey(placed, layers)
-		k, ok := kinds[key]
+		if entities {
+			m.nodes[n.Name] = n
+			if m.services.Vary(placed) {
+				key += "\x00" + n.Name
+			}
+		}
+		k, ok := byKey[key]
 		if !ok {
-			k = &kind{services: placed, layers: layers}
-			kinds[key] = k
-			order = append(order, k)
+			k = &kind{services: placed, layers: layers, first: owner}
+			byKey[key] = k
+			m.kinds = append(m.kinds, k)
 		}
 		k.nodes = append(k.nodes, n.Name)
+		k.first, k.last = min(k.first, owner), max(k.last, owner)
 	}
+}
+
+// furnish gives every node in a group its tasks.
+func (m *model) furnish() {
 	found := newFindings(len(m.site.Nodes))
 	effective := make(map[string]bool)
-	for _, k := range order {
-		tasks, clashes := services.Tasks(k.services)
-		for _, c := range clashes {
+	for _, k := range m.kinds {
+		load, mistakes := m.services.Tasks(k.services, m.nodes[k.nodes[0]])
+		m.problems = append(m.problems, mistakes...) // they name the node
+		for _, c := range load.Clashes {
 			found.add(c.Problem(), k.nodes)
 		}
-		tasks, mistakes := overrides.Apply(k.layers, tasks)
+		tasks, mistakes := m.overrides.Apply(k.layers, load.Tasks)
 		for _, p := range mistakes {
 			found.add(p, k.nodes)
 		}
-		tasks, errs := sequence.Order(tasks)
+		k.catalog = &catalog{details: load.Details}
+		beyond := m.relate(k, tasks, found)
+		tasks, layers, errs := sequence.OrderNode(tasks, beyond)
 		for _, err := range errs {
-			found.add(relationProblem(err, overrides), k.nodes)
+			found.add(relationProblem(err, m.overrides, load.Details), k.nodes)
 		}
-		c := &catalog{tasks: tasks, index: make(map[resource.ID]int, len(tasks))}
-		for i, t := range tasks {
-			c.index[t.Resource.ID()] = i
-			for _, name := range t.Override {
+		k.catalog.fill(tasks, layers)
+		m.call(k.catalog)
+		for i := range tasks {
+			for _, name := range tasks[i].Override {
 				effective[name] = true
 			}
 		}
 		for _, node := range k.nodes {
-			m.wanted[node] = c
+			m.wanted[node] = k.catalog
 		}
 	}
 	m.problems = append(m.problems, found.problems()...)
-	m.warnOfNoEffect(overrides, effective)
+	m.warnOfNoEffect(m.overrides, effective)
+}
+
+// fill gives a catalog its tasks, in order.
+func (c *catalog) fill(tasks []task.Task, layers []sequence.Layer) {
+	c.tasks, c.layers, c.ids, c.index = tasks, layers, make([]resource.ID, len(tasks)), make(map[resource.ID]int, len(tasks))
+	for i := range tasks {
+		c.ids[i] = tasks[i].Resource.ID()
+		c.index[c.ids[i]] = i
+	}
+}
+
+// call finds the callbacks of services as a whole that each task of a catalog requires, directly or not.
+func (m *model) call(c *catalog) {
+	if c.details == nil || len(m.callbacks) == 0 {
+		return
+	}
+	c.calls = make([][]int, len(c.tasks))
+	for i, t := range c.tasks {
+		var calls []int
+		if d, ok := c.details[t.Resource.ID()]; ok {
+			calls = m.called(t, d)
+		}
+		for _, id := range t.Requires {
+			calls = append(calls, c.calls[c.index[id]]...)
+		}
+		slices.Sort(calls)
+		c.calls[i] = slices.Compact(calls)
+	}
 }
 
 func kindKey(services, layers []int) string {
@@ -169,23 +237,45 @@ func kindKey(services, layers []int) string {
 }
 
 // relationProblem tells of a mistake in the relations of a node's resources to the one who wrote it.
-func relationProblem(err error, overrides *override.Set) site.Problem {
+func relationProblem(err error, overrides *override.Set, details map[resource.ID]*refine.EntityTask) site.Problem {
+	// source is where a relation is written.
+	source := func(p site.Problem, writer task.Task, relation string, to resource.ID) site.Problem {
+		p.Object, p.Name, p.Attribute = overrides.Source(writer, relation, to)
+		if d, ok := details[writer.Resource.ID()]; ok && p.Object == "service" {
+			p.Attribute = d.Path + whereWritten(relation)
+		}
+		return p
+	}
 	var unresolved *sequence.UnresolvedError
 	var cycle *sequence.CycleError
+	var order *sequence.GroupOrderError
 	switch {
 	case errors.As(err, &unresolved):
 		p := site.Problem{Code: site.UnknownReference, Message: fmt.Sprintf("there is no %s", unresolved.Reference)}
 		if unresolved.Nearest != "" {
 			p.Message += fmt.Sprintf("; did you mean %s?", unresolved.Nearest)
 		}
-		p.Object, p.Name, p.Attribute = overrides.Source(unresolved.Task, unresolved.Relation, unresolved.Reference)
-		return p
+		return source(p, unresolved.Task, unresolved.Relation, unresolved.Reference)
 	case errors.As(err, &cycle):
 		p := site.Problem{Code: site.DependencyCycle, Message: fmt.Sprintf(
 			"resources wait for each other: %s; remove one of these relations", cycle)}
-		p.Object, p.Name, p.Attribute = overrides.Source(cycle.Writer, cycle.Relation, cycle.Reference)
-		return p
+		return source(p, cycle.Writer, cycle.Relation, cycle.Reference)
+	case errors.As(err, &order):
+		p := site.Problem{Code: site.BadStructure, Message: fmt.Sprintf("%s; %s", order, changeTags)}
+		return source(p, order.Writer, order.Relation, order.Reference)
 	default:
 		return site.Problem{Object: "deployment", Code: site.BadStructure, Message: err.Error()}
+	}
+}
+
+// whereWritten is where a task of an entity says a relation.
+func whereWritten(relation string) string {
+	switch relation {
+	case resource.Require, sequence.Requires:
+		return ".requires"
+	case resource.Notify:
+		return ".notify"
+	default:
+		return ".config.parameters." + relation
 	}
 }

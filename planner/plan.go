@@ -6,7 +6,7 @@ import (
 )
 
 // Applied is what is applied on each node: node -> resource -> digest, as the nodes' ledgers tell. A node that is absent
-// has nothing applied. A resource with an empty digest was begun and not finished.
+// has nothing applied. A resource with an empty digest was begun and not finished. The [Controller] has the callbacks that ran, by their [CallbackID].
 type Applied map[string]map[resource.ID]string
 
 // Unfinished returns a copy in which every resource counts as begun and not finished, so that a plan works on all of them again.
@@ -31,7 +31,11 @@ type Plan struct {
 	Phases []Phase // in the order of the run
 	// Departed are the nodes that have something applied and are in the site no more, sorted; the last phase tears them down.
 	Departed []string
-	Digest   string // over everything that the run will do: hexadecimal SHA-256
+	// Forgotten are the callbacks that ran and are no longer wanted, sorted: they go from what is applied on the [Controller] without work.
+	Forgotten []resource.ID
+	Digest    string // over everything that the run will do: hexadecimal SHA-256
+
+	model *model // for Resolve
 }
 
 // Group is a group's place in the plan.
@@ -49,8 +53,8 @@ type Group struct {
 type Phase struct {
 	TaskGroup task.Group
 	Group     string      // the deployment group; empty outside the groups' blocks
-	Tasks     []task.Task // by node, and per node in the order of execution
+	Tasks     []task.Task // by node, and per node in the order of execution; all of one kind
 }
 
-// Empty reports whether there is nothing to do on any node.
+// Empty reports whether there is nothing to do on any node and no callback to call.
 func (p *Plan) Empty() bool { return len(p.Phases) == 0 }

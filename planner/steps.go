@@ -18,7 +18,8 @@ const (
 //
 //  1. control-nodes (critical): prepare 3 nodes (ctl1, ctl2, ctl3)
 //  2. control-nodes (critical): pre_node: run shell net-1.0/1 on 3 nodes
-//  3. control-nodes (critical): node phase, 1 node at a time between lock and unlock: 6 changes on 3 nodes: create file[/etc/motd] on 3, ...
+//  3. management: call command ntp/allocate
+//  4. control-nodes (critical): node phase, 1 node at a time between lock and unlock: 6 changes on 3 nodes: create file[/etc/motd] on 3, ...
 //
 // A line lists at most 12 resources and 8 nodes, and cuts long titles. An empty plan has no steps.
 func (p *Plan) Steps() []string {
@@ -42,11 +43,11 @@ func (p *Plan) ChangedNodes() []string {
 	return distinct(nodes)
 }
 
-// nodes returns the nodes of a phase, sorted, as its tasks are.
+// nodes returns the nodes of a phase, sorted, as its tasks are. A callback of a service as a whole has none.
 func (ph Phase) nodes() []string {
 	var nodes []string
 	for _, t := range ph.Tasks {
-		if len(nodes) == 0 || nodes[len(nodes)-1] != t.Node {
+		if t.Node != "" && (len(nodes) == 0 || nodes[len(nodes)-1] != t.Node) {
 			nodes = append(nodes, t.Node)
 		}
 	}
@@ -76,6 +77,8 @@ func (ph Phase) describe(g Group, departed []string) string {
 		return strings.Join(append(parts, string(ph.TaskGroup), told), ": ")
 	case first.Kind == task.Remote:
 		return strings.Join(append(parts, string(ph.TaskGroup), ph.remote()), ": ")
+	case first.Kind == task.Callback:
+		return strings.Join(append(parts, string(ph.TaskGroup), "call "+ph.callbacks()), ": ")
 	}
 	what := string(ph.TaskGroup) + " phase"
 	if g.MaxParallel > 0 {
@@ -90,7 +93,7 @@ func (ph Phase) describe(g Group, departed []string) string {
 // remote tells what a task does that runs on several nodes: `run shell net-1.0/1 on 3 nodes, 1 node at a time`.
 func (ph Phase) remote() string {
 	t := ph.Tasks[0]
-	told := fmt.Sprintf("%s %s %s on %s", t.Action, t.Resource.Type, cut(t.Name), onNodes(ph.nodes()))
+	told := fmt.Sprintf("%s %s %s%s on %s", t.Action, t.Resource.Type, cut(t.Name), waiting(t), onNodes(ph.nodes()))
 	if t.Limit > 0 && t.Limit < len(ph.Tasks) {
 		told += ", " + atOnce(t.Limit)
 	}
@@ -98,6 +101,43 @@ func (ph Phase) remote() string {
 		told += "; a failure is a warning"
 	}
 	return told
+}
+
+// callbacks tells which callbacks are called: `command ntp/allocate, http ntp/register for 3 nodes`.
+func (ph Phase) callbacks() string {
+	var order []string
+	nodes := make(map[string][]string)
+	for _, t := range ph.Tasks {
+		what := t.Resource.Type + " " + cut(t.Resource.Title) + waiting(t)
+		if t.Tolerate {
+			what += " (a failure is a warning)"
+		}
+		if _, ok := nodes[what]; !ok {
+			order = append(order, what)
+		}
+		nodes[what] = append(nodes[what], t.Node)
+	}
+	var parts []string
+	for _, what := range order[:min(len(order), titlesShown)] {
+		on := nodes[what]
+		if on[0] != "" {
+			what += " for " + onNodes(on)
+		}
+		parts = append(parts, what)
+	}
+	told := strings.Join(parts, ", ")
+	if more := len(order) - len(parts); more > 0 {
+		told += fmt.Sprintf(" and %d more", more)
+	}
+	return told
+}
+
+// waiting tells of parameters that are known only when callbacks have returned their values.
+func waiting(t task.Task) string {
+	if len(t.Pending) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s known in the run)", list(t.Pending))
 }
 
 func atOnce(nodes int) string { return count(nodes, "node") + " at a time" }
@@ -134,7 +174,8 @@ type changeKey struct {
 	remark     string // what the title does not tell
 }
 
-// remark says that a resource is wanted away, which "create" would hide, and which overrides changed or made it (fuel.md F-10).
+// remark says that a resource is wanted away, which "create" would hide, which overrides changed or made it (fuel.md F-10), and what of it is known only when
+// callbacks have returned their values.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
@@ -142,6 +183,9 @@ func remark(t task.Task) string {
 	}
 	if len(t.Override) > 0 && t.Action != task.Refresh {
 		remarks = append(remarks, "by override "+list(t.Override))
+	}
+	if len(t.Pending) > 0 {
+		remarks = append(remarks, list(t.Pending)+" known in the run")
 	}
 	if len(remarks) == 0 {
 		return ""

@@ -1,9 +1,12 @@
 package planner
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -11,20 +14,25 @@ import (
 // work gathers the tasks of a plan by where they stand in it.
 type work struct {
 	model   *model
-	tasks   map[sequence.Key][]task.Task
-	unlocks map[int][]task.Task   // group -> tasks
-	runs    []map[int][]task.Task // action -> group -> tasks
+	tasks   map[sequence.Key][][]task.Task // as they were added
+	unlocks map[int][]task.Task            // group -> tasks
+	runs    []map[int][]task.Task          // action -> group -> tasks
+	// What follows serves callbacks of services as a whole.
+	busy  activity
+	stand map[string][][]resource.ID // node -> what its tasks stand for
+	due   []bool                     // by callback
 }
 
 func newWork(m *model) *work {
-	return &work{model: m, tasks: make(map[sequence.Key][]task.Task), unlocks: make(map[int][]task.Task), runs: make([]map[int][]task.Task, len(m.actions))}
+	return &work{model: m, tasks: make(map[sequence.Key][][]task.Task), unlocks: make(map[int][]task.Task), runs: make([]map[int][]task.Task, len(m.actions)),
+		stand: make(map[string][][]resource.ID)}
 }
 
 // add adds tasks of one task group.
 func (w *work) add(group string, t ...task.Task) {
 	if len(t) > 0 {
 		k := sequence.Key{TaskGroup: t[0].Group, Group: group}
-		w.tasks[k] = append(w.tasks[k], t...)
+		w.tasks[k] = append(w.tasks[k], t)
 	}
 }
 
@@ -46,19 +54,53 @@ func (w *work) of(node string, owner int, n nodeWork) {
 		t.Node = node
 		w.runs[i][owner] = append(w.runs[i][owner], t)
 	}
-	w.add(group, n.tasks...)
+	for from, to := 0, 0; from < len(n.tasks); from = to {
+		in := n.tasks[from].Group
+		for to = from; to < len(n.tasks) && n.tasks[to].Group == in; {
+			to++
+		}
+		w.add(w.keyOf(in, group).Group, n.tasks[from:to]...)
+	}
+	if len(w.model.callbacks) > 0 {
+		w.stand[node] = n.stand
+		for _, t := range n.tasks {
+			w.busy.add(t, !w.model.wanted[node].persists(t))
+		}
+	}
 }
 
-// phases returns the phases of the plan. Tasks of pre_node, cluster and post_cluster have a phase for each action, so that one ends on all of its nodes
-// before the next begins; those that unlock nodes come first of all.
+// keyOf returns where tasks of a task group stand that belong to a deployment group.
+func (w *work) keyOf(in task.Group, group string) sequence.Key {
+	if !slotOf(in).Repeats {
+		group = ""
+	}
+	return sequence.Key{TaskGroup: in, Group: group}
+}
+
+// call finds the callbacks of services as a whole that are to run: those that never ran as they are now, those that return a value that is not known, and those whose
+// service has other work, see [activity]; any work of its service will do for one that returns a secret. called are those that ran.
+func (w *work) call(called map[resource.ID]string) {
+	w.due = make([]bool, len(w.model.callbacks))
+	for i, c := range w.model.callbacks {
+		if called[CallbackID(c.Task)] != c.Task.Digest || w.model.lacksValue(c) {
+			w.due[i] = true
+			w.busy.add(c.Task, c.Once)
+		}
+	}
+	for i, c := range w.model.callbacks {
+		w.due[i] = w.due[i] || w.busy.runs(c.Task, c.Once || c.secret)
+	}
+}
+
+// phases returns the phases of the plan. In each task group those that unlock nodes come first, then one for each action of plugins, so that one ends on all of
+// its nodes before the next begins, then those of services.
 func (w *work) phases() ([]Phase, error) {
 	order := make([]string, len(w.model.groups))
-	lengths := make(map[sequence.Key][]int) // how many tasks each phase of a key has
+	parts := make(map[sequence.Key][][]task.Task)
 	step := func(group string, tasks []task.Task) {
 		if len(tasks) > 0 {
-			w.add(group, tasks...)
 			k := sequence.Key{TaskGroup: tasks[0].Group, Group: group}
-			lengths[k] = append(lengths[k], len(tasks))
+			parts[k] = append(parts[k], tasks)
 		}
 	}
 	for i, g := range w.model.groups {
@@ -74,22 +116,48 @@ func (w *work) phases() ([]Phase, error) {
 			step(g.Name, runs[i])
 		}
 	}
-	found, err := sequence.Phases(order, w.tasks)
+	scopes := w.scopes()
+	keys := slices.Collect(maps.Keys(scopes)) // sorted, so that of several errors always the same is told
+	slices.SortFunc(keys, func(a, b sequence.Key) int {
+		return cmp.Or(strings.Compare(string(a.TaskGroup), string(b.TaskGroup)), strings.Compare(a.Group, b.Group))
+	})
+	for _, k := range keys {
+		scheduled, err := w.schedule(k, scopes[k])
+		if err != nil {
+			return nil, err
+		}
+		parts[k] = append(parts[k], scheduled...)
+	}
+	first := make(map[sequence.Key][]task.Task, len(parts))
+	for k, tasks := range parts {
+		if len(tasks) > 0 {
+			first[k] = tasks[0]
+		}
+	}
+	found, err := sequence.Phases(order, first)
 	if err != nil {
 		return nil, err
 	}
 	var phases []Phase
 	for _, phase := range found {
-		tasks := phase.Tasks
-		for _, n := range lengths[sequence.Key{TaskGroup: phase.TaskGroup, Group: phase.Group}] {
-			phases = append(phases, Phase{phase.TaskGroup, phase.Group, tasks[:n:n]})
-			tasks = tasks[n:]
-		}
-		if len(tasks) > 0 {
+		for _, tasks := range parts[sequence.Key{TaskGroup: phase.TaskGroup, Group: phase.Group}] {
 			phases = append(phases, Phase{phase.TaskGroup, phase.Group, tasks})
 		}
 	}
 	return phases, nil
+}
+
+// scopes returns where services have tasks, with the callbacks of services as a whole that stand there.
+func (w *work) scopes() map[sequence.Key][]int {
+	out := make(map[sequence.Key][]int, len(w.tasks))
+	for k := range w.tasks {
+		out[k] = nil
+	}
+	for i, c := range w.model.callbacks {
+		k := w.keyOf(c.Task.Group, w.model.block(c))
+		out[k] = append(out[k], i)
+	}
+	return out
 }
 
 // together returns the tasks of all groups, by node.

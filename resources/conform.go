@@ -63,6 +63,9 @@ func (r *reading) conform(at string, v tftypes.Value, want tftypes.Type) tftypes
 	return r.conformScalar(at, v, want)
 }
 
+// entityAttribute is the attribute of a service that takes an object with more attributes than it keeps: an entity of data.slipway_catalog.
+const entityAttribute = "entity"
+
 func (r *reading) conformObject(at string, v tftypes.Value, want tftypes.Object) tftypes.Value {
 	entries, ok := entriesOf(v)
 	if !ok {
@@ -71,7 +74,7 @@ func (r *reading) conformObject(at string, v tftypes.Value, want tftypes.Object)
 	}
 	known := slices.Sorted(maps.Keys(want.AttributeTypes))
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		if _, ok := want.AttributeTypes[name]; ok {
+		if _, ok := want.AttributeTypes[name]; ok || at == entityAttribute {
 			continue
 		}
 		if near := planresource.Nearest(name, known); near != "" {

@@ -10,8 +10,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 const defaultRunTimeout = 12 * time.Hour
@@ -47,7 +49,7 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
 	var key types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("private_key_wo"), &key)...)
-	applied, _, diags := readApplied(ctx, req.Private)
+	past, _, diags := recall(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	timeout, diags := plan.Timeouts.Update(ctx, defaultRunTimeout)
 	resp.Diagnostics.Append(diags...)
@@ -56,7 +58,7 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 	}
 	ctx, cancel := within(ctx, "update", timeout)
 	defer cancel()
-	done, diags := d.roll(ctx, rollInput{operation: "update", plan: plan, prior: &prior, applied: applied, key: key})
+	done, diags := d.roll(ctx, rollInput{operation: "update", plan: plan, prior: &prior, past: past, key: key})
 	resp.Diagnostics.Append(diags...)
 	if done == nil {
 		return // no node was touched: the prior state stays
@@ -69,13 +71,13 @@ type rollInput struct {
 	operation string
 	plan      deploymentModelV0
 	prior     *deploymentModelV0 // nil on create
-	applied   planner.Applied
+	past      memory
 	key       types.String // private_key_wo
 }
 
 // roll plans, runs and reports. It returns nil when no node was touched.
 func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diagnostics) {
-	w, known, diags := d.work(ctx, in.plan, in.prior, in.applied, in.key)
+	w, known, diags := d.work(ctx, in.plan, in.prior, in.past, in.key)
 	if diags.HasError() {
 		return nil, diags.Errors()
 	}
@@ -90,7 +92,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 			"What this apply would do is not what the plan showed, so nothing was touched. Run terraform plan again.")
 		return nil, diags
 	}
-	in.applied = w.applied
+	in.past.Applied = w.applied
 	departed := make(map[string]site.Node, len(w.before))
 	for _, n := range w.before {
 		departed[n.Name] = n
@@ -104,12 +106,13 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	executor := rollout.NewInProcess()
 	options := rollout.Options{
 		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(in.plan.Parallelism.ValueInt64()), Departed: departed,
-		GiveUp: d.provider.Runs.ending(),
+		GiveUp: d.provider.Runs.ending(), Caller: controller.New(controller.Options{}),
 	}
 	todo := p
 	if in.prior == nil || in.prior.Nodes.IsNull() {
 		todo = goOn(run.ctx, desired, p, options)
 	}
+	options.Resolve = func(t task.Task, values rollout.Values) (task.Task, error) { return todo.Resolve(t, values) }
 	report, err := rollout.Run(run.ctx, desired, todo, options)
 	_ = executor.Close() // every answer that counts has been read
 	if err != nil {
@@ -119,6 +122,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	diags.Append(run.end(string(report.Status), report.String())...)
 
 	done := in.outcome(p, report)
+	diags.Append(done.called(in, desired, todo, report)...)
 	diags.Append(done.leaveDeparted(in, p, report)...)
 	diags.Append(reportDiagnostics(run.ctx, report, p)...)
 	return &done, diags

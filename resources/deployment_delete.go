@@ -19,7 +19,7 @@ const defaultTearDownTimeout = time.Hour
 func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state deploymentModelV0
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	applied, saved, diags := readApplied(ctx, req.Private)
+	past, saved, diags := recall(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	timeout, diags := state.Timeouts.Delete(ctx, defaultTearDownTimeout)
 	resp.Diagnostics.Append(diags...)
@@ -59,13 +59,13 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		left = left || n.Status == rollout.NotTornDown
 		forgotten = forgotten || n.Status == rollout.Unreachable
 		if n.Status == rollout.TornDown {
-			delete(applied, node)
+			delete(past.Applied, node)
 		}
 	}
 	switch {
 	case left || report.Status == rollout.StatusInterrupted:
 		resp.Diagnostics.AddError("The site was not torn down", report.String()+"\nThe deployment stays in the state. Mend the cause and destroy again, or set on_destroy = \"retain\" and apply to let go of the nodes as they are.")
-		resp.Diagnostics.Append(writeApplied(context.WithoutCancel(ctx), resp.Private, applied)...)
+		resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, past)...)
 	case forgotten:
 		resp.Diagnostics.AddWarning("Nodes were forgotten", report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
 	}

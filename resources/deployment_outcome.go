@@ -24,8 +24,8 @@ const (
 
 // rolled is what a run left behind.
 type rolled struct {
-	model   deploymentModelV0
-	applied planner.Applied
+	model deploymentModelV0
+	memory
 }
 
 // checkedAgain reports whether a changed trigger made the run check everything.
@@ -35,7 +35,7 @@ func (in rollInput) checkedAgain() bool {
 
 // outcome turns the report of a run into the state.
 func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
-	out := rolled{model: in.plan, applied: planner.Applied{}}
+	out := rolled{model: in.plan, memory: memory{Applied: planner.Applied{}, Values: in.past.Values}}
 	out.model.setPlan(p)
 	nodes, groups := map[string]string{}, map[string]string{}
 	var unreachable []string
@@ -50,25 +50,22 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 		if n.Attempted && !n.Reachable || !n.Attempted && in.wasUnreachable(node) {
 			unreachable = append(unreachable, node)
 		}
-		ledger := n.Ledger
-		if ledger == nil {
-			ledger = in.applied[node]
-		}
+		ledger := n.Applied(in.past.Applied[node])
 		if in.checkedAgain() && n.Stage != strategy.Deployed {
 			ledger = planner.Applied{node: ledger}.Unfinished()[node] // its turn to be checked again is still to come
 		}
 		if len(ledger) > 0 {
-			out.applied[node] = ledger
+			out.Applied[node] = ledger
 		}
 	}
-	for node, ledger := range in.applied {
+	for node, ledger := range in.past.Applied {
 		if _, in := report.Nodes[node]; in {
 			continue
 		}
 		if d, left := report.Departed[node]; left && d.Status != rollout.NotTornDown {
 			continue
 		}
-		out.applied[node] = ledger
+		out.Applied[node] = ledger
 	}
 	out.model.NodeStatus, out.model.GroupStatus, out.model.Unreachable = stringMap(nodes), stringMap(groups), stringList(unreachable)
 	switch {
@@ -119,7 +116,7 @@ func (done *rolled) leaveDeparted(in rollInput, p *planner.Plan, report rollout.
 	}
 	var left []string
 	for _, name := range p.Departed {
-		if len(done.applied[name]) > 0 {
+		if len(done.Applied[name]) > 0 {
 			left = append(left, name)
 		}
 	}
@@ -140,7 +137,7 @@ func save(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdent
 	done.model.PrivateKeyWO = types.StringNull()
 	diags := state.Set(ctx, &done.model)
 	diags.Append(setSiteIdentity(ctx, identity, done.model.Site)...)
-	diags.Append(writeApplied(ctx, private, done.applied)...)
+	diags.Append(remember(ctx, private, done.memory)...)
 	return diags
 }
 

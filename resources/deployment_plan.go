@@ -27,18 +27,18 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	var prior *deploymentModelV0
-	var applied planner.Applied
+	var past memory
 	if !req.State.Raw.IsNull() {
 		prior = &deploymentModelV0{}
 		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
 		var diags diag.Diagnostics
-		applied, _, diags = readApplied(ctx, req.Private)
+		past, _, diags = recall(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)
 		if resp.Diagnostics.HasError() {
 			return
 		}
 	}
-	w, known, diags := d.work(ctx, plan, prior, applied, types.StringNull())
+	w, known, diags := d.work(ctx, plan, prior, past, types.StringNull())
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -75,12 +75,14 @@ type work struct {
 }
 
 // work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo.
-func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *deploymentModelV0, applied planner.Applied, key types.String) (w *work, known bool, diags diag.Diagnostics) {
+func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *deploymentModelV0, past memory, key types.String) (w *work, known bool, diags diag.Diagnostics) {
 	desired, known, diags := plan.Value(ctx)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
 		return nil, false, diags
 	}
-	w = &work{desired: desired, applied: applied}
+	past = past.of(desired)
+	desired.Values = past.Values
+	w = &work{desired: desired, applied: past.Applied}
 	var problems, more site.Problems
 	if !d.provider.Unknown {
 		w.desired.Nodes = d.provider.reach(desired.Nodes, key)
@@ -101,7 +103,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *de
 		if !d.provider.Unknown {
 			w.before = d.provider.reach(before, key)
 		}
-		w.applied, w.drift, more = planner.Relocate(w.before, w.desired.Nodes, applied, w.drift)
+		w.applied, w.drift, more = planner.Relocate(w.before, w.desired.Nodes, past.Applied, w.drift)
 		problems = append(problems, more...)
 		if !plan.Triggers.Equal(prior.Triggers) {
 			w.applied = w.applied.Unfinished() // so that everything is checked and applied again

@@ -1,25 +1,50 @@
 package resources
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// privateKey holds what is applied on the nodes, as their ledgers told. Create, Read and Update always set it, because its
-// absence means something: Terraform gives Delete no private state when it replaces a tainted deployment, and then no
-// node may be touched (terraform.md 5.5).
+// privateKey holds what a deployment remembers of its runs. Create, Read and Update always set it, because its absence means something:
+// Terraform gives Delete no private state when it replaces a tainted deployment, and then no node may be touched (terraform.md 5.5).
 const privateKey = "applied"
 
-// privateV1 is the content of privateKey.
-type privateV1 struct {
-	Version int             `json:"version"`
-	Applied planner.Applied `json:"applied"`
+// memory is what a deployment remembers of its runs.
+type memory struct {
+	// Applied is what is applied on the nodes, as their ledgers told, and which callbacks ran, under planner.Controller.
+	Applied planner.Applied
+	// Values are what callbacks returned: service -> attribute -> value. None is that of a sensitive attribute.
+	Values map[string]map[string]any
+	// Secret are the resources that were made of returned values which are not kept: node -> resource.
+	Secret map[string]map[planresource.ID]secretly
 }
+
+// secretly are the two digests of a resource that is made of a value which is not kept.
+type secretly struct {
+	Planned string `json:"planned"` // as a plan has it, which does not know the value
+	Applied string `json:"applied"` // as the run that knew the value applied it
+	Service string `json:"service"` // that brings the resource
+	Inputs  string `json:"inputs"`  // digest of everything else that the resource may be made of
+}
+
+// privateV2 is the content of privateKey. Version 1 had no values.
+type privateV2 struct {
+	Version int                       `json:"version"`
+	Applied planner.Applied           `json:"applied"`
+	Values  map[string]map[string]any `json:"values,omitempty"`
+
+	Secret map[string]map[planresource.ID]secretly `json:"secret,omitempty"`
+}
+
+const privateVersion = 2
 
 type privateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
@@ -29,27 +54,58 @@ type privateWriter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// readApplied returns what is applied; saved is false when there is no private state.
-func readApplied(ctx context.Context, from privateReader) (applied planner.Applied, saved bool, diags diag.Diagnostics) {
+// recall returns what the deployment remembers; saved is false when there is no private state.
+func recall(ctx context.Context, from privateReader) (m memory, saved bool, diags diag.Diagnostics) {
 	raw, diags := from.GetKey(ctx, privateKey)
 	if diags.HasError() || len(raw) == 0 {
-		return nil, false, diags
+		return memory{}, false, diags
 	}
-	var p privateV1
-	if err := json.Unmarshal(raw, &p); err != nil || p.Version != 1 {
+	var p privateV2
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&p); err != nil || p.Version < 1 || p.Version > privateVersion {
 		diags.AddError("Private state is not readable",
-			fmt.Sprintf("The deployment's private state has version %d (%v); this slipway reads version 1. Use the version of slipway that wrote it, or a newer one.", p.Version, err))
-		return nil, false, diags
+			fmt.Sprintf("The deployment's private state has version %d (%v); this slipway reads versions 1 to %d. Use the version of slipway that wrote it, or a newer one.", p.Version, err, privateVersion))
+		return memory{}, false, diags
 	}
-	return p.Applied, true, diags
+	for _, values := range p.Values {
+		for name, v := range values {
+			values[name] = numbers(v)
+		}
+	}
+	return memory{Applied: p.Applied, Values: p.Values, Secret: p.Secret}, true, diags
 }
 
-// writeApplied saves what is applied.
-func writeApplied(ctx context.Context, to privateWriter, applied planner.Applied) (diags diag.Diagnostics) {
-	raw, err := json.Marshal(privateV1{Version: 1, Applied: applied})
+// remember saves what the deployment remembers.
+func remember(ctx context.Context, to privateWriter, m memory) (diags diag.Diagnostics) {
+	raw, err := json.Marshal(privateV2{Version: privateVersion, Applied: m.Applied, Values: m.Values, Secret: m.Secret})
 	if err != nil {
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags
 	}
 	return to.SetKey(ctx, privateKey, raw)
+}
+
+// numbers replaces JSON's numbers by int64 and float64.
+func numbers(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String() // out of range, which no callback returned
+		}
+		return f
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = numbers(v[name])
+		}
+	}
+	return value
 }

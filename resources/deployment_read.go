@@ -26,12 +26,12 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	var state deploymentModelV0
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(setSiteIdentity(ctx, resp.Identity, state.Site)...)
-	applied, _, diags := readApplied(ctx, req.Private)
+	past, _, diags := recall(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
+	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
 	timeout, diags := state.Timeouts.Read(ctx, defaultReadTimeout)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() || state.DriftDetection.ValueString() == driftOff || state.Nodes.IsNull() {
@@ -42,7 +42,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 			"The provider's connection is not known before the apply, so no node could be reached. The plan counts on the nodes being as they were left.")
 		return
 	}
-	s, desired, mistakes := desiredOf(ctx, state)
+	s, desired, mistakes := desiredOf(ctx, state, past)
 	if mistakes != "" {
 		resp.Diagnostics.AddWarning("Drift was not checked",
 			"The site in the state is not one that this version of slipway can plan:\n"+mistakes+"\n\nThe next apply with a valid configuration mends this.")
@@ -61,16 +61,16 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		Executor: executor, Parallelism: int(state.Parallelism.ValueInt64()),
 	})
 
-	if applied == nil {
-		applied = planner.Applied{}
+	if past.Applied == nil {
+		past.Applied = planner.Applied{}
 	}
 	var drift []driftModel
 	unreachable := map[string]error{}
 	for node, survey := range found {
 		if survey.Ledger != nil {
-			applied[node] = survey.Ledger
+			past.Applied[node] = survey.Ledger
 			if len(survey.Ledger) == 0 {
-				delete(applied, node)
+				delete(past.Applied, node)
 			}
 		}
 		if !survey.Reachable || survey.Error != nil {
@@ -82,7 +82,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	state.setDrift(drift)
 	state.Unreachable = stringList(sortedKeys(unreachable))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
-	resp.Diagnostics.Append(writeApplied(ctx, resp.Private, applied)...)
+	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
 	if len(unreachable) > 0 {
 		resp.Diagnostics.AddWarning(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
 			"What is known of them stays as it was; they count neither as drifted nor as gone.\n"+reasons(unreachable))
@@ -90,7 +90,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 }
 
 // desiredOf returns the site of a state and the tasks of its nodes, or what is wrong with it, a line each.
-func desiredOf(ctx context.Context, state deploymentModelV0) (s site.Site, desired map[string][]task.Task, mistakes string) {
+func desiredOf(ctx context.Context, state deploymentModelV0, past memory) (s site.Site, desired map[string][]task.Task, mistakes string) {
 	s, _, diags := state.Value(ctx)
 	if errs := diags.Errors(); len(errs) > 0 {
 		lines := make([]string, len(errs))
@@ -99,6 +99,7 @@ func desiredOf(ctx context.Context, state deploymentModelV0) (s site.Site, desir
 		}
 		return s, nil, strings.Join(lines, "\n")
 	}
+	s.Values = past.of(s).Values
 	desired, problems := planner.Desired(s)
 	return s, desired, problems.Errors().Error()
 }

@@ -35,9 +35,10 @@ func GroupsFrom(ctx context.Context, at path.Path, v attr.Value) (groups []site.
 	return objectsFrom(ctx, at, v, "group", groupSchema(), groupModelV0.Value)
 }
 
-// ServicesFrom reads the services of a deployment.
+// ServicesFrom reads the services of a deployment. Those of one entity share it.
 func ServicesFrom(ctx context.Context, at path.Path, v attr.Value) (services []site.Service, known bool, diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "service", serviceSchema(), serviceModelV0.Value)
+	parsed := entities{}
+	return objectsFrom(ctx, at, v, "service", serviceSchema(), func(m serviceModelV0, ctx context.Context) (site.Service, site.Problems) { return m.value(ctx, parsed) })
 }
 
 // OverridesFrom reads the overrides of a deployment.
@@ -66,7 +67,8 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 		return nil, true, diags
 	}
 	known, out = true, make([]T, 0, len(members))
-	objectType := s.Type().TerraformType(ctx)
+	typ := s.Type()
+	objectType := typ.TerraformType(ctx)
 	for _, m := range members {
 		var r reading
 		conformed := r.conform("", m.value, objectType)
@@ -76,7 +78,7 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 		}
 		if !r.unknown && len(r.problems) == 0 {
 			var model M
-			diags.Append(decode(ctx, s, conformed, &model)...)
+			diags.Append(decode(ctx, typ, conformed, &model)...)
 			t, problems := value(model, ctx)
 			r.problems = append(r.problems, problems...)
 			out = append(out, t)
@@ -149,9 +151,9 @@ func (r *reading) reported(attribute string) bool {
 }
 
 // decode reads a known object of the schema's type into its model.
-func decode(ctx context.Context, s schema.Schema, v tftypes.Value, model any) diag.Diagnostics {
+func decode(ctx context.Context, typ attr.Type, v tftypes.Value, model any) diag.Diagnostics {
 	var diags diag.Diagnostics
-	value, err := s.Type().ValueFromTerraform(ctx, v)
+	value, err := typ.ValueFromTerraform(ctx, v)
 	if err != nil {
 		diags.AddError("Invalid object", err.Error())
 		return diags

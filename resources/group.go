@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
@@ -122,10 +123,11 @@ func groupSchema() schema.Schema {
 				Attributes: map[string]schema.Attribute{
 					"max_parallel": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(1),
 						MarkdownDescription: "How many nodes of the group are worked on at once, 1 or more. Default 1.", Validators: []validator.Int64{int64validator.Between(1, mostNodes)}},
-					"lock": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Command that is run on a node before its first change, to drain it. When it fails, the node is not touched."},
+					"lock": schema.StringAttribute{Optional: true,
+						Validators:          []validator.String{stringvalidator.LengthAtLeast(1), stringvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("unlock"))},
+						MarkdownDescription: "Command that is run on a node before its first change, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked."},
 					"unlock": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Command that is run on a node after its last change, whatever came out. It always runs on a node that was locked."},
+						MarkdownDescription: "Command that is run on a node after its last change, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`."},
 				},
 			},
 			"prepare_timeout": schema.StringAttribute{

@@ -74,6 +74,7 @@ func TestGroupMistakes(t *testing.T) {
 		"minimum":            {group(all + `success_criteria = { minimum_successful_nodes = -1 }`), `minimum_successful_nodes`},
 		"no_criterion":       {group(all + `success_criteria = {}`), `leave success_criteria out`},
 		"max_parallel":       {group(all + `rolling = { max_parallel = 0 }`), `max_parallel`},
+		"lock_alone":         {group(all + `rolling = { lock = "drain" }`), `"rolling.unlock" must be specified`},
 		"time_limit":         {group(all + `deploy_timeout = "1 hour"`), `is not a duration`},
 		"dependency_twice":   {group(all + `depends_on_groups = ["a", "a"]`), `(?i)duplicate`},
 		"dependency_name":    {group(all + `depends_on_groups = [""]`), `a name begins with`},

@@ -28,12 +28,15 @@ type Runs struct {
 func (r *Runs) GiveUp(limit time.Duration) {
 	close(r.ending())
 	done := make(chan struct{})
-	go func() { r.work.Wait(); close(done) }()
+	go func() { r.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(limit):
 	}
 }
+
+// Wait returns when no run is at work.
+func (r *Runs) Wait() { r.work.Wait() }
 
 // ending returns the channel that GiveUp closes.
 func (r *Runs) ending() chan struct{} {

@@ -11,39 +11,92 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// NewService returns slipway_service: configuration placed on nodes, as desired state.
+// NewService returns slipway_service: an instance of an entity, or configuration as it is, placed on nodes, as desired state.
 func NewService() resource.Resource {
-	return &held[serviceModelV0]{object: "service", schema: serviceSchema}
+	return &service{held[serviceModelV0]{object: "service", schema: serviceSchema}}
 }
+
+// service is a held resource whose attributes fit an entity.
+type service struct{ held[serviceModelV0] }
+
+var _ resource.ResourceWithValidateConfig = (*service)(nil)
 
 // serviceModelV0 is a service at schema version 0.
 type serviceModelV0 struct {
 	Name          types.String      `tfsdk:"name"`
 	Selectors     []selectorModelV0 `tfsdk:"selectors"`
+	Entity        *entityModelV0    `tfsdk:"entity"`
+	Attributes    types.Dynamic     `tfsdk:"attributes"`
 	Configuration types.Dynamic     `tfsdk:"configuration"`
 }
 
-// Value returns the service that a wholly known model describes.
-func (m serviceModelV0) Value(ctx context.Context) (site.Service, site.Problems) {
+// entityModelV0 is what a service keeps of an entity.
+type entityModelV0 struct {
+	Name       types.String `tfsdk:"name"`
+	Digest     types.String `tfsdk:"digest"`
+	Definition types.String `tfsdk:"definition"`
+}
+
+// value returns the service that a wholly known model describes.
+func (m serviceModelV0) value(ctx context.Context, known entities) (site.Service, site.Problems) {
 	s := site.Service{Name: m.Name.ValueString()}
 	var problems, more site.Problems
 	s.Selectors, problems = selectorsOf(m.Selectors)
-	s.Configuration, more = configurationFrom(ctx, "configuration", m.Configuration, nullsAreUnset)
-	return s, append(problems, more...)
+	problems = append(problems, oneSource(given(m.Entity != nil), givenValue(m.Attributes), givenValue(m.Configuration))...)
+	if !m.Configuration.IsNull() {
+		s.Configuration, more = configurationFrom(ctx, "configuration", m.Configuration, nullsAreUnset)
+		problems = append(problems, more...)
+	}
+	if m.Entity == nil {
+		return s, problems
+	}
+	s.Entity, more = known.parse(*m.Entity)
+	problems = append(problems, more...)
+	if s.Entity == nil {
+		return s, problems
+	}
+	attributes, err := m.Attributes.ToTerraformValue(ctx)
+	if err != nil {
+		return s, append(problems, site.Problem{Attribute: "attributes", Code: site.BadStructure, Message: err.Error()})
+	}
+	a := attributesOf(attributes)
+	s.Attributes = s.Entity.FillNulls(a.given)
+	return s, append(problems, a.problems()...)
+}
+
+// ValidateConfig checks what depends on several attributes. Terraform calls it for the plan too, when the entity is known.
+func (*service) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	validateService(ctx, req, resp)
 }
 
 func serviceSchema() schema.Schema {
 	return schema.Schema{
 		Version: 0,
-		MarkdownDescription: "A service: configuration resources that are placed on nodes by selectors. It connects to nothing; `slipway_deployment` does the work. " +
+		MarkdownDescription: "A service, placed on nodes by selectors: an instance of an entity of a catalog, or configuration resources as they are. It connects to nothing; `slipway_deployment` does the work. " +
 			"Import takes the service's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{
 			"name":      nameAttribute("service"),
 			"selectors": selectorsAttribute("have the service"),
+			"entity": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "The entity that the service is of: an element of `entities` of `data.slipway_catalog`. Give this or `configuration`. " +
+					"The guide [Catalogs](../guides/catalog) tells how entities are made.",
+				Attributes: map[string]schema.Attribute{
+					"name":   schema.StringAttribute{Optional: true, MarkdownDescription: "Name of the entity; that of the definition."},
+					"digest": schema.StringAttribute{Optional: true, MarkdownDescription: "SHA-256 of the definition: a plan shows by it that the entity changed."},
+					"definition": schema.StringAttribute{Required: true, Sensitive: true, MarkdownDescription: "The entity, as `data.slipway_catalog` gives it. Plans do not show it: it is long, and holds the defaults of " +
+						"sensitive attributes."},
+				},
+			},
+			"attributes": schema.DynamicAttribute{
+				Optional: true,
+				MarkdownDescription: "The attributes of the service, as its entity has them: `{ servers = [{ address = \"10.0.0.1\" }] }`. A null counts as left out. They are checked when the entity is known, at the latest when the " +
+					"service is planned. What goes into a sensitive attribute must be sensitive to Terraform as well, a variable with `sensitive = true` for example: only Terraform decides what a plan shows of it.",
+			},
 			"configuration": schema.DynamicAttribute{
-				Required: true,
+				Optional: true,
 				MarkdownDescription: "The configuration resources: `type = { title = { parameter = value } }`, in Puppet's words. A null counts as left out. " +
-					"Types and their parameters are checked when the configuration is validated.",
+					"Types and their parameters are checked when the configuration is validated. Give this or `entity`.",
 				Validators: []validator.Dynamic{configurationValidator{nulls: nullsAreUnset}},
 			},
 		},

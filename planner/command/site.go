@@ -19,7 +19,7 @@ import (
 const maxFile = 300 << 20
 
 // siteHelp tells what FILE is, in the help of every command that takes it.
-const siteHelp = "FILE is a YAML document or a stream of them (a site document, an Airship DeploymentStrategy), or what `terraform show -json` prints of a plan\n" +
+const siteHelp = "FILE is a YAML document or a stream of them (a site document, a catalog, an Airship DeploymentStrategy), or what `terraform show -json` prints of a plan\n" +
 	"file or a state; - is standard input. Several files together describe one site."
 
 // siteFlags choose the site in files that hold several.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 )
 
@@ -76,10 +77,31 @@ func writeValidation(cmd *cobra.Command, f format, s *document.Site, errs, warni
 	}
 	p.printf("valid: site %s, %s, %s, %s, %s\n", s.Site.Name, countOf(len(s.Site.Nodes), "node"), groups,
 		countOf(len(s.Site.Services), "service"), countOf(len(s.Site.Overrides), "override"))
+	if s.Catalog != nil {
+		p.printf("catalog: %s\n", entitiesOf(s.Catalog))
+	}
 	if !s.Inventory {
 		p.printf("no document holds nodes, so what is selected was not checked\n")
 	}
 	return p.err
+}
+
+// entitiesOf counts the entities of a catalog, those that services can be of apart from those that are only built upon.
+func entitiesOf(c *catalog.Catalog) string {
+	abstract := 0
+	for _, e := range c.Entities {
+		if e.Abstract {
+			abstract++
+		}
+	}
+	kinds := fmt.Sprintf("%d entities", len(c.Entities))
+	if len(c.Entities) == 1 {
+		kinds = "1 entity"
+	}
+	if abstract > 0 {
+		kinds += fmt.Sprintf(", %d of them abstract", abstract)
+	}
+	return kinds
 }
 
 func countOf(n int, what string) string {

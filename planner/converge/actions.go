@@ -3,6 +3,7 @@ package converge
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -47,6 +48,34 @@ func (action) Check(_ context.Context, s *System, r resource.Resource) ([]Differ
 		return []Difference{{Parameter: returnsParameter, Is: "notrun", Should: "0"}}, nil
 	}
 	return nil, nil
+}
+
+// beginActions writes into the ledger, in memory, that the actions of Catalog.Begins are begun: until each has run in this run, the next
+// plan holds it again. What is not recorded is in the next plan anyway.
+func (x *session) beginActions() {
+	for _, id := range x.catalog.Begins {
+		if e := x.ledger.entry(x.catalog.Site, id); e != nil && e.Digest != "" && e.Run != x.catalog.Run {
+			e.Digest, e.Run = "", x.catalog.Run
+			x.ledger.change(record{Entry: e})
+		}
+	}
+}
+
+// excuse writes into the ledger that an action which may fail is done, though it failed: it would be in every plan from now on, and its node never
+// at rest (fuel.md A4, fail_on_error). What was given up with the session is not done.
+func (x *session) excuse(ctx context.Context, j *job) {
+	if _, acts := j.typ.(Acting); !acts || !j.Tolerate || j.Remove || j.Title == "" || j.result.Status != Failed || !x.applying() || ctx.Err() != nil || x.broken != nil {
+		return
+	}
+	e := x.ledger.entry(x.catalog.Site, j.id)
+	if e == nil {
+		e = &entry{Site: x.catalog.Site, Type: j.Type, Title: j.Title, id: j.id}
+	}
+	e.Digest, e.Before, e.Run = j.Digest, json.RawMessage("null"), x.catalog.Run
+	x.ledger.change(record{Entry: e})
+	if err := x.save(); err != nil {
+		j.fail(fmt.Errorf("%s; and that is not recorded: %w", j.result.Message, err))
+	}
 }
 
 // due reports whether an action is to be done: always in mode Apply, once for each session, and otherwise when the ledger does not say that

@@ -21,8 +21,8 @@ type ledger struct {
 	Version    int      `json:"version"`
 	Generation int64    `json:"generation"`     // counts how often it was written as a whole; the log says which one it goes on from
 	Made       []string `json:"made,omitempty"` // directories above slipway's own that it had to make, outermost first
-	// Locked tells for each site the run that locked the node (Catalog.Lock) and has not unlocked it yet.
-	Locked map[string]string `json:"locked,omitempty"`
+	// Locked tells for each site that the node was locked (Catalog.Lock) and is not unlocked yet.
+	Locked map[string]hold `json:"locked,omitempty"`
 	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
 	Pending []key    `json:"refresh_pending,omitempty"`
 	Entries []*entry `json:"entries"` // in the order in which they were first applied
@@ -66,10 +66,11 @@ type record struct {
 	Made   []string `json:"made,omitempty"`
 }
 
-// mark says which run of a site has locked the node.
+// mark says that a run of a site has locked the node.
 type mark struct {
-	Site string `json:"site"`
-	Run  string `json:"run"`
+	Site   string `json:"site"`
+	Run    string `json:"run"`
+	Unlock string `json:"unlock,omitempty"`
 }
 
 // change carries out a record, and remembers it for the next save.
@@ -100,9 +101,9 @@ func (l *ledger) carryOut(r record) {
 		l.Pending = slices.DeleteFunc(l.Pending, func(k key) bool { return k == *r.Settle })
 	case r.Lock != nil:
 		if l.Locked == nil {
-			l.Locked = map[string]string{}
+			l.Locked = map[string]hold{}
 		}
-		l.Locked[r.Lock.Site] = r.Lock.Run
+		l.Locked[r.Lock.Site] = hold{r.Lock.Run, r.Lock.Unlock}
 	case r.Unlock != "":
 		delete(l.Locked, r.Unlock)
 	case len(r.Made) > 0:

@@ -38,7 +38,7 @@ func logged(t *testing.T, b *sandbox) (saved []string) {
 	}
 	id := func(title string) *key { return &key{"one", resource.MakeID("file", title)} }
 	step(l.save, record{Made: []string{"/var", "/var/lib"}})
-	step(l.save, put("a", ""), record{Owe: id("x")}, record{Lock: &mark{"one", "r"}})
+	step(l.save, put("a", ""), record{Owe: id("x")}, record{Lock: &mark{"one", "r", "undrain"}})
 	step(l.note, put("a", "1"))
 	step(l.save, put("b", ""), put("c", ""))
 	step(l.note, put("b", "2"), record{Settle: id("x")})
@@ -149,7 +149,7 @@ func TestALogThatDoesNotBelongToTheLedger(t *testing.T) {
 		b.put(ledgerPath, `{"version":1,"generation":3,"locked":{"one":"r"},"entries":[]}`)
 		b.put(ledgerLogPath, test.log)
 		l, err := b.readLedger()
-		if test.want == "" && (err != nil || l.Locked["one"] != "r") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && (err != nil || l.Locked["one"].Run != "r") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
 	}

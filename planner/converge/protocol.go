@@ -14,7 +14,7 @@ type Mode string
 
 // The modes.
 const (
-	Prepare Mode = "prepare" // take stock: facts and ledger, no item is looked at
+	Prepare Mode = "prepare" // take stock: facts and ledger, no item is looked at; and see Catalog.Begins
 	Check   Mode = "check"   // report differences, change nothing
 	Apply   Mode = "apply"   // check each item, apply it where it differs
 )
@@ -30,11 +30,18 @@ type Catalog struct {
 	// Items are in the order in which they are handled, except that removals which require nothing trade places among each other, so
 	// that what was applied last goes first.
 	Items []Item `json:"items,omitempty"`
+	// Begins names all actions that the run is to carry out on the node, now or in later sessions. Those that the ledger calls done, by an earlier
+	// run, are begun from now on, in one write before anything else: when the run never comes to one of them, the next plan does.
+	// Prepare and Apply only.
+	Begins []resource.ID `json:"begins,omitempty"`
 	// TearDown undoes everything that the site applied on the node, newest first, then drops the site's ledger and, when
-	// no site is left, every trace of slipway. Items must be empty.
+	// no site is left, every trace of slipway. Items must be empty. A node that is left locked is unlocked first, by the command that the ledger
+	// remembers: when that fails the rest goes on, and the ledger stays for the sake of the lock. Where no command is remembered, the lock is
+	// forgotten with all the rest, and only Summary.Locked tells of it.
 	TearDown bool `json:"tear_down,omitempty"`
 	// Lock runs before the first item and Unlock after the last, whatever happened in between; when the ledger says that
-	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none.
+	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none. The ledger remembers Unlock together with the lock, for sessions
+	// that name none. A session in mode Apply without anything to do is there to unlock the node, when it is locked.
 	Lock   string `json:"lock,omitempty"`
 	Unlock string `json:"unlock,omitempty"`
 	// Keep leaves the lock window open at the end of the session: work of the same run goes on in another session, which names the
@@ -52,9 +59,11 @@ type Item struct {
 	Remove bool   `json:"remove,omitempty"` // undo it instead; only type and title count then
 	// RefreshOnly items are in the catalog because another item notifies them: they are not checked or applied, only
 	// refreshed when notified.
-	RefreshOnly bool          `json:"refresh_only,omitempty"`
-	Requires    []resource.ID `json:"requires,omitempty"` // skipped when one of these failed or was skipped
-	Notifies    []resource.ID `json:"notifies,omitempty"` // refreshed when this one changed
+	RefreshOnly bool `json:"refresh_only,omitempty"`
+	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result tells that it failed.
+	Tolerate bool          `json:"tolerate,omitempty"`
+	Requires []resource.ID `json:"requires,omitempty"` // skipped when one of these failed or was skipped
+	Notifies []resource.ID `json:"notifies,omitempty"` // refreshed when this one changed
 }
 
 // Status is the outcome of one item.

@@ -16,7 +16,7 @@ import (
 //
 // Each item is checked and, in mode Apply, where it differs applied and checked again. An item that fails does not stop the others, but
 // those that require it are skipped. When ctx ends, the item at work is given up and the others are skipped. In the modes
-// Check and Prepare nothing on the node is changed, slipway's own files included.
+// Check and Prepare nothing on the node is changed, slipway's own files included, but for what Catalog.Begins says.
 //
 // Summary.Error tells that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result tells how far it came.
@@ -35,7 +35,8 @@ func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, e
 	summary.Error = x.run(ctx)
 	if x.ledger != nil {
 		summary.Ledger = x.ledger.of(c.Site)
-		_, summary.Locked = x.ledger.Locked[c.Site]
+		_, locked := x.held()
+		summary.Locked = locked || x.abandoned
 	}
 	return summary
 }
@@ -51,6 +52,10 @@ func (c Catalog) mistake() error {
 		return errors.New("the catalog names no site")
 	case c.Mode == Apply && c.Run == "":
 		return errors.New("the catalog names no run")
+	case len(c.Begins) > 0 && (c.Mode == Check || c.TearDown):
+		return errors.New("the catalog begins actions and is to check or tear down; it must be one or the other")
+	case len(c.Begins) > 0 && c.Run == "":
+		return errors.New("the catalog begins actions and names no run")
 	case c.TearDown && len(c.Items) > 0:
 		return errors.New("the catalog has items and is to tear down; it must be one or the other")
 	case c.Mode == Prepare && (c.TearDown || len(c.Items) > 0):
@@ -72,10 +77,14 @@ type session struct {
 	prefetched map[string]int       // type -> System.generation at its last Prefetch
 	broken     error                // the ledger cannot be written: nothing more may be applied
 	tornDown   bool                 // nothing of the site is left
+	abandoned  bool                 // except that the node stays locked: nobody knows how to unlock it
 	restarting bool                 // the node restarts after the session
 }
 
 func (x *session) applying() bool { return x.catalog.Mode == Apply }
+
+// writes reports whether the session may change the ledger.
+func (x *session) writes() bool { return x.applying() || len(x.catalog.Begins) > 0 }
 
 // key is what the ledger calls an item.
 func (x *session) key(j *job) key { return key{x.catalog.Site, j.id} }
@@ -105,6 +114,12 @@ func (x *session) run(ctx context.Context) *SessionError {
 		}
 	}
 	x.ledger = l
+	if lock != nil {
+		x.beginActions()
+		if err := x.save(); err != nil {
+			return ledgerError(err)
+		}
+	}
 	x.sys.work = work{site: x.catalog.Site, ledger: l, ran: map[resource.ID]bool{}, applying: x.applying()}
 	defer func() { x.sys.work = work{} }()
 	x.sys.Forget()
@@ -132,12 +147,14 @@ func (x *session) enter(ctx context.Context) (made []string, lock *nodeLock, fai
 				return nil, nil, ledgerError(err)
 			}
 		}
-		lock, err := x.sys.lock(ctx, x.applying(), who)
+		lock, err := x.sys.lock(ctx, x.writes(), who)
 		switch {
 		case err == nil:
 			return made, lock, nil
 		case errors.As(err, new(errBusy)):
 			return nil, nil, &SessionError{Code: CodeLocked, Message: err.Error()}
+		case errors.Is(err, fs.ErrNotExist) && !x.applying(): // slipway has no directory on the node: nothing is recorded
+			return nil, nil, nil
 		case errors.Is(err, fs.ErrNotExist) && tries < 3: // another session has torn the node down in between
 			continue
 		}
@@ -147,13 +164,13 @@ func (x *session) enter(ctx context.Context) (made []string, lock *nodeLock, fai
 
 // leave brings the ledger to the disk, drops what it does not need any more and, after the last site, every trace of slipway.
 func (x *session) leave() error {
-	if !x.applying() {
+	if !x.writes() {
 		return nil
 	}
 	if x.broken != nil {
 		return x.broken
 	}
-	if err := x.ledger.fold(x.sys); err != nil {
+	if err := x.ledger.fold(x.sys); err != nil || !x.applying() {
 		return err
 	}
 	if x.tornDown && x.ledger.empty() {
@@ -202,6 +219,7 @@ func (x *session) next(ctx context.Context, i int) int {
 	batcher, ok := first.typ.(Batcher)
 	if first.done || !ok || first.Remove || first.RefreshOnly {
 		x.carryOut(ctx, first)
+		x.excuse(ctx, first)
 		x.report(first)
 		return 1
 	}

@@ -261,7 +261,7 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		return
 	}
 	e := x.ledger.entry(x.catalog.Site, j.id)
-	e.Digest = j.Digest
+	e.Digest, e.Run = j.Digest, x.catalog.Run
 	x.ledger.change(record{Entry: e})
 	if len(x.owed(j)) > 0 {
 		if !startedNow(j.diffs) {

@@ -80,5 +80,9 @@ func (x *session) tearDown(ctx context.Context) {
 			x.ledger.settle(k)
 		}
 	}
+	if _, locked := x.held(); locked && x.unlockCommand() == "" { // nobody can ever undo it
+		x.ledger.change(record{Unlock: x.catalog.Site})
+		x.abandoned = true
+	}
 	x.tornDown = x.broken == nil
 }

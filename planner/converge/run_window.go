@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -11,46 +12,72 @@ const unlockGrace = 30 * time.Second
 
 // inWindow does the session's work inside the catalog's lock and unlock commands. The lock is in the ledger before its command
 // runs, and until the unlock command has succeeded, so that no crash leaves a node locked unnoticed (litp.md 84). A window may span several
-// sessions of a run (Catalog.Keep); the last one, which may have no items, closes it.
-func (x *session) inWindow(ctx context.Context, work func()) *SessionError {
+// sessions of a run (Catalog.Keep); the last one, which may have no items, closes it. A tear-down that cannot unlock the node goes on all the same.
+func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionError) {
 	c := x.catalog
-	if !x.applying() || c.Lock == "" && c.Unlock == "" {
+	hasWork := c.TearDown || len(c.Items) > 0 || c.Keep // what keeps the window open locks for the work to come
+	if !x.applying() || hasWork && !c.TearDown && c.Lock == "" && c.Unlock == "" {
 		work()
 		return nil
 	}
-	if by, locked := x.ledger.Locked[c.Site]; locked && by != c.Run && c.Unlock != "" {
-		if failure := x.unlock(ctx); failure != nil {
+	if x.leftLocked() {
+		if failure = x.unlock(ctx); failure != nil && !c.TearDown {
 			x.skipAll(failure.Message)
 			return failure
 		}
 	}
-	hasWork := c.TearDown || len(c.Items) > 0 || c.Keep // what keeps the window open locks for the work to come
 	if hasWork && c.Lock != "" {
 		if failure := x.lock(ctx); failure != nil {
 			x.skipAll(failure.Message)
 			return failure
 		}
+		failure = nil // what is closed now is this window
 	}
 	work()
-	if c.Keep || x.restarting {
-		return nil // another session goes on inside the window
-	}
-	if _, locked := x.ledger.Locked[c.Site]; c.Unlock == "" || !hasWork && !locked {
+	_, locked := x.held()
+	switch {
+	case c.Keep || x.restarting: // another session goes on inside the window
+		return nil
+	case failure != nil:
+		return failure
+	case hasWork && x.unlockCommand() == "", !hasWork && !locked:
 		return nil
 	}
 	return x.unlock(ctx)
 }
 
+// held returns what the ledger tells of the lock on the node, and whether there is one.
+func (x *session) held() (h hold, locked bool) {
+	h, locked = x.ledger.Locked[x.catalog.Site]
+	return h, locked
+}
+
+// leftLocked reports whether the node is to be unlocked before anything else: an earlier run left it locked, or it is torn down and nobody
+// asks for a lock. A tear-down does not wait for a command that nobody knows.
+func (x *session) leftLocked() bool {
+	h, locked := x.held()
+	if x.catalog.TearDown && x.catalog.Lock == "" {
+		return locked && x.unlockCommand() != ""
+	}
+	return locked && h.Run != x.catalog.Run
+}
+
+// unlockCommand returns the command that unlocks the node: the catalog's, or else the one that the run that locked it had. Empty when there is none.
+func (x *session) unlockCommand() string {
+	h, _ := x.held()
+	return cmp.Or(x.catalog.Unlock, h.Unlock)
+}
+
 // lock runs the lock command, unless this run has locked the node already.
 func (x *session) lock(ctx context.Context) *SessionError {
 	site := x.catalog.Site
-	if x.ledger.Locked[site] == x.catalog.Run {
+	if h, locked := x.held(); locked && h.Run == x.catalog.Run {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return &SessionError{Code: CodeLock, Message: "lock: not begun: the session ended: " + context.Cause(ctx).Error()}
 	}
-	x.ledger.change(record{Lock: &mark{site, x.catalog.Run}})
+	x.ledger.change(record{Lock: &mark{site, x.catalog.Run, x.catalog.Unlock}})
 	if err := x.save(); err != nil {
 		return ledgerError(err)
 	}
@@ -71,6 +98,12 @@ func (x *session) lock(ctx context.Context) *SessionError {
 
 // unlock runs the unlock command, also when the session has ended: a node must not stay locked because its controller is gone.
 func (x *session) unlock(ctx context.Context) *SessionError {
+	command := x.unlockCommand()
+	if command == "" {
+		h, _ := x.held()
+		return &SessionError{Code: CodeUnlock, Message: fmt.Sprintf("unlock: run %q locked the node, and neither this run nor the ledger knows a command that unlocks it; "+
+			"give rolling.unlock of the node's group, then apply again", h.Run)}
+	}
 	ended := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ended))
 	defer cancel()
@@ -83,14 +116,14 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 		case <-ctx.Done():
 		}
 	})()
-	out, err := x.window(ctx, x.catalog.Unlock)
+	out, err := x.window(ctx, command)
 	if err == nil && out.Status != 0 {
 		err = fmt.Errorf("the command ended with status %d%s", out.Status, printed(out))
 	}
 	if err != nil {
 		return &SessionError{Code: CodeUnlock, Message: "unlock: " + err.Error() + "; the node may still be locked"}
 	}
-	if _, locked := x.ledger.Locked[x.catalog.Site]; locked {
+	if _, locked := x.held(); locked {
 		x.ledger.change(record{Unlock: x.catalog.Site})
 	}
 	if err := x.save(); err != nil {

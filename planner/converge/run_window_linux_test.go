@@ -3,6 +3,7 @@ package converge
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -50,5 +51,44 @@ func TestAWindowOutlivesItsSession(t *testing.T) {
 				t.Errorf("%s, %s: ran %q, want %q; locked %v, %v", stage, run, w.ran, want, summary.Locked, summary.Error)
 			}
 		}
+	}
+}
+
+// A ledger of the older form tells only which run locked the node.
+func TestALedgerThatRemembersNoUnlockCommand(t *testing.T) {
+	for text, want := range map[string]hold{
+		`"run-0"`:                       {Run: "run-0"},
+		`{"run":"run-0"}`:               {Run: "run-0"},
+		`{"run":"r","unlock":"a && b"}`: {Run: "r", Unlock: "a && b"},
+	} {
+		l, err := parseLedger([]byte(`{"version":1,"locked":{"one":` + text + `},"entries":[]}`))
+		if err != nil || l.Locked["one"] != want {
+			t.Errorf("%s: %+v, %v", text, l, err)
+			continue
+		}
+		if again, err := parseLedger([]byte(shownLedger(t, l))); err != nil || again.Locked["one"] != want {
+			t.Errorf("%s: written and read again: %+v, %v", text, again, err)
+		}
+	}
+	for _, text := range []string{`1`, `["r"]`, `{"run":1}`, `{"ran":"r"}`} {
+		if _, err := parseLedger([]byte(`{"version":1,"locked":{"one":` + text + `},"entries":[]}`)); err == nil || !strings.Contains(err.Error(), "is damaged") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	w := newWindow(t)
+	w.converge(Apply, item("plain[a]", "value", "1"))
+	w.put(ledgerPath, strings.Replace(w.get(ledgerPath), `"entries"`, `"locked":{"one":"run-0"},"entries"`, 1))
+	w.put(ledgerLogPath, `{"version":1,"generation":1}`+"\n"+`{"synced":1,"records":[{"lock":{"site":"two","run":"run-0"}}]}`+"\n")
+	w.ran = nil
+	for _, site := range []string{"one", "two"} {
+		if _, s := w.session(t.Context(), Catalog{Site: site, Mode: Apply}); s.Error == nil || s.Error.Code != CodeUnlock || !strings.Contains(s.Error.Message, `run "run-0" locked the node`) || !s.Locked {
+			t.Errorf("%s: %v", site, s.Error)
+		}
+		if _, s := w.session(t.Context(), Catalog{Site: site, Mode: Apply, Unlock: "undrain"}); s.Error != nil || s.Locked {
+			t.Errorf("%s: %v", site, s.Error)
+		}
+	}
+	if want := []string{"undrain", "undrain"}; !slices.Equal(w.ran, want) {
+		t.Errorf("ran %q", w.ran)
 	}
 }

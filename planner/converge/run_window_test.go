@@ -38,6 +38,7 @@ func TestLockAndUnlock(t *testing.T) {
 	one := []Item{item("plain[a]", "value", "1")}
 	for name, test := range map[string]struct {
 		locked string // by this run, before
+		knows  string // the unlock command that this run had
 		mode   Mode
 		items  []Item
 		lock   string
@@ -62,6 +63,8 @@ func TestLockAndUnlock(t *testing.T) {
 		"goes on, and elsewhere":    {locked: "run-1", mode: Apply, items: one, lock: "drain", unlock: "undrain", keep: true, want: []string{"apply a"}, left: "run-1"},
 		"goes on after a failure":   {mode: Apply, items: []Item{item("plain[a]", "value", "1", "fail", "x")}, lock: "drain", unlock: "undrain", keep: true, want: []string{"drain", "apply a"}, left: "run-1"},
 		"left locked, goes on":      {locked: "run-0", mode: Apply, items: one, lock: "drain", unlock: "undrain", keep: true, want: []string{"undrain", "drain", "apply a"}, left: "run-1"},
+		"opens for work to come":    {mode: Apply, lock: "drain", unlock: "undrain", keep: true, want: []string{"drain"}, left: "run-1"},
+		"and left locked":           {locked: "run-0", mode: Apply, lock: "drain", unlock: "undrain", keep: true, want: []string{"undrain", "drain"}, left: "run-1"},
 		"kept without work":         {locked: "run-1", mode: Apply, lock: "drain", unlock: "undrain", keep: true, left: "run-1"},
 		"unlock session, not open":  {mode: Apply, unlock: "undrain"},
 		"unlock session fails":      {locked: "run-1", mode: Apply, unlock: "undrain", status: map[string]int{"undrain": 1}, want: []string{"undrain"}, code: CodeUnlock, left: "run-1"},
@@ -69,12 +72,24 @@ func TestLockAndUnlock(t *testing.T) {
 		"only a check":              {locked: "run-0", mode: Check, items: one, lock: "drain", unlock: "undrain", left: "run-0"},
 		"nothing to do, no locking": {mode: Apply, lock: "drain", unlock: "undrain"},
 		"locked by this run, over":  {locked: "run-1", mode: Apply, unlock: "undrain", want: []string{"undrain"}},
+		"remembered":                {locked: "run-0", knows: "open", mode: Apply, want: []string{"open"}},
+		"remembered by this run":    {locked: "run-1", knows: "open", mode: Apply, want: []string{"open"}},
+		"remembered, and better":    {locked: "run-0", knows: "open", mode: Apply, unlock: "undrain", want: []string{"undrain"}},
+		"remembered, and fails":     {locked: "run-0", knows: "open", mode: Apply, status: map[string]int{"open": 1}, want: []string{"open"}, code: CodeUnlock, left: "run-0"},
+		"nobody knows":              {locked: "run-0", mode: Apply, code: CodeUnlock, left: "run-0"},
+		"not even this run":         {locked: "run-1", mode: Apply, code: CodeUnlock, left: "run-1"},
+		"nothing is locked":         {mode: Apply},
+		"remembered, new window":    {locked: "run-0", knows: "open", mode: Apply, items: one, lock: "drain", want: []string{"open", "drain", "apply a"}, left: "run-1"},
+		"remembered, same window":   {locked: "run-1", knows: "open", mode: Apply, items: one, lock: "drain", want: []string{"apply a", "open"}},
+		"nobody knows, new window":  {locked: "run-0", mode: Apply, items: one, lock: "drain", code: CodeUnlock, left: "run-0"},
+		"work without a window":     {locked: "run-0", knows: "open", mode: Apply, items: one, want: []string{"apply a"}, left: "run-0"},
+		"remembered, only a look":   {locked: "run-0", knows: "open", mode: Prepare, left: "run-0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWindow(t)
 			if test.locked != "" {
 				w.run = test.locked
-				w.session(t.Context(), Catalog{Mode: Apply, Items: []Item{item("plain[z]", "value", "1")}, Lock: "drain"})
+				w.session(t.Context(), Catalog{Mode: Apply, Items: []Item{item("plain[z]", "value", "1")}, Lock: "drain", Unlock: test.knows, Keep: true})
 				w.ran, w.run = nil, "run-1"
 			}
 			w.status = test.status
@@ -86,8 +101,8 @@ func TestLockAndUnlock(t *testing.T) {
 			if summary.Error != nil {
 				code = summary.Error.Code
 			}
-			if code != test.code || w.ledgerNow().Locked["one"] != test.left {
-				t.Errorf("%+v, locked by %q; want code %q, %q", summary.Error, w.ledgerNow().Locked["one"], test.code, test.left)
+			if code != test.code || w.ledgerNow().Locked["one"].Run != test.left {
+				t.Errorf("%+v, locked by %q; want code %q, %q", summary.Error, w.ledgerNow().Locked["one"].Run, test.code, test.left)
 			}
 			if summary.Locked != (test.left != "") {
 				t.Errorf("the summary says locked: %v", summary.Locked)
@@ -127,8 +142,55 @@ func TestTearDownInsideTheWindow(t *testing.T) {
 	w.converge(Apply, item("plain[a]", "value", "1"))
 	w.status["undrain"] = 1
 	_, summary = w.session(t.Context(), Catalog{Mode: Apply, TearDown: true, Lock: "drain", Unlock: "undrain"})
-	if summary.Error == nil || summary.Error.Code != CodeUnlock || w.ledgerNow().Locked["one"] == "" || len(summary.Ledger) > 0 {
+	if summary.Error == nil || summary.Error.Code != CodeUnlock || w.ledgerNow().Locked["one"].Run == "" || len(summary.Ledger) > 0 {
 		t.Errorf("%v, %+v", fmt.Sprint(summary.Error), w.ledgerNow())
+	}
+}
+
+// A node that is left locked is unlocked before it is torn down, by the command that the ledger remembers. One that cannot be unlocked is torn
+// down all the same, and its ledger stays for the sake of the lock; where nobody knows how to unlock it, the summary tells so once and for all.
+func TestTearDownOfALockedNode(t *testing.T) {
+	for name, test := range map[string]struct {
+		knows  string
+		by     string // the run that tears down
+		status int    // of the unlock command
+		fail   bool   // the item cannot be undone
+		want   []string
+		code   Code
+		locked bool
+		left   bool // the ledger
+	}{
+		"unlocked":             {knows: "open", by: "run-2", want: []string{"open", "undo a"}},
+		"by the same run":      {knows: "open", by: "run-1", want: []string{"open", "undo a"}},
+		"cannot be unlocked":   {knows: "open", by: "run-2", status: 1, want: []string{"open", "undo a"}, code: CodeUnlock, locked: true, left: true},
+		"cannot be undone":     {knows: "open", by: "run-2", fail: true, want: []string{"open", "undo a"}, left: true},
+		"nobody knows how":     {by: "run-2", want: []string{"undo a"}, locked: true},
+		"nor can it be undone": {by: "run-2", fail: true, want: []string{"undo a"}, locked: true, left: true},
+	} {
+		w := newWindow(t)
+		w.session(t.Context(), Catalog{Mode: Apply, Items: []Item{item("plain[a]", "value", "1")}, Lock: "drain", Unlock: test.knows, Keep: true})
+		w.ran, w.status, w.run = nil, map[string]int{"open": test.status}, test.by
+		w.hook = func(stage, title string) error {
+			if stage != "undo" {
+				return nil
+			}
+			w.ran = append(w.ran, "undo "+title)
+			if test.fail {
+				return errors.New("it sticks")
+			}
+			return nil
+		}
+		results, summary := w.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+		var code Code
+		if summary.Error != nil {
+			code = summary.Error.Code
+		}
+		if !slices.Equal(w.ran, test.want) || code != test.code || summary.Locked != test.locked || w.there(home) != test.left {
+			t.Errorf("%s: ran %q, %v, locked %v, ledger is there: %v; want %+v", name, w.ran, summary.Error, summary.Locked, w.there(home), test)
+		}
+		if len(results) != 1 || (results[0].Status == Failed) != test.fail || len(w.ledgerNow().Locked) > 0 != (test.left && test.locked) {
+			t.Errorf("%s: %+v, ledger %+v", name, results, w.ledgerNow().Locked)
+		}
 	}
 }
 

@@ -136,6 +136,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 
 func FuzzParseLedger(f *testing.F) {
 	f.Add([]byte(`{"version":1,"entries":[{"site":"one","type":"plain","title":"a","digest":"d","before":null,"run":"r"}]}`))
+	f.Add([]byte(`{"version":1,"locked":{"one":"r","two":{"run":"r","unlock":"u"}},"entries":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		l, err := parseLedger(text)
 		if err != nil {

@@ -17,7 +17,8 @@ import (
 type Catalog struct {
 	Catalog *catalog.Catalog
 
-	places catalogPlaces
+	places      catalogPlaces
+	definitions []catalog.Definitions // of each document
 }
 
 // catalogPlaces are the places of types and entities by kind and name, and those of ordering rules by kind and number; objects of the same name
@@ -40,38 +41,53 @@ func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.ke
 func ParseCatalog(sources []Source) (*Catalog, error) {
 	out := &Catalog{places: make(catalogPlaces)}
 	var problems Problems
-	var parts []catalog.Definitions
 	for _, source := range sources {
-		r := catalogReader{reader: reader{file: source.Name}, places: out.places, lines: strings.Split(string(source.Data), "\n")}
+		r := &reader{file: source.Name}
 		documents := r.documents(source.Data)
 		if len(documents) == 0 && len(r.problems) == 0 {
-			r.report(nil, "", Schema, "the document is empty; a catalog has the keys types, entities and ordering")
+			r.report(nil, "", Schema, "the document is empty; a catalog has the keys %s", strings.Join(catalogKeys(), ", "))
 		}
 		for _, d := range documents {
-			r.document(d)
+			out.read(r, lines(source.Data), d, "")
 		}
-		parts = append(parts, r.definitions)
 		r.problems.sort()
 		problems = append(problems, r.problems...)
 	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	resolved, wrong := catalog.Resolve(catalog.Join(parts...))
-	for _, p := range wrong {
-		problems = append(problems, out.places.locate(p))
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	out.Catalog = resolved
-	for _, e := range resolved.Entities {
-		problems = append(problems, out.templates(e)...)
+	if len(problems) == 0 {
+		problems = out.resolve()
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return out, nil
+}
+
+func catalogKeys() []string { return []string{"types", "entities", "ordering"} }
+
+func lines(data []byte) []string { return strings.Split(string(data), "\n") }
+
+// read takes what a document, or a part of one, says of the catalog. lines are those of its file.
+func (c *Catalog) read(r *reader, lines []string, n *yaml.Node, path string) {
+	cr := catalogReader{reader: r, places: c.places, lines: lines}
+	cr.document(n, path)
+	c.definitions = append(c.definitions, cr.definitions)
+}
+
+// resolve makes the catalog of all that was read, and tells everything that is wrong with it.
+func (c *Catalog) resolve() Problems {
+	var problems Problems
+	resolved, wrong := catalog.Resolve(catalog.Join(c.definitions...))
+	for _, p := range wrong {
+		problems = append(problems, c.places.locate(p))
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	c.Catalog = resolved
+	for _, e := range resolved.Entities {
+		problems = append(problems, c.templates(e)...)
+	}
+	return problems
 }
 
 // templates tells what is wrong in the templates of the tasks that an entity defines itself.
@@ -212,7 +228,7 @@ func within(lines []string, n *yaml.Node, line, column int) (int, int, bool) {
 }
 
 type catalogReader struct {
-	reader
+	*reader
 	places      catalogPlaces
 	lines       []string
 	depth       int // of embedded entities and steps inside each other; an alias can even stand for what holds it
@@ -224,8 +240,8 @@ func (r *catalogReader) add(object, name string, key, node *yaml.Node) {
 	r.places[id] = append(r.places[id], catalogPlace{place{r.file, node}, key, r.lines})
 }
 
-func (r *catalogReader) document(n *yaml.Node) {
-	r.object(n, "",
+func (r *catalogReader) document(n *yaml.Node, path string) {
+	r.object(n, path,
 		key{"types", false, func(n *yaml.Node, path string) {
 			r.members(n, path, func(f field, path string) {
 				r.add("type", f.name, f.key, f.value)
@@ -338,7 +354,7 @@ func (r *catalogReader) entity(name string, n *yaml.Node, path string) catalog.E
 		{"extends", false, r.intoText(&out.Extends)},
 		{"abstract", false, r.intoBoolean(&out.Abstract)},
 		{"lifecycle", false, r.intoText(&out.Lifecycle)},
-		{"section", false, intoNamed(&r.reader, &out.Section)},
+		{"section", false, intoNamed(r.reader, &out.Section)},
 		{"identity", false, r.intoText(&out.Identity)},
 		{"strict", false, r.intoBoolean(&strict)},
 		{"owner", false, func(n *yaml.Node, path string) {
@@ -384,7 +400,7 @@ func (r *catalogReader) attribute(name string, n *yaml.Node, path string) catalo
 	r.object(n, path, append([]key{
 		{"type", true, r.intoText(&out.Type.Name)},
 		{"description", false, r.intoText(&out.Description)},
-		{"modifier", false, intoNamed(&r.reader, &out.Modifier)},
+		{"modifier", false, intoNamed(r.reader, &out.Modifier)},
 		{"default", false, func(n *yaml.Node, path string) { out.Default, out.HasDefault = r.nullable(n, path) }},
 		{"sensitive", false, r.intoBoolean(&out.Sensitive)},
 		{"annotations", false, r.intoValues(&out.Annotations)},
@@ -397,7 +413,7 @@ func (r *catalogReader) embedded(name string, n *yaml.Node, path string) catalog
 	r.object(n, path, append([]key{
 		{"description", false, r.intoText(&out.Description)},
 		{"of", false, r.intoText(&out.Of)},
-		{"modifier", false, intoNamed(&r.reader, &out.Modifier)},
+		{"modifier", false, intoNamed(r.reader, &out.Modifier)},
 		{"lower", false, r.intoCount(&out.Lower)},
 		{"upper", false, r.intoUpper(&out.Upper)},
 		{"key", false, r.intoTexts(&out.Key)},
@@ -411,7 +427,7 @@ func (r *catalogReader) relation(name string, n *yaml.Node, path string) catalog
 	r.object(n, path,
 		key{"description", false, r.intoText(&out.Description)},
 		key{"entity", true, r.intoText(&out.Entity)},
-		key{"modifier", false, intoNamed(&r.reader, &out.Modifier)},
+		key{"modifier", false, intoNamed(r.reader, &out.Modifier)},
 		key{"lower", false, r.intoCount(&out.Lower)},
 		key{"upper", false, r.intoUpper(&out.Upper)},
 		key{"annotations", false, r.intoValues(&out.Annotations)},
@@ -469,7 +485,7 @@ func (r *catalogReader) ordering(n *yaml.Node, path string) {
 		key{"counts_as", false, r.each(func(n *yaml.Node, path string) {
 			var c catalog.Counting
 			rule("counts_as", n)
-			r.object(n, path, key{"tasks", true, selector(&c.Tasks)}, key{"section", true, intoNamed(&r.reader, &c.Section)})
+			r.object(n, path, key{"tasks", true, selector(&c.Tasks)}, key{"section", true, intoNamed(r.reader, &c.Section)})
 			o.Counts = append(o.Counts, c)
 		})},
 	)

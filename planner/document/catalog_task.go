@@ -52,7 +52,7 @@ func (r *catalogReader) task(n *yaml.Node, path string) catalog.Task {
 			var q catalog.Requirement
 			r.object(n, path,
 				key{"task", false, r.intoText(&q.Task)},
-				key{"section", false, intoNamed(&r.reader, &q.Section)},
+				key{"section", false, intoNamed(r.reader, &q.Section)},
 				key{"service", false, r.intoText(&q.Service)},
 				key{"resource", false, r.intoText(&q.Resource)},
 			)
@@ -61,7 +61,7 @@ func (r *catalogReader) task(n *yaml.Node, path string) catalog.Task {
 		key{"notify", false, r.intoTexts(&out.Notify)},
 		key{"replaces", false, r.intoTexts(&out.Replaces)},
 		key{"persist", false, r.intoBoolean(&persist)},
-		key{"tag", false, intoNamed(&r.reader, &out.Tag)},
+		key{"tag", false, intoNamed(r.reader, &out.Tag)},
 		key{"tolerate", false, r.intoBoolean(&out.Tolerate)},
 	)
 	out.Once = !persist

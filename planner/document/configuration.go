@@ -142,6 +142,9 @@ func (r *reader) scalar(n, at *yaml.Node, path string) (any, bool) {
 		r.report(n, path, Schema, "is not a finite number")
 		return nil, false
 	case "!!null":
+		if r.nulls {
+			return nil, true
+		}
 		r.report(n, path, site.NullValue, "is nothing (null); give a value, or leave it out")
 		return nil, false
 	}

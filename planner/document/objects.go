@@ -100,15 +100,6 @@ func (r *reader) rolling(n *yaml.Node, path string) *site.Rolling {
 	return out
 }
 
-func (r *reader) service(n *yaml.Node, path string) (s site.Service, name string) {
-	r.object(n, path,
-		key{"name", true, r.intoText(&s.Name)},
-		key{"selectors", true, func(n *yaml.Node, path string) { s.Selectors = r.selectors(n, path) }},
-		key{"configuration", true, r.intoConfiguration(&s.Configuration)},
-	)
-	return s, s.Name
-}
-
 func (r *reader) override(n *yaml.Node, path string) (o site.Override, name string) {
 	r.object(n, path,
 		key{"name", true, r.intoText(&o.Name)},

@@ -27,8 +27,11 @@ func (ps places) add(object, name string, p place) {
 }
 
 // Locate finds the place of a problem of the site: the attribute that it names, else what is nearest to it, else the first
-// file's beginning.
+// file's beginning. What is wrong with a task of an entity is placed in the catalog, where the documents hold it.
 func (s *Site) Locate(p site.Problem) Problem {
+	if found, ok := s.locateInCatalog(p); ok {
+		return found
+	}
 	out := Problem{Code: p.Code, Message: p.Message, Warning: p.Warning, Path: p.Object}
 	name := p.Name
 	if p.Object == deployment {

@@ -35,6 +35,7 @@ const (
 type reader struct {
 	file     string
 	converts bool // numbers, booleans and their texts stand for each other, as Terraform has it
+	nulls    bool // null is a value
 	written  int  // values in the source
 	visits   int
 	problems Problems

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -35,22 +36,31 @@ type Site struct {
 	// planned none. Both come from plans and states only.
 	Drift  map[string][]resource.ID
 	Digest string
+	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their entities themselves.
+	Catalog *catalog.Catalog
 
-	places places
+	places  places
+	catalog *Catalog               // nil without any definitions
+	named   []namedEntity          // services that name their entities
+	parsed  map[string]*definition // entities of plans and states
 }
 
 // ParseSite reads a site from one or more sources, which together describe it. A source is a stream of YAML documents, or what
 // `terraform show -json` prints of a plan file or a state. A YAML document is
 //
-//   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides, plugins;
+//   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides, plugins; and catalog, which has the keys
+//     of a catalog document;
+//   - a catalog document (see [ParseCatalog]);
 //   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
 //   - a document that declares another schema, which is passed over.
 //
-// The lists of all documents are joined in the order of the sources. Groups that no document mentions are nil.
+// The lists of all documents are joined in the order of the sources. Groups that no document mentions are nil. All that is said of the catalog makes one
+// catalog, and services find their entities in it.
 //
-// Only the form is checked; what the parts mean together is for [site.Site.Validate]. The error is of type [Problems].
+// Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for [site.Site.Validate]. A catalog is
+// checked whole. The error is of type [Problems].
 func ParseSite(sources []Source, o Options) (*Site, error) {
-	s := &Site{places: places{}}
+	s := &Site{places: places{}, parsed: make(map[string]*definition)}
 	var problems Problems
 	for _, source := range sources {
 		r := &reader{file: source.Name}
@@ -66,6 +76,9 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		}
 		r.problems.sort()
 		problems = append(problems, r.problems...)
+	}
+	if len(problems) == 0 {
+		problems = s.furnish()
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -83,8 +96,11 @@ func (r *reader) stream(data []byte, s *Site) {
 	for _, d := range documents {
 		schema := schemaOf(d)
 		switch {
+		case schema == "" && isCatalog(d):
+			s.define(r, data, d, "")
+			used++
 		case schema == "":
-			r.siteDocument(d, s)
+			r.siteDocument(d, data, s)
 			used++
 		case schema == StrategySchema || resource.Nearest(schema, []string{StrategySchema}) != "":
 			if content, path, ok := r.envelope(d); ok {
@@ -117,13 +133,17 @@ func siteKeys() []string {
 	return []string{"site", "nodes", "groups", "services", "overrides", "plugins"}
 }
 
-func (r *reader) siteDocument(n *yaml.Node, s *Site) {
+func (r *reader) siteDocument(n *yaml.Node, data []byte, s *Site) {
+	const inline = "catalog"
 	fs, ok := r.mapping(n, "")
 	if !ok {
 		return
 	}
-	r.known(fs, "", siteKeys()...)
+	r.known(fs, "", append(siteKeys(), inline)...)
 	r.siteFields(n, fs, "", s)
+	if value, ok := fs.get(inline); ok {
+		s.define(r, data, value, inline)
+	}
 }
 
 // siteFields takes what belongs to a site from a site document, or from a deployment's attributes.
@@ -150,7 +170,7 @@ func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
 		s.Site.Groups = append(s.Site.Groups, membersOf(r, s, value, join(path, "groups"), "group", r.siteGroup)...)
 	}
 	if value, ok := fs.get("services"); ok {
-		s.Site.Services = append(s.Site.Services, membersOf(r, s, value, join(path, "services"), "service", r.service)...)
+		s.Site.Services = append(s.Site.Services, membersOf(r, s, value, join(path, "services"), "service", r.service(s))...)
 	}
 	if value, ok := fs.get("overrides"); ok {
 		s.Site.Overrides = append(s.Site.Overrides, membersOf(r, s, value, join(path, "overrides"), "override", r.override)...)

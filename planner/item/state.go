@@ -112,8 +112,12 @@ func (it *Item) next(e event) State {
 	return it.state
 }
 
-// on takes the item through one transition.
-func (it *Item) on(e event) { it.enter(it.next(e)) }
+// on takes the item through one transition. An event that changes no state says nothing about what is applied either.
+func (it *Item) on(e event) {
+	if s := it.next(e); s != it.state {
+		it.enter(s)
+	}
+}
 
 // enter sets the state. An item that leaves ForRemoval keeps its previous state, so that a second removal can be undone to
 // the same state as the first; one that becomes Applied is known to be as its merged properties say (litp.md 25-27).

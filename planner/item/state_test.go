@@ -59,3 +59,13 @@ func TestEnter(t *testing.T) {
 		t.Error("staying Applied only makes it known")
 	}
 }
+
+// TestOnWithoutTransition: an event that leaves the state as it is does not make known what was not.
+func TestOnWithoutTransition(t *testing.T) {
+	for e := changed; e <= reset; e++ {
+		it := &Item{state: Applied, previous: Initial, own: map[string]string{"a": "x"}}
+		if it.on(e); it.state == Applied && it.determinable {
+			t.Errorf("event %d leaves the item Applied and makes it known", e)
+		}
+	}
+}

@@ -115,17 +115,38 @@ func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Probl
 		t.Override = s.effective(t.Resource, before, m, exists)
 		return t, problems
 	}
-	schema := s.schemas[m.typ]
-	for _, e := range schema.Validate(t.Resource) {
+	schema, templates := s.schemas[m.typ], t.Digest
+	if len(t.Pending) > 0 {
+		t.Pending = slices.DeleteFunc(slices.Clone(t.Pending), after.Has)
+		schema.Check = nil
+	}
+	normal, wrong := schema.Conform(t.Resource)
+	for _, e := range wrong {
+		if e.Missing && slices.Contains(t.Pending, e.Parameter) {
+			continue
+		}
 		problems = append(problems, site.ParameterProblem("override", s.overrides[m.author(parameterOf(e))].Name, m.typ, m.title, e))
 	}
-	t.Resource = schema.Normalize(t.Resource)
+	t.Resource = normal
 	t.Override = s.effective(t.Resource, before, m, exists)
 	t.Digest = ""
 	if len(problems) == 0 {
-		t.Digest = resource.Digest(t.Resource)
+		t.Digest = digest(t, templates)
 	}
 	return t, problems
+}
+
+// digest is that of a task's resource; with parameters that are pending, it covers what they are made from, by the digest that the task had.
+func digest(t task.Task, templates string) string {
+	r := t.Resource
+	if len(t.Pending) > 0 {
+		r.Parameters = maps.Clone(r.Parameters)
+		for _, name := range t.Pending {
+			// A map with this key is no value that a parameter of any type has.
+			r.Parameters[name] = map[string]any{"pending template": templates}
+		}
+	}
+	return resource.Digest(r)
 }
 
 // effective returns the names of the overrides that created the resource, or that changed one of its parameters to

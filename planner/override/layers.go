@@ -2,7 +2,6 @@ package override
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -10,29 +9,64 @@ import (
 // Layers returns the overrides that concern a node, the weakest first. groups are all groups that the node is a member of,
 // in the order of the run. An override that concerns the node more than once counts where it is strongest.
 func (s *Set) Layers(node site.Node, groups []string) []int {
-	var layers []int
-	add := func(concerns func(o override) bool) {
-		for i, o := range s.overrides {
-			if concerns(o) {
-				layers = slices.DeleteFunc(layers, func(l int) bool { return l == i })
-				layers = append(layers, i)
-			}
-		}
-	}
 	if len(s.overrides) == 0 {
 		return nil
 	}
-	add(func(o override) bool { return len(o.Groups)+len(o.Roles)+len(o.Nodes) == 0 })
+	layers := slices.Clone(s.scopes.everywhere)
 	for _, group := range groups {
-		add(func(o override) bool { return slices.Contains(o.Groups, group) })
+		layers = append(layers, s.scopes.groups[group]...)
 	}
-	roles := slices.Clone(node.Roles)
-	slices.SortFunc(roles, strings.Compare)
-	for _, role := range slices.Compact(roles) {
-		add(func(o override) bool {
-			return slices.ContainsFunc(o.roles, func(p site.RolePattern) bool { return p.Matches(role) })
-		})
+	if len(s.scopes.roles) > 0 {
+		for _, role := range slices.Compact(slices.Sorted(slices.Values(node.Roles))) {
+			for _, i := range s.scopes.roles {
+				if slices.ContainsFunc(s.overrides[i].roles, func(p site.RolePattern) bool { return p.Matches(role) }) {
+					layers = append(layers, i)
+				}
+			}
+		}
 	}
-	add(func(o override) bool { return slices.Contains(o.Nodes, node.Name) })
-	return layers
+	return lastOfEach(append(layers, s.scopes.nodes[node.Name]...))
+}
+
+// scopes are the overrides by what they concern, each list ascending.
+type scopes struct {
+	everywhere    []int
+	roles         []int // all that name roles: patterns are asked one by one
+	groups, nodes map[string][]int
+}
+
+func (s *scopes) add(i int, o override) {
+	if len(o.Groups)+len(o.Roles)+len(o.Nodes) == 0 {
+		s.everywhere = append(s.everywhere, i)
+	}
+	if len(o.roles) > 0 {
+		s.roles = append(s.roles, i)
+	}
+	for _, by := range []struct {
+		lists map[string][]int
+		names []string
+	}{{s.groups, o.Groups}, {s.nodes, o.Nodes}} {
+		for _, name := range by.names {
+			if list := by.lists[name]; len(list) == 0 || list[len(list)-1] != i {
+				by.lists[name] = append(list, i)
+			}
+		}
+	}
+}
+
+// lastOfEach leaves of equal numbers the last one.
+func lastOfEach(numbers []int) []int {
+	if len(numbers) < 2 {
+		return numbers
+	}
+	seen := make(map[int]bool, len(numbers))
+	at := len(numbers)
+	for _, n := range slices.Backward(numbers) {
+		if !seen[n] {
+			seen[n] = true
+			at--
+			numbers[at] = n
+		}
+	}
+	return numbers[at:]
 }

@@ -24,6 +24,7 @@ import (
 type Set struct {
 	schemas   map[string]resource.Schema
 	overrides []override
+	scopes    scopes
 }
 
 type override struct {
@@ -44,7 +45,7 @@ type entry struct {
 
 // New checks overrides by themselves and applies their filters. Bad role patterns are left out: [site.Site.Validate] reports them.
 func New(overrides []site.Override, schemas map[string]resource.Schema) (*Set, site.Problems) {
-	s := &Set{schemas: schemas}
+	s := &Set{schemas: schemas, scopes: scopes{groups: make(map[string][]int), nodes: make(map[string][]int)}}
 	var problems site.Problems
 	sorted := slices.Clone(overrides)
 	slices.SortStableFunc(sorted, func(a, b site.Override) int { return strings.Compare(a.Name, b.Name) })
@@ -58,6 +59,7 @@ func New(overrides []site.Override, schemas map[string]resource.Schema) (*Set, s
 		r := reader{override: o, schemas: schemas}
 		made.entries = r.read()
 		problems = append(problems, r.problems...)
+		s.scopes.add(len(s.overrides), made)
 		s.overrides = append(s.overrides, made)
 	}
 	return s, problems

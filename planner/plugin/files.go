@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -53,6 +54,8 @@ func mistakeInPath(name string) string {
 		return "the path is empty; name a file below the plugin's folder"
 	case len(name) > pathLimit:
 		return fmt.Sprintf("the path has %d characters; use at most %d", len(name), pathLimit)
+	case !utf8.ValidString(name):
+		return "the path is not UTF-8 text; rename the file"
 	case strings.ContainsAny(name, "\x00\\\n\r"):
 		return "the path holds a backslash, a line break or a zero byte; use plain names with slashes between them"
 	case path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../"):

@@ -34,20 +34,19 @@ type Instance struct {
 
 // EntityTask is a task that a service of an entity brings, with what orders it.
 type EntityTask struct {
-	// Task is complete but for Node, Action, Requires and Notifies: these are for the planner. Name, and title of Resource, of remote tasks and callbacks
+	// Task is complete but for Node, Action, Requires and Notifies: these are for the planner. Where it has pending parameters, refine again at
+	// the start of its phase, when the attributes are known. Name, and title of Resource, of remote tasks and callbacks
 	// is `<service>/<task>`, with `["key"]` behind it where for_each makes several.
 	Task     task.Task
 	Template string // name of the task in the entity
+	Path     string // of the task in the entity: `entity.tasks[2].steps[0]`
 	Section  catalog.Section
 	// Needs are all requirements. Those of a config task on config tasks stand in its parameters require and notify, too.
 	Needs    []Need
 	Replaces []resource.ID
 	Once     bool              // not remembered: every run carries it out
 	Returns  map[string]string // of a callback: attribute -> name of the value
-	// Pending are parameters whose values wait for attributes that are not known yet, sorted; they are missing in Resource.Parameters. Refine
-	// again at the start of the phase, when the attributes are known. Until then Digest is that of the templates.
-	Pending []string
-	Awaits  []string // the attributes that they wait for: `self.vni`, sorted
+	Awaits   []string          // the attributes that pending parameters wait for: `self.vni`, sorted
 }
 
 // Need is something that comes before a task.
@@ -68,7 +67,8 @@ type Refined struct {
 	scope     template.Scope
 	templates []taskTemplate
 	byName    map[string][]int // of a task, or a list of steps -> templates
-	shared    [][]EntityTask   // by template; nil for those that read the node
+	raw       [][]made         // by template; nil for those that read the node
+	shared    [][]EntityTask   // by template; nil for those that vary
 	everyNode []EntityTask     // when no template reads the node
 	central   []EntityTask
 	varies    bool // some template reads the node
@@ -103,10 +103,10 @@ func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
 		return nil, problems
 	}
 	raw := make([][]made, len(r.templates))
-	r.shared = make([][]EntityTask, len(r.templates))
+	r.raw, r.shared = raw, make([][]EntityTask, len(r.templates))
 	for i := range r.templates {
-		if r.templates[i].varies {
-			r.varies = true
+		r.varies = r.varies || r.templates[i].varies
+		if r.templates[i].reads {
 			continue
 		}
 		var wrong site.Problems
@@ -143,10 +143,10 @@ func (r *Refined) On(n site.Node) ([]EntityTask, site.Problems) {
 		return r.everyNode, nil
 	}
 	scope := r.scope.WithNode(n)
-	raw := make([][]made, len(r.templates))
+	raw := slices.Clone(r.raw)
 	var problems site.Problems
 	for i := range r.templates {
-		if !r.templates[i].varies && !r.templates[i].referred || r.templates[i].central {
+		if !r.templates[i].reads || r.templates[i].central {
 			continue
 		}
 		var wrong site.Problems

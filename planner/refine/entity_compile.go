@@ -27,10 +27,9 @@ type taskTemplate struct {
 	replaces   []*template.Template
 	previous   int // the step before, -1 when there is none
 
-	central  bool // a callback for the service, not for a node
-	reads    bool // a template reads the node
-	varies   bool // differs from node to node: it reads the node, or refers to a task that does
-	referred bool // a task that varies refers to it
+	central bool // a callback for the service, not for a node
+	reads   bool // a template reads the node
+	varies  bool // differs from node to node: it reads the node, or refers to a task that does
 }
 
 type parameter struct {
@@ -67,14 +66,6 @@ func (r *Refined) compile(tasks []catalog.Task) site.Problems {
 		t.varies = t.reads
 		for _, other := range r.refersTo(t) {
 			t.varies = t.varies || r.templates[other].reads && !t.central
-		}
-	}
-	for i := range r.templates {
-		if !r.templates[i].varies {
-			continue
-		}
-		for _, other := range r.refersTo(&r.templates[i]) {
-			r.templates[other].referred = true
 		}
 	}
 	return c.problems

@@ -2,6 +2,7 @@ package refine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, site.Problems) {
 	for _, m := range raw[i] {
 		m.Needs = append(slices.Clone(m.Needs), r.needs(t, raw)...)
 		if t.kind == task.Config {
+			m.Task.Resource.Parameters = maps.Clone(m.Task.Resource.Parameters) // nodes share what they do not have a part in
 			r.references(&m, raw)
 		}
 		wrong := r.check(t, &m)
@@ -119,7 +121,7 @@ func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
 	if !ok {
 		return site.Problems{site.UnknownTypeProblem("service", r.service, at+".type", t.typ, schemas)}
 	}
-	if len(m.Pending) > 0 {
+	if len(m.Task.Pending) > 0 {
 		schema.Check = nil
 	}
 	var problems site.Problems
@@ -128,7 +130,7 @@ func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
 		}
-		if e.Missing && slices.Contains(m.Pending, name) {
+		if e.Missing && slices.Contains(m.Task.Pending, name) {
 			continue
 		}
 		p := site.ParameterProblem("service", r.service, t.typ, m.Task.Resource.Title, e)
@@ -164,18 +166,24 @@ func (t *taskTemplate) attribute(parameter string) string {
 	return ""
 }
 
-// withTemplates is the resource with templates in place of the parameters that are not known yet.
+// withTemplates is the resource with templates in place of the parameters that are not known yet, and with what a callback returns, which is what it is
+// called for.
 func (m *made) withTemplates(t *taskTemplate) resource.Resource {
-	if len(m.Pending) == 0 {
+	if len(m.Task.Pending)+len(m.Returns) == 0 {
 		return m.Task.Resource
 	}
 	parameters, _ := t.Parameters()
 	out := m.Task.Resource
-	out.Parameters = make(resource.Parameters, len(m.Task.Resource.Parameters)+len(m.Pending))
-	for k, v := range m.Task.Resource.Parameters {
-		out.Parameters[k] = v
+	out.Parameters = make(resource.Parameters, len(m.Task.Resource.Parameters)+len(m.Task.Pending)+1)
+	maps.Copy(out.Parameters, m.Task.Resource.Parameters)
+	if len(m.Returns) > 0 {
+		returns := make(map[string]any, len(m.Returns))
+		for attribute, value := range m.Returns {
+			returns[attribute] = value
+		}
+		out.Parameters["returns"] = returns
 	}
-	for _, name := range m.Pending {
+	for _, name := range m.Task.Pending {
 		// A map with this key is no value that a parameter of any type has.
 		out.Parameters[name] = map[string]any{"pending template": parameters[name]}
 	}

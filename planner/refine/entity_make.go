@@ -114,7 +114,7 @@ func (e *evaluation) one(suffix string) {
 	}
 	before := len(e.problems)
 	t := e.t
-	out := made{EntityTask: EntityTask{Template: t.Name, Section: e.section, Once: t.Once}}
+	out := made{EntityTask: EntityTask{Template: t.Name, Path: t.path, Section: e.section, Once: t.Once}}
 	name := e.service + "/" + t.Name + suffix
 	out.Task = task.Task{Kind: t.kind, Group: t.Tag, Service: e.service, Tolerate: t.Tolerate, Resource: resource.Resource{Type: t.typ, Title: name}}
 	if out.Task.Group == "" {
@@ -189,7 +189,7 @@ func (e *evaluation) parameters(out *made) {
 		secret = secret || result.Sensitive
 		switch {
 		case result.Unknown:
-			out.Pending = append(out.Pending, p.name)
+			out.Task.Pending = append(out.Task.Pending, p.name)
 			for _, a := range result.Awaits {
 				awaits[a] = true
 			}

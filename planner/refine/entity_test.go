@@ -149,10 +149,29 @@ func TestEntityResultsAreShared(t *testing.T) {
 	}
 }
 
+func TestNeedsThroughTasksThatVary(t *testing.T) {
+	titled := config("a", "file", "/${node.name}", map[string]any{"content": ""})
+	second, third := config("b", "file", "/b", map[string]any{"content": ""}), config("c", "file", "/c", map[string]any{"content": ""})
+	second.Requires, third.Requires = []catalog.Requirement{{Task: "a"}}, []catalog.Requirement{{Task: "b"}}
+	call := catalog.Task{Name: "call", Callback: &catalog.CallbackTask{Type: "http", Parameters: map[string]any{"url": "http://x"}}}
+	titled.Requires = []catalog.Requirement{{Task: "call"}}
+	r := refined(t, nil, call, titled, second, third)
+	for _, node := range []string{"n1", "n2"} {
+		got := on(t, r, node)
+		want := [][]refine.Need{{{Task: "call", Resource: "http[s/call]"}}, {{Task: "a", Resource: resource.MakeID("file", "/"+node)}}, {{Task: "b", Resource: "file[/b]"}}}
+		if d := cmp.Diff(want, [][]refine.Need{got[0].Needs, got[1].Needs, got[2].Needs}); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff([]string{"file[/" + node + "]"}, got[1].Task.Resource.Parameters.Strings(resource.Require)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 func TestValuesThatAreNotKnown(t *testing.T) {
 	tasks := []catalog.Task{config("a", "file", "/a", map[string]any{"content": "vni ${self.vni}", "mode": "0644"})}
 	before := on(t, refined(t, nil, tasks...), "n")[0]
-	if d := cmp.Diff([]string{"content"}, before.Pending); d != "" {
+	if d := cmp.Diff([]string{"content"}, before.Task.Pending); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"self.vni"}, before.Awaits); d != "" {
@@ -162,7 +181,7 @@ func TestValuesThatAreNotKnown(t *testing.T) {
 		t.Error("a parameter that is not known has a value")
 	}
 	after := on(t, refined(t, map[string]any{"vni": int64(7)}, tasks...), "n")[0]
-	if after.Pending != nil || after.Task.Resource.Parameters["content"] != "vni 7" || after.Task.Digest == before.Task.Digest {
+	if after.Task.Pending != nil || after.Task.Resource.Parameters["content"] != "vni 7" || after.Task.Digest == before.Task.Digest {
 		t.Errorf("when known: %+v", after)
 	}
 }

@@ -1,6 +1,6 @@
-// Package refine turns services into configuration tasks: it checks what each service brings, places it on the nodes that the
-// service selects, and gives every node its tasks. A service is checked and digested once, however many nodes it is
-// placed on. It is pure.
+// Package refine turns services into tasks: it checks what each service brings, places it on the nodes that the service selects, and gives
+// every node its tasks. A service is configuration as it is, or an instance of an entity ([Refined]); what does not depend on a node is checked and
+// digested once, however many nodes it is placed on. It is pure.
 package refine
 
 import (
@@ -17,107 +17,186 @@ import (
 // Services are the services of a site, checked and ready to be placed. Services are known by their index, which follows
 // their names.
 type Services struct {
+	site     string
+	schemas  Schemas
 	services []service
 	placed   map[string][]int // node -> services, ascending
 }
 
 type service struct {
-	name  string
-	tasks []task.Task // sorted by type and title; Node is empty
+	name     string
+	tasks    []task.Task // of configuration as it is: sorted by type and title; Node is empty
+	instance *Instance   // of an entity: as it was refined, or tried to be
+	refined  *Refined    // nil when there were problems
 }
 
-// New checks the configuration of services and works out which nodes they are placed on. A resource that does not fit its
-// schema becomes a task without a digest, so that references to it are not reported as well.
-func New(services []site.Service, nodes []site.Node, schemas map[string]resource.Schema) (*Services, site.Problems) {
-	sorted := slices.Clone(services)
+// New checks the services of a site and works out which of the nodes they are placed on. Values of the site count as attributes. A resource
+// that does not fit its schema becomes a task without a digest, so that references to it are not reported as well.
+func New(s site.Site, nodes []site.Node, schemas Schemas) (*Services, site.Problems) {
+	sorted := slices.Clone(s.Services)
 	slices.SortStableFunc(sorted, func(a, b site.Service) int { return strings.Compare(a.Name, b.Name) })
-	out := &Services{placed: make(map[string][]int, len(nodes))}
+	out := &Services{site: s.Name, schemas: schemas, placed: make(map[string][]int, len(nodes))}
 	var problems site.Problems
 	inventory := site.NewInventory(nodes)
-	for i, s := range sorted {
-		tasks, p := configure(s, schemas)
+	for i, given := range sorted {
+		var made service
+		var p site.Problems
+		if given.Entity == nil {
+			made.tasks, p = configure(given, schemas.Config)
+		} else {
+			made, p = instantiate(s, given, schemas)
+		}
+		made.name = given.Name
 		problems = append(problems, p...)
-		out.services = append(out.services, service{s.Name, tasks})
-		for _, node := range inventory.Members(s.Selectors) {
+		out.services = append(out.services, made)
+		for _, node := range inventory.Members(given.Selectors) {
 			out.placed[node] = append(out.placed[node], i)
 		}
 	}
 	return out, problems
 }
 
+// instantiate refines a service of an entity.
+func instantiate(s site.Site, given site.Service, schemas Schemas) (service, site.Problems) {
+	var problems site.Problems
+	for _, m := range given.Entity.ReadOnly(given.Attributes) {
+		problems = append(problems, site.Problem{Object: "service", Name: given.Name, Attribute: "attributes." + m.Path, Code: site.Code(m.Code), Message: m.Message})
+	}
+	in := Instance{Site: s.Name, Service: given.Name, Entity: given.Entity, Attributes: given.Attributes}
+	in = in.with(s.Values[given.Name])
+	refined, mistakes := NewInstance(in, schemas)
+	return service{instance: &in, refined: refined}, append(problems, mistakes...)
+}
+
 // On returns the services that are placed on a node, ascending. The result must not be changed.
 func (s *Services) On(node string) []int { return s.placed[node] }
+
+// Name returns the name of a service.
+func (s *Services) Name(service int) string { return s.services[service].name }
+
+// Len returns the number of services.
+func (s *Services) Len() int { return len(s.services) }
+
+// Central returns the callbacks of a service as a whole.
+func (s *Services) Central(service int) []EntityTask {
+	if r := s.services[service].refined; r != nil {
+		return r.Central()
+	}
+	return nil
+}
+
+// Vary reports whether any of the services brings tasks that depend on the node.
+func (s *Services) Vary(services []int) bool {
+	return slices.ContainsFunc(services, func(i int) bool {
+		r := s.services[i].refined
+		return r != nil && r.varies
+	})
+}
 
 // Clash is a resource that two services bring to one node.
 type Clash struct {
 	Resource      resource.Resource
 	First, Second string // services
+	Path          string // where the second one has it
 }
 
 // Problem tells of the clash at the second service.
 func (c Clash) Problem() site.Problem {
 	return site.Problem{
-		Object: "service", Name: c.Second, Attribute: site.ConfigurationPath(c.Resource.Type, c.Resource.Title, ""),
-		Code: site.DuplicateResource,
+		Object: "service", Name: c.Second, Attribute: c.Path, Code: site.DuplicateResource,
 		Message: fmt.Sprintf("the service %q brings %s as well; keep it in one of them, or place them on different nodes",
 			c.First, c.Resource.ID()),
 	}
 }
 
-// Tasks returns the tasks of a node that has the given services, by service, type and title, and the resources that more
-// than one of them brings. Of these, the task of the first service counts. The caller owns the slice, not what its tasks
-// point to.
-func (s *Services) Tasks(services []int) ([]task.Task, []Clash) {
-	n := 0
-	for _, i := range services {
-		n += len(s.services[i].tasks)
+// Load is what services bring to a node.
+type Load struct {
+	Tasks   []task.Task                 // by service; not to be changed
+	Details map[resource.ID]*EntityTask // of the tasks that entities bring; nil for none
+	Clashes []Clash                     // the task of the first service counts
+}
+
+// Tasks returns what a node gets that has the given services.
+func (s *Services) Tasks(services []int, n site.Node) (Load, site.Problems) {
+	count := 0
+	lists := make([][]EntityTask, len(services))
+	var problems site.Problems
+	for at, i := range services {
+		if r := s.services[i].refined; r != nil {
+			var wrong site.Problems
+			lists[at], wrong = r.On(n)
+			problems = append(problems, wrong...)
+		}
+		count += len(s.services[i].tasks) + len(lists[at])
 	}
-	tasks := make([]task.Task, 0, n)
-	var clashes []Clash
-	bringer := make(map[resource.ID]string, n)
-	for _, i := range services {
+	if len(services) == 1 && len(lists[0]) == 0 {
+		return Load{Tasks: s.services[services[0]].tasks}, problems // nothing to clash with
+	}
+	load := Load{Tasks: make([]task.Task, 0, count)}
+	bringer := make(map[resource.ID]string, count)
+	add := func(t task.Task, path func() string) bool {
+		id := t.Resource.ID()
+		if first, ok := bringer[id]; ok {
+			load.Clashes = append(load.Clashes, Clash{t.Resource, first, t.Service, path()})
+			return false
+		}
+		bringer[id] = t.Service
+		load.Tasks = append(load.Tasks, t)
+		return true
+	}
+	for at, i := range services {
 		for _, t := range s.services[i].tasks {
-			id := t.Resource.ID()
-			if first, ok := bringer[id]; ok {
-				clashes = append(clashes, Clash{t.Resource, first, t.Service})
+			add(t, func() string { return site.ConfigurationPath(t.Resource.Type, t.Resource.Title, "") })
+		}
+		for j := range lists[at] {
+			t := &lists[at][j]
+			if !add(t.Task, func() string { return t.Path }) {
 				continue
 			}
-			bringer[id] = t.Service
-			tasks = append(tasks, t)
+			if load.Details == nil {
+				load.Details = make(map[resource.ID]*EntityTask, len(lists[at]))
+			}
+			load.Details[t.Task.Resource.ID()] = t
 		}
 	}
-	return tasks, clashes
+	return load, problems
 }
 
 // configure makes the tasks of one service.
 func configure(s site.Service, schemas map[string]resource.Schema) ([]task.Task, site.Problems) {
-	var tasks []task.Task
+	count := 0
+	for _, titles := range s.Configuration {
+		count += len(titles)
+	}
+	tasks := make([]task.Task, 0, count)
 	var problems site.Problems
 	for _, typ := range slices.Sorted(maps.Keys(s.Configuration)) {
 		schema, known := schemas[typ]
 		if !known {
 			problems = append(problems, site.UnknownTypeProblem("service", s.Name, site.ConfigurationPath(typ, "", ""), typ, schemas))
 		}
-		for _, title := range slices.Sorted(maps.Keys(s.Configuration[typ])) {
-			r := resource.Resource{Type: typ, Title: title, Parameters: s.Configuration[typ][title]}
-			t := task.Task{Group: task.Node, Service: s.Name, Resource: r}
-			if known {
-				mistakes := check(s.Name, schema, r)
-				if len(mistakes) == 0 {
-					t.Resource = schema.Normalize(r)
-					t.Digest = resource.Digest(t.Resource)
-				}
-				problems = append(problems, mistakes...)
+		titles := s.Configuration[typ]
+		for _, title := range slices.Sorted(maps.Keys(titles)) {
+			r := resource.Resource{Type: typ, Title: title, Parameters: titles[title]}
+			tasks = append(tasks, task.Task{Group: task.Node, Service: s.Name, Resource: r})
+			if !known {
+				continue
 			}
-			tasks = append(tasks, t)
+			normal, wrong := schema.Conform(r)
+			if len(wrong) == 0 {
+				t := &tasks[len(tasks)-1]
+				t.Resource, t.Digest = normal, resource.Digest(normal)
+			}
+			problems = append(problems, mistakes(s.Name, r, wrong)...)
 		}
 	}
 	return tasks, problems
 }
 
-func check(service string, schema resource.Schema, r resource.Resource) site.Problems {
+// mistakes are what is wrong with a resource of a service.
+func mistakes(service string, r resource.Resource, wrong []resource.ParameterError) site.Problems {
 	var problems site.Problems
-	for _, e := range schema.Validate(r) {
+	for _, e := range wrong {
 		p := site.ParameterProblem("service", service, r.Type, r.Title, e)
 		if v, given := r.Parameters[e.Parameter]; given && v == nil {
 			p.Code = site.NullValue

@@ -8,35 +8,51 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-var schemas = map[string]resource.Schema{
+var schemas = Schemas{Config: map[string]resource.Schema{
 	"kv": {Type: "kv", Parameters: []resource.Parameter{
 		{Name: "value", Scalars: true}, {Name: "list", Kind: resource.StringList}, {Name: "secret", Sensitive: true, Values: []string{"x"}},
 	}},
 	"need": {Type: "need", Parameters: []resource.Parameter{{Name: "must", Required: true}}},
+}}
+
+// one is a site of one service.
+func one(name string, c resource.Configuration) site.Site {
+	return site.Site{Services: []site.Service{{Name: name, Configuration: c}}}
+}
+
+// on returns what a node gets.
+func on(t *testing.T, s *Services, n site.Node) ([]task.Task, []Clash) {
+	t.Helper()
+	load, problems := s.Tasks(s.On(n.Name), n)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return load.Tasks, load.Clashes
 }
 
 var nodes = []site.Node{{Name: "n2", Tags: []string{"b"}}, {Name: "n1", Tags: []string{"a"}}}
 
 func TestTasks(t *testing.T) {
-	services, problems := New([]site.Service{
+	services, problems := New(site.Site{Services: []site.Service{
 		{Name: "two", Configuration: resource.Configuration{"kv": {"z": {"value": int64(1)}, "a": {"list": "x", "require": "Kv[z]"}}}},
 		{Name: "one", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"need": {"m": {"must": "y"}}}},
-	}, nodes, schemas)
+	}}, nodes, schemas)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	got := map[string][]string{}
 	for _, n := range nodes {
-		tasks, clashes := services.Tasks(services.On(n.Name))
+		tasks, clashes := on(t, services, n)
 		if len(clashes) > 0 {
 			t.Fatal(clashes)
 		}
-		for _, task := range tasks {
-			got[n.Name] = append(got[n.Name], task.Service+" "+string(task.Resource.ID()))
-			if task.Digest != resource.Digest(task.Resource) {
-				t.Errorf("%s has the digest of another resource", task.Resource.ID())
+		for _, made := range tasks {
+			got[n.Name] = append(got[n.Name], made.Service+" "+string(made.Resource.ID()))
+			if made.Digest != resource.Digest(made.Resource) {
+				t.Errorf("%s has the digest of another resource", made.Resource.ID())
 			}
 		}
 	}
@@ -44,7 +60,7 @@ func TestTasks(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	tasks, _ := services.Tasks(services.On("n2"))
+	tasks, _ := on(t, services, nodes[0])
 	want2 := resource.Parameters{"list": []any{"x"}, "require": []any{"kv[z]"}}
 	if d := cmp.Diff(want2, tasks[0].Resource.Parameters); d != "" {
 		t.Errorf("parameters are not normal: %s", d)
@@ -52,14 +68,14 @@ func TestTasks(t *testing.T) {
 }
 
 func TestClash(t *testing.T) {
-	services, _ := New([]site.Service{
+	services, _ := New(site.Site{Services: []site.Service{
 		{Name: "b", Configuration: resource.Configuration{"kv": {"x": {}}}},
 		{Name: "a", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"kv": {"x": {}}}},
-	}, nodes, schemas)
-	if _, clashes := services.Tasks(services.On("n2")); len(clashes) != 0 {
+	}}, nodes, schemas)
+	if _, clashes := on(t, services, nodes[0]); len(clashes) != 0 {
 		t.Errorf("n2 has %v, want none", clashes)
 	}
-	tasks, clashes := services.Tasks(services.On("n1"))
+	tasks, clashes := on(t, services, nodes[1])
 	if len(tasks) != 1 || len(clashes) != 1 {
 		t.Fatalf("got %d tasks, %d clashes", len(tasks), len(clashes))
 	}
@@ -89,7 +105,7 @@ func TestProblems(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			services, problems := New([]site.Service{{Name: "s", Configuration: tt.configuration}}, nodes, schemas)
+			services, problems := New(one("s", tt.configuration), nodes, schemas)
 			if len(problems) != 1 {
 				t.Fatalf("got %v, want one problem", problems)
 			}
@@ -97,15 +113,15 @@ func TestProblems(t *testing.T) {
 			if p.Object != "service" || p.Name != "s" || p.Attribute != tt.attribute || p.Code != tt.code || !strings.Contains(p.Message, tt.text) {
 				t.Errorf("got %s (%s), want %s (%s) with %q", p, p.Code, tt.attribute, tt.code, tt.text)
 			}
-			for _, task := range services.services[0].tasks {
-				if task.Digest != "" {
-					t.Errorf("%s is digested although it does not fit", task.Resource.ID())
+			for _, made := range services.services[0].tasks {
+				if made.Digest != "" {
+					t.Errorf("%s is digested although it does not fit", made.Resource.ID())
 				}
 			}
 		})
 	}
 	t.Run("secrets stay secret", func(t *testing.T) {
-		_, problems := New([]site.Service{{Name: "s", Configuration: resource.Configuration{"kv": {"a": {"secret": "hunter2"}}}}}, nodes, schemas)
+		_, problems := New(one("s", resource.Configuration{"kv": {"a": {"secret": "hunter2"}}}), nodes, schemas)
 		if len(problems) != 1 || strings.Contains(problems.Error(), "hunter2") {
 			t.Errorf("got %v", problems)
 		}

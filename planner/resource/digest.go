@@ -1,11 +1,9 @@
 package resource
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -19,82 +17,98 @@ import (
 // Digest knows no schema: bring the resource into its one form with [Schema.Normalize] first, so that `"a"` and `["a"]` count as
 // equal where a list is wanted. Values that [Schema.Validate] refuses have a digest too, but no promise comes with it.
 func Digest(r Resource) string {
-	var b bytes.Buffer
-	b.WriteString(`{"type":`)
-	writeString(&b, r.Type)
-	b.WriteString(`,"title":`)
-	writeString(&b, r.Title)
+	var short [1 << 10]byte // enough for most, and not on the heap
+	b := append(short[:0], `{"type":`...)
+	b = appendString(b, r.Type)
+	b = append(b, `,"title":`...)
+	b = appendString(b, r.Title)
 	if len(r.Parameters) > 0 {
-		b.WriteString(`,"parameters":`)
-		writeCanonical(&b, map[string]any(r.Parameters))
+		b = append(b, `,"parameters":`...)
+		b = appendCanonical(b, map[string]any(r.Parameters))
 	}
-	b.WriteByte('}')
-	sum := sha256.Sum256(b.Bytes())
-	return hex.EncodeToString(sum[:])
+	b = append(b, '}')
+	sum := sha256.Sum256(b)
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
-func writeCanonical(b *bytes.Buffer, value any) {
+func appendCanonical(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:
-		writeString(b, v)
+		return appendString(b, v)
 	case bool:
-		b.WriteString(strconv.FormatBool(v))
+		return strconv.AppendBool(b, v)
 	case int64:
-		b.WriteString(strconv.FormatInt(v, 10))
+		return strconv.AppendInt(b, v, 10)
 	case float64:
-		writeFloat(b, v)
+		return appendFloat(b, v)
 	case []any:
-		b.WriteByte('[')
+		b = append(b, '[')
 		for i, e := range v {
 			if i > 0 {
-				b.WriteByte(',')
+				b = append(b, ',')
 			}
-			writeCanonical(b, e)
+			b = appendCanonical(b, e)
 		}
-		b.WriteByte(']')
+		return append(b, ']')
 	case map[string]any:
-		b.WriteByte('{')
-		for i, k := range slices.Sorted(maps.Keys(v)) {
+		b = append(b, '{')
+		var few [fewNames]string
+		for i, k := range sortedNames(few[:0], v) {
 			if i > 0 {
-				b.WriteByte(',')
+				b = append(b, ',')
 			}
-			writeString(b, k)
-			b.WriteByte(':')
-			writeCanonical(b, v[k])
+			b = appendString(b, k)
+			b = append(b, ':')
+			b = appendCanonical(b, v[k])
 		}
-		b.WriteByte('}')
+		return append(b, '}')
 	default:
 		// Not data. It is written in a form that no data has, so that it can never pass for something else.
-		fmt.Fprintf(b, "(%T %v)", v, v)
+		return fmt.Appendf(b, "(%T %v)", v, v)
 	}
 }
 
-// writeFloat writes a whole number as the integer that it is, because a value that went through JSON or HCL comes
+// fewNames is as many parameters as few resources have more of.
+const fewNames = 16
+
+// sortedNames appends the keys of a map, sorted, to an empty slice.
+func sortedNames(names []string, m map[string]any) []string {
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// appendFloat writes a whole number as the integer that it is, because a value that went through JSON or HCL comes
 // back as either kind.
-func writeFloat(b *bytes.Buffer, f float64) {
+func appendFloat(b []byte, f float64) []byte {
 	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<63 {
-		b.WriteString(strconv.FormatInt(int64(f), 10))
-		return
+		return strconv.AppendInt(b, int64(f), 10)
 	}
-	b.WriteString(strconv.FormatFloat(f, 'g', -1, 64))
+	return strconv.AppendFloat(b, f, 'g', -1, 64)
 }
 
-// writeString quotes s. Bytes are kept as they are, so that two strings never become one.
-func writeString(b *bytes.Buffer, s string) {
+// appendString quotes s. Bytes are kept as they are, so that two strings never become one.
+func appendString(b []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
-	b.WriteByte('"')
+	b = append(b, '"')
+	plain := 0 // what follows it has not been written yet
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < 0x20:
-			b.WriteString(`\u00`)
-			b.WriteByte(hexDigits[c>>4])
-			b.WriteByte(hexDigits[c&0xf])
-		default:
-			b.WriteByte(c)
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[plain:i]...)
+		plain = i + 1
+		if c < 0x20 {
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+		} else {
+			b = append(b, '\\', c)
 		}
 	}
-	b.WriteByte('"')
+	b = append(b, s[plain:]...)
+	return append(b, '"')
 }

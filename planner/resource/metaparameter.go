@@ -41,11 +41,25 @@ func isReferences(name string) bool {
 // is not a reference is left out: [Schema.Validate] refuses it.
 func (r Resource) References(metaparameter string) []ID {
 	var ids []ID
-	for _, s := range r.Parameters.Strings(metaparameter) {
-		if typ, title, err := ParseID(s); err == nil {
-			ids = append(ids, MakeID(typ, title))
+	add := func(value any, room int) {
+		s, ok := scalarText(value)
+		if !ok {
+			return
+		}
+		if id, err := reference(s); err == nil {
+			if ids == nil {
+				ids = make([]ID, 0, room)
+			}
+			ids = append(ids, id)
 		}
 	}
+	if list, ok := r.Parameters[metaparameter].([]any); ok {
+		for _, e := range list {
+			add(e, len(list))
+		}
+		return ids
+	}
+	add(r.Parameters[metaparameter], 1)
 	return ids
 }
 

@@ -1,7 +1,9 @@
 package resource
 
 import (
+	"maps"
 	"slices"
+	"strings"
 )
 
 // Normalize returns r in the one form that stands for all ways to write it, so that equal resources have equal digests: a
@@ -9,93 +11,152 @@ import (
 // number or bool where its text is wanted becomes a string, references are written `type[title]`, sorted, without
 // duplicates. A value that does not fit the schema stays as it is. r is not changed, and the result shares nothing with it.
 func (s Schema) Normalize(r Resource) Resource {
-	out := Resource{Type: r.Type, Title: r.Title}
-	if r.Parameters == nil {
-		return out
-	}
-	out.Parameters = make(Parameters, len(r.Parameters))
+	n := normalizing{given: r.Parameters, normal: r.Parameters}
 	for name, value := range r.Parameters {
 		p := s.parameter(name)
 		if p == nil {
-			out.Parameters[name] = clone(value)
 			continue
 		}
-		value = p.normalize(value)
-		if isReferences(name) {
-			value = normalizeReferences(value)
-		}
-		out.Parameters[name] = value
+		normal, changed := p.normalize(value)
+		n.set(p, normal, changed)
 	}
-	return out
+	if n.normal != nil {
+		r.Parameters, _ = clone(map[string]any(n.normal)).(map[string]any)
+	}
+	return r
 }
 
-func (p Parameter) normalize(value any) any {
+// normalizing is parameters on the way to their normal form. They are copied when the first one changes.
+type normalizing struct {
+	given, normal Parameters
+	copied        bool
+}
+
+// set enters a value that [Parameter.normalize] gave.
+func (n *normalizing) set(p *Parameter, value any, changed bool) {
+	if isReferences(p.Name) {
+		if sorted, differ := normalizeReferences(value); differ {
+			value, changed = sorted, true
+		}
+	}
+	if !changed {
+		return
+	}
+	if !n.copied {
+		n.normal, n.copied = maps.Clone(n.given), true
+	}
+	n.normal[p.Name] = value
+}
+
+// normalize returns the normal form of a value, order of references apart, and whether it differs from the value. What does not differ is shared.
+func (p *Parameter) normalize(value any) (normal any, changed bool) {
 	switch p.Kind {
 	case String:
 		return p.text(value)
 	case Integer:
-		if n, ok := wholeNumber(value); ok {
-			return n
+		if f, ok := value.(float64); ok {
+			if n, ok := wholeNumber(f); ok {
+				return n, true
+			}
 		}
 	case StringList:
 		switch v := value.(type) {
 		case []any:
-			out := make([]any, len(v))
-			for i, e := range v {
-				out[i] = p.text(e)
+			if texts, differ := p.texts(v); differ {
+				return texts, true
 			}
-			return out
-		case string, bool, int64, float64:
-			if s, ok := p.text(v).(string); ok {
-				return []any{s}
+		case string:
+			return []any{v}, true
+		case bool, int64, float64:
+			if s, ok := p.text(v); ok {
+				return []any{s}, true
 			}
 		}
 	case StringMap:
 		if v, ok := value.(map[string]any); ok {
-			out := make(map[string]any, len(v))
-			for k, e := range v {
-				out[k] = p.text(e)
-			}
-			return out
+			return p.textMap(v)
 		}
 	case Bool:
 	}
-	return clone(value)
+	return value, false
 }
 
-// text returns value as the string that it stands for, or a copy of value when it stands for none.
-func (p Parameter) text(value any) any {
-	if p.Scalars {
-		if s, ok := scalarText(value); ok {
-			return s
+// text returns the string that a value stands for, the value itself when it stands for none or is one.
+func (p *Parameter) text(value any) (normal any, changed bool) {
+	if _, is := value.(string); is || !p.Scalars {
+		return value, false
+	}
+	if s, ok := scalarText(value); ok {
+		return s, true
+	}
+	return value, false
+}
+
+func (p *Parameter) texts(list []any) (normal []any, changed bool) {
+	normal = list
+	for i, e := range list {
+		if s, ok := p.text(e); ok {
+			if !changed {
+				normal, changed = slices.Clone(list), true
+			}
+			normal[i] = s
 		}
 	}
-	return clone(value)
+	return normal, changed
 }
 
-func normalizeReferences(value any) any {
-	list, ok := value.([]any)
-	if !ok {
-		return value
+func (p *Parameter) textMap(m map[string]any) (normal map[string]any, changed bool) {
+	normal = m
+	for k, e := range m {
+		if s, ok := p.text(e); ok {
+			if !changed {
+				normal, changed = maps.Clone(m), true
+			}
+			normal[k] = s
+		}
 	}
-	refs := make([]string, len(list))
-	for i, e := range list {
+	return normal, changed
+}
+
+// normalizeReferences writes references in their one form, sorted, each once, and tells whether that makes a difference.
+func normalizeReferences(value any) (normal any, changed bool) {
+	list, ok := value.([]any)
+	if !ok || inOrder(list) {
+		return value, false
+	}
+	out := slices.Clone(list)
+	for i, e := range out {
 		s, ok := e.(string)
 		if !ok {
-			return value
+			return value, false
 		}
-		if typ, title, err := ParseID(s); err == nil {
-			s = string(MakeID(typ, title))
+		if id, err := reference(s); err == nil && string(id) != s {
+			out[i] = string(id)
 		}
-		refs[i] = s
 	}
-	slices.Sort(refs)
-	refs = slices.Compact(refs)
-	out := make([]any, len(refs))
-	for i, s := range refs {
-		out[i] = s
+	slices.SortFunc(out, func(a, b any) int { return strings.Compare(textOf(a), textOf(b)) })
+	return slices.Compact(out), true
+}
+
+func textOf(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// inOrder reports whether references are in their one form, sorted, each once.
+func inOrder(list []any) bool {
+	last := ""
+	for i, e := range list {
+		s, ok := e.(string)
+		if !ok || i > 0 && s <= last {
+			return false
+		}
+		if id, err := reference(s); err == nil && string(id) != s {
+			return false
+		}
+		last = s
 	}
-	return out
+	return true
 }
 
 func clone(value any) any {

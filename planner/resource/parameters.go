@@ -53,13 +53,7 @@ func (p Parameters) Strings(name string) []string {
 	case nil:
 		return nil
 	case []any:
-		out := make([]string, 0, len(v))
-		for _, e := range v {
-			if s, ok := scalarText(e); ok {
-				out = append(out, s)
-			}
-		}
-		return out
+		return textsOf(v)
 	default:
 		if s, ok := scalarText(v); ok {
 			return []string{s}
@@ -74,6 +68,22 @@ func (p Parameters) StringMap(name string) map[string]string {
 	if !ok {
 		return nil
 	}
+	return textMapOf(m)
+}
+
+// textsOf returns the texts of a list, without what has none.
+func textsOf(list []any) []string {
+	out := make([]string, 0, len(list))
+	for _, e := range list {
+		if s, ok := scalarText(e); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// textMapOf returns the texts of a map, without what has none.
+func textMapOf(m map[string]any) map[string]string {
 	out := make(map[string]string, len(m))
 	for k, e := range m {
 		if s, ok := scalarText(e); ok {

@@ -45,6 +45,18 @@ func ParseID(s string) (typ, title string, err error) {
 	return strings.ToLower(s[:open]), title, nil
 }
 
+// reference returns the one form of a reference. The usual one, which is that form, costs nothing.
+func reference(s string) (ID, error) {
+	typ, title, err := ParseID(s)
+	if err != nil {
+		return "", err
+	}
+	if len(typ)+len(title)+len("[]") == len(s) && s[:len(typ)] == typ {
+		return ID(s), nil
+	}
+	return MakeID(typ, title), nil
+}
+
 func notTypeName(r rune) bool {
 	return r != '_' && r != ':' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }

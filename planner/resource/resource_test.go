@@ -64,6 +64,7 @@ func TestDigestEquality(t *testing.T) {
 		{"both kinds of number, unknown parameter", resource.Parameters{"x": int64(1 << 60)}, resource.Parameters{"x": float64(1 << 60)}, true},
 		{"negative zero", resource.Parameters{"x": 0.0}, resource.Parameters{"x": math.Copysign(0, -1)}, true},
 		{"order of references", resource.Parameters{"before": []any{"a[a]", "b[b]"}}, resource.Parameters{"before": []any{"B[b]", "a[a]"}}, true},
+		{"a reference twice", resource.Parameters{"before": []any{"a[a]", "a[a]"}}, resource.Parameters{"before": "a[a]"}, true},
 		{"none and empty", nil, resource.Parameters{}, true},
 		{"order of a list", resource.Parameters{"aliases": []any{"a", "b"}}, resource.Parameters{"aliases": []any{"b", "a"}}, false},
 		{"number and its text", resource.Parameters{"x": int64(1)}, resource.Parameters{"x": "1"}, false},

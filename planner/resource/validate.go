@@ -15,6 +15,13 @@ import (
 // metaparameters for every type. No message repeats the value of a sensitive parameter or of a resource with `sensitive = true`.
 // The error of a title has the parameter "title".
 func (s Schema) Validate(r Resource) []ParameterError {
+	_, errs := s.Conform(r)
+	return errs
+}
+
+// Conform is [Schema.Validate] and [Schema.Normalize] in one. Unlike that of Normalize the result shares what it can with r, and holds the
+// parameters of r themselves when they are in their normal form.
+func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
 	var errs []ParameterError
 	if m := titleMistake(r.Title); m != "" {
 		errs = append(errs, ParameterError{Parameter: "title", Message: m})
@@ -24,32 +31,34 @@ func (s Schema) Validate(r Resource) []ParameterError {
 			errs = append(errs, ParameterError{Parameter: p.Name, Missing: true, Message: fmt.Sprintf("is required by the type %s", s.Type)})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
+	secret, n := r.Sensitive(), normalizing{given: r.Parameters, normal: r.Parameters}
+	var few [fewNames]string
+	for _, name := range sortedNames(few[:0], r.Parameters) {
 		p := s.parameter(name)
 		if p == nil {
 			errs = append(errs, s.unknown(name))
 			continue
 		}
-		c := parameterCheck{Parameter: *p, secret: p.Sensitive || r.Sensitive()}
-		value := c.run(r.Parameters[name], p.normalize(r.Parameters[name]))
-		if value != nil && isReferences(name) {
-			_, isList := r.Parameters[name].([]any)
-			references, _ := value.([]string) // the parameter's kind
-			c.references(references, isList, r.ID())
+		written := r.Parameters[name]
+		normal, changed := p.normalize(written)
+		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret}
+		if c.run(written, normal) && isReferences(name) {
+			c.references(written, normal, r)
 		}
 		errs = append(errs, c.errs...)
+		n.set(p, normal, changed)
 	}
+	r.Parameters = n.normal
 	if len(errs) == 0 && s.Check != nil {
-		normal := s.Normalize(r)
-		for _, e := range s.Check(normal) {
-			if s.reveals(e.Message, normal) {
+		for _, e := range s.Check(r) {
+			if s.reveals(e.Message, r) {
 				e.Message = hidden + "; see the description of the type " + s.Type
 			}
 			errs = append(errs, e)
 		}
 	}
 	slices.SortStableFunc(errs, func(a, b ParameterError) int { return strings.Compare(a.Parameter, b.Parameter) })
-	return errs
+	return r, errs
 }
 
 func titleMistake(title string) string {
@@ -96,93 +105,100 @@ const hidden = "is not valid; the value and its mistake are not shown because it
 
 // parameterCheck collects what is wrong with one parameter.
 type parameterCheck struct {
-	Parameter
+	*Parameter
 	secret bool
 	errs   []ParameterError
 }
 
-// run checks a value, given as written and normalised, and returns it as [Parameter.Check] takes it, nil when it is wrong.
-func (c *parameterCheck) run(written, normal any) any {
-	var value any
+// run checks a value, given as written and normalised, and reports whether it is fine.
+func (c *parameterCheck) run(written, normal any) bool {
+	value := normal // as [Parameter.Check] takes it
 	switch c.Kind {
 	case String:
-		if s, ok := c.text(c.Name, written, normal); ok {
-			value = s
-		}
+		c.text(c.Name, written, normal)
 	case Bool:
-		if b, ok := normal.(bool); ok {
-			value = b
-		} else {
+		if _, ok := normal.(bool); !ok {
 			c.wrong(c.Name, "must be true or false, without quotes", written)
 		}
 	case Integer:
-		if n, ok := normal.(int64); ok {
-			value = n
-		} else {
+		if _, ok := normal.(int64); !ok {
 			c.wrong(c.Name, "must be a whole number, without quotes", written)
 		}
 	case StringList:
 		if list, ok := normal.([]any); ok {
-			value = c.texts(written, list)
+			c.texts(written, list)
 		} else {
 			c.wrong(c.Name, "must be a list of strings", written)
 		}
 	case StringMap:
 		if m, ok := normal.(map[string]any); ok {
-			value = c.textMap(written, m)
+			c.textMap(written, m)
 		} else {
 			c.wrong(c.Name, "must be a map of strings", written)
 		}
 	}
 	if len(c.errs) > 0 {
-		return nil
+		return false
 	}
-	if c.Check != nil {
-		if err := c.Check(value); err != nil {
-			message := err.Error()
-			if c.secret {
-				message = hidden + ". " + c.Description
-			}
-			c.add(c.Name, message)
-			return nil
+	if c.Check == nil {
+		return true
+	}
+	switch v := normal.(type) {
+	case []any:
+		value = textsOf(v)
+	case map[string]any:
+		value = textMapOf(v)
+	}
+	if err := c.Check(value); err != nil {
+		message := err.Error()
+		if c.secret {
+			message = hidden + ". " + c.Description
 		}
+		c.add(c.Name, message)
+		return false
 	}
-	return value
+	return true
 }
 
-func (c *parameterCheck) texts(written any, list []any) []string {
+func (c *parameterCheck) texts(written any, list []any) {
 	// A list that was written as a single value is shown as that value.
 	asWritten, isList := written.([]any)
-	out := make([]string, 0, len(list))
 	for i, e := range list {
-		path, w := c.Name, written
-		if isList {
-			path, w = fmt.Sprintf("%s[%d]", c.Name, i), asWritten[i]
-		}
-		if s, ok := c.text(path, w, e); ok {
-			out = append(out, s)
+		switch {
+		case c.fits(e):
+		case isList:
+			c.text(c.element(i), asWritten[i], e)
+		default:
+			c.text(c.Name, written, e)
 		}
 	}
-	return out
 }
 
-func (c *parameterCheck) textMap(written any, m map[string]any) map[string]string {
+// element is the path of an element of a list.
+func (c *parameterCheck) element(i int) string { return fmt.Sprintf("%s[%d]", c.Name, i) }
+
+func (c *parameterCheck) textMap(written any, m map[string]any) {
 	asWritten, _ := written.(map[string]any)
-	out := make(map[string]string, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		path := fmt.Sprintf("%s[%q]", c.Name, k)
 		if !utf8.ValidString(k) {
 			c.add(path, "the key is not UTF-8 text")
 		}
-		if s, ok := c.text(path, asWritten[k], m[k]); ok {
-			out[k] = s
-		}
+		c.text(path, asWritten[k], m[k])
 	}
-	return out
+}
+
+// fits reports whether text finds nothing wrong.
+func (c *parameterCheck) fits(normal any) bool {
+	s, ok := normal.(string)
+	return ok && utf8.ValidString(s) && (len(c.Values) == 0 || slices.Contains(c.Values, s))
 }
 
 // text checks one string.
-func (c *parameterCheck) text(path string, written, normal any) (string, bool) {
+func (c *parameterCheck) text(path string, written, normal any) {
+	if c.fits(normal) {
+		return
+	}
 	s, ok := normal.(string)
 	switch {
 	case !ok:
@@ -193,12 +209,9 @@ func (c *parameterCheck) text(path string, written, normal any) (string, bool) {
 		c.wrong(path, right, written)
 	case !utf8.ValidString(s):
 		c.add(path, "is not UTF-8 text")
-	case len(c.Values) > 0 && !slices.Contains(c.Values, s):
-		c.notAllowed(path, s)
 	default:
-		return s, true
+		c.notAllowed(path, s)
 	}
-	return "", false
 }
 
 func (c *parameterCheck) notAllowed(path, value string) {
@@ -214,21 +227,28 @@ func (c *parameterCheck) notAllowed(path, value string) {
 	c.add(path, message)
 }
 
-func (c *parameterCheck) references(refs []string, isList bool, self ID) {
-	for i, ref := range refs {
-		path := c.Name
-		if isList {
-			path = fmt.Sprintf("%s[%d]", c.Name, i)
-		}
-		typ, title, err := ParseID(ref)
+// references checks a list of strings that are to be references, in the order written.
+func (c *parameterCheck) references(written, normal any, r Resource) {
+	_, isList := written.([]any)
+	list, _ := normal.([]any) // the parameter's kind
+	for i, e := range list {
+		typ, title, err := ParseID(textOf(e))
+		message := ""
 		switch {
 		case err != nil && c.secret:
-			c.add(path, "is not a reference of the form type[title]")
+			message = "is not a reference of the form type[title]"
 		case err != nil:
-			c.add(path, err.Error())
-		case MakeID(typ, title) == self:
-			c.add(path, "refers to the resource itself; name another resource")
+			message = err.Error()
+		case title == r.Title && typ == r.Type:
+			message = "refers to the resource itself; name another resource"
+		default:
+			continue
 		}
+		path := c.Name
+		if isList {
+			path = c.element(i)
+		}
+		c.add(path, message)
 	}
 }
 

@@ -3,6 +3,7 @@ package resource_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -172,5 +173,52 @@ func TestNearest(t *testing.T) {
 		if got := resource.Nearest(word, words); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
+	}
+}
+
+// Conform gives what Validate and Normalize give, leaves its argument alone, and shares parameters that are normal.
+func TestConform(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		p := resource.Parameters(randomMap(r, 2))
+		for _, declared := range []string{"path", "size", "enable", "aliases", "when", "labels", "require", "notify"} {
+			if r.IntN(2) == 0 {
+				p[declared] = randomValue(r, 2)
+			}
+		}
+		if r.IntN(2) == 0 {
+			p["require"] = []any{"b[b]", "A[a]", "b['b']", "a[a]"}[r.IntN(4):]
+		}
+		given := resource.Resource{Type: "thing", Title: "t", Parameters: p}
+		before := cmp.Diff(nil, p)
+		normal, errs := thing.Conform(given)
+		if diff := cmp.Diff(thing.Normalize(given), normal); diff != "" {
+			t.Fatalf("seed %d: not what Normalize gives: %s", seed, diff)
+		}
+		if diff := cmp.Diff(thing.Validate(normal), errs); diff != "" && len(errs) == 0 {
+			t.Fatalf("seed %d: fine, and in its normal form not: %s", seed, diff)
+		}
+		if cmp.Diff(nil, p) != before {
+			t.Fatalf("seed %d: the argument changed: %v", seed, p)
+		}
+		again, _ := thing.Conform(normal)
+		again.Parameters["mark"] = true
+		if !normal.Parameters.Has("mark") {
+			t.Fatalf("seed %d: what is normal was copied: %v", seed, normal.Parameters)
+		}
+	}
+}
+
+// Most resources are checked, and written in their normal form, without anything on the heap.
+func TestConformAllocatesNothing(t *testing.T) {
+	r := resource.Resource{Type: "thing", Title: "t", Parameters: resource.Parameters{
+		"path": "/x", "ensure": "present", "aliases": []any{"a", "b"}, "require": []any{"file[/a]", "file[/b]"},
+	}}
+	if n := testing.AllocsPerRun(100, func() {
+		if _, errs := thing.Conform(r); errs != nil {
+			t.Fatal(errs)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -95,7 +95,7 @@ func (d *driver) callEnded(planned, t task.Task, values map[string]any, err erro
 		return
 	}
 	if !d.callFailed[planned.Name] {
-		d.report.Callbacks[planned.Name] = planned.Digest
+		d.report.Callbacks[planned.Name] = t.Digest
 	}
 	d.report.Values.add(t, values)
 }

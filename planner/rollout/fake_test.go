@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func kindOf(c converge.Catalog) string {
 		return checking
 	case len(c.Items) == 0 && c.Keep:
 		return locking
-	case len(c.Items) == 0 && c.Unlock != "":
+	case len(c.Items) == 0:
 		return unlocking
 	}
 	return deploying
@@ -60,10 +61,12 @@ type faulty struct {
 	closed   bool
 
 	locked     map[string]string // node -> the run that locked it
+	knows      map[string]string // node -> the unlock command that it remembers
 	window     []string          // what the lock and unlock commands did, in order
 	mostLocked int               // nodes at once
 	tries      map[at]int        // sessions with the fault "busy"
 	needs      []string          // sessions that named programs
+	begins     []string          // sessions that named actions to begin
 	contents   []string          // of files that do not have the usual content
 }
 
@@ -71,7 +74,7 @@ func newFaulty() *faulty {
 	return &faulty{
 		faults: map[at]string{}, slow: map[at]time.Duration{},
 		ledgers: map[string]map[resource.ID]string{}, widest: map[string]int{}, busy: map[string]bool{},
-		locked: map[string]string{}, tries: map[at]int{},
+		locked: map[string]string{}, knows: map[string]string{}, tries: map[at]int{},
 	}
 }
 
@@ -83,6 +86,13 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	defer f.leave(n.Name)
 	ledger := f.ledger(n.Name)
 	fault := f.faults[here]
+	if !slices.Contains([]string{"unreachable", "auth", "needs", "refused"}, fault) {
+		for _, id := range c.Begins {
+			if _, recorded := ledger[id]; recorded {
+				ledger[id] = ""
+			}
+		}
+	}
 	opened := f.open(n.Name, c, fault)
 	summary := converge.Summary{Protocol: converge.Protocol, Ledger: ledger, Locked: f.isLocked(n.Name)}
 	if opened != nil {
@@ -146,7 +156,7 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		case c.Mode == converge.Check:
 			r = check(r, ledger, item)
 		}
-		if r.Status == converge.Changed {
+		if r.Status == converge.Changed || r.Status == converge.Failed && item.Tolerate && item.Type == "shell" {
 			ledger[r.ID] = item.Digest
 			if item.Remove {
 				delete(ledger, r.ID)
@@ -170,8 +180,8 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		each(converge.Result{ID: "file[/etc/a]", Status: converge.Changed})
 		clear(ledger)
 	}
-	err := f.shut(n.Name, c, fault)
-	summary.Locked = f.isLocked(n.Name)
+	abandoned, err := f.shut(n.Name, c, fault)
+	summary.Locked = abandoned || f.isLocked(n.Name)
 	return summary, err
 }
 
@@ -182,12 +192,10 @@ func (f *faulty) open(node string, c converge.Catalog, fault string) error {
 	if c.Mode != converge.Apply || fault == "unreachable" {
 		return nil
 	}
-	if by := f.locked[node]; by != "" && by != c.Run && c.Unlock != "" {
-		if fault == "unlock" {
-			return &converge.SessionError{Code: converge.CodeUnlock, Message: "undrain ended with status 1"}
+	if by := f.locked[node]; by != "" && by != c.Run && !c.TearDown && (c.Lock+c.Unlock != "" || !works(c)) {
+		if err := f.unlock(node, c, fault); err != nil {
+			return err
 		}
-		delete(f.locked, node)
-		f.window = append(f.window, c.Unlock+" "+node)
 	}
 	if c.Lock == "" || f.locked[node] == c.Run || len(c.Items) == 0 && !c.Keep {
 		return nil
@@ -195,24 +203,42 @@ func (f *faulty) open(node string, c converge.Catalog, fault string) error {
 	if fault == "lock" {
 		return &converge.SessionError{Code: converge.CodeLock, Message: "drain ended with status 1; no resource was touched"}
 	}
-	f.locked[node] = c.Run
+	f.locked[node], f.knows[node] = c.Run, c.Unlock
 	f.window = append(f.window, c.Lock+" "+node)
 	f.mostLocked = max(f.mostLocked, len(f.locked))
 	return nil
 }
 
-// shut does what it does with Catalog.Unlock after them.
-func (f *faulty) shut(node string, c converge.Catalog, fault string) error {
+// shut does what it does with Catalog.Unlock after them. abandoned tells that a node was torn down that nobody knows how to unlock.
+func (f *faulty) shut(node string, c converge.Catalog, fault string) (abandoned bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c.Mode != converge.Apply || c.Unlock == "" || c.Keep || len(c.Items) == 0 && f.locked[node] == "" {
-		return nil
+	known, locked := c.Unlock+f.knows[node] != "", f.locked[node] != ""
+	switch {
+	case c.Mode != converge.Apply, c.Keep, !locked && (c.TearDown || !works(c)), works(c) && !c.TearDown && c.Lock+c.Unlock == "":
+		return false, nil
+	case c.TearDown && !known:
+		delete(f.locked, node)
+		return true, nil
 	}
-	if fault == "unlock" {
-		return &converge.SessionError{Code: converge.CodeUnlock, Message: "undrain ended with status 1"}
+	return false, f.unlock(node, c, fault)
+}
+
+// works reports whether a session is there for more than to unlock its node.
+func works(c converge.Catalog) bool { return c.TearDown || len(c.Items) > 0 || c.Keep }
+
+// unlock runs the catalog's command, or the one that the node remembers.
+func (f *faulty) unlock(node string, c converge.Catalog, fault string) error {
+	command := cmp.Or(c.Unlock, f.knows[node])
+	switch {
+	case command == "":
+		return &converge.SessionError{Code: converge.CodeUnlock, Message: "nobody knows a command that unlocks it"}
+	case fault == "unlock":
+		return &converge.SessionError{Code: converge.CodeUnlock, Message: command + " ended with status 1"}
 	}
 	delete(f.locked, node)
-	f.window = append(f.window, c.Unlock+" "+node)
+	delete(f.knows, node)
+	f.window = append(f.window, command+" "+node)
 	return nil
 }
 
@@ -249,6 +275,20 @@ func (f *faulty) ledger(node string) map[resource.ID]string {
 	return f.ledgers[node]
 }
 
+// begun lists what the ledgers call begun, sorted.
+func (f *faulty) begun() []string {
+	var out []string
+	for node, ledger := range f.ledgers {
+		for id, digest := range ledger {
+			if digest == "" {
+				out = append(out, fmt.Sprintf("%s %s", node, id))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 func (f *faulty) enter(a at, c converge.Catalog) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -262,6 +302,9 @@ func (f *faulty) enter(a at, c converge.Catalog) {
 	f.sessions = append(f.sessions, line)
 	if len(c.Needs) > 0 {
 		f.needs = append(f.needs, fmt.Sprintf("%s %s needs %v", a.kind, a.node, c.Needs))
+	}
+	if len(c.Begins) > 0 {
+		f.begins = append(f.begins, fmt.Sprintf("%s %s begins %v", a.kind, a.node, c.Begins))
 	}
 	if f.busy[a.node] {
 		f.overlap = append(f.overlap, a.node)

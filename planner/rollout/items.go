@@ -28,6 +28,7 @@ func Items(tasks []task.Task) []converge.Item {
 			Digest:      t.Digest,
 			Remove:      t.Action == task.Remove,
 			RefreshOnly: t.Action == task.Refresh,
+			Tolerate:    t.Tolerate,
 			Requires:    without(t.Requires, tolerated),
 			Notifies:    t.Notifies,
 		})

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -149,4 +151,46 @@ func read(t *testing.T, root, path string) string {
 		t.Error(err)
 	}
 	return string(content)
+}
+
+// An action that is planned behind the configuration of a node, and was not reached, is begun in the node's ledger, so that the next plan holds
+// it; one that ran is done, also when it failed and may.
+func TestActionsOfLocalNodes(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "/etc/b", "theirs\n")
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a", Connection: site.Connection{Transport: "local", Root: root}}}}
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := resource.Resource{Type: "shell", Title: "p/1", Parameters: resource.Parameters{"command": "true"}} // below a folder it fails
+	act := task.Task{Kind: task.Remote, Node: "a", Name: "p/1", Group: task.PostCluster, Action: task.Run, Resource: r, Digest: resource.Digest(r), Tolerate: true}
+	p.Phases = append(p.Phases, planner.Phase{TaskGroup: task.PostCluster, Tasks: []task.Task{act}})
+	e := rollout.NewInProcess()
+	defer func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, run := range []struct {
+		id      string
+		blocked bool   // something stands in the way of the configuration
+		want    string // the action's digest
+	}{{"r1", false, act.Digest}, {"r2", true, ""}, {"r3", false, act.Digest}} {
+		if err := os.RemoveAll(filepath.Join(root, "/etc/a")); err != nil {
+			t.Fatal(err)
+		}
+		if run.blocked {
+			write(t, root, "/etc/a/full", "x")
+		}
+		report, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: e, Recorder: &diary{}, RunID: run.id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest, there := report.Nodes["a"].Ledger[r.ID()]
+		reached := slices.ContainsFunc(report.Warnings, func(w string) bool { return strings.Contains(w, "this task may fail") })
+		if digest != run.want || !there || reached != (run.want != "") {
+			t.Errorf("run %s: digest %q, want %q\n%s", run.id, digest, run.want, report)
+		}
+	}
 }

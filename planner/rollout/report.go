@@ -59,6 +59,20 @@ type NodeReport struct {
 	Locked bool // its lock window is open, or may be: the session that knows did not tell; then Ledger may be nil
 }
 
+// Applied returns what is applied on the node after the run, as far as anyone knows: what its last session told, or else what was known before the
+// run, with task.LeftLocked when it may be locked. It leaves before alone.
+func (r NodeReport) Applied(before map[resource.ID]string) map[resource.ID]string {
+	switch {
+	case r.Ledger != nil:
+		return r.Ledger
+	case r.Locked && before == nil:
+		return withLock(map[resource.ID]string{}, true)
+	case r.Locked || r.Attempted:
+		return withLock(before, r.Locked)
+	}
+	return before
+}
+
 // Failure is one item that failed, was skipped, or has no result.
 type Failure struct {
 	Resource resource.ID
@@ -121,7 +135,7 @@ func short(message string) string {
 // DepartedReport is what became of a node that left the site.
 type DepartedReport struct {
 	Status  Removal
-	Message string // why it is not torn down
+	Message string // why it is not torn down, or what stays though it is
 }
 
 // Removal is how the tear-down of a node ended.

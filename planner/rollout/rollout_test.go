@@ -43,7 +43,7 @@ func TestItems(t *testing.T) {
 		{Resource: motd, Digest: "d", Requires: []resource.ID{"user[x]"}, Notifies: []resource.ID{daemon.ID()}},
 		{Resource: daemon, Digest: "e", RefreshOnly: true},
 		{Resource: gone, Remove: true},
-		{Resource: may},
+		{Resource: may, Tolerate: true},
 		{Resource: after, Requires: []resource.ID{"exec[x]"}}, // what may fail holds nothing up
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -90,7 +90,6 @@ func TestBadInput(t *testing.T) {
 		"unknown group":        {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "h", node)}}, want: `the deployment group "h" is not in the site`},
 		"inside of a group":    {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "g", node)}}, want: `the task group "boot" cannot run inside of the deployment group "g"`},
 		"unlock in node":       {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", locked)}}, want: `a task "unlock" cannot run in the task group "node"`},
-		"no unlock command":    {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.PreNode, "g", locked)}}, want: `node "a": an earlier run left it locked, and group "g" has no unlock command any more`},
 		"callback for nowhere": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "", stray)}}, change: called, want: `node "z" is not in the site`},
 		"callback in a window": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", common)}},
 			change: func(s *site.Site, o *rollout.Options) {
@@ -231,6 +230,36 @@ func TestReportIsBounded(t *testing.T) {
 		if len(text) > 64<<10 || !strings.Contains(text, "and 980 more") || strings.Contains(text, "node0020") {
 			t.Errorf("%d bytes:\n%.2000s", len(text), text)
 		}
+	}
+}
+
+// Whoever keeps what was applied on a node before a run, because the run does not tell, keeps what the run knows of its lock (litp.md 84).
+func TestAppliedAfterTheRun(t *testing.T) {
+	type ledger = map[resource.ID]string
+	told, known := ledger{"file[/b]": "2"}, ledger{"file[/a]": "1"}
+	stuck := ledger{"file[/a]": "1", task.LeftLocked: ""}
+	for name, tt := range map[string]struct {
+		report rollout.NodeReport
+		before ledger
+		want   ledger
+	}{
+		"told":                      {rollout.NodeReport{Attempted: true, Ledger: told}, known, told},
+		"told that nothing is left": {rollout.NodeReport{Attempted: true, Ledger: ledger{}}, known, ledger{}},
+		"not told":                  {rollout.NodeReport{Attempted: true}, known, known},
+		"not asked":                 {rollout.NodeReport{}, stuck, stuck},
+		"not told, locked":          {rollout.NodeReport{Attempted: true, Locked: true}, known, stuck},
+		"not asked, locked":         {rollout.NodeReport{Locked: true}, stuck, stuck},
+		"not told, unlocked before": {rollout.NodeReport{Attempted: true}, stuck, known},
+		"not asked, locked since":   {rollout.NodeReport{Locked: true}, known, stuck},
+		"new and locked":            {rollout.NodeReport{Attempted: true, Locked: true}, nil, ledger{task.LeftLocked: ""}},
+		"new":                       {rollout.NodeReport{Attempted: true}, nil, nil},
+	} {
+		if diff := cmp.Diff(tt.want, tt.report.Applied(tt.before)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	if len(known) != 1 || len(stuck) != 2 {
+		t.Errorf("changed what was known: %v, %v", known, stuck)
 	}
 }
 

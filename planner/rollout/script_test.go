@@ -37,13 +37,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	fail journal N                  the N-th event cannot be recorded
 //	fail callback NAME[@NODE] WHY   it fails; WHY "hang": it never ends by itself
 //	yields NAME KEY=VALUE...        what a callback returns
-//	lock NODE                       an earlier run left it locked
+//	lock NODE [COMMAND]             an earlier run left it locked, and the node remembers how to unlock it
 //	again RUN                       the next run, on the nodes as they are: nothing fails any more
 //	slow NODE KIND DURATION         how long its session takes
 //	cut after DURATION              the caller's context ends; "cut now": before the run
 //	apply [parallelism [grace [groups]]]  runs the plan; the report is on stdout
 //	survey, destroy                 likewise
 //	events [KIND...], sessions, nodes, widest KIND, locks, calls, values, needs
+//	begins                          sessions that name actions to begin
+//	begun                           what the ledgers of the nodes call begun
 func TestScripts(t *testing.T) {
 	testscript.RunT(shim{t}, testscript.Params{
 		Dir:           "testdata",
@@ -68,9 +70,11 @@ func TestScripts(t *testing.T) {
 				f := on(ts).fake
 				show(ts, append(f.window, fmt.Sprintf("at most %d at once, %d left", f.mostLocked, len(f.locked))))
 			},
-			"lock":  func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fake.locked[args[0]] = "r0" },
-			"calls": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).operator.calls) },
-			"needs": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.needs) },
+			"lock":   lock,
+			"calls":  func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).operator.calls) },
+			"begins": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.begins) },
+			"begun":  func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.begun()) },
+			"needs":  func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.needs) },
 		},
 	})
 }
@@ -121,6 +125,7 @@ type document struct {
 		Minimum        *int
 		Maximum        *int
 		Rolling        int
+		Bare           bool          // rolling without lock and unlock
 		PrepareTimeout time.Duration `yaml:"prepare_timeout"`
 		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
 	}
@@ -157,6 +162,9 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if g.Rolling > 0 {
 			group.Rolling = &site.Rolling{MaxParallel: g.Rolling, Lock: "drain", Unlock: "undrain"}
+		}
+		if g.Bare {
+			group.Rolling.Lock, group.Rolling.Unlock = "", ""
 		}
 		s.site.Groups = append(s.site.Groups, group)
 	}
@@ -238,6 +246,14 @@ func fail(ts *testscript.TestScript, _ bool, args []string) {
 		kind = args[2]
 	}
 	on(ts).fake.faults[at{args[0], kind}] = args[1]
+}
+
+func lock(ts *testscript.TestScript, _ bool, args []string) {
+	f := on(ts).fake
+	f.locked[args[0]] = "r0"
+	if len(args) > 1 {
+		f.knows[args[0]] = args[1]
+	}
 }
 
 func slow(ts *testscript.TestScript, _ bool, args []string) {

@@ -72,6 +72,7 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 		})
 	}
 	o.sent = true
+	c.Begins = d.toBegin(n.Name, c)
 	summary, err := d.Executor.Converge(ctx, n, c, finished)
 	if err == nil && summary.Error != nil {
 		err = summary.Error
@@ -83,6 +84,7 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	if readLedger(err) {
 		o.ledger = summary.Ledger
 	}
+	d.sawBegin(n.Name, o.err)
 	d.locks.saw(n.Name, c, summary, o.err)
 	d.conclude(&o, c, st, group, actions)
 	o.tolerate(n.Name, tolerated, len(st.tasks), context.Cause(ctx))

@@ -31,6 +31,7 @@ type phaseDocument struct {
 	Forget   bool
 	Limit    int
 	Tolerate bool
+	Remove   bool   // instead of what is done to a resource
 	Late     string // service/name: the content of files, read when the phase starts
 }
 
@@ -52,6 +53,9 @@ func tasks(ts *testscript.TestScript, _ bool, args []string) {
 			for _, t := range doc.tasks() {
 				t.Node, t.Group, t.Limit, t.Tolerate = n, doc.In, doc.Limit, doc.Tolerate
 				t.Digest = resource.Digest(t.Resource)
+				if doc.Remove {
+					t.Action = task.Remove
+				}
 				ph.Tasks = append(ph.Tasks, t)
 			}
 		}
@@ -134,7 +138,7 @@ func values(ts *testscript.TestScript, _ bool, _ []string) {
 func again(ts *testscript.TestScript, _ bool, args []string) {
 	s := on(ts)
 	f := newFaulty()
-	f.ledgers, f.locked = s.fake.ledgers, s.fake.locked
+	f.ledgers, f.locked, f.knows = s.fake.ledgers, s.fake.locked, s.fake.knows
 	s.fake, s.diary, s.run, s.cut = f, &diary{}, args[0], nil
 	s.operator.faults, s.operator.calls = map[string]string{}, nil
 }

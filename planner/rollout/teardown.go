@@ -24,7 +24,7 @@ type TearDownReport struct {
 // TearDownNode is what became of one node.
 type TearDownNode struct {
 	Status   Removal // torn_down, unreachable or failed
-	Message  string  // why it is not torn down
+	Message  string  // why it is not torn down, or what stays though it is
 	Error    error   // why its session could not do its work
 	Failures []Failure
 	Undone   int // items
@@ -106,6 +106,8 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 		n.Status = Unreachable
 	case !o.ok():
 		n.Status = NotTornDown
+	case d.locks.isOpen(st.node):
+		n.Message = "an earlier run locked it, and no command that unlocks it is known; unlock it by hand" // torn down all the same
 	}
 	return n
 }
@@ -157,6 +159,10 @@ func (d *driver) depart(node string, r DepartedReport) {
 	switch r.Status {
 	case Forgotten:
 		d.warn("", node, fmt.Sprintf("node %q left the site and is forgotten without being torn down; what was applied on it stays there: %s", node, r.Message))
+	case TornDown:
+		if r.Message != "" {
+			d.warn("", node, fmt.Sprintf("node %q is torn down and stays locked: %s", node, r.Message))
+		}
 	case NotTornDown:
 		d.warn("", node, fmt.Sprintf("node %q is not torn down; its ledger stays and the next plan tries again: %s", node, r.Message))
 	}

@@ -44,7 +44,7 @@ func (d *driver) windows(ctx context.Context, c call, r round, p *progress) {
 	for len(queue) > 0 || len(atWork) > 0 {
 		for len(queue) > 0 {
 			node := queue[0][0].node
-			stuck := d.stuck(c, members, atWork)
+			stuck := d.stuck(members, atWork)
 			if len(atWork) >= c.width || !d.locks.isOpen(node) && len(atWork)+len(stuck) >= c.rolling.MaxParallel {
 				break
 			}
@@ -59,7 +59,7 @@ func (d *driver) windows(ctx context.Context, c call, r round, p *progress) {
 			}()
 		}
 		if len(atWork) == 0 {
-			stuck := d.stuck(c, members, atWork)
+			stuck := d.stuck(members, atWork)
 			for _, steps := range queue {
 				d.refuse(c, steps[0], p, fmt.Errorf("not started: %s may still be locked, and no more than %d nodes of group %q may be; "+
 					"the next plan unlocks first", stuck[0], c.rolling.MaxParallel, c.group))
@@ -78,12 +78,8 @@ func order(b bool) int {
 	return 0
 }
 
-// stuck returns those of the members that are left locked while nobody works on them, sorted. Without an unlock command none is: there
-// a lock is for good.
-func (d *driver) stuck(c call, members, atWork map[string]bool) []string {
-	if c.rolling.Unlock == "" {
-		return nil
-	}
+// stuck returns those of the members that are left locked while nobody works on them, sorted.
+func (d *driver) stuck(members, atWork map[string]bool) []string {
 	return slices.DeleteFunc(d.locks.nodes(), func(n string) bool { return atWork[n] || !members[n] })
 }
 
@@ -114,7 +110,7 @@ func (d *driver) window(ctx context.Context, c call, steps []step, limits map[in
 			break
 		}
 	}
-	if d.locks.isOpen(last.node) && c.rolling.Unlock != "" && !d.unlockFailed(last.node) {
+	if d.locks.isOpen(last.node) && !d.unlockFailed(last.node) {
 		if verdict := d.unlock(c, last); verdict != done {
 			p.add(last, verdict)
 		}

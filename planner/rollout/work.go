@@ -24,7 +24,8 @@ type work struct {
 	after   []phase             // outside of groups: post_cluster
 	cleanup []step              // one for each node that left the site
 	needs   map[string][]string // node -> programs that its remote tasks call
-	locked  map[string]bool     // the nodes that the plan unlocks because an earlier run left them locked
+	begins  map[string][]resource.ID
+	locked  map[string]bool // the nodes that the plan unlocks because an earlier run left them locked
 }
 
 // phase is a phase outside of groups.
@@ -45,7 +46,7 @@ type step struct {
 	kind   kind
 	locked bool   // its task group runs inside the lock window of a node (litp.md 81)
 	limit  int    // how many nodes may be in this phase at once; 0: no limit of its own
-	unlock string // the command that unlocks a node left locked
+	unlock string // the command that unlocks a node left locked; empty: the one that its ledger remembers
 	waits  string // what it waits for and will never come: it cannot run
 }
 
@@ -87,7 +88,7 @@ var ordinary = []kind{configKind, remoteKind, callbackKind}
 func newWork(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (work, error) {
 	w := work{
 		prepare: map[string]step{}, deploy: map[string][]step{}, common: map[string][]step{},
-		needs: needs(p), locked: map[string]bool{},
+		needs: needs(p), begins: begins(p), locked: map[string]bool{},
 	}
 	nodes := make(map[string]bool, len(s.Nodes))
 	for _, n := range s.Nodes {
@@ -186,10 +187,9 @@ func (w work) check(st *step, in task.Group, nodes map[string]bool, g site.Group
 	case !nodes[st.node]:
 		return fmt.Errorf("node %q is not in the site", st.node)
 	case st.kind == unlockKind:
-		if g.Rolling == nil || g.Rolling.Unlock == "" {
-			return fmt.Errorf("node %q: an earlier run left it locked, and group %q has no unlock command any more; give rolling.unlock, which unlocks it", st.node, g.Name)
+		if g.Rolling != nil {
+			st.unlock = g.Rolling.Unlock
 		}
-		st.unlock = g.Rolling.Unlock
 		w.locked[st.node] = true
 	}
 	return nil

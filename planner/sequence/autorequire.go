@@ -9,25 +9,25 @@ import (
 
 // autorequired tells, by type, which resources Puppet takes for required without being told. Only those that the node has
 // count.
-var autorequired = map[string]func(c *catalog, r resource.Resource) []int{
-	"file": func(c *catalog, r resource.Resource) []int {
+var autorequired = map[string]func(c *catalogOf, r resource.Resource) []int{
+	"file": func(c *catalogOf, r resource.Resource) []int {
 		return collect(c.directoryOf(filePath(r)), c.user(r, "owner"), c.group(r.Parameters.String("group")))
 	},
-	"user": func(c *catalog, r resource.Resource) []int {
+	"user": func(c *catalogOf, r resource.Resource) []int {
 		groups := collect(c.group(r.Parameters.String("gid")))
 		for _, name := range r.Parameters.Strings("groups") {
 			groups = append(groups, collect(c.group(name))...)
 		}
 		return groups
 	},
-	"cron": func(c *catalog, r resource.Resource) []int { return collect(c.user(r, "user")) },
-	"exec": func(c *catalog, r resource.Resource) []int {
+	"cron": func(c *catalogOf, r resource.Resource) []int { return collect(c.user(r, "user")) },
+	"exec": func(c *catalogOf, r resource.Resource) []int {
 		return collect(c.user(r, "user"), c.fileOrDirectoryOf(r.Parameters.String("cwd")))
 	},
-	"ini_setting": func(c *catalog, r resource.Resource) []int {
+	"ini_setting": func(c *catalogOf, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(r.Parameters.String("path")))
 	},
-	"mount": func(c *catalog, r resource.Resource) []int {
+	"mount": func(c *catalogOf, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(r.Title))
 	},
 }
@@ -48,7 +48,7 @@ func collect(tasks ...int) []int {
 // autorequire enters what Puppet requires by itself. A requirement that would close a cycle is left out: what is written
 // wins. Where the required resource goes away (`ensure = "absent"`), it goes after what depends on it, so that a
 // directory is empty, and a group has no member, by the time it is removed.
-func (c *catalog) autorequire() {
+func (c *catalogOf) autorequire() {
 	for i, t := range c.tasks {
 		find := autorequired[t.Resource.Type]
 		if find == nil {
@@ -59,7 +59,7 @@ func (c *catalog) autorequire() {
 			if c.tasks[required].Resource.Parameters.String("ensure") == "absent" {
 				later, earlier = required, i
 			}
-			if !c.graph.depends(earlier, later) {
+			if c.mayFollow(later, earlier) && !c.graph.depends(earlier, later) {
 				c.graph.add(later, earlier)
 			}
 		}
@@ -70,7 +70,7 @@ func (c *catalog) autorequire() {
 func filePath(r resource.Resource) string { return path.Clean(r.Parameters.StringOr("path", r.Title)) }
 
 // directoryOf returns the nearest managed directory above a path.
-func (c *catalog) directoryOf(p string) int {
+func (c *catalogOf) directoryOf(p string) int {
 	for path.IsAbs(p) && p != "/" {
 		p = path.Dir(p)
 		if i, ok := c.file(p); ok {
@@ -81,7 +81,7 @@ func (c *catalog) directoryOf(p string) int {
 }
 
 // fileOrDirectoryOf returns the file at a path, or else the nearest managed directory above it.
-func (c *catalog) fileOrDirectoryOf(p string) int {
+func (c *catalogOf) fileOrDirectoryOf(p string) int {
 	if p == "" {
 		return none
 	}
@@ -92,7 +92,7 @@ func (c *catalog) fileOrDirectoryOf(p string) int {
 	return c.directoryOf(p)
 }
 
-func (c *catalog) file(p string) (int, bool) {
+func (c *catalogOf) file(p string) (int, bool) {
 	if c.files == nil {
 		c.files = make(map[string]int)
 		for i, t := range c.tasks {
@@ -105,15 +105,18 @@ func (c *catalog) file(p string) (int, bool) {
 	return i, ok
 }
 
-func (c *catalog) user(r resource.Resource, parameter string) int {
+func (c *catalogOf) user(r resource.Resource, parameter string) int {
 	return c.account("user", r.Parameters.String(parameter))
 }
 
-func (c *catalog) group(name string) int { return c.account("group", name) }
+func (c *catalogOf) group(name string) int { return c.account("group", name) }
 
 // account returns a user or group by name. A number names an account that may be any resource's or nobody's.
-func (c *catalog) account(typ, name string) int {
-	if _, err := strconv.Atoi(name); name == "" || err == nil {
+func (c *catalogOf) account(typ, name string) int {
+	if name == "" {
+		return none
+	}
+	if _, err := strconv.Atoi(name); err == nil {
 		return none
 	}
 	if c.accounts == nil {

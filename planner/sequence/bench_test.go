@@ -58,8 +58,11 @@ func BenchmarkScopeChain(b *testing.B) {
 // BenchmarkMake makes a whole schedule: nodes with twenty tasks each in ten clusters, three requirements a task, ordered by the sections of
 // the nodes too, half of the tasks remembered.
 func BenchmarkMake(b *testing.B) {
-	for _, nodes := range []int{500, 5_000} {
+	for _, nodes := range []int{500, 1_500, 5_000, 15_000, 50_000} {
 		b.Run(fmt.Sprint(nodes*20), func(b *testing.B) {
+			if testing.Short() && nodes > 5_000 {
+				b.Skip("large")
+			}
 			in := bigInput(nodes)
 			b.ReportAllocs()
 			for b.Loop() {

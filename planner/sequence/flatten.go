@@ -11,7 +11,7 @@ import (
 func (p *pipeline) flatten() {
 	p.flattenUnchecked()
 	p.checkLists()
-	remembered := idSet(slices.Concat(p.Remembered, p.Lost))
+	var remembered map[string]bool // made when first needed
 	known := make(map[string]bool, len(p.works))
 	for i := range p.works {
 		w := &p.works[i]
@@ -24,7 +24,13 @@ func (p *pipeline) flatten() {
 	for i := range p.works {
 		p.checkWork(&p.works[i])
 		for _, r := range p.works[i].Requires {
-			if r.Task == "" || known[r.Task] || remembered[r.Task] {
+			if r.Task == "" || known[r.Task] {
+				continue
+			}
+			if remembered == nil {
+				remembered = idSet(p.Remembered, p.Lost)
+			}
+			if remembered[r.Task] {
 				continue
 			}
 			if names == nil {
@@ -38,10 +44,12 @@ func (p *pipeline) flatten() {
 	}
 }
 
-func idSet(works []Work) map[string]bool {
-	out := make(map[string]bool, len(works))
-	for _, w := range works {
-		out[w.ID] = true
+func idSet(lists ...[]Work) map[string]bool {
+	out := make(map[string]bool)
+	for _, works := range lists {
+		for i := range works {
+			out[works[i].ID] = true
+		}
 	}
 	return out
 }
@@ -61,10 +69,14 @@ func (p *pipeline) checkWork(w *Work) {
 	bad := func(format string, args ...any) {
 		p.problems.add(TaskValidation, []string{w.ID}, "task %q "+format, append([]any{w.ID}, args...)...)
 	}
-	for _, path := range w.items() {
+	exists := func(path string) {
 		if !p.model.item(path).exists {
 			bad("acts on item %q, and there is none", path)
 		}
+	}
+	exists(w.Item)
+	for _, path := range w.Also {
+		exists(path)
 	}
 	switch w.Kind {
 	case task.Config:
@@ -106,6 +118,9 @@ func (p *pipeline) checkWork(w *Work) {
 // one before it.
 func (p *pipeline) flattenUnchecked() {
 	p.works = slices.Clone(p.Works)
+	if len(p.Others)+len(p.Ordered) == 0 {
+		return
+	}
 	others := make(map[string]*Work, len(p.Others))
 	for i := range p.Others {
 		others[p.Others[i].ID] = &p.Others[i]
@@ -137,6 +152,9 @@ func (p *pipeline) flattenUnchecked() {
 
 // checkLists: neighbours in an ordered list must be able to depend on each other, as far as that is known without groups (litp.md 49).
 func (p *pipeline) checkLists() {
+	if len(p.Ordered) == 0 {
+		return
+	}
 	byID := make(map[string]*Work, len(p.works))
 	for i := range p.works {
 		byID[p.works[i].ID] = &p.works[i]

@@ -10,15 +10,31 @@ type graph struct {
 	search   int
 }
 
+// usual is how many requirements a task has that has any.
+const usual = 4
+
 func newGraph(n int) *graph {
 	return &graph{requires: make([][]int, n), seen: make([]int, n)}
 }
 
 func (g *graph) add(task, required int) {
+	if g.requires[task] == nil {
+		g.requires[task] = make([]int, 0, usual)
+	}
 	if !slices.Contains(g.requires[task], required) {
 		g.requires[task] = append(g.requires[task], required)
 	}
 }
+
+// Gate adds a vertex that stands for what it requires, after all tasks, and returns its number.
+func (g *graph) Gate() int {
+	g.requires = append(g.requires, nil)
+	g.seen = append(g.seen, 0)
+	return len(g.requires) - 1
+}
+
+// Require is add for what is not there yet.
+func (g *graph) Require(from, to int) { g.requires[from] = append(g.requires[from], to) }
 
 // depends reports whether task requires other, directly or through others. Every task depends on itself.
 func (g *graph) depends(task, other int) bool {
@@ -68,7 +84,11 @@ func (g *graph) cycles() [][]int {
 }
 
 func (g *graph) adjacency() adjacency {
-	var edges []edge
+	count := 0
+	for _, requires := range g.requires {
+		count += len(requires)
+	}
+	edges := make([]edge, 0, count)
 	for i, requires := range g.requires {
 		for _, r := range requires {
 			edges = append(edges, edge{int32(i), int32(r)})

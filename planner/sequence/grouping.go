@@ -34,6 +34,12 @@ func (p *pipeline) groupOf(w *Work, tags map[string]bool) task.Group {
 	if w.Tag != "" && !tags[w.Tag] {
 		return p.Rules.Unmatched
 	}
+	// A config task is where it runs, others are where their item lies.
+	where := w.Item
+	if w.config() {
+		where = w.Node
+	}
+	it := p.model.item(where)
 	for _, rule := range p.Rules.Groups {
 		if w.Tag != "" {
 			if rule.Tag == w.Tag {
@@ -41,19 +47,15 @@ func (p *pipeline) groupOf(w *Work, tags map[string]bool) task.Group {
 			}
 			continue
 		}
-		if slices.ContainsFunc(rule.Fits, func(f Fit) bool { return f.Kind == w.Kind && p.is(w, f.On) }) {
+		if slices.ContainsFunc(rule.Fits, func(f Fit) bool { return f.Kind == w.Kind && it.lies(f.On) }) {
 			return rule.Group
 		}
 	}
 	return p.Rules.Unmatched
 }
 
-// is reports whether a task is in a place: a config task where it runs, others where their item lies.
-func (p *pipeline) is(w *Work, on On) bool {
-	it := p.model.item(w.Item)
-	if w.config() {
-		it = p.model.item(w.Node)
-	}
+// lies reports whether an item is in a place.
+func (it *cachedItem) lies(on On) bool {
 	switch on {
 	case Anywhere:
 		return true

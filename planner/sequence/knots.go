@@ -6,6 +6,9 @@ import "slices"
 // vertex, each vertex leading to the next and the last to the first; of several, the one with the lower vertices first. The cycles
 // are ordered by their first vertex. An edge from a vertex to itself is a cycle of one.
 func (a adjacency) cycles() [][]int32 {
+	if a.acyclic() {
+		return nil
+	}
 	knot := a.knots()
 	size := make([]int32, a.vertices())
 	for _, k := range knot {
@@ -21,6 +24,29 @@ func (a adjacency) cycles() [][]int32 {
 		}
 	}
 	return out
+}
+
+// acyclic reports whether there is no cycle at all. It takes a fraction of the time of finding cycles.
+func (a adjacency) acyclic() bool {
+	n := a.vertices()
+	room := make([]int32, 2*n)
+	waiting, free := room[:n:n], room[n:n]
+	for _, to := range a.to {
+		waiting[to]++
+	}
+	for v := range int32(n) {
+		if waiting[v] == 0 {
+			free = append(free, v)
+		}
+	}
+	for next := 0; next < len(free); next++ {
+		for _, to := range a.from(free[next]) {
+			if waiting[to]--; waiting[to] == 0 {
+				free = append(free, to)
+			}
+		}
+	}
+	return len(free) == n
 }
 
 // knots numbers the knots and returns the number of each vertex's. It keeps its own stack, so that a long chain costs memory and

@@ -21,8 +21,9 @@ type cachedItem struct {
 	asked    bool
 }
 
-func newModelCache(m Model) *modelCache {
-	c := &modelCache{Model: m, items: make(map[string]*cachedItem), clusters: m.Clusters(), clusterOf: make(map[string]string)}
+// newModelCache makes a cache for about so many items.
+func newModelCache(m Model, items int) *modelCache {
+	c := &modelCache{Model: m, items: make(map[string]*cachedItem, items), clusters: m.Clusters(), clusterOf: make(map[string]string)}
 	for _, cluster := range c.clusters {
 		for _, node := range cluster.Nodes {
 			c.clusterOf[node] = cluster.Path
@@ -48,11 +49,24 @@ func (c *modelCache) required(path string) []string {
 	it := c.item(path)
 	if !it.asked {
 		it.asked = true
-		it.requires = slices.Clone(c.Requires(path))
-		slices.Sort(it.requires)
-		it.requires = slices.Compact(it.requires)
+		it.requires = c.Requires(path)
+		if !ascending(it.requires) {
+			it.requires = slices.Clone(it.requires)
+			slices.Sort(it.requires)
+			it.requires = slices.Compact(it.requires)
+		}
 	}
 	return it.requires
+}
+
+// ascending reports whether texts are sorted, each once.
+func ascending(texts []string) bool {
+	for i := 1; i < len(texts); i++ {
+		if texts[i-1] >= texts[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // taskNode is the node a task runs on, for ordering (litp.md 58); empty for none.

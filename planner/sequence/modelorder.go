@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"slices"
-	"strings"
 )
 
 // addModel enters what the model requires (litp.md 91, 92): a task requires every task whose item lies on or below a path that its own
@@ -57,7 +56,8 @@ type modelOrder struct {
 	*builder
 	s        *scopeBuild
 	sections map[string]int32 // by item path
-	sets     map[string]int32 // by the paths of a section, joined
+	sets     map[string]int32 // by the paths of a section, each with a zero byte behind it
+	set      []byte           // room for one of these
 	required [][]string       // by section
 	all      []int32          // all tasks sorted by path
 	buckets  map[string][]int32
@@ -73,11 +73,14 @@ func (m *modelOrder) section(path string) int32 {
 		return n
 	}
 	required := m.model.required(path)
-	set := strings.Join(required, "\x00")
-	n, ok := m.sets[set]
+	m.set = m.set[:0]
+	for _, p := range required {
+		m.set = append(append(m.set, p...), 0)
+	}
+	n, ok := m.sets[string(m.set)]
 	if !ok {
 		n = int32(len(m.required))
-		m.sets[set] = n
+		m.sets[string(m.set)] = n
 		m.required = append(m.required, required)
 	}
 	m.sections[path] = n

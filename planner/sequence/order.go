@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -43,50 +44,100 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// Order returns the configuration tasks of one node in the order of execution, with Requires and Notifies filled in: a
-// stable topological order of require, before, notify and subscribe, in which service name, type and title decide between tasks
-// that may both come next. What Puppet requires by itself is required too ([autorequired]), unless it contradicts what is
-// written. tasks is not changed. The errors are *[UnresolvedError] and *[CycleError]; the order is of no use then.
+// GroupOrderError is a requirement that the order of task groups contradicts (litp.md 69, Q2).
+type GroupOrderError struct {
+	Task, Required task.Task
+	Relation       string // require, before, notify, subscribe or requires
+	Writer         task.Task
+	Reference      resource.ID // as the writer names the other one
+}
+
+func (e *GroupOrderError) Error() string {
+	return fmt.Sprintf("%s, in the task group %s, requires %s, in the task group %s, which comes later", e.Task.Resource.ID(), e.Task.Group,
+		e.Required.Resource.ID(), e.Required.Group)
+}
+
+// Beyond is what orders a task beside its own parameters.
+type Beyond struct {
+	Section catalog.Section // of the node; empty is that of inline configuration, services
+	After   []resource.ID   // tasks of the node that it requires; those that the node does not have are left out
+}
+
+// Requires is the relation of [Beyond.After].
+const Requires = "requires"
+
+// Order returns the tasks of one node in the order of execution, with Requires and Notifies filled in: a stable topological order of require,
+// before, notify and subscribe, in which service name, type and title decide between tasks that may both come next. What Puppet
+// requires by itself is required too ([autorequired]), unless it contradicts what is written. tasks is not changed. The errors are
+// *[UnresolvedError], *[CycleError] and *[GroupOrderError]; the order is of no use then.
 func Order(tasks []task.Task) ([]task.Task, []error) {
-	sorted := slices.Clone(tasks)
-	slices.SortFunc(sorted, func(a, b task.Task) int {
-		return cmp.Or(strings.Compare(a.Service, b.Service),
-			strings.Compare(a.Resource.Type, b.Resource.Type), strings.Compare(a.Resource.Title, b.Resource.Title))
-	})
-	c := newCatalog(sorted)
-	errs := c.relate()
+	ordered, _, errs := OrderNode(tasks, nil)
+	return ordered, errs
+}
+
+// OrderNode is [Order] with more that orders tasks, by their resources, and with the sections of the node (design.md 5.5). It returns the layers of the
+// tasks as well, nil when no section has a say.
+func OrderNode(tasks []task.Task, beyond map[resource.ID]Beyond) ([]task.Task, []Layer, []error) {
+	sorted := tasks
+	if !slices.IsSortedFunc(tasks, byService) {
+		sorted = slices.Clone(tasks)
+		slices.SortFunc(sorted, byService)
+	}
+	c := newCatalogOf(sorted)
+	errs := c.relate(beyond)
 	if len(errs) > 0 {
-		return sorted, errs
+		return sorted, nil, errs
 	}
 	c.autorequire()
+	var layers []Layer
+	var held [][]int
+	if len(beyond) > 0 {
+		layers, held = c.stack(beyond)
+	}
 	out := make([]task.Task, 0, len(sorted))
+	c.room = make([]resource.ID, 0, c.mentions())
+	var stacked []Layer
 	for _, i := range c.graph.order() {
+		if i >= len(sorted) {
+			continue // a gate
+		}
 		t := sorted[i]
-		t.Requires = c.ids(c.graph.requires[i])
+		requires := c.graph.requires[i]
+		if held != nil {
+			requires = slices.Concat(requires, held[i])
+			stacked = append(stacked, layers[i])
+		}
+		t.Requires = c.ids(requires)
 		t.Notifies = c.ids(c.notifies[i])
 		out = append(out, t)
 	}
-	return out, nil
+	return out, stacked, nil
 }
 
-// catalog is the tasks of one node and what they mean to each other.
-type catalog struct {
+func byService(a, b task.Task) int {
+	return cmp.Or(strings.Compare(a.Service, b.Service),
+		strings.Compare(a.Resource.Type, b.Resource.Type), strings.Compare(a.Resource.Title, b.Resource.Title))
+}
+
+// catalogOf is the tasks of one node and what they mean to each other.
+type catalogOf struct {
 	tasks    []task.Task
 	names    []resource.ID // of the tasks
 	index    map[resource.ID]int
 	graph    *graph
 	notifies [][]int
+	room     []resource.ID       // for what the tasks require and notify, see ids
 	files    map[string]int      // path -> task; made when first asked for
 	accounts map[resource.ID]int // user[name] or group[name] -> task; made when first asked for
 }
 
-func newCatalog(tasks []task.Task) *catalog {
-	c := &catalog{
+func newCatalogOf(tasks []task.Task) *catalogOf {
+	c := &catalogOf{
 		tasks: tasks, names: make([]resource.ID, len(tasks)), index: make(map[resource.ID]int, len(tasks)),
 		graph: newGraph(len(tasks)), notifies: make([][]int, len(tasks)),
 	}
-	for i, t := range tasks {
-		c.names[i] = t.Resource.ID()
+	for i := range tasks {
+		c.names[i] = tasks[i].Resource.ID()
 		c.index[c.names[i]] = i
 	}
 	return c
@@ -105,21 +156,28 @@ var relations = []struct {
 }
 
 // relate enters what is written and returns what is wrong with it.
-func (c *catalog) relate() []error {
+func (c *catalogOf) relate(beyond map[resource.ID]Beyond) []error {
 	var errs []error
-	for i, t := range c.tasks {
+	for i := range c.tasks {
+		for _, id := range beyond[c.names[i]].After {
+			if other, ok := c.index[id]; ok && other != i {
+				errs = c.require(errs, i, other, Requires, i)
+			}
+		}
+	}
+	for i := range c.tasks {
 		for _, relation := range relations {
-			for _, id := range t.Resource.References(relation.name) {
+			for _, id := range c.tasks[i].Resource.References(relation.name) {
 				other, ok := c.index[id]
 				if !ok {
-					errs = append(errs, &UnresolvedError{t, relation.name, id, c.nearest(id)})
+					errs = append(errs, &UnresolvedError{c.tasks[i], relation.name, id, c.nearest(id)})
 					continue
 				}
 				earlier, later := i, other
 				if relation.first {
 					earlier, later = other, i
 				}
-				c.graph.add(later, earlier)
+				errs = c.require(errs, later, earlier, relation.name, i)
 				if relation.alert {
 					c.notifies[earlier] = append(c.notifies[earlier], later)
 				}
@@ -132,12 +190,32 @@ func (c *catalog) relate() []error {
 	return errs
 }
 
-func (c *catalog) cycleError(cycle []int) *CycleError {
+// require enters that one task requires another, as one of them, the writer, says by a relation; or it tells that their task groups stand the other
+// way round.
+func (c *catalogOf) require(errs []error, later, earlier int, relation string, writer int) []error {
+	if !c.mayFollow(later, earlier) {
+		return append(errs, &GroupOrderError{
+			Task: c.tasks[later], Required: c.tasks[earlier],
+			Relation: relation, Writer: c.tasks[writer], Reference: c.names[later+earlier-writer],
+		})
+	}
+	c.graph.add(later, earlier)
+	return errs
+}
+
+// mayFollow reports whether the order of task groups lets one task come after another.
+func (c *catalogOf) mayFollow(later, earlier int) bool {
+	a, b := c.tasks[later].Group, c.tasks[earlier].Group
+	return a == b || groupPlace[a] >= groupPlace[b]
+}
+
+func (c *catalogOf) cycleError(cycle []int) *CycleError {
 	e := &CycleError{}
 	for _, i := range cycle {
 		e.Tasks = append(e.Tasks, c.tasks[i])
 	}
 	later, earlier := c.tasks[cycle[0]], c.tasks[cycle[1%len(cycle)]]
+	e.Relation, e.Writer, e.Reference = Requires, later, earlier.Resource.ID()
 	for _, relation := range relations {
 		writer, other := earlier, later
 		if relation.first {
@@ -152,23 +230,36 @@ func (c *catalog) cycleError(cycle []int) *CycleError {
 }
 
 // nearest returns the resource of the node that a wrong reference may have meant.
-func (c *catalog) nearest(id resource.ID) resource.ID {
-	candidates := make([]string, len(c.tasks))
-	for i, t := range c.tasks {
-		candidates[i] = string(t.Resource.ID())
+func (c *catalogOf) nearest(id resource.ID) resource.ID {
+	candidates := make([]string, len(c.names))
+	for i, name := range c.names {
+		candidates[i] = string(name)
 	}
 	return resource.ID(resource.Nearest(string(id), candidates))
 }
 
-// ids returns the resources of tasks, sorted, each once; nil for none.
-func (c *catalog) ids(tasks []int) []resource.ID {
+// mentions counts what the tasks require and notify.
+func (c *catalogOf) mentions() int {
+	n := 0
+	for i := range c.tasks {
+		n += len(c.graph.requires[i]) + len(c.notifies[i])
+	}
+	return n
+}
+
+// ids returns the resources of tasks, sorted, each once; nil for none. All results share one array.
+func (c *catalogOf) ids(tasks []int) []resource.ID {
 	if len(tasks) == 0 {
 		return nil
 	}
-	out := make([]resource.ID, len(tasks))
-	for i, t := range tasks {
-		out[i] = c.names[t]
+	start := len(c.room)
+	for _, t := range tasks {
+		if t < len(c.names) { // else it is a gate
+			c.room = append(c.room, c.names[t])
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(c.room[start:])
+	ids := slices.Compact(c.room[start:])
+	c.room = c.room[:start+len(ids)]
+	return slices.Clip(ids)
 }

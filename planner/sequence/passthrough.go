@@ -74,7 +74,13 @@ func (s *scopeBuild) dirty() []bool {
 
 // explicitGraph is what tasks name, whether it is kept or not, with the gates that stand for items.
 func (s *scopeBuild) explicitGraph() adjacency {
-	var edges []edge
+	count := 0
+	for _, lists := range [][][]int32{s.explicit, s.lost} {
+		for _, targets := range lists {
+			count += len(targets)
+		}
+	}
+	edges := make([]edge, 0, count)
 	for _, lists := range [][][]int32{s.explicit, s.lost} {
 		for i, targets := range lists {
 			for _, t := range targets {

@@ -163,5 +163,5 @@ type pipeline struct {
 }
 
 func newPipeline(in Input) *pipeline {
-	return &pipeline{Input: in, model: newModelCache(in.Model), parts: make(map[string][]string), locked: make(map[string]bool)}
+	return &pipeline{Input: in, model: newModelCache(in.Model, len(in.Works)), parts: make(map[string][]string), locked: make(map[string]bool)}
 }

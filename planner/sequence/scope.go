@@ -38,6 +38,27 @@ func (s *Scope) Gate() int {
 	return len(s.tasks) + s.gates - 1
 }
 
+// Align makes the tasks of each set require all that any of them requires, so that they lie in one phase. It concerns the requirements that are there.
+func (s *Scope) Align(sets [][]int) {
+	gate := make(map[int32]int)
+	for _, set := range sets {
+		g := s.Gate()
+		for _, task := range set {
+			gate[int32(task)] = g
+		}
+	}
+	for i, e := range slices.Clone(s.edges) {
+		if g, ok := gate[e.from]; ok {
+			s.edges[i].from = int32(g)
+		}
+	}
+	for _, set := range sets {
+		for _, task := range set {
+			s.Require(task, gate[int32(task)])
+		}
+	}
+}
+
 // Cycle is tasks of a scope that wait for each other: each requires the next, and the last the first.
 type Cycle []int
 

@@ -45,9 +45,6 @@ func (w *Work) where() resourceOn { return resourceOn{w.Node, w.Resource} }
 
 func (w *Work) config() bool { return w.Kind == task.Config }
 
-// items are all items the task acts on.
-func (w *Work) items() []string { return append([]string{w.Item}, w.Also...) }
-
 // pathID is the last segment of a path.
 func pathID(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 

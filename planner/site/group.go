@@ -49,6 +49,9 @@ func (g Group) Validate() Problems {
 	if r := g.Rolling; r != nil && r.MaxParallel < 1 {
 		report("rolling.max_parallel", BadValue, "%d nodes at once can never finish; give 1 or more", r.MaxParallel)
 	}
+	if r := g.Rolling; r != nil && r.Lock != "" && r.Unlock == "" {
+		report("rolling.unlock", MissingField, "rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out")
+	}
 	if g.PrepareTimeout < 0 {
 		report("prepare_timeout", BadValue, "%s is negative; give a time above zero, or leave it out for 30 minutes", g.PrepareTimeout)
 	}

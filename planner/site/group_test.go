@@ -46,6 +46,13 @@ func TestValidateGroups(t *testing.T) {
 			`error missing_field group "b": success_criteria: no criterion is given; give one of percent_successful_nodes, minimum_successful_nodes and maximum_failed_nodes, or leave success_criteria out`,
 			`error bad_value group "c": success_criteria.percent_successful_nodes: -1 is not a percentage; give a whole number from 0 to 100`,
 		}},
+		{"a lock without its unlock", []Group{
+			{Name: "a", Rolling: &Rolling{MaxParallel: 1, Lock: "drain"}},
+			{Name: "b", Rolling: &Rolling{MaxParallel: 1, Unlock: "undrain"}},
+			{Name: "c", Rolling: &Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain"}},
+		}, []string{
+			`error missing_field group "a": rolling.unlock: rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out`,
+		}},
 		{"selectors", []Group{
 			{Name: "a", Critical: true, Selectors: Selectors{{}, {NodeLabels: []string{"x"}}}, SuccessCriteria: &SuccessCriteria{MinimumSuccessfulNodes: number(9)}},
 			{Name: "b", Selectors: Selectors{{NodeNames: []string{"ghost"}}}},

@@ -1,6 +1,6 @@
 package site
 
-// validateServices reports bad names and selectors, and warns of services that no node gets.
+// validateServices reports bad names and selectors and services that are neither one thing nor the other, and warns of services that no node gets.
 func validateServices(services []Service, inv *Inventory) Problems {
 	names := make([]string, len(services))
 	for i, s := range services {
@@ -8,6 +8,7 @@ func validateServices(services []Service, inv *Inventory) Problems {
 	}
 	problems := validateNames("service", names, mistakeInTitle)
 	for _, s := range services {
+		problems = append(problems, s.validateForm()...)
 		mistakes := s.Selectors.validate("service", s.Name, inv)
 		problems = append(problems, mistakes...)
 		if len(mistakes.Errors()) == 0 && len(inv.Members(s.Selectors)) == 0 {
@@ -18,4 +19,20 @@ func validateServices(services []Service, inv *Inventory) Problems {
 		}
 	}
 	return problems
+}
+
+// validateForm makes sure that a service is either configuration or an instance of an entity.
+func (s Service) validateForm() Problems {
+	problem := func(attribute, message string) Problems {
+		return Problems{{Object: "service", Name: s.Name, Attribute: attribute, Code: BadStructure, Message: message}}
+	}
+	switch {
+	case s.Entity == nil && s.Configuration == nil:
+		return problem("", "has neither an entity nor configuration; give one of them")
+	case s.Entity != nil && s.Configuration != nil:
+		return problem("configuration", "does not go with an entity, whose tasks are the configuration; leave one of them out")
+	case s.Entity == nil && s.Attributes != nil:
+		return problem("attributes", "are those of an entity; give the entity too, or leave them out")
+	}
+	return nil
 }

@@ -86,7 +86,7 @@ type SuccessCriteria struct {
 // Rolling limits how many nodes of a group are worked on at once, each between lock and unlock.
 type Rolling struct {
 	MaxParallel int    // >= 1
-	Lock        string // command run on the node before its tasks; empty: none
+	Lock        string // command run on the node before its tasks; empty: none. A lock needs an unlock
 	Unlock      string // command run on the node after its tasks, whatever their outcome; empty: none
 }
 

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 func TestSiteValidate(t *testing.T) {
@@ -12,7 +15,7 @@ func TestSiteValidate(t *testing.T) {
 			Name:     "lon1",
 			Nodes:    []Node{{Name: "n1", Roles: []string{"compute"}, Tags: []string{"a"}, Labels: map[string]string{"k": "v"}}, {Name: "n2"}},
 			Groups:   []Group{{Name: "all", Selectors: Selectors{{}}}},
-			Services: []Service{{Name: "motd"}},
+			Services: []Service{{Name: "motd", Configuration: resource.Configuration{}}},
 			Overrides: []Override{
 				{Name: "tuning", Groups: []string{"all"}}, {Name: "roles", Roles: []string{"/comp/"}, Merge: "title"},
 			},
@@ -36,7 +39,7 @@ func TestSiteValidate(t *testing.T) {
 		"node name too long":          {func(s *Site) { s.Nodes[1].Name = strings.Repeat("n", 254) }, "node", strings.Repeat("n", 254), "name", BadName, false, "at most 253"},
 		"duplicate node":              {func(s *Site) { s.Nodes[1].Name = "n1" }, "node", "n1", "name", Duplicate, false, "more than one node"},
 		"duplicate group":             {func(s *Site) { s.Groups = append(s.Groups, s.Groups[0]) }, "group", "all", "name", DuplicateGroup, false, ""},
-		"duplicate service":           {func(s *Site) { s.Services = append(s.Services, Service{Name: "motd"}) }, "service", "motd", "name", Duplicate, false, "more than one service"},
+		"duplicate service":           {func(s *Site) { s.Services = append(s.Services, s.Services[0]) }, "service", "motd", "name", Duplicate, false, "more than one service"},
 		"duplicate override":          {func(s *Site) { s.Overrides[1].Name = "tuning" }, "override", "tuning", "name", Duplicate, false, "more than one override"},
 		"service name with a newline": {func(s *Site) { s.Services[0].Name = "a\nb" }, "service", "a\nb", "name", BadName, false, "control"},
 		"override name with space":    {func(s *Site) { s.Overrides[0].Name = " x" }, "override", " x", "name", BadName, false, `write "x"`},
@@ -59,6 +62,11 @@ func TestSiteValidate(t *testing.T) {
 		"group that needs itself":   {func(s *Site) { s.Groups[0].DependsOn = []string{"all"} }, "group", "all", "depends_on_groups[0]", Cycle, false, ""},
 		"malformed label of a service": {func(s *Site) { s.Services[0].Selectors = Selectors{{NodeLabels: []string{"k=v"}}} },
 			"service", "motd", "selectors[0].node_labels[0]", BadLabel, false, "colon"},
+		"service of nothing": {func(s *Site) { s.Services[0].Configuration = nil }, "service", "motd", "", BadStructure, false, "neither an entity nor configuration"},
+		"service of both": {func(s *Site) { s.Services[0].Entity = &catalog.Entity{} }, "service", "motd", "configuration", BadStructure, false,
+			"does not go with an entity"},
+		"attributes without entity": {func(s *Site) { s.Services[0].Attributes = map[string]any{} }, "service", "motd", "attributes", BadStructure, false,
+			"give the entity too"},
 		"service on no node": {func(s *Site) { s.Services[0].Selectors = Selectors{{NodeTags: []string{"none"}}} },
 			"service", "motd", "selectors", NoNodes, true, "placed nowhere"},
 		"override of unknown group": {func(s *Site) { s.Overrides[0].Groups[0] = "al" }, "override", "tuning", "groups[0]", UnknownGroup, false, `did you mean "all"`},

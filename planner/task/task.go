@@ -54,8 +54,10 @@ const LeftLocked resource.ID = "lock[node]"
 // Task is the unit of work: one configuration resource on one node, an action on one node, a callback on the controller, or the
 // preparation, unlocking or tear-down of one node.
 type Task struct {
-	Kind     Kind
-	Name     string // of a remote task or callback: `<plugin or service>/<task>`, unique in the site; empty otherwise
+	Kind Kind
+	// Name is, of a remote task or callback, `<plugin or service>/<task>`, for a callback on a node with `@<node>` behind it; unique in the site but
+	// for remote tasks on several nodes. Empty otherwise.
+	Name     string
 	Node     string // the node's name; empty for a callback that belongs to no node
 	Group    Group
 	Action   Action
@@ -73,4 +75,7 @@ type Task struct {
 	Notifies []resource.ID
 	Limit    int  // of a remote task: how many nodes it may run on at once, 1 or more; 0 is no limit of its own
 	Tolerate bool // a failure is a warning and the node goes on (fuel.md A4, fail_on_error = false)
+	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in Resource, and Digest is that of what they
+	// are made from (litp.md 51).
+	Pending []string
 }

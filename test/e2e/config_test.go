@@ -18,6 +18,7 @@ type config struct {
 	services  string   // resources besides slipway_service.test
 	more      []string // their names
 	node      string   // attributes of every node
+	extra     string   // attributes of the deployment besides
 }
 
 const testFile = "/etc/slipway-test"
@@ -74,8 +75,9 @@ resource "slipway_deployment" "this" {
   nodes    = slipway_node.this
   groups   = %s
   services = [%s]
+  %s
 }
-`, asJSON(t, addresses(c.nodes)), asJSON(t, connection()), c.node, c.groups, testFile, c.services, c.site, groups, services)
+`, asJSON(t, addresses(c.nodes)), asJSON(t, connection()), c.node, c.groups, testFile, c.services, c.site, groups, services, c.extra)
 }
 
 // connection is one that every node of the lab accepts.

@@ -26,5 +26,16 @@
 //	SIGKILL of Terraform and provider                 e2e TestKilled/with its provider
 //	children have a process group of their own        converge TestTheWholeGroupEnds
 //	warnings come once, at the end                    e2e TestSeed001, TestCutOff, TestRemovedNodes
-//	progress is in the journal                        e2e TestSeed001 (order of groups), TestNodesHangMidRun
+//	progress is in the journal                        e2e TestSeed001 (order of groups), TestNodesHangMidRun, TestSeed003 (order of tasks)
+//	the provider does not outlive Terraform           e2e TestKilled/terminal closed
+//
+// Worked examples and windows:
+//
+//	seed 001, the five groups                         e2e TestSeed001
+//	seed 003, stages and numbers across plugins       e2e TestSeed003; what fails TestPluginFailures, a run that is killed TestPluginKilled
+//	fuel.md A4, types of tasks                        e2e TestSeed003 (shell), TestPuppet, TestReboot
+//	fuel.md A7, tasks that name each other            e2e TestGraphTasks
+//	seed 004, overrides in scopes and with options    e2e TestSeed004
+//	litp.md 4.6, never more locked than max_parallel  e2e TestRolling
+//	litp.md 84, left locked is unlocked first         e2e TestLeftLocked (killed), TestRolling (an unlock that fails)
 package e2e

@@ -110,35 +110,54 @@ func nodesOf(list []string) []string {
 	return slices.Compact(out)
 }
 
-// assertDrift checks that a saved plan is going to repair exactly what is given, as "node resource".
-func assertDrift(t *testing.T, w *workspace, file string, want ...string) {
-	t.Helper()
-	cmd := w.command("show", "-json", file)
-	raw, err := cmd.Output()
+// planned is a change of the deployment in a plan file.
+type planned struct{ Before, After json.RawMessage }
+
+// planned reads the change of the deployment in a plan file.
+func (w *workspace) planned(file string) planned {
+	w.t.Helper()
+	raw, err := w.command("show", "-json", file).Output()
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	var plan struct {
 		ResourceChanges []struct {
 			Type   string
-			Change struct{ Before json.RawMessage }
+			Change planned
 		} `json:"resource_changes"`
 	}
 	if err := json.Unmarshal(raw, &plan); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range plan.ResourceChanges {
+		if c.Type == "slipway_deployment" {
+			return c.Change
+		}
+	}
+	w.t.Fatal("no deployment in the plan")
+	return planned{}
+}
+
+// steps returns the steps that a plan file shows.
+func (w *workspace) steps(file string) []string {
+	w.t.Helper()
+	var after struct{ Steps []string }
+	if err := json.Unmarshal(w.planned(file).After, &after); err != nil {
+		w.t.Fatal(err)
+	}
+	return after.Steps
+}
+
+// assertDrift checks that a saved plan is going to repair exactly what is given, as "node resource".
+func assertDrift(t *testing.T, w *workspace, file string, want ...string) {
+	t.Helper()
+	var before attributes
+	if err := json.Unmarshal(w.planned(file).Before, &before); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range plan.ResourceChanges {
-		if c.Type != "slipway_deployment" {
-			continue
-		}
-		var before attributes
-		if err := json.Unmarshal(c.Change.Before, &before); err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range before.Drift {
-			got = append(got, d.Node+" "+d.Resource)
-		}
+	for _, d := range before.Drift {
+		got = append(got, d.Node+" "+d.Resource)
 	}
 	slices.Sort(got)
 	slices.Sort(want)

@@ -68,17 +68,23 @@ func TestKilled(t *testing.T) {
 				t.Errorf("the file and the mark of the slow command are %q, want %q", got, "first"+c.done)
 			}
 			n.On(t, "touch /run/slow-done")
-			await(t, "the dead run's lease expires and an apply succeeds", func() bool {
-				r := w.apply()
-				if r.status != 0 && !strings.Contains(unwrapped(r.out), "Another run is at work") {
-					t.Fatalf("apply after the end:\n%s", r.out)
-				}
-				return r.status == 0
-			})
+			w.applyWhenFree()
 			w.must(w.plan(), 0)
 			w.mustDestroy()
 		})
 	}
+}
+
+// applyWhenFree applies when the lease of a run that was killed has expired.
+func (w *workspace) applyWhenFree() {
+	w.t.Helper()
+	await(w.t, "the dead run's lease expires and an apply succeeds", func() bool {
+		r := w.apply()
+		if r.status != 0 && !strings.Contains(unwrapped(r.out), "Another run is at work") {
+			w.t.Fatalf("apply after the end:\n%s", r.out)
+		}
+		return r.status == 0
+	})
 }
 
 // processes lists those that work in the folder: Terraform and its providers.

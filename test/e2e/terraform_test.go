@@ -192,11 +192,7 @@ func unwrapped(out string) string {
 
 // companion runs the provider's binary as a person does and returns its standard output.
 func (w *workspace) companion(args ...string) ([]byte, error) {
-	binary, err := filepath.Abs("../../.bin/terraform-provider-slipway")
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(filepath.Join(filepath.Dir(os.Getenv("SLIPWAY_MIRROR")), "terraform-provider-slipway"), args...)
 	cmd.Dir = w.dir
 	return cmd.Output()
 }

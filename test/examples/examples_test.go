@@ -114,7 +114,8 @@ func TestPages(t *testing.T) {
 			t.Run(filepath.Base(page), func(t *testing.T) {
 				dir := t.TempDir()
 				write(t, filepath.Join(dir, "main.tf"), string(match[1]))
-				write(t, filepath.Join(dir, "site.conf"), "server {}\n") // the README's
+				write(t, filepath.Join(dir, "site.conf"), "server {}\n")       // the README's
+				write(t, filepath.Join(dir, "catalog.yaml"), "entities: {}\n") // the catalog guide's
 				check(t, dir)
 			})
 		}

@@ -1,0 +1,31 @@
+package catalog
+
+import "maps"
+
+// FillNulls returns attributes that come from where null and left out are the same, as in Terraform, with a null for what may be null, is not given
+// and has no default: it would count as missing otherwise. Attributes with the modifier r stay out. The attributes given are not changed.
+func (s Structure) FillNulls(attributes map[string]any) map[string]any {
+	out := make(map[string]any, len(attributes))
+	maps.Copy(out, attributes)
+	for _, a := range s.Attributes {
+		if _, given := out[a.Name]; !given && a.Type.Nullable && !a.HasDefault && a.Modifier != Allocated {
+			out[a.Name] = nil
+		}
+	}
+	for _, e := range s.Embedded {
+		switch v := out[e.Name].(type) {
+		case map[string]any:
+			out[e.Name] = e.Structure.FillNulls(v)
+		case []any:
+			children := make([]any, len(v))
+			for i, child := range v {
+				children[i] = child
+				if object, ok := child.(map[string]any); ok {
+					children[i] = e.Structure.FillNulls(object)
+				}
+			}
+			out[e.Name] = children
+		}
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// service returns what reads one service of a site: of an entity, or configuration as it is.
+func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service, string) {
+	return func(n *yaml.Node, path string) (out site.Service, name string) {
+		const entity, attributes, configuration = "entity", "attributes", "configuration"
+		given := make(map[string]*yaml.Node)
+		note := func(name string, read func(*yaml.Node, string)) key {
+			return key{name, false, func(n *yaml.Node, path string) {
+				given[name] = n
+				read(n, path)
+			}}
+		}
+		before := len(r.problems)
+		r.object(n, path,
+			key{"name", true, r.intoText(&out.Name)},
+			key{"selectors", true, func(n *yaml.Node, path string) { out.Selectors = r.selectors(n, path) }},
+			note(entity, func(n *yaml.Node, path string) { out.Entity = r.entityOf(n, path, s) }),
+			note(attributes, func(n *yaml.Node, path string) { out.Attributes = r.attributes(n, path) }),
+			note(configuration, r.intoConfiguration(&out.Configuration)),
+		)
+		isOf, hasAttributes, has := given[entity] != nil, given[attributes] != nil, given[configuration] != nil
+		switch {
+		case isOf && has:
+			r.report(given[configuration], join(path, configuration), Schema, "stands beside entity; a service is of an entity or has configuration: leave one out, or make two services")
+		case hasAttributes && !isOf:
+			r.report(given[attributes], join(path, attributes), Schema, "stands without entity; attributes are those of an entity: name it, or leave them out")
+		case !isOf && !has && len(r.problems) == before:
+			r.report(n, path, site.MissingField, "has neither the key %q nor %q; give one of them", entity, configuration)
+		}
+		if r.converts && out.Entity != nil {
+			out.Attributes = out.Entity.FillNulls(out.Attributes)
+		}
+		return out, out.Name
+	}
+}
+
+// attributes reads the attributes of a service. Null is a value: what may be null is for the entity to say.
+func (r *reader) attributes(n *yaml.Node, path string) map[string]any {
+	r.nulls = true
+	defer func() { r.nulls = false }()
+	return r.parameters(n, path)
+}
+
+// namedEntity is an entity that a document names: a stand-in with nothing but its name, until the whole catalog is read.
+type namedEntity struct {
+	entity *catalog.Entity
+	path   string
+	place
+}
+
+// definition is an entity of a plan or state, nil when it is wrong.
+type definition struct{ entity *catalog.Entity }
+
+// entityOf reads which entity a service is of: its name, or in Terraform's values an object with its definition. Services of one entity share it.
+func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
+	if !r.converts {
+		name, ok := r.text(n, path)
+		if !ok {
+			return nil
+		}
+		out := &catalog.Entity{Name: name}
+		s.named = append(s.named, namedEntity{out, path, place{r.file, n}})
+		return out
+	}
+	const key = "definition"
+	fs, ok := r.mapping(n, path)
+	if !ok {
+		return nil
+	}
+	value, ok := fs.get(key)
+	if !ok {
+		r.required(n, fs, path, key)
+		return nil
+	}
+	text, ok := r.text(value, join(path, key))
+	if !ok {
+		return nil
+	}
+	if s.parsed[text] == nil {
+		entity, mistakes := catalog.ParseDefinition(text)
+		for _, m := range mistakes {
+			r.report(value, join(path, key), site.Code(m.Code), "%s", m.Error())
+		}
+		s.parsed[text] = &definition{entity}
+	}
+	return s.parsed[text].entity
+}
+
+// isCatalog reports whether a document holds a catalog and nothing else of a site.
+func isCatalog(n *yaml.Node) bool {
+	holds := func(keys []string) bool {
+		for _, name := range keys {
+			if _, value := child(n, name); value != nil {
+				return true
+			}
+		}
+		return false
+	}
+	return holds(catalogKeys()) && !holds(siteKeys())
+}
+
+// define takes a catalog document, or the part of a site document that is one.
+func (s *Site) define(r *reader, data []byte, n *yaml.Node, path string) {
+	if s.catalog == nil {
+		s.catalog = &Catalog{places: make(catalogPlaces)}
+	}
+	s.catalog.read(r, lines(data), n, path)
+}
+
+// furnish makes the catalog and gives services their entities.
+func (s *Site) furnish() Problems {
+	if s.catalog != nil {
+		if problems := s.catalog.resolve(); len(problems) > 0 {
+			return problems
+		}
+		s.Catalog = s.catalog.Catalog
+	}
+	var problems Problems
+	found := make(map[*catalog.Entity]*catalog.Entity, len(s.named))
+	for _, n := range s.named {
+		e, ok := s.entity(n.entity.Name)
+		if !ok {
+			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path, Code: site.Code(catalog.UnknownEntity),
+				Message: s.noEntity(n.entity.Name)})
+		}
+		found[n.entity] = e
+	}
+	for i := range s.Site.Services {
+		service := &s.Site.Services[i]
+		if e, ok := found[service.Entity]; ok {
+			service.Entity = e
+		}
+	}
+	return problems
+}
+
+func (s *Site) entity(name string) (*catalog.Entity, bool) {
+	if s.Catalog == nil {
+		return nil, false
+	}
+	return s.Catalog.Entity(name)
+}
+
+// noEntity says that there is no such entity, and which one may be meant.
+func (s *Site) noEntity(name string) string {
+	message := fmt.Sprintf("there is no entity %q", cut(name, maxWord))
+	if s.Catalog == nil {
+		return message + `; no document holds a catalog: name its files, too, or define it under the key "catalog"`
+	}
+	var names []string
+	for _, e := range s.Catalog.Entities {
+		if !e.Abstract {
+			names = append(names, e.Name)
+		}
+	}
+	const most = 20
+	near := resource.Nearest(name, names)
+	switch {
+	case near != "":
+		return message + fmt.Sprintf("; did you mean %q?", near)
+	case len(names) == 0:
+		return message + "; the catalog has none that a service can be of"
+	case len(names) > most:
+		return message
+	}
+	return message + "; use one of " + strings.Join(names, ", ")
+}
+
+// locateInCatalog finds the place of a problem of a task of an entity.
+func (s *Site) locateInCatalog(p site.Problem) (Problem, bool) {
+	if s.Catalog == nil || p.Object != "service" || !strings.HasPrefix(p.Attribute, "entity.tasks") {
+		return Problem{}, false
+	}
+	for _, service := range s.Site.Services {
+		if service.Name == p.Name && service.Entity != nil {
+			return s.catalog.Locate(service.Entity.Name, p)
+		}
+	}
+	return Problem{}, false
+}

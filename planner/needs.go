@@ -1,0 +1,177 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	entity "github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/sequence"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// changeTags is what would help where the order of task groups contradicts a requirement.
+const changeTags = "give one of them another tag, or leave the requirement out"
+
+// relate finds what orders the tasks of a kind of nodes beside their own parameters, and reports requirements that cannot be kept and mistakes in
+// what is replaced. Without tasks of entities there is nothing.
+func (m *model) relate(k *kind, tasks []task.Task, found *findings) map[resource.ID]sequence.Beyond {
+	c := k.catalog
+	if c.details == nil {
+		return nil
+	}
+	n := newNeighbours(tasks, c.details)
+	beyond := make(map[resource.ID]sequence.Beyond, len(c.details))
+	for _, t := range tasks {
+		id := t.Resource.ID()
+		d, ok := c.details[id]
+		if !ok {
+			continue
+		}
+		if t.Group == task.Prepare {
+			found.add(entityProblem(t, d, ".tag", site.BadValue, "no task of a service can run in the task group %s, in which nodes are made ready; use %s", t.Group, task.PreNode), k.nodes)
+		}
+		b := sequence.Beyond{Section: d.Section}
+		for _, need := range d.Needs {
+			after, p := m.find(k, n, t, d, need)
+			b.After = append(b.After, after...)
+			for _, problem := range p {
+				found.add(problem, k.nodes)
+			}
+		}
+		beyond[id] = b
+	}
+	m.replace(c, tasks, k.nodes, found)
+	return beyond
+}
+
+// neighbours are the tasks of a node by what requirements name.
+type neighbours struct {
+	there     map[resource.ID]bool
+	bySection map[entity.Section][]resource.ID
+	byService map[string][]resource.ID
+}
+
+func newNeighbours(tasks []task.Task, details map[resource.ID]*refine.EntityTask) neighbours {
+	n := neighbours{
+		there: make(map[resource.ID]bool, len(tasks)), bySection: make(map[entity.Section][]resource.ID), byService: make(map[string][]resource.ID),
+	}
+	for _, t := range tasks {
+		id, section := t.Resource.ID(), entity.Services
+		if d, ok := details[id]; ok {
+			section = d.Section
+		}
+		n.there[id] = true
+		n.bySection[section] = append(n.bySection[section], id)
+		n.byService[t.Service] = append(n.byService[t.Service], id)
+	}
+	return n
+}
+
+// find returns the tasks of a node that a requirement of one of them means (litp.md 57). The task itself is not one of them.
+func (m *model) find(k *kind, n neighbours, t task.Task, d *refine.EntityTask, need refine.Need) ([]resource.ID, site.Problems) {
+	switch {
+	case need.Section != "":
+		return n.bySection[need.Section], nil
+	case need.Service != "":
+		if p := m.unknownService(t, d, need.Service); p != nil {
+			return nil, p
+		}
+		return n.byService[need.Service], nil
+	case n.there[need.Resource]:
+		return []resource.ID{need.Resource}, nil
+	}
+	for _, i := range m.byService[t.Service] {
+		if c := m.callbacks[i]; c.Task.Resource.ID() == need.Resource {
+			if turn, own := m.turnOf(c.Task.Group, c.group), m.turnOf(t.Group, k.first); turn > own {
+				return nil, site.Problems{entityProblem(t, d, ".requires", site.BadStructure, "%s, in %s, requires the callback %s, in %s, which comes later; %s",
+					t.Resource.ID(), m.where(t.Group, k.first), c.Task.Name, m.where(c.Task.Group, c.group), changeTags)}
+			}
+			return nil, nil
+		}
+	}
+	typ, _, _ := resource.ParseID(string(need.Resource)) // refine made it
+	if t.Kind == task.Config && m.configures(typ) {
+		return nil, nil // its parameter require says the same, and is reported
+	}
+	candidates := make([]string, 0, len(n.there))
+	for id := range n.there {
+		candidates = append(candidates, string(id))
+	}
+	slices.Sort(candidates)
+	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no %s", need.Resource)
+	if near := resource.Nearest(string(need.Resource), candidates); near != "" {
+		p.Message += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return nil, site.Problems{p}
+}
+
+// called returns the callbacks of its service as a whole that a task names.
+func (m *model) called(t task.Task, d *refine.EntityTask) []int {
+	var out []int
+	for _, need := range d.Needs {
+		for _, i := range m.byService[t.Service] {
+			if need.Resource != "" && m.callbacks[i].Task.Resource.ID() == need.Resource {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+func (m *model) configures(typ string) bool {
+	_, ok := m.schemas[typ]
+	return ok
+}
+
+func (m *model) unknownService(t task.Task, d *refine.EntityTask, name string) site.Problems {
+	names := make([]string, m.services.Len())
+	for i := range names {
+		names[i] = m.services.Name(i)
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no service %q", name)
+	if near := resource.Nearest(name, names); near != "" {
+		p.Message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return site.Problems{p}
+}
+
+// replace finds the resources that tasks supersede. Each is replaced once, and not when the node is to have it (litp.md 61).
+func (m *model) replace(c *catalog, tasks []task.Task, nodes []string, found *findings) {
+	by := make(map[resource.ID]task.Task)
+	bringer := make(map[resource.ID]task.Task, len(tasks))
+	for _, t := range tasks {
+		bringer[t.Resource.ID()] = t
+	}
+	for _, t := range tasks {
+		d, ok := c.details[t.Resource.ID()]
+		if !ok {
+			continue
+		}
+		for _, id := range d.Replaces {
+			if first, twice := by[id]; twice && first.Resource.ID() != t.Resource.ID() {
+				found.add(entityProblem(t, d, ".replaces", site.BadStructure, "%s replaces %s, which %s of the service %q replaces as well; keep one of them",
+					t.Resource.ID(), id, first.Resource.ID(), first.Service), nodes)
+			}
+			if other, there := bringer[id]; there {
+				found.add(entityProblem(t, d, ".replaces", site.BadStructure, "%s replaces %s, which the service %q brings to the node; a node has the one or the other",
+					t.Resource.ID(), id, other.Service), nodes)
+			}
+			by[id] = t
+			if c.replaced == nil {
+				c.replaced = make(map[resource.ID]bool)
+			}
+			c.replaced[id] = true
+		}
+	}
+}
+
+// entityProblem is one of a task that an entity brings; at is below the task.
+func entityProblem(t task.Task, d *refine.EntityTask, at string, code site.Code, format string, args ...any) site.Problem {
+	return site.Problem{Object: "service", Name: t.Service, Attribute: d.Path + at, Code: code, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,58 @@
+package refine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+)
+
+// with returns the instance with values of attributes that slipway sets; others are left out, because an entity may have changed since.
+func (in Instance) with(values map[string]any) Instance {
+	if len(values) == 0 {
+		return in
+	}
+	in.Attributes = maps.Clone(in.Attributes)
+	if in.Attributes == nil {
+		in.Attributes = make(map[string]any, len(values))
+	}
+	for name, value := range values {
+		if a, ok := in.Entity.Attribute(name); ok && a.Modifier == catalog.Allocated {
+			in.Attributes[name] = value
+		}
+	}
+	return in
+}
+
+// Again refines a service anew with what its callbacks returned, by the names of the returned values. It is nil when the service is not one of an
+// entity. The error names attributes, and no value.
+func (s *Services) Again(name string, returned map[string]any) (*Refined, error) {
+	i, ok := slices.BinarySearchFunc(s.services, name, func(a service, name string) int { return strings.Compare(a.name, name) })
+	if !ok || s.services[i].refined == nil {
+		return nil, nil
+	}
+	old := s.services[i]
+	values := make(map[string]any)
+	for _, t := range old.refined.central {
+		for attribute, value := range t.Returns {
+			if v, ok := returned[value]; ok {
+				values[attribute] = v
+			}
+		}
+	}
+	if len(values) == 0 {
+		return old.refined, nil
+	}
+	refined, problems := NewInstance(old.instance.with(values), s.schemas)
+	if len(problems) == 0 {
+		return refined, nil
+	}
+	wrong := make([]string, len(problems))
+	for i, p := range problems {
+		wrong[i] = fmt.Sprintf("%s (%s)", p.Attribute, p.Code)
+	}
+	return nil, fmt.Errorf("the service %q cannot take what its callbacks returned for %s: see %s", name,
+		strings.Join(slices.Sorted(maps.Keys(values)), ", "), strings.Join(wrong, ", "))
+}

@@ -1,0 +1,138 @@
+package resources
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// called notes what a run of p did on the controller: which callbacks ran, and what they returned.
+func (done *rolled) called(in rollInput, s site.Site, p *planner.Plan, report rollout.Report) diag.Diagnostics {
+	ran := p.Called(in.past.Applied[planner.Controller], report.Callbacks)
+	var diags diag.Diagnostics
+	var misfits []misfit
+	done.Values, misfits = learn(s, in.past.Values, report.Values)
+	for _, m := range misfits {
+		undone(ran, m.callback())
+		diags.AddWarning("A callback returned what the service cannot take", m.String()+"\nIt is not kept, and the callback runs again with the next apply.")
+	}
+	if delete(done.Applied, planner.Controller); len(ran) > 0 {
+		done.Applied[planner.Controller] = ran
+	}
+	done.Secret = secrets(in.past.Secret, s, p, done.memory)
+	return diags
+}
+
+// returning is an attribute of a service that a callback sets.
+type returning struct {
+	catalog.Attribute
+	task  string // the callback, by its name in the entity
+	value string // name of the value that the callback returns
+}
+
+// returned lists the attributes of an entity that callbacks set, by name. Only callbacks of the service as a whole do: one for each node would
+// return several values for one attribute.
+func returned(e *catalog.Entity) []returning {
+	var out []returning
+	var walk func(tasks []catalog.Task)
+	walk = func(tasks []catalog.Task) {
+		for _, t := range tasks {
+			walk(t.Steps)
+			if t.Callback == nil || t.Callback.PerNode {
+				continue
+			}
+			for name, value := range t.Callback.Returns {
+				if a, ok := e.Attribute(name); ok && a.Modifier == catalog.Allocated {
+					out = append(out, returning{a, t.Name, value})
+				}
+			}
+		}
+	}
+	walk(e.Tasks)
+	slices.SortFunc(out, func(a, b returning) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// misfit is a returned value that its attribute cannot take.
+type misfit struct {
+	service string
+	returning
+	catalog.Mistake
+}
+
+// callback is the name of the callback that returned it.
+func (m misfit) callback() string { return m.service + "/" + m.task }
+
+func (m misfit) String() string {
+	return fmt.Sprintf("Service %q, callback %q: the returned value %q is that of the attribute %s.", m.service, m.task, m.value, m.Mistake.Error())
+}
+
+// learn returns the values of attributes of the site's services: what callbacks returned now, over what was known before. Values of
+// sensitive attributes are not kept: a run that needs one calls again. Nor are those that their attributes cannot take, which is also how a
+// value ends whose attribute has become another one.
+func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (values map[string]map[string]any, misfits []misfit) {
+	values = make(map[string]map[string]any)
+	for _, service := range s.Services {
+		if service.Entity == nil {
+			continue
+		}
+		for _, r := range returned(service.Entity) {
+			value, known := now[service.Name][r.value]
+			if !known {
+				value, known = before[service.Name][r.Name]
+			}
+			if !known {
+				continue
+			}
+			checked, mistakes := catalog.Structure{Attributes: []catalog.Attribute{r.Attribute}}.Check(map[string]any{r.Name: value})
+			switch {
+			case len(mistakes) > 0:
+				misfits = append(misfits, misfit{service.Name, r, mistakes[0]})
+			case r.Sensitive:
+			case values[service.Name] == nil:
+				values[service.Name] = map[string]any{r.Name: checked[r.Name]}
+			default:
+				values[service.Name][r.Name] = checked[r.Name]
+			}
+		}
+	}
+	return values, misfits
+}
+
+// of returns what of the memory counts for a site: values that its services can take. The callbacks of others count as not finished.
+func (m memory) of(s site.Site) memory {
+	m.Applied = m.planned(s)
+	var misfits []misfit
+	if m.Values, misfits = learn(s, m.Values, nil); len(misfits) == 0 {
+		return m
+	}
+	ran := maps.Clone(m.Applied[planner.Controller])
+	if len(ran) == 0 {
+		return m
+	}
+	for _, wrong := range misfits {
+		undone(ran, wrong.callback())
+	}
+	m.Applied = maps.Clone(m.Applied)
+	m.Applied[planner.Controller] = ran
+	return m
+}
+
+// undone makes callbacks of a name count as begun and not finished: `<service>/<task>`, and those of its for_each.
+func undone(done map[planresource.ID]string, name string) {
+	for id := range done {
+		_, title, _ := strings.Cut(strings.TrimSuffix(string(id), "]"), "[")
+		if title == name || strings.HasPrefix(title, name+"[") {
+			done[id] = ""
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package resources
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// A resource that is made of a returned value which is not kept has a digest on the node that no plan can work out. So that it does not look changed to
+// every plan, the deployment remembers which digest of a plan the one on the node stands for, as long as nothing else changes that it may be made of.
+
+// secrets returns these pairs of digests after a run of p on s, which left m.
+func secrets(before map[string]map[planresource.ID]secretly, s site.Site, p *planner.Plan, m memory) map[string]map[planresource.ID]secretly {
+	out := make(map[string]map[planresource.ID]secretly)
+	for node, pairs := range before {
+		for id, pair := range pairs {
+			if digest := m.Applied[node][id]; digest == pair.Applied || digest == pair.Planned {
+				add(out, node, id, pair)
+			}
+		}
+	}
+	var waited []task.Task // for what a callback returned in this run
+	for _, phase := range p.Phases {
+		for _, t := range phase.Tasks {
+			if len(t.Pending) > 0 && t.Kind != task.Callback {
+				waited = append(waited, t)
+			}
+		}
+	}
+	if len(waited) == 0 || !slices.ContainsFunc(s.Services, keepsSecret) {
+		return out
+	}
+	s.Values = m.Values
+	wanted, _ := planner.Settled(s) // without problems: it was planned a moment ago
+	known := inputsOf(s)
+	for _, t := range waited {
+		id := t.Resource.ID()
+		delete(out[t.Node], id)
+		pair := secretly{Planned: wanted[t.Node][id], Applied: m.Applied[t.Node][id], Service: t.Service, Inputs: known.digest(t.Service, t.Node)}
+		if pair.Planned != "" && pair.Applied != "" && pair.Planned != pair.Applied {
+			add(out, t.Node, id, pair)
+		}
+	}
+	return out
+}
+
+// keepsSecret reports whether a callback of a service sets a sensitive attribute.
+func keepsSecret(s site.Service) bool {
+	return s.Entity != nil && slices.ContainsFunc(returned(s.Entity), func(r returning) bool { return r.Sensitive })
+}
+
+func add(to map[string]map[planresource.ID]secretly, node string, id planresource.ID, pair secretly) {
+	if to[node] == nil {
+		to[node] = make(map[planresource.ID]secretly)
+	}
+	to[node][id] = pair
+}
+
+// inputs are what templates of services can read.
+type inputs struct {
+	services map[string]site.Service
+	nodes    map[string]site.Node
+	values   map[string]map[string]any
+	digests  map[*catalog.Entity]string // services share entities
+}
+
+func inputsOf(s site.Site) inputs {
+	in := inputs{make(map[string]site.Service, len(s.Services)), make(map[string]site.Node, len(s.Nodes)), s.Values, make(map[*catalog.Entity]string)}
+	for _, service := range s.Services {
+		in.services[service.Name] = service
+	}
+	for _, n := range s.Nodes {
+		n.Connection = site.Connection{}
+		in.nodes[n.Name] = n
+	}
+	return in
+}
+
+// digest is that of what a service can read on a node; empty when there is no such service of an entity.
+func (in inputs) digest(service, node string) string {
+	s := in.services[service]
+	if s.Entity == nil {
+		return ""
+	}
+	entity, ok := in.digests[s.Entity]
+	if !ok {
+		entity, _ = s.Entity.Digest() // it has one: it was read from its definition
+		in.digests[s.Entity] = entity
+	}
+	text, err := json.Marshal([]any{entity, s.Attributes, in.values[service], in.nodes[node]})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// planned returns what is applied with the digests that a plan of the site has. The values of m are those of before.
+func (m memory) planned(s site.Site) planner.Applied {
+	if len(m.Secret) == 0 {
+		return m.Applied
+	}
+	s.Values, _ = learn(s, m.Values, nil)
+	known := inputsOf(s)
+	out := maps.Clone(m.Applied)
+	for node, pairs := range m.Secret {
+		ledger := maps.Clone(out[node])
+		for id, pair := range pairs {
+			if ledger[id] == pair.Applied && pair.Inputs != "" && pair.Inputs == known.digest(pair.Service, node) {
+				ledger[id] = pair.Planned
+			}
+		}
+		if ledger != nil {
+			out[node] = ledger
+		}
+	}
+	return out
+}

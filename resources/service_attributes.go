@@ -1,0 +1,110 @@
+package resources
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// attributes are those of a service, as far as they are known.
+type attributes struct {
+	given   map[string]any
+	unknown []string // places of what is not known yet, `servers[1].address`; it is not in given, or nil in a list. Empty for the whole
+	mistake error    // why they cannot be read
+}
+
+// attributesOf reads the attributes of a service.
+func attributesOf(v tftypes.Value) attributes {
+	var a attributes
+	if v.IsKnown() && v.IsNull() {
+		return a
+	}
+	if _, ok := entriesOf(v); !ok && v.IsKnown() {
+		a.mistake = fmt.Errorf("is %s; write an object of attributes", kindOf(v))
+		return a
+	}
+	known, err := Plain(a.known("", v))
+	if err != nil {
+		a.mistake = err
+		return a
+	}
+	a.given, _ = known.(map[string]any)
+	return a
+}
+
+// known returns a value with what is not known replaced by null.
+func (a *attributes) known(at string, v tftypes.Value) tftypes.Value {
+	switch {
+	case v.IsFullyKnown():
+		return v
+	case !v.IsKnown():
+		a.unknown = append(a.unknown, at)
+		return tftypes.NewValue(tftypes.String, nil)
+	}
+	if elements, ok := elementsOf(v); ok {
+		out, kinds := make([]tftypes.Value, len(elements)), make([]tftypes.Type, len(elements))
+		for i, e := range elements {
+			out[i] = a.known(elementPath(at, i), e)
+			kinds[i] = out[i].Type()
+		}
+		return tftypes.NewValue(tftypes.Tuple{ElementTypes: kinds}, out)
+	}
+	entries, _ := entriesOf(v) // only collections hold other values
+	out, kinds := make(map[string]tftypes.Value, len(entries)), make(map[string]tftypes.Type, len(entries))
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		out[name] = a.known(namePath(at, name), entries[name])
+		kinds[name] = out[name].Type()
+	}
+	return tftypes.NewValue(tftypes.Object{AttributeTypes: kinds}, out)
+}
+
+// problems tells why the attributes cannot be read.
+func (a attributes) problems() site.Problems {
+	if a.mistake == nil {
+		return nil
+	}
+	return site.Problems{{Attribute: "attributes", Code: site.BadStructure, Message: a.mistake.Error()}}
+}
+
+// check returns what is wrong with the attributes of a service of an entity. What depends on anything unknown is left for later.
+func (a attributes) check(e *catalog.Entity) []catalog.Mistake {
+	given := e.FillNulls(a.given)
+	_, mistakes := e.Check(given)
+	mistakes = append(mistakes, e.ReadOnly(given)...)
+	return slices.DeleteFunc(mistakes, a.early)
+}
+
+// early reports whether a mistake may be none once everything is known.
+func (a attributes) early(m catalog.Mistake) bool {
+	for _, u := range a.unknown {
+		if inside(m.Path, u) {
+			return true
+		}
+		// These look at all that is inside.
+		if (m.Code == catalog.DuplicateKey || m.Code == catalog.ValidationFailed) && inside(u, m.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+// inside reports whether a place is inside of another one, or the same.
+func inside(place, other string) bool {
+	rest, ok := strings.CutPrefix(place, other)
+	return ok && (rest == "" || other == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// attributeProblems are mistakes in attributes as problems of the service.
+func attributeProblems(mistakes []catalog.Mistake) site.Problems {
+	problems := make(site.Problems, len(mistakes))
+	for i, m := range mistakes {
+		problems[i] = site.Problem{Object: "service", Attribute: namePath("attributes", m.Path), Code: site.Code(m.Code), Message: m.Message}
+	}
+	return problems
+}

@@ -1,0 +1,142 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// entities are the entities of several services by definition, so that each is read once. One that is wrong is nil.
+type entities map[string]*catalog.Entity
+
+// parse reads the entity of a service. With problems there is none.
+func (known entities) parse(m entityModelV0) (*catalog.Entity, site.Problems) {
+	definition := m.Definition.ValueString()
+	e, ok := known[definition]
+	var problems site.Problems
+	report := func(at string, code site.Code, message string) {
+		problems = append(problems, site.Problem{Object: "service", Attribute: at, Code: code, Message: message})
+	}
+	if !ok || e == nil {
+		var mistakes []catalog.Mistake
+		e, mistakes = catalog.ParseDefinition(definition)
+		for _, m := range mistakes {
+			report("entity.definition", site.Code(m.Code), m.Error())
+		}
+		known[definition] = e
+	}
+	switch {
+	case e == nil:
+	case !m.Name.IsNull() && m.Name.ValueString() != e.Name:
+		report("entity.name", site.BadValue, fmt.Sprintf("is %q, but the definition is that of %q; give the value of an entity of a catalog, as it is", m.Name.ValueString(), e.Name))
+	case !m.Digest.IsNull() && !digestIs(e, m.Digest.ValueString()):
+		report("entity.digest", site.BadValue, "is not that of the definition; give the value of an entity of a catalog, as it is")
+	case e.Abstract:
+		report("entity", site.BadValue, fmt.Sprintf("%q is abstract: it is only there to be extended; give an entity that extends it", e.Name))
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return e, nil
+}
+
+// digestIs reports whether an entity has a digest.
+func digestIs(e *catalog.Entity, digest string) bool {
+	own, err := e.Digest()
+	return err == nil && own == digest
+}
+
+// presence says whether an attribute is given.
+type presence int
+
+const (
+	absent presence = iota
+	present
+	perhaps // it is not known whether it is null
+)
+
+func given(yes bool) presence {
+	if yes {
+		return present
+	}
+	return absent
+}
+
+func givenValue(v attr.Value) presence {
+	if v.IsUnknown() {
+		return perhaps
+	}
+	return given(!v.IsNull())
+}
+
+// oneSource sees that a service is of an entity, or has configuration, and not both.
+func oneSource(entity, attributes, configuration presence) site.Problems {
+	problem := func(at string, code site.Code, message string) site.Problems {
+		return site.Problems{{Object: "service", Attribute: at, Code: code, Message: message}}
+	}
+	switch {
+	case entity == absent && configuration == absent && attributes == present:
+		return problem("entity", site.MissingField, "is required: attributes are those of an entity")
+	case entity == absent && configuration == absent:
+		return problem("", site.MissingField, "brings nothing; give entity, with attributes, or configuration")
+	case entity == present && configuration == present:
+		return problem("configuration", site.BadStructure, "stands beside entity; a service is of an entity or has configuration: leave one out, and place two services where both are meant")
+	case entity == absent && attributes == present:
+		return problem("attributes", site.BadStructure, "stands beside configuration; attributes are those of an entity: leave them out, or give entity in place of configuration")
+	}
+	return nil
+}
+
+// validateService checks a configuration as far as it is known.
+func validateService(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var entity types.Object
+	var attributes, configuration types.Dynamic
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("entity"), &entity)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("attributes"), &attributes)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("configuration"), &configuration)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	tell := func(problems site.Problems) {
+		for _, p := range problems {
+			// Terraform shows the line of a top-level attribute; for a place inside of one it only finds the beginning of the resource.
+			name, _, _ := strings.Cut(p.Attribute, ".")
+			at, detail := path.Root(name), p.Attribute+": "+p.Message
+			if name == "" {
+				at, detail = path.Empty(), "The service "+p.Message
+			}
+			resp.Diagnostics.Append(diagnostic(at, p, detail))
+		}
+	}
+	tell(oneSource(givenValue(entity), givenValue(attributes), givenValue(configuration)))
+	if entity.IsNull() || entity.IsUnknown() {
+		return
+	}
+	var m entityModelV0
+	resp.Diagnostics.Append(entity.As(ctx, &m, asGiven)...)
+	if resp.Diagnostics.HasError() || m.Definition.IsUnknown() || m.Name.IsUnknown() || m.Digest.IsUnknown() {
+		return
+	}
+	e, problems := entities{}.parse(m)
+	tell(problems)
+	if e == nil {
+		return
+	}
+	value, err := attributes.ToTerraformValue(ctx)
+	if err != nil {
+		resp.Diagnostics.AddAttributeError(path.Root("attributes"), "Invalid attributes", err.Error())
+		return
+	}
+	read := attributesOf(value)
+	if tell(read.problems()); read.mistake == nil {
+		tell(attributeProblems(read.check(e)))
+	}
+}
