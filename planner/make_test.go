@@ -208,13 +208,13 @@ func TestSteps(t *testing.T) {
 	s := site.Site{
 		Name: "s", Nodes: nodes, Groups: []site.Group{{Name: "all", Rolling: &site.Rolling{MaxParallel: 2}}},
 		Services:  []site.Service{{Name: "files", Configuration: conf{"file": files}}},
-		Overrides: []site.Override{{Name: "gone", Nodes: []string{"node-a"}, Configuration: conf{"file": titles{"/a": {"ensure": "absent"}}}}},
+		Overrides: []site.Override{{Name: "gone", Nodes: []string{"node-a"}, Configuration: conf{"file": titles{"/a": {"ensure": "absent"}, "/z": {"content": "what overrides make is always listed"}}}}},
 	}
 	want := []string{
 		"1. all: prepare 11 nodes (node-a, node-b, node-c, node-d, node-e, node-f, node-g, node-h and 3 more)",
-		"2. all: node phase, 2 nodes at a time: 188 changes on 11 nodes: create file[/a] (absent, by override gone) on node-a, " +
+		"2. all: node phase, 2 nodes at a time: 189 changes on 11 nodes: create file[/a] (absent, by override gone) on node-a, " +
 			"file[/etc/a] on 11, file[/etc/b] on 11, file[/etc/c] on 11, file[/etc/d] on 11, file[/etc/e] on 11, file[/etc/f] on 11, " +
-			"file[/etc/g] on 11, file[/etc/h] on 11, file[/etc/i] on 11, file[/etc/j] on 11, file[/etc/k] on 11 and 6 more",
+			"file[/etc/g] on 11, file[/etc/h] on 11, file[/etc/i] on 11, file[/etc/j] on 11, file[/etc/k] on 11, file[/z] (by override gone) on node-a and 6 more",
 	}
 	if d := cmp.Diff(want, mustMake(t, s, nil, nil).Steps()); d != "" {
 		t.Error(d)

@@ -21,7 +21,7 @@ const (
 //  3. management: call command ntp/allocate
 //  4. control-nodes (critical): node phase, 1 node at a time between lock and unlock: 6 changes on 3 nodes: create file[/etc/motd] on 3, ...
 //
-// A line lists at most 12 resources and 8 nodes, and cuts long titles. An empty plan has no steps.
+// A line lists at most 12 resources, more only where overrides change them, and 8 nodes, and cuts long titles. An empty plan has no steps.
 func (p *Plan) Steps() []string {
 	groups := make(map[string]Group, len(p.Groups))
 	for _, g := range p.Groups {
@@ -172,6 +172,7 @@ type changeKey struct {
 	action     task.Action
 	typ, title string
 	remark     string // what the title does not tell
+	overridden bool   // overrides made the resource or changed it
 }
 
 // remark says that a resource is wanted away, which "create" would hide, which overrides changed or made it (fuel.md F-10), and what of it is known only when
@@ -181,7 +182,7 @@ func remark(t task.Task) string {
 	if t.Resource.Parameters.String("ensure") == "absent" {
 		remarks = append(remarks, "absent")
 	}
-	if len(t.Override) > 0 && t.Action != task.Refresh {
+	if overridden(t) {
 		remarks = append(remarks, "by override "+list(t.Override))
 	}
 	if len(t.Pending) > 0 {
@@ -192,6 +193,9 @@ func remark(t task.Task) string {
 	}
 	return " (" + strings.Join(remarks, ", ") + ")"
 }
+
+// overridden reports whether a task is what it is because of overrides.
+func overridden(t task.Task) bool { return len(t.Override) > 0 && t.Action != task.Refresh }
 
 // forget is how a step tells that the entry for an action of a plugin goes, of which nothing is undone.
 const forget task.Action = "forget"
@@ -250,7 +254,7 @@ func gather(tasks []task.Task) []change {
 		if action == task.Remove && isAction(t.Resource.Type) {
 			action = forget
 		}
-		k := changeKey{action, t.Resource.Type, t.Resource.Title, remark(t)}
+		k := changeKey{action, t.Resource.Type, t.Resource.Title, remark(t), overridden(t)}
 		i, ok := index[k]
 		if !ok {
 			i = len(out)
@@ -267,11 +271,15 @@ func gather(tasks []task.Task) []change {
 	return out
 }
 
-// tell lists changes of a phase that works on so many nodes, the action before the first resource that it is done to.
+// tell lists changes of a phase that works on so many nodes, the action before the first resource that it is done to. What overrides
+// change is always listed.
 func tell(changes []change, nodes int) string {
 	var parts []string
 	var action task.Action
-	for _, c := range changes[:min(len(changes), titlesShown)] {
+	for i, c := range changes {
+		if i >= titlesShown && !c.overridden {
+			continue
+		}
 		s := fmt.Sprintf("%s[%s]%s", c.typ, cut(c.title), c.remark)
 		if c.action != action {
 			action = c.action

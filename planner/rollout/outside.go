@@ -80,7 +80,7 @@ func (d *driver) after() {
 }
 
 // outside runs one phase outside of groups: with first, up to its first failure and to what runs then; else on all nodes that are
-// deployed. goOn reports whether the phase behind it may run.
+// deployed. goOn reports whether the phase behind it may run. A phase of which nothing is left to run is not in the report.
 func (d *driver) outside(ph phase, first bool) (status Status, goOn bool) {
 	c := call{name: string(ph.group), limit: DefaultDeployTimeout, width: d.Parallelism}
 	c.fill = func(st step) converge.Catalog {
@@ -90,9 +90,11 @@ func (d *driver) outside(ph phase, first bool) (status Status, goOn bool) {
 	}
 	ctx, cancel := context.WithTimeoutCause(d.brake.running, c.limit, &TimeLimitError{Call: c.name, Limit: c.limit})
 	defer cancel()
-	d.tellPhases(journal.PhaseStarted, "", []int{ph.number}, nil)
-
 	x := outsidePhase{verdicts: make([]verdict, len(ph.steps)), failures: make([]string, len(ph.steps)), first: first}
+	if !slices.ContainsFunc(ph.steps, func(st step) bool { return d.left(&x, st) }) {
+		return StatusSucceeded, true
+	}
+	d.tellPhases(journal.PhaseStarted, "", []int{ph.number}, nil)
 	if ph.kind == callbackKind {
 		for i, st := range ph.steps {
 			if d.left(&x, st) {
