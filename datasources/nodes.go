@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -41,14 +43,15 @@ func (nodesSource) Metadata(_ context.Context, req datasource.MetadataRequest, r
 
 func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	criterion := func(description string) schema.ListAttribute {
-		return schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description + " A criterion that is left out or empty is ignored."}
+		return schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.NoNullValues()},
+			MarkdownDescription: description + " A criterion that is left out or empty is ignored."}
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The nodes that selectors select: those that `slipway_group` and `slipway_service` would have with these `selectors`. It connects to nothing.",
 		Attributes: map[string]schema.Attribute{
 			"nodes": schema.DynamicAttribute{Required: true,
 				MarkdownDescription: "The nodes to select from: whole `slipway_node` objects, or objects with the same attributes, of which only `name` is required, as a list or a map."},
-			"selectors": schema.ListNestedAttribute{Required: true,
+			"selectors": schema.ListNestedAttribute{Required: true, Validators: []validator.List{listvalidator.NoNullValues()},
 				MarkdownDescription: "Which nodes: those that any of the selectors selects; `[]` selects all. A selector selects the nodes that meet all of its criteria; a criterion is met by any one of its values.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"node_names":  criterion("Names of nodes."),

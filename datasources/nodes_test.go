@@ -42,6 +42,8 @@ func TestNodes(t *testing.T) {
 		})
 	}
 	refused(t, nodesConfig("local.nodes", `[{ node_labels = ["tier"] }]`), `selectors\[0\]\.node_labels\[0\]`)
+	refused(t, nodesConfig("local.nodes", `[{ node_names = ["a", null] }]`), `contains a null value`)
+	refused(t, nodesConfig("local.nodes", `[null]`), `contains a null value`)
 	refused(t, nodesConfig(`[{ name = "a", adress = "x" }]`, "[]"), `there is no such attribute; did you mean "address"\?`)
 }
 
