@@ -27,6 +27,7 @@ type catalogSource struct{}
 type catalogModelV0 struct {
 	Documents types.List          `tfsdk:"documents"`
 	Entities  map[string]entityV0 `tfsdk:"entities"`
+	Ordering  *string             `tfsdk:"ordering"`
 }
 
 // entityV0 is an entity. Its name and definition are what a service keeps; the rest is for people.
@@ -69,6 +70,7 @@ func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 			"documents": schema.ListAttribute{Required: true, ElementType: types.StringType,
 				MarkdownDescription: "Texts of YAML documents: `[file(\"catalog/ntp.yaml\")]`. All of them make one catalog.",
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()}},
+			"ordering": text("What the documents say of the order of tasks beyond their requirements, as JSON: `ordering` of `slipway_deployment` takes it as it is. Null when they say nothing."),
 			"entities": schema.MapNestedAttribute{Computed: true, MarkdownDescription: "The entities, by name.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"name":        text("Name of the entity."),
 				"description": text("What the document says of it."),
@@ -113,6 +115,14 @@ func (catalogSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 			return
 		}
 		m.Entities[e.Name] = described
+	}
+	if !c.Ordering.Empty() {
+		rules, err := c.Ordering.Definition()
+		if err != nil {
+			resp.Diagnostics.AddAttributeError(path.Root("documents"), "Invalid catalog", err.Error())
+			return
+		}
+		m.Ordering = &rules
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }

@@ -61,6 +61,7 @@ func TestCatalog(t *testing.T) {
 	null := knownvalue.Null()
 	checks := []statecheck.StateCheck{
 		is(address, at("entities"), knownvalue.MapSizeExact(2)),
+		is(address, at("ordering"), null),
 		is(address, at("entities", "base", "abstract"), knownvalue.Bool(true)),
 		is(address, entity("name"), exact("ntp")),
 		is(address, entity("description"), exact("Time.")),
@@ -130,6 +131,27 @@ data "slipway_plan" "site" {
 			"1. default (critical): prepare 1 node (web1)",
 			"2. default (critical): node phase: 1 change on node web1: create file[/etc/ntp.conf]")),
 	}})
+}
+
+// The rules of all documents are one ordering, which a plan takes as the deployment does.
+func TestOrderingOfACatalog(t *testing.T) {
+	site := func(ordering string) string {
+		return `
+data "slipway_plan" "site" {
+  site     = "lon1"
+  nodes    = [{ name = "web1", address = "192.0.2.1" }]
+  services = [{ name = "s", selectors = [], configuration = { file = { "/a" = { content = "x" } }, package = { p = { ensure = "installed" } } } }]
+  ordering = ` + ordering + `
+}
+`
+	}
+	const unordered, waits = `ordering: {unordered: [sysctl]}`, `ordering: {waits: [{tasks: {types: [file]}, for: {types: [package]}}]}`
+	run(t, resource.TestStep{Config: catalogs(unordered, waits) + site("data.slipway_catalog.site.ordering"), ConfigStateChecks: []statecheck.StateCheck{
+		is("data.slipway_catalog.site", at("ordering"), exact(`{"waits":[{"tasks":{"types":["file"]},"for":{"types":["package"]}}],"unordered":["sysctl"]}`)),
+		is("data.slipway_plan.site", at("phases", 1, "tasks", 0, "resource"), exact("package[p]")),
+	}})
+	refused(t, catalogs(unordered)+site(`"{"`), `ordering: is not the ordering of a catalog`)
+	refused(t, catalogs(unordered)+site(`jsonencode({ unordered = ["nothing"] })`), `ordering\.unordered\[0\]: there is no type "nothing" of tasks`)
 }
 
 // What the catalog knows only after apply leaves everything open until then.

@@ -1,4 +1,4 @@
-// Package datasources holds what configurations ask of slipway: catalogs, plugins, nodes, strategies, plans and runs. Like the resources they only translate
+// Package datasources holds what configurations ask of slipway: catalogs, plugins, nodes, strategies, plans, runs and services. Like the resources they only translate
 // between Terraform's values and the planner's; none of them touches a node.
 package datasources
 
@@ -21,6 +21,8 @@ func All() []func() datasource.DataSource {
 		NewDeploymentStrategy,
 		NewPlan,
 		NewRun,
+		NewServices,
+		NewServiceLog,
 	}
 }
 

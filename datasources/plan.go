@@ -5,10 +5,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/preview"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
@@ -25,6 +26,7 @@ type planModelV0 struct {
 	Services  types.Dynamic `tfsdk:"services"`
 	Overrides types.Dynamic `tfsdk:"overrides"`
 	Plugins   types.Dynamic `tfsdk:"plugins"`
+	Ordering  types.String  `tfsdk:"ordering"`
 
 	Digest       string        `tfsdk:"digest"`
 	Steps        []string      `tfsdk:"steps"`
@@ -79,9 +81,10 @@ func (planSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *da
 			"services":  part("The services, as `slipway_deployment` takes them."),
 			"overrides": part("The overrides, as `slipway_deployment` takes them."),
 			"plugins":   part("The plugins, as `slipway_deployment` takes them."),
+			"ordering":  schema.StringAttribute{Optional: true, MarkdownDescription: "What a catalog says of the order of tasks, as `slipway_deployment` takes it."},
 
 			"digest":        text("SHA-256 over everything that the run would do."),
-			"steps":         list("What the run would do, in order, one line per phase."),
+			"steps":         list("What the run would do, in order: one line per service of an entity, then one line per phase."),
 			"changed_nodes": list("Names of the nodes that the run would change, sorted."),
 			"order": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "The groups in the order in which they are rolled out.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"name": text("Name of the group."), "critical": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the run fails when the group does."},
@@ -106,6 +109,7 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		target any
 	}{
 		{"site", &m.Site}, {"nodes", &m.Nodes}, {"groups", &m.Groups}, {"services", &m.Services}, {"overrides", &m.Overrides}, {"plugins", &m.Plugins},
+		{"ordering", &m.Ordering},
 	} {
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(attribute.name), attribute.target)...)
 	}
@@ -120,10 +124,13 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		Overrides: take(ctx, "overrides", m.Overrides, resources.OverridesFrom, &resp.Diagnostics),
 		Plugins:   take(ctx, "plugins", m.Plugins, resources.PluginsFrom, &resp.Diagnostics),
 	}
+	var found diag.Diagnostics
+	s.Ordering, _, found = resources.OrderingFrom(path.Root("ordering"), m.Ordering)
+	resp.Diagnostics.Append(found...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	p, problems := planner.Make(s, nil, nil)
+	p, problems := preview.Make(s, preview.Before{})
 	resp.Diagnostics.Append(resources.Diagnostics(problems)...)
 	if p == nil || resp.Diagnostics.HasError() {
 		return
@@ -133,8 +140,9 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 }
 
 // show takes what a plan says.
-func (m *planModelV0) show(p *planner.Plan) {
-	m.Digest, m.Steps, m.ChangedNodes = p.Digest, texts(p.Steps()), texts(p.ChangedNodes())
+func (m *planModelV0) show(made *preview.Preview) {
+	p := made.Plan
+	m.Digest, m.Steps, m.ChangedNodes = p.Digest, texts(made.Steps()), texts(p.ChangedNodes())
 	m.Order, m.Phases = []planGroupV0{}, []planPhaseV0{}
 	for _, g := range p.Groups {
 		group := planGroupV0{Name: g.Name, Critical: g.Critical, Members: texts(g.Members), Owned: texts(g.Owned)}

@@ -31,6 +31,7 @@ func isAction(typ string) bool { return slices.Contains(plugin.Types(), typ) }
 // the other (design.md 5.5; fuel.md A5), graph tasks after them where the anchors put them (fuel.md A7).
 func (m *model) engage(nodes []site.Node) {
 	if len(m.site.Plugins) == 0 {
+		m.hold(nil)
 		return
 	}
 	graph, problems := plugin.NewAnchored(m.site.Plugins)
@@ -55,6 +56,7 @@ func (m *model) engage(nodes []site.Node) {
 	works, warnings := graph.On(owned)
 	m.problems = append(m.problems, warnings...)
 	m.problems = append(m.problems, m.keepOrder(works)...)
+	m.hold(works)
 
 	for _, step := range []struct {
 		group task.Group

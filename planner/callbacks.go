@@ -325,11 +325,18 @@ func (m *model) checkCycles() {
 	_, cycles := s.Phases()
 	for _, cycle := range cycles { // each begins with its lowest vertex, which is a callback
 		names := make([]string, 0, len(cycle)+1)
-		for _, v := range append(slices.Clone(cycle), cycle[0]) {
-			names = append(names, string(tasks[v].Resource.ID()))
+		rule := ""
+		for at, v := range append(slices.Clone(cycle), cycle[0]) {
+			id := tasks[v].Resource.ID()
+			names = append(names, string(id))
+			for _, k := range m.kinds {
+				if next := cycle[(at+1)%len(cycle)]; rule == "" && first[k] <= min(v, next) && max(v, next) < first[k]+len(k.catalog.tasks) {
+					rule = k.catalog.because(id, tasks[next].Resource.ID())
+				}
+			}
 		}
 		c := m.callbacks[cycle[0]]
 		m.problems = append(m.problems, entityProblem(c.Task, &c.EntityTask, ".requires", site.DependencyCycle,
-			"tasks wait for each other: %s; leave one of these requirements out", strings.Join(names, " requires ")))
+			"tasks wait for each other: %s; leave one of these requirements out%s", strings.Join(names, " requires "), orRule(rule)))
 	}
 }

@@ -24,9 +24,11 @@ func (w nodeWork) empty() bool { return !w.unlock && len(w.tasks)+len(w.actions)
 // need not run for it; nor need they for being unlocked.
 func (m *model) compare(node string, applied Applied, drift []resource.ID) nodeWork {
 	w := m.configure(node, applied, drift)
+	if _, w.unlock = applied[node][task.LeftLocked]; m.concerns != nil {
+		return w
+	}
 	busy := slices.ContainsFunc(w.tasks, func(t task.Task) bool { return t.Kind == task.Config && !isAction(t.Resource.Type) })
 	w.actions = m.due(node, applied[node], busy)
-	_, w.unlock = applied[node][task.LeftLocked]
 	return w
 }
 
@@ -36,6 +38,12 @@ func (m *model) configure(node string, applied Applied, drift []resource.ID) nod
 	c := m.wanted[node]
 	removals := c.unwanted(applied[node], m.on(node))
 	actions, included := c.actions(node, applied, drift)
+	if m.concerns != nil {
+		removals = slices.DeleteFunc(removals, func(r resource.Resource) bool {
+			return !m.concerns(task.Task{Node: node, Action: task.Remove, Resource: r})
+		})
+		included = m.leaveOut(c, actions)
+	}
 	if len(removals)+included == 0 {
 		return nodeWork{}
 	}
@@ -57,6 +65,22 @@ func (m *model) configure(node string, applied Applied, drift []resource.ID) nod
 		w.tasks = append(w.tasks, t)
 	}
 	return w
+}
+
+// leaveOut takes the tasks out that do not count and that nothing notifies which does, and returns how many are left.
+func (m *model) leaveOut(c *catalog, actions []task.Action) (included int) {
+	for i, t := range c.tasks {
+		if actions[i] != "" && !m.concerns(t) {
+			actions[i] = ""
+		}
+	}
+	c.notify(actions)
+	for _, a := range actions {
+		if a != "" {
+			included++
+		}
+	}
+	return included
 }
 
 // split is the reverse of [resource.Resource.ID]. Unlike a reference that a person wrote, the title is taken as it is.

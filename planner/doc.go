@@ -44,6 +44,10 @@
 // other way round, and has no relation to the rest. What is written wins: a task that requires one of a later section counts as one of that section.
 // Resources that are removed go in the reverse of the order in which the node's ledger says that they came.
 //
+// What a catalog says of the order ([site.Site.Ordering], litp.md 10) comes on top: a wait is a requirement of a task on all others of the node that match;
+// counts_as says in which section a task stands; types of configuration resources that are unordered do not wait for their like. Priority classes matter in
+// step 8. What makes something absent is in no class and no wait.
+//
 // A requirement across task groups is kept by their order, and an error that names both tasks where that order contradicts it (litp.md 69, Q2); so is one
 // between a node and a callback of its service as a whole.
 //
@@ -95,9 +99,14 @@
 // plugins first in cluster; then post_cluster likewise; at the end cleanup, which tears down the nodes that left the site, or all groups, with something applied. Without
 // work there are no phases.
 //
-// Services' tasks of one task group that are all on configuration resources share one phase. Else [sequence.Scope] makes phases, each of one kind: a node's
-// configuration, a remote task, or callbacks; as few as requirements allow, also those that lead through tasks that need not be done (litp.md 97 to
+// Services' tasks of one task group that are all on configuration resources share one phase, when none is of a priority class. Else [sequence.Scope] makes phases, each of one kind: a node's
+// configuration, a remote task, or callbacks, and of one class; as few as requirements allow, also those that lead through tasks that need not be done (litp.md 97 to
 // 103). A remote task begins on all nodes of a group in the same phase, unless nodes need it at different places.
+// A class comes as early as its requirements let it: of phases that could come next, its own is before those of lower classes and of none. Only what is removed
+// from a node comes before all of them.
+//
+// Groups may be worked on at once (rollout.Options.ParallelGroups), but for those that [Group.After] names: a callback of a service as a whole in one group's block,
+// and tasks of plugins that wait for other nodes, tie groups together.
 //
 // # 9. Digest
 //

@@ -16,7 +16,7 @@ import (
 func Lay(schemas map[string]resource.Schema, service site.Service, overrides []site.Override) ([]task.Task, site.Problems) {
 	const node = "any"
 	service.Selectors = nil // every node, of which there is one
-	services, problems := refine.New(site.Site{Services: []site.Service{service}}, []site.Node{{Name: node}}, refine.Schemas{Config: schemas})
+	services, problems := refine.New(site.Site{Services: []site.Service{service}}, []site.Node{{Name: node}}, refine.Schemas{Config: schemas}, nil)
 	set, mistakes := override.New(overrides, schemas)
 	problems = append(problems, mistakes...)
 	index := make(map[string]int, len(overrides))

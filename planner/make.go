@@ -14,20 +14,20 @@ import (
 // the plan is nil; warnings come with the plan. Make is pure and deterministic, and its arguments are not changed; the plan
 // shares parameter values with s.
 func Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
-	return makeWith(converge.Schemas(), s, applied, drift)
+	return (*Memory)(nil).Make(s, applied, drift)
 }
 
 // Desired returns the configuration tasks of every node that is in a group, in the order of execution, with all requirements, which alone can drift. Those
 // that are not remembered, or wait for what callbacks return, are not among them. A task has no action. A node without tasks has an entry all the same. With an error among the problems the map is nil. The tasks
 // of one node are the caller's, what they point to is shared.
 func Desired(s site.Site) (map[string][]task.Task, site.Problems) {
-	return desiredWith(converge.Schemas(), s)
+	return (*Memory)(nil).Desired(s)
 }
 
 // Settled returns what is applied on every node that is in a group after a run that did everything: configuration resources, the tasks of
 // plugins, remote tasks and callbacks. With an error among the problems it is nil.
 func Settled(s site.Site) (Applied, site.Problems) {
-	m := newModel(converge.Schemas(), s, nil)
+	m := newModel(converge.Schemas(), s, nil, nil)
 	if len(m.problems.Errors()) > 0 {
 		return nil, m.problems
 	}
@@ -51,20 +51,19 @@ func Settled(s site.Site) (Applied, site.Problems) {
 	return out, m.problems
 }
 
-func makeWith(schemas map[string]resource.Schema, s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
-	m := newModel(schemas, s, applied)
+func (m *model) make(applied Applied, drift Drift) (*Plan, site.Problems) {
 	if len(m.problems.Errors()) > 0 {
 		return nil, m.problems
 	}
 	p, err := m.plan(applied, drift)
 	if err != nil {
-		return nil, append(m.problems, site.Problem{Object: "deployment", Name: s.Name, Code: site.BadStructure, Message: err.Error()})
+		return nil, append(m.problems, site.Problem{Object: "deployment", Name: m.site.Name, Code: site.BadStructure, Message: err.Error()})
 	}
 	return p, m.problems
 }
 
-func desiredWith(schemas map[string]resource.Schema, s site.Site) (map[string][]task.Task, site.Problems) {
-	m := newModel(schemas, s, nil)
+// desired gives what [Desired] does.
+func (m *model) desired() (map[string][]task.Task, site.Problems) {
 	if len(m.problems.Errors()) > 0 {
 		return nil, m.problems
 	}
@@ -87,7 +86,7 @@ func desiredWith(schemas map[string]resource.Schema, s site.Site) (map[string][]
 func (m *model) plan(applied Applied, drift Drift) (*Plan, error) {
 	p := &Plan{Site: m.site.Name, Groups: m.groups, Forgotten: m.forgotten(applied[Controller]), model: m}
 	for node, resources := range applied {
-		if !m.isNode[node] && node != Controller && len(resources) > 0 {
+		if !m.isNode[node] && node != Controller && len(resources) > 0 && m.concerns == nil {
 			p.Departed = append(p.Departed, node)
 		}
 	}
@@ -99,7 +98,7 @@ func (m *model) plan(applied Applied, drift Drift) (*Plan, error) {
 	for _, node := range nodes {
 		owner, ok := m.owner[node]
 		if !ok {
-			if len(applied[node]) > 0 {
+			if len(applied[node]) > 0 && m.concerns == nil {
 				w.add("", task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
 			}
 			continue

@@ -22,6 +22,7 @@ import (
 type model struct {
 	site          site.Site // with the default strategy where it has no groups
 	problems      site.Problems
+	missing       int // how often tasks of services named something that there is not
 	schemas       map[string]resource.Schema
 	groups        []Group      // in processing order
 	settings      []site.Group // the same groups as the user wrote them
@@ -37,6 +38,8 @@ type model struct {
 	actions       []action             // in the order of a run
 	actionSchemas map[string]resource.Schema
 	duties        map[string]*duties
+	rules         *rules               // nil when the site has none
+	concerns      func(task.Task) bool // which tasks count, see MakeFor; nil: all
 }
 
 // kind is the nodes that have the same services and the same overrides.
@@ -57,10 +60,13 @@ type catalog struct {
 	layers   []sequence.Layer     // of the tasks, when sections have a say
 	calls    [][]int              // by task: the callbacks of services as a whole that it requires, directly or not
 	replaced map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
+	// What follows is nil where no rule of the site's order has a say.
+	classes []int // of the tasks
+	waits   map[resource.ID][]sequence.Wait
 }
 
-// newModel works a site out. applied serves to warn of what the plan takes from nodes that are in no group.
-func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied) *model {
+// newModel works a site out. applied serves to warn of what the plan takes from nodes that are in no group; memo may be nil.
+func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied, memo *refine.Memo) *model {
 	if s.Groups == nil {
 		s.Groups = strategy.Default()
 	}
@@ -78,9 +84,10 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied) 
 	}
 	slices.SortFunc(nodes, func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
 
+	m.rules = m.newRules(s)
 	memberOf := m.arrange(nodes)
 	var mistakes site.Problems
-	m.services, mistakes = refine.New(m.site, nodes, refine.Schemas{Config: schemas, Remote: m.actionSchemas, Callback: callbacktype.Schemas()})
+	m.services, mistakes = refine.New(m.site, nodes, refine.Schemas{Config: schemas, Remote: m.actionSchemas, Callback: callbacktype.Schemas()}, memo)
 	m.problems = append(m.problems, mistakes...)
 	m.overrides, mistakes = override.New(s.Overrides, schemas)
 	m.problems = append(m.problems, mistakes...)
@@ -178,12 +185,18 @@ func (m *model) furnish() {
 			found.add(p, k.nodes)
 		}
 		k.catalog = &catalog{details: load.Details}
-		beyond := m.relate(k, tasks, found)
+		sections := m.sectionsOf(k, tasks)
+		beyond := m.relate(k, tasks, sections, found)
 		tasks, layers, errs := sequence.OrderNode(tasks, beyond)
 		for _, err := range errs {
+			if p, ok := m.unkeptRule(err); ok {
+				found.add(p, k.nodes)
+				continue
+			}
 			found.add(relationProblem(err, m.overrides, load.Details), k.nodes)
 		}
 		k.catalog.fill(tasks, layers)
+		k.catalog.classes = m.rules.classes(tasks, sections)
 		m.call(k.catalog)
 		for i := range tasks {
 			for _, name := range tasks[i].Override {

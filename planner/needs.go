@@ -16,24 +16,29 @@ import (
 const changeTags = "give one of them another tag, or leave the requirement out"
 
 // relate finds what orders the tasks of a kind of nodes beside their own parameters, and reports requirements that cannot be kept and mistakes in
-// what is replaced. Without tasks of entities there is nothing.
-func (m *model) relate(k *kind, tasks []task.Task, found *findings) map[resource.ID]sequence.Beyond {
-	c := k.catalog
-	if c.details == nil {
+// what is replaced. Without tasks of entities, and without rules of the site's order, there is nothing.
+func (m *model) relate(k *kind, tasks []task.Task, sections map[resource.ID]entity.Section, found *findings) map[resource.ID]sequence.Beyond {
+	if sections == nil {
 		return nil
 	}
-	n := newNeighbours(tasks, c.details)
+	c := k.catalog
+	n := newNeighbours(tasks, sections)
 	beyond := make(map[resource.ID]sequence.Beyond, len(c.details))
+	c.waits = m.rules.waits(tasks, sections, func(rule string, n int) {
+		found.add(site.Problem{Object: "deployment", Name: m.site.Name, Attribute: ordering + "." + rule, Code: site.BadValue,
+			Message: fmt.Sprintf("makes %d requirements; %d is the most on one node: let the rule match less, or let tasks count as another section (counts_as)", n, mostWaits)}, k.nodes)
+	})
 	for _, t := range tasks {
 		id := t.Resource.ID()
+		b := sequence.Beyond{Section: sections[id], Waits: c.waits[id], Unordered: m.rules.unordered(t.Resource.Type)}
 		d, ok := c.details[id]
 		if !ok {
+			beyond[id] = b
 			continue
 		}
 		if t.Group == task.Prepare {
 			found.add(entityProblem(t, d, ".tag", site.BadValue, "no task of a service can run in the task group %s, in which nodes are made ready; use %s", t.Group, task.PreNode), k.nodes)
 		}
-		b := sequence.Beyond{Section: d.Section}
 		for _, need := range d.Needs {
 			after, p := m.find(k, n, t, d, need)
 			b.After = append(b.After, after...)
@@ -47,6 +52,14 @@ func (m *model) relate(k *kind, tasks []task.Task, found *findings) map[resource
 	return beyond
 }
 
+// sectionsOf returns the sections in which the tasks of a kind of nodes stand, nil where neither entities nor rules of the site's order have a say.
+func (m *model) sectionsOf(k *kind, tasks []task.Task) map[resource.ID]entity.Section {
+	if k.catalog.details == nil && m.rules == nil {
+		return nil
+	}
+	return m.rules.sections(tasks, k.catalog.details)
+}
+
 // neighbours are the tasks of a node by what requirements name.
 type neighbours struct {
 	there     map[resource.ID]bool
@@ -54,17 +67,14 @@ type neighbours struct {
 	byService map[string][]resource.ID
 }
 
-func newNeighbours(tasks []task.Task, details map[resource.ID]*refine.EntityTask) neighbours {
+func newNeighbours(tasks []task.Task, sections map[resource.ID]entity.Section) neighbours {
 	n := neighbours{
 		there: make(map[resource.ID]bool, len(tasks)), bySection: make(map[entity.Section][]resource.ID), byService: make(map[string][]resource.ID),
 	}
 	for _, t := range tasks {
-		id, section := t.Resource.ID(), entity.Services
-		if d, ok := details[id]; ok {
-			section = d.Section
-		}
+		id := t.Resource.ID()
 		n.there[id] = true
-		n.bySection[section] = append(n.bySection[section], id)
+		n.bySection[sections[id]] = append(n.bySection[sections[id]], id)
 		n.byService[t.Service] = append(n.byService[t.Service], id)
 	}
 	return n
@@ -96,12 +106,15 @@ func (m *model) find(k *kind, n neighbours, t task.Task, d *refine.EntityTask, n
 	if t.Kind == task.Config && m.configures(typ) {
 		return nil, nil // its parameter require says the same, and is reported
 	}
+	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no %s", need.Resource)
+	if m.missing++; m.missing > resource.MostHints {
+		return nil, site.Problems{p}
+	}
 	candidates := make([]string, 0, len(n.there))
 	for id := range n.there {
 		candidates = append(candidates, string(id))
 	}
 	slices.Sort(candidates)
-	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no %s", need.Resource)
 	if near := resource.Nearest(string(need.Resource), candidates); near != "" {
 		p.Message += fmt.Sprintf("; did you mean %s?", near)
 	}
@@ -127,14 +140,17 @@ func (m *model) configures(typ string) bool {
 }
 
 func (m *model) unknownService(t task.Task, d *refine.EntityTask, name string) site.Problems {
+	if m.services.Has(name) {
+		return nil
+	}
+	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no service %q", name)
+	if m.missing++; m.missing > resource.MostHints {
+		return site.Problems{p}
+	}
 	names := make([]string, m.services.Len())
 	for i := range names {
 		names[i] = m.services.Name(i)
 	}
-	if slices.Contains(names, name) {
-		return nil
-	}
-	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no service %q", name)
 	if near := resource.Nearest(name, names); near != "" {
 		p.Message += fmt.Sprintf("; did you mean %q?", near)
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 // schedule puts the services' tasks of one task group, in one deployment group where it repeats, into phases, with the given callbacks of services as a whole. Tasks that are all on configuration resources
-// share one: each node puts them in order. Else phases of the three kinds alternate as requirements make it necessary (litp.md 97 to 103); a remote
+// share one when none is of a priority class: each node puts them in order. Else phases of the three kinds alternate as requirements make it necessary (litp.md 97 to 103); a remote
 // task has a phase of its own.
 func (w *work) schedule(k sequence.Key, callbacks []int) ([][]task.Task, error) {
 	tasks := slices.Concat(w.tasks[k]...)
 	w.tasks[k] = nil
 	calls := slices.ContainsFunc(callbacks, func(i int) bool { return w.due[i] })
-	if !calls && !slices.ContainsFunc(tasks, func(t task.Task) bool { return t.Kind != task.Config }) {
+	if !calls && !slices.ContainsFunc(tasks, func(t task.Task) bool { return t.Kind != task.Config || w.model.classOf(t) > 0 }) {
 		if len(tasks) == 0 {
 			return nil, nil
 		}
@@ -65,7 +65,7 @@ func newScope(w *work, tasks []task.Task, callbacks []int) *scope {
 	s := &scope{work: w, tasks: slices.Clone(tasks), at: make(map[onPlace]int), callback: make(map[int]int)}
 	var places []sequence.Place
 	for v, t := range s.tasks {
-		places = append(places, sequence.Place{Callback: t.Kind != task.Config})
+		places = append(places, sequence.Place{Callback: t.Kind != task.Config, Class: w.model.rank(t)})
 		s.at[onPlace{t.Node, t.Resource.ID()}] = v
 	}
 	for _, i := range callbacks {
@@ -73,7 +73,7 @@ func newScope(w *work, tasks []task.Task, callbacks []int) *scope {
 		t.Action = task.Run
 		s.callback[i] = len(s.tasks)
 		s.tasks = append(s.tasks, t)
-		places = append(places, sequence.Place{Callback: true, Skip: !w.due[i]})
+		places = append(places, sequence.Place{Callback: true, Skip: !w.due[i], Class: w.model.rank(t)})
 	}
 	s.Scope = sequence.NewScope(places)
 	return s
@@ -222,13 +222,17 @@ func (s *scope) split(phase []int) [][]task.Task {
 
 func (s *scope) cycleError(cycle sequence.Cycle) error {
 	names := make([]string, 0, len(cycle)+1)
-	for _, v := range append(slices.Clone(cycle), cycle[0]) {
+	rule := ""
+	for i, v := range append(slices.Clone(cycle), cycle[0]) {
 		t := s.tasks[v]
+		if c := s.work.model.wanted[t.Node]; rule == "" && c != nil {
+			rule = c.because(t.Resource.ID(), s.tasks[cycle[(i+1)%len(cycle)]].Resource.ID())
+		}
 		name := string(t.Resource.ID())
 		if t.Node != "" {
 			name += " on node " + t.Node
 		}
 		names = append(names, name)
 	}
-	return fmt.Errorf("tasks of services wait for each other: %s; leave one of these requirements out", strings.Join(names, " requires "))
+	return fmt.Errorf("tasks of services wait for each other: %s; leave one of these requirements out%s", strings.Join(names, " requires "), orRule(rule))
 }

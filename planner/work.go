@@ -89,6 +89,9 @@ func (w *work) call(called map[resource.ID]string) {
 	}
 	for i, c := range w.model.callbacks {
 		w.due[i] = w.due[i] || w.busy.runs(c.Task, c.Once || c.secret)
+		if w.model.concerns != nil {
+			w.due[i] = w.due[i] && w.model.concerns(c.Task)
+		}
 	}
 }
 

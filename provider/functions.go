@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -25,12 +26,25 @@ func told(argument int64, diags diag.Diagnostics) *function.FuncError {
 	if len(lines) == 0 {
 		return nil
 	}
-	return function.NewArgumentFuncError(argument, strings.Join(lines, "\n"))
+	return function.NewArgumentFuncError(argument, short(strings.Join(lines, "\n")))
+}
+
+// linesTold bounds the mistakes that one error of a function tells.
+const linesTold = 200
+
+// short leaves out the mistakes after the first ones.
+func short(text string) string {
+	lines := strings.SplitN(text, "\n", linesTold+1)
+	if len(lines) <= linesTold {
+		return text
+	}
+	more := strings.Count(lines[linesTold], "\n") + 1
+	return strings.Join(lines[:linesTold], "\n") + fmt.Sprintf("\nand %d more", more)
 }
 
 // wrong makes an error of a function's argument.
 func wrong(argument int64, err error) *function.FuncError {
-	return function.NewArgumentFuncError(argument, err.Error())
+	return function.NewArgumentFuncError(argument, short(err.Error()))
 }
 
 // stillUnknown tells of a value that Terraform should have held back: it calls a function only when all arguments are known.

@@ -105,10 +105,22 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				MarkdownDescription: "The plugins: whole `data.slipway_plugin` objects, as a list or a map, or objects with the keys of a plugin's document. Their tasks run in an order of their own, on the nodes with their roles; " +
 					"the guide [Plugins and stages](../guides/plugins) tells when.",
 			},
+			"ordering": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "What a catalog says of the order of tasks beyond their requirements: `data.slipway_catalog.site.ordering`, as it is. The guide [Catalogs](../guides/catalog) tells what it may say. " +
+					"A rule that cannot be kept is an error that names the tasks.",
+				Validators: []validator.String{orderingValidator{}},
+			},
 			"parallelism": schema.Int64Attribute{
 				Optional: true, Computed: true, Default: int64default.StaticInt64(10),
 				MarkdownDescription: "How many nodes are worked on at once, 1 to 1000. Default 10.",
 				Validators:          []validator.Int64{int64validator.Between(1, 1000)},
+			},
+			"parallel_groups": schema.Int64Attribute{
+				Optional: true, Computed: true, Default: int64default.StaticInt64(1),
+				MarkdownDescription: "How many groups are worked on at once, 1 to 100. Default 1: one after the other. Only groups that have nothing to do with each other go at once: neither depends on the other, " +
+					"they share no node, and no task of one requires one of the other or reads what its callbacks return. How a run ends does not depend on it.",
+				Validators: []validator.Int64{int64validator.Between(1, 100)},
 			},
 			"on_destroy": schema.StringAttribute{
 				Optional: true, Computed: true, Default: stringdefault.StaticString(onDestroyTeardown),
@@ -155,6 +167,16 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"node_status": schema.MapAttribute{
 				Computed: true, ElementType: types.StringType,
 				MarkdownDescription: "Stage of each node of a group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`.",
+			},
+			"service_status": schema.MapAttribute{
+				Computed: true, ElementType: serviceStatusType,
+				MarkdownDescription: "The services of entities after the last run, by name: `entity`, `identity` (what names it among those of its entity; null where there is none), `state` in its lifecycle, and `version`, which counts its transfers. " +
+					"A service that is still being deleted is among them.",
+			},
+			"service_values": schema.MapAttribute{
+				Computed: true, ElementType: serviceValuesType,
+				MarkdownDescription: "What slipway chose or callbacks returned for attributes with the modifier `r`: service, then attribute. Texts as they are, everything else as JSON. Values that a pool gives are known at plan time and stay; those of sensitive " +
+					"attributes are not among them.",
 			},
 			"drift": schema.ListNestedAttribute{
 				Computed:            true,

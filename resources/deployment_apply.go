@@ -12,6 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -77,12 +78,12 @@ type rollInput struct {
 
 // roll plans, runs and reports. It returns nil when no node was touched.
 func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diagnostics) {
-	w, known, diags := d.work(ctx, in.plan, in.prior, in.past, in.key)
+	w, known, diags := d.work(ctx, in.plan, in.prior, in.past, in.key, time.Now())
 	if diags.HasError() {
 		return nil, diags.Errors()
 	}
 	if !known {
-		diags.AddError("The site is not known", "Terraform called apply with unknown values in nodes, groups, services, overrides or plugins. This is a defect; please report it.")
+		diags.AddError("The site is not known", "Terraform called apply with unknown values in nodes, groups, services, overrides, plugins or ordering. This is a defect; please report it.")
 		return nil, diags
 	}
 	diags = nil // the plan told the warnings
@@ -93,11 +94,22 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		return nil, diags
 	}
 	in.past.Applied = w.applied
+	in.plan.setPlan(w)
 	departed := make(map[string]site.Node, len(w.before))
 	for _, n := range w.before {
 		departed[n.Name] = n
 	}
 
+	journaled, err := d.seen(ctx, desired.Name)
+	if err != nil {
+		diags.AddError("The journal cannot be opened", err.Error()+"\n\nNo node was touched.")
+		return nil, diags
+	}
+	if in.prior != nil {
+		if diags.Append(stale(in.past.Services, journaled)...); diags.HasError() {
+			return nil, diags
+		}
+	}
 	run, ds := d.begin(ctx, in.operation, desired.Name, p)
 	diags.Append(ds...)
 	if diags.HasError() {
@@ -106,43 +118,53 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	executor := rollout.NewInProcess()
 	options := rollout.Options{
 		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(in.plan.Parallelism.ValueInt64()), Departed: departed,
-		GiveUp: d.provider.Runs.ending(), Caller: controller.New(controller.Options{}),
+		ParallelGroups: int(in.plan.ParallelGroups.ValueInt64()),
+		GiveUp:         d.provider.Runs.ending(), Caller: promising(desired, controller.New(controller.Options{})),
 	}
-	todo := p
 	if in.prior == nil || in.prior.Nodes.IsNull() {
-		todo = goOn(run.ctx, desired, p, options)
+		w.goOn(run.ctx, journaled, options)
 	}
+	diags.Append(run.recordServices(run.ctx, services.Present(in.past.Services), nil)...)
+	diags.Append(run.history(run.ctx, w.turn)...)
+	todo := w.plan
 	options.Resolve = func(t task.Task, values rollout.Values) (task.Task, error) { return todo.Resolve(t, values) }
-	report, err := rollout.Run(run.ctx, desired, todo, options)
-	_ = executor.Close() // every answer that counts has been read
+	report, err := rollout.Run(run.ctx, w.deployed, todo, options)
 	if err != nil {
 		report.Status = rollout.StatusFailed
 		diags.AddError("The run was stopped", err.Error())
 	}
-	diags.Append(run.end(string(report.Status), report.String())...)
+	diags.Append(d.passes(ctx, run, w, in, todo, &report, options)...)
+	_ = executor.Close() // every answer that counts has been read
 
 	done := in.outcome(p, report)
-	diags.Append(done.called(in, desired, todo, report)...)
+	diags.Append(done.called(in, w.deployed, todo, report)...)
 	diags.Append(done.leaveDeparted(in, p, report)...)
+	done.took(w)
+	diags.Append(run.history(context.WithoutCancel(ctx), w.turn)...)
+	diags.Append(run.end(string(report.Status), report.String())...)
 	diags.Append(reportDiagnostics(run.ctx, report, p)...)
+	diags.Append(tellRolledBack(w.turn)...)
 	return &done, diags
 }
 
-// goOn returns the plan of a site that this state has not rolled out yet: the one given, unless the nodes' ledgers tell of an earlier
-// run, one that failed or one whose state was lost. Everything is then checked again, and what is no longer wanted goes.
-func goOn(ctx context.Context, s site.Site, p *planner.Plan, o rollout.Options) *planner.Plan {
+// goOn takes over what an earlier run of a site left that this state has not rolled out yet, one that failed or one whose state was lost: services that the
+// journal has, and what the nodes' ledgers tell, all of which is then checked again; what is no longer wanted goes.
+func (w *work) goOn(ctx context.Context, journaled []services.Seen, o rollout.Options) {
+	again := *w
+	if state := (services.State{}).Adopt(journaled); len(state.Records)+len(state.Former) > 0 {
+		again.make(state, time.Now())
+	}
 	left := planner.Applied{}
-	for node, found := range rollout.Survey(ctx, s.Nodes, nil, s.Name, o) {
+	for node, found := range rollout.Survey(ctx, w.desired.Nodes, nil, w.desired.Name, o) {
 		if len(found.Ledger) > 0 { // a node that does not answer now fails when its turn comes
 			left[node] = found.Ledger
 		}
 	}
-	if len(left) == 0 {
-		return p
+	if len(left) > 0 {
+		again.applied = left.Unfinished()
+		again.plan, _ = w.memory.Make(again.deployed, again.applied, nil)
 	}
-	todo, problems := planner.Make(s, left.Unfinished(), nil)
-	if len(problems.Errors()) > 0 {
-		return p // the same site was planned without error a moment ago: ledgers cannot make it invalid
+	if again.plan != nil { // the same site was planned without error a moment ago: ledgers and journal do not make it invalid
+		*w = again
 	}
-	return todo
 }

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // called notes what a run of p did on the controller: which callbacks ran, and what they returned.
@@ -61,6 +63,57 @@ func returned(e *catalog.Entity) []returning {
 	slices.SortFunc(out, func(a, b returning) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
+
+// keeper carries callbacks out, and makes one fail that does not give what it was called for: its service would wait for ever, and every plan would call
+// it again without a word.
+type keeper struct {
+	rollout.Caller
+	promised map[string][]returning // by name of the callback
+}
+
+// promising makes the callbacks of a site's services give what their entities say that they return.
+func promising(s site.Site, c rollout.Caller) rollout.Caller {
+	k := keeper{c, make(map[string][]returning)}
+	for _, service := range s.Services {
+		if service.Entity == nil {
+			continue
+		}
+		for _, r := range returned(service.Entity) {
+			name := service.Name + "/" + r.task
+			k.promised[name] = append(k.promised[name], r)
+		}
+	}
+	return k
+}
+
+// Call carries out a callback.
+func (k keeper) Call(ctx context.Context, t task.Task) (map[string]any, error) {
+	values, err := k.Caller.Call(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var lacking []string
+	for _, r := range k.promised[t.Name] {
+		if values[r.value] == nil {
+			lacking = append(lacking, fmt.Sprintf("%q, for the attribute %s", r.value, r.Name))
+		}
+	}
+	if len(lacking) == 0 {
+		return values, nil
+	}
+	gave := "it returned no value"
+	if names := sortedKeys(values); len(names) > 0 {
+		gave = "it returned " + strings.Join(names[:min(len(names), namesTold)], ", ")
+		if more := len(names) - namesTold; more > 0 {
+			gave += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return nil, fmt.Errorf("%s: it succeeded and did not return what it is called for: %s; %s. Mend the callback, or the names below returns in the catalog", t.Resource.Type,
+		strings.Join(lacking, "; "), gave)
+}
+
+// namesTold bounds the names of values in an error.
+const namesTold = 20
 
 // misfit is a returned value that its attribute cannot take.
 type misfit struct {

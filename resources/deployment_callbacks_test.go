@@ -88,6 +88,38 @@ func tunnel(t *testing.T) *catalog.Entity {
 	return e
 }
 
+// gives is a caller that gives the same values to every callback.
+type gives map[string]any
+
+func (g gives) Call(context.Context, task.Task) (map[string]any, error) { return g, nil }
+
+// TestPromisedValues: a callback that does not return what it is called for has failed.
+func TestPromisedValues(t *testing.T) {
+	s := site.Site{Services: []site.Service{{Name: "t1", Entity: tunnel(t)}, {Name: "motd"}}}
+	for name, tt := range map[string]struct {
+		callback string
+		values   map[string]any
+		want     string
+	}{
+		"all":              {"t1/allocate", map[string]any{"n": int64(1), "secret": "", "more": true}, ""},
+		"none":             {"t1/allocate", nil, `command: it succeeded and did not return what it is called for: "secret", for the attribute key; "n", for the attribute vni; it returned no value.`},
+		"another name":     {"t1/allocate", map[string]any{"secret": "topsecret", "nn": int64(1)}, `what it is called for: "n", for the attribute vni; it returned nn, secret.`},
+		"null":             {"t1/allocate", map[string]any{"secret": "topsecret", "n": nil}, `"n", for the attribute vni`},
+		"of a step":        {"t1/name", nil, `"n", for the attribute name; it returned no value`},
+		"nothing promised": {"t1/other", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values, err := promising(s, gives(tt.values)).Call(t.Context(), task.Task{Kind: task.Callback, Name: tt.callback, Resource: planresource.Resource{Type: "command", Title: tt.callback}})
+			switch {
+			case tt.want == "" && (err != nil || len(values) != len(tt.values)):
+				t.Errorf("got %v, %v", values, err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "topsecret")):
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
 func TestLearn(t *testing.T) {
 	s := site.Site{Services: []site.Service{{Name: "t1", Entity: tunnel(t)}, {Name: "t2", Entity: tunnel(t)}, {Name: "motd"}}}
 	type values = map[string]map[string]any

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 const defaultTearDownTimeout = time.Hour
@@ -47,6 +48,10 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(state.Parallelism.ValueInt64()), GiveUp: d.provider.Runs.ending(),
 	})
 	_ = executor.Close() // every answer that counts has been read
+	if report.Status == rollout.StatusSucceeded {
+		versions, events := services.Gone(past.Services, name, time.Now())
+		resp.Diagnostics.Append(run.recordServices(context.WithoutCancel(ctx), versions, events)...)
+	}
 	resp.Diagnostics.Append(run.end(string(report.Status), report.String())...)
 	if report.Err != nil {
 		resp.Diagnostics.AddError("The tear-down was stopped", report.Err.Error())

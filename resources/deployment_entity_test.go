@@ -124,7 +124,7 @@ func TestDeploymentCallbackReturnsAValue(t *testing.T) {
 	one, both := []string{"a"}, []string{"a", "b"}
 	run(t, []resource.TestStep{
 		{Config: with(one, "x"), Check: resource.ComposeTestCheckFunc(s.has("a", "etc/tunnel", "x 1\n"), r.called(1)), ConfigStateChecks: []statecheck.StateCheck{
-			statecheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(0), knownvalue.StringRegexp(told("management: (.*)command"))),
+			statecheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(1), knownvalue.StringRegexp(told("management: (.*)command"))),
 		}},
 		{Config: with(one, "x"), ConfigPlanChecks: nothingPlanned(), Check: r.called(1)},
 		{PreConfig: func() { s.write("a", "etc/tunnel", "drifted") }, Config: with(one, "x"), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate), Check: func(*terraform.State) error {

@@ -26,7 +26,9 @@ type deploymentModelV0 struct {
 	Services       sealed.Value   `tfsdk:"services"`
 	Overrides      sealed.Value   `tfsdk:"overrides"`
 	Plugins        sealed.Value   `tfsdk:"plugins"`
+	Ordering       types.String   `tfsdk:"ordering"`
 	Parallelism    types.Int64    `tfsdk:"parallelism"`
+	ParallelGroups types.Int64    `tfsdk:"parallel_groups"`
 	OnDestroy      types.String   `tfsdk:"on_destroy"`
 	DriftDetection types.String   `tfsdk:"drift_detection"`
 	Triggers       types.Map      `tfsdk:"triggers"`
@@ -41,6 +43,9 @@ type deploymentModelV0 struct {
 	NodeStatus   types.Map    `tfsdk:"node_status"`
 	Drift        types.List   `tfsdk:"drift"`
 	Unreachable  types.List   `tfsdk:"unreachable"`
+
+	ServiceStatus types.Map `tfsdk:"service_status"`
+	ServiceValues types.Map `tfsdk:"service_values"`
 }
 
 // driftModel is one element of drift.
@@ -75,13 +80,16 @@ func (m deploymentModelV0) Value(ctx context.Context) (s site.Site, known bool, 
 	take(ok, d)
 	s.Plugins, ok, d = PluginsFrom(ctx, path.Root("plugins"), m.Plugins)
 	take(ok, d)
+	s.Ordering, ok, d = OrderingFrom(path.Root("ordering"), m.Ordering)
+	take(ok, d)
 	return s, known, diags
 }
 
 // sameDesire reports whether two models ask for the same.
 func (m deploymentModelV0) sameDesire(o deploymentModelV0) bool {
 	return m.Site.Equal(o.Site) && m.Nodes.Equal(o.Nodes) && m.Groups.Equal(o.Groups) && m.Services.Equal(o.Services) &&
-		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Parallelism.Equal(o.Parallelism) && m.OnDestroy.Equal(o.OnDestroy) &&
+		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Ordering.Equal(o.Ordering) &&
+		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts)
 }
 
@@ -91,6 +99,7 @@ func (m *deploymentModelV0) setUnknown() {
 	m.Digest = types.StringUnknown()
 	m.ChangedNodes = types.ListUnknown(types.StringType)
 	m.Drift = types.ListUnknown(driftType)
+	m.ServiceValues = types.MapUnknown(serviceValuesType)
 	m.setOutcomeUnknown()
 }
 
@@ -100,19 +109,21 @@ func (m *deploymentModelV0) setOutcomeUnknown() {
 	m.GroupStatus = types.MapUnknown(types.StringType)
 	m.NodeStatus = types.MapUnknown(types.StringType)
 	m.Unreachable = types.ListUnknown(types.StringType)
+	m.ServiceStatus = types.MapUnknown(serviceStatusType)
 }
 
 // keepComputed takes everything computed from the prior state: nothing is to be done.
 func (m *deploymentModelV0) keepComputed(prior deploymentModelV0) {
 	m.Steps, m.Digest, m.ChangedNodes, m.Drift = prior.Steps, prior.Digest, prior.ChangedNodes, prior.Drift
 	m.Status, m.GroupStatus, m.NodeStatus, m.Unreachable = prior.Status, prior.GroupStatus, prior.NodeStatus, prior.Unreachable
+	m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
 }
 
-// setPlan shows a plan.
-func (m *deploymentModelV0) setPlan(p *planner.Plan) {
-	m.Steps = stringList(p.Steps())
-	m.Digest = types.StringValue(p.Digest)
-	m.ChangedNodes = stringList(p.ChangedNodes())
+// setPlan shows what is done: what happens to services, then the steps on nodes.
+func (m *deploymentModelV0) setPlan(w *work) {
+	m.Steps = stringList(w.steps())
+	m.Digest = types.StringValue(w.plan.Digest)
+	m.ChangedNodes = stringList(w.plan.ChangedNodes())
 	m.Drift = types.ListValueMust(driftType, []attr.Value{})
 }
 

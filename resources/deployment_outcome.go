@@ -36,7 +36,6 @@ func (in rollInput) checkedAgain() bool {
 // outcome turns the report of a run into the state.
 func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 	out := rolled{model: in.plan, memory: memory{Applied: planner.Applied{}, Values: in.past.Values}}
-	out.model.setPlan(p)
 	nodes, groups := map[string]string{}, map[string]string{}
 	var unreachable []string
 	for _, g := range report.Groups {

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -10,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -38,7 +40,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 			return
 		}
 	}
-	w, known, diags := d.work(ctx, plan, prior, past, types.StringNull())
+	w, known, diags := d.work(ctx, plan, prior, past, types.StringNull(), time.Time{})
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -49,10 +51,14 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	p := w.plan
-	if prior != nil && p.Empty() && len(w.drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
+	if prior != nil && p.Empty() && !w.turn.Moves() && len(w.drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
 		plan.keepComputed(*prior)
 	} else {
-		plan.setPlan(p)
+		plan.setPlan(w)
+		plan.setServices(w.turn, w.desired.Values, w.returning())
+		if prior == nil {
+			plan.ServiceValues = types.MapUnknown(serviceValuesType) // a journal may know services of the site that no state has
+		}
 		plan.setOutcomeUnknown()
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
@@ -67,22 +73,27 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 
 // work is what a plan shows and its apply does, and what both start from.
 type work struct {
-	desired site.Site       // with its nodes as they are reached
-	before  []site.Node     // the nodes of the prior state as they are reached
-	applied planner.Applied // by the nodes' present names
-	drift   planner.Drift   // likewise
-	plan    *planner.Plan
+	desired  site.Site       // with its nodes as they are reached
+	turn     *services.Turn  // of its services
+	deployed site.Site       // the same with the services that are deployed, and their attributes that count
+	brought  planner.Brought // what services brought until now, where the turn changes any
+	memory   *planner.Memory
+	before   []site.Node     // the nodes of the prior state as they are reached
+	applied  planner.Applied // by the nodes' present names
+	drift    planner.Drift   // likewise
+	plan     *planner.Plan
 }
 
-// work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo.
-func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *deploymentModelV0, past memory, key types.String) (w *work, known bool, diags diag.Diagnostics) {
+// work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo. at is when it is done, which shows in the history of
+// services only.
+func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *deploymentModelV0, past memory, key types.String, at time.Time) (w *work, known bool, diags diag.Diagnostics) {
 	desired, known, diags := plan.Value(ctx)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
 		return nil, false, diags
 	}
 	past = past.of(desired)
 	desired.Values = past.Values
-	w = &work{desired: desired, applied: past.Applied}
+	w = &work{desired: desired, applied: past.Applied, memory: &planner.Memory{}}
 	var problems, more site.Problems
 	if !d.provider.Unknown {
 		w.desired.Nodes = d.provider.reach(desired.Nodes, key)
@@ -109,11 +120,62 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *de
 			w.applied = w.applied.Unfinished() // so that everything is checked and applied again
 		}
 	}
-	w.plan, more = planner.Make(w.desired, w.applied, w.drift)
-	problems = append(problems, more...)
+	problems = append(problems, w.make(past.Services, at)...)
 	problems.Sort()
 	diags.Append(Diagnostics(problems)...)
 	return w, true, diags
+}
+
+// make plans the services first, then the site with those that are deployed.
+func (w *work) make(state services.State, at time.Time) site.Problems {
+	var problems, more site.Problems
+	w.turn, problems = services.Begin(state, w.desired, at)
+	if len(problems.Errors()) > 0 {
+		w.deployed = w.desired // so that everything else that is wrong is told as well
+		_, more = w.memory.Make(w.deployed, w.applied, w.drift)
+		return mergeProblems(problems, more)
+	}
+	w.deployed = w.turn.Site()
+	w.plan, more = w.memory.Make(w.deployed, w.applied, w.drift)
+	problems = append(problems, more...)
+	if w.plan == nil {
+		return problems
+	}
+	var err error
+	if w.plan.Digest, err = w.turn.Digest(w.plan.Digest); err != nil {
+		return append(problems, site.Problem{Object: "deployment", Name: w.desired.Name, Code: site.BadStructure, Message: err.Error()})
+	}
+	if !w.turn.Moves() {
+		return problems
+	}
+	// What services brought tells later which removals are whose. A site that cannot be planned any more leaves that open.
+	before, more := services.Rest(state, w.desired)
+	if len(more.Errors()) == 0 {
+		rest := before.Site()
+		rest.Values = w.desired.Values
+		w.brought, _ = w.memory.BroughtBy(rest)
+	}
+	if w.brought == nil {
+		w.brought = planner.Brought{}
+	}
+	if now, more := w.memory.BroughtBy(w.deployed); len(more.Errors()) == 0 {
+		w.brought.Add(now)
+	}
+	return problems
+}
+
+// mergeProblems joins problems, without those of more that tell of an attribute that there is a problem of.
+func mergeProblems(problems, more site.Problems) site.Problems {
+	known := make(map[[3]string]bool, len(problems))
+	for _, p := range problems {
+		known[[3]string{p.Object, p.Name, p.Attribute}] = true
+	}
+	for _, p := range more {
+		if !known[[3]string{p.Object, p.Name, p.Attribute}] {
+			problems = append(problems, p)
+		}
+	}
+	return problems
 }
 
 // settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to tell even when

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // privateKey holds what a deployment remembers of its runs. Create, Read and Update always set it, because its absence means something:
@@ -23,6 +23,8 @@ type memory struct {
 	Applied planner.Applied
 	// Values are what callbacks returned: service -> attribute -> value. None is that of a sensitive attribute.
 	Values map[string]map[string]any
+	// Services is the inventory of services of entities.
+	Services services.State
 	// Secret are the resources that were made of returned values which are not kept: node -> resource.
 	Secret map[string]map[planresource.ID]secretly
 }
@@ -35,16 +37,18 @@ type secretly struct {
 	Inputs  string `json:"inputs"`  // digest of everything else that the resource may be made of
 }
 
-// privateV2 is the content of privateKey. Version 1 had no values.
-type privateV2 struct {
+// privateV3 is the content of privateKey. Version 1 had no values, version 2 no services.
+type privateV3 struct {
 	Version int                       `json:"version"`
 	Applied planner.Applied           `json:"applied"`
 	Values  map[string]map[string]any `json:"values,omitempty"`
 
+	Services services.State `json:"services,omitzero"`
+
 	Secret map[string]map[planresource.ID]secretly `json:"secret,omitempty"`
 }
 
-const privateVersion = 2
+const privateVersion = 3
 
 type privateReader interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
@@ -60,7 +64,7 @@ func recall(ctx context.Context, from privateReader) (m memory, saved bool, diag
 	if diags.HasError() || len(raw) == 0 {
 		return memory{}, false, diags
 	}
-	var p privateV2
+	var p privateV3
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&p); err != nil || p.Version < 1 || p.Version > privateVersion {
@@ -70,42 +74,18 @@ func recall(ctx context.Context, from privateReader) (m memory, saved bool, diag
 	}
 	for _, values := range p.Values {
 		for name, v := range values {
-			values[name] = numbers(v)
+			values[name] = services.Numbers(v)
 		}
 	}
-	return memory{Applied: p.Applied, Values: p.Values, Secret: p.Secret}, true, diags
+	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret}, true, diags
 }
 
 // remember saves what the deployment remembers.
 func remember(ctx context.Context, to privateWriter, m memory) (diags diag.Diagnostics) {
-	raw, err := json.Marshal(privateV2{Version: privateVersion, Applied: m.Applied, Values: m.Values, Secret: m.Secret})
+	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret})
 	if err != nil {
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags
 	}
 	return to.SetKey(ctx, privateKey, raw)
-}
-
-// numbers replaces JSON's numbers by int64 and float64.
-func numbers(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String() // out of range, which no callback returned
-		}
-		return f
-	case []any:
-		for i := range v {
-			v[i] = numbers(v[i])
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = numbers(v[name])
-		}
-	}
-	return value
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -31,6 +33,8 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	resp.Diagnostics.Append(d.adopt(ctx, &state, &past)...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
 	timeout, diags := state.Timeouts.Read(ctx, defaultReadTimeout)
 	resp.Diagnostics.Append(diags...)
@@ -100,8 +104,29 @@ func desiredOf(ctx context.Context, state deploymentModelV0, past memory) (s sit
 		return s, nil, strings.Join(lines, "\n")
 	}
 	s.Values = past.of(s).Values
-	desired, problems := planner.Desired(s)
-	return s, desired, problems.Errors().Error()
+	turn, problems := services.Rest(past.Services, s)
+	s = turn.Site()
+	desired, more := planner.Desired(s)
+	return s, desired, append(problems, more...).Errors().Error()
+}
+
+// adopt takes what the journal knows better of services: a run that ended without a word could not tell Terraform (lsm.md 20, "recovery at start-up").
+func (d *Deployment) adopt(ctx context.Context, state *deploymentModelV0, past *memory) (diags diag.Diagnostics) {
+	journaled, err := d.seen(ctx, state.Site.ValueString())
+	if err != nil {
+		diags.AddWarning("The journal cannot be read", err.Error()+"\n\nServices count as they are in the state.")
+		return diags
+	}
+	journaled = slices.DeleteFunc(journaled, func(s services.Seen) bool { return !past.Services.Newer(s) })
+	if len(journaled) == 0 {
+		return nil
+	}
+	past.Services = past.Services.Adopt(journaled)
+	turn, _ := services.Rest(past.Services, site.Site{Name: state.Site.ValueString()}) // what cannot be read is told by the plan
+	before := state.ServiceValues
+	state.setServices(turn, nil, nil)
+	state.ServiceValues = before
+	return nil
 }
 
 // driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its present form is work

@@ -49,6 +49,7 @@ func OverridesFrom(ctx context.Context, at path.Path, v attr.Value) (overrides [
 // asGiven decodes objects into models whose fields hold null and unknown themselves.
 var asGiven = basetypes.ObjectAsOptions{}
 
+// After many mistakes it stops: nobody reads more, and each diagnostic is compared with all before it.
 func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, object string, s schema.Schema, value func(M, context.Context) (T, site.Problems)) (out []T, known bool, diags diag.Diagnostics) {
 	raw, err := opened(ctx, v)
 	if err != nil {
@@ -70,6 +71,10 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 	typ := s.Type()
 	objectType := typ.TerraformType(ctx)
 	for _, m := range members {
+		if len(diags) >= mostMistakes {
+			diags.AddAttributeError(at, "There are more mistakes", fmt.Sprintf("These are %d; those of further objects are told when they are mended.", len(diags)))
+			break
+		}
 		var r reading
 		conformed := r.conform("", m.value, objectType)
 		name := nameOf(conformed)
@@ -97,6 +102,9 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 	}
 	return out, true, diags
 }
+
+// mostMistakes bounds what is told of one list of objects.
+const mostMistakes = 200
 
 // opened returns what an attribute of the deployment, which is sealed, or an argument of a function holds.
 func opened(ctx context.Context, v attr.Value) (tftypes.Value, error) {

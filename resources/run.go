@@ -72,6 +72,8 @@ type activeRun struct {
 	store  *journal.Store
 	writer *journal.Writer
 	runs   *Runs
+
+	versions, events int // of services that are recorded
 }
 
 // begin opens the journal and takes the site's lease.

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -28,6 +29,10 @@ type serviceModelV0 struct {
 	Entity        *entityModelV0    `tfsdk:"entity"`
 	Attributes    types.Dynamic     `tfsdk:"attributes"`
 	Configuration types.Dynamic     `tfsdk:"configuration"`
+	Lifecycle     types.String      `tfsdk:"service_lifecycle"`
+	Gates         types.Map         `tfsdk:"gates"`
+	Rollback      types.Bool        `tfsdk:"rollback_on_failure"`
+	TargetState   types.String      `tfsdk:"target_state"`
 }
 
 // entityModelV0 is what a service keeps of an entity.
@@ -61,7 +66,10 @@ func (m serviceModelV0) value(ctx context.Context, known entities) (site.Service
 	}
 	a := attributesOf(attributes)
 	s.Attributes = s.Entity.FillNulls(a.given)
-	return s, append(problems, a.problems()...)
+	s.RollbackOnFailure, s.TargetState = m.Rollback.ValueBool(), m.TargetState.ValueString()
+	s.Gates = gatesOf(m.Gates)
+	s.Lifecycle, more = lifecycleOf(m.Lifecycle.ValueString())
+	return s, append(append(problems, a.problems()...), more...)
 }
 
 // ValidateConfig checks what depends on several attributes. Terraform calls it for the plan too, when the entity is known.
@@ -98,6 +106,27 @@ func serviceSchema() schema.Schema {
 				MarkdownDescription: "The configuration resources: `type = { title = { parameter = value } }`, in Puppet's words. A null counts as left out. " +
 					"Types and their parameters are checked when the configuration is validated. Give this or `entity`.",
 				Validators: []validator.Dynamic{configurationValidator{nulls: nullsAreUnset}},
+			},
+			"service_lifecycle": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, " +
+					"`slipway_default` in most cases. The guide [Services](../guides/services) tells how lifecycles are made. For a service of an entity.",
+				Validators: []validator.String{lifecycleValidator{}},
+			},
+			"gates": schema.MapAttribute{
+				Optional: true, ElementType: types.BoolType,
+				MarkdownDescription: "Opens (`true`) and closes (`false`) gates of the lifecycle: its transfers with a `config` name happen by themselves only while the gate of that name is open. A gate that is not named is open. " +
+					"For a service of an entity.",
+			},
+			"rollback_on_failure": schema.BoolAttribute{
+				Optional: true,
+				MarkdownDescription: "When an update of the service fails, deploy in the same apply what was deployed before, on all of its nodes; the apply fails all the same, and the next plan shows the change again. Default `false`: what " +
+					"was reached stays, and the next apply goes on from there. For a service of an entity.",
+			},
+			"target_state": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "A state of the lifecycle to ask for, such as `maintenance`: the service is brought there when the lifecycle has a transfer on request (`api_set_state`) from where it is. For a service of an entity.",
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 		},
 	}

@@ -104,7 +104,7 @@ func inside(place, other string) bool {
 func attributeProblems(mistakes []catalog.Mistake) site.Problems {
 	problems := make(site.Problems, len(mistakes))
 	for i, m := range mistakes {
-		problems[i] = site.Problem{Object: "service", Attribute: namePath("attributes", m.Path), Code: site.Code(m.Code), Message: m.Message}
+		problems[i] = site.Problem{Object: "service", Attribute: namePath("attributes", m.Place()), Code: site.Code(m.Code), Message: m.Message}
 	}
 	return problems
 }

@@ -8,6 +8,7 @@ import "fmt"
 // Definitions are what catalog documents say, before names of types and entities are resolved. Their order is the user's.
 type Definitions struct {
 	Types    []TypeDefinition
+	Pools    []Pool
 	Entities []Entity
 	Ordering Ordering
 }
@@ -56,6 +57,13 @@ const (
 	LimitViolation   Code = "limit_violation"
 	DuplicateKey     Code = "duplicate_key"
 	ReadOnly         Code = "readonly_attribute"
+	Immutable        Code = "immutable_attribute" // an update changes what is fixed at creation
+	IdentityFixed    Code = "identity_immutable"  // an update changes the identity attribute
+	PoolExhausted    Code = "pool_exhausted"      // no value of a pool is free
+	PoolConflict     Code = "pool_conflict"       // two services have the same value of a pool
+	OutOfPool        Code = "out_of_pool"         // a service has a value that its pool does not have any more
+	BadEditTarget    Code = "bad_edit_target"     // the target of an edit is no path, or does not lead to exactly one place
+	BadEdit          Code = "bad_edit"            // an edit whose operation is unknown, or whose value does not fit the operation
 
 	BadName       Code = "bad_name"
 	BadValue      Code = "bad_value"
@@ -65,6 +73,7 @@ const (
 	Redefined     Code = "redefined" // an element that an ancestor has already (litp.md 7)
 	UnknownType   Code = "unknown_type"
 	UnknownEntity Code = "unknown_entity"
+	UnknownPool   Code = "unknown_pool"
 	Cycle         Code = "cycle"
 )
 
@@ -73,19 +82,30 @@ type Mistake struct {
 	Path    string // `vlans[1]`, `tasks[2].config.parameters.content`; empty for the whole
 	Code    Code
 	Message string // what is wrong, then what would be right; never a sensitive value
+	// At is the exact place where Path names an attribute of all children at once, as it does for changes that a modifier forbids: Path is
+	// `files.mode`, At is `files[2].mode`. It is empty where Path is exact itself. See [Mistake.Place].
+	At string
+}
+
+// Place is the exact place of the mistake, for a diagnostic.
+func (m Mistake) Place() string {
+	if m.At != "" {
+		return m.At
+	}
+	return m.Path
 }
 
 // Error gives the mistake on one line.
 func (m Mistake) Error() string {
-	if m.Path == "" {
+	if m.Place() == "" {
 		return m.Message
 	}
-	return m.Path + ": " + m.Message
+	return m.Place() + ": " + m.Message
 }
 
 // Problem is a mistake in a definition.
 type Problem struct {
-	Object string // "type", "entity" or "ordering"
+	Object string // "type", "pool", "entity" or "ordering"
 	Name   string // of the type or entity
 	Again  bool   // the mistake is that the object is there a second time: it is about the later one
 	Mistake

@@ -32,6 +32,8 @@ type checker struct{ mistakes mistakes }
 
 func (c *checker) structure(path string, s Structure, given map[string]any) map[string]any {
 	out := make(map[string]any, len(given))
+	names := s.Names()
+	strange := strangers(given, names)
 	for _, a := range s.Attributes {
 		at := join(path, a.Name)
 		value, ok := given[a.Name]
@@ -42,7 +44,7 @@ func (c *checker) structure(path string, s Structure, given map[string]any) map[
 		case a.Modifier == Allocated:
 			continue
 		default:
-			c.mistakes.add(at, MissingAttribute, "is required%s", nearOf(a.Name, given, s))
+			c.mistakes.add(at, MissingAttribute, "is required%s", c.meant(a.Name, strange))
 			continue
 		}
 		value, m := a.Type.check(at, value, a.Sensitive)
@@ -57,30 +59,48 @@ func (c *checker) structure(path string, s Structure, given map[string]any) map[
 		value, ok := given[r.Name]
 		out[r.Name] = c.relation(join(path, r.Name), r, value, ok)
 	}
-	names := s.Names()
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if slices.Contains(names, name) {
-			continue
-		}
-		hint := "; there is none at all"
-		if near := resource.Nearest(name, names); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		} else if len(names) > 0 {
-			hint = "; there are " + strings.Join(names, ", ")
-		}
-		c.mistakes.add(join(path, name), UnknownAttribute, "there is no such attribute%s", hint)
+	for _, name := range strange {
+		c.mistakes.add(join(path, name), UnknownAttribute, "there is no such attribute%s", c.instead(name, names))
 	}
 	return out
 }
 
-// nearOf asks whether an unknown attribute was meant for the one that is missing.
-func nearOf(name string, given map[string]any, s Structure) string {
-	var strange []string
-	known := s.Names()
-	for _, g := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(known, g) {
-			strange = append(strange, g)
+// strangers are the names of what is given and not known, sorted.
+func strangers(given map[string]any, known []string) []string {
+	there := make(map[string]bool, len(known))
+	for _, name := range known {
+		there[name] = true
+	}
+	var out []string
+	for name := range given {
+		if !there[name] {
+			out = append(out, name)
 		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// instead tells which attribute there is in place of one that there is not.
+func (c *checker) instead(name string, known []string) string {
+	if len(known) == 0 {
+		return "; there is none at all"
+	}
+	if len(c.mistakes) < resource.MostHints {
+		if near := resource.Nearest(name, known); near != "" {
+			return fmt.Sprintf("; did you mean %q?", near)
+		}
+	}
+	if len(known) > mostListed {
+		return ""
+	}
+	return "; there are " + strings.Join(known, ", ")
+}
+
+// meant asks whether an unknown attribute was meant for the one that is missing.
+func (c *checker) meant(name string, strange []string) string {
+	if len(c.mistakes) >= resource.MostHints {
+		return ""
 	}
 	if near := resource.Nearest(name, strange); near != "" {
 		return fmt.Sprintf("; is %q meant to be it?", near)
@@ -115,7 +135,7 @@ func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
 		for k, name := range e.Key {
 			key[k] = complete[name]
 		}
-		id := identity(key)
+		id := Canonical(key)
 		if first, ok := seen[id]; ok {
 			c.mistakes.add(path, DuplicateKey, "elements %d and %d have the same %s; it tells them apart", first, i, strings.Join(e.Key, ", "))
 		} else {
@@ -204,8 +224,8 @@ func shaped(list []any, single bool) any {
 	return list[0]
 }
 
-// identity is a text that two values share when they are equal.
-func identity(value any) string {
+// Canonical is a text that two values of attributes share when they are equal, and only then; 1 and 1.0 are equal.
+func Canonical(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return "null"
@@ -218,13 +238,13 @@ func identity(value any) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i, e := range v {
-			parts[i] = identity(e)
+			parts[i] = Canonical(e)
 		}
 		return "[" + strings.Join(parts, ",") + "]"
 	case map[string]any:
 		parts := make([]string, 0, len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, strconv.Quote(k)+":"+identity(v[k]))
+			parts = append(parts, strconv.Quote(k)+":"+Canonical(v[k]))
 		}
 		return "{" + strings.Join(parts, ",") + "}"
 	}
@@ -242,7 +262,7 @@ func (s Structure) ReadOnly(attributes map[string]any) []Mistake {
 func (m *mistakes) readOnly(path string, s Structure, given map[string]any) {
 	const message = "is set by slipway; leave it out"
 	for _, a := range s.Attributes {
-		if a.Modifier == Allocated && given[a.Name] != nil && !(a.HasDefault && identity(given[a.Name]) == identity(a.Default)) {
+		if a.Modifier == Allocated && given[a.Name] != nil && !(a.HasDefault && Canonical(given[a.Name]) == Canonical(a.Default)) {
 			m.add(join(path, a.Name), ReadOnly, message)
 		}
 	}

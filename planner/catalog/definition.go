@@ -78,7 +78,7 @@ func (m *mistakes) resolved(e *Entity) {
 	if len(*m) > 0 {
 		return
 	}
-	m.structure("", e.Structure, e.Structure)
+	m.structure("", e.Structure, e.Structure, true)
 	// Other entities are not known here: their names are taken as they are.
 	known := make(map[string]*resolution)
 	for _, r := range e.Relations {
@@ -87,7 +87,7 @@ func (m *mistakes) resolved(e *Entity) {
 	if e.Owner != nil {
 		known[e.Owner.Entity] = nil
 	}
-	m.entity(*e, known)
+	m.entity(*e, &resolver{entities: known})
 	m.tasks(*e, 0)
 }
 
@@ -106,6 +106,13 @@ func (m *mistakes) resolvedStructure(path string, s Structure, depth int) {
 			m.add(at+".modifier", BadValue, "is needed")
 		}
 		m.validateRules(at+".type.rules", a.Type.Rules, a.Type.Kind, a.Type.List)
+		if a.Allocate != nil {
+			if a.Allocate.Own == nil || a.Allocate.Pool == "" {
+				m.add(at+".allocate", BadValue, "is without its pool and the name of it")
+				continue
+			}
+			m.pool(at+".allocate.own", *a.Allocate.Own)
+		}
 		if a.HasDefault {
 			_, wrong := a.Type.check(at+".default", a.Default, a.Sensitive)
 			*m = append(*m, wrong...)

@@ -80,6 +80,7 @@ type Attribute struct {
 	HasDefault  bool           `json:"has_default,omitempty"` // without one, a value is required (lsm.md 2)
 	Default     any            `json:"default"`               // nil is a real default: null
 	Sensitive   bool           `json:"sensitive,omitempty"`   // never shown, nor is anything made from it
+	Allocate    *Allocation    `json:"allocate,omitempty"`    // for the modifier r: how slipway chooses the value
 	Annotations map[string]any `json:"annotations,omitempty"`
 }
 

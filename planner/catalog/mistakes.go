@@ -13,7 +13,7 @@ import (
 type mistakes []Mistake
 
 func (m *mistakes) add(path string, code Code, format string, args ...any) {
-	*m = append(*m, Mistake{path, code, fmt.Sprintf(format, args...)})
+	*m = append(*m, Mistake{Path: path, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // identifier is the name of a type, attribute, embedded entity or relation: templates write it after a dot.
@@ -46,6 +46,17 @@ func (m *mistakes) section(path string, s Section) {
 	}
 }
 
+// unknown says that there is no such thing, and, while there are few mistakes, which one may be meant.
+func (m *mistakes) unknown(what, name string, known func() []string) string {
+	if len(*m) >= resource.MostHints {
+		return fmt.Sprintf("there is no %s %q", what, name)
+	}
+	return unknown(what, name, known())
+}
+
+// mostListed bounds the names that a message lists.
+const mostListed = 20
+
 // unknown says that there is no such thing, and which one may be meant.
 func unknown[T ~string](what, name string, known []T) string {
 	names := make([]string, len(known))
@@ -59,8 +70,7 @@ func unknown[T ~string](what, name string, known []T) string {
 	case len(names) == 0:
 		return message + "; there is none at all"
 	}
-	const most = 20
-	if len(names) > most {
+	if len(names) > mostListed {
 		return message
 	}
 	return message + "; use one of " + strings.Join(names, ", ")

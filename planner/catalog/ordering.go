@@ -1,18 +1,28 @@
 package catalog
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 )
 
-// Ordering is what a catalog declares about the order of tasks inside a task group, beyond requirements (litp.md 10): the general forms
-// of rules that LITP has built in.
+// Ordering is what a catalog declares about the order of the tasks of services inside a task group, beyond requirements (litp.md 10): the
+// general forms of rules that LITP has built in. Tasks that make something absent are in no class and in no wait.
 type Ordering struct {
-	Classes   []Class    `json:"classes,omitempty"`   // highest priority first
-	Waits     []Wait     `json:"waits,omitempty"`     //
-	Unordered []string   `json:"unordered,omitempty"` // resource types whose tasks no section orders among themselves (litp.md 92)
-	Counts    []Counting `json:"counts_as,omitempty"` //
+	Classes   []Class    `json:"classes,omitempty"`   // highest priority first; a task belongs to the first that it matches
+	Waits     []Wait     `json:"waits,omitempty"`     // all of them count
+	Unordered []string   `json:"unordered,omitempty"` // types of resources, each of whose tasks no section orders among themselves (litp.md 92)
+	Counts    []Counting `json:"counts_as,omitempty"` // the first that a task matches counts
 }
+
+// MostRules bounds the rules of an ordering: classes, waits, unordered types and counts_as together.
+const MostRules = 1000
+
+// mostNamed bounds the types, entities and sections of one selector.
+const mostNamed = 100
 
 // Class is a priority class: tasks that match have phases of their own, as early as their requirements let them (litp.md D1).
 type Class struct {
@@ -20,13 +30,15 @@ type Class struct {
 	Tasks Selector `json:"tasks"`
 }
 
-// Wait makes every task that matches Tasks require every task on the same node that matches For (litp.md D2). A task does not wait for itself.
+// Wait makes every task that matches Tasks require every task on the same node that matches For (litp.md D2). Those that match For do not wait
+// for each other, whatever else they match.
 type Wait struct {
 	Tasks Selector `json:"tasks"`
 	For   Selector `json:"for"`
 }
 
-// Counting places the tasks that match in another section than their entity's (litp.md D3).
+// Counting places the tasks that match in another section than their entity's (litp.md D3). Its own selector is about the section that they would
+// stand in without it; those of classes and waits are about the section that they stand in then.
 type Counting struct {
 	Tasks   Selector `json:"tasks"`
 	Section Section  `json:"section"`
@@ -36,21 +48,74 @@ type Counting struct {
 type Selector struct {
 	Types    []string  `json:"types,omitempty"`    // of the resource, or of the remote task or callback
 	Entities []string  `json:"entities,omitempty"` // of the service: its entity or an ancestor
-	Sections []Section `json:"sections,omitempty"`
+	Sections []Section `json:"sections,omitempty"` // inline configuration stands in [Services]
 }
 
 func (s Selector) empty() bool { return len(s.Types)+len(s.Entities)+len(s.Sections) == 0 }
+
+// Matches reports whether a task matches: one about a resource of a type, of a service of an entity (nil: of none), in a section.
+func (s Selector) Matches(typ string, of *Entity, in Section) bool {
+	return (len(s.Types) == 0 || slices.Contains(s.Types, typ)) &&
+		(len(s.Sections) == 0 || slices.Contains(s.Sections, in)) &&
+		(len(s.Entities) == 0 || of != nil && slices.ContainsFunc(s.Entities, of.Is))
+}
+
+// Empty reports whether there is no rule.
+func (o Ordering) Empty() bool { return o.size() == 0 }
+
+func (o Ordering) size() int { return len(o.Classes) + len(o.Waits) + len(o.Unordered) + len(o.Counts) }
+
+// Definition returns the rules as canonical JSON: equal rules give the same bytes, on every machine. It is how they travel through Terraform's
+// state; [ParseOrdering] reads it. The error is one of values that JSON does not have, which no document holds.
+func (o Ordering) Definition() (string, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(o); err != nil {
+		return "", fmt.Errorf("ordering: %w", err)
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// ParseOrdering reads what [Ordering.Definition] wrote, and checks it like rules of the user's: the text may come from anywhere. Which entities
+// there are is not known here. With mistakes there are no rules.
+func ParseOrdering(text string) (*Ordering, []Mistake) {
+	var m mistakes
+	const hint = "give the value ordering of a catalog, as it is"
+	if len(text) > definitionLimit {
+		m.add("", BadValue, "the ordering has %d bytes; %d is the most", len(text), definitionLimit)
+		return nil, m
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.DisallowUnknownFields()
+	var o *Ordering
+	err := decoder.Decode(&o)
+	if err == nil {
+		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more after its end")
+		} else if o == nil {
+			err = errors.New("it is null")
+		}
+	}
+	if err != nil {
+		m.add("", BadValue, "is not the ordering of a catalog (%s); %s", err, hint)
+		return nil, m
+	}
+	if wrong := o.Check(); len(wrong) > 0 {
+		return nil, wrong
+	}
+	return o, nil
+}
+
+// Check reports what is wrong with the rules, but for the entities and types of resources that they name.
+func (o Ordering) Check() []Mistake { return o.validate(nil) }
 
 // add joins the rules of another document.
 func (o *Ordering) add(more Ordering) {
 	o.Classes = append(o.Classes, more.Classes...)
 	o.Waits = append(o.Waits, more.Waits...)
+	o.Unordered = append(o.Unordered, more.Unordered...)
 	o.Counts = append(o.Counts, more.Counts...)
-	for _, t := range more.Unordered {
-		if !slices.Contains(o.Unordered, t) {
-			o.Unordered = append(o.Unordered, t)
-		}
-	}
 }
 
 // Join returns definitions that hold those of all parts, in their order.
@@ -58,44 +123,55 @@ func Join(parts ...Definitions) Definitions {
 	var out Definitions
 	for _, p := range parts {
 		out.Types = append(out.Types, p.Types...)
+		out.Pools = append(out.Pools, p.Pools...)
 		out.Entities = append(out.Entities, p.Entities...)
 		out.Ordering.add(p.Ordering)
 	}
 	return out
 }
 
-// validate reports what is wrong with the rules, for the entities of the catalog.
-func (o Ordering) validate(entities []string) []Mistake {
+// validate reports what is wrong with the rules, for the entities of the catalog; nil when these are not known.
+func (o Ordering) validate(entities *[]string) []Mistake {
 	var m mistakes
-	selector := func(path string, s Selector) {
-		if s.empty() {
-			m.add(path, BadValue, "selects nothing; give types, entities or sections")
-		}
-		for i, e := range s.Entities {
-			if !slices.Contains(entities, e) {
-				m.add(fmt.Sprintf("%s.entities[%d]", path, i), UnknownEntity, "%s", unknown("entity", e, entities))
-			}
-		}
-		for i, section := range s.Sections {
-			m.section(fmt.Sprintf("%s.sections[%d]", path, i), section)
-		}
+	if n := o.size(); n > MostRules {
+		m.add("", BadValue, "has %d rules; %d is the most", n, MostRules)
+		return m
 	}
 	seen := make(map[string]bool, len(o.Classes))
 	for i, c := range o.Classes {
-		path := fmt.Sprintf("classes[%d]", i)
+		path := item("classes", i)
+		m.name(path+".name", c.Name, title)
 		if seen[c.Name] {
 			m.add(path+".name", Duplicate, "another class has the name %q; give each a name of its own", c.Name)
 		}
 		seen[c.Name] = true
-		selector(path+".tasks", c.Tasks)
+		m.selector(path+".tasks", c.Tasks, entities)
 	}
 	for i, w := range o.Waits {
-		selector(fmt.Sprintf("waits[%d].tasks", i), w.Tasks)
-		selector(fmt.Sprintf("waits[%d].for", i), w.For)
+		m.selector(item("waits", i)+".tasks", w.Tasks, entities)
+		m.selector(item("waits", i)+".for", w.For, entities)
 	}
 	for i, c := range o.Counts {
-		selector(fmt.Sprintf("counts_as[%d].tasks", i), c.Tasks)
-		m.section(fmt.Sprintf("counts_as[%d].section", i), c.Section)
+		m.selector(item("counts_as", i)+".tasks", c.Tasks, entities)
+		m.section(item("counts_as", i)+".section", c.Section)
 	}
 	return m
+}
+
+func (m *mistakes) selector(path string, s Selector, entities *[]string) {
+	switch n := len(s.Types) + len(s.Entities) + len(s.Sections); {
+	case s.empty():
+		m.add(path, BadValue, "selects nothing; give types, entities or sections")
+	case n > mostNamed:
+		m.add(path, BadValue, "names %d types, entities and sections; %d is the most", n, mostNamed)
+		return
+	}
+	for i, e := range s.Entities {
+		if entities != nil && !slices.Contains(*entities, e) {
+			m.add(item(path+".entities", i), UnknownEntity, "%s", unknown("entity", e, *entities))
+		}
+	}
+	for i, section := range s.Sections {
+		m.section(item(path+".sections", i), section)
+	}
 }

@@ -1,14 +1,21 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 const (
 	// mostElements bounds the attributes, embedded entities and relations of one entity at all depths: entities that embed entities
 	// double quickly.
 	mostElements = 10_000
+	// mostTotal bounds the same, and the tasks, of all entities together: a hundred that extend one have all that it has.
+	mostTotal = 500_000
+	// mostAncestors bounds entities that extend each other.
+	mostAncestors = 100
 	// mostDepth bounds embedded entities inside embedded entities.
 	mostDepth = 16
 )
@@ -23,11 +30,12 @@ func Resolve(d Definitions) (*Catalog, []Problem) {
 		entities: make(map[string]*resolution, len(d.Entities)),
 	}
 	r.defineTypes(d.Types)
+	r.definePools(d.Pools)
 	for i := range d.Entities {
 		e := &d.Entities[i]
 		if _, ok := r.entities[e.Name]; ok {
 			r.problems = append(r.problems, Problem{Object: "entity", Name: e.Name, Again: true,
-				Mistake: Mistake{"", Duplicate, "there is another entity of this name; give each a name of its own, or leave one out"}})
+				Mistake: Mistake{Code: Duplicate, Message: "there is another entity of this name; give each a name of its own, or leave one out"}})
 			continue
 		}
 		r.entities[e.Name] = &resolution{definition: e}
@@ -45,7 +53,7 @@ func Resolve(d Definitions) (*Catalog, []Problem) {
 		out.Entities = append(out.Entities, resolved.entity)
 		out.origins[name] = resolved.origins
 	}
-	for _, m := range d.Ordering.validate(r.names) {
+	for _, m := range d.Ordering.validate(&r.names) {
 		r.problems = append(r.problems, Problem{Object: "ordering", Mistake: m})
 	}
 	if len(r.problems) > 0 {
@@ -61,6 +69,11 @@ type resolver struct {
 	names    []string // of entities, in the order of their definitions
 	path     []string // entities that are being resolved
 	problems []Problem
+	missing  int // how often something was named that there is not
+	total    int // elements and tasks of all entities, with what they inherit and embed
+
+	pools     map[string]Pool
+	poolNames []string // in the order of their definitions
 }
 
 // resolution is the way of one entity from its definition.
@@ -84,7 +97,7 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 	byName := make(map[string]TypeDefinition, len(definitions))
 	for _, d := range definitions {
 		report := func(path string, code Code, again bool, message string) {
-			r.problems = append(r.problems, Problem{Object: "type", Name: d.Name, Again: again, Mistake: Mistake{path, code, message}})
+			r.problems = append(r.problems, Problem{Object: "type", Name: d.Name, Again: again, Mistake: Mistake{Path: path, Code: code, Message: message}})
 		}
 		if _, ok := builtin[d.Name]; ok {
 			report("", Redefined, false, "is a type that every catalog has; give yours another name")
@@ -133,7 +146,7 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 			m.add("extends", UnknownType, "%q has [] or ?; write these where the type is used", d.Extends)
 		default:
 			if _, known := byName[d.Extends]; !known {
-				m.add("extends", UnknownType, "%s", unknown("type", d.Extends, r.typeNames()))
+				m.add("extends", UnknownType, "%s", r.unknown("type", d.Extends, r.typeNames))
 			}
 		}
 		r.types[name] = t // without kind when it is wrong: what uses it is not reported as well
@@ -143,6 +156,16 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 		define(d.Name, nil)
 	}
 }
+
+// unknown says that there is no such thing, and for the first ones which may be meant.
+func (r *resolver) unknown(what, name string, known func() []string) string {
+	if r.missing++; r.missing > resource.MostHints {
+		return fmt.Sprintf("there is no %s %q", what, name)
+	}
+	return unknown(what, name, known())
+}
+
+func (r *resolver) entityNames() []string { return slices.Sorted(slices.Values(r.names)) }
 
 func (r *resolver) typeNames() []string {
 	names := slices.Clone(r.own)
@@ -169,11 +192,18 @@ func (r *resolver) entity(name string) *resolution {
 	}()
 	d, m := s.definition, &s.mistakes
 	m.name("", d.Name, title)
+	if r.total > mostTotal {
+		return s // that has been told
+	}
 	s.entity = *d
 	e := &s.entity
 	if parent := r.base(d.Extends, "extends", m); parent != nil {
 		p := parent.entity
 		e.Ancestors = append([]string{d.Extends}, p.Ancestors...)
+		if len(e.Ancestors) > mostAncestors {
+			m.add("extends", BadValue, "builds on more than %d entities, one on the other; make the chain shorter", mostAncestors)
+			e.Ancestors = nil // those that build on it are told no more
+		}
 		e.Lifecycle = or(e.Lifecycle, p.Lifecycle)
 		e.Section = or(e.Section, p.Section)
 		e.Identity = or(e.Identity, p.Identity)
@@ -195,13 +225,18 @@ func (r *resolver) entity(name string) *resolution {
 	}
 	e.Lifecycle = or(e.Lifecycle, DefaultLifecycle)
 	e.Section = or(e.Section, Services)
-	if n := e.Structure.size(); n > mostElements {
+	n := e.Structure.size()
+	if n > mostElements {
 		m.add("", BadValue, "has %d attributes with all that it embeds; %d is the most", n, mostElements)
 		e.Structure = Structure{} // what embeds it would only grow
 		return s
 	}
-	m.structure("", d.Structure, e.Structure)
-	m.entity(*e, r.entities)
+	if r.total += n + len(e.Tasks); r.total > mostTotal {
+		m.add("", BadValue, "is where the entities have more than %d attributes and tasks together, with what they inherit and embed; make them build on less", mostTotal)
+		return s
+	}
+	m.structure("", d.Structure, e.Structure, true)
+	m.entity(*e, r)
 	m.tasks(*e, len(e.Tasks)-len(d.Tasks))
 	return s
 }
@@ -217,7 +252,7 @@ func (r *resolver) base(name, path string, m *mistakes) *resolution {
 	}
 	found := r.entity(name)
 	if found == nil {
-		m.add(path, UnknownEntity, "%s", unknown("entity", name, r.names))
+		m.add(path, UnknownEntity, "%s", r.unknown("entity", name, r.entityNames))
 	}
 	return found
 }
@@ -229,6 +264,7 @@ func (r *resolver) structure(path string, s Structure, depth int, m *mistakes) S
 		a := &out.Attributes[i]
 		a.Modifier = or(a.Modifier, Fixed)
 		a.Type = r.typeOf(join(path, "attributes."+a.Name), a.Type, m)
+		a.Allocate = r.allocationOf(path, a.Name, a.Allocate, m)
 		if a.HasDefault && a.Type.Kind != "" {
 			value, wrong := a.Type.check(join(path, "attributes."+a.Name+".default"), a.Default, a.Sensitive)
 			*m = append(*m, wrong...)
@@ -267,7 +303,7 @@ func (r *resolver) typeOf(path string, t Type, m *mistakes) Type {
 	case t.Name == "":
 		m.add(path+".type", UnknownType, "is needed: a kind or a type")
 	case !ok:
-		m.add(path+".type", UnknownType, "%s", unknown("type", base, r.typeNames()))
+		m.add(path+".type", UnknownType, "%s", r.unknown("type", base, r.typeNames))
 	case found.Kind != "":
 		m.validateRules(path, t.Rules, found.Kind, list)
 		out.Rules = slices.Concat(found.Rules, t.Rules)

@@ -232,7 +232,7 @@ func checkUnique(a, v any) string {
 	list := v.([]any)
 	seen := make(map[string]int, len(list))
 	for i, e := range list {
-		key := identity(e)
+		key := Canonical(e)
 		if first, ok := seen[key]; ok {
 			return fmt.Sprintf("must have no element twice; elements %d and %d are the same", first, i)
 		}

@@ -31,8 +31,9 @@ func elements(path string, s Structure) []element {
 	return out
 }
 
-// structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that they are part of.
-func (m *mistakes) structure(path string, own, whole Structure) {
+// structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that they are part of; keyed is
+// false inside a list whose children nothing tells apart.
+func (m *mistakes) structure(path string, own, whole Structure, keyed bool) {
 	seen := make(map[string]bool)
 	for _, e := range elements(path, own) {
 		m.name(e.path, e.name, identifier)
@@ -42,7 +43,11 @@ func (m *mistakes) structure(path string, own, whole Structure) {
 		seen[e.name] = true
 	}
 	for _, a := range own.Attributes {
-		m.modifier(join(path, "attributes."+a.Name), a.Modifier)
+		at := join(path, "attributes."+a.Name)
+		m.modifier(at, a.Modifier)
+		if resolved, ok := whole.Attribute(a.Name); ok {
+			m.allocation(at, resolved, whole, keyed)
+		}
 	}
 	for _, r := range own.Relations {
 		at := join(path, "relations."+r.Name)
@@ -67,7 +72,7 @@ func (m *mistakes) structure(path string, own, whole Structure) {
 				}
 			}
 		}
-		m.structure(at, e.Structure, resolved.Structure)
+		m.structure(at, e.Structure, resolved.Structure, keyed && (resolved.Single() || len(resolved.Key) > 0))
 		if resolved.Modifier == Allocated {
 			m.allAllocated(at, resolved.Structure)
 		}
@@ -87,13 +92,13 @@ func (m *mistakes) keys(path string, e Embedded) {
 		case slices.Contains(e.Key[:i], name):
 			m.add(item(at, i), Duplicate, "%q is there twice; keep one", name)
 		case !ok:
-			var names []string
-			for _, a := range e.Attributes {
-				names = append(names, a.Name)
-			}
-			m.add(item(at, i), UnknownAttribute, "%s", unknown("attribute", name, names))
+			m.add(item(at, i), UnknownAttribute, "%s", m.unknown("attribute", name, Structure{Attributes: e.Attributes}.Names))
 		case a.Modifier == Changing:
 			m.add(item(at, i), BadValue, "%q has the modifier rw+; what tells children apart cannot change: give it rw", name)
+		case a.Modifier == Allocated && e.Modifier != Allocated:
+			m.add(item(at, i), BadValue, "%q is set by slipway, but users make the children, and nothing would tell new ones apart: give it rw", name)
+		case a.Sensitive:
+			m.add(item(at, i), BadValue, "%q is sensitive, and a key stands in paths and messages; choose another key", name)
 		case a.Type.List || a.Type.Kind == Dict:
 			m.add(item(at, i), BadValue, "%q is a list or a map; a key is text, a number or true or false", name)
 		}
@@ -102,9 +107,22 @@ func (m *mistakes) keys(path string, e Embedded) {
 
 // allAllocated reports attributes that users set, in an embedded entity that only slipway fills (lsm.md 13).
 func (m *mistakes) allAllocated(path string, s Structure) {
+	const only = "has the modifier %s, but only slipway fills the embedded entity, whose modifier is r: give it r too"
 	for _, a := range s.Attributes {
 		if a.Modifier != Allocated {
-			m.add(join(path, "attributes."+a.Name), BadValue, "has the modifier %s, but only slipway fills the embedded entity, whose modifier is r: give it r too", a.Modifier)
+			m.add(join(path, "attributes."+a.Name), BadValue, only, a.Modifier)
+		}
+	}
+	for _, e := range s.Embedded {
+		at := join(path, "embedded."+e.Name)
+		if e.Modifier != Allocated {
+			m.add(at, BadValue, only, e.Modifier)
+			m.allAllocated(at, e.Structure)
+		} // with the modifier r it tells of what is in it itself
+	}
+	for _, r := range s.Relations {
+		if r.Modifier != Allocated {
+			m.add(join(path, "relations."+r.Name), BadValue, only, r.Modifier)
 		}
 	}
 }
@@ -129,7 +147,7 @@ func (m *mistakes) limits(path string, lower int, upper *int) {
 }
 
 // entity checks what an entity says about itself, when its structure is resolved.
-func (m *mistakes) entity(e Entity, known map[string]*resolution) {
+func (m *mistakes) entity(e Entity, r *resolver) {
 	if e.Version < 0 {
 		m.add("version", BadValue, "%d is below 0", e.Version)
 	}
@@ -143,27 +161,24 @@ func (m *mistakes) entity(e Entity, known map[string]*resolution) {
 			m.add("identity", BadValue, "%q has the modifier %s; an identity does not change: give it rw (lsm.md 14)", e.Identity, a.Modifier)
 		case a.Type.Nullable || a.Type.List || a.Type.Kind != String && a.Type.Kind != Int && a.Type.Kind != "":
 			m.add("identity", BadValue, "%q is of the type %s; an identity is a string or an int, and never null (lsm.md 14)", e.Identity, a.Type.Name)
+		case a.Sensitive:
+			m.add("identity", BadValue, "%q is sensitive, and an identity names the service in plans and logs; choose another attribute", e.Identity)
 		}
 	}
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, r := range e.Relations {
-		if _, ok := known[r.Entity]; !ok {
-			m.add("relations."+r.Name+".entity", UnknownEntity, "%s", unknown("entity", r.Entity, names))
+	for _, relation := range e.Relations {
+		if _, ok := r.entities[relation.Entity]; !ok {
+			m.add("relations."+relation.Name+".entity", UnknownEntity, "%s", r.unknown("entity", relation.Entity, r.entityNames))
 		}
 	}
-	m.owner(e, known, names)
+	m.owner(e, r)
 }
 
-func (m *mistakes) owner(e Entity, known map[string]*resolution, names []string) {
+func (m *mistakes) owner(e Entity, r *resolver) {
 	if e.Owner == nil {
 		return
 	}
-	if _, ok := known[e.Owner.Entity]; !ok {
-		m.add("owner.entity", UnknownEntity, "%s", unknown("entity", e.Owner.Entity, names))
+	if _, ok := r.entities[e.Owner.Entity]; !ok {
+		m.add("owner.entity", UnknownEntity, "%s", r.unknown("entity", e.Owner.Entity, r.entityNames))
 	}
 	i := slices.IndexFunc(e.Relations, func(r Relation) bool { return r.Name == e.Owner.Relation })
 	switch {

@@ -128,9 +128,11 @@ func (v *taskCheck) kind(path string, t Task) {
 		a, ok := v.entity.Attribute(name)
 		switch {
 		case !ok:
-			v.add(at, UnknownAttribute, "%s", unknown("attribute", name, Structure{Attributes: v.entity.Attributes}.Names()))
+			v.add(at, UnknownAttribute, "%s", v.unknown("attribute", name, Structure{Attributes: v.entity.Attributes}.Names))
 		case a.Modifier != Allocated:
 			v.add(at, BadValue, "%q has the modifier %s; slipway sets attributes with the modifier r only", name, a.Modifier)
+		case a.Allocate != nil:
+			v.add(at, BadValue, "%q is allocated from a pool; leave that, or this, out", name)
 		case c.Returns[name] == "":
 			v.add(at, BadValue, "must not be empty: the name of the value that the callback returns")
 		}
@@ -175,7 +177,7 @@ func (v *taskCheck) requirement(path string, t Task, q Requirement, onService bo
 	case q.Task == t.Name:
 		v.add(path+".task", BadTask, "the task requires itself")
 	case q.Task != "" && !v.names[q.Task]:
-		v.add(path+".task", BadTask, "%s", unknown("task of the entity", q.Task, slices.Sorted(maps.Keys(v.names))))
+		v.add(path+".task", BadTask, "%s", v.unknown("task of the entity", q.Task, func() []string { return slices.Sorted(maps.Keys(v.names)) }))
 	case q.Section != "":
 		v.section(path+".section", q.Section)
 	case q.Resource != "":

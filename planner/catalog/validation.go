@@ -38,7 +38,26 @@ func Validation(validationType string, parameters map[string]any) ([]Rule, error
 			out = append(out, Rule{name, argument})
 		}
 	}
+	if base == "pydantic.condecimal" {
+		out = append(out, wholeDigits(parameters)...)
+	}
 	return out, nil
+}
+
+// wholeDigits are the rules that follow from max_digits and decimal_places together: what the places may take is kept free, so before the point there
+// are as many digits less.
+func wholeDigits(parameters map[string]any) []Rule {
+	digits, ok := parameters["max_digits"].(int64)
+	places, also := parameters["decimal_places"].(int64)
+	const exact = 18 // powers of ten that an int64 holds; beyond, max_digits alone counts
+	if n := digits - places; ok && also && n >= 0 && n <= exact {
+		limit := int64(1)
+		for range n {
+			limit *= 10
+		}
+		return []Rule{{"lt", limit}, {"gt", -limit}}
+	}
+	return nil
 }
 
 // noRule are parameters that limit nothing: types are always strict, a check does not shorten what it looks at, and the value of an
@@ -58,7 +77,9 @@ func validations() map[string]validation {
 		"pydantic.conint":     {parameters: number},
 		"pydantic.confloat":   {parameters: number},
 		"pydantic.condecimal": {parameters: append([]string{"max_digits", "decimal_places"}, number...)},
-		"pydantic.constr":     {parameters: []string{"regex", "pattern", "min_length", "max_length", "curtail_length", "strict"}},
+		// Types are strict as they are, and have no number that is none.
+		"pydantic.StrictStr": {}, "pydantic.StrictInt": {}, "pydantic.StrictFloat": {}, "pydantic.StrictBool": {}, "pydantic.FiniteFloat": {},
+		"pydantic.constr": {parameters: []string{"regex", "pattern", "min_length", "max_length", "curtail_length", "strict"}},
 	}
 	for sign, r := range map[string]Rule{"Positive": {"gt", int64(0)}, "Negative": {"lt", int64(0)}, "NonNegative": {"ge", int64(0)}, "NonPositive": {"le", int64(0)}} {
 		for _, kind := range []string{"Int", "Float"} {

@@ -15,7 +15,7 @@ const (
 
 // A site with a catalog is the same site in documents and in Terraform: it has the same plan, down to the digest.
 func TestCatalogs(t *testing.T) {
-	const steps = "1. default (critical): prepare 3 nodes (compute1, compute2, control1)\n" +
+	const steps = "service time: create (version 2, creating)\n1. default (critical): prepare 3 nodes (compute1, compute2, control1)\n" +
 		"2. default (critical): node phase: 15 changes on 3 nodes: create file[/etc/chrony/chrony.conf] on 3, host[time-10-0-0-1] on 3, host[time-10-0-0-2] on 3, package[chrony] on 3, service[chrony] on 3\n"
 	documents, errOut, status := answer(t, "", "plan", catalogSiteFile, catalogFile)
 	if status != 0 || !strings.Contains(documents, steps) {
@@ -37,6 +37,31 @@ func TestCatalogs(t *testing.T) {
 	out, errOut, status := answer(t, "", "validate", catalogSiteFile, catalogFile)
 	if want := "valid: site lon1, 3 nodes, no groups, so the default strategy counts, 1 service, 0 overrides\ncatalog: 2 entities, 1 of them abstract\n"; status != 0 || out != want {
 		t.Errorf("status %d, %s%s", status, out, errOut)
+	}
+}
+
+// The rules of a catalog count in every command that plans.
+func TestCatalogsWithOrdering(t *testing.T) {
+	s := write(t, "s.yaml", "site: lon1\nnodes: [{name: a}, {name: b}]\ngroups: [{name: a, critical: false, selectors: [{node_names: [a]}]}, {name: b, critical: false, selectors: [{node_names: [b]}]}]\n"+
+		"services:\n- {name: s, selectors: [], configuration: {file: {/a: {content: x}}, package: {p: {ensure: installed}}}}\n- {name: c, selectors: [], entity: call}\n")
+	entities := "entities: {call: {tasks: [{name: t, tag: cluster, callback: {type: command, parameters: {argv: [x]}}}]}}\n"
+	c := write(t, "c.yaml", entities+"ordering:\n  classes: [{name: p, tasks: {types: [package]}}]\n")
+	out, errOut, status := answer(t, "", "plan", s, c)
+	const steps = "1. a: prepare 1 node (a)\n2. a: node phase: 1 change on node a: create package[p]\n3. a: node phase: 1 change on node a: create file[/a]\n"
+	if status != 0 || !strings.Contains(out, steps) {
+		t.Errorf("status %d, %s%s", status, out, errOut)
+	}
+	if out, errOut, status = answer(t, "", "plan", s, c, "--output", "json"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), `"after": [ "a" ]`) {
+		t.Errorf("status %d, %s%s", status, out, errOut)
+	}
+	wrong := write(t, "w.yaml", entities+"ordering:\n  waits:\n  - {tasks: {types: [package]}, for: {types: [file]}}\n  - {tasks: {types: [file]}, for: {types: [package]}}\n  unordered: [packages]\n")
+	for _, command := range []string{"plan", "validate", "simulate"} {
+		out, errOut, status := answer(t, "", command, s, wrong)
+		for _, want := range []string{`w.yaml:5:5: ordering.waits[1]: resources wait for each other: file[/a] requires package[p] requires file[/a]`, `w.yaml:6:15: ordering.unordered[0]: there is no type "packages" of tasks; did you mean "package"?`} {
+			if status == 0 || !strings.Contains(out+errOut, want) {
+				t.Errorf("%s: status %d, %s%s, want %q", command, status, out, errOut, want)
+			}
+		}
 	}
 }
 

@@ -28,9 +28,9 @@ func New(version string) *cobra.Command {
 		SilenceErrors: true,
 	}
 	j := &journalFlags{}
-	for _, cmd := range []*cobra.Command{newRuns(j), newReport(j), newWatch(j)} {
-		cmd.Flags().StringVar(&j.directory, "journal-directory", ".slipway", "directory of the journals, as journal_directory of the provider")
-		cmd.Flags().StringVar(&j.site, "site", "", "name of the site; needed only where the directory holds journals of several")
+	for _, cmd := range []*cobra.Command{newRuns(j), newReport(j), newWatch(j), newServices(j)} {
+		cmd.PersistentFlags().StringVar(&j.directory, "journal-directory", ".slipway", "directory of the journals, as journal_directory of the provider")
+		cmd.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where the directory holds journals of several")
 		root.AddCommand(cmd)
 	}
 	root.AddCommand(newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride())

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/preview"
 )
 
 func newPlan() *cobra.Command {
@@ -25,55 +25,72 @@ func newPlan() *cobra.Command {
 	flags.add(cmd)
 	cmd.Flags().StringArrayVar(&applied, "applied", nil, "file that describes the site as it is applied: documents, a state, or a plan, of which the prior state counts; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, _, err := withNodes(cmd, args, document.Options{Address: flags.address})
+		s, err := parse(cmd, args, document.Options{Address: flags.address})
 		if err != nil {
 			return err
 		}
-		was, drift, err := readApplied(cmd, applied, flags.address)
+		if !s.Inventory {
+			if _, err := sound(check(s)); err != nil {
+				return err
+			}
+			return noNodes(args)
+		}
+		before, err := readApplied(cmd, applied, flags.address)
 		if err != nil {
 			return err
 		}
-		p, found := planner.Make(s.Site, was, drift)
-		errs, warnings := split(locate(s, found))
-		if len(errs) > 0 {
-			return bad(errs)
+		p, found := preview.Make(s.Site, before)
+		warnings, err := sound(locate(s, found))
+		if err != nil {
+			return err
 		}
 		note := ""
-		if s.Digest != "" && s.Digest != p.Digest {
-			note = otherDigest(s.Digest, len(applied) > 0)
+		if s.Digest != "" && s.Digest != p.Plan.Digest {
+			note = otherDigest(s.Digest, len(applied) > 0, p.Turn.Moves())
 		}
 		return writePlan(cmd.OutOrStdout(), *output, p, note, warnings)
 	}
 	return cmd
 }
 
-// readApplied works out what is on the nodes of a site that was rolled out as the files describe it.
-func readApplied(cmd *cobra.Command, names []string, address string) (planner.Applied, planner.Drift, error) {
+// readApplied works out what is on the nodes of a site that was rolled out as the files describe it, and what became of its services.
+func readApplied(cmd *cobra.Command, names []string, address string) (preview.Before, error) {
 	if len(names) == 0 {
-		return nil, nil, nil
+		return preview.Before{}, nil
 	}
 	s, err := parse(cmd, names, document.Options{Address: address, Prior: true})
 	if err != nil || !s.Inventory {
-		return nil, nil, err // a plan without prior state: nothing is applied
+		return preview.Before{}, err // a plan without prior state: nothing is applied
 	}
-	applied, found := planner.Settled(s.Site)
-	if errs, _ := split(locate(s, found)); len(errs) > 0 {
-		return nil, nil, bad(errs)
+	before, found := preview.Settle(s.Site)
+	if _, err := sound(locate(s, found)); err != nil {
+		return preview.Before{}, err
 	}
-	return applied, s.Drift, nil
+	before.Drift = s.Drift
+	return before, nil
 }
 
 // planJSON is a plan as it is printed with --output json. It never holds the value of a parameter.
 type planJSON struct {
-	Site         string        `json:"site"`
-	Digest       string        `json:"digest"` // SHA-256 over everything that the run does
-	Steps        []string      `json:"steps"`
-	ChangedNodes []string      `json:"changed_nodes"`
-	Departed     []string      `json:"departed"` // nodes that left the site and are torn down
-	Groups       []groupJSON   `json:"groups"`   // in processing order
-	Phases       []phaseJSON   `json:"phases"`   // in the order of the run
-	Warnings     []problemJSON `json:"warnings"`
-	Note         string        `json:"note,omitempty"` // Terraform planned another run for this plan file
+	Site         string              `json:"site"`
+	Digest       string              `json:"digest"`   // SHA-256 over everything that the run does
+	Steps        []string            `json:"steps"`    // services first
+	Services     []serviceChangeJSON `json:"services"` // what becomes of them, by name
+	ChangedNodes []string            `json:"changed_nodes"`
+	Departed     []string            `json:"departed"` // nodes that left the site and are torn down
+	Groups       []groupJSON         `json:"groups"`   // in processing order
+	Phases       []phaseJSON         `json:"phases"`   // in the order of the run
+	Warnings     []problemJSON       `json:"warnings"`
+	Note         string              `json:"note,omitempty"` // Terraform planned another run for this plan file
+}
+
+type serviceChangeJSON struct {
+	Service    string   `json:"service"`
+	Change     string   `json:"change"`               // create, update, replace, delete or request
+	From       string   `json:"from,omitempty"`       // state before; a new service has none
+	To         string   `json:"to"`                   // state in which it is deployed
+	Version    int      `json:"version"`              // in that state
+	Attributes []string `json:"attributes,omitempty"` // that an update changes
 }
 
 type groupJSON struct {
@@ -82,6 +99,7 @@ type groupJSON struct {
 	Members     []string `json:"members"` // all nodes that its selectors give
 	Owned       []string `json:"owned"`   // the members that it is the first group to hold
 	MaxParallel int      `json:"max_parallel,omitempty"`
+	After       []string `json:"after,omitempty"` // groups that are never worked on at the same time, and come first, because of tasks
 }
 
 type phaseJSON struct {
@@ -98,11 +116,15 @@ type taskJSON struct {
 	Overrides []string `json:"overrides,omitempty"` // those that changed or made the resource
 }
 
-func describePlan(p *planner.Plan, note string, warnings document.Problems) planJSON {
-	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: p.Steps(), ChangedNodes: orNone(p.ChangedNodes()), Departed: orNone(p.Departed),
-		Groups: []groupJSON{}, Phases: []phaseJSON{}, Warnings: problemsJSON(warnings), Note: note}
+func describePlan(made *preview.Preview, note string, warnings document.Problems) planJSON {
+	p := made.Plan
+	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orNone(made.Steps()), Services: []serviceChangeJSON{}, ChangedNodes: orNone(p.ChangedNodes()),
+		Departed: orNone(p.Departed), Groups: []groupJSON{}, Phases: []phaseJSON{}, Warnings: problemsJSON(warnings), Note: note}
+	for _, c := range made.Turn.Changes() {
+		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version, c.Attributes})
+	}
 	for _, g := range p.Groups {
-		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orNone(g.Members), orNone(g.Owned), g.MaxParallel})
+		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orNone(g.Members), orNone(g.Owned), g.MaxParallel, g.After})
 	}
 	for _, phase := range p.Phases {
 		j := phaseJSON{TaskGroup: string(phase.TaskGroup), Group: phase.Group, Tasks: []taskJSON{}}
@@ -127,28 +149,31 @@ func orNone(list []string) []string {
 }
 
 // otherDigest tells that Terraform planned another run for the same plan file.
-func otherDigest(digest string, appliedGiven bool) string {
+func otherDigest(digest string, appliedGiven, services bool) string {
 	told := fmt.Sprintf("Terraform planned another run (digest %s), because it knows what is on the nodes", digest)
-	if appliedGiven {
+	switch {
+	case appliedGiven && services:
+		return told + " and the history of services: not all of what --applied describes, or services have other versions"
+	case appliedGiven:
 		return told + ": not all of what --applied describes"
 	}
 	return told + "; give the plan with --applied, too, to start from its prior state"
 }
 
-func writePlan(out io.Writer, f format, p *planner.Plan, note string, warnings document.Problems) error {
-	w := &printer{w: out}
+func writePlan(out io.Writer, f format, made *preview.Preview, note string, warnings document.Problems) error {
+	w, p := &printer{w: out}, made.Plan
 	switch f {
 	case asJSON:
-		return writeJSON(out, describePlan(p, note, warnings))
+		return writeJSON(out, describePlan(made, note, warnings))
 	case asMarkdown:
 		w.printf("# Plan of site %s\n\n", markdownText(p.Site))
 	default:
 		w.printf("site %s\ndigest %s\n\n", p.Site, p.Digest)
 	}
-	if p.Empty() {
+	if made.Empty() {
 		w.printf("nothing to do\n")
 	}
-	for _, step := range p.Steps() {
+	for _, step := range made.Steps() {
 		if f == asMarkdown {
 			step = markdownText(step)
 		}

@@ -84,6 +84,7 @@ type eventJSON struct {
 	Phase    int       `json:"phase,omitempty"`
 	Node     string    `json:"node,omitempty"`
 	Resource string    `json:"resource,omitempty"`
+	Service  string    `json:"service,omitempty"` // that brings the task
 	Action   string    `json:"action,omitempty"`
 	Status   string    `json:"status,omitempty"`
 	Message  string    `json:"message,omitempty"`
@@ -93,7 +94,7 @@ type eventJSON struct {
 
 func describeEvent(e journal.Recorded) eventJSON {
 	return eventJSON{Seq: e.Seq, Time: e.Time.UTC(), Kind: string(e.Kind), Group: e.Group, Phase: e.Phase, Node: e.Node, Resource: e.Resource,
-		Action: e.Action, Status: e.Status, Message: e.Message, Output: e.Output, Millis: e.Millis}
+		Service: e.Service, Action: e.Action, Status: e.Status, Message: e.Message, Output: e.Output, Millis: e.Millis}
 }
 
 func describeEvents(events []journal.Recorded) []eventJSON {

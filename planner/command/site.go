@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/preview"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -65,8 +65,7 @@ var inventoryCodes = []site.Code{site.NoNodes, site.UnknownNode, site.Unreachabl
 // check validates a site as a plan does, and returns what it found with its places. Without an inventory nothing is said of what is
 // selected.
 func check(s *document.Site) document.Problems {
-	_, found := planner.Desired(s.Site)
-	return locate(s, found)
+	return locate(s, preview.Check(s.Site))
 }
 
 func locate(s *document.Site, found site.Problems) document.Problems {
@@ -98,20 +97,30 @@ func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Si
 	if err != nil {
 		return nil, nil, err
 	}
-	errs, warnings := split(check(s))
+	warnings, err := sound(check(s))
+	return s, warnings, err
+}
+
+// sound returns warnings. Errors are one of status 2.
+func sound(problems document.Problems) (document.Problems, error) {
+	errs, warnings := split(problems)
 	if len(errs) > 0 {
-		return nil, nil, bad(errs)
+		return nil, bad(errs)
 	}
-	return s, warnings, nil
+	return warnings, nil
 }
 
 // withNodes is valid for a question that only an inventory can answer.
 func withNodes(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
 	s, warnings, err := valid(cmd, names, o)
 	if err == nil && !s.Inventory {
-		return nil, nil, bad(fmt.Errorf("no document holds nodes; name the inventory, too: a document with the key \"nodes\" beside %s", strings.Join(names, ", ")))
+		return nil, nil, noNodes(names)
 	}
 	return s, warnings, err
+}
+
+func noNodes(names []string) error {
+	return bad(fmt.Errorf("no document holds nodes; name the inventory, too: a document with the key \"nodes\" beside %s", strings.Join(names, ", ")))
 }
 
 // problemJSON is a problem as the commands print it with --output json.

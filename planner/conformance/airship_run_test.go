@@ -157,7 +157,7 @@ func same(t *testing.T, what string, got, want any) {
 
 // replayCriteria judges groups on given node stages.
 func replayCriteria(t *testing.T, f *file, v *vector) {
-	v.inputs(t, "inventory", "strategy", "node_stages", "phase")
+	v.inputs(t, "inventory", "strategy", "node_stages", "phase", "group")
 	machine, err := strategy.New(groups(t, f, v), inventory(t, f, v), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,11 @@ func replayCriteria(t *testing.T, f *file, v *vector) {
 	}
 	expect := decode[map[string]any](t, v.keys["expect"])
 	if kind, ok := expect["error"].(string); ok {
-		for _, group := range machine.Order() {
+		judged := machine.Order()
+		if v.has("group") {
+			judged = []string{decode[string](t, v.keys["group"])}
+		}
+		for _, group := range judged {
 			if _, e := machine.Judge(group, strategy.Stage(phase)); e != nil {
 				err = e
 			}

@@ -19,7 +19,7 @@ import (
 func inventory(t *testing.T, f *file, v *vector) []site.Node {
 	t.Helper()
 	node := named(t, f, v, "inventory", "inventories")
-	items := decode[[]struct {
+	items := strictly[[]struct {
 		Name   string
 		Rack   string
 		Tags   []string
@@ -123,6 +123,10 @@ func complaints(t *testing.T, err error) []complaint {
 			if p.Code == site.MissingField {
 				// The schema demands the key first, the class after it; it is one problem (airship.md 2).
 				out = append(out, complaint{string(document.Schema), p.Error()})
+			}
+			if p.Code == document.Schema {
+				// The same in the words of the vectors of overrides (fuel.md F-25).
+				out = append(out, complaint{string(site.BadStructure), p.Error()})
 			}
 			if p.Code == document.LayerMismatch {
 				// The same mistake in an override that has no other layers beside it (OV-37, LY-10).

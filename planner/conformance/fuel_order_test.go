@@ -37,6 +37,8 @@ func replayStageStrings(t *testing.T, _ *file, v *vector) {
 type pluginOf struct {
 	Name     string
 	FullName string `yaml:"full_name"`
+	Key      string // tells two versions apart
+	DBID     int    `yaml:"db_id"` // the order of installation, which does not count (F-02)
 	Tasks    []map[string]any
 }
 
@@ -44,7 +46,7 @@ type pluginOf struct {
 func plugins(t *testing.T, v *vector) ([]site.Plugin, error) {
 	t.Helper()
 	var out []site.Plugin
-	for _, p := range decode[[]pluginOf](t, v.keys["plugins"]) {
+	for _, p := range strictly[[]pluginOf](t, v.keys["plugins"]) {
 		for _, task := range p.Tasks {
 			for key, value := range map[string]any{"type": "shell", "role": "*"} {
 				if _, given := task[key]; !given {
@@ -83,7 +85,7 @@ func replayOrdering(t *testing.T, f *file, v *vector) {
 		node = f.root["nodes"]
 	}
 	var nodes []site.Node
-	for _, n := range decode[[]struct {
+	for _, n := range strictly[[]struct {
 		UID   string
 		Roles []string
 	}](t, node) {
@@ -106,8 +108,8 @@ func replayOrdering(t *testing.T, f *file, v *vector) {
 	if errs := problems.Errors(); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	same(t, "tasks without nodes that are warned of", len(problems), len(sequences[i].Tasks)-len(placed.Tasks))
-	var ids, commands []string
+	same(t, "tasks left out that are warned of", len(problems), len(sequences[i].Tasks)-len(placed.Tasks))
+	ids, commands := []string{}, []string{}
 	places := map[string][]string{}
 	for _, o := range placed.Tasks {
 		o.Plugin.Version = "" // the vectors name tasks without it

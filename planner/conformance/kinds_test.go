@@ -22,4 +22,7 @@ var kinds = map[string]func(t *testing.T, f *file, v *vector){
 	"fuel:graph":         replayGraph,
 
 	"litp:vectors": replayLITP,
+
+	"lsm:vectors":               replayLSM,
+	"lsm_lifecycles:lifecycles": replayLifecycles,
 }

@@ -40,10 +40,10 @@ func loadItems(t *testing.T, f *file, given yaml.Node) *item.Tree {
 		if !ok {
 			t.Fatalf("there is no model %q", name)
 		}
-		addItems(t, f, tree, decode[[]itemOf](t, model))
+		addItems(t, f, tree, strictly[[]itemOf](t, model))
 	}
 	if node, ok := parts["items"]; ok {
-		addItems(t, f, tree, decode[[]itemOf](t, node))
+		addItems(t, f, tree, strictly[[]itemOf](t, node))
 	}
 	if isSet(t, parts["ha"]) {
 		mustHold(t, tree.Update(expand(t, f, "@c1"), item.Set(map[string]string{"ha": "x"})))
@@ -55,7 +55,7 @@ func loadItems(t *testing.T, f *file, given yaml.Node) *item.Tree {
 		tree.PlanSucceeded()
 	}
 	if node, ok := parts["states"]; ok {
-		for _, s := range decode[[]struct{ Path, State string }](t, node) {
+		for _, s := range strictly[[]struct{ Path, State string }](t, node) {
 			mustHold(t, tree.SetState(expand(t, f, s.Path), item.State(s.State)))
 		}
 	}

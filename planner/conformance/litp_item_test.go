@@ -52,7 +52,7 @@ func replayItemValidate(t *testing.T, f *file, v *vector) {
 	tree := loadItems(t, f, v.keys["given"])
 	expect := expectations(t, v.keys["expect"], "errors")
 	want, got := make(map[string]bool), make(map[string]bool)
-	for _, e := range decode[[]struct{ Path, Type string }](t, expect["errors"]) {
+	for _, e := range strictly[[]struct{ Path, Type string }](t, expect["errors"]) {
 		want[string(expand(t, f, e.Path))+" "+e.Type] = true
 	}
 	for _, p := range tree.Validate().Errors() {

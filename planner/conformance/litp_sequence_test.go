@@ -3,7 +3,6 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +148,7 @@ func sequenceInput(t *testing.T, f *file, v *vector) sequence.Input {
 		w, about := work(t, f, node, group)
 		switch {
 		case about.NotReturned: // it is only in what another one requires
+			in.Stale = append(in.Stale, w)
 		case about.State == "" || about.State == "Success":
 			in.Remembered = append(in.Remembered, w)
 		default:
@@ -176,22 +176,6 @@ func sequenceInput(t *testing.T, f *file, v *vector) sequence.Input {
 func addLock(in sequence.Input, node string) {
 	w := sequence.Work{Kind: task.Callback, Item: node}
 	in.Locks[node] = append(in.Locks[node], sequence.LockPair{Lock: w, Unlock: w})
-}
-
-// policies reads a list of names, or of names with the clusters that they leave out.
-func policies(t *testing.T, node yaml.Node) []sequence.Policy {
-	t.Helper()
-	var out []sequence.Policy
-	for _, p := range decode[[]yaml.Node](t, node) {
-		if p.Kind == yaml.ScalarNode {
-			out = append(out, sequence.Policy{Action: sequence.LockAction(p.Value)})
-			continue
-		}
-		for action, clusters := range decode[map[string][]string](t, p) {
-			out = append(out, sequence.Policy{Action: sequence.LockAction(action), Except: clusters})
-		}
-	}
-	return out
 }
 
 // replayBuild makes a schedule, or only builds it, and looks at its phases.
@@ -355,12 +339,13 @@ func replayLevels(t *testing.T, f *file, v *vector) {
 
 func replayMayDepend(t *testing.T, f *file, v *vector) {
 	litpInputs(t, v, "given", "cases")
-	for i, c := range decode[[]struct {
+	for i, c := range strictly[[]struct {
 		TaskNodes []*string `yaml:"task_nodes"`
 		ItemNodes []*string `yaml:"item_nodes"`
 		Groups    []string
 		Removes   []bool
 		Allowed   bool
+		Why, Note string
 	}](t, v.keys["cases"]) {
 		var sides [2]sequence.Side
 		for s := range sides {
@@ -435,10 +420,10 @@ func replayReady(t *testing.T, f *file, v *vector) {
 
 func replayPlanState(t *testing.T, f *file, v *vector) {
 	litpInputs(t, v, "given", "cases")
-	for i, c := range decode[[]struct {
+	for i, c := range strictly[[]struct {
 		From, Event, To string
 		Tasks           []string
-		Why             string
+		Why, Note       string
 	}](t, v.keys["cases"]) {
 		from := sequence.PlanReady
 		if c.From != "" {
@@ -454,77 +439,39 @@ func replayPlanState(t *testing.T, f *file, v *vector) {
 
 func replaySnapshot(t *testing.T, f *file, v *vector) {
 	litpInputs(t, v, "given")
-	expect := expectations(t, v.keys["expect"], "group_order")
-	plan := sequence.SnapshotPlan(decode[string](t, mapping(t, v.keys["given"])["plan_type"]))
-	same(t, "groups", plan.Groups(), decode[[]string](t, expect["group_order"]))
-}
-
-func replayLeftLocked(t *testing.T, f *file, v *vector) {
-	litpInputs(t, v, "given", "cases")
-	in := sequenceInput(t, f, v)
-	cluster, _ := clusterOf(in.Model, in.LeftLocked[0])
-	for i, c := range decode[[]struct {
-		Policies []yaml.Node
-		Lock     bool
-	}](t, v.keys["cases"]) {
-		if got := cluster.Unlocks(policyList(t, c.Policies)); got != c.Lock {
-			t.Errorf("case %d: got %t, want %t", i, got, c.Lock)
+	expect := expectations(t, v.keys["expect"], "group_order", "phases", "error")
+	given := mapping(t, v.keys["given"])
+	for key := range given {
+		if !slices.Contains([]string{"model", "plan_type", "tasks"}, key) {
+			t.Errorf("the vector gives %q, which no code looks at", key)
 		}
 	}
-}
-
-func policyList(t *testing.T, nodes []yaml.Node) []sequence.Policy {
-	t.Helper()
-	list := yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for i := range nodes {
-		list.Content = append(list.Content, &nodes[i])
+	plan := sequence.SnapshotPlan(decode[string](t, given["plan_type"]))
+	if order, ok := expect["group_order"]; ok {
+		same(t, "groups", plan.Groups(), decode[[]string](t, order))
 	}
-	return policies(t, list)
-}
-
-func clusterOf(m sequence.Model, node string) (sequence.Cluster, bool) {
-	for _, c := range m.Clusters() {
-		if slices.Contains(c.Nodes, node) {
-			return c, true
-		}
+	var works []sequence.Work
+	for _, node := range decode[[]yaml.Node](t, given["tasks"]) {
+		w, _ := work(t, f, node, "")
+		works = append(works, w)
 	}
-	return sequence.Cluster{}, false
-}
-
-// replayLockDecision asks for each case whether a node is locked. A case says what differs from a node in use in a cluster of two nodes with an
-// HA manager.
-func replayLockDecision(t *testing.T, f *file, v *vector) {
-	litpInputs(t, v, "given", "cases")
-	for i, node := range decode[[]yaml.Node](t, v.keys["cases"]) {
-		parts := mapping(t, node)
-		c := sequence.Cluster{Path: "/sites/s1/clusters/c1", HA: true, Nodes: []string{"n1", "n2"}}
-		isNew, hasCluster := false, true
-		for _, key := range slices.Sorted(maps.Keys(parts)) {
-			value := parts[key]
-			initial := value.Value == "Initial" || value.Value == "initial" || value.Value == "true"
-			switch key {
-			case "policies", "policy", "lock", "why", "title", "note":
-			case "ha", "ha_manager":
-				c.HA = value.Tag != "!!null" && value.Value != "false" && value.Value != ""
-			case "node_state", "node", "node_initial":
-				isNew = initial
-			case "cluster_state", "cluster_initial":
-				c.New = initial
-			case "cluster":
-				hasCluster = value.Tag != "!!null"
-				c.New = initial
-			case "nodes", "node_count", "cluster_nodes", "cluster_size":
-				c.Nodes = make([]string, decode[int](t, value))
-			default:
-				t.Errorf("case %d has the part %q, which no code looks at", i, key)
-			}
-		}
-		list := decode[[]yaml.Node](t, parts["policies"])
-		if policy, ok := parts["policy"]; ok && policy.Tag != "!!null" {
-			list = append(list, policy)
-		}
-		if got, want := hasCluster && c.Locks(isNew, policyList(t, list)), decode[bool](t, parts["lock"]); got != want {
-			t.Errorf("case %d: got %t, want %t", i, got, want)
-		}
+	if len(works) == 0 {
+		return
 	}
+	phases, problems := plan.Phases(works)
+	if kind, ok := expect["error"]; ok {
+		if !slices.ContainsFunc(problems, func(p sequence.Problem) bool { return string(p.Code) == kind.Value }) {
+			t.Errorf("got %v, want the error %s", problems, kind.Value)
+		}
+		return
+	}
+	got := [][]string{}
+	for _, phase := range phases {
+		var ids []string
+		for _, w := range phase {
+			ids = append(ids, w.ID)
+		}
+		got = append(got, ids)
+	}
+	same(t, "phases", got, decode[[][]string](t, expect["phases"]))
 }

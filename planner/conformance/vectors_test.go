@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -164,6 +165,25 @@ func decode[T any](t *testing.T, node yaml.Node) T {
 	var out T
 	if err := node.Decode(&out); err != nil {
 		t.Fatalf("line %d: %v", node.Line, err)
+	}
+	return out
+}
+
+// strictly is decode for values that may have no other keys than T has fields.
+func strictly[T any](t *testing.T, node yaml.Node) T {
+	t.Helper()
+	var out T
+	if node.Kind == 0 {
+		return out
+	}
+	data, err := yaml.Marshal(decode[any](t, node)) // without aliases
+	if err != nil {
+		t.Fatalf("line %d: %v", node.Line, err)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&out); err != nil {
+		t.Errorf("line %d: no code looks at this: %v", node.Line, err)
 	}
 	return out
 }

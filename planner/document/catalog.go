@@ -10,12 +10,15 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Catalog is a catalog as documents describe it. It knows the place of its tasks, see [Catalog.Locate].
 type Catalog struct {
 	Catalog *catalog.Catalog
+	// Lifecycles are those that the documents define beside the ones that slipway brings, in their order.
+	Lifecycles []lifecycle.Lifecycle
 
 	places      catalogPlaces
 	definitions []catalog.Definitions // of each document
@@ -34,8 +37,9 @@ type catalogPlace struct {
 
 func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.key.Line) }
 
-// ParseCatalog reads a catalog from one or more sources, each a stream of YAML documents with the keys types, entities and ordering. All of them make
-// one catalog: a type or an entity may build on one of another document, and a name that comes twice is an error.
+// ParseCatalog reads a catalog from one or more sources, each a stream of YAML documents with the keys types, pools, entities, ordering and lifecycles. All of them
+// make one catalog: a type or an entity may build on one of another document, and a name that comes twice is an error. An entity names one of these
+// lifecycles, or one that slipway brings.
 //
 // Everything that can be told without a service is checked, templates included. The error is of type [Problems].
 func ParseCatalog(sources []Source) (*Catalog, error) {
@@ -62,7 +66,7 @@ func ParseCatalog(sources []Source) (*Catalog, error) {
 	return out, nil
 }
 
-func catalogKeys() []string { return []string{"types", "entities", "ordering"} }
+func catalogKeys() []string { return []string{"types", "pools", "entities", "ordering", lifecyclesKey} }
 
 func lines(data []byte) []string { return strings.Split(string(data), "\n") }
 
@@ -71,11 +75,12 @@ func (c *Catalog) read(r *reader, lines []string, n *yaml.Node, path string) {
 	cr := catalogReader{reader: r, places: c.places, lines: lines}
 	cr.document(n, path)
 	c.definitions = append(c.definitions, cr.definitions)
+	c.Lifecycles = append(c.Lifecycles, cr.own...)
 }
 
 // resolve makes the catalog of all that was read, and tells everything that is wrong with it.
 func (c *Catalog) resolve() Problems {
-	var problems Problems
+	problems := c.namedLifecycles()
 	resolved, wrong := catalog.Resolve(catalog.Join(c.definitions...))
 	for _, p := range wrong {
 		problems = append(problems, c.places.locate(p))
@@ -168,10 +173,11 @@ func (p catalogPlace) find(path string) *yaml.Node {
 func (ps catalogPlaces) locate(p catalog.Problem) Problem {
 	out := Problem{Path: p.Object, Code: site.Code(p.Code), Message: p.Message}
 	name, path := p.Name, p.Path
-	if p.Object == "ordering" {
-		end := strings.IndexByte(path, ']') + 1
-		name, path = path[:end], strings.TrimPrefix(path[end:], ".")
-		out.Path += "." + p.Path
+	if p.Object == orderingObject {
+		if path != "" {
+			out.Path = join(orderingObject, path)
+		}
+		name, path = ps.rule(path)
 	} else {
 		out.Path += fmt.Sprintf(" %q", p.Name)
 		if path != "" {
@@ -233,6 +239,7 @@ type catalogReader struct {
 	lines       []string
 	depth       int // of embedded entities and steps inside each other; an alias can even stand for what holds it
 	definitions catalog.Definitions
+	own         []lifecycle.Lifecycle
 }
 
 func (r *catalogReader) add(object, name string, key, node *yaml.Node) {
@@ -248,6 +255,12 @@ func (r *catalogReader) document(n *yaml.Node, path string) {
 				r.definitions.Types = append(r.definitions.Types, r.typeDefinition(f.name, f.value, path))
 			})
 		}},
+		key{"pools", false, func(n *yaml.Node, path string) {
+			r.members(n, path, func(f field, path string) {
+				r.add("pool", f.name, f.key, f.value)
+				r.definitions.Pools = append(r.definitions.Pools, r.pool(f.name, f.value, path))
+			})
+		}},
 		key{"entities", false, func(n *yaml.Node, path string) {
 			r.members(n, path, func(f field, path string) {
 				r.add("entity", f.name, f.key, f.value)
@@ -255,6 +268,7 @@ func (r *catalogReader) document(n *yaml.Node, path string) {
 			})
 		}},
 		key{"ordering", false, r.ordering},
+		key{lifecyclesKey, false, r.lifecycles},
 	)
 }
 
@@ -353,7 +367,7 @@ func (r *catalogReader) entity(name string, n *yaml.Node, path string) catalog.E
 		{"version", false, r.intoCount(&out.Version)},
 		{"extends", false, r.intoText(&out.Extends)},
 		{"abstract", false, r.intoBoolean(&out.Abstract)},
-		{"lifecycle", false, r.intoText(&out.Lifecycle)},
+		{"lifecycle", false, r.intoFilled(&out.Lifecycle)},
 		{"section", false, intoNamed(r.reader, &out.Section)},
 		{"identity", false, r.intoText(&out.Identity)},
 		{"strict", false, r.intoBoolean(&strict)},
@@ -403,6 +417,7 @@ func (r *catalogReader) attribute(name string, n *yaml.Node, path string) catalo
 		{"modifier", false, intoNamed(r.reader, &out.Modifier)},
 		{"default", false, func(n *yaml.Node, path string) { out.Default, out.HasDefault = r.nullable(n, path) }},
 		{"sensitive", false, r.intoBoolean(&out.Sensitive)},
+		{"allocate", false, func(n *yaml.Node, path string) { out.Allocate = r.allocation(n, path) }},
 		{"annotations", false, r.intoValues(&out.Annotations)},
 	}, r.ruleKeys(&out.Type.Rules)...)...)
 	return out
@@ -441,52 +456,4 @@ func intoNamed[T ~string](r *reader, target *T) func(*yaml.Node, string) {
 		text, _ := r.text(n, path)
 		*target = T(text)
 	}
-}
-
-func (r *catalogReader) ordering(n *yaml.Node, path string) {
-	o := &r.definitions.Ordering
-	// A rule is known by its kind and its number in the whole catalog.
-	rule := func(kind string, n *yaml.Node) {
-		number := 0
-		for {
-			if _, taken := r.places[[2]string{"ordering", index(kind, number)}]; !taken {
-				break
-			}
-			number++
-		}
-		r.add("ordering", index(kind, number), n, n)
-	}
-	selector := func(into *catalog.Selector) func(*yaml.Node, string) {
-		return func(n *yaml.Node, path string) {
-			r.object(n, path,
-				key{"types", false, r.intoTexts(&into.Types)},
-				key{"entities", false, r.intoTexts(&into.Entities)},
-				key{"sections", false, r.each(func(n *yaml.Node, path string) {
-					text, _ := r.text(n, path)
-					into.Sections = append(into.Sections, catalog.Section(text))
-				})},
-			)
-		}
-	}
-	r.object(n, path,
-		key{"classes", false, r.each(func(n *yaml.Node, path string) {
-			var c catalog.Class
-			rule("classes", n)
-			r.object(n, path, key{"name", true, r.intoText(&c.Name)}, key{"tasks", true, selector(&c.Tasks)})
-			o.Classes = append(o.Classes, c)
-		})},
-		key{"waits", false, r.each(func(n *yaml.Node, path string) {
-			var w catalog.Wait
-			rule("waits", n)
-			r.object(n, path, key{"tasks", true, selector(&w.Tasks)}, key{"for", true, selector(&w.For)})
-			o.Waits = append(o.Waits, w)
-		})},
-		key{"unordered", false, func(n *yaml.Node, path string) { o.Unordered = append(o.Unordered, r.texts(n, path)...) }},
-		key{"counts_as", false, r.each(func(n *yaml.Node, path string) {
-			var c catalog.Counting
-			rule("counts_as", n)
-			r.object(n, path, key{"tasks", true, selector(&c.Tasks)}, key{"section", true, intoNamed(r.reader, &c.Section)})
-			o.Counts = append(o.Counts, c)
-		})},
-	)
 }

@@ -119,6 +119,10 @@ func TestParseCatalog(t *testing.T) {
 	if d := cmp.Diff([]string{"package"}, got.Catalog.Ordering.Unordered); d != "" || len(got.Catalog.Ordering.Waits) != 1 {
 		t.Errorf("ordering: %s", d)
 	}
+	rules, err := got.Catalog.Ordering.Definition()
+	if want := `{"classes":[{"name":"network","tasks":{"sections":["network_interfaces"]}}],"waits":[{"tasks":{"types":["package"]},"for":{"types":["yumrepo"]}}],"unordered":["package"]}`; err != nil || rules != want {
+		t.Errorf("the ordering is %s (%v), want %s", rules, err, want)
+	}
 	// A problem of a service at an inherited task is told where the task is written.
 	p, ok := got.Locate("ntp", site.Problem{Object: "service", Name: "x", Attribute: "entity.tasks[0].config.parameters.ensure", Message: "m"})
 	if !ok || p.Line != 17 || p.Column != 78 || p.Path != `entity "managed_package": tasks[0].config.parameters.ensure` {
@@ -183,6 +187,13 @@ func TestCatalogProblems(t *testing.T) {
 		"a bad key":           {[]string{"entities:\n  e:\n    embedded: {c: {key: [a], attributes: {b: string}}}"}, `embedded.c.key[0]: there is no attribute "a"`},
 		"identity":            {[]string{"entities:\n  e: {identity: x, attributes: {x: 'int?'}}"}, "an identity is a string or an int, and never null"},
 		"section":             {[]string{"entities:\n  e: {section: route}"}, `there is no section "route"; did you mean "routes"?`},
+		"unknown entity":      {[]string{"entities: {ntp: {}}\nordering:\n  waits:\n  - {tasks: {entities: [ntpd]}, for: {types: [file]}}"}, `a.yaml:4:25: ordering.waits[0].tasks.entities[0]: there is no entity "ntpd"; did you mean "ntp"?`},
+		"no entity at all":    {[]string{"ordering:\n  waits:\n  - {tasks: {entities: [ntpd]}, for: {types: [file]}}"}, `a.yaml:3:25: ordering.waits[0].tasks.entities[0]: there is no entity "ntpd"; there is none at all`},
+		"unknown section":     {[]string{"ordering:\n  counts_as:\n  - {tasks: {sections: [os, o]}, section: oss}"}, `a.yaml:3:43: ordering.counts_as[0].section: there is no section "oss"; did you mean "os"?`},
+		"rule of another doc": {[]string{"ordering: {waits: [{tasks: {types: [file]}, for: {types: [file]}}]}", "ordering:\n  waits:\n  - {tasks: {types: [file]}, for: {}}"}, `b.yaml:3:30: ordering.waits[1].for: selects nothing`},
+		"class without name":  {[]string{"ordering: {classes: [{name: '', tasks: {types: [file]}}]}"}, `a.yaml:1:29: ordering.classes[0].name: a name is needed`},
+		"class again":         {[]string{"ordering: {classes: [{name: a, tasks: {types: [file]}}, {name: a, tasks: {types: [file]}}]}"}, `a.yaml:1:64: ordering.classes[1].name: another class has the name "a"`},
+		"too many rules":      {[]string{"ordering: {unordered: [" + strings.Repeat("file, ", 1001) + "]}"}, `a.yaml:1:11: ordering: has 1001 rules; 1000 is the most`},
 		"empty selector":      {[]string{"ordering:\n  classes:\n  - {name: n, tasks: {}}"}, "a.yaml:3:15: ordering.classes[0].tasks: selects nothing"},
 
 		"template, quoted":  {[]string{task(`{name: t, config: {type: file, title: "a ${self.server}"}}`)}, `a.yaml:5:55: entity "e": tasks[0].config.title: self has no "server"; did you mean "servers"?`},
@@ -217,6 +228,8 @@ func FuzzParseCatalog(f *testing.F) {
 	f.Add([]byte(ntpCatalog))
 	f.Add([]byte("types: {a: {extends: string, validation_type: pydantic.constr, validation_parameters: {regex: a}}}"))
 	f.Add([]byte("entities: &e\n  a: {embedded: *e}\n"))
+	f.Add([]byte("entities: {a: {}}\nordering: &o\n  classes: [{name: c, tasks: &s {entities: [a], types: [file]}}]\n  waits: [{tasks: *s, for: {sections: [os]}}, *o]\n  counts_as: [{tasks: *s, section: os}]\n  unordered: [a, a]\n"))
+	f.Add([]byte("ordering: {waits: [{tasks: {}, for: {sections: [x]}}]}\n---\nordering: {unordered: [x]}\n"))
 	f.Add([]byte("entities:\n  a:\n    tasks: &t\n    - {name: s, steps: *t}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := ParseCatalog([]Source{{"a.yaml", data}})
@@ -226,6 +239,17 @@ func FuzzParseCatalog(f *testing.F) {
 				t.Fatalf("not problems: %v", err)
 			}
 			return
+		}
+		rules, err := got.Catalog.Ordering.Definition()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, wrong := catalog.ParseOrdering(rules)
+		if wrong != nil {
+			t.Fatalf("%v in %s", wrong, rules)
+		}
+		if again, err := back.Definition(); err != nil || again != rules {
+			t.Fatalf("%s comes back as %s (%v)", rules, again, err)
 		}
 		for _, e := range got.Catalog.Entities {
 			text, err := e.Definition()

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -36,9 +37,12 @@ func ParseLayer(source Source) (*Layer, error) {
 		r.object(n, "",
 			key{"name", false, r.intoText(&o.Name)},
 			key{"merge", false, r.intoText(&o.Merge)},
-			key{"configuration", false, r.intoLayer(&o.Configuration, LayerMismatch)},
 			key{"configuration_options", false, r.intoOptions(&data)},
 			key{"options", false, r.intoOptions(&direct)},
+			key{"configuration", false, r.intoLayer(&o.Configuration, LayerMismatch, func(typ string) bool {
+				filter := override.Settings(data, direct).TypesFilter
+				return len(filter) > 0 && !slices.Contains(filter, typ)
+			})},
 		)
 		if o.Merge != "" && o.Merge != "parameter" && o.Merge != "title" {
 			r.report(descend(n, "merge"), "merge", site.BadValue, "%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
@@ -55,7 +59,7 @@ func ParseConfiguration(source Source) (*Layer, error) {
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
 	n, ok := r.only(source.Data, "it has the key \"configuration\"")
 	if ok {
-		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure)})
+		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure, func(string) bool { return false })})
 	}
 	return &Layer{o, place{source.Name, n}}, r.result()
 }
@@ -109,8 +113,9 @@ func (r *reader) nested(n *yaml.Node, path string, code site.Code, form string) 
 	return fs.list
 }
 
-// intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all.
-func (r *reader) intoLayer(target *resource.Configuration, code site.Code) func(*yaml.Node, string) {
+// intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all. What is wrong with titles of types
+// that are filtered out does not matter (fuel.md B2).
+func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filtered func(typ string) bool) func(*yaml.Node, string) {
 	const form = "type: {title: {parameter: value}}"
 	return func(n *yaml.Node, path string) {
 		for _, t := range r.nested(n, path, code, form) {
@@ -120,7 +125,9 @@ func (r *reader) intoLayer(target *resource.Configuration, code site.Code) func(
 			}
 			typeAt := join(path, t.name)
 			titles := make(map[string]resource.Parameters)
-			for _, title := range r.nested(t.value, typeAt, site.BadStructure, "title: {parameter: value}") {
+			list := r.nested(t.value, typeAt, site.BadStructure, "title: {parameter: value}")
+			found := len(r.problems)
+			for _, title := range list {
 				if title.name == "" {
 					r.report(title.key, typeAt, site.EmptyTitle, "a title is empty; write %s", form)
 					continue
@@ -128,6 +135,9 @@ func (r *reader) intoLayer(target *resource.Configuration, code site.Code) func(
 				titles[title.name] = r.layerParameters(title.value, keyed(typeAt, title.name))
 			}
 			(*target)[t.name] = titles
+			if filtered(t.name) {
+				r.problems = r.problems[:found]
+			}
 		}
 	}
 }

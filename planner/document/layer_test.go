@@ -37,7 +37,9 @@ func TestParseLayer(t *testing.T) {
 		"options win": {seedLayer + "options: {types_filter: [file], titles_filter: []}\nname: mine\nmerge: title\n", site.Override{Name: "mine", Merge: "title",
 			Configuration: resource.Configuration{"package": {"fontconfig-config": {"ensure": "latest"}, "mc": {"ensure": "absent"}}},
 			Options:       site.OverrideOptions{Create: &no, TypesFilter: []string{"file"}, Defaults: map[string]map[string]any{"package": {"provider": "apt"}}}}},
-		"nulls are kept":   {"configuration: {kv: {a: {v: null}}}", site.Override{Name: "l.yaml", Configuration: resource.Configuration{"kv": {"a": {"v": nil}}}}},
+		"nulls are kept": {"configuration: {kv: {a: {v: null}}}", site.Override{Name: "l.yaml", Configuration: resource.Configuration{"kv": {"a": {"v": nil}}}}},
+		"titles of a type that is filtered out": {"configuration: {kv: {'': {}, a: text, b: {v: x}}, file: {f: {}}}\nconfiguration_options: {types_filter: [file]}",
+			site.Override{Name: "l.yaml", Configuration: resource.Configuration{"kv": {"a": {}, "b": {"v": "x"}}, "file": {"f": {}}}, Options: site.OverrideOptions{TypesFilter: []string{"file"}}}},
 		"no configuration": {"configuration_options: {create: false}", site.Override{Name: "l.yaml", Configuration: resource.Configuration{}, Options: site.OverrideOptions{Create: &no}}},
 	}
 	for name, tt := range tests {
@@ -61,6 +63,7 @@ func TestParseLayerProblems(t *testing.T) {
 		"configuration":     {"configuration: text", `l.yaml:1:16: configuration: is text, not a mapping; write type: {title: {parameter: value}}`, LayerMismatch},
 		"null":              {"configuration:\n", `l.yaml:1:15: configuration: is nothing (null), not a mapping`, LayerMismatch},
 		"type":              {"configuration: {kv: text}", `l.yaml:1:21: configuration.kv: is text, not a mapping; write title: {parameter: value}`, site.BadStructure},
+		"filtered out":      {"configuration: {kv: text}\noptions: {types_filter: [file]}", `l.yaml:1:21: configuration.kv: is text, not a mapping`, site.BadStructure},
 		"title":             {"configuration: {kv: {a: [b]}}", `l.yaml:1:25: configuration.kv["a"]: is a list, not a mapping; write parameter: value`, site.BadStructure},
 		"empty type":        {"configuration: {'': {a: {}}}", `l.yaml:1:17: configuration: a type is empty`, site.EmptyType},
 		"empty title":       {"configuration: {kv: {'': {}}}", `l.yaml:1:22: configuration.kv: a title is empty`, site.EmptyTitle},

@@ -52,8 +52,10 @@ func (r *reader) intoResults(out simulate.Outcomes, phase simulate.Phase, nodes 
 			}
 			if !known[name] {
 				hint := ""
-				if near := resource.Nearest(name, nodes); near != "" {
-					hint = fmt.Sprintf("; did you mean %q?", near)
+				if len(r.problems) < resource.MostHints {
+					if near := resource.Nearest(name, nodes); near != "" {
+						hint = fmt.Sprintf("; did you mean %q?", near)
+					}
 				}
 				r.report(f.key, keyed(path, name), site.UnknownNode, "there is no node %q%s", name, hint)
 			}

@@ -32,6 +32,9 @@ func (s *Site) Locate(p site.Problem) Problem {
 	if found, ok := s.locateInCatalog(p); ok {
 		return found
 	}
+	if found, ok := s.locateRule(p); ok {
+		return found
+	}
 	out := Problem{Code: p.Code, Message: p.Message, Warning: p.Warning, Path: p.Object}
 	name := p.Name
 	if p.Object == deployment {
@@ -62,12 +65,17 @@ func (s *Site) Locate(p site.Problem) Problem {
 	return out
 }
 
-// asWritten returns the attribute by the name that users have for it: a node's connection is its connect, and Airship's documents say
-// depends_on.
+// asWritten returns the attribute by the name that users have for it: a node's connection is its connect, Airship's documents say
+// depends_on, and Terraform has another word for the lifecycle of a service.
 func asWritten(object string, n *yaml.Node, attribute string) string {
 	const ours, airships = "depends_on_groups", "depends_on"
 	if rest, ok := strings.CutPrefix(attribute, "connection"); ok && object == "node" {
 		return "connect" + rest
+	}
+	if rest, ok := strings.CutPrefix(attribute, "lifecycle"); ok && object == "service" {
+		if _, written := child(n, serviceLifecycle); written != nil {
+			return serviceLifecycle + rest
+		}
 	}
 	if rest, ok := strings.CutPrefix(attribute, ours); ok && object == "group" {
 		if _, written := child(n, airships); written != nil {

@@ -15,6 +15,10 @@ import (
 func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service, string) {
 	return func(n *yaml.Node, path string) (out site.Service, name string) {
 		const entity, attributes, configuration = "entity", "attributes", "configuration"
+		ofEntities := []string{"lifecycle", "gates", "rollback_on_failure", "target_state"}
+		if r.converts {
+			ofEntities[0] = serviceLifecycle
+		}
 		given := make(map[string]*yaml.Node)
 		note := func(name string, read func(*yaml.Node, string)) key {
 			return key{name, false, func(n *yaml.Node, path string) {
@@ -29,6 +33,10 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service,
 			note(entity, func(n *yaml.Node, path string) { out.Entity = r.entityOf(n, path, s) }),
 			note(attributes, func(n *yaml.Node, path string) { out.Attributes = r.attributes(n, path) }),
 			note(configuration, r.intoConfiguration(&out.Configuration)),
+			note(ofEntities[0], func(n *yaml.Node, path string) { out.Lifecycle = r.lifecycleOf(n, path, s) }),
+			note(ofEntities[1], func(n *yaml.Node, path string) { out.Gates = r.gates(n, path) }),
+			note(ofEntities[2], r.intoBoolean(&out.RollbackOnFailure)),
+			note(ofEntities[3], r.intoFilled(&out.TargetState)),
 		)
 		isOf, hasAttributes, has := given[entity] != nil, given[attributes] != nil, given[configuration] != nil
 		switch {
@@ -38,6 +46,14 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service,
 			r.report(given[attributes], join(path, attributes), Schema, "stands without entity; attributes are those of an entity: name it, or leave them out")
 		case !isOf && !has && len(r.problems) == before:
 			r.report(n, path, site.MissingField, "has neither the key %q nor %q; give one of them", entity, configuration)
+		}
+		for _, name := range ofEntities {
+			if given[name] != nil && !isOf && !r.converts { // what Terraform accepted has no effect
+				r.report(given[name], join(path, name), Schema, "stands without entity; only services of entities have a lifecycle: leave it out")
+			}
+		}
+		if !isOf {
+			out.Lifecycle, out.Gates, out.RollbackOnFailure, out.TargetState = nil, nil, false, ""
 		}
 		if r.converts && out.Entity != nil {
 			out.Attributes = out.Entity.FillNulls(out.Attributes)
@@ -125,7 +141,10 @@ func (s *Site) furnish() Problems {
 		if problems := s.catalog.resolve(); len(problems) > 0 {
 			return problems
 		}
-		s.Catalog = s.catalog.Catalog
+		s.Catalog, s.Lifecycles = s.catalog.Catalog, s.catalog.Lifecycles
+		if !s.Catalog.Ordering.Empty() {
+			s.Site.Ordering = &s.Catalog.Ordering
+		}
 	}
 	var problems Problems
 	found := make(map[*catalog.Entity]*catalog.Entity, len(s.named))
@@ -133,7 +152,7 @@ func (s *Site) furnish() Problems {
 		e, ok := s.entity(n.entity.Name)
 		if !ok {
 			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path, Code: site.Code(catalog.UnknownEntity),
-				Message: s.noEntity(n.entity.Name)})
+				Message: s.noEntity(n.entity.Name, len(problems))})
 		}
 		found[n.entity] = e
 	}
@@ -143,7 +162,7 @@ func (s *Site) furnish() Problems {
 			service.Entity = e
 		}
 	}
-	return problems
+	return append(problems, s.furnishLifecycles()...)
 }
 
 func (s *Site) entity(name string) (*catalog.Entity, bool) {
@@ -153,11 +172,14 @@ func (s *Site) entity(name string) (*catalog.Entity, bool) {
 	return s.Catalog.Entity(name)
 }
 
-// noEntity says that there is no such entity, and which one may be meant.
-func (s *Site) noEntity(name string) string {
+// noEntity says that there is no such entity, and, while there were few mistakes before, which one may be meant.
+func (s *Site) noEntity(name string, before int) string {
 	message := fmt.Sprintf("there is no entity %q", cut(name, maxWord))
 	if s.Catalog == nil {
 		return message + `; no document holds a catalog: name its files, too, or define it under the key "catalog"`
+	}
+	if before >= resource.MostHints {
+		return message
 	}
 	var names []string
 	for _, e := range s.Catalog.Entities {

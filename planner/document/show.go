@@ -173,7 +173,7 @@ func (r *reader) unknown(change *yaml.Node, address string) bool {
 	}
 	before := len(r.problems)
 	if _, after := child(change, "after_unknown"); after != nil {
-		for _, name := range siteKeys() {
+		for _, name := range append(siteKeys(), orderingObject) {
 			if _, value := child(after, name); value != nil {
 				r.unknownIn(value, join(address, name))
 			}

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -38,11 +39,15 @@ type Site struct {
 	Digest string
 	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their entities themselves.
 	Catalog *catalog.Catalog
+	// Lifecycles are those that the documents define beside the ones that slipway brings.
+	Lifecycles []lifecycle.Lifecycle
 
-	places  places
-	catalog *Catalog               // nil without any definitions
-	named   []namedEntity          // services that name their entities
-	parsed  map[string]*definition // entities of plans and states
+	places     places
+	catalog    *Catalog                        // nil without any definitions
+	named      []namedEntity                   // services that name their entities
+	lifecycles []lifecycleNamed                // services that name their lifecycles
+	parsed     map[string]*definition          // entities of plans and states
+	machines   map[string]*lifecycle.Lifecycle // lifecycles of services of plans and states, by their texts; nil is a wrong one
 }
 
 // ParseSite reads a site from one or more sources, which together describe it. A source is a stream of YAML documents, or what
@@ -60,7 +65,7 @@ type Site struct {
 // Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for [site.Site.Validate]. A catalog is
 // checked whole. The error is of type [Problems].
 func ParseSite(sources []Source, o Options) (*Site, error) {
-	s := &Site{places: places{}, parsed: make(map[string]*definition)}
+	s := &Site{places: places{}, parsed: make(map[string]*definition), machines: make(map[string]*lifecycle.Lifecycle)}
 	var problems Problems
 	for _, source := range sources {
 		r := &reader{file: source.Name}
@@ -177,6 +182,9 @@ func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
 	}
 	if value, ok := fs.get("plugins"); ok {
 		s.Site.Plugins = append(s.Site.Plugins, membersOf(r, s, value, join(path, "plugins"), "plugin", r.plugin)...)
+	}
+	if value, ok := fs.get(orderingObject); ok && r.converts {
+		s.Site.Ordering = r.orderingText(value, join(path, orderingObject))
 	}
 }
 

@@ -26,6 +26,7 @@ type Event struct {
 	Phase    int    // number of the phase in the plan, from 1; 0 outside
 	Node     string
 	Resource string // type[title]
+	Service  string // the service that brings the task; empty in what slipway recorded before it knew
 	Action   string // task.Action
 	Status   string // converge.Status of a task, stage of a node or group, status of a run
 	Message  string // bounded: 1 KiB

@@ -72,7 +72,11 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 
 // Events returns the events of a run after a sequence number, oldest first, at most limit of them.
 func (s *Store) Events(ctx context.Context, run string, after int64, limit int) ([]Recorded, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, action, status, message, output, millis
+	service := "service"
+	if s.schema < withServices {
+		service = "''"
+	}
+	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, `+service+`, action, status, message, output, millis
 		FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`, run, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -82,7 +86,7 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 	for rows.Next() {
 		var e Recorded
 		var at int64
-		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &e.Action, &e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
+		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &e.Service, &e.Action, &e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
 		e.Time = time.UnixMilli(at)

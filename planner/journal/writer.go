@@ -20,10 +20,12 @@ const (
 )
 
 const (
-	messageLimit = 1 << 10 // bytes of Event.Message
+	messageLimit = 1 << 10 // bytes of Event.Message and ServiceEvent.Message
 	outputLimit  = 4 << 10 // bytes of Event.Output
 	batchLimit   = 4096    // events of one commit
 )
+
+var errFinished = errors.New("journal: the run is finished")
 
 // Run is one execution of a plan.
 type Run struct {
@@ -100,7 +102,7 @@ func (w *Writer) Record(ctx context.Context, events ...Event) error {
 	select {
 	case w.requests <- r:
 	case <-w.stop:
-		return errors.New("journal: the run is finished")
+		return errFinished
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -108,7 +110,7 @@ func (w *Writer) Record(ctx context.Context, events ...Event) error {
 	case err := <-r.done:
 		return err
 	case <-w.stopped:
-		return errors.New("journal: the run is finished")
+		return errFinished
 	}
 }
 
@@ -177,8 +179,8 @@ func (w *Writer) commit(ctx context.Context, batch []request) {
 			return err
 		}
 		insert, err := tx.PrepareContext(ctx, `INSERT INTO events
-			(run, at, kind, group_name, phase, node, resource, action, status, message, output, millis)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+			(run, at, kind, group_name, phase, node, resource, service, action, status, message, output, millis)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 		if err != nil {
 			return err
 		}
@@ -187,7 +189,7 @@ func (w *Writer) commit(ctx context.Context, batch []request) {
 				if e.Time.IsZero() {
 					e.Time = w.store.now()
 				}
-				if _, err := insert.ExecContext(ctx, w.run.ID, e.Time.UnixMilli(), string(e.Kind), e.Group, e.Phase, e.Node, e.Resource,
+				if _, err := insert.ExecContext(ctx, w.run.ID, e.Time.UnixMilli(), string(e.Kind), e.Group, e.Phase, e.Node, e.Resource, e.Service,
 					e.Action, e.Status, head(e.Message, messageLimit), tail(e.Output, outputLimit), e.Millis); err != nil {
 					return errors.Join(err, insert.Close())
 				}

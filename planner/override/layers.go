@@ -7,7 +7,7 @@ import (
 )
 
 // Layers returns the overrides that concern a node, the weakest first. groups are all groups that the node is a member of,
-// in the order of the run. An override that concerns the node more than once counts where it is strongest.
+// in the order of the run; between roles there is no order (fuel.md B4). An override that concerns the node more than once counts where it is strongest.
 func (s *Set) Layers(node site.Node, groups []string) []int {
 	if len(s.overrides) == 0 {
 		return nil
@@ -16,13 +16,9 @@ func (s *Set) Layers(node site.Node, groups []string) []int {
 	for _, group := range groups {
 		layers = append(layers, s.scopes.groups[group]...)
 	}
-	if len(s.scopes.roles) > 0 {
-		for _, role := range slices.Compact(slices.Sorted(slices.Values(node.Roles))) {
-			for _, i := range s.scopes.roles {
-				if slices.ContainsFunc(s.overrides[i].roles, func(p site.RolePattern) bool { return p.Matches(role) }) {
-					layers = append(layers, i)
-				}
-			}
+	for _, i := range s.scopes.roles {
+		if slices.ContainsFunc(node.Roles, s.overrides[i].matches) {
+			layers = append(layers, i)
 		}
 	}
 	return lastOfEach(append(layers, s.scopes.nodes[node.Name]...))
@@ -52,6 +48,11 @@ func (s *scopes) add(i int, o override) {
 			}
 		}
 	}
+}
+
+// matches reports whether the override concerns a role.
+func (o override) matches(role string) bool {
+	return slices.ContainsFunc(o.roles, func(p site.RolePattern) bool { return p.Matches(role) })
 }
 
 // lastOfEach leaves of equal numbers the last one.

@@ -1,8 +1,8 @@
 // Package override lays overrides over configuration tasks: it changes parameters of resources that services bring, or adds
 // resources (seed 004). It is pure.
 //
-// The overrides that concern a node form layers, the weakest first: those of the whole site, of its groups in the order of the run, of its
-// roles in alphabetical order, of the node itself; within a scope they go by name. An override's filters and its create
+// The overrides that concern a node form layers, the weakest first: those of the whole site, of its groups in the order of the run, of any
+// of its roles, of the node itself; within a scope they go by name. An override's filters and its create
 // options concern its own entries only. What the layers say of one title is then merged ([Merge]); with `merge = "title"`
 // a layer drops what weaker ones said of the title. Precedence of a parameter: merged entries, then merged defaults, then the
 // value that the service gave. References of require, before, notify and subscribe are added to those of the service, never

@@ -163,7 +163,7 @@ func TestApply(t *testing.T) {
 			},
 			map[string]params{"kv[a]": {"value": "site"}},
 		},
-		"groups in their order, roles by name, names last": {
+		"groups in their order, then by name, whatever the role": {
 			nil, []site.Override{
 				{Name: "a", Groups: []string{"g2"}, Configuration: conf{"kv": titles{"a": {"value": "g2"}}}},
 				{Name: "b", Groups: []string{"g1"}, Configuration: conf{"kv": titles{"a": {"value": "g1"}}}},
@@ -172,7 +172,7 @@ func TestApply(t *testing.T) {
 				{Name: "f", Configuration: conf{"kv": titles{"c": {"value": "f"}}}},
 				{Name: "e", Configuration: conf{"kv": titles{"c": {"value": "e"}}}},
 			},
-			map[string]params{"kv[a]": {"value": "g2"}, "kv[b]": {"value": "web"}, "kv[c]": {"value": "f"}},
+			map[string]params{"kv[a]": {"value": "g2"}, "kv[b]": {"value": "compute"}, "kv[c]": {"value": "f"}},
 		},
 		"a title is replaced whole (SL-02)": {
 			conf{"kv": titles{"a": {"ensure": "present"}}},
@@ -246,6 +246,19 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestLayersOfRoles: all roles of a node are one scope, in which the later override counts, whatever role it names (fuel.md B4).
+func TestLayersOfRoles(t *testing.T) {
+	set, problems := New([]site.Override{
+		{Name: "1", Roles: []string{"web"}}, {Name: "2", Roles: []string{"compute"}}, {Name: "3", Roles: []string{"/w/"}}, {Name: "4", Roles: []string{"compute", "web"}},
+	}, schemas)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if d := cmp.Diff([]int{0, 1, 2, 3}, set.Layers(site.Node{Name: "n", Roles: []string{"web", "compute"}}, nil)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestOverrideNames(t *testing.T) {
 	_, tasks, problems := apply(t, []site.Override{
 		{Name: "site", Configuration: conf{"kv": titles{"a": {"value": "2"}, "c": {"value": "1"}, "d": {"value": "same"}}}},
@@ -280,6 +293,7 @@ func TestProblems(t *testing.T) {
 		"null (OV-36)":                   {site.Override{Configuration: conf{"kv": titles{"a": {"value": nil}}}}, `configuration.kv["a"].value`, site.NullValue},
 		"default of an unknown type":     {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kw": {}}}}, "options.defaults.kw", site.UnknownType},
 		"unknown parameter in a default": {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"bogus": "1"}}}}, "options.defaults.kv.bogus", site.UnknownParameter},
+		"requires itself":                {site.Override{Configuration: conf{"kv": titles{"a": {"require": "kv[a]"}}}}, `configuration.kv["a"].require`, site.DependencyCycle},
 		"created without what it needs":  {site.Override{Configuration: conf{"need": titles{"x": {}}}}, `configuration.need["x"].must`, site.MissingParameter},
 		"the result does not fit":        {site.Override{Configuration: conf{"kv": titles{"a": {"note": "1"}}}}, `configuration.kv["a"].note`, site.BadParameter},
 	}

@@ -73,13 +73,20 @@ func (s Sequence) OnNodes(nodes []site.Node) (Sequence, site.Problems) {
 	return out, problems
 }
 
-// On places the tasks on nodes. A task that has no node is left out, with a warning; the one after it then follows the nearest one before
-// it that has nodes, so the order around it holds (fuel.md F-05, F-07). s is not changed.
+// On places the tasks on nodes. A task that has no node, or a type that nothing here can do, is left out, with a warning; the one after it then
+// follows the nearest one before it that is there, so the order around it holds (fuel.md F-05, F-07). s is not changed.
 func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 	out := Sequence{Stage: s.Stage}
 	var problems site.Problems
 	places := make(map[string]Place)
 	for _, o := range s.Tasks {
+		if !slices.Contains(Types(), o.Task.Type) {
+			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), site.UnknownType,
+				unknownName("task type", o.Task.Type, Types())+"; the task is left out")
+			p.Warning = true
+			problems = append(problems, p)
+			continue
+		}
 		key := strings.Join(o.Task.Role, "\x00")
 		place, ok := places[key]
 		if !ok {

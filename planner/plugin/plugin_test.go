@@ -157,6 +157,28 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestTasksOfUnknownTypes: a stage task that nothing can do is left out with a warning (fuel.md F-07), also one of a type that only graph tasks have.
+func TestTasksOfUnknownTypes(t *testing.T) {
+	tasks := []site.Task{shell("pre_deployment/1", "web"), shell("pre_deployment/2", "web"), shell("pre_deployment/3", "web"), shell("pre_deployment/4", "web")}
+	tasks[1].Type, tasks[2].Type = "shel", Skipped
+	sequences, problems := Order([]site.Plugin{{Name: "p", Tasks: tasks}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	placed, problems := sequences[0].OnNodes([]site.Node{{Name: "a", Roles: []string{"web"}}})
+	var ids []string
+	for _, o := range placed.Tasks {
+		ids = append(ids, o.ID())
+	}
+	if d := cmp.Diff([]string{"p[0]", "p[3]"}, ids); d != "" {
+		t.Error(d)
+	}
+	if len(problems) != 2 || !problems[0].Warning || !problems[1].Warning ||
+		problems[0].Error() != `plugin "p": tasks[1].type: there is no task type "shel"; did you mean "shell"?; the task is left out` {
+		t.Errorf("got %v", problems)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	good := site.Parameters{"cmd": "c", "timeout": int64(1)}
 	stage := func(change func(*site.Task)) site.Plugin {
@@ -177,8 +199,9 @@ func TestValidate(t *testing.T) {
 		"hidden name":               {site.Plugin{Name: ".p"}, []string{"name bad_name"}},
 		"stage":                     {stage(func(t *site.Task) { t.Stage = "x" }), []string{"tasks[0].stage bad_stage"}},
 		"role":                      {stage(func(t *site.Task) { t.Role = nil }), []string{"tasks[0].role bad_value"}},
-		"type":                      {stage(func(t *site.Task) { t.Type = "shel" }), []string{"tasks[0].type unknown_type"}},
-		"type of graph tasks":       {stage(func(t *site.Task) { t.Type = Skipped }), []string{"tasks[0].type unknown_type"}},
+		"no type":                   {stage(func(t *site.Task) { t.Type = "" }), []string{"tasks[0].type unknown_type"}},
+		"type":                      {stage(func(t *site.Task) { t.Type = "shel" }), nil}, // TestTasksOfUnknownTypes
+		"type of a graph task":      {graph(site.GraphTask{ID: "a", Type: "sync"}), []string{"graph_tasks[0].type unknown_type"}},
 		"missing parameter":         {stage(func(t *site.Task) { delete(t.Parameters, "timeout") }), []string{"tasks[0].parameters.timeout missing_parameter"}},
 		"puppet":                    {stage(func(t *site.Task) { t.Type = Puppet }), []string{"tasks[0].parameters.puppet_manifest missing_parameter", "tasks[0].parameters.puppet_modules missing_parameter", "tasks[0].parameters.cmd unknown_parameter"}},
 		"parameter of another type": {stage(func(t *site.Task) { t.Parameters["puppet_modules"] = "m" }), []string{"tasks[0].parameters.puppet_modules unknown_parameter"}},

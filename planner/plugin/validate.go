@@ -9,7 +9,7 @@ import (
 )
 
 // Validate reports everything that is wrong with a plugin by itself, in the order of its tasks (fuel.md F-01: always, whatever the
-// plugin's age). Problems are of the object "plugin", with attributes such as `tasks[2].stage` and `graph_tasks[0].parameters.cmd`.
+// plugin's age). Of a stage task of an unknown type only a run tells (fuel.md F-07). Problems are of the object "plugin", with attributes such as `tasks[2].stage` and `graph_tasks[0].parameters.cmd`.
 func Validate(p site.Plugin) site.Problems {
 	var problems site.Problems
 	report := func(attribute string, code site.Code, message string) {
@@ -52,6 +52,9 @@ func checkTask(t site.Task) []finding {
 	}
 	if _, err := ParseStage(t.Stage); err != nil {
 		out = append(out, finding{"stage", BadStage, err.Error()})
+	}
+	if t.Type != "" && !slices.Contains(Types(), t.Type) {
+		return out // left out by [Sequence.On], with a warning
 	}
 	return append(out, checkType(t.Type, t.Parameters, false)...)
 }

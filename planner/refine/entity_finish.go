@@ -166,7 +166,7 @@ func (t *taskTemplate) attribute(parameter string) string {
 	return ""
 }
 
-// withTemplates is the resource with templates in place of the parameters that are not known yet, and with what a callback returns, which is what it is
+// withTemplates is the resource with templates, and what is known of what they read, in place of the parameters that are not known yet, and with what a callback returns, which is what it is
 // called for.
 func (m *made) withTemplates(t *taskTemplate) resource.Resource {
 	if len(m.Task.Pending)+len(m.Returns) == 0 {
@@ -185,7 +185,7 @@ func (m *made) withTemplates(t *taskTemplate) resource.Resource {
 	}
 	for _, name := range m.Task.Pending {
 		// A map with this key is no value that a parameter of any type has.
-		out.Parameters[name] = map[string]any{"pending template": parameters[name]}
+		out.Parameters[name] = map[string]any{"pending template": parameters[name], "known": m.known[name]}
 	}
 	return out
 }

@@ -16,7 +16,8 @@ import (
 // made is a task that a template gave, before references between tasks are put in.
 type made struct {
 	EntityTask
-	notify []string // as evaluated: names of tasks, or references
+	notify []string       // as evaluated: names of tasks, or references
+	known  map[string]any // parameter that is pending -> what is known of what it is made from
 }
 
 // make evaluates a template. The result is complete but for what refers to other tasks.
@@ -190,6 +191,10 @@ func (e *evaluation) parameters(out *made) {
 		switch {
 		case result.Unknown:
 			out.Task.Pending = append(out.Task.Pending, p.name)
+			if out.known == nil {
+				out.known = make(map[string]any)
+			}
+			out.known[p.name] = p.tree.Known(e.scope)
 			for _, a := range result.Awaits {
 				awaits[a] = true
 			}

@@ -186,6 +186,33 @@ func TestValuesThatAreNotKnown(t *testing.T) {
 	}
 }
 
+// TestPendingDigests: as long as a value is not known, a digest is over all that is known of what the resource is made from.
+func TestPendingDigests(t *testing.T) {
+	digest := func(attributes map[string]any, content string) string {
+		t.Helper()
+		made := on(t, refined(t, attributes, config("a", "file", "/a", map[string]any{"content": content})), "n")[0]
+		if len(made.Task.Pending) != 1 {
+			t.Fatalf("nothing is pending in %s", content)
+		}
+		return made.Task.Digest
+	}
+	for _, content := range []string{"${self.vni} ${self.note}", "${self.vni} ${jsonencode(self)}", `${self.vni} %{ for s in [self.note] }${s}%{ endfor }`, `${self.vni} ${self["note"]}`} {
+		same, again, other := digest(map[string]any{"note": "x"}, content), digest(map[string]any{"note": "x"}, content), digest(map[string]any{"note": "y"}, content)
+		if same != again {
+			t.Errorf("%s: the digest changes from one time to the next", content)
+		}
+		if same == other {
+			t.Errorf("%s: the digest does not cover what is known", content)
+		}
+	}
+	if digest(map[string]any{"note": "x"}, "${self.vni}") != digest(map[string]any{"note": "y"}, "${self.vni}") {
+		t.Error("the digest covers what the template does not read")
+	}
+	if digest(map[string]any{"note": nil}, "${self.vni} ${coalesce(self.note, 1)}") == digest(map[string]any{"note": "null"}, "${self.vni} ${coalesce(self.note, 1)}") {
+		t.Error("null passes for a text")
+	}
+}
+
 func TestSecretsMakeResourcesSensitive(t *testing.T) {
 	tasks := on(t, refined(t, nil,
 		config("a", "file", "/a", map[string]any{"content": "x${self.secret}"}),

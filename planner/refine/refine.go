@@ -31,8 +31,9 @@ type service struct {
 }
 
 // New checks the services of a site and works out which of the nodes they are placed on. Values of the site count as attributes. A resource
-// that does not fit its schema becomes a task without a digest, so that references to it are not reported as well.
-func New(s site.Site, nodes []site.Node, schemas Schemas) (*Services, site.Problems) {
+// that does not fit its schema becomes a task without a digest, so that references to it are not reported as well. What memo holds is not refined
+// again; it may be nil.
+func New(s site.Site, nodes []site.Node, schemas Schemas, memo *Memo) (*Services, site.Problems) {
 	sorted := slices.Clone(s.Services)
 	slices.SortStableFunc(sorted, func(a, b site.Service) int { return strings.Compare(a.Name, b.Name) })
 	out := &Services{site: s.Name, schemas: schemas, placed: make(map[string][]int, len(nodes))}
@@ -44,7 +45,7 @@ func New(s site.Site, nodes []site.Node, schemas Schemas) (*Services, site.Probl
 		if given.Entity == nil {
 			made.tasks, p = configure(given, schemas.Config)
 		} else {
-			made, p = instantiate(s, given, schemas)
+			made, p = memo.instantiate(s, given, schemas)
 		}
 		made.name = given.Name
 		problems = append(problems, p...)
@@ -53,6 +54,7 @@ func New(s site.Site, nodes []site.Node, schemas Schemas) (*Services, site.Probl
 			out.placed[node] = append(out.placed[node], i)
 		}
 	}
+	memo.forget(s)
 	return out, problems
 }
 
@@ -60,6 +62,9 @@ func New(s site.Site, nodes []site.Node, schemas Schemas) (*Services, site.Probl
 func instantiate(s site.Site, given site.Service, schemas Schemas) (service, site.Problems) {
 	var problems site.Problems
 	for _, m := range given.Entity.ReadOnly(given.Attributes) {
+		if given.Complete {
+			break
+		}
 		problems = append(problems, site.Problem{Object: "service", Name: given.Name, Attribute: "attributes." + m.Path, Code: site.Code(m.Code), Message: m.Message})
 	}
 	in := Instance{Site: s.Name, Service: given.Name, Entity: given.Entity, Attributes: given.Attributes}
@@ -73,6 +78,12 @@ func (s *Services) On(node string) []int { return s.placed[node] }
 
 // Name returns the name of a service.
 func (s *Services) Name(service int) string { return s.services[service].name }
+
+// Has reports whether there is a service of that name.
+func (s *Services) Has(name string) bool {
+	_, ok := slices.BinarySearchFunc(s.services, name, func(a service, name string) int { return strings.Compare(a.name, name) })
+	return ok
+}
 
 // Len returns the number of services.
 func (s *Services) Len() int { return len(s.services) }

@@ -39,7 +39,7 @@ func TestTasks(t *testing.T) {
 	services, problems := New(site.Site{Services: []site.Service{
 		{Name: "two", Configuration: resource.Configuration{"kv": {"z": {"value": int64(1)}, "a": {"list": "x", "require": "Kv[z]"}}}},
 		{Name: "one", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"need": {"m": {"must": "y"}}}},
-	}}, nodes, schemas)
+	}}, nodes, schemas, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -71,7 +71,7 @@ func TestClash(t *testing.T) {
 	services, _ := New(site.Site{Services: []site.Service{
 		{Name: "b", Configuration: resource.Configuration{"kv": {"x": {}}}},
 		{Name: "a", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"kv": {"x": {}}}},
-	}}, nodes, schemas)
+	}}, nodes, schemas, nil)
 	if _, clashes := on(t, services, nodes[0]); len(clashes) != 0 {
 		t.Errorf("n2 has %v, want none", clashes)
 	}
@@ -105,7 +105,7 @@ func TestProblems(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			services, problems := New(one("s", tt.configuration), nodes, schemas)
+			services, problems := New(one("s", tt.configuration), nodes, schemas, nil)
 			if len(problems) != 1 {
 				t.Fatalf("got %v, want one problem", problems)
 			}
@@ -121,7 +121,7 @@ func TestProblems(t *testing.T) {
 		})
 	}
 	t.Run("secrets stay secret", func(t *testing.T) {
-		_, problems := New(one("s", resource.Configuration{"kv": {"a": {"secret": "hunter2"}}}), nodes, schemas)
+		_, problems := New(one("s", resource.Configuration{"kv": {"a": {"secret": "hunter2"}}}), nodes, schemas, nil)
 		if len(problems) != 1 || strings.Contains(problems.Error(), "hunter2") {
 			t.Errorf("got %v", problems)
 		}

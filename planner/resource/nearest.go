@@ -3,46 +3,79 @@ package resource
 // nearestDistance bounds the edits after which a word still counts as a misspelling.
 const nearestDistance = 2
 
+// MostHints is how many mistakes of one validation are told with what may be meant. To look for that costs as much as there are candidates, and who
+// has made more mistakes has made the same one in all of them.
+const MostHints = 100
+
+// longestHint bounds the words that are compared, in bytes.
+const longestHint = 256
+
 // Nearest returns the candidate that word most probably meant: the one with the fewest edits (insert, delete, replace,
 // swap two neighbours), at most two and fewer than the word has letters; the first one when several are equally near; empty when
-// there is none.
+// there is none. Its time grows with the number of candidates: ask for no more than [MostHints] mistakes of one validation.
 func Nearest(word string, candidates []string) string {
-	best, bestDistance := "", min(nearestDistance, len([]rune(word))-1)+1
+	if len(word) > longestHint {
+		return ""
+	}
+	w := []rune(word)
+	best, bestDistance := "", min(nearestDistance, len(w)-1)+1
+	var room [longestHint]rune
 	for _, c := range candidates {
-		if d := editDistance(word, c); d < bestDistance {
+		// A letter has 4 bytes at most.
+		if bestDistance == 0 || len(c) > 4*(len(w)+nearestDistance) || 4*len(c) < len(w)-nearestDistance || len(c) > longestHint {
+			continue
+		}
+		letters := room[:0]
+		for _, r := range c {
+			letters = append(letters, r)
+		}
+		if d := editDistance(w, letters); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
 	return best
 }
 
-// editDistance is the optimal string alignment distance, or any number above nearestDistance when the lengths tell already.
-func editDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
+// editDistance is the optimal string alignment distance of two words of at most longestHint letters, or any number above nearestDistance when it is
+// larger.
+func editDistance(x, y []rune) int {
+	const far = nearestDistance + 1
 	if d := len(x) - len(y); d > nearestDistance || -d > nearestDistance {
-		return nearestDistance + 1
+		return far
 	}
-	// Row i of the table holds the distances of x[:i] to every prefix of y; three rows are enough.
-	previous, current, next := []int(nil), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range current {
-		current[j] = j
+	// Row i of the table holds the distances of x[:i] to every prefix of y; three rows are enough, and of them what is near the diagonal: elsewhere
+	// the distance is larger than all that count.
+	var rows [3][longestHint + 2]int8
+	previous, current, next := &rows[0], &rows[1], &rows[2]
+	for j := range min(len(y), far) + 1 {
+		current[j] = int8(j)
 	}
 	for i := range x {
-		next[0] = i + 1
-		for j := range y {
-			cost := 1
+		from, to := max(0, i-nearestDistance), min(len(y)-1, i+nearestDistance)
+		next[from] = far
+		if from == 0 {
+			next[0] = int8(min(i+1, far))
+		}
+		least := next[from]
+		if to == i+nearestDistance {
+			current[to+1] = far // the row before did not reach it
+		}
+		for j := from; j <= to; j++ {
+			cost := int8(1)
 			if x[i] == y[j] {
 				cost = 0
 			}
-			next[j+1] = min(current[j+1]+1, next[j]+1, current[j]+cost)
+			d := min(current[j+1]+1, next[j]+1, current[j]+cost, far)
 			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				next[j+1] = min(next[j+1], previous[j-1]+1)
+				d = min(d, previous[j-1]+1)
 			}
+			next[j+1] = d
+			least = min(least, d)
 		}
-		if previous == nil {
-			previous = make([]int, len(y)+1)
+		if least >= far {
+			return far
 		}
 		previous, current, next = current, next, previous
 	}
-	return current[len(y)]
+	return int(current[len(y)])
 }

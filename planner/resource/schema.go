@@ -42,6 +42,7 @@ type ParameterError struct {
 	Parameter string // may be a path: `require[1]`
 	Unknown   bool   // the type has no such parameter
 	Missing   bool   // required and not given
+	Cycle     bool   // a reference to the resource itself
 	Message   string // what is wrong, then what would be right
 }
 

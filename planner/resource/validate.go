@@ -70,6 +70,9 @@ func titleMistake(title string) string {
 	case strings.ContainsFunc(title, unicode.IsControl):
 		return fmt.Sprintf("%q contains a line break or another control character; titles are one line of text", title)
 	}
+	if r, found := Invisible(title); found {
+		return fmt.Sprintf("%q contains %U, which is invisible; leave it out", title, r)
+	}
 	return ""
 }
 
@@ -233,14 +236,14 @@ func (c *parameterCheck) references(written, normal any, r Resource) {
 	list, _ := normal.([]any) // the parameter's kind
 	for i, e := range list {
 		typ, title, err := ParseID(textOf(e))
-		message := ""
+		message, cycle := "", false
 		switch {
 		case err != nil && c.secret:
 			message = "is not a reference of the form type[title]"
 		case err != nil:
 			message = err.Error()
 		case title == r.Title && typ == r.Type:
-			message = "refers to the resource itself; name another resource"
+			message, cycle = "refers to the resource itself; name another resource", true
 		default:
 			continue
 		}
@@ -248,7 +251,7 @@ func (c *parameterCheck) references(written, normal any, r Resource) {
 		if isList {
 			path = c.element(i)
 		}
-		c.add(path, message)
+		c.errs = append(c.errs, ParameterError{Parameter: path, Message: message, Cycle: cycle})
 	}
 }
 

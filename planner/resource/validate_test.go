@@ -149,10 +149,13 @@ func TestValidateMarksUnknownAndMissing(t *testing.T) {
 
 func TestValidateTitle(t *testing.T) {
 	for title, want := range map[string]string{
-		"":       "must not be empty",
-		"a\nb":   "control character",
-		"\xff":   "is not UTF-8 text",
-		"a b[c]": "",
+		"":                    "must not be empty",
+		"a\nb":                "control character",
+		"\xff":                "is not UTF-8 text",
+		"a b[c]":              "",
+		"/srv/é 漢字 ❤️":        "",
+		"/etc/\u202efdp.conf": `"/etc/\u202efdp.conf" contains U+202E, which is invisible; leave it out`,
+		"a\u200bb":            `"a\u200bb" contains U+200B`,
 	} {
 		errs := thing.Validate(resource.Resource{Type: "thing", Title: title, Parameters: resource.Parameters{"path": "/x"}})
 		switch {
@@ -220,5 +223,18 @@ func TestConformAllocatesNothing(t *testing.T) {
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestInvisible(t *testing.T) {
+	for _, r := range "\u00ad\u061c\u200b\u200d\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\U000e0041" {
+		if got, found := resource.Invisible("web" + string(r) + "\u202e"); !found || got != r {
+			t.Errorf("%U: got %U, %t", r, got, found)
+		}
+	}
+	for _, visible := range []string{"", "web", "a b", "é", "e\u0301", "مرحبا", "漢字", "👍🏽", "\U0010ffff", "\xff"} {
+		if r, found := resource.Invisible(visible); found {
+			t.Errorf("%q: %U is not invisible", visible, r)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func (d *driver) callback(ctx context.Context, group string, st step) (verdict, 
 	}
 	e := journal.Event{
 		Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: st.node, Action: string(t.Action),
-		Resource: string(taskID(planned)),
+		Resource: string(taskID(planned)), Service: planned.Service,
 	}
 	if err := d.log.record(e); err != nil {
 		d.stopped()

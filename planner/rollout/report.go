@@ -48,6 +48,7 @@ type NodeReport struct {
 	Reachable bool           // it answered; false also when it was not asked
 	Error     error          // why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or ErrInterrupted
 	Failures  []Failure      // in the order in which they came
+	Done      []resource.ID  // items that were done, in the order in which they came; one that may fail and did is among them
 	Changed   int            // items
 	Unchanged int            // items
 	Skipped   int            // items left out because one they require failed
@@ -85,6 +86,7 @@ func (r *NodeReport) take(group string, o outcome) {
 	r.Group, r.Attempted, r.Error, r.Ledger = or(group, r.Group), true, o.err, o.ledger
 	r.Reachable = o.answered(r.Reachable)
 	r.Failures = append(r.Failures, o.failures...)
+	r.Done = append(r.Done, o.done...)
 	r.Changed += o.changed
 	r.Unchanged += o.unchanged
 	r.Skipped += o.skipped

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
@@ -41,12 +42,14 @@ type Options struct {
 	RunID       string   // required by Run and TearDown: recorded in the ledgers
 	Caller      Caller   // required by Run when the plan holds callbacks
 	Parallelism int      // nodes worked on at once; 0 is 10
-	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other and share no node; 0 is 1.
+	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node and have no tasks
+	// that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
 	ParallelGroups int
 	Grace          time.Duration        // how long running sessions may go on after ctx ended; 0 is 30 seconds
 	GiveUp         <-chan struct{}      // closed when even the grace is too long: running sessions are given up at once; nil is never
 	Now            func() time.Time     // the clock of events; nil is time.Now
 	Departed       map[string]site.Node // how the nodes that left the site are reached
+	Purpose        string               // what this pass of the run is for, besides the plan; for the journal
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this run yielded before. It
 	// is called for many tasks at once and must not change t or values; its error must not hold a value. nil: the plan has no such task.
 	Resolve func(t task.Task, values Values) (task.Task, error)
@@ -128,11 +131,11 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 		d.nodes[n.Name] = n
 	}
 	for _, g := range p.Groups {
-		d.owned[g.Name] = g.Owned
+		d.owned[g.Name], d.waits[g.Name] = g.Owned, g.After
 	}
 	maps.Copy(d.locks.open, w.locked)
 	d.enroll()
-	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "plan " + p.Digest})
+	d.log.append(journal.Event{Kind: journal.RunStarted, Message: strings.TrimPrefix(o.Purpose+": plan "+p.Digest, ": ")})
 	if d.before() {
 		d.groups(groups)
 		d.after()

@@ -21,6 +21,7 @@ const Unknown = "unknown"
 type outcome struct {
 	err       error // why the session could not do its work
 	failures  []Failure
+	done      []resource.ID // items with the result that was wanted
 	changed   int
 	unchanged int
 	skipped   int
@@ -40,14 +41,16 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	begun := make([]journal.Event, 0, len(st.tasks))
 	actions := map[resource.ID]task.Action{}
 	tolerated := map[resource.ID]bool{}
+	services := map[resource.ID]string{}
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: n.Name, Action: string(t.Action)}
+		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: n.Name, Service: t.Service, Action: string(t.Action)}
 		if t.Resource.Type != "" {
 			e.Resource = string(taskID(t))
 		}
 		begun = append(begun, e)
 		actions[resource.ID(e.Resource)] = t.Action
 		tolerated[resource.ID(e.Resource)] = t.Tolerate
+		services[resource.ID(e.Resource)] = t.Service
 	}
 	if err := d.log.record(begun...); err != nil {
 		o.err = err
@@ -67,7 +70,7 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 		}
 		o.add(r)
 		d.log.append(journal.Event{
-			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(r.ID), Action: string(action),
+			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(r.ID), Service: services[r.ID], Action: string(action),
 			Status: string(r.Status), Message: r.Message, Output: r.Output, Millis: r.Millis,
 		})
 	}
@@ -108,6 +111,7 @@ func (o *outcome) tolerate(node string, tolerated map[resource.ID]bool, tasks in
 	o.failures = slices.DeleteFunc(o.failures, func(f Failure) bool {
 		if tolerated[f.Resource] {
 			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s; this task may fail, so the node goes on", node, f.Resource, f.Message))
+			o.done = append(o.done, f.Resource)
 		}
 		return tolerated[f.Resource]
 	})
@@ -124,8 +128,10 @@ func (o *outcome) add(r converge.Result) {
 	switch r.Status {
 	case converge.Changed:
 		o.changed++
+		o.done = append(o.done, r.ID)
 	case converge.Unchanged:
 		o.unchanged++
+		o.done = append(o.done, r.ID)
 	case converge.Skipped:
 		o.skipped++
 		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "skipped"), Skipped: true})
@@ -141,7 +147,7 @@ func (o *outcome) add(r converge.Result) {
 func (d *driver) conclude(o *outcome, c converge.Catalog, st step, group string, left map[resource.ID]task.Action) {
 	var ended []journal.Event
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: st.node, Action: string(t.Action)}
+		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: st.node, Service: t.Service, Action: string(t.Action)}
 		if o.err != nil {
 			e.Message = o.err.Error()
 		}

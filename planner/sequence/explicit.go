@@ -80,6 +80,9 @@ func newFinder(s *scopeBuild, b *builder) *finder {
 func (f *finder) find(i int, r Requirement) (targets []int32, gate int) {
 	switch {
 	case r.Task != "":
+		if old := f.b.known[r.Task]; f.s.entries[i].kept && old != nil && !old.config() {
+			return nil, -1 // it ran in an earlier plan (litp.md 127)
+		}
 		return f.tasks(r.Task), -1
 	case r.Item != "":
 		return f.item(i, r.Item)

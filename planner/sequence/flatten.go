@@ -21,6 +21,7 @@ func (p *pipeline) flatten() {
 		known[w.ID] = true
 	}
 	var names []string
+	told := 0
 	for i := range p.works {
 		p.checkWork(&p.works[i])
 		for _, r := range p.works[i].Requires {
@@ -28,7 +29,7 @@ func (p *pipeline) flatten() {
 				continue
 			}
 			if remembered == nil {
-				remembered = idSet(p.Remembered, p.Lost)
+				remembered = idSet(p.Remembered, p.Lost, p.Stale)
 			}
 			if remembered[r.Task] {
 				continue
@@ -39,7 +40,11 @@ func (p *pipeline) flatten() {
 				}
 				slices.Sort(names)
 			}
-			p.unknown(p.works[i].ID, "task "+quoted(r.Task), resource.Nearest(r.Task, names))
+			nearest := ""
+			if told++; told <= resource.MostHints {
+				nearest = resource.Nearest(r.Task, names)
+			}
+			p.unknown(p.works[i].ID, "task "+quoted(r.Task), nearest)
 		}
 	}
 }

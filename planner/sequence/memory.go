@@ -2,35 +2,40 @@ package sequence
 
 import (
 	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // entry is a task on its way into a scope.
 type entry struct {
 	*Work
+	kept    bool // it stands in the plan as it was remembered
 	applied bool // it is remembered, and need not run again
 	skip    bool // it orders the others and is then left out (litp.md 123)
 }
 
 // memory is what earlier plans applied.
 type memory struct {
-	works   map[resourceOn]*Work // config tasks
-	equal   map[string]bool      // by id of a returned task: whether it equals the one remembered; filled as asked
-	plan    map[string]*Work
-	ran     map[string]*Work // remembered tasks by id, callbacks too
-	pending map[string]bool  // equality that is being looked at
+	works map[resourceOn]*Work // config tasks
+	known map[string]*Work     // by id, what remembered tasks mean when they require it, callbacks too
+	plan  map[string]*Work
+	equal map[[2]*Work]bool // of a task and an older version; true while it is being looked at: a cycle is told later
 }
 
-func newMemory(remembered, works []Work) *memory {
+func newMemory(remembered, stale, works []Work) *memory {
 	m := &memory{
-		works: make(map[resourceOn]*Work, len(remembered)), equal: make(map[string]bool), plan: make(map[string]*Work, len(works)),
-		ran: make(map[string]*Work, len(remembered)), pending: make(map[string]bool),
+		works: make(map[resourceOn]*Work, len(remembered)), known: make(map[string]*Work, len(remembered)+len(stale)),
+		plan: make(map[string]*Work, len(works)), equal: make(map[[2]*Work]bool),
 	}
 	for i := range remembered {
 		w := &remembered[i]
-		m.ran[w.ID] = w
+		m.known[w.ID] = w
 		if w.config() {
 			m.works[w.where()] = w
 		}
+	}
+	for i := range stale {
+		m.known[stale[i].ID] = &stale[i]
 	}
 	if len(remembered) > 0 {
 		for i := range works {
@@ -52,20 +57,29 @@ func (m *memory) twin(w *Work) *Work {
 // 54, 125). A task with a value that is read later equals nothing.
 func (m *memory) same(w *Work) bool {
 	old := m.twin(w)
-	if old == nil || w.Future || old.Future || w.Item != old.Item || w.Digest != old.Digest || w.Transient != old.Transient {
+	return old != nil && m.equals(w, old)
+}
+
+// equals compares a task with an older version of it. Callbacks and remote tasks are what they do and on which item; what a remote task
+// requires does not count (litp.md 55).
+func (m *memory) equals(w, old *Work) bool {
+	if w.Kind != old.Kind || w.Item != old.Item || w.Digest != old.Digest {
 		return false
 	}
-	if equal, known := m.equal[w.ID]; known {
+	switch {
+	case w.Kind == task.Remote:
+		return w.Action == old.Action
+	case w.config() && (w.Future || old.Future || w.Transient != old.Transient || w.where() != old.where()),
+		!w.config() && (w.Action != old.Action || w.Source != old.Source):
+		return false
+	}
+	pair := [2]*Work{w, old}
+	if equal, known := m.equal[pair]; known {
 		return equal
 	}
-	if m.pending[w.ID] { // a cycle, which is told later
-		return true
-	}
-	m.pending[w.ID] = true
-	equal := m.sameRequirements(w, old)
-	delete(m.pending, w.ID)
-	m.equal[w.ID] = equal
-	return equal
+	m.equal[pair] = true
+	m.equal[pair] = m.sameRequirements(w, old)
+	return m.equal[pair]
 }
 
 func (m *memory) sameRequirements(w, old *Work) bool {
@@ -73,7 +87,14 @@ func (m *memory) sameRequirements(w, old *Work) bool {
 		return false
 	}
 	for _, r := range w.Requires {
-		if required := m.plan[r.Task]; r.Task != "" && required != nil && required.config() && m.twin(required) != nil && !m.same(required) {
+		required, before := m.plan[r.Task], m.known[r.Task]
+		if required == nil || r.Task == "" {
+			continue
+		}
+		if before == nil {
+			before = m.twin(required) // of another id
+		}
+		if before != nil && !m.equals(required, before) {
 			return false
 		}
 	}
@@ -93,7 +114,8 @@ func sameSet(a, b []Requirement) bool {
 
 // merge joins remembered and new tasks (litp.md 122): remembered ones first, in their order.
 func (p *pipeline) merge() []entry {
-	m := newMemory(p.Remembered, p.works)
+	m := newMemory(p.Remembered, p.Stale, p.works)
+	p.known = m.known
 	returned := make(map[resourceOn]*Work, len(p.works))
 	for i := range p.works {
 		if w := &p.works[i]; w.config() {
@@ -110,10 +132,10 @@ func (p *pipeline) merge() []entry {
 		w := returned[old.where()]
 		switch {
 		case w == nil:
-			out = append(out, entry{Work: old, applied: true, skip: true})
+			out = append(out, entry{Work: old, kept: true, applied: true, skip: true})
 		case m.same(w) && w.Group == old.Group:
 			applied := p.model.determinable(old)
-			out = append(out, entry{Work: w, applied: applied, skip: applied})
+			out = append(out, entry{Work: w, kept: true, applied: applied, skip: applied})
 			replaced[w] = true
 		}
 	}

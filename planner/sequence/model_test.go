@@ -200,14 +200,14 @@ func text(s *Schedule) string {
 
 // scenario is one input and the phases, or the code of all problems and a part of each message, that it gives.
 type scenario struct {
-	works, others, remembered []string
-	ordered                   [][]string
-	model                     func(m *testModel)
-	in                        func(in *Input)
-	want                      string
-	problems                  []string // "code: part of the message"
-	unkept                    []string // "task requirement required"
-	after                     map[string]string
+	works, others, remembered, stale []string
+	ordered                          [][]string
+	model                            func(m *testModel)
+	in                               func(in *Input)
+	want                             string
+	problems                         []string // "code: part of the message"
+	unkept                           []string // "task requirement required"
+	after                            map[string]string
 }
 
 func (sc scenario) input(t *testing.T) Input {
@@ -218,7 +218,7 @@ func (sc scenario) input(t *testing.T) Input {
 	}
 	in := Input{
 		Model: m, Rules: DefaultRules(), Works: works(t, sc.works...), Others: works(t, sc.others...), Ordered: sc.ordered,
-		Remembered: works(t, sc.remembered...),
+		Remembered: works(t, sc.remembered...), Stale: works(t, sc.stale...),
 	}
 	if sc.in != nil {
 		sc.in(&in)

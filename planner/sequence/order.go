@@ -33,6 +33,8 @@ type CycleError struct {
 	Relation  string      // by which the first task requires the second, as written
 	Writer    task.Task   // the task that has this relation: the first or the second
 	Reference resource.ID // the other one
+	// Rule is a rule of the site that closes the cycle, where one does. The first task then requires the second because of it.
+	Rule string
 }
 
 func (e *CycleError) Error() string {
@@ -50,6 +52,7 @@ type GroupOrderError struct {
 	Relation       string // require, before, notify, subscribe or requires
 	Writer         task.Task
 	Reference      resource.ID // as the writer names the other one
+	Rule           string      // of the site that says so; empty when a task does
 }
 
 func (e *GroupOrderError) Error() string {
@@ -61,6 +64,15 @@ func (e *GroupOrderError) Error() string {
 type Beyond struct {
 	Section catalog.Section // of the node; empty is that of inline configuration, services
 	After   []resource.ID   // tasks of the node that it requires; those that the node does not have are left out
+	Waits   []Wait          // what it requires beside that because of rules of the site
+	// Unordered says that no section puts it in order with others of its type. Packages are unordered anyway.
+	Unordered bool
+}
+
+// Wait is a rule of the site that makes a task require others (litp.md D2).
+type Wait struct {
+	Rule string        // as users know it: `waits[0]`
+	For  []resource.ID // tasks of the node; tasks may share it
 }
 
 // Requires is the relation of [Beyond.After].
@@ -170,7 +182,7 @@ func (c *catalogOf) relate(beyond map[resource.ID]Beyond) []error {
 			for _, id := range c.tasks[i].Resource.References(relation.name) {
 				other, ok := c.index[id]
 				if !ok {
-					errs = append(errs, &UnresolvedError{c.tasks[i], relation.name, id, c.nearest(id)})
+					errs = append(errs, &UnresolvedError{c.tasks[i], relation.name, id, c.nearest(id, len(errs))})
 					continue
 				}
 				earlier, later := i, other
@@ -184,8 +196,39 @@ func (c *catalogOf) relate(beyond map[resource.ID]Beyond) []error {
 			}
 		}
 	}
+	errs = c.wait(errs, beyond)
 	for _, cycle := range c.graph.cycles() {
-		errs = append(errs, c.cycleError(cycle))
+		errs = append(errs, c.cycleError(cycle, beyond))
+	}
+	return errs
+}
+
+// wait enters what rules make tasks wait for. What the order of task groups contradicts is told once for each rule.
+func (c *catalogOf) wait(errs []error, beyond map[resource.ID]Beyond) []error {
+	told := make(map[string]bool)
+	for i := range c.tasks {
+		waits := beyond[c.names[i]].Waits
+		if len(waits) == 0 {
+			continue
+		}
+		has := make(map[int]bool, len(c.graph.requires[i]))
+		for _, r := range c.graph.requires[i] {
+			has[r] = true
+		}
+		for _, w := range waits {
+			for _, id := range w.For {
+				other, ok := c.index[id]
+				switch {
+				case !ok || other == i || has[other]:
+				case c.mayFollow(i, other):
+					has[other] = true
+					c.graph.Require(i, other)
+				case !told[w.Rule]:
+					told[w.Rule] = true
+					errs = append(errs, &GroupOrderError{Task: c.tasks[i], Required: c.tasks[other], Relation: Requires, Writer: c.tasks[i], Reference: id, Rule: w.Rule})
+				}
+			}
+		}
 	}
 	return errs
 }
@@ -209,28 +252,58 @@ func (c *catalogOf) mayFollow(later, earlier int) bool {
 	return a == b || groupPlace[a] >= groupPlace[b]
 }
 
-func (c *catalogOf) cycleError(cycle []int) *CycleError {
+func (c *catalogOf) cycleError(cycle []int, beyond map[resource.ID]Beyond) *CycleError {
 	e := &CycleError{}
+	next := func(at int) (later, earlier int) { return cycle[at], cycle[(at+1)%len(cycle)] }
+	for at := range cycle {
+		later, earlier := next(at)
+		if e.Rule = c.ruleOf(later, earlier, beyond); e.Rule != "" {
+			cycle = slices.Concat(cycle[at:], cycle[:at])
+			break
+		}
+	}
 	for _, i := range cycle {
 		e.Tasks = append(e.Tasks, c.tasks[i])
 	}
-	later, earlier := c.tasks[cycle[0]], c.tasks[cycle[1%len(cycle)]]
-	e.Relation, e.Writer, e.Reference = Requires, later, earlier.Resource.ID()
+	later, earlier := next(0)
+	e.Relation, e.Writer, e.Reference = c.written(c.tasks[later], c.tasks[earlier])
+	return e
+}
+
+// ruleOf returns the rule that makes a task require another; none where that is written as well.
+func (c *catalogOf) ruleOf(later, earlier int, beyond map[resource.ID]Beyond) string {
+	b, id := beyond[c.names[later]], c.names[earlier]
+	relation, _, _ := c.written(c.tasks[later], c.tasks[earlier])
+	if relation != Requires || slices.Contains(b.After, id) {
+		return ""
+	}
+	for _, w := range b.Waits {
+		if slices.Contains(w.For, id) {
+			return w.Rule
+		}
+	}
+	return ""
+}
+
+// written returns by which parameter a task requires another, and whose it is: [Requires] where it is none.
+func (c *catalogOf) written(later, earlier task.Task) (relation string, writer task.Task, reference resource.ID) {
 	for _, relation := range relations {
 		writer, other := earlier, later
 		if relation.first {
 			writer, other = later, earlier
 		}
 		if slices.Contains(writer.Resource.References(relation.name), other.Resource.ID()) {
-			e.Relation, e.Writer, e.Reference = relation.name, writer, other.Resource.ID()
-			break
+			return relation.name, writer, other.Resource.ID()
 		}
 	}
-	return e
+	return Requires, later, earlier.Resource.ID()
 }
 
-// nearest returns the resource of the node that a wrong reference may have meant.
-func (c *catalogOf) nearest(id resource.ID) resource.ID {
+// nearest returns the resource of the node that a wrong reference may have meant, while there were few of them before.
+func (c *catalogOf) nearest(id resource.ID, before int) resource.ID {
+	if before >= resource.MostHints {
+		return ""
+	}
 	candidates := make([]string, len(c.names))
 	for i, name := range c.names {
 		candidates[i] = string(name)

@@ -14,6 +14,7 @@ type Input struct {
 	Ordered    [][]string            // ordered lists: ids of tasks, each of which requires the one before it (litp.md 49)
 	Others     []Work                // tasks that nobody returned; those that are required join the plan (litp.md 56)
 	Remembered []Work                // config tasks that earlier plans applied, and callbacks that already ran
+	Stale      []Work                // versions of tasks that survive only in what remembered ones require: nothing of them is planned (litp.md 126)
 	Lost       []Work                // config tasks of earlier plans that were not applied: they say which resources an item left
 	Policies   []Policy              // what the plan is asked to do about locks
 	LeftLocked []string              // paths of nodes that an earlier plan left locked
@@ -157,6 +158,7 @@ type pipeline struct {
 	works    []Work
 	cleanups []Work
 	parts    map[string][]string // ids of the parts of a remote task that was split
+	known    map[string]*Work    // by id, what remembered tasks mean when they require it
 	locked   map[string]bool     // paths of nodes that get a lock window if they have work
 	problems Problems
 	warnings Problems

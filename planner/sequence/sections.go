@@ -14,7 +14,7 @@ import (
 type Layer struct {
 	Place     int
 	Removes   bool
-	Unordered bool // it requires no other unordered task of a lower place: packages (litp.md 92)
+	Unordered string // its type, where it requires no task of this type of a lower place, as packages do (litp.md 92); empty otherwise
 }
 
 // places are the sections of a node: each requires those with lower numbers (design.md 5.5).
@@ -29,8 +29,8 @@ const lastPlace = 6
 // failure in the earlier section does not hold the later one up.
 const mostHeld = 4096
 
-// takesAway reports whether a task makes something go.
-func takesAway(t task.Task) bool {
+// TakesAway reports whether a task makes something go.
+func TakesAway(t task.Task) bool {
 	switch t.Resource.Parameters.String("ensure") {
 	case "absent", "purged":
 		return t.Kind == task.Config
@@ -39,12 +39,15 @@ func takesAway(t task.Task) bool {
 }
 
 // ownLayer is the layer of a task by its section; none is that of inline configuration.
-func ownLayer(t task.Task, section catalog.Section) Layer {
-	place, ok := places[section]
+func ownLayer(t task.Task, b Beyond) Layer {
+	place, ok := places[b.Section]
 	if !ok {
 		place = lastPlace
 	}
-	l := Layer{Place: place, Removes: takesAway(t), Unordered: t.Kind == task.Config && t.Resource.Type == "package"}
+	l := Layer{Place: place, Removes: TakesAway(t)}
+	if t.Kind == task.Config && (b.Unordered || t.Resource.Type == "package") {
+		l.Unordered = t.Resource.Type
+	}
 	if l.Removes {
 		l.Place = lastPlace - place
 	}
@@ -63,33 +66,38 @@ type layered struct {
 	Layer
 }
 
-// barriers makes vertices of a higher place require those of lower ones, with two gates for each place. at is what [byPlace] returns.
+// barriers makes vertices of a higher place require those of lower ones, with gates at each place: one for each unordered type, and one for the others. at
+// is what [byPlace] returns.
 func barriers(g gated, at [][]layered) {
-	const none = -1
-	kinds := []bool{false, true}                   // unordered or not
-	below := map[bool]int{false: none, true: none} // the gate of all such vertices of lower places
+	kinds := []string{"", "package"} // "" is all that is ordered
+	below := make(map[string]int)    // the gate of all vertices of a kind in lower places
 	for i, members := range at {
+		own := make(map[string][]int)
 		for _, v := range members {
-			for _, unordered := range kinds {
-				if below[unordered] != none && !(unordered && v.Unordered) {
-					g.Require(v.vertex, below[unordered])
+			for _, kind := range kinds {
+				if gate, ok := below[kind]; ok && (kind == "" || kind != v.Unordered) {
+					g.Require(v.vertex, gate)
 				}
 			}
+			own[v.Unordered] = append(own[v.Unordered], v.vertex)
 		}
 		if i == len(at)-1 {
 			return
 		}
-		for _, unordered := range kinds {
+		for _, v := range members {
+			if !slices.Contains(kinds, v.Unordered) {
+				kinds = append(kinds, v.Unordered)
+			}
+		}
+		for _, kind := range kinds {
 			gate := g.Gate()
-			if below[unordered] != none {
-				g.Require(gate, below[unordered])
+			if lower, ok := below[kind]; ok {
+				g.Require(gate, lower)
 			}
-			for _, v := range members {
-				if v.Unordered == unordered {
-					g.Require(gate, v.vertex)
-				}
+			for _, v := range own[kind] {
+				g.Require(gate, v)
 			}
-			below[unordered] = gate
+			below[kind] = gate
 		}
 	}
 }
@@ -124,7 +132,7 @@ func (c *catalogOf) stack(beyond map[resource.ID]Beyond) (layers []Layer, held [
 	var order []task.Group
 	several := false
 	for i, t := range c.tasks {
-		layers[i] = ownLayer(t, beyond[c.names[i]].Section)
+		layers[i] = ownLayer(t, beyond[c.names[i]])
 		members, ok := groups[t.Group]
 		if !ok {
 			order = append(order, t.Group)
@@ -175,13 +183,17 @@ func (c *catalogOf) hold(at [][]layered, held [][]int) {
 	inLower := make(map[int]bool)
 	for i, members := range at {
 		if i > 0 {
-			all, ordered := c.heads(lower, inLower, held)
-			if len(members)*max(len(all), len(ordered)) <= mostHeld {
+			heads := make(map[string][]int) // by what is unordered
+			most := 0
+			for _, v := range members {
+				if _, known := heads[v.Unordered]; !known {
+					heads[v.Unordered] = c.heads(lower, inLower, held, v.Unordered)
+					most = max(most, len(heads[v.Unordered]))
+				}
+			}
+			if len(members)*most <= mostHeld {
 				for _, v := range members {
-					held[v.vertex] = all
-					if v.Unordered {
-						held[v.vertex] = ordered
-					}
+					held[v.vertex] = heads[v.Unordered]
 				}
 			}
 		}
@@ -192,26 +204,27 @@ func (c *catalogOf) hold(at [][]layered, held [][]int) {
 	}
 }
 
-// heads returns those of some tasks that none of the others requires: of all of them, and of those that are ordered.
-func (c *catalogOf) heads(tasks []layered, among map[int]bool, held [][]int) (all, ordered []int) {
-	implied, impliedByOrdered := make(map[int]bool), make(map[int]bool)
+// heads returns those of some tasks that none of the others requires. Tasks of an unordered type count for nothing; empty for no type.
+func (c *catalogOf) heads(tasks []layered, among map[int]bool, held [][]int, unordered string) []int {
+	out := func(v layered) bool { return unordered != "" && v.Unordered == unordered }
+	implied := make(map[int]bool)
 	for _, v := range tasks {
+		if out(v) {
+			continue
+		}
 		for _, requires := range [][]int{c.graph.requires[v.vertex], held[v.vertex]} {
 			for _, r := range requires {
 				if among[r] {
 					implied[r] = true
-					impliedByOrdered[r] = impliedByOrdered[r] || !v.Unordered
 				}
 			}
 		}
 	}
+	var heads []int
 	for _, v := range tasks {
-		if !implied[v.vertex] {
-			all = append(all, v.vertex)
-		}
-		if !v.Unordered && !impliedByOrdered[v.vertex] {
-			ordered = append(ordered, v.vertex)
+		if !out(v) && !implied[v.vertex] {
+			heads = append(heads, v.vertex)
 		}
 	}
-	return all, ordered
+	return heads
 }

@@ -1,9 +1,11 @@
 package sequence
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +22,9 @@ type in struct {
 	after   []resource.ID
 	ensure  string
 	group   task.Group
+	// by rules of the site
+	unordered bool
+	waits     []Wait
 }
 
 func orderOf(list []in) ([]task.Task, []Layer, []error) {
@@ -35,7 +40,7 @@ func orderOf(list []in) ([]task.Task, []Layer, []error) {
 			t.Group = l.group
 		}
 		tasks = append(tasks, t)
-		beyond[t.Resource.ID()] = Beyond{Section: l.section, After: l.after}
+		beyond[t.Resource.ID()] = Beyond{Section: l.section, After: l.after, Unordered: l.unordered, Waits: l.waits}
 	}
 	return OrderNode(tasks, beyond)
 }
@@ -51,6 +56,13 @@ func TestSections(t *testing.T) {
 		"one section": {[]in{{id: "exec[a]", section: catalog.Configs}, {id: "exec[b]"}}, []string{"exec[a] []", "exec[b] []"}, ""},
 		"packages do not wait for packages": {[]in{{id: "package[a]"}, {id: "package[b]", section: catalog.OS}, {id: "exec[c]", section: catalog.OS}, {id: "exec[d]"}},
 			[]string{"exec[c] []", "package[b] []", "package[a] [exec[c]]", "exec[d] [exec[c] package[b]]"}, ""},
+		"nor do those of another type that has no order, but for packages": {[]in{{id: "exec[a]", unordered: true}, {id: "exec[b]", section: catalog.OS, unordered: true}, {id: "package[c]", section: catalog.OS}, {id: "file[d]"}},
+			[]string{"exec[b] []", "package[c] []", "exec[a] [package[c]]", "file[d] [exec[b] package[c]]"}, ""},
+		"rules win over sections": {[]in{{id: "exec[a]"}, {id: "exec[b]", section: catalog.OS, waits: []Wait{{"waits[0]", []resource.ID{"exec[a]", "exec[b]", "exec[gone]"}}}}, {id: "exec[c]", section: catalog.OS}},
+			[]string{"exec[c] []", "exec[a] [exec[c]]", "exec[b] [exec[a] exec[c]]"}, ""},
+		"a rule against the order of groups": {[]in{{id: "exec[a]", group: task.PreNode, waits: []Wait{{"waits[0]", []resource.ID{"exec[b]", "exec[c]"}}}}, {id: "exec[b]"}, {id: "exec[c]"}}, nil,
+			"exec[a], in the task group pre_node, requires exec[b], in the task group node, which comes later"},
+		"a rule in a cycle": {[]in{{id: "exec[a]", after: []resource.ID{"exec[b]"}}, {id: "exec[b]", waits: []Wait{{"waits[0]", []resource.ID{"exec[a]"}}}}}, nil, "exec[b] requires exec[a] requires exec[b]"},
 		"what is written wins": {[]in{{id: "exec[a]"}, {id: "exec[b]", section: catalog.OS, after: []resource.ID{"exec[a]"}}, {id: "exec[c]", section: catalog.OS}},
 			[]string{"exec[c] []", "exec[a] [exec[c]]", "exec[b] [exec[a] exec[c]]"}, ""},
 		"what goes away goes the other way round": {[]in{{id: "exec[a]"}, {id: "package[b]", section: catalog.OS, ensure: "absent"}, {id: "file[c]", ensure: "absent"}, {id: "exec[d]", section: catalog.OS}},
@@ -66,7 +78,18 @@ func TestSections(t *testing.T) {
 			tasks, _, errs := orderOf(tt.tasks)
 			if tt.error != "" {
 				if len(errs) != 1 || errs[0].Error() != tt.error {
-					t.Errorf("got %v", errs)
+					t.Fatalf("got %v", errs)
+				}
+				var cycle *CycleError
+				var order *GroupOrderError
+				rule := ""
+				if errors.As(errs[0], &cycle) {
+					rule = cycle.Rule
+				} else if errors.As(errs[0], &order) {
+					rule = order.Rule
+				}
+				if (rule != "") != strings.HasPrefix(name, "a rule") {
+					t.Errorf("the rule is %q", rule)
 				}
 				return
 			}

@@ -35,6 +35,8 @@ func ParameterProblem(object, name, typ, title string, e resource.ParameterError
 		p.Code = UnknownParameter
 	case e.Missing:
 		p.Code = MissingParameter
+	case e.Cycle:
+		p.Code = DependencyCycle
 	}
 	return p
 }
@@ -50,7 +52,7 @@ func UnknownTypeProblem(object, name, attribute, typ string, schemas map[string]
 	p.Message = fmt.Sprintf("there is no configuration resource type %q", typ)
 	if lower := strings.ToLower(typ); slices.Contains(known, lower) {
 		p.Message += fmt.Sprintf("; write %q", lower)
-	} else if near := didYouMean(typ, known); near != "" {
+	} else if near := didYouMean(typ, known, 0); near != "" {
 		p.Message += near
 	} else {
 		p.Message += "; use one of " + strings.Join(known, ", ")

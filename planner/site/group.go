@@ -15,7 +15,7 @@ func ValidateGroups(groups []Group, nodes []Node) Problems {
 	problems = append(problems, ValidateDependencies(groups)...)
 	inv := NewInventory(nodes)
 	for _, g := range groups {
-		problems = append(problems, g.validateMembership(inv)...)
+		problems = append(problems, g.validateMembership(inv, len(problems))...)
 	}
 	return problems
 }
@@ -63,12 +63,12 @@ func (g Group) Validate() Problems {
 
 // validateMembership warns of names and groups that select nothing, and reports criteria that no outcome can meet:
 // a mistyped selector of a critical group must not wait for the run to show (airship.md D-04, AS-47).
-func (g Group) validateMembership(inv *Inventory) Problems {
+func (g Group) validateMembership(inv *Inventory, before int) Problems {
 	// Malformed labels are reported by Validate; they make the membership meaningless.
 	if len(g.Selectors.validateLabels("group", g.Name)) > 0 {
 		return nil
 	}
-	problems := g.Selectors.validate("group", g.Name, inv)
+	problems := g.Selectors.validate("group", g.Name, inv, before)
 	members := len(inv.Members(g.Selectors))
 	if members == 0 {
 		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do; check names, tags, labels and racks")
@@ -104,7 +104,7 @@ func ValidateDependencies(groups []Group) Problems {
 		for i, parent := range g.DependsOn {
 			if _, ok := first[parent]; !ok {
 				problems = append(problems, g.problem(fmt.Sprintf("depends_on_groups[%d]", i), UnknownDependency,
-					"there is no group %q%s", parent, didYouMean(parent, names)))
+					"there is no group %q%s", parent, didYouMean(parent, names, len(problems))))
 			}
 		}
 	}

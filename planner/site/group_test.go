@@ -19,10 +19,11 @@ func TestValidateGroups(t *testing.T) {
 			PercentSuccessfulNodes: number(100), MinimumSuccessfulNodes: number(4), MaximumFailedNodes: number(0),
 		}, Rolling: &Rolling{MaxParallel: 1}}, {Name: "b", DependsOn: []string{"a", "a"}}}, nil},
 		{"no groups", nil, nil},
-		{"names", []Group{{}, {Name: " a"}, {Name: "a\x00b"}}, []string{
+		{"names", []Group{{}, {Name: " a"}, {Name: "a\x00b"}, {Name: "web\u202efdp"}, {Name: "wéb 漢字"}}, []string{
 			`error bad_name group "": name: a name is needed`,
 			`error bad_name group " a": name: the name begins or ends with white space; write "a"`,
 			`error bad_name group "a\x00b": name: the name holds a control character; use printable characters only`,
+			`error bad_name group "web\u202efdp": name: "web\u202efdp" contains U+202E, which is invisible, so that the name looks like another one; leave it out`,
 		}},
 		{"duplicate", []Group{{Name: "a"}, {Name: "b"}, {Name: "a"}}, []string{
 			`error duplicate_group group "a": name: group "a" is there twice; give each group a name of its own`,

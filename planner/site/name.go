@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // nameLimit bounds names, in bytes: the longest host name, and short enough for a file name.
@@ -26,8 +28,8 @@ func mistakeInFileName(name string) string {
 	return ""
 }
 
-// mistakeInTitle tells what is wrong with the name of a service or an override, empty when nothing is: like a group, these
-// are only ever shown and compared.
+// mistakeInTitle tells what is wrong with the name of a group, a service or an override, empty when nothing is: these are only ever
+// shown and compared.
 func mistakeInTitle(name string) string {
 	switch {
 	case name == "":
@@ -38,6 +40,9 @@ func mistakeInTitle(name string) string {
 		return fmt.Sprintf("the name begins or ends with white space; write %q", strings.TrimSpace(name))
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return "the name holds a control character; use printable characters only"
+	}
+	if r, found := resource.Invisible(name); found {
+		return fmt.Sprintf("%q contains %U, which is invisible, so that the name looks like another one; leave it out", name, r)
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ func validateOverrides(s Site) Problems {
 	}
 	roles, known := s.roles(), set(nodes)
 	for _, o := range s.Overrides {
-		problems = append(problems, o.validateScope(groups, nodes, known, roles)...)
+		problems = append(problems, o.validateScope(groups, nodes, known, roles, len(problems))...)
 		switch o.Merge {
 		case "", "parameter", "title":
 		default:
@@ -67,7 +67,7 @@ func validateOverrides(s Site) Problems {
 	return problems
 }
 
-func (o Override) validateScope(groups, nodes []string, known map[string]bool, roles []string) Problems {
+func (o Override) validateScope(groups, nodes []string, known map[string]bool, roles []string, before int) Problems {
 	var problems Problems
 	report := func(attribute string, code Code, warning bool, message string) {
 		problems = append(problems, Problem{
@@ -89,12 +89,12 @@ func (o Override) validateScope(groups, nodes []string, known map[string]bool, r
 	}
 	for i, name := range o.Groups {
 		if !slices.Contains(groups, name) {
-			report(fmt.Sprintf("groups[%d]", i), UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+didYouMean(name, groups))
+			report(fmt.Sprintf("groups[%d]", i), UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+didYouMean(name, groups, before+len(problems)))
 		}
 	}
 	for i, name := range o.Nodes {
 		if !known[name] {
-			report(fmt.Sprintf("nodes[%d]", i), UnknownNode, false, fmt.Sprintf("there is no node %q", name)+didYouMean(name, nodes))
+			report(fmt.Sprintf("nodes[%d]", i), UnknownNode, false, fmt.Sprintf("there is no node %q", name)+didYouMean(name, nodes, before+len(problems)))
 		}
 	}
 	for i, text := range o.Roles {
@@ -104,7 +104,7 @@ func (o Override) validateScope(groups, nodes []string, known map[string]bool, r
 			continue
 		}
 		if !slices.ContainsFunc(roles, pattern.Matches) {
-			report(fmt.Sprintf("roles[%d]", i), UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+didYouMean(text, roles))
+			report(fmt.Sprintf("roles[%d]", i), UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+didYouMean(text, roles, before+len(problems)))
 		}
 	}
 	return problems

@@ -125,10 +125,11 @@ func ParseLabel(s string) (key, value string, err error) {
 // Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name tell
 // whose selectors they are.
 func (s Selectors) Validate(object, name string, nodes []Node) Problems {
-	return s.validate(object, name, NewInventory(nodes))
+	return s.validate(object, name, NewInventory(nodes), 0)
 }
 
-func (s Selectors) validate(object, name string, inv *Inventory) Problems {
+// validate is Validate after so many problems of others.
+func (s Selectors) validate(object, name string, inv *Inventory, before int) Problems {
 	problems := s.validateLabels(object, name)
 	for i, selector := range s {
 		for j, node := range selector.NodeNames {
@@ -138,7 +139,7 @@ func (s Selectors) validate(object, name string, inv *Inventory) Problems {
 			problems = append(problems, Problem{
 				Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_names[%d]", i, j),
 				Code: UnknownNode, Warning: true,
-				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) + didYouMean(node, inv.names),
+				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) + didYouMean(node, inv.names, before+len(problems)),
 			})
 		}
 	}
@@ -168,8 +169,11 @@ func nodeNames(nodes []Node) []string {
 	return names
 }
 
-// didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near.
-func didYouMean(word string, candidates []string) string {
+// didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near. After many problems it looks for none.
+func didYouMean(word string, candidates []string, before int) string {
+	if before >= resource.MostHints {
+		return ""
+	}
 	if near := resource.Nearest(word, candidates); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}

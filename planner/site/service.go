@@ -9,7 +9,7 @@ func validateServices(services []Service, inv *Inventory) Problems {
 	problems := validateNames("service", names, mistakeInTitle)
 	for _, s := range services {
 		problems = append(problems, s.validateForm()...)
-		mistakes := s.Selectors.validate("service", s.Name, inv)
+		mistakes := s.Selectors.validate("service", s.Name, inv, len(problems))
 		problems = append(problems, mistakes...)
 		if len(mistakes.Errors()) == 0 && len(inv.Members(s.Selectors)) == 0 {
 			problems = append(problems, Problem{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -18,6 +19,8 @@ type Site struct {
 	Services  []Service
 	Overrides []Override
 	Plugins   []Plugin
+	// Ordering is what the catalog says of the order of tasks beyond requirements; nil for nothing. It is never changed.
+	Ordering *catalog.Ordering
 	// Values are those that callbacks of earlier runs returned: service -> attribute with modifier r -> value. They are known.
 	Values map[string]map[string]any
 }
@@ -96,8 +99,15 @@ type Service struct {
 	Name          string
 	Selectors     Selectors
 	Configuration resource.Configuration
-	Entity        *catalog.Entity // resolved; nil for configuration as it is. It is never changed, so services share it
-	Attributes    map[string]any  // of an instance, as the user gave them
+	Entity        *catalog.Entity      // resolved; nil for configuration as it is. It is never changed, so services share it
+	Attributes    map[string]any       // of an instance, as the user gave them
+	Lifecycle     *lifecycle.Lifecycle // of an instance; nil: the one that the entity names
+	Gates         map[string]bool      // of an instance: opens (true) and closes the gates of the lifecycle
+	// RollbackOnFailure brings the attributes back that were deployed before, when an update of an instance fails.
+	RollbackOnFailure bool
+	TargetState       string // of an instance: the state that is asked for; empty: none
+	// Complete says that Attributes are a whole attribute set, as the site's inventory keeps it: what slipway sets is in it.
+	Complete bool
 }
 
 // Override changes configuration resources, or adds some, for one scope. At most one of Groups, Roles and Nodes is

@@ -41,6 +41,7 @@ type Machine struct {
 	err      error
 	together bool             // groups that do not concern each other may be worked on at once
 	holders  map[string][]int // node -> the groups that hold it, as places in groups, ascending; made by Together
+	after    map[int][]int    // group -> those that it waits for, as places in groups; made by Together
 }
 
 type group struct {

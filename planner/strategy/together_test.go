@@ -14,7 +14,7 @@ import (
 // work at one time.
 func runTogether(t *testing.T, m *Machine, script outcome, r *rand.Rand) int {
 	t.Helper()
-	m.Together()
+	m.Together(nil)
 	next := map[string]int{} // group -> its next call
 	todo := map[string][]string{}
 	var begun []string
@@ -104,7 +104,7 @@ func TestReady(t *testing.T) {
 		}
 	}
 	ready("a")
-	m.Together()
+	m.Together(nil)
 	ready("a", "b")
 	m.StartPrepare("b")
 	ready("a")
@@ -117,4 +117,26 @@ func TestReady(t *testing.T) {
 		t.Error("a group was begun although one before it holds its node")
 	}
 	ready()
+}
+
+// A group also waits for those that it is told to, until they are complete, whatever their stage. One after it is nothing to wait for.
+func TestReadyAfter(t *testing.T) {
+	on := func(names ...string) site.Selectors { return site.Selectors{{NodeNames: names}} }
+	groups := []site.Group{{Name: "a", Selectors: on("n1"), SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: new(int)}}, {Name: "b", Selectors: on("n2")}, {Name: "c", Selectors: on("n3")}}
+	m, err := New(groups, []site.Node{{Name: "n1"}, {Name: "n2"}, {Name: "n3"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Together(map[string][]string{"a": {"c", "nobody"}, "c": {"a"}})
+	if got := fmt.Sprint(m.Ready()); got != "[a b]" {
+		t.Errorf("ready are %s, want a and b", got)
+	}
+	m.StartPrepare("a")
+	if got := fmt.Sprint(m.Ready()); got != "[b]" {
+		t.Errorf("ready are %s, want b", got)
+	}
+	m.FinishPrepare("a", nil)
+	if got := fmt.Sprint(m.Ready()); got != "[b c]" || m.GroupStage("a") != Failed {
+		t.Errorf("ready are %s, want b and c", got)
+	}
 }

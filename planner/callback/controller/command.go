@@ -59,12 +59,18 @@ func (c command) try(ctx context.Context) (map[string]any, error) {
 		return nil, permanent{fmt.Errorf("%s cannot be started: %w%s", name, reason(err), hint(argv))}
 	}
 	err := waitOrEnd(ctx, cmd, c.Grace)
+	said := func() string {
+		if stderr.wasCut() {
+			return c.atBegin(stderr.String())
+		}
+		return c.text(stderr.String())
+	}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return nil, fmt.Errorf("%s was ended: %w: %s", name, context.Cause(ctx), c.text(stderr.String()))
+		return nil, fmt.Errorf("%s was ended: %w: %s", name, context.Cause(ctx), said())
 	case errors.As(err, &exit):
-		return nil, fmt.Errorf("%s ended with %s: %s", name, exit.ProcessState, c.text(stderr.String()))
+		return nil, fmt.Errorf("%s ended with %s: %s", name, exit.ProcessState, said())
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // what a daemon that it left says is not awaited
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

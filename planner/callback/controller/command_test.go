@@ -75,6 +75,8 @@ func TestCommandFails(t *testing.T) {
 		"tries":        {sh("exit 1", params{"retries": int64(4)}), []string{"exit status 1", "the last of 5 tries"}},
 		"argv is kept": {sh("exit 1 # topsecret", nil), []string{"!topsecret"}},
 		"secrets":      {sh(`echo "cannot log in with $TOKEN" >&2; exit 1`, params{"environment": map[string]any{"TOKEN": "topsecret"}}), []string{"cannot log in with (sensitive)", "!topsecret"}},
+		"cut through":  {sh(`cat >&2; exit 1`, params{"stdin": strings.Repeat("q", 2*errorLimit)}), []string{"it said nothing", "!q"}},
+		"escaped":      {sh(`printf '%s' '{"p":"top\"secret\n"} a%2Fsecret+x' >&2; exit 1`, params{"environment": map[string]any{"A": "top\"secret\n", "B": "a/secret x"}}), []string{"(sensitive)", "!secret"}},
 		"sensitive":    {sh(`echo "something" >&2; exit 1`, params{"sensitive": true}), []string{"exit status 1", "not shown", "!something", "!/bin/sh"}},
 		"long":         {sh(`head -c 1000000 /dev/zero | tr '\0' a >&2; echo end >&2; exit 1`, nil), []string{"...aaa", "end"}},
 		"not there":    {params{"argv": []any{"/no/such/program"}, "retries": int64(9)}, []string{"cannot be started", "no such file", "!tries"}},

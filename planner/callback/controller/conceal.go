@@ -2,7 +2,9 @@ package controller
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,12 +27,17 @@ type concealer struct {
 	secrets []string
 }
 
-// conceal returns the concealer for a callback: the values of its sensitive parameters, and their lines and words.
+// conceal returns the concealer for a callback: the values of its sensitive parameters, their lines and words, and all of these as JSON and URLs
+// write them.
 func conceal(r resource.Resource) concealer {
 	c := concealer{all: r.Sensitive()}
 	add := func(s string) {
-		if len(s) >= shortestSecret {
-			c.secrets = append(c.secrets, s)
+		if len(s) < shortestSecret {
+			return
+		}
+		c.secrets = append(c.secrets, s, url.QueryEscape(s), url.PathEscape(s))
+		if quoted, err := json.Marshal(s); err == nil {
+			c.secrets = append(c.secrets, string(quoted[1:len(quoted)-1]))
 		}
 	}
 	for _, p := range callback.Schemas()[r.Type].Parameters {
@@ -62,6 +69,19 @@ func (c concealer) shown(parameter string) string {
 		return "(sensitive)"
 	}
 	return parameter
+}
+
+// atBegin and atEnd are text for what was said of which only the last, or the first, part was kept: a secret that the cut went through would not be
+// found, so as much as the longest one goes with it.
+func (c concealer) atBegin(said string) string { return c.text(said[min(len(said), c.longest()):]) }
+func (c concealer) atEnd(said string) string   { return c.text(said[:max(0, len(said)-c.longest())]) }
+
+// longest is the length of the longest secret, in bytes.
+func (c concealer) longest() int {
+	if len(c.secrets) == 0 {
+		return 0
+	}
+	return len(c.secrets[0])
 }
 
 // text returns the last part of what was said, on one line and without secrets.

@@ -71,7 +71,11 @@ func (r request) try(ctx context.Context) (map[string]any, error) {
 	defer res.Body.Close()
 	if !r.statuses.Has(res.StatusCode) {
 		said, _ := io.ReadAll(io.LimitReader(res.Body, spokenLimit)) // what cannot be read is not shown
-		return nil, fmt.Errorf("%s: the status is %s: %s", name, status(res), r.text(string(said)))
+		text := r.text
+		if len(said) == spokenLimit {
+			text = r.atEnd
+		}
+		return nil, fmt.Errorf("%s: the status is %s: %s", name, status(res), text(string(said)))
 	}
 	if len(r.paths) == 0 {
 		return nil, nil

@@ -23,7 +23,10 @@ type Mistake struct {
 // Check reports what is wrong in the templates of an entity's tasks, from the given one on: bad syntax, variables, attributes and functions that there
 // are not, and what types tell already. The entity is resolved.
 func Check(e catalog.Entity, from int) []Mistake {
-	c := check{structure: e.Structure}
+	c := check{
+		structure: e.Structure, names: firstLevel(e.Structure),
+		scopes: map[bool]Scope{false: unknownScope(e.Structure, false), true: unknownScope(e.Structure, true)},
+	}
 	for i := from; i < len(e.Tasks); i++ {
 		c.task(fmt.Sprintf("tasks[%d]", i), e.Tasks[i])
 	}
@@ -41,6 +44,8 @@ const (
 
 type check struct {
 	structure catalog.Structure
+	names     map[string][]string // that may stand behind each variable
+	scopes    map[bool]Scope      // with `each`, and without
 	mistakes  []Mistake
 }
 
@@ -111,7 +116,7 @@ func (c *check) text(path, source string, each bool, hidden string, w want) {
 	if report(err) || report(c.reads(t, each, hidden).orNil()) {
 		return
 	}
-	value, err := t.evaluate(unknownScope(c.structure, each))
+	value, err := t.evaluate(c.scopes[each])
 	if report(err) {
 		return
 	}
@@ -133,16 +138,15 @@ func (es Errors) orNil() error {
 
 // reads tells variables and attributes that there are not, with what may be meant.
 func (c *check) reads(t *Template, each bool, hidden string) Errors {
-	names := firstLevel(c.structure)
 	var out Errors
 	for _, v := range t.reads {
 		e := locate(t.text, v.SourceRange().Start.Byte)
 		root := v.RootName()
-		known, ok := names[root]
+		known, ok := c.names[root]
 		switch {
 		case !ok:
 			e.Message = fmt.Sprintf("there is no variable %q; %s", root, suggestion(root, Variables()))
-			if slices.Contains(c.structure.Names(), root) {
+			if slices.Contains(c.names["self"], root) {
 				e.Message = fmt.Sprintf("there is no variable %q; an attribute of the service is self.%s", root, root)
 			}
 		case root == "each" && !each:
@@ -158,7 +162,10 @@ func (c *check) reads(t *Template, each bool, hidden string) Errors {
 				continue
 			}
 			e = locate(t.text, attribute.SrcRange.Start.Byte+1) // behind the dot
-			e.Message = fmt.Sprintf("%s has no %q; %s", root, attribute.Name, suggestion(attribute.Name, known))
+			e.Message = fmt.Sprintf("%s has no %q", root, attribute.Name)
+			if len(c.mistakes)+len(out) < resource.MostHints {
+				e.Message += "; " + suggestion(attribute.Name, known)
+			}
 		}
 		out = append(out, e)
 	}

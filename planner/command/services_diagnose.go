@@ -1,0 +1,223 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+func newServicesDiagnose(j *journalFlags) *cobra.Command {
+	var version, rejections, failures int
+	cmd := &cobra.Command{
+		Use:   "diagnose SERVICE",
+		Short: "Tell why a service was rejected and what failed in its deployments",
+		Long: "Tell why a service was rejected, and what failed in its deployments: the last attempts that took the error edge of the lifecycle, newest first.\n" +
+			"A rejection is one of validation, with its messages. A failure is one of deployment, with the tasks of the service that failed since the\n" +
+			"deployment before it.",
+		Args: oneService,
+	}
+	output := outputFlag(cmd)
+	versionFlag(cmd, &version, "look back from this version instead of the newest")
+	cmd.Flags().IntVar(&rejections, "rejection-lookbehind", 1, "at most so many rejections")
+	cmd.Flags().IntVar(&failures, "failure-lookbehind", 1, "at most so many failures")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkVersion(cmd, version); err != nil {
+			return err
+		}
+		if rejections < 0 || failures < 0 {
+			return bad(fmt.Errorf("--rejection-lookbehind %d, --failure-lookbehind %d: must be 0 or more", rejections, failures))
+		}
+		store, err := j.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer store.Close() //nolint:errcheck // read only
+		r, err := findVersion(cmd, store, args[0], version)
+		if err != nil {
+			return err
+		}
+		d, err := diagnose(cmd.Context(), store, r.ServiceVersion, rejections, failures)
+		if err != nil {
+			return err
+		}
+		if *output == asJSON {
+			return writeJSON(cmd.OutOrStdout(), d)
+		}
+		p := &printer{w: cmd.OutOrStdout()}
+		p.diagnosis(d)
+		return p.err
+	}
+	return cmd
+}
+
+// diagnosisJSON is what diagnose prints with --output json.
+type diagnosisJSON struct {
+	Service    string          `json:"service"`
+	Version    int             `json:"version"` // looked back from
+	State      string          `json:"state"`
+	Label      string          `json:"label,omitempty"`
+	Rejections []rejectionJSON `json:"rejections"` // newest first
+	Failures   []failureJSON   `json:"failures"`   // newest first
+}
+
+// errorJSON is an attempt of a transfer that took its error edge.
+type errorJSON struct {
+	Version     int       `json:"version"` // of the service before it
+	Type        string    `json:"type"`
+	Source      string    `json:"source"`
+	Destination string    `json:"destination"`
+	Time        time.Time `json:"time"`
+	Run         string    `json:"run"`
+	Messages    []string  `json:"messages"`
+}
+
+type rejectionJSON struct{ errorJSON }
+
+type failureJSON struct {
+	errorJSON
+	Tasks []eventJSON `json:"tasks"` // those of the service that failed, in the order of the run
+}
+
+// resourceTransition is the type of the events of a deployment's result.
+const resourceTransition = "RESOURCE_TRANSITION"
+
+// logPage is how many versions are read at once.
+const logPage = 200
+
+// diagnose looks back from a version of a service.
+func diagnose(ctx context.Context, store *journal.Store, v journal.ServiceVersion, rejections, failures int) (diagnosisJSON, error) {
+	d := diagnosisJSON{Service: v.Service, Version: v.Version, State: v.State, Label: v.Label, Rejections: []rejectionJSON{}, Failures: []failureJSON{}}
+	events, err := history(ctx, store, v)
+	if err != nil {
+		return d, err
+	}
+	told := map[string]bool{} // attempts
+	for i, e := range events {
+		if !e.IsError || e.Correlation != "" && told[e.Correlation] {
+			continue
+		}
+		told[e.Correlation] = true
+		about := attempt(events[i:])
+		switch deployed := e.Type == resourceTransition; {
+		case !deployed && len(d.Rejections) < rejections:
+			d.Rejections = append(d.Rejections, rejectionJSON{about})
+		case deployed && len(d.Failures) < failures:
+			tasks, err := failedTasks(ctx, store, events[i:])
+			if err != nil {
+				return d, err
+			}
+			d.Failures = append(d.Failures, failureJSON{about, tasks})
+		}
+	}
+	return d, nil
+}
+
+// history returns the events of a version of a service and of those before it, newest first.
+func history(ctx context.Context, store *journal.Store, v journal.ServiceVersion) (out []journal.RecordedServiceEvent, err error) {
+	before := journal.Point{Incarnation: v.Incarnation, Version: v.Version + 1}
+	for {
+		log, err := store.ServiceLog(ctx, v.Service, before, logPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range log {
+			if r.Incarnation != v.Incarnation {
+				return out, nil
+			}
+			slices.Reverse(r.Events)
+			out = append(out, r.Events...)
+			before = journal.Point{Incarnation: r.Incarnation, Version: r.Version}
+		}
+		if len(log) < logPage {
+			return out, nil
+		}
+	}
+}
+
+// attempt tells of the attempt whose last event comes first; events are newest first.
+func attempt(events []journal.RecordedServiceEvent) errorJSON {
+	last := events[0]
+	out := errorJSON{Version: last.Version, Type: last.Type, Source: last.Source, Destination: last.Destination, Time: last.Time.UTC(), Run: last.Run, Messages: []string{}}
+	for _, e := range events {
+		same := e.Seq == last.Seq || last.Correlation != "" && e.Correlation == last.Correlation
+		if same && e.IsError && e.Message != "" && !slices.Contains(out.Messages, e.Message) {
+			out.Messages = append(out.Messages, e.Message)
+		}
+	}
+	slices.Reverse(out.Messages)
+	return out
+}
+
+// failedTasks returns the tasks of a service that failed in the deployment whose result comes first; events are newest first. A run may hold
+// several deployments of a service: the tasks of this one ended after the result of the one before.
+func failedTasks(ctx context.Context, store *journal.Store, events []journal.RecordedServiceEvent) ([]eventJSON, error) {
+	result := events[0]
+	var since time.Time
+	for _, e := range events[1:] {
+		if e.Type == resourceTransition && e.Run == result.Run && (e.Correlation == "" || e.Correlation != result.Correlation) {
+			since = e.Time
+			break
+		}
+	}
+	all, err := allEvents(ctx, store, result.Run)
+	if err != nil {
+		return nil, err
+	}
+	out := []eventJSON{}
+	for _, e := range all {
+		failed := e.Status == "failed" || e.Status == "unknown"
+		if e.Kind == journal.TaskFinished && failed && e.Service == result.Service && e.Time.After(since) && !e.Time.After(result.Time) {
+			out = append(out, describeEvent(e))
+		}
+	}
+	return out, nil
+}
+
+// diagnosis prints what diagnose found.
+func (p *printer) diagnosis(d diagnosisJSON) {
+	p.printf("service %s: %s, version %d\n", d.Service, labelled(journal.ServiceVersion{State: d.State, Label: d.Label}), d.Version)
+	if len(d.Rejections)+len(d.Failures) == 0 {
+		p.printf("\nnothing was rejected and nothing failed\n")
+	}
+	for _, r := range d.Rejections {
+		p.attempt("rejected", r.errorJSON)
+	}
+	for _, f := range d.Failures {
+		p.attempt("failed", f.errorJSON)
+		for _, t := range f.Tasks {
+			place := t.Resource
+			if t.Node != "" {
+				place = t.Node + ": " + t.Resource
+			}
+			p.printf("  %s: %s\n", place, oneLine(or(t.Message, t.Status)))
+			for line := range strings.Lines(t.Output) {
+				p.printf("    %s\n", strings.TrimRight(line, "\n"))
+			}
+		}
+		if len(f.Tasks) == 0 {
+			p.printf("  no task of the service failed; `report %s` tells of the nodes\n", f.Run)
+		}
+	}
+}
+
+// attempt prints the heading and the messages of an attempt that took the error edge.
+func (p *printer) attempt(what string, a errorJSON) {
+	p.printf("\n%s: %s -> %s, from version %d, %s in run %s\n", what, a.Source, a.Destination, a.Version, a.Time.Local().Format(time.DateTime), a.Run)
+	for _, m := range a.Messages {
+		p.printf("  %s\n", oneLine(m))
+	}
+}
+
+// or returns the first text that is not empty.
+func or(first, second string) string {
+	if first != "" {
+		return first
+	}
+	return second
+}

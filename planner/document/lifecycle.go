@@ -1,0 +1,165 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// lifecycleObject is the object that lifecycles are in problems.
+const lifecycleObject = "lifecycle"
+
+// ParseLifecycles reads lifecycles from one or more sources, each a stream of YAML documents with the key lifecycles: a mapping of names to
+// lifecycles, in the form of lsm.md 5. They come back in the order of the documents. A name that comes twice, or that a shipped lifecycle has, is
+// an error, and so is everything that lifecycle.Lint finds.
+//
+// The error is of type [Problems].
+func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
+	var problems Problems
+	lr := lifecycleReader{places: make(catalogPlaces)}
+	for _, source := range sources {
+		lr.reader, lr.lines = &reader{file: source.Name}, lines(source.Data)
+		documents := lr.documents(source.Data)
+		if len(documents) == 0 && len(lr.problems) == 0 {
+			lr.report(nil, "", Schema, "the document is empty; lifecycles stand under the key lifecycles")
+		}
+		for _, d := range documents {
+			lr.object(d, "", key{"lifecycles", true, lr.lifecycles})
+		}
+		lr.problems.sort()
+		problems = append(problems, lr.problems...)
+	}
+	if len(problems) == 0 {
+		problems = lr.lint()
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return lr.out, nil
+}
+
+type lifecycleReader struct {
+	*reader
+	places catalogPlaces
+	lines  []string // of the file that is being read
+	out    []lifecycle.Lifecycle
+}
+
+func (r *lifecycleReader) lifecycles(n *yaml.Node, path string) {
+	r.members(n, path, func(f field, path string) {
+		id := [2]string{lifecycleObject, f.name}
+		r.places[id] = append(r.places[id], catalogPlace{place{r.file, f.value}, f.key, r.lines})
+		r.out = append(r.out, r.lifecycle(f.name, f.value, path))
+	})
+}
+
+// lint tells what is wrong with lifecycles whose form is right.
+func (r *lifecycleReader) lint() Problems {
+	var problems Problems
+	seen := make(map[string]int)
+	for _, l := range r.out {
+		at := r.places[[2]string{lifecycleObject, l.Name}][seen[l.Name]]
+		if seen[l.Name]++; seen[l.Name] > 1 {
+			first := r.places[[2]string{lifecycleObject, l.Name}][0]
+			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
+				Message: fmt.Sprintf("there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at %s", first)}))
+		}
+		if _, shipped := lifecycle.Find(l.Name); shipped {
+			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
+				Message: "slipway brings a lifecycle of this name; give yours another one"}))
+		}
+		for _, p := range lifecycle.Lint(l) {
+			problems = append(problems, at.problem(l.Name, p))
+			if len(problems) > maxProblems {
+				return problems
+			}
+		}
+	}
+	return problems
+}
+
+// problem places a problem of a lifecycle.
+func (p catalogPlace) problem(name string, found lifecycle.Problem) Problem {
+	at := p.find(found.Path)
+	path := fmt.Sprintf("%s %q", lifecycleObject, cut(name, maxPathKey))
+	if found.Path != "" {
+		path += ": " + cut(found.Path, maxPath)
+	}
+	return Problem{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: site.Code(found.Code), Message: found.Message}
+}
+
+func (r *lifecycleReader) lifecycle(name string, n *yaml.Node, path string) lifecycle.Lifecycle {
+	out := lifecycle.Lifecycle{Name: name}
+	r.object(n, path,
+		key{"description", false, r.intoText(&out.Description)},
+		key{"initial", true, r.intoText(&out.Initial)},
+		key{"alternative_initial", false, r.intoTexts(&out.AlternativeInitial)},
+		key{"states", true, func(n *yaml.Node, path string) {
+			r.members(n, path, func(f field, path string) { out.States = append(out.States, r.state(f.name, f.value, path)) })
+		}},
+		key{"transfers", true, r.each(func(n *yaml.Node, path string) { out.Transfers = append(out.Transfers, r.transfer(n, path)) })},
+		key{"annotations", false, r.intoValues(&out.Annotations)},
+	)
+	return out
+}
+
+func (r *lifecycleReader) state(name string, n *yaml.Node, path string) lifecycle.State {
+	out := lifecycle.State{Name: name, Label: lifecycle.Info}
+	r.object(n, path,
+		key{"description", false, r.intoText(&out.Description)},
+		key{"label", false, intoNullable(r.reader, &out.Label)},
+		key{"export", false, r.intoBoolean(&out.Export)},
+		key{"self", false, intoNullable(r.reader, &out.ValidateSelf)},
+		key{"others", false, intoNullable(r.reader, &out.ValidateOthers)},
+		key{"purge", false, r.intoBoolean(&out.Purge)},
+		key{"deleted", false, r.intoBoolean(&out.Deleted)},
+		key{"previous_on_validate", false, intoNullable(r.reader, &out.PreviousOnValidate)},
+		key{"previous_on_export", false, intoNullable(r.reader, &out.PreviousOnExport)},
+		key{"model_state", false, intoNullable(r.reader, &out.ModelState)},
+		key{"values", false, r.intoValues(&out.Values)},
+		key{"annotations", false, r.intoValues(&out.Annotations)},
+	)
+	return out
+}
+
+func (r *lifecycleReader) transfer(n *yaml.Node, path string) lifecycle.Transfer {
+	var out lifecycle.Transfer
+	r.object(n, path,
+		key{"from", true, r.intoText(&out.Source)},
+		key{"to", true, r.intoText(&out.Target)},
+		key{"trigger", true, intoNamed(r.reader, &out.Trigger)},
+		key{"error", false, intoNullable(r.reader, &out.Error)},
+		key{"validate", false, r.intoBoolean(&out.Validate)},
+		key{"config", false, intoNullable(r.reader, &out.Config)},
+		key{"op", false, intoNullable(r.reader, &out.Operation)},
+		key{"error_op", false, intoNullable(r.reader, &out.ErrorOperation)},
+		key{"same", false, r.intoBoolean(&out.Preserves)},
+		key{"error_same", false, r.intoBoolean(&out.ErrorPreserves)},
+		key{"description", false, r.intoText(&out.Description)},
+		key{"annotations", false, r.intoValues(&out.Annotations)},
+	)
+	return out
+}
+
+// intoNullable reads a text that may be null, which is none. An empty text is refused: it would be none without saying so.
+func intoNullable[T ~string](r *reader, target *T) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		at := r.resolve(n)
+		if at == nil {
+			return
+		}
+		if isScalar(at, "!!null") {
+			*target = ""
+			return
+		}
+		text, ok := r.text(n, path)
+		if ok && strings.TrimSpace(text) == "" {
+			r.report(n, path, Schema, "is empty; write null, or leave it out, for none")
+		}
+		*target = T(text)
+	}
+}

@@ -1,0 +1,99 @@
+package document
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// orderingObject is the rules of a catalog in problems. Each rule has a place of its own, by its kind and number in the whole catalog: `waits[0]`.
+const orderingObject = "ordering"
+
+// ordering reads the rules of the order of tasks.
+func (r *catalogReader) ordering(n *yaml.Node, path string) {
+	o := &r.definitions.Ordering
+	r.add(orderingObject, "", n, n)
+	rule := func(kind string, own int, n *yaml.Node) {
+		for number := own; number < catalog.MostRules; number++ { // those of this document come before it, and those of documents before
+			if name := index(kind, number); len(r.places[[2]string{orderingObject, name}]) == 0 {
+				r.add(orderingObject, name, n, n)
+				return
+			}
+		}
+	}
+	r.object(n, path,
+		key{"classes", false, r.each(func(n *yaml.Node, path string) {
+			var c catalog.Class
+			rule("classes", len(o.Classes), n)
+			r.object(n, path, key{"name", true, r.intoText(&c.Name)}, key{"tasks", true, r.selector(&c.Tasks)})
+			o.Classes = append(o.Classes, c)
+		})},
+		key{"waits", false, r.each(func(n *yaml.Node, path string) {
+			var w catalog.Wait
+			rule("waits", len(o.Waits), n)
+			r.object(n, path, key{"tasks", true, r.selector(&w.Tasks)}, key{"for", true, r.selector(&w.For)})
+			o.Waits = append(o.Waits, w)
+		})},
+		key{"unordered", false, r.each(func(n *yaml.Node, path string) {
+			rule("unordered", len(o.Unordered), n)
+			typ, _ := r.text(n, path)
+			o.Unordered = append(o.Unordered, typ)
+		})},
+		key{"counts_as", false, r.each(func(n *yaml.Node, path string) {
+			var c catalog.Counting
+			rule("counts_as", len(o.Counts), n)
+			r.object(n, path, key{"tasks", true, r.selector(&c.Tasks)}, key{"section", true, intoNamed(r.reader, &c.Section)})
+			o.Counts = append(o.Counts, c)
+		})},
+	)
+}
+
+// selector reads what matches tasks.
+func (r *reader) selector(into *catalog.Selector) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		r.object(n, path,
+			key{"types", false, r.intoTexts(&into.Types)},
+			key{"entities", false, r.intoTexts(&into.Entities)},
+			key{"sections", false, r.each(func(n *yaml.Node, path string) {
+				text, _ := r.text(n, path)
+				into.Sections = append(into.Sections, catalog.Section(text))
+			})},
+		)
+	}
+}
+
+// rule splits the path of a problem of the rules into the rule that has a place, and the rest; the rules as a whole have one, too.
+func (ps catalogPlaces) rule(path string) (name, rest string) {
+	name, rest, found := strings.Cut(path, "]")
+	if name += "]"; !found || len(ps[[2]string{orderingObject, name}]) == 0 {
+		return "", path
+	}
+	return name, strings.TrimPrefix(rest, ".")
+}
+
+// locateRule finds the place of a problem of the site that is about a rule of the order of tasks.
+func (s *Site) locateRule(p site.Problem) (Problem, bool) {
+	path, ok := strings.CutPrefix(p.Attribute, orderingObject)
+	if s.catalog == nil || p.Object != deployment || !ok {
+		return Problem{}, false
+	}
+	found := s.catalog.places.locate(catalog.Problem{Object: orderingObject, Mistake: catalog.Mistake{Path: strings.TrimPrefix(path, "."), Code: catalog.Code(p.Code), Message: p.Message}})
+	found.Warning = p.Warning
+	return found, found.File != ""
+}
+
+// orderingText reads the attribute ordering of a deployment: the rules of a catalog as JSON.
+func (r *reader) orderingText(n *yaml.Node, path string) *catalog.Ordering {
+	text, ok := r.text(n, path)
+	if !ok {
+		return nil
+	}
+	o, mistakes := catalog.ParseOrdering(text)
+	for _, m := range mistakes {
+		r.report(n, path, site.Code(m.Code), "%s", m.Error())
+	}
+	return o
+}

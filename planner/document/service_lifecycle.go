@@ -1,0 +1,190 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+const (
+	// lifecyclesKey is where a catalog has lifecycles.
+	lifecyclesKey = "lifecycles"
+	// serviceLifecycle is what a service's lifecycle is called in Terraform, which keeps the word lifecycle for itself.
+	serviceLifecycle = "service_lifecycle"
+)
+
+// ParseServiceLifecycle reads what `service_lifecycle` of slipway_service holds: the name of a shipped lifecycle, or a document with one lifecycle. It is nil for
+// an empty text. name is what problems of a document call it.
+func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if !strings.ContainsAny(text, ":\n") {
+		if l, ok := lifecycle.Find(text); ok {
+			return &l, nil
+		}
+		return nil, fmt.Errorf("%s; give one of these names, or a document", noLifecycle(text, nil))
+	}
+	found, err := ParseLifecycles([]Source{{Name: name, Data: []byte(text)}})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) != 1:
+		return nil, fmt.Errorf("the document has %d lifecycles; give one that has the lifecycle of this service alone", len(found))
+	}
+	return &found[0], nil
+}
+
+// noLifecycle says that there is no such lifecycle, and which one may be meant. own are those of the documents.
+func noLifecycle(name string, own []lifecycle.Lifecycle) string {
+	shipped := lifecycleNames(lifecycle.Shipped())
+	message := fmt.Sprintf("there is no lifecycle %q", cut(name, maxWord))
+	if near := resource.Nearest(name, append(lifecycleNames(own), shipped...)); near != "" {
+		message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return message + "; slipway brings " + strings.Join(shipped, ", ")
+}
+
+func lifecycleNames(all []lifecycle.Lifecycle) []string {
+	names := make([]string, len(all))
+	for i, l := range all {
+		names[i] = l.Name
+	}
+	return names
+}
+
+// lifecycle returns one of the documents' own lifecycles, nil when they have none of that name.
+func (c *Catalog) lifecycle(name string) *lifecycle.Lifecycle {
+	if c == nil {
+		return nil
+	}
+	for i := range c.Lifecycles {
+		if c.Lifecycles[i].Name == name {
+			return &c.Lifecycles[i]
+		}
+	}
+	return nil
+}
+
+// lifecycles reads lifecycles that stand in a catalog.
+func (r *catalogReader) lifecycles(n *yaml.Node, path string) {
+	own := lifecycleReader{reader: r.reader, places: r.places, lines: r.lines}
+	own.lifecycles(n, path)
+	r.own = own.out
+}
+
+// namedLifecycles tells what is wrong with the lifecycles of the documents, and with the names that entities have for theirs.
+func (c *Catalog) namedLifecycles() Problems {
+	own := lifecycleReader{places: c.places, out: c.Lifecycles}
+	problems := own.lint()
+	seen := make(map[string]int)
+	for _, d := range c.definitions {
+		for _, e := range d.Entities {
+			at := c.places[[2]string{"entity", e.Name}][seen[e.Name]]
+			seen[e.Name]++
+			if _, shipped := lifecycle.Find(e.Lifecycle); e.Lifecycle == "" || shipped || c.lifecycle(e.Lifecycle) != nil {
+				continue
+			}
+			found := at.find("lifecycle")
+			message := noLifecycle(e.Lifecycle, c.Lifecycles) + fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey) +
+				fmt.Sprintf("; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as %s, too", serviceLifecycle)
+			problems = append(problems, Problem{File: at.file, Line: found.Line, Column: found.Column, Path: fmt.Sprintf("entity %q: lifecycle", cut(e.Name, maxPathKey)),
+				Code: site.BadValue, Message: message})
+			if len(problems) > maxProblems {
+				return problems
+			}
+		}
+	}
+	return problems
+}
+
+// lifecycleNamed is a lifecycle that a service names: a stand-in with nothing but its name, until all documents are read.
+type lifecycleNamed struct {
+	lifecycle *lifecycle.Lifecycle
+	path      string
+	place
+}
+
+// lifecycleOf reads the lifecycle of a service: its name, or in Terraform's values a name or a document. Services of one document share it.
+func (r *reader) lifecycleOf(n *yaml.Node, path string, s *Site) *lifecycle.Lifecycle {
+	text, ok := r.text(n, path)
+	switch {
+	case !ok:
+		return nil
+	case !r.converts && text == "":
+		r.report(n, path, Schema, "is empty; name a lifecycle, or leave it out")
+		return nil
+	case !r.converts:
+		out := &lifecycle.Lifecycle{Name: text}
+		s.lifecycles = append(s.lifecycles, lifecycleNamed{out, path, place{r.file, n}})
+		return out
+	}
+	if known, ok := s.machines[text]; ok {
+		return known
+	}
+	found, err := ParseServiceLifecycle(serviceLifecycle, text)
+	if err != nil {
+		r.report(n, path, site.BadValue, "%s", err.Error())
+	}
+	s.machines[text] = found
+	return found
+}
+
+// gates reads which gates a service opens and closes.
+func (r *reader) gates(n *yaml.Node, path string) map[string]bool {
+	fs, ok := r.mapping(n, path)
+	if !ok {
+		return nil
+	}
+	out := make(map[string]bool, len(fs.list))
+	for _, f := range fs.list {
+		out[f.name] = r.boolean(f.value, keyed(path, f.name))
+	}
+	return out
+}
+
+// intoFilled is intoText for a text that says something.
+func (r *reader) intoFilled(target *string) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		text, ok := r.text(n, path)
+		if ok && text == "" {
+			r.report(n, path, Schema, "is empty; give a name, or leave it out")
+		}
+		*target = text
+	}
+}
+
+// furnishLifecycles gives services the lifecycles that they name, and those of the documents that their entities name.
+func (s *Site) furnishLifecycles() Problems {
+	var problems Problems
+	found := make(map[*lifecycle.Lifecycle]*lifecycle.Lifecycle, len(s.lifecycles))
+	for _, n := range s.lifecycles {
+		l := s.catalog.lifecycle(n.lifecycle.Name)
+		if shipped, ok := lifecycle.Find(n.lifecycle.Name); ok {
+			l = &shipped
+		}
+		if l == nil {
+			var own []lifecycle.Lifecycle
+			if s.catalog != nil {
+				own = s.catalog.Lifecycles
+			}
+			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path, Code: site.BadValue,
+				Message: noLifecycle(n.lifecycle.Name, own) + fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey)})
+		}
+		found[n.lifecycle] = l
+	}
+	for i := range s.Site.Services {
+		service := &s.Site.Services[i]
+		if l, named := found[service.Lifecycle]; named {
+			service.Lifecycle = l
+		} else if service.Lifecycle == nil && service.Entity != nil {
+			service.Lifecycle = s.catalog.lifecycle(service.Entity.Lifecycle)
+		}
+	}
+	return problems
+}

@@ -1,0 +1,132 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// schemas brings a database from each version to the next: the first makes it from nothing. PRAGMA user_version holds how many of
+// them a database has. What stands here is in databases of users, so it is never changed; what is new is one more.
+var schemas = []string{`
+CREATE TABLE runs (
+	id         TEXT PRIMARY KEY,
+	site       TEXT NOT NULL,
+	operation  TEXT NOT NULL,
+	owner      TEXT NOT NULL,
+	digest     TEXT NOT NULL,
+	steps      TEXT NOT NULL, -- JSON list
+	started_at INTEGER NOT NULL, -- milliseconds since 1970, as everywhere below
+	ended_at   INTEGER,
+	status     TEXT NOT NULL,
+	report     TEXT NOT NULL
+);
+CREATE INDEX runs_by_site ON runs (site, started_at);
+CREATE TABLE events (
+	seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+	run         TEXT NOT NULL REFERENCES runs (id),
+	at          INTEGER NOT NULL,
+	kind        TEXT NOT NULL,
+	group_name  TEXT NOT NULL,
+	phase       INTEGER NOT NULL,
+	node        TEXT NOT NULL,
+	resource    TEXT NOT NULL,
+	action      TEXT NOT NULL,
+	status      TEXT NOT NULL,
+	message     TEXT NOT NULL,
+	output      TEXT NOT NULL,
+	millis      INTEGER NOT NULL
+);
+CREATE INDEX events_by_run ON events (run, seq);
+CREATE TABLE leases (
+	site         TEXT PRIMARY KEY,
+	fence        INTEGER NOT NULL, -- grows with every lease and is never used twice
+	run          TEXT NOT NULL,    -- empty: free
+	owner        TEXT NOT NULL,
+	heartbeat_at INTEGER NOT NULL,
+	expires_at   INTEGER NOT NULL
+);
+`, `
+ALTER TABLE events ADD COLUMN service TEXT NOT NULL DEFAULT '';
+CREATE TABLE services (
+	service          TEXT NOT NULL,
+	incarnation      INTEGER NOT NULL,
+	version          INTEGER NOT NULL,
+	desired_version  INTEGER NOT NULL,
+	id               TEXT NOT NULL,
+	entity           TEXT NOT NULL,
+	entity_version   INTEGER NOT NULL,
+	entity_digest    TEXT NOT NULL,
+	lifecycle        TEXT NOT NULL,
+	identity         TEXT NOT NULL,
+	state            TEXT NOT NULL,
+	label            TEXT NOT NULL,
+	deleted          INTEGER NOT NULL,
+	transfer_context TEXT NOT NULL,
+	candidate        TEXT, -- JSON object, as the next two; NULL: there is no such set
+	active           TEXT,
+	rollback         TEXT,
+	redacted         TEXT NOT NULL, -- JSON list
+	config           TEXT NOT NULL, -- JSON object
+	run              TEXT NOT NULL, -- perhaps one that an earlier journal told of
+	owner            TEXT NOT NULL,
+	at               INTEGER NOT NULL,
+	PRIMARY KEY (service, incarnation, version)
+);
+CREATE TABLE service_events (
+	seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+	service         TEXT NOT NULL,
+	incarnation     INTEGER NOT NULL,
+	version         INTEGER NOT NULL,
+	desired_version INTEGER NOT NULL,
+	at              INTEGER NOT NULL,
+	source          TEXT NOT NULL,
+	destination     TEXT NOT NULL,
+	type            TEXT NOT NULL,
+	message         TEXT NOT NULL,
+	ignored         INTEGER NOT NULL,
+	correlation     TEXT NOT NULL,
+	severity        INTEGER NOT NULL,
+	is_error        INTEGER NOT NULL,
+	run             TEXT NOT NULL
+);
+CREATE INDEX service_events_by_version ON service_events (service, incarnation, version);
+`}
+
+// withServices is the first version that holds services.
+const withServices = 2
+
+// version returns how many of schemas the database has.
+func (s *Store) version(ctx context.Context) (version int, err error) {
+	err = s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version, err
+}
+
+// migrate brings an empty database, and one of an older slipway, to this version. Either all of it happens or nothing.
+func (s *Store) migrate(ctx context.Context) error {
+	err := s.transact(ctx, func(tx *sql.Tx) error {
+		var version, tables int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+			return err
+		}
+		switch {
+		case version == len(schemas):
+			return nil
+		case version > len(schemas):
+			return fmt.Errorf("has version %d, written by a newer slipway; this one knows version %d", version, len(schemas))
+		case version < 0 || version == 0 && tables > 0:
+			return errors.New("is the database of something else; move it away or choose another journal_directory")
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d;", strings.Join(schemas[version:], ""), len(schemas)))
+		return err
+	})
+	if err == nil {
+		s.schema = len(schemas)
+	}
+	return err
+}

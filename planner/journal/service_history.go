@@ -1,0 +1,229 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// RecordedServiceEvent is an event of a service as the journal keeps it.
+type RecordedServiceEvent struct {
+	Seq int64 // grows with time, over all services
+	ServiceEvent
+}
+
+// ServiceRecord is one version of a service with the events that belong to it: those that made it, and those after it that did not
+// make the next one.
+type ServiceRecord struct {
+	ServiceVersion
+	Events []RecordedServiceEvent // oldest first
+}
+
+// Point is a version of one incarnation of a service.
+type Point struct{ Incarnation, Version int }
+
+// versionColumns selects versions of services.
+const versionColumns = `SELECT service, incarnation, version, desired_version, id, entity, entity_version, entity_digest,
+	lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run, owner, at FROM services `
+
+// newestOfEach selects the newest version of the newest incarnation of each service. It looks once for each service, not for each version:
+// a long history makes it no slower.
+const newestOfEach = versionColumns + `WHERE rowid IN (
+	SELECT (SELECT n.rowid FROM services AS n WHERE n.service = d.service ORDER BY n.incarnation DESC, n.version DESC LIMIT 1)
+	FROM (SELECT DISTINCT service FROM services) AS d) `
+
+// Services returns the newest version of each service, sorted by name; with live only of those that are not deleted.
+func (s *Store) Services(ctx context.Context, live bool) ([]ServiceVersion, error) {
+	if s.schema < withServices {
+		return nil, nil
+	}
+	out, err := manyVersions(ctx, s.db, newestOfEach+"AND NOT (deleted AND ?) ORDER BY service", live)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return out, nil
+}
+
+// Service returns the newest version of a service, or [ErrNoService].
+func (s *Store) Service(ctx context.Context, name string) (ServiceVersion, error) {
+	if s.schema < withServices {
+		return ServiceVersion{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
+	}
+	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = ? ORDER BY incarnation DESC, version DESC LIMIT 1", name)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("service %q: %w", name, ErrNoService)
+	}
+	if err != nil {
+		return ServiceVersion{}, fmt.Errorf("journal: %w", err)
+	}
+	return v, nil
+}
+
+// ServiceLog returns the versions of a service with their events, newest first, at most limit of them: those before a point, which is not
+// among them, or from the newest when the point is zero. A service that the journal does not know has none.
+//
+// The events of a version, told by their Version, are of attempts of transfers (Correlation). The last attempt made the next version, so it
+// stands with that one. Ignored events and those of earlier attempts, which came to nothing, stand with the version that they found.
+func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit int) ([]ServiceRecord, error) {
+	if s.schema < withServices || limit <= 0 {
+		return nil, nil
+	}
+	if before == (Point{}) {
+		before = Point{math.MaxInt, math.MaxInt}
+	}
+	versions, err := manyVersions(ctx, s.db, versionColumns+"WHERE service = ? AND (incarnation, version) < (?, ?) ORDER BY incarnation DESC, version DESC LIMIT ?",
+		name, before.Incarnation, before.Version, limit)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if len(versions) == 0 {
+		return nil, nil
+	}
+	out := make([]ServiceRecord, len(versions))
+	at := make(map[Point]int, len(versions))
+	for i, v := range versions {
+		out[i].ServiceVersion = v
+		at[Point{v.Incarnation, v.Version}] = i
+	}
+	last := versions[len(versions)-1]
+	events, err := s.eventsBetween(ctx, name, Point{last.Incarnation, last.Version - 1}, Point{versions[0].Incarnation, versions[0].Version})
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	follow, err := s.recorded(ctx, name, Point{versions[0].Incarnation, versions[0].Version + 1})
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	final := map[Point]int{} // the last event of each version that is not ignored
+	for i, e := range events {
+		if !e.Ignored {
+			final[Point{e.Incarnation, e.Version}] = i
+		}
+	}
+	for _, e := range events {
+		found, made := Point{e.Incarnation, e.Version}, Point{e.Incarnation, e.Version + 1}
+		_, follows := at[made]
+		follows = follows || follow && made == Point{versions[0].Incarnation, versions[0].Version + 1}
+		i, known := at[found]
+		if last, ended := final[found]; follows && (e.Version == 0 || ended && !e.Ignored && sameAttempt(e, events[last])) {
+			i, known = at[made], true
+			if _, here := at[made]; !here { // with a record that is not asked for
+				continue
+			}
+		}
+		if known {
+			out[i].Events = append(out[i].Events, e)
+		}
+	}
+	return out, nil
+}
+
+// sameAttempt reports whether two events are of one attempt of a transfer; one without correlation is an attempt of its own.
+func sameAttempt(a, b RecordedServiceEvent) bool {
+	return a.Seq == b.Seq || a.Correlation != "" && a.Correlation == b.Correlation
+}
+
+// ServiceEvents returns the events of a service after a sequence number, oldest first, at most limit of them.
+func (s *Store) ServiceEvents(ctx context.Context, name string, after int64, limit int) ([]RecordedServiceEvent, error) {
+	if s.schema < withServices {
+		return nil, nil
+	}
+	out, err := s.serviceEvents(ctx, "service = ? AND seq > ? ORDER BY seq LIMIT ?", name, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return out, nil
+}
+
+func (s *Store) eventsBetween(ctx context.Context, name string, first, last Point) ([]RecordedServiceEvent, error) {
+	return s.serviceEvents(ctx, "service = ? AND (incarnation, version) >= (?, ?) AND (incarnation, version) <= (?, ?) ORDER BY seq",
+		name, first.Incarnation, first.Version, last.Incarnation, last.Version)
+}
+
+// recorded reports whether a version is in the journal.
+func (s *Store) recorded(ctx context.Context, name string, p Point) (found bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM services WHERE service = ? AND incarnation = ? AND version = ?)", name, p.Incarnation, p.Version).Scan(&found)
+	return found, err
+}
+
+func (s *Store) serviceEvents(ctx context.Context, where string, args ...any) ([]RecordedServiceEvent, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT seq, service, incarnation, version, desired_version, at, source, destination, type, message, ignored, correlation,
+		severity, is_error, run FROM service_events WHERE `+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var out []RecordedServiceEvent
+	for rows.Next() {
+		var e RecordedServiceEvent
+		var at int64
+		if err := rows.Scan(&e.Seq, &e.Service, &e.Incarnation, &e.Version, &e.DesiredVersion, &at, &e.Source, &e.Destination, &e.Type, &e.Message, &e.Ignored,
+			&e.Correlation, &e.Severity, &e.IsError, &e.Run); err != nil {
+			return nil, err
+		}
+		e.Time = time.UnixMilli(at)
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// oneVersion returns the first version that a query selects, or sql.ErrNoRows.
+func oneVersion(ctx context.Context, q querier, query string, args ...any) (ServiceVersion, error) {
+	found, err := manyVersions(ctx, q, query, args...)
+	if err != nil {
+		return ServiceVersion{}, err
+	}
+	if len(found) == 0 {
+		return ServiceVersion{}, sql.ErrNoRows
+	}
+	return found[0], nil
+}
+
+func manyVersions(ctx context.Context, q querier, query string, args ...any) ([]ServiceVersion, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var out []ServiceVersion
+	for rows.Next() {
+		v, err := scanVersion(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+func scanVersion(rows *sql.Rows) (v ServiceVersion, err error) {
+	var candidate, active, rollback *string
+	var redacted, config string
+	var at int64
+	if err := rows.Scan(&v.Service, &v.Incarnation, &v.Version, &v.DesiredVersion, &v.ID, &v.Entity, &v.EntityVersion, &v.EntityDigest,
+		&v.Lifecycle, &v.Identity, &v.State, &v.Label, &v.Deleted, &v.TransferContext, &candidate, &active, &rollback, &redacted, &config, &v.Run, &v.Owner, &at); err != nil {
+		return v, err
+	}
+	v.Time = time.UnixMilli(at)
+	for _, set := range []struct {
+		into *map[string]any
+		text *string
+	}{{&v.Candidate, candidate}, {&v.Active, active}, {&v.Rollback, rollback}} {
+		if *set.into, err = readSet(set.text); err != nil {
+			return v, fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
+		}
+	}
+	if err := errors.Join(json.Unmarshal([]byte(redacted), &v.Redacted), json.Unmarshal([]byte(config), &v.Config)); err != nil {
+		return v, fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
+	}
+	return v, nil
+}

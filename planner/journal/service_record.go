@@ -1,0 +1,179 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// RecordServices makes versions and events of services durable, all of them or, with an error, none. It fails with [ErrFenced] when the
+// lease is lost, as Record does. A context that has ended before it begins is an error; later it is not looked at.
+//
+// It may be repeated. A version that is there with the same content stays, with the run, the owner and the time that made it. Other
+// content takes the place of what the same run recorded. Over what another run recorded it does so only where it differs in what changes
+// without a new version: the candidate, which allocation completes, config, and what describes the service; anything else is a
+// [*ConflictError]. An event that is there, equal in everything with its time, is not recorded twice.
+func (w *Writer) RecordServices(ctx context.Context, versions []ServiceVersion, events []ServiceEvent) error {
+	if len(versions) == 0 && len(events) == 0 {
+		return nil
+	}
+	var problems []error
+	for i := range versions {
+		problems = append(problems, versions[i].problem())
+	}
+	for i := range events {
+		problems = append(problems, events[i].problem())
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.ended() {
+		return errFinished
+	}
+	ctx = context.WithoutCancel(ctx)
+	err := w.store.transact(ctx, func(tx *sql.Tx) error {
+		if err := w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence); err != nil {
+			return err
+		}
+		for _, v := range versions {
+			if err := w.putVersion(ctx, tx, v); err != nil {
+				return err
+			}
+		}
+		for _, e := range events {
+			if err := w.putEvent(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, ErrFenced) && w.ended(): // Finish came between
+		return errFinished
+	case err != nil:
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// ended reports whether Finish was called.
+func (w *Writer) ended() bool {
+	select {
+	case <-w.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// putVersion records a version under the rules of RecordServices.
+func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v ServiceVersion) error {
+	if v.Run == "" {
+		v.Run = w.run.ID
+	}
+	if v.Owner == "" {
+		v.Owner = w.run.Owner
+	}
+	if v.Time.IsZero() {
+		v.Time = w.store.now()
+	}
+	row, err := v.row()
+	if err != nil {
+		return fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
+	}
+	old, err := oneVersion(ctx, tx, versionColumns+"WHERE service = ? AND incarnation = ? AND version = ?", v.Service, v.Incarnation, v.Version)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	default:
+		was, err := old.row()
+		if err != nil {
+			return err
+		}
+		if sameContent(was, row) {
+			return nil
+		}
+		field, err := v.conflict(&old)
+		if err != nil {
+			return err
+		}
+		if field != "" && old.Run != v.Run {
+			return &ConflictError{v.Service, v.Incarnation, v.Version, field, old.Run}
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO services (service, incarnation, version, desired_version, id, entity, entity_version, entity_digest,
+		lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run, owner, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, row...)
+	return err
+}
+
+// madeBy is how many columns at the end of a row tell who made a version and when; those before are its content.
+const madeBy = 3
+
+// row returns a version as its columns in the order of versionColumns. Texts that may be NULL are of type any(nil) or string.
+func (v *ServiceVersion) row() ([]any, error) {
+	row := []any{v.Service, v.Incarnation, v.Version, v.DesiredVersion, v.ID, v.Entity, v.EntityVersion, v.EntityDigest,
+		v.Lifecycle, v.Identity, v.State, v.Label, v.Deleted, v.TransferContext}
+	for _, set := range []struct {
+		name   string
+		values map[string]any
+	}{{"candidate", v.Candidate}, {"active", v.Active}, {"rollback", v.Rollback}} {
+		text, err := setText(set.values)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s attributes: %w", set.name, err)
+		case text == nil:
+			row = append(row, nil)
+		default:
+			row = append(row, *text)
+		}
+	}
+	redacted, config := v.Redacted, v.Config
+	if redacted == nil {
+		redacted = []string{}
+	}
+	if config == nil {
+		config = map[string]bool{}
+	}
+	for _, x := range []any{redacted, config} {
+		text, err := jsonText(x)
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, text)
+	}
+	return append(row, v.Run, v.Owner, v.Time.UnixMilli()), nil
+}
+
+// sameContent reports whether two rows differ at most in who made them and when.
+func sameContent(a, b []any) bool {
+	for i := range a[:len(a)-madeBy] {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// putEvent records an event that is not there yet.
+func (w *Writer) putEvent(ctx context.Context, tx *sql.Tx, e ServiceEvent) error {
+	if e.Run == "" {
+		e.Run = w.run.ID
+	}
+	if e.Time.IsZero() {
+		e.Time = w.store.now()
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO service_events
+		(service, incarnation, version, desired_version, at, source, destination, type, message, ignored, correlation, severity, is_error, run)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE NOT EXISTS (
+			SELECT 1 FROM service_events WHERE service = ?1 AND incarnation = ?2 AND version = ?3 AND desired_version = ?4 AND at = ?5 AND source = ?6
+			AND destination = ?7 AND type = ?8 AND message = ?9 AND ignored = ?10 AND correlation = ?11 AND severity = ?12 AND is_error = ?13 AND run = ?14)`,
+		e.Service, e.Incarnation, e.Version, e.DesiredVersion, e.Time.UnixMilli(), e.Source, e.Destination, e.Type, head(e.Message, messageLimit),
+		e.Ignored, e.Correlation, e.Severity, e.IsError, e.Run)
+	return err
+}

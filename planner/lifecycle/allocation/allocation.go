@@ -1,0 +1,278 @@
+// Package allocation chooses the values of attributes with the modifier r from pools (lsm.md 12): whole numbers, addresses and networks. A value is in
+// use as long as any attribute set of any live service has it; what a service has stays its own. The work depends on how many values are in
+// use, never on how large a pool is. It is pure.
+package allocation
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+)
+
+// Request asks for the values of one service.
+type Request struct {
+	Service Service // its sets have been written down with NewBook, or are not to count
+	// Prior is the tree that the update of the service began with, nil for a new service. A value is chosen again when an attribute that its allocation is per
+	// is another one than in Prior.
+	Prior map[string]any
+	// Candidate is the complete tree of the service, after edit.Carry and catalog.Structure.Check. It is not changed.
+	Candidate map[string]any
+}
+
+// Given is a value that was chosen.
+type Given struct {
+	Path      string // of the attribute, without numbers: `files.uid`
+	At        string // its place in the candidate: `files[2].uid`
+	Pool      string
+	Value     any
+	Sensitive bool // the value is not to be shown
+}
+
+// Allocate returns the candidate with a value for each allocated attribute, and the values that it chose, in the order of the definition. Values
+// that the candidate has are kept, and looked at first: one that another service has too (pool_conflict), or that is not in the pool any more (out_of_pool),
+// is a mistake that names service and pool, and is never replaced in silence. A pool without a free value is another (pool_exhausted).
+//
+// What could be chosen is returned also when there are mistakes (lsm.md 12, V069), and counts as in use from then on.
+func (b *Book) Allocate(q Request) (map[string]any, []Given, []catalog.Mistake) {
+	r := &run{book: b, service: q.Service, who: b.number(q.Service), mine: make(map[claim]string)}
+	out := copied(q.Candidate)
+	r.collect(q.Service.Entity.Structure, place{seed: q.Service.Name}, q.Prior, out)
+	var open []slot
+	for _, s := range r.slots {
+		if !r.keep(s) {
+			open = append(open, s)
+		}
+	}
+	for _, s := range open {
+		r.choose(s)
+	}
+	return out, r.given, r.mistakes
+}
+
+// run is the allocation of one service.
+type run struct {
+	book     *Book
+	service  Service
+	who      int32
+	slots    []slot
+	mine     map[claim]string // places of the service's own values
+	given    []Given
+	mistakes []catalog.Mistake
+}
+
+type claim struct {
+	pool  string
+	block block
+}
+
+// slot is one value that the service is to have.
+type slot struct {
+	place
+	attribute catalog.Attribute
+	pool      *pool
+	scope     *scope
+	object    map[string]any // that has the value
+	prior     map[string]any // the same object before; nil when it is new
+}
+
+// place is where a value stands; seed names it by keys instead of numbers.
+type place struct{ path, at, seed string }
+
+func (p place) to(name string) place {
+	if p.path == "" {
+		return place{name, name, p.seed + "/" + name}
+	}
+	return place{p.path + "." + name, p.at + "." + name, p.seed + "." + name}
+}
+
+func (r *run) collect(s catalog.Structure, at place, prior, object map[string]any) {
+	for _, a := range s.Attributes {
+		if p := r.book.pool(a.Allocate); p != nil {
+			r.slots = append(r.slots, slot{at.to(a.Name), a, p, r.book.scope(a.Allocate.Pool), object, prior})
+		}
+	}
+	for _, e := range s.Embedded {
+		below := at.to(e.Name)
+		switch v := object[e.Name].(type) {
+		case map[string]any:
+			before, _ := prior[e.Name].(map[string]any)
+			r.collect(e.Structure, below, before, v)
+		case []any:
+			old, _ := prior[e.Name].([]any)
+			same, _ := edit.Match(e, old, v)
+			for i, element := range v {
+				child, ok := element.(map[string]any)
+				if !ok {
+					continue
+				}
+				var before map[string]any
+				if same[i] >= 0 {
+					before, _ = old[same[i]].(map[string]any)
+				}
+				key := make([]any, len(e.Key))
+				for j, name := range e.Key {
+					key[j] = child[name]
+				}
+				r.collect(e.Structure, place{below.path, below.at + "[" + strconv.Itoa(i) + "]", below.seed + catalog.Canonical(key)}, before, child)
+			}
+		}
+	}
+}
+
+func (r *run) report(s slot, code catalog.Code, format string, args ...any) {
+	r.mistakes = append(r.mistakes, catalog.Mistake{Path: s.path, At: s.at, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// keep settles a value that is there; false when one is to be chosen.
+func (r *run) keep(s slot) bool {
+	value := s.object[s.attribute.Name]
+	if value == nil || s.outdated(value) {
+		return false
+	}
+	shown, name := "has a value", s.attribute.Allocate.Pool
+	if !s.attribute.Sensitive {
+		shown = fmt.Sprintf("is %v", value)
+	}
+	at, ok := s.pool.read(value)
+	if !ok || !s.pool.has(at) {
+		r.report(s, catalog.OutOfPool, "%s for the service %q, which the pool %q does not have any more; a value is never changed in silence: widen the pool, or replace the service",
+			shown, r.service.Name, name)
+		return true
+	}
+	if other, found := s.scope.rival(at, r.who); found {
+		r.report(s, catalog.PoolConflict, "%s for the service %q, and the service %q has it too; the pool %q gives a value once: replace one of the services",
+			shown, r.service.Name, r.book.names[other], name)
+		return true
+	}
+	if first, twice := r.mine[claim{name, at}]; twice {
+		r.report(s, catalog.PoolConflict, "%s, as %s is; the pool %q gives a value once: replace one of them", shown, first, name)
+		return true
+	}
+	r.take(s, at)
+	return true
+}
+
+// outdated reports whether a value that was carried over belongs to other values of what it is per.
+func (s slot) outdated(value any) bool {
+	if s.prior == nil || catalog.Canonical(s.prior[s.attribute.Name]) != catalog.Canonical(value) {
+		return false
+	}
+	for _, name := range s.attribute.Allocate.Per {
+		if catalog.Canonical(s.prior[name]) != catalog.Canonical(s.object[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) take(s slot, at block) {
+	r.mine[claim{s.attribute.Allocate.Pool, at}] = s.at
+	s.scope.own(at, r.who)
+	s.scope.used[at.family].add(at.span())
+}
+
+func (r *run) choose(s slot) {
+	delete(s.object, s.attribute.Name)
+	if s.attribute.HasDefault {
+		s.object[s.attribute.Name] = s.attribute.Default // what counts without a value
+	}
+	l, at, ok := s.pool.pick(s.seed, &s.scope.used)
+	if !ok {
+		r.report(s, catalog.PoolExhausted, "%s", &Exhausted{Pool: s.attribute.Allocate.Pool, Size: s.pool.size().String()})
+		return
+	}
+	value := s.pool.write(l, at, s.attribute.Type.Interface())
+	s.object[s.attribute.Name] = value
+	r.take(s, at)
+	r.given = append(r.given, Given{Path: s.path, At: s.at, Pool: s.attribute.Allocate.Pool, Value: value, Sensitive: s.attribute.Sensitive})
+}
+
+// Exhausted says that a pool has no free value.
+type Exhausted struct {
+	Pool string
+	Size string // how many values it has, in decimal: networks have more than an int holds
+}
+
+// Error names pool, size and what helps.
+func (e *Exhausted) Error() string {
+	return fmt.Sprintf("the pool %q is exhausted: it has %[2]s values, and all %[2]s are in use; widen it, or delete services (what a service had before its last update stays in use for a rollback)",
+		e.Pool, e.Size)
+}
+
+// Values returns what sets have under a path to an attribute of all children, such as `items[name=*].id`; see edit.ParsePattern. Null is left out.
+func Values(pattern edit.Path, sets ...map[string]any) []any {
+	var out []any
+	for _, set := range sets {
+		out = follow(pattern, set, out)
+	}
+	return out
+}
+
+func follow(pattern edit.Path, value any, out []any) []any {
+	switch v := value.(type) {
+	case nil:
+		return out
+	case []any:
+		for _, element := range v {
+			out = follow(pattern, element, out)
+		}
+		return out
+	case map[string]any:
+		if len(pattern) > 0 {
+			return follow(pattern[1:], v[pattern[0].Name], out)
+		}
+	}
+	if len(pattern) == 0 {
+		out = append(out, value)
+	}
+	return out
+}
+
+// Pick chooses one value of a pool that is none of those in use. The seed is what a pool that derives makes it from. The error is an [*Exhausted], or one of a
+// definition that catalog.Resolve refuses.
+func Pick(definition catalog.Pool, seed string, used []any) (any, error) {
+	p, err := newPool(definition)
+	if err != nil {
+		return nil, fmt.Errorf("pool %q: %w", definition.Name, err)
+	}
+	var spans [families][]span
+	for _, value := range used {
+		if at, ok := p.read(value); ok {
+			spans[at.family] = append(spans[at.family], at.span())
+		}
+	}
+	var taken [families]runs
+	for f := range spans {
+		taken[f] = of(spans[f])
+	}
+	l, at, ok := p.pick(seed, &taken)
+	if !ok {
+		return nil, &Exhausted{Pool: definition.Name, Size: p.size().String()}
+	}
+	return p.write(l, at, false), nil
+}
+
+// copied copies objects and lists to any depth.
+func copied(tree map[string]any) map[string]any {
+	out := make(map[string]any, len(tree))
+	for k, v := range tree {
+		out[k] = copyOf(v)
+	}
+	return out
+}
+
+func copyOf(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		return copied(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = copyOf(e)
+		}
+		return out
+	}
+	return value
+}

@@ -1,0 +1,305 @@
+package lifecycle
+
+import (
+	"maps"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+)
+
+// Call is what every call on a service that exists says.
+type Call struct {
+	ID      string
+	Version int       // of the service that the caller has seen; 0: not told, which only some calls allow
+	At      time.Time // when; it goes into events
+	Message string    // why; it goes into events
+}
+
+// Create is a new service.
+type Create struct {
+	ID            string
+	Entity        string
+	EntityVersion *int   // nil: the highest
+	Initial       string // one of the lifecycle's initial states; empty: the usual one
+	Attributes    map[string]any
+	Basis         string // of the attributes, see [Sets]
+	Config        map[string]bool
+	At            time.Time
+	Message       string
+}
+
+// Change is an update of attributes. Exactly one of Patch, Put and Edits is set.
+type Change struct {
+	Patch map[string]any // takes the place of attributes on the first level, all others stay (PATCH v1)
+	Put   map[string]any // takes the place of all attributes
+	Edits []edit.Edit    // change attributes at their paths (PATCH v2)
+	// IgnoreReadOnly lets a Put name attributes with the modifier r; what it says of them does not count.
+	IgnoreReadOnly bool
+	Basis          string // of the new attributes, see [Sets]
+}
+
+// Create adds a service in an initial state. Its attributes are checked as those of a user are: types and limits, then references, then the identity,
+// then modifiers; all mistakes of one kind of check come together.
+func (v *Inventory) Create(c Create) (Result, error) {
+	if c.ID == "" {
+		return Result{}, refuse(BadCall, "", "a service needs an id")
+	}
+	if _, taken := v.instances[c.ID]; taken {
+		return Result{}, refuse(InstanceExists, c.ID, "there is a service with this id already; take another id")
+	}
+	e, err := v.entity(c.Entity, c.EntityVersion)
+	if err != nil {
+		err.Service = c.ID
+		return Result{}, err
+	}
+	if e.Abstract {
+		return Result{}, refuse(UnknownEntity, c.ID, "the entity %q is abstract; no service is of it, only of entities that extend it", e.Name)
+	}
+	initial, err := initialState(e, c)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := checkGates(c.ID, e.Machine, c.Config); err != nil {
+		return Result{}, err
+	}
+	complete, err := v.complete(e, c.ID, c.Attributes)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := v.unique(e, c.ID, complete); err != nil {
+		return Result{}, err
+	}
+	if mistakes := edit.Check(e.Entity, map[string]any{}, complete); len(mistakes) > 0 {
+		return Result{}, mistaken(c.ID, mistakes)
+	}
+	in := &Instance{ID: c.ID, Entity: e.Name, EntityVersion: e.Version, State: initial, Config: maps.Clone(c.Config), Created: c.At, Updated: c.At, Cause: CreateTransition}
+	in.Candidate, in.Basis.Candidate = complete, c.Basis
+	w := v.begin(in, c.At, c.Message)
+	for _, step := range []Step{Triggered, Executed} {
+		w.log(Event{Type: CreateTransition, Step: step, Destination: initial, Message: "created in " + initial + w.because()})
+	}
+	w.in.Version, w.in.DesiredVersion = 1, 1
+	w.in.Deleted = w.state().Deleted
+	return w.settled(false)
+}
+
+func initialState(e *Entity, c Create) (string, *Error) {
+	if c.Initial == "" {
+		return e.Machine.lifecycle.Initial, nil
+	}
+	for _, s := range e.Machine.Initial() {
+		if s == c.Initial {
+			return s, nil
+		}
+	}
+	return "", refuse(InvalidInitialState, c.ID, "%q is no initial state of the lifecycle %q%s", c.Initial, e.Machine.lifecycle.Name, hint(c.Initial, e.Machine.Initial()))
+}
+
+// check makes the checks that come before all others, in the order of lsm.md 3: the service exists, is not deleted, and is at the version that the caller
+// has seen.
+func (v *Inventory) check(c Call, versioned bool) (*work, *Error) {
+	in, ok := v.instances[c.ID]
+	switch {
+	case !ok:
+		return nil, refuse(UnknownInstance, c.ID, "there is no such service")
+	case in.Deleted:
+		return nil, refuse(Deleted, c.ID, "is deleted (state %s); create a new one", in.State)
+	case c.Version == 0 && versioned:
+		return nil, refuse(MissingVersion, c.ID, "the version is missing; give the one that was read, so that nothing is changed that somebody else changed meanwhile")
+	case c.Version != 0 && c.Version != in.Version:
+		return nil, refuse(VersionConflict, c.ID, "changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again", c.Version, in.Version, in.State)
+	}
+	return v.begin(in, c.At, c.Message), nil
+}
+
+// Update gives a service new attributes, as its candidate, and sets off the on_update transfer.
+func (v *Inventory) Update(c Call, change Change) (Result, error) {
+	w, err := v.check(c, true)
+	if err != nil {
+		return Result{}, err
+	}
+	t, ok := w.entity.Machine.Transfer(w.in.State, OnUpdate)
+	if !ok {
+		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be updated in state %s", w.in.State)
+	}
+	next, err := w.next(change)
+	if err != nil {
+		return Result{}, err
+	}
+	w.in.Candidate, w.in.Basis.Candidate, w.changed = next, change.Basis, true
+	if _, err := w.execute(t, true, false); err != nil {
+		return w.failed(err)
+	}
+	return w.settled(w.in.Preserved)
+}
+
+// Preview returns the attributes that an update would give the service, and refuses what Update refuses because of them; state and version do not count.
+func (v *Inventory) Preview(id string, change Change) (map[string]any, error) {
+	in, ok := v.instances[id]
+	if !ok {
+		return nil, refuse(UnknownInstance, id, "there is no such service")
+	}
+	next, err := v.begin(in, time.Time{}, "").next(change)
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// next returns the complete attributes after a change.
+func (w *work) next(change Change) (map[string]any, *Error) {
+	base := w.in.Base()
+	next, err := w.tree(base, change)
+	if err != nil {
+		return nil, err
+	}
+	complete, err := w.inventory.complete(w.entity, w.in.ID, next)
+	if err != nil {
+		return nil, err
+	}
+	if base[w.entity.Identity] == nil { // else it stays as it is
+		if err := w.inventory.unique(w.entity, w.in.ID, complete); err != nil {
+			return nil, err
+		}
+	}
+	if mistakes := edit.Check(w.entity.Entity, base, complete); len(mistakes) > 0 {
+		return nil, mistaken(w.in.ID, mistakes)
+	}
+	return complete, nil
+}
+
+// tree returns the attributes after a change, before defaults.
+func (w *work) tree(base map[string]any, change Change) (map[string]any, *Error) {
+	given := 0
+	for _, is := range []bool{change.Patch != nil, change.Put != nil, change.Edits != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return nil, refuse(BadCall, w.in.ID, "an update is one of patch, put and edits; %d are given", given)
+	}
+	entity := w.entity.Entity
+	switch {
+	case change.Put != nil:
+		return edit.Put(entity, base, change.Put, change.IgnoreReadOnly), nil
+	case change.Patch != nil:
+		return edit.Carry(entity, base, edit.Merge(base, change.Patch)), nil
+	}
+	next, mistakes := edit.Apply(entity, base, change.Edits)
+	if len(mistakes) > 0 {
+		return nil, mistaken(w.in.ID, mistakes)
+	}
+	return edit.Carry(entity, base, next), nil
+}
+
+// Delete sets off the on_delete transfer.
+func (v *Inventory) Delete(c Call) (Result, error) {
+	w, err := v.check(c, true)
+	if err != nil {
+		return Result{}, err
+	}
+	t, ok := w.entity.Machine.Transfer(w.in.State, OnDelete)
+	if !ok {
+		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be deleted in state %s%s", w.in.State, w.wayOut())
+	}
+	return w.run(t)
+}
+
+// wayOut tells what to do before a deletion.
+func (w *work) wayOut() string {
+	way, ok := w.entity.Machine.WayTo(w.in.State, OnDelete)
+	if !ok || len(way) == 0 {
+		return "; wait for the deployment that is under way"
+	}
+	return "; bring it to state " + way[0] + " first"
+}
+
+// SetState asks for a state. A transfer that is validated begins then, and is carried out by [Inventory.Validated].
+func (v *Inventory) SetState(c Call, target string) (Result, error) {
+	w, err := v.check(c, true)
+	if err != nil {
+		return Result{}, err
+	}
+	t, ok := w.entity.Machine.SetState(w.in.State, target)
+	if !ok {
+		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be brought from state %s to %q by hand%s", w.in.State, target, hint(target, w.entity.Machine.Targets(w.in.State)))
+	}
+	if t.Validate {
+		w.validate(t)
+		return w.settled(false)
+	}
+	return w.run(t)
+}
+
+// run carries a transfer out that was asked for, and settles.
+func (w *work) run(t Transfer) (Result, error) {
+	moved, err := w.execute(t, true, false)
+	if err != nil {
+		return w.failed(err)
+	}
+	return w.settled(moved && w.in.Preserved)
+}
+
+// SetConfig replaces the gates of a service. It takes effect at once, and is no transfer (lsm.md 18, 7).
+func (v *Inventory) SetConfig(c Call, config map[string]bool) (Result, error) {
+	w, err := v.check(c, true)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := checkGates(c.ID, w.entity.Machine, config); err != nil {
+		return Result{}, err
+	}
+	w.in.Config = maps.Clone(config)
+	return w.settled(false)
+}
+
+// Restart is what follows a stop of the process that drives the services: validations that were under way are lost; those of automatic transfers begin
+// anew, under the same correlation id, those that a person asked for do not. Every service goes on from where it is (lsm.md 7).
+func (v *Inventory) Restart(at time.Time) (Result, error) {
+	var all Result
+	for _, in := range v.sorted() {
+		w := v.begin(in, at, "")
+		w.in.Pending = nil
+		result, err := w.settled(in.Preserved)
+		if err != nil {
+			return all, err
+		}
+		all.join(result)
+	}
+	return all, nil
+}
+
+// Settle lets one service go on by itself, as every call does in the end; it does nothing to a service that is where its last call left it.
+func (v *Inventory) Settle(c Call) (Result, error) {
+	in, ok := v.instances[c.ID]
+	if !ok {
+		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
+	}
+	return v.begin(in, c.At, c.Message).settled(in.Preserved)
+}
+
+// complete returns attributes with their defaults, when types, rules, limits and references hold.
+func (v *Inventory) complete(e *Entity, id string, attributes map[string]any) (map[string]any, *Error) {
+	complete, mistakes := e.Check(attributes)
+	mistakes = append(mistakes, v.references(e.Structure, complete)...)
+	if len(mistakes) > 0 {
+		return nil, mistaken(id, mistakes)
+	}
+	return complete, nil
+}
+
+// unique refuses the identity of another service of the entity that is not deleted.
+func (v *Inventory) unique(e *Entity, id string, attributes map[string]any) *Error {
+	a, ok := e.Attribute(e.Identity)
+	if !ok {
+		return nil
+	}
+	holder, taken := v.ByIdentity(e.Name, attributes[a.Name])
+	if !taken || holder == id {
+		return nil
+	}
+	return mistaken(id, []catalog.Mistake{{Path: a.Name, Code: catalog.Code(IdentityConflict),
+		Message: "another service of the entity " + e.Name + ", " + holder + ", has this value; it names a service, so give another one"}})
+}

@@ -1,0 +1,96 @@
+package edit
+
+import (
+	"maps"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+)
+
+// Carry returns next with what slipway has set in prior, at every depth, where next says nothing of it: attributes, relations and embedded entities with
+// the modifier r (lsm.md 3). Children are matched by key, those of lists without a key as far as they are equal; a new child has nothing to carry.
+// Values that next has stay; see [Check].
+func Carry(entity *catalog.Entity, prior, next map[string]any) map[string]any {
+	return carry(entity.Structure, prior, next)
+}
+
+func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
+	out := make(map[string]any, len(next))
+	maps.Copy(out, next)
+	for _, name := range allocated(s) {
+		if _, given := next[name]; given {
+			continue
+		}
+		if value, ok := prior[name]; ok {
+			out[name] = value
+		}
+	}
+	for _, e := range s.Embedded {
+		switch v := next[e.Name].(type) {
+		case map[string]any:
+			if old, ok := prior[e.Name].(map[string]any); ok {
+				out[e.Name] = carry(e.Structure, old, v)
+			}
+		case []any:
+			old, _ := prior[e.Name].([]any)
+			same, _ := Match(e, old, v)
+			children := make([]any, len(v))
+			for i, element := range v {
+				children[i] = element
+				child, ok := element.(map[string]any)
+				if !ok || same[i] < 0 {
+					continue
+				}
+				from, _ := old[same[i]].(map[string]any)
+				children[i] = carry(e.Structure, from, child)
+			}
+			out[e.Name] = children
+		}
+	}
+	return out
+}
+
+// allocated returns the names of what slipway sets in a structure itself.
+func allocated(s catalog.Structure) []string {
+	var names []string
+	for _, a := range s.Attributes {
+		if a.Modifier == catalog.Allocated {
+			names = append(names, a.Name)
+		}
+	}
+	for _, e := range s.Embedded {
+		if e.Modifier == catalog.Allocated {
+			names = append(names, e.Name)
+		}
+	}
+	for _, r := range s.Relations {
+		if r.Modifier == catalog.Allocated {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// withoutAllocated returns attributes without what slipway sets, at every depth.
+func withoutAllocated(s catalog.Structure, given map[string]any) map[string]any {
+	out := make(map[string]any, len(given))
+	maps.Copy(out, given)
+	for _, name := range allocated(s) {
+		delete(out, name)
+	}
+	for _, e := range s.Embedded {
+		switch v := out[e.Name].(type) {
+		case map[string]any:
+			out[e.Name] = withoutAllocated(e.Structure, v)
+		case []any:
+			children := make([]any, len(v))
+			for i, element := range v {
+				children[i] = element
+				if child, ok := element.(map[string]any); ok {
+					children[i] = withoutAllocated(e.Structure, child)
+				}
+			}
+			out[e.Name] = children
+		}
+	}
+	return out
+}

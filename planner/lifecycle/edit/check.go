@@ -1,0 +1,278 @@
+package edit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+)
+
+// mostMistakes bounds what is told of one update.
+const mostMistakes = 1000
+
+// Check compares the next attributes of a service with the ones that they are made from, and returns a mistake for everything that users may not
+// change (lsm.md 3, 13, 14). Both are complete trees, as catalog.Structure.Check returns them, next after [Carry]. What did not
+// change is never a mistake; what prior does not have at all, because the entity got it later, is free.
+//
+//   - identity_immutable: the identity attribute; it comes first.
+//   - readonly_attribute: what has the modifier r, also in a new child, where it must be null or its default.
+//   - immutable_attribute: what has the modifier rw. An embedded entity with rw keeps its children, and null or not, while the attributes
+//     of the children follow their own modifiers. In a child that stays only rw+ changes; a new child takes rw too.
+//
+// In an entity that is loose the modifier of the outermost embedded entity counts for all that is in it, but for values with the modifier r: these are
+// slipway's everywhere. The order of children and of related services is no change.
+//
+// Mistake.Path has no numbers (`files.mode`); Mistake.At has the exact place in next (`files[2].mode`).
+func Check(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake {
+	c := checker{loose: entity.Loose}
+	top := entity.Structure
+	if a, ok := entity.Attribute(entity.Identity); ok {
+		c.attribute(place{}.to(a.Name), a, prior, next, catalog.IdentityFixed)
+		top.Attributes = slices.DeleteFunc(slices.Clone(top.Attributes), func(other catalog.Attribute) bool { return other.Name == a.Name })
+	}
+	c.structure(place{}, top, prior, next)
+	if len(c.mistakes) > mostMistakes {
+		c.mistakes = c.mistakes[:mostMistakes]
+	}
+	return c.mistakes
+}
+
+// Replaces returns the exact places in next of all changes that only a new service can have: of what has the modifier rw. It is what forces replacement in
+// Terraform (lsm.md 20). Added children are named one by one (`disks[1]`); for removed ones, the list is.
+func Replaces(entity *catalog.Entity, prior, next map[string]any) []string {
+	var out []string
+	for _, m := range Check(entity, prior, next) {
+		if m.Code != catalog.ReadOnly && !slices.Contains(out, m.Place()) {
+			out = append(out, m.Place())
+		}
+	}
+	return out
+}
+
+// place is a path, with and without numbers.
+type place struct{ path, at string }
+
+func (p place) to(name string) place {
+	if p.path == "" {
+		return place{name, name}
+	}
+	return place{p.path + "." + name, p.at + "." + name}
+}
+
+func (p place) element(i int) place { return place{p.path, fmt.Sprintf("%s[%d]", p.at, i)} }
+
+type checker struct {
+	loose    bool
+	mistakes []catalog.Mistake
+}
+
+func (c *checker) add(p place, code catalog.Code, format string, args ...any) {
+	m := catalog.Mistake{Path: p.path, Code: code, Message: fmt.Sprintf(format, args...)}
+	if p.at != p.path {
+		m.At = p.at
+	}
+	c.mistakes = append(c.mistakes, m)
+}
+
+const (
+	readOnly  = "is set by slipway and read-only (r); leave it out"
+	immutable = "is set once and fixed from then on (rw); keep its value, or replace the service"
+)
+
+func (c *checker) structure(p place, s catalog.Structure, prior, next map[string]any) {
+	for _, a := range s.Attributes {
+		c.attribute(p.to(a.Name), a, prior, next, catalog.Immutable)
+	}
+	for _, r := range s.Relations {
+		c.relation(p.to(r.Name), r, prior, next)
+	}
+	for _, e := range s.Embedded {
+		switch {
+		case e.Modifier == catalog.Allocated:
+			c.untouched(p.to(e.Name), e, prior, next, catalog.ReadOnly)
+		case c.loose && e.Modifier == catalog.Fixed && !c.untouched(p.to(e.Name), e, prior, next, catalog.Immutable):
+		case e.Single():
+			c.single(p.to(e.Name), e, prior, next)
+		default:
+			c.list(p.to(e.Name), e, prior, next)
+		}
+	}
+}
+
+func (c *checker) attribute(p place, a catalog.Attribute, prior, next map[string]any, fixed catalog.Code) {
+	old, had := prior[a.Name]
+	now, given := next[a.Name]
+	if !given || catalog.Canonical(old) == catalog.Canonical(now) {
+		return
+	}
+	switch a.Modifier {
+	case catalog.Allocated:
+		if !had && a.HasDefault && catalog.Canonical(a.Default) == catalog.Canonical(now) {
+			return
+		}
+		c.add(p, catalog.ReadOnly, readOnly)
+	case catalog.Fixed:
+		switch {
+		case !had:
+		case fixed == catalog.IdentityFixed:
+			c.add(p, fixed, "is the identity of the service and never changes; keep its value, or replace the service")
+		default:
+			c.add(p, fixed, immutable)
+		}
+	}
+}
+
+func (c *checker) relation(p place, r catalog.Relation, prior, next map[string]any) {
+	old, had := prior[r.Name]
+	now, given := next[r.Name]
+	if !given || related(old) == related(now) {
+		return
+	}
+	switch {
+	case r.Modifier == catalog.Allocated:
+		c.add(p, catalog.ReadOnly, readOnly)
+	case r.Modifier == catalog.Fixed && had:
+		c.add(p, catalog.Immutable, immutable)
+	}
+}
+
+// related is a text that two values of a relation share when they name the same services.
+func related(value any) string {
+	list, ok := value.([]any)
+	if !ok {
+		return catalog.Canonical(value)
+	}
+	if len(list) == 0 {
+		return catalog.Canonical(nil)
+	}
+	return catalog.Canonical(sorted(list))
+}
+
+// untouched reports whether an embedded entity is as it was, and adds a mistake when it is not. What slipway sets in it is looked at for code
+// readonly_attribute only.
+func (c *checker) untouched(p place, e catalog.Embedded, prior, next map[string]any, code catalog.Code) bool {
+	old, had := prior[e.Name]
+	now, given := next[e.Name]
+	if !given || code == catalog.Immutable && !had {
+		return true
+	}
+	s := catalog.Structure{Embedded: []catalog.Embedded{e}}
+	text := func(value any) string {
+		if list, ok := value.([]any); ok && len(list) == 0 {
+			value = nil
+		}
+		tree := map[string]any{e.Name: value}
+		if code == catalog.Immutable {
+			tree = withoutAllocated(s, tree)
+		}
+		return catalog.Canonical(unordered(s, tree))
+	}
+	if text(old) == text(now) {
+		return true
+	}
+	if code == catalog.ReadOnly {
+		c.add(p, code, readOnly)
+	} else {
+		c.add(p, code, "is fixed with all that is in it (rw, without strict enforcement); keep it, or replace the service")
+	}
+	return false
+}
+
+func (c *checker) single(p place, e catalog.Embedded, prior, next map[string]any) {
+	value, had := prior[e.Name]
+	old, _ := value.(map[string]any)
+	now, _ := next[e.Name].(map[string]any)
+	_, given := next[e.Name]
+	switch {
+	case !given || old == nil && now == nil:
+	case old != nil && now != nil:
+		c.children(p, e, old, now)
+	case e.Modifier == catalog.Fixed && had:
+		c.add(p, catalog.Immutable, "comes with the service and stays as long (rw): it cannot be added or removed; keep it, or replace the service")
+	case now != nil:
+		c.fresh(p, e.Structure, now)
+	}
+}
+
+func (c *checker) list(p place, e catalog.Embedded, prior, next map[string]any) {
+	value, had := prior[e.Name]
+	old, _ := value.([]any)
+	now, _ := next[e.Name].([]any)
+	if _, given := next[e.Name]; !given {
+		return
+	}
+	same, gone := Match(e, old, now)
+	kept := e.Modifier == catalog.Fixed && had
+	const fixed = "has the same children for as long as the service lives (rw): none can be added or removed; keep them, or replace the service"
+	if kept && len(gone) > 0 {
+		c.add(p, catalog.Immutable, fixed)
+	}
+	for i, element := range now {
+		child, ok := element.(map[string]any)
+		switch {
+		case !ok: // a mistake of types
+		case same[i] >= 0:
+			from, _ := old[same[i]].(map[string]any)
+			c.children(p.element(i), e, from, child)
+		case kept && len(gone) == 0:
+			c.add(p.element(i), catalog.Immutable, fixed)
+		case kept: // told with what is gone
+		default:
+			c.fresh(p.element(i), e.Structure, child)
+		}
+	}
+}
+
+// children compares a child with itself before.
+func (c *checker) children(p place, e catalog.Embedded, old, now map[string]any) {
+	s := e.Structure
+	if c.loose {
+		s = free(s)
+	}
+	c.structure(p, s, old, now)
+}
+
+// free returns a structure in which users may change all that is not slipway's.
+func free(s catalog.Structure) catalog.Structure {
+	out := catalog.Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded), Relations: slices.Clone(s.Relations)}
+	opened := func(m *catalog.Modifier) {
+		if *m == catalog.Fixed {
+			*m = catalog.Changing
+		}
+	}
+	for i := range out.Attributes {
+		opened(&out.Attributes[i].Modifier)
+	}
+	for i := range out.Embedded {
+		opened(&out.Embedded[i].Modifier)
+	}
+	for i := range out.Relations {
+		opened(&out.Relations[i].Modifier)
+	}
+	return out
+}
+
+// fresh looks at a new child: users may set all but what is slipway's.
+func (c *checker) fresh(p place, s catalog.Structure, child map[string]any) {
+	for _, m := range s.ReadOnly(child) {
+		at := place{p.path + "." + withoutNumbers(m.Path), p.at + "." + m.Path}
+		c.add(at, catalog.ReadOnly, readOnly)
+	}
+}
+
+// withoutNumbers takes the numbers of elements out of an exact place.
+func withoutNumbers(path string) string {
+	out := make([]byte, 0, len(path))
+	inside := false
+	for i := range len(path) {
+		switch {
+		case path[i] == '[':
+			inside = true
+		case path[i] == ']':
+			inside = false
+		case !inside:
+			out = append(out, path[i])
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,128 @@
+package edit
+
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+)
+
+// keyOf is a text that two children share when they have the same key. An attribute that is left out has its default.
+func keyOf(e catalog.Embedded, child map[string]any) string {
+	key := make([]any, len(e.Key))
+	for i, name := range e.Key {
+		value, given := child[name]
+		if a, ok := e.Attribute(name); ok && !given && a.HasDefault {
+			value = a.Default
+		}
+		key[i] = value
+	}
+	return catalog.Canonical(key)
+}
+
+// Match finds for each child of next the same child of prior, -1 where it is a new one, and the children of prior that are gone.
+//
+// Key attributes tell children apart. In a list without a key, a child is the same as one that is equal but for what slipway sets; after that, as one
+// with the same values of what is fixed, rw, in the order of the lists.
+func Match(e catalog.Embedded, prior, next []any) (same []int, gone []int) {
+	same = make([]int, len(next))
+	for i := range same {
+		same[i] = -1
+	}
+	taken := make([]bool, len(prior))
+	pass := func(text func(map[string]any) string) {
+		waiting := make(map[string][]int)
+		for i, element := range prior {
+			if child, ok := element.(map[string]any); ok && !taken[i] {
+				t := text(child)
+				waiting[t] = append(waiting[t], i)
+			}
+		}
+		for i, element := range next {
+			child, ok := element.(map[string]any)
+			if !ok || same[i] >= 0 {
+				continue
+			}
+			t := text(child)
+			if list := waiting[t]; len(list) > 0 {
+				same[i], waiting[t] = list[0], list[1:]
+				taken[list[0]] = true
+			}
+		}
+	}
+	if len(e.Key) > 0 {
+		pass(func(child map[string]any) string { return keyOf(e, child) })
+	} else {
+		pass(func(child map[string]any) string { return asGiven(e.Structure, child) })
+		pass(func(child map[string]any) string { return fixed(e.Structure, child) })
+	}
+	for i, t := range taken {
+		if !t {
+			gone = append(gone, i)
+		}
+	}
+	return same, gone
+}
+
+// asGiven is a text that two children share when all that users set is equal.
+func asGiven(s catalog.Structure, child map[string]any) string {
+	complete, _ := s.Check(child) // for the defaults
+	return catalog.Canonical(unordered(s, withoutAllocated(s, complete)))
+}
+
+// fixed is a text that two children share when their plain attributes with the modifier rw are equal.
+func fixed(s catalog.Structure, child map[string]any) string {
+	var values []any
+	for _, a := range s.Attributes {
+		if a.Modifier != catalog.Fixed {
+			continue
+		}
+		value, given := child[a.Name]
+		if !given && a.HasDefault {
+			value = a.Default
+		}
+		values = append(values, value)
+	}
+	return catalog.Canonical(values)
+}
+
+// unordered returns attributes in which the order of children and of related services does not show.
+func unordered(s catalog.Structure, given map[string]any) map[string]any {
+	out := make(map[string]any, len(given))
+	for name, value := range given {
+		out[name] = value
+	}
+	for _, e := range s.Embedded {
+		switch v := out[e.Name].(type) {
+		case map[string]any:
+			out[e.Name] = unordered(e.Structure, v)
+		case []any:
+			children := slices.Clone(v)
+			for i, element := range children {
+				if child, ok := element.(map[string]any); ok {
+					children[i] = unordered(e.Structure, child)
+				}
+			}
+			out[e.Name] = sorted(children)
+		}
+	}
+	for _, r := range s.Relations {
+		if list, ok := out[r.Name].([]any); ok {
+			out[r.Name] = sorted(list)
+		}
+	}
+	return out
+}
+
+// sorted returns the texts of elements in an order of their own.
+func sorted(list []any) []any {
+	texts := make([]string, len(list))
+	for i, element := range list {
+		texts[i] = catalog.Canonical(element)
+	}
+	slices.Sort(texts)
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+)
+
+// Kind classifies why a call is refused. The codes of mistakes in attributes ([catalog.Code]) are kinds too.
+type Kind string
+
+// The kinds of refusals that are not about attributes.
+const (
+	UnknownInstance     Kind = "unknown_instance"
+	InstanceExists      Kind = "instance_exists"
+	UnknownEntity       Kind = "unknown_entity"
+	EntityExists        Kind = "entity_exists"
+	EntityInUse         Kind = "entity_in_use"
+	BadLifecycle        Kind = "bad_lifecycle"
+	InvalidInitialState Kind = "invalid_initial_state"
+	Deleted             Kind = "deleted"
+	MissingVersion      Kind = "missing_version"
+	VersionConflict     Kind = "version_conflict" // read the service again, and decide again; never resend with the version that the error tells (lsm.md 7)
+	TransferNotAllowed  Kind = "transfer_not_allowed"
+	Precondition        Kind = "operation_precondition"
+	UnknownState        Kind = "unknown_state"
+	UnknownOperation    Kind = "bad_operation"
+	UnknownConfig       Kind = "unknown_config"
+	UnknownSet          Kind = "bad_attribute_set"
+	BadCall             Kind = "bad_call" // the call itself says too little or too much
+	BadReference        Kind = "bad_reference"
+	IdentityConflict    Kind = "identity_conflict"
+	NothingToExport     Kind = "nothing_to_export"
+)
+
+// Error is why a call is refused. Nothing was written, but for the events of a transfer that was aborted, which come with it.
+type Error struct {
+	Kind    Kind
+	Service string // id; empty where the call is about none
+	Path    string // of the attribute; empty for the service as a whole
+	Message string // what is wrong, then what would be right; never a sensitive value
+	// Mistakes are all mistakes in the attributes; Kind, Path and Message are those of the first one. Empty for other kinds.
+	Mistakes []catalog.Mistake
+}
+
+// Error tells everything that is wrong, a line each.
+func (e *Error) Error() string {
+	object := ""
+	if e.Service != "" {
+		object = fmt.Sprintf("service %q", e.Service)
+	}
+	if len(e.Mistakes) == 0 {
+		return line(object, e.Path, e.Message)
+	}
+	lines := make([]string, len(e.Mistakes))
+	for i, m := range e.Mistakes {
+		lines[i] = line(object, m.Place(), m.Message)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func line(object, path, message string) string {
+	for _, part := range []string{path, object} {
+		if part != "" {
+			message = part + ": " + message
+		}
+	}
+	return message
+}
+
+func refuse(kind Kind, service, format string, args ...any) *Error {
+	return &Error{Kind: kind, Service: service, Message: fmt.Sprintf(format, args...)}
+}
+
+// mistaken is the refusal for mistakes, of which there is at least one.
+func mistaken(service string, mistakes []catalog.Mistake) *Error {
+	first := mistakes[0]
+	return &Error{Kind: Kind(first.Code), Service: service, Path: first.Path, Message: first.Message, Mistakes: mistakes}
+}

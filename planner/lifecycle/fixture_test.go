@@ -1,0 +1,212 @@
+package lifecycle_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+)
+
+// object is a set of attributes.
+type object = map[string]any
+
+func limit(n int) *int { return &n }
+
+// attribute is an attribute with the type and modifier given; one that may be null has null for a default.
+func attribute(name, typ string, m catalog.Modifier) catalog.Attribute {
+	return catalog.Attribute{Name: name, Type: catalog.Type{Name: typ}, Modifier: m, HasDefault: strings.HasSuffix(typ, "?")}
+}
+
+// plain is an entity with a name, a size, a note and a number that slipway allocates.
+func plain(name, lifecycle string) catalog.Entity {
+	return catalog.Entity{Name: name, Lifecycle: lifecycle, Identity: "name", Structure: catalog.Structure{Attributes: []catalog.Attribute{
+		attribute("name", "string", catalog.Fixed), attribute("size", "int", catalog.Changing), attribute("note", "string?", catalog.Changing), attribute("vni", "int?", catalog.Allocated),
+	}}}
+}
+
+// values are the attributes of a plain service.
+func values(name string, size int64) object {
+	return object{"name": name, "size": size, "note": nil, "vni": nil}
+}
+
+// network are entities that relate to each other: ports belong to a router, links end at routers.
+func network(lifecycle string) []catalog.Entity {
+	name := []catalog.Attribute{attribute("name", "string", catalog.Fixed)}
+	return []catalog.Entity{
+		{Name: "router", Lifecycle: lifecycle, Structure: catalog.Structure{Attributes: name}},
+		{Name: "port", Lifecycle: lifecycle, Owner: &catalog.Owner{Entity: "router", Relation: "router"}, Structure: catalog.Structure{Attributes: name,
+			Relations: []catalog.Relation{{Name: "router", Entity: "router", Modifier: catalog.Fixed, Lower: 1, Upper: limit(1)}}}},
+		{Name: "link", Lifecycle: lifecycle, Structure: catalog.Structure{Attributes: name,
+			Relations: []catalog.Relation{{Name: "ends", Entity: "router", Modifier: catalog.Changing, Upper: limit(2)}},
+			Embedded: []catalog.Embedded{{Name: "path", Modifier: catalog.Changing, Structure: catalog.Structure{
+				Relations: []catalog.Relation{{Name: "via", Entity: "port", Modifier: catalog.Fixed, Upper: limit(1)}}}}}}},
+	}
+}
+
+// rig is an inventory in a test, with what the last call did.
+type rig struct {
+	*testing.T
+	*lifecycle.Inventory
+	last lifecycle.Result
+	err  error
+}
+
+// newRig makes an inventory of entities whose lifecycles are shipped ones; gates are those of all of them.
+func newRig(t *testing.T, s lifecycle.Settings, gates map[string]bool, entities ...catalog.Entity) *rig {
+	t.Helper()
+	r := &rig{T: t, Inventory: lifecycle.NewInventory(s)}
+	for _, e := range resolved(t, entities...) {
+		l, ok := lifecycle.Find(e.Lifecycle)
+		if !ok {
+			t.Fatalf("no lifecycle %q", e.Lifecycle)
+		}
+		if err := r.AddEntity(e, l, gates); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func resolved(t *testing.T, entities ...catalog.Entity) []*catalog.Entity {
+	t.Helper()
+	c, problems := catalog.Resolve(catalog.Definitions{Entities: entities})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	out := make([]*catalog.Entity, len(c.Entities))
+	for i := range c.Entities {
+		out[i] = &c.Entities[i]
+	}
+	return out
+}
+
+// call is a call on a service at the version that it has.
+func (r *rig) call(id string) lifecycle.Call {
+	in, _ := r.Instance(id)
+	return lifecycle.Call{ID: id, Version: in.Version}
+}
+
+func (r *rig) did(result lifecycle.Result, err error) *rig { r.last, r.err = result, err; return r }
+
+func (r *rig) create(id, entity string, attributes object) *rig {
+	return r.did(r.Create(lifecycle.Create{ID: id, Entity: entity, Attributes: attributes}))
+}
+
+func (r *rig) patch(id string, attributes object) *rig {
+	return r.did(r.Update(r.call(id), lifecycle.Change{Patch: attributes}))
+}
+
+func (r *rig) put(id string, attributes object, ignore bool) *rig {
+	return r.did(r.Update(r.call(id), lifecycle.Change{Put: attributes, IgnoreReadOnly: ignore}))
+}
+
+func (r *rig) delete(id string) *rig { return r.did(r.Delete(r.call(id))) }
+
+func (r *rig) set(id, target string) *rig { return r.did(r.SetState(r.call(id), target)) }
+
+func (r *rig) gates(id string, gates map[string]bool) *rig {
+	return r.did(r.SetConfig(r.call(id), gates))
+}
+
+func (r *rig) validated(id string, ok bool) *rig {
+	return r.did(r.Validated(r.call(id), lifecycle.Validation{OK: ok}))
+}
+
+func (r *rig) deployed(id string, outcome lifecycle.Outcome) *rig {
+	return r.did(r.Deployed(r.call(id), outcome, 0))
+}
+
+// up creates a service and brings it to rest, with every validation and deployment a success.
+func (r *rig) up(id, entity string, attributes object) *rig {
+	r.Helper()
+	r.create(id, entity, attributes)
+	for range 10 {
+		r.ok()
+		in, _ := r.Instance(id)
+		if in.Pending != nil {
+			r.validated(id, true)
+		} else if in.State != "up" {
+			r.deployed(id, lifecycle.Succeeded)
+		}
+	}
+	return r.at(id, "up")
+}
+
+// ok fails the test when the last call was refused.
+func (r *rig) ok() *rig {
+	r.Helper()
+	if r.err != nil {
+		r.Fatal(r.err)
+	}
+	return r
+}
+
+// at checks the state, and the version where one is given, after a call that was not refused.
+func (r *rig) at(id, state string, version ...int) *rig {
+	r.Helper()
+	r.ok()
+	in, _ := r.Instance(id)
+	if in.State != state || len(version) > 0 && in.Version != version[0] {
+		r.Fatalf("%s is in %s, version %d; want %s %v", id, in.State, in.Version, state, version)
+	}
+	return r
+}
+
+// sets checks the three sets.
+func (r *rig) sets(id string, candidate, active, rollback object) *rig {
+	r.Helper()
+	in, _ := r.Instance(id)
+	if d := cmp.Diff(lifecycle.Sets{Candidate: candidate, Active: active, Rollback: rollback}, in.Sets); d != "" {
+		r.Fatalf("sets of %s (-want +got):\n%s", id, d)
+	}
+	return r
+}
+
+// refused checks that the last call was refused, and why.
+func (r *rig) refused(kind lifecycle.Kind, path string) *rig {
+	r.Helper()
+	var e *lifecycle.Error
+	if !errors.As(r.err, &e) || e.Kind != kind || e.Path != path || e.Error() == "" {
+		r.Fatalf("got %v, want %s %s", r.err, kind, path)
+	}
+	return r
+}
+
+// events checks the events of the last call, without their types' common end.
+func (r *rig) events(want ...string) *rig {
+	r.Helper()
+	var got []string
+	for _, e := range r.last.Events {
+		mark := ""
+		if e.Error {
+			mark = "!"
+		}
+		got = append(got, fmt.Sprintf("%d %s %s%s", e.Version, strings.TrimSuffix(string(e.Type), "_TRANSITION"), e.Step, mark))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		r.Fatalf("events (-want +got):\n%s", d)
+	}
+	return r
+}
+
+// compiles checks the plans that the last call asked for.
+func (r *rig) compiles(want ...string) *rig {
+	r.Helper()
+	var got []string
+	for _, c := range r.last.Compiles {
+		text := fmt.Sprintf("%s %d", c.Service, c.Version)
+		if c.Scope != nil {
+			text += " " + strings.Join(c.Scope, ",")
+		}
+		got = append(got, text)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		r.Fatalf("compiles (-want +got):\n%s", d)
+	}
+	return r
+}

@@ -1,0 +1,269 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+)
+
+// Settings are those of a whole inventory.
+type Settings struct {
+	// Optimise leaves out plans after transfers that preserve the desired state (lsm.md 10).
+	Optimise bool
+	// Partial limits plans to the tree of services that a transfer concerns (lsm.md 15).
+	Partial bool
+}
+
+// Entity is an entity together with the lifecycle of its services.
+type Entity struct {
+	*catalog.Entity
+	Machine *Machine
+	// Config opens (true) and closes the gates of the lifecycle for services that say nothing themselves. A gate that is not in it is open.
+	Config map[string]bool
+}
+
+// Instance is a service in the inventory (lsm.md 1).
+type Instance struct {
+	ID             string `json:"id"`
+	Entity         string `json:"entity"`
+	EntityVersion  int    `json:"entity_version"`
+	Version        int    `json:"version"`         // counts executed transfers, from 1
+	DesiredVersion int    `json:"desired_version"` // counts changes of what is to be deployed, from 1
+	State          string `json:"state"`
+	Sets
+	Config  map[string]bool `json:"config,omitempty"` // gates, before those of the entity
+	Deleted bool            `json:"deleted,omitempty"`
+	Pending *Pending        `json:"pending,omitempty"` // validation that is under way
+	// Last is the deployment result for the desired version, when one is known: Succeeded or Failed.
+	Last Outcome `json:"last,omitempty"`
+	// Preserved tells that the last transfer preserved the desired state.
+	Preserved bool      `json:"preserved,omitempty"`
+	Cause     EventType `json:"cause,omitempty"` // of the last transfer
+	Created   time.Time `json:"created"`
+	Updated   time.Time `json:"updated"` // last transfer
+}
+
+// Pending is a transfer that waits for its validation.
+type Pending struct {
+	Trigger Trigger `json:"trigger"` // auto or api_set_state
+	Target  string  `json:"target"`
+	Error   string  `json:"error"`
+	Version int     `json:"version"` // of the service when the validation was asked for
+}
+
+// Inventory holds services, and drives each through its lifecycle. It is memory only: it has no clock and makes no ids, and equal calls on equal
+// inventories have equal results. It is not safe for use by several goroutines at once.
+type Inventory struct {
+	settings  Settings
+	entities  map[string][]*Entity // by name, lowest version first
+	instances map[string]*Instance // never changed in place
+	ids       []string             // of the instances, sorted
+}
+
+// NewInventory returns an empty inventory.
+func NewInventory(s Settings) *Inventory {
+	return &Inventory{settings: s, entities: make(map[string][]*Entity), instances: make(map[string]*Instance)}
+}
+
+// Clone returns a copy; what happens to one does not show in the other.
+func (v *Inventory) Clone() *Inventory {
+	out := &Inventory{v.settings, make(map[string][]*Entity, len(v.entities)), maps.Clone(v.instances), slices.Clone(v.ids)}
+	for name, versions := range v.entities {
+		out.entities[name] = slices.Clone(versions)
+	}
+	return out
+}
+
+// AddEntity makes an entity known. Its lifecycle must be sound, see [Lint], and its gates must be those of the lifecycle. A version that is known already
+// can only be replaced while it is the only one and its number is 0 (lsm.md 2, "Multi-version").
+func (v *Inventory) AddEntity(e *catalog.Entity, l Lifecycle, config map[string]bool) error {
+	m, problems := New(l)
+	if len(problems) > 0 {
+		lines := make([]string, len(problems))
+		for i, p := range problems {
+			lines[i] = p.Error()
+		}
+		return refuse(BadLifecycle, "", "entity %q: lifecycle %q: %s", e.Name, l.Name, strings.Join(lines, "; "))
+	}
+	return v.Add(Entity{e, m, config})
+}
+
+// Add is AddEntity for a machine that exists already.
+func (v *Inventory) Add(e Entity) error {
+	if err := checkGates("", e.Machine, e.Config); err != nil {
+		return err
+	}
+	versions := v.entities[e.Name]
+	i, found := slices.BinarySearchFunc(versions, e.Version, func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })
+	switch {
+	case !found:
+		v.entities[e.Name] = slices.Insert(slices.Clone(versions), i, &e)
+	case e.Version == 0 && len(versions) == 1:
+		v.entities[e.Name] = []*Entity{&e}
+	default:
+		return refuse(EntityExists, "", "entity %q has a version %d already, and a version does not change; add one with a higher number", e.Name, e.Version)
+	}
+	return nil
+}
+
+// RemoveEntity forgets a version of an entity. It is refused while there are services of it that are not deleted.
+func (v *Inventory) RemoveEntity(name string, version int) error {
+	if _, err := v.entity(name, &version); err != nil {
+		return err
+	}
+	for _, in := range v.sorted() {
+		if in.Entity == name && in.EntityVersion == version && !in.Deleted {
+			return refuse(EntityInUse, in.ID, "is of version %d of entity %q; delete it, or move it to another version, before that one is removed", version, name)
+		}
+	}
+	if v.entities[name] = slices.DeleteFunc(slices.Clone(v.entities[name]), func(e *Entity) bool { return e.Version == version }); len(v.entities[name]) == 0 {
+		delete(v.entities, name)
+	}
+	return nil
+}
+
+// Entity returns a version of an entity; the highest one for nil.
+func (v *Inventory) Entity(name string, version *int) (Entity, bool) {
+	e, err := v.entity(name, version)
+	if err != nil {
+		return Entity{}, false
+	}
+	return *e, true
+}
+
+func (v *Inventory) entity(name string, version *int) (*Entity, *Error) {
+	versions := v.entities[name]
+	if len(versions) == 0 {
+		return nil, refuse(UnknownEntity, "", "there is no entity %q%s", name, hint(name, slices.Sorted(maps.Keys(v.entities))))
+	}
+	if version == nil {
+		return versions[len(versions)-1], nil
+	}
+	for _, e := range versions {
+		if e.Version == *version {
+			return e, nil
+		}
+	}
+	return nil, refuse(UnknownEntity, "", "entity %q has no version %d; the highest is %d", name, *version, versions[len(versions)-1].Version)
+}
+
+// Load puts a service into the inventory as it is, for example from the journal. Nothing happens to it until [Inventory.Restart]. It must be
+// of a known entity, in a known state, and have an id that is not taken.
+func (v *Inventory) Load(in Instance) error {
+	if in.ID == "" {
+		return refuse(BadCall, "", "a service without an id cannot be loaded")
+	}
+	if _, taken := v.instances[in.ID]; taken {
+		return refuse(InstanceExists, in.ID, "is in the inventory already")
+	}
+	e, err := v.entity(in.Entity, &in.EntityVersion)
+	if err != nil {
+		err.Service = in.ID
+		return err
+	}
+	if _, ok := e.Machine.State(in.State); !ok {
+		return refuse(UnknownState, in.ID, "there is no state %q in the lifecycle %q", in.State, e.Machine.lifecycle.Name)
+	}
+	v.store(&in)
+	return nil
+}
+
+// store writes a service.
+func (v *Inventory) store(in *Instance) {
+	if i, found := slices.BinarySearch(v.ids, in.ID); !found {
+		v.ids = slices.Insert(v.ids, i, in.ID)
+	}
+	v.instances[in.ID] = in
+}
+
+// forget takes a service out.
+func (v *Inventory) forget(id string) {
+	if i, found := slices.BinarySearch(v.ids, id); found {
+		v.ids = slices.Delete(v.ids, i, i+1)
+	}
+	delete(v.instances, id)
+}
+
+// Instance returns a service.
+func (v *Inventory) Instance(id string) (Instance, bool) {
+	in, ok := v.instances[id]
+	if !ok {
+		return Instance{}, false
+	}
+	return *in, true
+}
+
+// Instances returns all services, deleted ones too, in the order of their ids.
+func (v *Inventory) Instances() []Instance {
+	all := v.sorted()
+	out := make([]Instance, len(all))
+	for i, in := range all {
+		out[i] = *in
+	}
+	return out
+}
+
+func (v *Inventory) sorted() []*Instance {
+	out := make([]*Instance, 0, len(v.ids))
+	for _, id := range v.ids {
+		out = append(out, v.instances[id])
+	}
+	return out
+}
+
+// Identity returns what names a service among those of its entity (lsm.md 14), and false where the entity has no identity.
+func (v *Inventory) Identity(id string) (any, bool) {
+	in, ok := v.instances[id]
+	if !ok {
+		return nil, false
+	}
+	return v.identity(in)
+}
+
+func (v *Inventory) identity(in *Instance) (any, bool) {
+	e := v.of(in)
+	value, ok := in.current()[e.Identity]
+	return value, ok && e.Identity != ""
+}
+
+// ByIdentity returns the id of the service of an entity that has an identity and is not deleted.
+func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
+	want := catalog.Canonical(identity)
+	for _, in := range v.sorted() {
+		if in.Entity != entity || in.Deleted {
+			continue
+		}
+		if value, ok := v.identity(in); ok && catalog.Canonical(value) == want {
+			return in.ID, true
+		}
+	}
+	return "", false
+}
+
+// of returns the entity of a service in the inventory, which is always known.
+func (v *Inventory) of(in *Instance) *Entity {
+	for _, e := range v.entities[in.Entity] {
+		if e.Version == in.EntityVersion {
+			return e
+		}
+	}
+	// RemoveEntity leaves deleted services behind.
+	return &Entity{Entity: &catalog.Entity{Name: in.Entity, Version: in.EntityVersion}, Machine: &Machine{}}
+}
+
+// checkGates refuses gates that the lifecycle does not have (lsm.md 18, 19).
+func checkGates(service string, m *Machine, config map[string]bool) error {
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if !slices.Contains(m.gates, name) {
+			err := refuse(UnknownConfig, service, "the lifecycle %q has no gate %q%s", m.lifecycle.Name, name, hint(name, m.gates))
+			err.Path = fmt.Sprintf("config[%q]", name)
+			return err
+		}
+	}
+	return nil
+}

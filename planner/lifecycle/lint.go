@@ -1,0 +1,349 @@
+package lifecycle
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Code classifies what is wrong with a lifecycle.
+type Code string
+
+// The codes: those of lsm.md 5, and some for names and sizes.
+const (
+	UnknownStateCode  Code = "unknown_state"
+	BadTrigger        Code = "bad_trigger"
+	BadOperation      Code = "bad_operation"
+	BadLabel          Code = "bad_label"
+	BadAttributeSet   Code = "bad_attribute_set"
+	DeletedExports    Code = "deleted_exports"
+	ValidateNot       Code = "validate_not_allowed"
+	ErrorRequired     Code = "error_state_required"
+	ErrorUnused       Code = "error_state_unused"
+	ConfigNot         Code = "config_not_allowed"
+	Ambiguous         Code = "ambiguous_transfer"
+	FromDeleted       Code = "transfer_from_deleted"
+	SameChangesExport Code = "same_state_changes_export"
+	AutoCycle         Code = "auto_cycle"
+	NoDeleted         Code = "no_deleted_state_reachable"
+	Unreachable       Code = "unreachable_state"
+	BadName           Code = "bad_name"
+	DuplicateState    Code = "duplicate_state"
+	TooLarge          Code = "too_large"
+)
+
+// Problem is one thing that is wrong with a lifecycle.
+type Problem struct {
+	Path    string // `states.up.label`, `transfers[3].error`; empty for the lifecycle as a whole
+	Code    Code
+	Message string // what is wrong, then what would be right
+}
+
+// Error gives the problem on one line.
+func (p Problem) Error() string {
+	if p.Path == "" {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+// nameForm is what states and gates are called, and the most bytes of it.
+var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+const nameLimit = 253
+
+const (
+	// mostStates and mostTransfers bound a lifecycle; the largest that is known to be used has 26 and 56.
+	mostStates    = 1000
+	mostTransfers = 10_000
+	// mostProblems bounds what is told of one lifecycle.
+	mostProblems = 1000
+)
+
+// Lint returns everything that is wrong with a lifecycle, in the order of the lifecycle, what concerns it as a whole at the end. None is what
+// [New] asks for. The rules are those of lsm.md 5; all lifecycles that are known to be used keep them.
+func Lint(l Lifecycle) []Problem {
+	n := &linter{l: l, states: make(map[string]*State, len(l.States))}
+	if len(l.States) > mostStates || len(l.Transfers) > mostTransfers {
+		n.add("", TooLarge, "there are %d states and %d transfers; use at most %d and %d", len(l.States), len(l.Transfers), mostStates, mostTransfers)
+		return n.problems
+	}
+	if l.Name != "" {
+		n.name("", l.Name)
+	}
+	for i := range l.States {
+		s := &l.States[i]
+		if _, ok := n.states[s.Name]; ok {
+			n.add(statePath(s.Name), DuplicateState, "there is another state %q; give each a name of its own", s.Name)
+			continue
+		}
+		n.states[s.Name] = s
+		n.names = append(n.names, s.Name)
+	}
+	n.known("initial", l.Initial)
+	for i, s := range l.AlternativeInitial {
+		n.known(fmt.Sprintf("alternative_initial[%d]", i), s)
+	}
+	for _, name := range n.names {
+		n.state(n.states[name])
+	}
+	first := make(map[[3]string]int)
+	for i, t := range l.Transfers {
+		n.transfer(i, t, first)
+	}
+	n.reach()
+	n.cycles()
+	return n.problems
+}
+
+// statePath is the path of a state.
+func statePath(state string) string {
+	if nameForm.MatchString(state) && !strings.ContainsAny(state, ".") {
+		return "states." + state
+	}
+	return fmt.Sprintf("states[%q]", state)
+}
+
+type linter struct {
+	l        Lifecycle
+	states   map[string]*State
+	names    []string // in the order of the lifecycle
+	problems []Problem
+}
+
+func (n *linter) add(path string, code Code, format string, args ...any) {
+	if len(n.problems) >= mostProblems {
+		return
+	}
+	n.problems = append(n.problems, Problem{path, code, fmt.Sprintf(format, args...)})
+}
+
+// known reports the name of a state that there is not.
+func (n *linter) known(path, state string) bool {
+	if _, ok := n.states[state]; ok {
+		return true
+	}
+	if len(n.problems) < mostProblems {
+		n.add(path, UnknownStateCode, "there is no state %q%s", shown(state), hint(state, n.names))
+	}
+	return false
+}
+
+func (n *linter) name(path, name string) {
+	if !nameForm.MatchString(name) || len(name) > nameLimit {
+		n.add(path, BadName, "%q is not a usable name; use letters, digits, '_', '.' and '-', begin with a letter or '_', and stay within %d characters", shown(name), nameLimit)
+	}
+}
+
+// shown is the beginning of a word.
+func shown[T ~string](word T) string {
+	const most = 100
+	if len(word) <= most {
+		return string(word)
+	}
+	return strings.ToValidUTF8(string(word[:most]), "") + "..."
+}
+
+// hint says which name may be meant, or which there are.
+func hint[T ~string](word string, known []T) string {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
+	const most = 30
+	switch near := resource.Nearest(word, names); {
+	case near != "":
+		return fmt.Sprintf("; did you mean %q?", near)
+	case len(names) == 0:
+		return "; there is none at all"
+	case len(names) > most:
+		return ""
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+func (n *linter) state(s *State) {
+	at := statePath(s.Name)
+	n.name(at, s.Name)
+	if s.Label != "" && !slices.Contains(Labels(), s.Label) {
+		n.add(at+".label", BadLabel, "there is no label %q%s", shown(s.Label), hint(string(s.Label), Labels()))
+	}
+	validated := []Set{Candidate, Active}
+	for _, f := range []struct {
+		key   string
+		set   Set
+		known []Set
+	}{
+		{"self", s.ValidateSelf, validated}, {"others", s.ValidateOthers, validated},
+		{"previous_on_validate", s.PreviousOnValidate, AllSets()}, {"previous_on_export", s.PreviousOnExport, AllSets()},
+	} {
+		if f.set != None && !slices.Contains(f.known, f.set) {
+			n.add(at+"."+f.key, BadAttributeSet, "%q is no set of attributes for it%s", shown(f.set), hint(string(f.set), f.known))
+		}
+	}
+	switch {
+	case s.ModelState == "":
+	case !slices.Contains(ModelStates(), s.ModelState):
+		n.add(at+".model_state", BadAttributeSet, "there is no model state %q%s", shown(s.ModelState), hint(string(s.ModelState), ModelStates()))
+	case s.Export || s.ValidateSelf != None || s.ValidateOthers != None:
+		n.add(at+".model_state", BadAttributeSet, "stands beside export, self or others, which say the same; keep one of the two forms")
+	}
+	if s.Deleted && s.exports() {
+		n.add(at+".deleted", DeletedExports, "a deleted service takes part in nothing, but the state exports; leave out one of the two")
+	}
+}
+
+func (n *linter) transfer(i int, t Transfer, first map[[3]string]int) {
+	at := fmt.Sprintf("transfers[%d]", i)
+	source := n.known(at+".from", t.Source)
+	target := n.known(at+".to", t.Target)
+	failure := t.Error != "" && n.known(at+".error", t.Error)
+	for _, o := range []struct {
+		key string
+		op  Operation
+	}{{"op", t.Operation}, {"error_op", t.ErrorOperation}} {
+		if _, ok := operationNamed(o.op); !ok && o.op != NoOperation {
+			n.add(at+"."+o.key, BadOperation, "there is no operation %q%s", shown(o.op), hint(string(o.op), Operations()))
+		}
+	}
+	if source && n.states[t.Source].Deleted {
+		n.add(at+".from", FromDeleted, "%q is a deleted state; nothing leads out of one", t.Source)
+	}
+	if slices.Contains(Triggers(), t.Trigger) {
+		n.trigger(at, t)
+		n.unambiguous(at, i, t, first)
+	} else {
+		n.add(at+".trigger", BadTrigger, "there is no trigger %q%s", shown(t.Trigger), hint(string(t.Trigger), Triggers()))
+	}
+	if source && target && t.Preserves {
+		n.preserves(at+".same", t.Source, t.Target)
+	}
+	if source && failure && t.ErrorPreserves {
+		n.preserves(at+".error_same", t.Source, t.Error)
+	}
+}
+
+// trigger checks what goes with the trigger of a transfer.
+func (n *linter) trigger(at string, t Transfer) {
+	mayValidate := t.Trigger == Auto || t.Trigger == APISetState
+	if t.Validate && !mayValidate {
+		n.add(at+".validate", ValidateNot, "a transfer by %s is not validated; only those by auto and api_set_state are", t.Trigger)
+	}
+	switch fails := t.Validate || t.Trigger == ResourceBased; {
+	case fails && t.Error == "":
+		n.add(at, ErrorRequired, "the transfer from %q to %q may fail; name the state that it leads to then, as error", shown(t.Source), shown(t.Target))
+	case !fails && t.Error != "":
+		n.add(at+".error", ErrorUnused, "the transfer cannot fail: it is neither validated nor by resource_based; leave the error state out")
+	case t.Error == "" && t.ErrorOperation != NoOperation:
+		n.add(at+".error_op", BadOperation, "there is no error state, so nothing happens on the way to it; leave the operation out")
+	}
+	switch {
+	case t.Config == "":
+	case t.Trigger != Auto:
+		n.add(at+".config", ConfigNot, "a transfer by %s has no gate; only those by auto have one", t.Trigger)
+	default:
+		n.name(at+".config", t.Config)
+	}
+}
+
+// unambiguous reports a second transfer that would be set off together with one before.
+func (n *linter) unambiguous(at string, i int, t Transfer, first map[[3]string]int) {
+	key := [3]string{string(t.Trigger), t.Source}
+	if t.Trigger == APISetState {
+		key[2] = t.Target
+	}
+	earlier, ok := first[key]
+	switch {
+	case !ok:
+		first[key] = i
+	case t.Trigger == APISetState:
+		n.add(at, Ambiguous, "transfers[%d] leads from %q to %q by %s too; keep one", earlier, t.Source, t.Target, t.Trigger)
+	default:
+		n.add(at, Ambiguous, "transfers[%d] leads out of %q by %s too; a state has one transfer of that kind", earlier, t.Source, t.Trigger)
+	}
+}
+
+// preserves reports a way that keeps the desired state although its ends export different things (lsm.md 10).
+func (n *linter) preserves(at, source, target string) {
+	s, t := n.states[source], n.states[target]
+	switch {
+	case s.exports() != t.exports():
+		n.add(at, SameChangesExport, "only one of %q and %q exports, so the desired state changes on the way; leave it out", source, target)
+	case s.exports() && s.Purge != t.Purge:
+		n.add(at, SameChangesExport, "only one of %q and %q purges, so the desired state changes on the way; leave it out", source, target)
+	}
+}
+
+// reach reports states that no service comes to, and a lifecycle that services never leave.
+func (n *linter) reach() {
+	reached := make(map[string]bool, len(n.states))
+	queue := append([]string{n.l.Initial}, n.l.AlternativeInitial...)
+	leads := make(map[string][]string)
+	for _, t := range n.l.Transfers {
+		leads[t.Source] = append(leads[t.Source], t.Target, t.Error)
+	}
+	deleted := false
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		s, ok := n.states[at]
+		if !ok || reached[at] {
+			continue
+		}
+		reached[at] = true
+		deleted = deleted || s.Deleted
+		queue = append(queue, leads[at]...)
+	}
+	for _, name := range n.names {
+		if !reached[name] {
+			n.add(statePath(name), Unreachable, "no transfers lead to the state %q from an initial one; add one, or leave the state out", name)
+		}
+	}
+	if !deleted {
+		n.add("", NoDeleted, "no transfers lead from the initial state to one with deleted: true, so a service could never be removed; add one")
+	}
+}
+
+// cycles reports auto transfers that lead in a circle, a failed validation included: nothing would end it.
+func (n *linter) cycles() {
+	leads := make(map[string][]string)
+	place := make(map[string]int)
+	for i, t := range n.l.Transfers {
+		if t.Trigger != Auto {
+			continue
+		}
+		if _, ok := place[t.Source]; !ok {
+			place[t.Source] = i
+		}
+		leads[t.Source] = append(leads[t.Source], t.Target)
+		if t.Validate && t.Error != "" {
+			leads[t.Source] = append(leads[t.Source], t.Error)
+		}
+	}
+	done := make(map[string]bool)
+	var path []string
+	var visit func(state string)
+	visit = func(state string) {
+		if i := slices.Index(path, state); i >= 0 {
+			circle := append(slices.Clone(path[i:]), state)
+			n.add(fmt.Sprintf("transfers[%d]", place[state]), AutoCycle, "auto transfers lead in a circle: %s; let a person or a deployment set one of them off",
+				strings.Join(circle, " -> "))
+			return
+		}
+		if done[state] {
+			return
+		}
+		path = append(path, state)
+		for _, next := range leads[state] {
+			visit(next)
+		}
+		path = path[:len(path)-1]
+		done[state] = true
+	}
+	for _, name := range n.names {
+		visit(name)
+	}
+}

@@ -1,0 +1,117 @@
+package lifecycle
+
+import (
+	"maps"
+	"slices"
+)
+
+// Machine is a lifecycle that is known to be sound, ready to be followed. It does not change.
+type Machine struct {
+	lifecycle Lifecycle
+	states    map[string]State
+	transfers map[string][]Transfer // by source
+	gates     []string
+}
+
+// New makes the machine of a lifecycle. It returns all problems that [Lint] finds; with any there is no machine. The lifecycle must not be changed
+// afterwards.
+func New(l Lifecycle) (*Machine, []Problem) {
+	if problems := Lint(l); len(problems) > 0 {
+		return nil, problems
+	}
+	m := &Machine{l, make(map[string]State, len(l.States)), make(map[string][]Transfer), nil}
+	for _, s := range l.States {
+		m.states[s.Name] = s
+	}
+	gates := make(map[string]bool)
+	for _, t := range l.Transfers {
+		m.transfers[t.Source] = append(m.transfers[t.Source], t)
+		if t.Config != "" {
+			gates[t.Config] = true
+		}
+	}
+	m.gates = slices.Sorted(maps.Keys(gates))
+	return m, nil
+}
+
+// Lifecycle returns what the machine was made of.
+func (m *Machine) Lifecycle() Lifecycle { return m.lifecycle }
+
+// State returns a state by its name.
+func (m *Machine) State(name string) (State, bool) {
+	s, ok := m.states[name]
+	return s, ok
+}
+
+// Initial returns the states that a service may begin in, the usual one first.
+func (m *Machine) Initial() []string {
+	return append([]string{m.lifecycle.Initial}, m.lifecycle.AlternativeInitial...)
+}
+
+// Gates returns the names that configuration can have: each turns auto transfers off. Sorted.
+func (m *Machine) Gates() []string { return slices.Clone(m.gates) }
+
+// Transfer returns the transfer out of a state by a trigger, of which there is one at most; of those by api_set_state, [Machine.SetState] gives one.
+func (m *Machine) Transfer(state string, trigger Trigger) (Transfer, bool) {
+	for _, t := range m.transfers[state] {
+		if t.Trigger == trigger {
+			return t, true
+		}
+	}
+	return Transfer{}, false
+}
+
+// SetState returns the transfer that a person asks for by its target.
+func (m *Machine) SetState(state, target string) (Transfer, bool) {
+	for _, t := range m.transfers[state] {
+		if t.Trigger == APISetState && t.Target == target {
+			return t, true
+		}
+	}
+	return Transfer{}, false
+}
+
+// Targets returns the states that a person may ask for in a state, in the order of the lifecycle.
+func (m *Machine) Targets(state string) []string {
+	var out []string
+	for _, t := range m.transfers[state] {
+		if t.Trigger == APISetState {
+			out = append(out, t.Target)
+		}
+	}
+	return out
+}
+
+// WayTo returns the shortest way of transfers by api_set_state from a state to one that has a transfer by the trigger: the targets to ask
+// for, one after the other; none where the state itself has one (lsm.md 20, "way out to delete"). It is false where no such way exists.
+// After each the service goes on by itself; ask again from where it then rests.
+func (m *Machine) WayTo(state string, trigger Trigger) ([]string, bool) {
+	type place struct {
+		state string
+		way   []string
+	}
+	seen := map[string]bool{state: true}
+	for queue := []place{{state, nil}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if _, ok := m.Transfer(at.state, trigger); ok {
+			return at.way, true
+		}
+		for _, next := range m.Targets(at.state) {
+			if !seen[next] {
+				seen[next] = true
+				queue = append(queue, place{next, append(slices.Clone(at.way), next)})
+			}
+		}
+	}
+	return nil, false
+}
+
+// Compared returns the two sets whose difference is what an update adds and removes, for a service in a state: while it is validated, or when it is
+// deployed (lsm.md 13). previous is None where nothing is compared.
+func (m *Machine) Compared(state string, validating bool) (previous, current Set) {
+	s := m.states[state]
+	if validating {
+		return s.PreviousOnValidate, s.Role(true).Self
+	}
+	return s.PreviousOnExport, Active
+}

@@ -1,0 +1,219 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+)
+
+// Member is a service in a model, and the set of attributes that it takes part with.
+type Member struct {
+	ID    string
+	Set   Set
+	Purge bool // what it exports is removed
+}
+
+// Export returns the services that the desired state is made of, in the order of their ids: those that are not deleted and whose state exports, each
+// with its active set (lsm.md 8). The error names services in such a state that have no active set; the others are returned nevertheless.
+func (v *Inventory) Export() ([]Member, error) {
+	var members []Member
+	var problems []error
+	for _, in := range v.sorted() {
+		role, ok := v.role(in)
+		switch {
+		case !ok || !role.Export:
+		case in.Active == nil:
+			problems = append(problems, refuse(NothingToExport, in.ID, "is in state %s, which exports, but has no active set", in.State))
+		default:
+			members = append(members, Member{in.ID, Active, role.Purge})
+		}
+	}
+	return members, errors.Join(problems...)
+}
+
+// role returns what a service is in models; false for one that is deleted.
+func (v *Inventory) role(in *Instance) (Role, bool) {
+	if in.Deleted {
+		return Role{}, false
+	}
+	s, ok := v.of(in).Machine.State(in.State)
+	return s.Role(in.Active != nil), ok
+}
+
+// Validation returns the services of the model that a service is validated in, in the order of their ids: itself with the set that its state says, or
+// not at all, and every other one that lets others see it (lsm.md 8). A set that is not there leaves its service out.
+func (v *Inventory) Validation(id string) ([]Member, error) {
+	if _, ok := v.instances[id]; !ok {
+		return nil, refuse(UnknownInstance, id, "there is no such service")
+	}
+	var members []Member
+	for _, in := range v.sorted() {
+		role, ok := v.role(in)
+		set := role.Others
+		if in.ID == id {
+			set = role.Self
+		}
+		if ok && set != None && in.Get(set) != nil {
+			members = append(members, Member{in.ID, set, role.Purge && set == Active})
+		}
+	}
+	return members, nil
+}
+
+// Reference is one service that relates to another.
+type Reference struct {
+	ID     string // of the one that relates
+	Set    Set    // in which of its sets
+	Path   string // of the value: `router`, `links[2].port`
+	Target string // the service that it relates to
+}
+
+// Dangling returns the references in a service's validation that lead to services which are not in it, in the order of the ids. For a deletion that is
+// being validated, these are what protects the service (lsm.md 14): a validation with any has failed.
+func (v *Inventory) Dangling(id string) ([]Reference, error) {
+	members, err := v.Validation(id)
+	if err != nil {
+		return nil, err
+	}
+	in := make(map[string]bool, len(members))
+	for _, m := range members {
+		in[m.ID] = true
+	}
+	var out []Reference
+	for _, m := range members {
+		service := v.instances[m.ID]
+		relations(v.of(service).Structure, service.Get(m.Set), "", func(path, target string, _ catalog.Relation) {
+			if !in[target] {
+				out = append(out, Reference{m.ID, m.Set, path, target})
+			}
+		})
+	}
+	return out, nil
+}
+
+// ReferencedBy returns the services that relate to a service with their candidate or active set, in the order of their ids, without deleted ones.
+func (v *Inventory) ReferencedBy(id string) []Reference {
+	var out []Reference
+	for _, in := range v.sorted() {
+		if in.Deleted {
+			continue
+		}
+		for _, set := range []Set{Candidate, Active} {
+			relations(v.of(in).Structure, in.Get(set), "", func(path, target string, _ catalog.Relation) {
+				if target == id {
+					out = append(out, Reference{in.ID, set, path, target})
+				}
+			})
+		}
+	}
+	return out
+}
+
+// relations calls found for each service that attributes relate to, at every depth.
+func relations(s catalog.Structure, attributes map[string]any, path string, found func(path, target string, r catalog.Relation)) {
+	at := func(name string) string {
+		if path == "" {
+			return name
+		}
+		return path + "." + name
+	}
+	for _, r := range s.Relations {
+		each(attributes[r.Name], at(r.Name), func(value any, path string) {
+			if target, ok := value.(string); ok && target != "" {
+				found(path, target, r)
+			}
+		})
+	}
+	for _, e := range s.Embedded {
+		each(attributes[e.Name], at(e.Name), func(value any, path string) {
+			if child, ok := value.(map[string]any); ok {
+				relations(e.Structure, child, path, found)
+			}
+		})
+	}
+}
+
+// each calls do for a value, or for every element of a list.
+func each(value any, path string, do func(value any, path string)) {
+	list, ok := value.([]any)
+	if !ok {
+		do(value, path)
+		return
+	}
+	for i, element := range list {
+		do(element, fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// references tells which services that attributes relate to do not exist, are deleted, or are of another entity (lsm.md 18, 11).
+func (v *Inventory) references(s catalog.Structure, attributes map[string]any) []catalog.Mistake {
+	var out []catalog.Mistake
+	relations(s, attributes, "", func(path, target string, r catalog.Relation) {
+		message := ""
+		switch in, ok := v.instances[target]; {
+		case !ok:
+			message = fmt.Sprintf("there is no service %q; name one of the entity %s", target, r.Entity)
+		case in.Deleted:
+			message = fmt.Sprintf("the service %q is deleted; name one that is not", target)
+		case !v.of(in).Is(r.Entity):
+			message = fmt.Sprintf("the service %q is of the entity %s; name one of the entity %s", target, in.Entity, r.Entity)
+		default:
+			return
+		}
+		out = append(out, catalog.Mistake{Path: path, Code: catalog.Code(BadReference), Message: message})
+	})
+	return out
+}
+
+// Root returns the service at the top of the tree that a service belongs to, by its owners: itself where it has none (lsm.md 15).
+func (v *Inventory) Root(id string) (string, bool) {
+	in, ok := v.instances[id]
+	if !ok {
+		return "", false
+	}
+	return v.rootOf(in), true
+}
+
+// rootOf climbs by the owner's relation, with the value of the candidate, else of the active set, else of the rollback set. It ends where the owner is
+// not in the inventory, or where owners go in a circle.
+func (v *Inventory) rootOf(in *Instance) string {
+	seen := []string{in.ID}
+	for {
+		owner := v.of(in).Owner
+		if owner == nil {
+			return in.ID
+		}
+		id, _ := in.current()[owner.Relation].(string)
+		next, ok := v.instances[id]
+		if !ok || slices.Contains(seen, id) {
+			return in.ID
+		}
+		seen = append(seen, id)
+		in = next
+	}
+}
+
+// Tree returns the services whose root is the given one, deleted ones too, in the order of their ids: what a partial plan looks at.
+func (v *Inventory) Tree(root string) []string {
+	var out []string
+	for _, in := range v.sorted() {
+		if v.rootOf(in) == root {
+			out = append(out, in.ID)
+		}
+	}
+	return out
+}
+
+// ResourceSets returns what is exported, tree by tree: the ids of the members by the id of their root. A tree that exports nothing has no set.
+func (v *Inventory) ResourceSets() map[string][]string {
+	out := make(map[string][]string)
+	for _, in := range v.sorted() {
+		if role, ok := v.role(in); ok && role.Export {
+			root := v.rootOf(in)
+			out[root] = append(out[root], in.ID)
+		}
+	}
+	return out
+}

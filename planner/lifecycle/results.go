@@ -1,0 +1,138 @@
+package lifecycle
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+)
+
+// Outcome is what a deployment of a service's tasks came to.
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded Outcome = "success"
+	Failed    Outcome = "failed"
+	Waiting   Outcome = "waiting" // something is not deployed and did not fail: it will be tried again
+)
+
+// Validation is the result of a validation.
+type Validation struct {
+	ForVersion int // of the service that was validated; 0: the one that it has
+	OK         bool
+	// Allocated are the values that were chosen meanwhile for attributes with the modifier r, by name or dict path (`files[name=f1].uid`). They
+	// are kept also when the validation failed (lsm.md 12).
+	Allocated map[string]any
+	// Candidate is the same in another form: the whole candidate with the values that were chosen, as allocation.Book returns it. One of the two
+	// is given at most.
+	Candidate map[string]any
+}
+
+// Validated takes the result of a validation, and carries the transfer out that waited for it. A result for another version than the service has, or
+// for a service that waits for none, is out of date: that is logged, and no error. Call.Version does not count.
+func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
+	in, ok := v.instances[c.ID]
+	if !ok {
+		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
+	}
+	w := v.begin(in, c.At, c.Message)
+	if in.Pending == nil || result.ForVersion != 0 && result.ForVersion != in.Pending.Version {
+		kind := AutoTransition
+		if in.Pending != nil {
+			kind = eventTypes[in.Pending.Trigger]
+		}
+		w.log(Event{Type: kind, Step: Ignored, Source: in.State, Severity: SeverityDebug, Message: "the validation is out of date"})
+		return w.settled(false)
+	}
+	t, ok := w.awaited()
+	if !ok {
+		return Result{}, refuse(TransferNotAllowed, c.ID, "waits for a transfer from %s to %s that its lifecycle does not have", in.State, in.Pending.Target)
+	}
+	if err := w.allocate(result); err != nil {
+		return Result{}, err
+	}
+	w.in.Pending = nil
+	moved, err := w.execute(t, result.OK, true)
+	if err != nil {
+		return w.failed(err)
+	}
+	return w.settled(moved && w.in.Preserved)
+}
+
+// awaited returns the transfer that waits for a validation.
+func (w *work) awaited() (Transfer, bool) {
+	if w.in.Pending.Trigger == APISetState {
+		return w.entity.Machine.SetState(w.in.State, w.in.Pending.Target)
+	}
+	return w.entity.Machine.Transfer(w.in.State, Auto)
+}
+
+// allocate writes allocated values into the candidate, which is made from the active set where there is none.
+func (w *work) allocate(result Validation) *Error {
+	base, next := w.in.Base(), result.Candidate
+	switch {
+	case len(result.Allocated) == 0 && next == nil:
+		return nil
+	case len(result.Allocated) > 0 && next != nil:
+		return refuse(BadCall, w.in.ID, "allocated values are given by path or as a whole candidate; both are given")
+	case next == nil:
+		var edits []edit.Edit
+		for _, path := range slices.Sorted(maps.Keys(result.Allocated)) {
+			edits = append(edits, edit.Edit{ID: path, Operation: edit.Replace, Target: path, Value: result.Allocated[path]})
+		}
+		var mistakes []catalog.Mistake
+		if next, mistakes = edit.Apply(w.entity.Entity, base, edits); len(mistakes) > 0 {
+			return mistaken(w.in.ID, mistakes)
+		}
+	}
+	complete, mistakes := w.entity.Check(next)
+	if len(mistakes) > 0 {
+		return mistaken(w.in.ID, mistakes)
+	}
+	before, _ := w.entity.Check(base)
+	// With what slipway sets as it was, nothing may differ.
+	if theirs := edit.Put(w.entity.Entity, before, complete, true); catalog.Canonical(theirs) != catalog.Canonical(before) {
+		return refuse(BadCall, w.in.ID, "an allocation sets attributes with the modifier r only; others differ from the candidate")
+	}
+	if catalog.Canonical(complete) == catalog.Canonical(before) {
+		return nil
+	}
+	if len(w.in.Candidate) == 0 {
+		w.in.Basis.Candidate = w.in.Basis.Active
+	}
+	w.in.Candidate = complete
+	w.log(Event{Type: AllocationUpdate, Step: Executed, Message: "allocated"})
+	return nil
+}
+
+// Deployed takes the outcome of a deployment of the service's tasks for a desired version, 0 being the one that it has. One for another version, and one
+// for a service in a state that exports nothing, is out of date: that is logged, and no error (lsm.md 18, 8 and 9). Call.Version does not count.
+func (v *Inventory) Deployed(c Call, outcome Outcome, desiredVersion int) (Result, error) {
+	in, ok := v.instances[c.ID]
+	if !ok {
+		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
+	}
+	if !slices.Contains([]Outcome{Succeeded, Failed, Waiting}, outcome) {
+		return Result{}, refuse(BadCall, c.ID, "there is no outcome %q%s", outcome, hint(string(outcome), []Outcome{Succeeded, Failed, Waiting}))
+	}
+	w := v.begin(in, c.At, c.Message)
+	if in.Deleted || !w.role().Export || desiredVersion != 0 && desiredVersion != in.DesiredVersion {
+		w.log(Event{Type: ResourceEvent, Step: Ignored, Source: in.State, Severity: SeverityDebug, Message: "the result is not about the desired state of the service"})
+		return w.settled(false)
+	}
+	if outcome == Waiting {
+		return w.settled(false)
+	}
+	w.in.Last = outcome
+	t, ok := w.entity.Machine.Transfer(in.State, ResourceBased)
+	if !ok {
+		return w.settled(false)
+	}
+	moved, err := w.execute(t, outcome == Succeeded, false)
+	if err != nil {
+		return w.failed(err)
+	}
+	return w.settled(moved && w.in.Preserved)
+}

@@ -1,0 +1,231 @@
+package planner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
+	entity "github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/sequence"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// ordering is the attribute that holds the rules of the site's order.
+const ordering = "ordering"
+
+// rules are what the site says of the order of its services' tasks beyond requirements (litp.md 10).
+type rules struct {
+	entity.Ordering
+	entities map[string]*entity.Entity // service -> its entity
+}
+
+// newRules returns the rules of a site, nil when it has none, and tells what is wrong with them.
+func (m *model) newRules(s site.Site) *rules {
+	if s.Ordering == nil || s.Ordering.Empty() {
+		return nil
+	}
+	report := func(at string, code site.Code, message string) {
+		m.problems = append(m.problems, site.Problem{Object: "deployment", Name: s.Name, Attribute: at, Code: code, Message: message})
+	}
+	for _, wrong := range s.Ordering.Check() {
+		report(ordering+"."+wrong.Path, site.Code(wrong.Code), wrong.Message)
+	}
+	r := &rules{Ordering: *s.Ordering, entities: make(map[string]*entity.Entity, len(s.Services))}
+	for _, service := range s.Services {
+		r.entities[service.Name] = service.Entity
+	}
+	configured := slices.Sorted(maps.Keys(m.schemas))
+	all := slices.Concat(configured, slices.Sorted(maps.Keys(m.actionSchemas)), slices.Sorted(maps.Keys(callbacktype.Schemas())))
+	known := func(at string, types, among []string) {
+		for i, typ := range types {
+			if slices.Contains(among, typ) {
+				continue
+			}
+			message := fmt.Sprintf("there is no type %q of tasks", typ)
+			if near := resource.Nearest(typ, among); near != "" {
+				message += fmt.Sprintf("; did you mean %q?", near)
+			}
+			report(fmt.Sprintf("%s.%s[%d]", ordering, at, i), site.UnknownType, message)
+		}
+	}
+	for i, c := range r.Classes {
+		known(fmt.Sprintf("classes[%d].tasks.types", i), c.Tasks.Types, all)
+	}
+	for i, w := range r.Waits {
+		known(fmt.Sprintf("waits[%d].tasks.types", i), w.Tasks.Types, all)
+		known(fmt.Sprintf("waits[%d].for.types", i), w.For.Types, all)
+	}
+	known("unordered", r.Unordered, configured)
+	for i, c := range r.Counts {
+		known(fmt.Sprintf("counts_as[%d].tasks.types", i), c.Tasks.Types, all)
+	}
+	return r
+}
+
+// matches reports whether a task that stands in a section matches a selector.
+func (r *rules) matches(s entity.Selector, t task.Task, in entity.Section) bool {
+	return s.Matches(t.Resource.Type, r.entities[t.Service], in)
+}
+
+// section returns the section in which a task stands whose entity says own; there are no rules when r is nil.
+func (r *rules) section(t task.Task, own entity.Section) entity.Section {
+	if r != nil {
+		for _, c := range r.Counts {
+			if r.matches(c.Tasks, t, own) {
+				return c.Section
+			}
+		}
+	}
+	return own
+}
+
+// sections returns the sections in which the tasks of a node stand. details are those of the tasks that entities bring.
+func (r *rules) sections(tasks []task.Task, details map[resource.ID]*refine.EntityTask) map[resource.ID]entity.Section {
+	out := make(map[resource.ID]entity.Section, len(tasks))
+	for _, t := range tasks {
+		id, own := t.Resource.ID(), entity.Services
+		if d, ok := details[id]; ok {
+			own = d.Section
+		}
+		out[id] = r.section(t, own)
+	}
+	return out
+}
+
+// unordered reports whether no section puts the tasks of a type in order among themselves.
+func (r *rules) unordered(typ string) bool { return r != nil && slices.Contains(r.Unordered, typ) }
+
+// mostWaits bounds the requirements that one wait makes on one node. A plan holds them all, for every node.
+const mostWaits = 100_000
+
+// waits returns what rules make each task of a node wait for (litp.md D2). A rule that does too much is left out, and its number goes to excess.
+func (r *rules) waits(tasks []task.Task, sections map[resource.ID]entity.Section, excess func(rule string, requirements int)) map[resource.ID][]sequence.Wait {
+	if r == nil || len(r.Waits) == 0 {
+		return nil
+	}
+	out := make(map[resource.ID][]sequence.Wait)
+	for i, rule := range r.Waits {
+		var waiting, first []resource.ID
+		for _, t := range tasks {
+			id := t.Resource.ID()
+			switch {
+			case sequence.TakesAway(t):
+			case r.matches(rule.For, t, sections[id]):
+				first = append(first, id)
+			case r.matches(rule.Tasks, t, sections[id]):
+				waiting = append(waiting, id)
+			}
+		}
+		name := fmt.Sprintf("waits[%d]", i)
+		if n := len(first) * len(waiting); n == 0 || n > mostWaits {
+			if n > 0 {
+				excess(name, n)
+			}
+			continue
+		}
+		for _, id := range waiting {
+			out[id] = append(out[id], sequence.Wait{Rule: name, For: first})
+		}
+	}
+	return out
+}
+
+// class numbers the priority class of a task from 1; 0 is none (litp.md D1).
+func (r *rules) class(t task.Task, in entity.Section) int {
+	if r != nil && !sequence.TakesAway(t) {
+		for i, c := range r.Classes {
+			if r.matches(c.Tasks, t, in) {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// classes returns the priority classes of tasks, in their order; nil when none has any.
+func (r *rules) classes(tasks []task.Task, sections map[resource.ID]entity.Section) []int {
+	if r == nil || len(r.Classes) == 0 {
+		return nil
+	}
+	out := make([]int, len(tasks))
+	any := false
+	for i, t := range tasks {
+		out[i] = r.class(t, sections[t.Resource.ID()])
+		any = any || out[i] > 0
+	}
+	if !any {
+		return nil
+	}
+	return out
+}
+
+// classOf numbers the priority class of a task that is to be done from 1; 0 is none, as it is of what is removed.
+func (m *model) classOf(t task.Task) int {
+	if m.rules == nil || len(m.rules.Classes) == 0 {
+		return 0
+	}
+	if c := m.wanted[t.Node]; c != nil {
+		if i, ok := c.index[t.Resource.ID()]; ok && c.classes != nil {
+			return c.classes[i]
+		}
+		return 0
+	}
+	if of := m.rules.entities[t.Service]; of != nil && t.Node == "" { // a callback of a service as a whole
+		return m.rules.class(t, m.rules.section(t, of.Section))
+	}
+	return 0
+}
+
+// rank is the class of a task among phases: priority classes, with what is removed before all of them, and last, as 0, what has none.
+func (m *model) rank(t task.Task) int {
+	class := m.classOf(t)
+	switch {
+	case t.Action == task.Remove && m.rules != nil && len(m.rules.Classes) > 0:
+		return 1
+	case class > 0:
+		return class + 1
+	}
+	return 0
+}
+
+// because names the rule that makes one task of a catalog require another; empty when none does.
+func (c *catalog) because(later, earlier resource.ID) string {
+	for _, w := range c.waits[later] {
+		if slices.Contains(w.For, earlier) {
+			return w.Rule
+		}
+	}
+	return ""
+}
+
+// orRule is what else would help against a cycle that a rule closes.
+func orRule(rule string) string {
+	if rule == "" {
+		return ""
+	}
+	return fmt.Sprintf(", or change the rule %s of the ordering", rule)
+}
+
+// unkeptRule tells of a wait that cannot be kept on a node; it is false for any other mistake.
+func (m *model) unkeptRule(err error) (site.Problem, bool) {
+	p := site.Problem{Object: "deployment", Name: m.site.Name}
+	var cycle *sequence.CycleError
+	var order *sequence.GroupOrderError
+	switch {
+	case errors.As(err, &cycle) && cycle.Rule != "":
+		p.Attribute, p.Code = ordering+"."+cycle.Rule, site.DependencyCycle
+		p.Message = fmt.Sprintf("resources wait for each other: %s, where %s requires %s because of this rule; remove one of the other relations, or let the rule match less",
+			cycle, cycle.Writer.Resource.ID(), cycle.Reference)
+	case errors.As(err, &order) && order.Rule != "":
+		p.Attribute, p.Code = ordering+"."+order.Rule, site.BadStructure
+		p.Message = fmt.Sprintf("%s; give one of them another tag, or let the rule match less", order)
+	default:
+		return p, false
+	}
+	return p, true
+}

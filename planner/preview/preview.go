@@ -1,0 +1,103 @@
+// Package preview plans a site by what documents say of it: nobody asks a node, and there is no journal. Services come first, as in a run, then the site that
+// follows from them. It is pure.
+package preview
+
+import (
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Before is what a plan starts from. The zero Before is a site on which nothing was ever applied.
+type Before struct {
+	Services services.State
+	Applied  planner.Applied
+	Drift    planner.Drift
+}
+
+// Preview is a plan with what it does to services.
+type Preview struct {
+	Turn *services.Turn
+	Plan *planner.Plan // its digest covers the turn, too
+}
+
+// Steps tells what is done, a line each, services first.
+func (p *Preview) Steps() []string { return append(p.Turn.Steps(), p.Plan.Steps()...) }
+
+// Empty reports whether there is nothing to do.
+func (p *Preview) Empty() bool { return p.Plan.Empty() && len(p.Turn.Changes()) == 0 }
+
+// Check returns everything that is wrong with a site, as a first run on it would find.
+func Check(s site.Site) site.Problems {
+	_, deployed, problems := begin(services.State{}, s)
+	_, more := planner.Desired(deployed)
+	return join(problems, more)
+}
+
+// Make plans a site. With errors among the problems there is no preview.
+func Make(s site.Site, before Before) (*Preview, site.Problems) {
+	turn, deployed, problems := begin(before.Services, s)
+	p, more := planner.Make(deployed, before.Applied, before.Drift)
+	problems = join(problems, more)
+	if turn == nil || p == nil {
+		return nil, problems
+	}
+	var err error
+	if p.Digest, err = turn.Digest(p.Digest); err != nil {
+		return nil, append(problems, site.Problem{Object: "deployment", Name: s.Name, Code: site.BadStructure, Message: err.Error()})
+	}
+	return &Preview{turn, p}, problems
+}
+
+// mostPasses bounds how often services are deployed in one run, as the provider does.
+const mostPasses = 16
+
+// Settle returns what a site has come to when its first run succeeded: its services are where that leads them.
+func Settle(s site.Site) (Before, site.Problems) {
+	turn, deployed, problems := begin(services.State{}, s)
+	if turn == nil {
+		_, more := planner.Desired(deployed)
+		return Before{}, join(problems, more)
+	}
+	for range mostPasses {
+		if again := turn.Conclude(nil, time.Time{}); len(again) == 0 {
+			break
+		}
+	}
+	if found := turn.Problems(); len(found.Errors()) > 0 {
+		return Before{}, found
+	}
+	applied, more := planner.Settled(turn.Site())
+	return Before{Services: turn.State(), Applied: applied}, join(problems, more)
+}
+
+// begin plans the services of a site. With errors there is no turn, and the site is the one that is wanted, so that everything else that is wrong with it can be
+// told as well.
+func begin(state services.State, s site.Site) (*services.Turn, site.Site, site.Problems) {
+	turn, problems := services.Begin(state, s, time.Time{})
+	if len(problems.Errors()) > 0 {
+		return nil, s, problems
+	}
+	// Not all services that are wanted are deployed now.
+	return turn, turn.Site(), join(problems, s.Validate())
+}
+
+// join adds problems, without those that are there already, and without further errors of an attribute that has one.
+func join(problems, more site.Problems) site.Problems {
+	known, wrong := make(map[site.Problem]bool, len(problems)), make(map[[3]string]bool)
+	for _, p := range problems {
+		known[p] = true
+		if !p.Warning {
+			wrong[[3]string{p.Object, p.Name, p.Attribute}] = true
+		}
+	}
+	for _, p := range more {
+		if !known[p] && (p.Warning || !wrong[[3]string{p.Object, p.Name, p.Attribute}]) {
+			problems = append(problems, p)
+		}
+	}
+	problems.Sort()
+	return problems
+}

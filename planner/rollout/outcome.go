@@ -1,0 +1,115 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// TaskFailure is a task that failed itself. One that was skipped, because another one failed, waits.
+type TaskFailure struct {
+	Node     string // empty for a callback of a service as a whole
+	Resource resource.ID
+	Message  string
+}
+
+// Progress tells how far tasks of the plan came, those of one service for example, from exactly their results (lsm.md 9): that a node failed otherwise, or did
+// not answer, lets its tasks wait. The failures are in the order of the tasks.
+func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []TaskFailure) {
+	done := make(map[string]map[resource.ID]bool) // node -> what was done there
+	for _, t := range tasks {
+		p.Total++
+		id := taskID(t)
+		if t.Kind == task.Callback {
+			switch digest, begun := r.Callbacks[t.Name]; {
+			case begun && digest != "":
+				p.Deployed++
+			case !begun || r.Status == StatusInterrupted:
+				p.Waiting++
+			default:
+				p.Failed++
+				failures = append(failures, TaskFailure{t.Node, id, r.callbackFailure(t)})
+			}
+			continue
+		}
+		n := r.Nodes[t.Node]
+		if done[t.Node] == nil {
+			done[t.Node] = make(map[resource.ID]bool, len(n.Done))
+			for _, id := range n.Done {
+				done[t.Node][id] = true
+			}
+		}
+		i := slices.IndexFunc(n.Failures, func(f Failure) bool { return f.Resource == id && !f.Skipped })
+		switch {
+		case i >= 0:
+			p.Failed++
+			failures = append(failures, TaskFailure{t.Node, id, n.Failures[i].Message})
+		case done[t.Node][id]:
+			p.Deployed++
+		default:
+			p.Waiting++
+		}
+	}
+	return p, failures
+}
+
+// callbackFailure says why a callback failed.
+func (r Report) callbackFailure(t task.Task) string {
+	if n, ok := r.Nodes[t.Node]; ok && n.Error != nil {
+		return n.Error.Error()
+	}
+	for _, phase := range r.Outside {
+		for _, f := range phase.Failures {
+			if f.Node == t.Node {
+				return f.Message
+			}
+		}
+	}
+	return "the callback failed"
+}
+
+// Follow adds the report of another pass of the same run: what it found on the nodes counts, and a node, group or run that failed before stays failed.
+func (r *Report) Follow(next Report) {
+	for node, n := range next.Nodes {
+		before, ok := r.Nodes[node]
+		if ok && !n.Attempted {
+			continue
+		}
+		if before.Stage == strategy.Failed {
+			n.Stage = before.Stage
+		}
+		if n.Error == nil {
+			n.Error = before.Error
+		}
+		n.Failures = append(slices.Clone(before.Failures), n.Failures...)
+		n.Done = append(slices.Clone(before.Done), n.Done...)
+		n.Changed += before.Changed
+		n.Unchanged += before.Unchanged
+		n.Skipped += before.Skipped
+		n.Unknown += before.Unknown
+		r.Nodes[node] = n
+	}
+	r.Outside = append(r.Outside, next.Outside...)
+	r.Warnings = append(r.Warnings, next.Warnings...)
+	if r.Callbacks == nil {
+		r.Callbacks = make(map[string]string, len(next.Callbacks))
+	}
+	maps.Copy(r.Callbacks, next.Callbacks)
+	if r.Values == nil {
+		r.Values = make(Values, len(next.Values))
+	}
+	for service, values := range next.Values {
+		if r.Values[service] == nil {
+			r.Values[service] = make(map[string]any, len(values))
+		}
+		maps.Copy(r.Values[service], values)
+	}
+	severity := []Status{StatusSucceeded, StatusDegraded, StatusFailed, StatusInterrupted}
+	if slices.Index(severity, next.Status) > slices.Index(severity, r.Status) {
+		r.Status = next.Status
+	}
+}

@@ -1,0 +1,409 @@
+package services
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+func asRefusal(err error, to **lifecycle.Error) bool { return errors.As(err, to) }
+
+// adopt reads what is wanted of each service, and puts those of the state into the inventory, under the basis that is to count.
+func (t *Turn) adopt(state State) {
+	for _, name := range state.Names() {
+		r := state.Records[name]
+		wanted, ok := t.wanted[name]
+		if !ok {
+			t.load(name, r, r.Under)
+			continue
+		}
+		digest, ok := t.basisOf(wanted)
+		if !ok {
+			continue
+		}
+		if t.replaces(r, wanted) {
+			t.records[name] = Record{Incarnation: r.Incarnation} // the next one is made anew
+			t.changes = append(t.changes, Change{Service: name, Kind: Replace, From: r.State})
+			continue
+		}
+		if digest != r.Under {
+			r.Sets = fitting(wanted.Entity, r.Sets)
+		}
+		r.Active = withSensitive(wanted, r.Active)
+		t.load(name, r, digest)
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.wanted)) {
+		if _, ok := state.Records[name]; !ok {
+			t.basisOf(t.wanted[name])
+		}
+	}
+}
+
+// fitting returns sets without the values that slipway set and that their attributes, which have changed, cannot take any more: they are chosen, or asked for, again.
+func fitting(e *catalog.Entity, sets lifecycle.Sets) lifecycle.Sets {
+	basis := sets.Basis
+	for _, which := range []lifecycle.Set{lifecycle.Candidate, lifecycle.Active} {
+		set := sets.Get(which)
+		for _, a := range e.Attributes {
+			value, there := set[a.Name]
+			if !there || a.Modifier != catalog.Allocated {
+				continue
+			}
+			if _, mistakes := (catalog.Structure{Attributes: []catalog.Attribute{a}}).Check(map[string]any{a.Name: value}); len(mistakes) > 0 {
+				set = maps.Clone(set)
+				delete(set, a.Name)
+			}
+		}
+		sets = sets.With(which, set)
+	}
+	sets.Basis = basis
+	return sets
+}
+
+// withSensitive returns a set with the wanted values of sensitive attributes that it lacks, because it comes from a journal, which keeps none: they count as
+// unchanged.
+func withSensitive(wanted site.Service, set map[string]any) map[string]any {
+	if set == nil {
+		return nil
+	}
+	out := set
+	for _, a := range wanted.Entity.Attributes {
+		if _, there := set[a.Name]; there || !a.Sensitive || a.Modifier == catalog.Allocated {
+			continue
+		}
+		if same(out, set) {
+			out = maps.Clone(set)
+		}
+		if value, given := wanted.Attributes[a.Name]; given {
+			out[a.Name] = value
+		} else if a.HasDefault {
+			out[a.Name] = a.Default
+		}
+	}
+	return out
+}
+
+// basisOf returns the basis of a wanted service. With problems there is none.
+func (t *Turn) basisOf(s site.Service) (string, bool) {
+	definition, err := s.Entity.Definition()
+	if err != nil {
+		t.problem(s.Name, "entity", site.BadStructure, err.Error())
+		return "", false
+	}
+	b := Basis{definition, s.Lifecycle, s.Selectors}
+	digest, err := b.digest()
+	if err != nil {
+		t.problem(s.Name, "entity", site.BadStructure, err.Error())
+		return "", false
+	}
+	if _, known := t.bases[digest]; known {
+		return digest, true
+	}
+	read, err := b.with(s.Entity)
+	if err != nil {
+		at := "entity"
+		if s.Lifecycle != nil {
+			at = "lifecycle"
+		}
+		t.problem(s.Name, at, site.BadValue, err.Error())
+		return "", false
+	}
+	t.bases[digest] = read
+	return digest, true
+}
+
+// replaces reports whether a service can only become what is wanted by being made anew.
+func (t *Turn) replaces(r Record, wanted site.Service) bool {
+	if r.Entity != wanted.Entity.Name {
+		return true
+	}
+	complete, mistakes := wanted.Entity.Check(edit.Carry(wanted.Entity, r.Base(), wanted.Attributes))
+	return len(mistakes) == 0 && len(edit.Replaces(wanted.Entity, r.Base(), complete)) > 0
+}
+
+// change sets off creations and updates, then deletions. What refers to a service that is yet to be created waits for it.
+func (t *Turn) change() {
+	open := slices.Sorted(maps.Keys(t.wanted))
+	for progress := true; progress && len(open) > 0; {
+		progress = false
+		var again []string
+		for _, name := range open {
+			err := t.bring(name)
+			var refusal *lifecycle.Error
+			if asRefusal(err, &refusal) && refusal.Kind == lifecycle.BadReference && len(open) > 1 {
+				again = append(again, name)
+				continue
+			}
+			if err != nil {
+				t.refused(name, err)
+			}
+			progress = true
+		}
+		open = again
+	}
+	for _, name := range open {
+		t.refused(name, t.bring(name))
+	}
+	if len(t.problems.Errors()) > 0 {
+		return
+	}
+	for _, in := range t.live() {
+		if _, ok := t.wanted[in.ID]; !ok {
+			t.remove(in)
+		}
+	}
+}
+
+// bring creates or updates one service as it is wanted.
+func (t *Turn) bring(name string) error {
+	wanted := t.wanted[name]
+	digest, ok := t.basisOf(wanted)
+	if !ok {
+		return nil // reported
+	}
+	in, exists := t.inventory.Instance(name)
+	if !exists {
+		return t.create(wanted, digest)
+	}
+	if err := t.gate(in, wanted); err != nil {
+		return err
+	}
+	complete, err := t.inventory.Preview(name, lifecycle.Change{Put: wanted.Attributes})
+	if err != nil {
+		return err
+	}
+	is := func(set lifecycle.Set, under string) bool {
+		values := in.Get(set)
+		return values != nil && under == digest && catalog.Canonical(values) == catalog.Canonical(complete)
+	}
+	b := t.bases[digest]
+	_, updatable := b.machine.Transfer(in.State, lifecycle.OnUpdate)
+	if is(lifecycle.Active, in.Basis.Active) || is(lifecycle.Candidate, in.Basis.Candidate) && !updatable {
+		return nil // it is deployed, or waits for a gate or a request
+	}
+	from := in
+	if !updatable {
+		if err := t.makeWay(name, b.machine, lifecycle.OnUpdate, "updated"); err != nil {
+			return err
+		}
+		in, _ = t.inventory.Instance(name)
+	}
+	changed := changedAttributes(from.Base(), complete)
+	result, err := t.inventory.Update(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "the configuration changed"},
+		lifecycle.Change{Put: wanted.Attributes, Basis: digest})
+	if err != nil {
+		return err
+	}
+	t.did(name, in, result)
+	t.changes = append(t.changes, Change{Service: name, Kind: Update, From: from.State, Attributes: changed})
+	return stopped(result)
+}
+
+// stopped is why a service does not go on by itself after a call that was carried out.
+func stopped(r lifecycle.Result) error {
+	if r.Stopped == nil {
+		return nil
+	}
+	return r.Stopped
+}
+
+func (t *Turn) create(wanted site.Service, digest string) error {
+	number, err := t.register(digest)
+	if err != nil {
+		return err
+	}
+	r, replaced := t.records[wanted.Name]
+	if !replaced {
+		r.Incarnation = t.former[wanted.Name]
+	}
+	call := lifecycle.Create{
+		ID: wanted.Name, Entity: wanted.Entity.Name, EntityVersion: &number, Attributes: wanted.Attributes, Basis: digest, Config: t.gatesOf(wanted, digest), At: t.at,
+	}
+	result, err := t.inventory.Create(call)
+	if err != nil {
+		return err
+	}
+	t.records[wanted.Name] = Record{Incarnation: r.Incarnation + 1, Under: digest}
+	t.did(wanted.Name, lifecycle.Instance{}, result)
+	if !replaced {
+		t.changes = append(t.changes, Change{Service: wanted.Name, Kind: Create})
+	}
+	return stopped(result)
+}
+
+// gatesOf returns the gates of a wanted service. A rollback on failure opens the gate that its lifecycle has for it.
+func (t *Turn) gatesOf(wanted site.Service, digest string) map[string]bool {
+	gates := maps.Clone(wanted.Gates)
+	if _, written := gates[lifecycle.AutoRollback]; !written && slices.Contains(t.bases[digest].machine.Gates(), lifecycle.AutoRollback) {
+		if gates == nil {
+			gates = make(map[string]bool, 1)
+		}
+		gates[lifecycle.AutoRollback] = wanted.RollbackOnFailure
+	}
+	return gates
+}
+
+// gate sets the gates of a service.
+func (t *Turn) gate(in lifecycle.Instance, wanted site.Service) error {
+	gates := t.gatesOf(wanted, t.records[in.ID].Under)
+	if maps.Equal(gates, in.Config) {
+		return nil
+	}
+	result, err := t.inventory.SetConfig(lifecycle.Call{ID: in.ID, Version: in.Version, At: t.at}, gates)
+	if err != nil {
+		return err
+	}
+	t.did(in.ID, in, result)
+	t.changes = append(t.changes, Change{Service: in.ID, Kind: Request, From: in.State})
+	return stopped(result)
+}
+
+// makeWay brings a service to a state that has a transfer by a trigger. One whose deployment never ended is taken to have failed, because its outcome is not
+// waited for any more; else the states that lead there are asked for.
+func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycle.Trigger, what string) error {
+	in, _ := t.inventory.Instance(name)
+	if _, ok := machine.Transfer(in.State, trigger); ok {
+		return nil
+	}
+	if r, ok := machine.Transfer(in.State, lifecycle.ResourceBased); ok && r.Error != in.State {
+		result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at, Message: "its deployment is given up: it is to be " + what}, lifecycle.Failed, 0)
+		if err != nil {
+			return err
+		}
+		t.did(name, in, result)
+		in, _ = t.inventory.Instance(name)
+	}
+	way, ok := machine.WayTo(in.State, trigger)
+	for _, target := range way {
+		if !ok {
+			break
+		}
+		result, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "on the way to be " + what}, target)
+		if err != nil {
+			return err
+		}
+		t.did(name, in, result)
+		in, _ = t.inventory.Instance(name)
+	}
+	if _, ok := machine.Transfer(in.State, trigger); !ok {
+		return &lifecycle.Error{Kind: lifecycle.TransferNotAllowed, Service: name, Message: fmt.Sprintf(
+			"cannot be %s in the state %s of the lifecycle %q; apply the configuration that it was deployed with, so that its deployment ends, and %s", what, in.State, machine.Lifecycle().Name, waysOn(machine, in.State))}
+	}
+	return nil
+}
+
+// waysOn says which states can be asked for.
+func waysOn(machine *lifecycle.Machine, state string) string {
+	targets := machine.Targets(state)
+	if len(targets) == 0 {
+		return "try again then"
+	}
+	return fmt.Sprintf("ask for another state: target_state can be %s", strings.Join(targets, ", "))
+}
+
+// remove sets off the deletion of a service that is not wanted any more.
+func (t *Turn) remove(in lifecycle.Instance) {
+	machine := t.bases[t.records[in.ID].Under].machine
+	if state, _ := machine.State(in.State); state.Purge {
+		return // it is under way
+	}
+	if err := t.makeWay(in.ID, machine, lifecycle.OnDelete, "deleted"); err != nil {
+		t.refused(in.ID, err)
+		return
+	}
+	now, _ := t.inventory.Instance(in.ID)
+	result, err := t.inventory.Delete(lifecycle.Call{ID: in.ID, Version: now.Version, At: t.at, Message: "it is not in the configuration any more"})
+	if err != nil {
+		t.refused(in.ID, err)
+		return
+	}
+	t.did(in.ID, now, result)
+	t.changes = append(t.changes, Change{Service: in.ID, Kind: Delete, From: in.State})
+}
+
+// request asks for the state that is wanted of a service. One that it is on its way to is not asked for.
+func (t *Turn) request(name string) {
+	wanted := t.wanted[name]
+	in, ok := t.inventory.Instance(name)
+	if !ok || wanted.TargetState == "" {
+		return
+	}
+	machine := t.bases[t.records[name].Under].machine
+	if _, known := machine.State(wanted.TargetState); !known {
+		t.problem(name, "target_state", site.BadValue, fmt.Sprintf("the lifecycle %q has no state %q%s", machine.Lifecycle().Name, wanted.TargetState,
+			states(machine)))
+		return
+	}
+	if passes(machine, wanted.TargetState, in.State) {
+		return
+	}
+	if _, ok := machine.SetState(in.State, wanted.TargetState); !ok {
+		if r, moving := machine.Transfer(in.State, lifecycle.ResourceBased); moving && r.Target != in.State {
+			return // its deployment comes first
+		}
+		t.problem(name, "target_state", site.Code(lifecycle.TransferNotAllowed), fmt.Sprintf("the lifecycle %q has no way from the state %s, in which the service is, to %s on request; %s",
+			machine.Lifecycle().Name, in.State, wanted.TargetState, requests(machine, in.State)))
+		return
+	}
+	result, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "target_state asks for it"}, wanted.TargetState)
+	if err != nil {
+		t.refused(name, err)
+		return
+	}
+	t.did(name, in, result)
+	t.changes = append(t.changes, Change{Service: name, Kind: Request, From: in.State})
+}
+
+// passes reports whether a service goes from one state to another by itself when all goes well, so that who asked for the first got it.
+func passes(machine *lifecycle.Machine, from, to string) bool {
+	seen := make(map[string]bool)
+	for !seen[from] {
+		if from == to {
+			return true
+		}
+		seen[from] = true
+		next, ok := machine.Transfer(from, lifecycle.ResourceBased)
+		if !ok {
+			next, ok = machine.Transfer(from, lifecycle.Auto)
+		}
+		if ok {
+			from = next.Target
+		}
+	}
+	return false
+}
+
+func requests(machine *lifecycle.Machine, state string) string {
+	targets := machine.Targets(state)
+	if len(targets) == 0 {
+		return "leave target_state out: nothing can be asked for there"
+	}
+	return "what can be asked for there is " + strings.Join(targets, ", ")
+}
+
+func states(machine *lifecycle.Machine) string {
+	var names []string
+	for _, s := range machine.Lifecycle().States {
+		names = append(names, s.Name)
+	}
+	return "; its states are " + strings.Join(names, ", ")
+}
+
+// changedAttributes names the attributes on the first level that differ.
+func changedAttributes(before, after map[string]any) []string {
+	var out []string
+	for name, value := range after {
+		if catalog.Canonical(before[name]) != catalog.Canonical(value) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

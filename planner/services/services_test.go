@@ -1,0 +1,503 @@
+package services_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+const webCatalog = `
+entities:
+  web:
+    identity: name
+    attributes:
+      name: {type: string}
+      size: {type: int, modifier: rw+, default: 1}
+      port: {type: int, modifier: r, allocate: {integer: {from: 8000, to: 8002}}}
+    tasks:
+    - name: file
+      config: {type: file, title: "/etc/web/${self.name}", parameters: {content: "${self.size} ${self.port}\n"}}
+  link:
+    attributes:
+      label: {type: string, modifier: rw+, default: x}
+    relations:
+      end: {entity: web, modifier: rw+, upper: 1}
+    tasks:
+    - name: file
+      config: {type: file, title: "/etc/link/${service.name}", parameters: {content: "${self.end} ${self.label}\n"}}
+`
+
+// fixture is a site whose services change from turn to turn.
+type fixture struct {
+	t        *testing.T
+	entities map[string]*catalog.Entity
+	state    services.State
+	site     site.Site
+}
+
+func newFixture(t *testing.T) *fixture {
+	c, err := document.ParseCatalog([]document.Source{{Name: "catalog.yaml", Data: []byte(webCatalog)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, entities: map[string]*catalog.Entity{}, site: site.Site{Name: "lon1"}}
+	for i := range c.Catalog.Entities {
+		f.entities[c.Catalog.Entities[i].Name] = &c.Catalog.Entities[i]
+	}
+	return f
+}
+
+func (f *fixture) want(list ...site.Service) { f.site.Services = list }
+
+func (f *fixture) web(name string, attributes map[string]any, with ...func(*site.Service)) site.Service {
+	given := map[string]any{"name": name}
+	for k, v := range attributes {
+		given[k] = v
+	}
+	s := site.Service{Name: name, Entity: f.entities["web"], Attributes: given}
+	for _, change := range with {
+		change(&s)
+	}
+	return s
+}
+
+func (f *fixture) link(name, end string) site.Service {
+	return site.Service{Name: name, Entity: f.entities["link"], Attributes: map[string]any{"end": end}}
+}
+
+// begin begins a turn that must be without problems.
+func (f *fixture) begin() *services.Turn {
+	f.t.Helper()
+	turn, problems := services.Begin(f.state, f.site, time.Unix(1, 0).UTC())
+	if len(problems) > 0 {
+		f.t.Fatal(problems)
+	}
+	return turn
+}
+
+// run carries a turn out: outcomes[i] are those of pass i. It saves the state, through JSON as Terraform keeps it.
+func (f *fixture) run(outcomes ...map[string]services.Outcome) *services.Turn {
+	f.t.Helper()
+	turn := f.begin()
+	for i := 0; ; i++ {
+		var now map[string]services.Outcome
+		if i < len(outcomes) {
+			now = outcomes[i]
+		}
+		if again := turn.Conclude(now, time.Unix(2, 0)); len(again) == 0 {
+			break
+		}
+		if i > 10 {
+			f.t.Fatal("no end of passes")
+		}
+	}
+	if len(turn.Problems()) > 0 {
+		f.t.Fatal(turn.Problems())
+	}
+	text, err := json.Marshal(turn.State())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.state = services.State{}
+	if err := json.Unmarshal(text, &f.state); err != nil {
+		f.t.Fatal(err)
+	}
+	return turn
+}
+
+// deployed tells what of a turn's site is deployed for a service.
+func deployed(turn *services.Turn, name string) map[string]any {
+	for _, s := range turn.Site().Services {
+		if s.Name == name {
+			return s.Attributes
+		}
+	}
+	return nil
+}
+
+// is compares a service of the state: state, version, incarnation.
+func (f *fixture) is(name, want string) {
+	f.t.Helper()
+	r, ok := f.state.Records[name]
+	got := "none"
+	if ok {
+		got = fmt.Sprintf("%s v%d #%d", r.State, r.Version, r.Incarnation)
+	}
+	if got != want {
+		f.t.Errorf("%s is %s, want %s", name, got, want)
+	}
+}
+
+func failed(names ...string) map[string]services.Outcome {
+	out := map[string]services.Outcome{}
+	for _, n := range names {
+		out[n] = services.Outcome{Outcome: lifecycle.Failed, Message: "exec[check] failed on n1"}
+	}
+	return out
+}
+
+func waiting(name string) map[string]services.Outcome {
+	return map[string]services.Outcome{name: {Outcome: lifecycle.Waiting}}
+}
+
+func size(n int64) map[string]any { return map[string]any{"size": n} }
+
+func rollback(s *site.Service) { s.RollbackOnFailure = true }
+
+func TestLife(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil))
+	turn := f.begin()
+	if d := cmp.Diff([]string{"service a: create (version 2, creating)"}, turn.Steps()); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+		t.Error(d)
+	}
+	f.run()
+	f.is("a", "up v3 #1")
+
+	if turn := f.run(); len(turn.Steps()) > 0 || len(turn.Versions()) > 0 {
+		t.Errorf("nothing changed, but %q", turn.Steps())
+	}
+	f.want(f.web("a", size(2)))
+	if d := cmp.Diff([]string{"service a: update size (version 5, up to update_inprogress)"}, f.begin().Steps()); d != "" {
+		t.Error(d)
+	}
+	turn = f.run()
+	f.is("a", "up v6 #1")
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(2), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+		t.Error(d)
+	}
+	f.want()
+	turn = f.run(waiting("a"))
+	f.is("a", "deleting v8 #1")
+	if deployed(turn, "a") != nil {
+		t.Error("a service that is deleted is deployed")
+	}
+	if d := cmp.Diff([]string{"service a: delete (version 8, up to deleting)"}, turn.Steps()); d != "" {
+		t.Error(d)
+	}
+	if turn := f.run(); len(turn.Steps()) > 0 {
+		t.Errorf("deletion goes on, but is begun again: %q", turn.Steps())
+	}
+	f.is("a", "none")
+}
+
+func TestFailureAndRepair(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil))
+	f.run(failed("a"))
+	f.is("a", "failed v3 #1")
+	f.run() // the next run deploys the rest
+	f.is("a", "up v4 #1")
+	f.want(f.web("a", size(2)))
+	f.run(failed("a"))
+	f.is("a", "update_failed v7 #1")
+	f.want(f.web("a", size(3)))
+	f.run()
+	f.is("a", "up v10 #1")
+}
+
+func TestRollback(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil, rollback), f.web("b", nil, rollback))
+	f.run()
+	f.want(f.web("a", size(9), rollback), f.web("b", size(9), rollback))
+	turn := f.begin()
+	again := turn.Conclude(failed("a"), time.Unix(2, 0))
+	if d := cmp.Diff(map[string]bool{"a": true}, again); d != "" {
+		t.Fatal(d)
+	}
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]any{"name": "b", "size": int64(9), "port": int64(8001)}, deployed(turn, "b")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]services.RolledBack{{Service: "a", Failed: 5, Previous: 2, Message: "exec[check] failed on n1"}}, turn.RolledBack()); d != "" {
+		t.Error(d)
+	}
+	f.run(failed("a"))
+	f.is("a", "up v8 #1")
+	f.is("b", "up v6 #1")
+	// The next plan shows the change again.
+	if d := cmp.Diff([]string{"service a: update size (version 10, up to update_inprogress)"}, f.begin().Steps()); d != "" {
+		t.Error(d)
+	}
+	f.run(failed("a"), failed("a")) // the rollback fails as well
+	f.is("a", "failed v13 #1")
+}
+
+// TestRollbackOfWhatItWasMadeUnder rolls back a change of entity and selectors.
+func TestRollbackOfWhatItWasMadeUnder(t *testing.T) {
+	f := newFixture(t)
+	before := f.web("a", nil, rollback)
+	f.want(before)
+	f.run()
+	after := before
+	changed := *before.Entity
+	changed.Description = "another one"
+	after.Entity, after.Selectors = &changed, site.Selectors{{NodeNames: []string{"n1"}}}
+	f.want(after)
+	turn := f.begin()
+	if s := turn.Site().Services[0]; s.Entity.Description == "" || len(s.Selectors) == 0 {
+		t.Errorf("deployed is %+v", s)
+	}
+	turn.Conclude(failed("a"), time.Unix(2, 0))
+	if s := turn.Site().Services[0]; s.Entity.Description != "" || len(s.Selectors) != 0 {
+		t.Errorf("rolled back to %+v", s)
+	}
+	f.run(failed("a"))
+	if turn := f.begin(); len(turn.Changes()) != 1 || turn.Changes()[0].Kind != services.Update {
+		t.Errorf("the next plan has %v", turn.Changes())
+	}
+}
+
+func TestReplacement(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil), f.web("b", nil))
+	f.run()
+	other := f.web("a", map[string]any{"size": int64(4)})
+	other.Attributes["name"] = "renamed"
+	f.want(other, f.web("b", nil))
+	turn := f.begin()
+	f.run()
+	f.is("a", "up v3 #2")
+	f.is("b", "up v3 #1")
+	if d := cmp.Diff([]string{"service a: replace (version 2, up to creating)"}, turn.Steps()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestInterrupted goes on where a run ended without a word: in the state that the journal has.
+func TestInterrupted(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil, rollback))
+	f.run()
+	f.want(f.web("a", size(2), rollback))
+	f.state = f.begin().State() // as it was written down when the run began
+	f.is("a", "update_inprogress v5 #1")
+	if turn := f.begin(); len(turn.Steps()) > 0 {
+		t.Errorf("the update is begun again: %q", turn.Steps())
+	}
+	kept := f.state
+	f.run()
+	f.is("a", "up v6 #1")
+	f.state = kept
+	turn := f.run(failed("a"))
+	f.is("a", "up v8 #1")
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+		t.Error(d)
+	}
+	// A change meanwhile takes the unfinished update for a failed one.
+	f.state = kept
+	f.want(f.web("a", size(3)))
+	f.run()
+	f.is("a", "up v9 #1")
+}
+
+func TestRelations(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.link("a-link", "web"), f.web("web", nil)) // created in the order of their references
+	f.run()
+	f.is("a-link", "up v3 #1")
+	f.want(f.link("a-link", "web"))
+	_, problems := services.Begin(f.state, f.site, time.Time{})
+	if want := `service "a-link": attributes.end: refers to the service "web", which is to be deleted`; len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
+		t.Errorf("got %v, want %s", problems, want)
+	}
+	f.want() // both at once
+	f.run()
+	f.is("web", "none")
+	f.is("a-link", "none")
+}
+
+func TestProblems(t *testing.T) {
+	f := newFixture(t)
+	b := func(change func(*site.Service)) site.Service { return f.web("b", nil, change) }
+	for _, tt := range []struct {
+		name string
+		want []site.Service
+		text string
+	}{
+		{"missing relation", []site.Service{f.link("l", "nowhere")}, `service "l": attributes.end: `},
+		{"relation to another entity", []site.Service{f.link("k", "l"), f.link("l", "k")}, `service "k": attributes.end: `},
+		{"identity twice", []site.Service{f.web("a", nil), b(func(s *site.Service) { s.Attributes["name"] = "a" })}, `service "b": attributes.name: `},
+		{"read-only", []site.Service{f.web("a", map[string]any{"port": int64(1)})}, `service "a": attributes.port: is set by slipway`},
+		{"wrong type", []site.Service{f.web("a", map[string]any{"size": "x"})}, `service "a": attributes.size: `},
+		{"unknown attribute", []site.Service{f.web("a", map[string]any{"sise": int64(1)})}, `service "a": attributes.sise: `},
+		{"pool exhausted", []site.Service{f.web("a", nil), f.web("b", nil), f.web("c", nil), f.web("d", nil)}, `service "d": attributes.port: `},
+		{"unknown gate", []site.Service{b(func(s *site.Service) { s.Gates = map[string]bool{"auto_rolback": true} })}, `service "b": gates["auto_rolback"]: `},
+		{"unknown state", []site.Service{b(func(s *site.Service) { s.TargetState = "maintenance" })}, `service "b": target_state: the lifecycle "slipway_default" has no state "maintenance"`},
+		{"unsound lifecycle", []site.Service{b(func(s *site.Service) { s.Lifecycle = &lifecycle.Lifecycle{Name: "bad", Initial: "x"} })}, `service "b": lifecycle: the lifecycle "bad" is not sound`},
+	} {
+		f.state = services.State{}
+		f.want(tt.want...)
+		_, problems := services.Begin(f.state, f.site, time.Time{})
+		if len(problems) == 0 || !strings.HasPrefix(problems[0].Error(), tt.text) {
+			t.Errorf("%s: got %v, want %s", tt.name, problems, tt.text)
+		}
+	}
+}
+
+func TestAllocationIsStable(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("b", nil), f.web("c", nil))
+	f.run()
+	f.want(f.web("a", nil), f.web("b", size(2)), f.web("c", nil))
+	turn := f.run()
+	for name, want := range map[string]int64{"a": 8002, "b": 8000, "c": 8001} {
+		if got := turn.Allocated(name)["port"]; got != want {
+			t.Errorf("%s has port %v, want %d", name, got, want)
+		}
+	}
+	f.want(f.web("a", nil), f.web("c", nil))
+	f.run()
+	f.want(f.web("a", nil), f.web("c", nil), f.web("d", nil))
+	if got := f.run().Allocated("d")["port"]; got != int64(8000) {
+		t.Errorf("d has port %v, want the one that is free again", got)
+	}
+}
+
+// TestGate deploys a service of a lifecycle that waits for a request.
+func TestGate(t *testing.T) {
+	l, _ := lifecycle.Find("service")
+	f := newFixture(t)
+	held := func(s *site.Service) {
+		s.Lifecycle = &l
+		s.Gates = map[string]bool{"auto_creating": false}
+	}
+	f.want(f.web("a", nil, held))
+	turn := f.run()
+	f.is("a", "designed v3 #1")
+	if deployed(turn, "a") != nil {
+		t.Error("a designed service is deployed")
+	}
+	if turn := f.run(); len(turn.Steps()) > 0 {
+		t.Errorf("it waits, but %q", turn.Steps())
+	}
+	f.want(f.web("a", nil, held, func(s *site.Service) { s.TargetState = "creating" }))
+	turn = f.run()
+	f.is("a", "up v5 #1")
+	if deployed(turn, "a") == nil {
+		t.Error("it is not deployed")
+	}
+}
+
+// TestDeallocation goes through two deployments in one run.
+func TestDeallocation(t *testing.T) {
+	l, _ := lifecycle.Find("simple_with_deallocation")
+	f := newFixture(t)
+	f.want(f.web("a", nil, func(s *site.Service) { s.Lifecycle = &l }))
+	f.run()
+	f.is("a", "up v4 #1")
+	f.want()
+	f.run()
+	f.is("a", "none")
+}
+
+func TestLearn(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil))
+	turn := f.begin()
+	turn.Learn(map[string]map[string]any{"a": {"port": int64(8002)}, "gone": {"x": 1}})
+	if got := turn.Allocated("a")["port"]; got != int64(8002) || len(turn.Problems()) > 0 {
+		t.Errorf("port %v, %v", got, turn.Problems())
+	}
+}
+
+func TestRest(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil))
+	f.run()
+	f.want(f.web("a", size(7)), f.web("b", nil))
+	turn, problems := services.Rest(f.state, f.site)
+	if len(problems) > 0 || len(turn.Site().Services) != 1 {
+		t.Fatal(problems)
+	}
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+		t.Error(d)
+	}
+}
+
+// seenOf is what a journal has of the last version of each service of a turn.
+func seenOf(turn *services.Turn) []services.Seen {
+	last := map[string]services.Seen{}
+	for _, v := range turn.Versions() {
+		s := services.Seen{Service: v.ID, Entity: v.Entity.Name, Incarnation: v.Incarnation, Version: v.Version, DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Made: v.Made()}
+		s.Candidate, s.Active, s.Rollback, s.Left = v.Shown()
+		last[v.ID] = s
+	}
+	var out []services.Seen
+	for _, s := range last {
+		out = append(out, s)
+	}
+	return out
+}
+
+// TestAdopt goes on from a journal: where the state is from before a run that ended without a word, and where there is no state at all.
+func TestAdopt(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil, rollback))
+	f.run()
+	f.want(f.web("a", size(2), rollback))
+	journal := seenOf(f.begin()) // killed: the state is that of before
+	before := f.state
+	f.state = before.Adopt(journal)
+	f.is("a", "update_inprogress v5 #1")
+	if turn := f.begin(); len(turn.Changes()) > 0 {
+		t.Errorf("the update is begun again: %v", turn.Changes())
+	}
+	turn := f.run(failed("a"))
+	f.is("a", "up v8 #1")
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+		t.Error(d)
+	}
+	if before.Newer(services.Seen{Service: "a", Incarnation: 1, Version: 2}) {
+		t.Error("an older version is newer")
+	}
+
+	f.state = services.State{}.Adopt(journal) // the state was lost
+	f.is("a", "update_inprogress v5 #1")
+	f.run()
+	f.is("a", "up v6 #1")
+
+	f.state = services.State{}.Adopt(journal)
+	f.want() // it is not wanted any more: what is left of it is in the ledgers
+	if turn := f.begin(); len(turn.Changes()) > 0 || len(turn.Site().Services) > 0 {
+		t.Errorf("changes %v", turn.Changes())
+	}
+}
+
+// TestNamesAreUsedAgain: a service that has a name again is another one.
+func TestNamesAreUsedAgain(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil))
+	f.run()
+	f.want()
+	f.run()
+	f.is("a", "none")
+	f.want(f.web("a", nil))
+	turn := f.run()
+	f.is("a", "up v3 #2")
+	gone, _ := services.Gone(f.state, "lon1", time.Unix(3, 0))
+	if len(gone) != 1 || !gone[0].Deleted || gone[0].Incarnation != 2 {
+		t.Errorf("gone: %+v", gone)
+	}
+	state := services.State{}.Adopt(append(seenOf(turn), services.Seen{Service: "b", Incarnation: 4, Version: 9, Deleted: true}))
+	f.state = state
+	f.want(f.web("b", nil))
+	f.run()
+	f.is("b", "up v3 #5")
+}
