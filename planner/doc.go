@@ -3,6 +3,9 @@
 // the same plan, byte for byte, and the order of lists and maps that carry no meaning does not show. This page is the whole
 // way from site to plan.
 //
+// Services of entities have been through planner/services before: what is planned is the site that it gives, with the attributes that count. [Memory] plans
+// a site again and refines only what changed; [Memory.MakeFor] plans what some services need, as the later passes of a run do.
+//
 // # 1. Check
 //
 // [site.Site.Validate] looks at names, labels, groups, placement and scopes. Every later step adds what it finds; all problems

@@ -93,7 +93,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 			"What this apply would do is not what the plan showed, so nothing was touched. Run terraform plan again.")
 		return nil, diags
 	}
-	in.past.Applied = w.applied
+	in.past.Applied, in.past.Values = w.applied, w.desired.Values
 	in.plan.setPlan(w)
 	departed := make(map[string]site.Node, len(w.before))
 	for _, n := range w.before {

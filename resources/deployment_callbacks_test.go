@@ -46,7 +46,8 @@ func TestMemory(t *testing.T) {
 	}{
 		"nothing":      {},
 		"version 1":    {`{"version":1,"applied":{"a":{"file[/x]":"1"}}}`, memory{Applied: planner.Applied{"a": {"file[/x]": "1"}}}, true, ""},
-		"a later one":  {`{"version":3,"applied":{}}`, memory{}, false, "has version 3 (<nil>); this slipway reads versions 1 to 2"},
+		"version 2":    {`{"version":2,"applied":{"a":{"file[/x]":"1"}},"values":{"s":{"n":1}}}`, memory{Applied: planner.Applied{"a": {"file[/x]": "1"}}, Values: map[string]map[string]any{"s": {"n": int64(1)}}}, true, ""},
+		"a later one":  {`{"version":4,"applied":{}}`, memory{}, false, "has version 4 (<nil>); this slipway reads versions 1 to 3"},
 		"no version":   {`{}`, memory{}, false, "has version 0"},
 		"not readable": {`{`, memory{}, false, "unexpected EOF"},
 	} {

@@ -52,9 +52,9 @@ func TestDeploymentOrdering(t *testing.T) {
 	var ledger map[string]string
 	run(t, []resource.TestStep{
 		{Config: s.config([]string{"a"}, nil, "", "")},
-		{Config: with(inClass, ""), ConfigPlanChecks: steps("^1. .*prepare 1 node", `^2. .*2 changes on node a`)}, // without ordering, nothing is in order
+		{Config: with(inClass, ""), ConfigPlanChecks: steps("^service app: create", "^service repo: create", "^1. .*prepare 1 node", `^2. .*2 changes on node a`)}, // without ordering, nothing is in order
 		{Config: s.config([]string{"a"}, nil, "", "")},
-		{Config: with(inClass, fromCatalog), ConfigPlanChecks: steps("^1. .*prepare 1 node", `^2. .*create file\[/etc/repo\]`, `^3. .*create file\[/etc/app\]`),
+		{Config: with(inClass, fromCatalog), ConfigPlanChecks: steps("^service app: create", "^service repo: create", "^1. .*prepare 1 node", `^2. .*create file\[/etc/repo\]`, `^3. .*create file\[/etc/app\]`),
 			ConfigStateChecks: []statecheck.StateCheck{
 				status("deployed"),
 				statecheck.ExpectKnownValue("data.slipway_catalog.site", tfjsonpath.New("ordering"), knownvalue.StringExact(`{"classes":[{"name":"first","tasks":{"entities":["repo"]}}]}`)),

@@ -2,7 +2,9 @@ package resources
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -77,7 +79,7 @@ type work struct {
 	turn     *services.Turn  // of its services
 	deployed site.Site       // the same with the services that are deployed, and their attributes that count
 	brought  planner.Brought // what services brought until now, where the turn changes any
-	memory   *planner.Memory
+	memory   *siteMemory
 	before   []site.Node     // the nodes of the prior state as they are reached
 	applied  planner.Applied // by the nodes' present names
 	drift    planner.Drift   // likewise
@@ -93,7 +95,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *de
 	}
 	past = past.of(desired)
 	desired.Values = past.Values
-	w = &work{desired: desired, applied: past.Applied, memory: &planner.Memory{}}
+	w = &work{desired: desired, applied: past.Applied, memory: d.provider.Runs.memory(desired.Name)}
 	var problems, more site.Problems
 	if !d.provider.Unknown {
 		w.desired.Nodes = d.provider.reach(desired.Nodes, key)
@@ -135,7 +137,9 @@ func (w *work) make(state services.State, at time.Time) site.Problems {
 		_, more = w.memory.Make(w.deployed, w.applied, w.drift)
 		return mergeProblems(problems, more)
 	}
+	w.forget()
 	w.deployed = w.turn.Site()
+	w.deployed.Values = w.desired.Values
 	w.plan, more = w.memory.Make(w.deployed, w.applied, w.drift)
 	problems = append(problems, more...)
 	if w.plan == nil {
@@ -162,6 +166,27 @@ func (w *work) make(state services.State, at time.Time) site.Problems {
 		w.brought.Add(now)
 	}
 	return problems
+}
+
+// forget drops what callbacks returned for services that are replaced: the new ones ask for values of their own.
+func (w *work) forget() {
+	for _, c := range w.turn.Changes() {
+		if c.Kind != services.Replace {
+			continue
+		}
+		w.desired.Values = maps.Clone(w.desired.Values)
+		delete(w.desired.Values, c.Service)
+		ran := maps.Clone(w.applied[planner.Controller])
+		for id := range ran {
+			if _, title, _ := strings.Cut(string(id), "["); strings.HasPrefix(title, c.Service+"/") {
+				ran[id] = ""
+			}
+		}
+		if len(ran) > 0 {
+			w.applied = maps.Clone(w.applied)
+			w.applied[planner.Controller] = ran
+		}
+	}
 }
 
 // mergeProblems joins problems, without those of more that tell of an attribute that there is a problem of.

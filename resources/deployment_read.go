@@ -46,7 +46,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 			"The provider's connection is not known before the apply, so no node could be reached. The plan counts on the nodes being as they were left.")
 		return
 	}
-	s, desired, mistakes := desiredOf(ctx, state, past)
+	s, desired, mistakes := d.desiredOf(ctx, state, past)
 	if mistakes != "" {
 		resp.Diagnostics.AddWarning("Drift was not checked",
 			"The site in the state is not one that this version of slipway can plan:\n"+mistakes+"\n\nThe next apply with a valid configuration mends this.")
@@ -94,7 +94,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 }
 
 // desiredOf returns the site of a state and the tasks of its nodes, or what is wrong with it, a line each.
-func desiredOf(ctx context.Context, state deploymentModelV0, past memory) (s site.Site, desired map[string][]task.Task, mistakes string) {
+func (d *Deployment) desiredOf(ctx context.Context, state deploymentModelV0, past memory) (s site.Site, desired map[string][]task.Task, mistakes string) {
 	s, _, diags := state.Value(ctx)
 	if errs := diags.Errors(); len(errs) > 0 {
 		lines := make([]string, len(errs))
@@ -106,7 +106,7 @@ func desiredOf(ctx context.Context, state deploymentModelV0, past memory) (s sit
 	s.Values = past.of(s).Values
 	turn, problems := services.Rest(past.Services, s)
 	s = turn.Site()
-	desired, more := planner.Desired(s)
+	desired, more := d.provider.Runs.memory(s.Name).Desired(s)
 	return s, desired, append(problems, more...).Errors().Error()
 }
 

@@ -17,10 +17,11 @@ import (
 
 // Runs knows the runs of this process.
 type Runs struct {
-	mu     sync.Mutex
-	sites  map[string]bool
-	giveUp chan struct{} // closed when the process ends
-	work   sync.WaitGroup
+	mu       sync.Mutex
+	sites    map[string]bool
+	memories map[string]*siteMemory
+	giveUp   chan struct{} // closed when the process ends
+	work     sync.WaitGroup
 }
 
 // GiveUp makes runs end at once and returns when none is at work any more, or after limit. The process must not end before: Terraform gives
