@@ -98,6 +98,7 @@ func TestCatalogsThatAreWrong(t *testing.T) {
 		"twice":              {catalogs("entities: {a: {}}", "entities: {a: {}}"), `documents\[1\]:1:12: entity "a": there is another entity of this name`},
 		"a template":         {catalogs("entities:\n  a:\n    tasks:\n    - {name: x, config: {type: file, title: '${self.b}', parameters: {}}}"), `documents\[0\]:4:\d+: entity "a": tasks\[0\]\.config\.title: self has no "b"`},
 		"what it extends":    {catalogs("entities: {a: {extends: b}}"), `there is no entity "b"`},
+		"its lifecycle":      {catalogs("entities: {a: {lifecycle: simpel}}"), `there is no lifecycle "simpel"; did you mean "simple"\?(?s:.*)service_lifecycle`},
 		"not YAML":           {catalogs("entities: ["), `documents\[0\]:\d+:\d+: not well formed`},
 		"a site":             {catalogs("nodes: []"), `unknown key "nodes"`},
 		"an abstract entity": {catalogs(baseEntities) + service("base", "{}"), `entity: "base" is abstract`},
@@ -128,6 +129,7 @@ data "slipway_plan" "site" {
 }
 `, ConfigStateChecks: []statecheck.StateCheck{
 		is("data.slipway_plan.site", at("steps"), list(
+			"service time: create (version 2, creating)",
 			"1. default (critical): prepare 1 node (web1)",
 			"2. default (critical): node phase: 1 change on node web1: create file[/etc/ntp.conf]")),
 	}})

@@ -74,3 +74,58 @@ resource "slipway_deployment" "lon1" {
 output "same" { value = data.slipway_plan.x.digest == slipway_deployment.lon1.digest }
 `, ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{plancheck.ExpectKnownOutputValue("same", knownvalue.Bool(true))}}})
 }
+
+const entitySite = `
+data "slipway_catalog" "c" {
+  documents = [<<-YAML
+    entities:
+      web:
+        identity: name
+        attributes:
+          name: string
+          port: {type: int, modifier: r, allocate: {integer: {from: 8000, to: 8001}}}
+        tasks:
+        - {name: file, config: {type: file, title: "/etc/web-$${self.name}", parameters: {content: "$${self.port}\n"}}}
+  YAML
+  ]
+}
+locals {
+  nodes = [{ name = "a", address = "192.0.2.1" }]
+  web   = { selectors = [], entity = data.slipway_catalog.c.entities.web }
+}
+`
+
+// Services come first, as in a deployment: what they do is told, and they get the values that a deployment gives them.
+func TestPlanOfServices(t *testing.T) {
+	const services = `[merge(local.web, { name = "one", attributes = { name = "one" }, service_lifecycle = "simple" }),
+    merge(local.web, { name = "two", attributes = { name = "two" }, rollback_on_failure = true })]`
+	run(t, resource.TestStep{PlanOnly: true, ExpectNonEmptyPlan: true, Config: entitySite + `
+data "slipway_plan" "x" {
+  site     = "lon1"
+  nodes    = local.nodes
+  services = ` + services + `
+}
+resource "slipway_deployment" "lon1" {
+  site     = "lon1"
+  nodes    = local.nodes
+  services = ` + services + `
+}
+output "same" { value = data.slipway_plan.x.digest == slipway_deployment.lon1.digest && data.slipway_plan.x.steps == slipway_deployment.lon1.steps }
+output "first" { value = data.slipway_plan.x.steps[0] }
+`, ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
+		plancheck.ExpectKnownOutputValue("same", knownvalue.Bool(true)),
+		plancheck.ExpectKnownOutputValue("first", knownvalue.StringExact("service one: create (version 3, creating)")),
+	}}})
+	refused(t, entitySite+`
+data "slipway_plan" "x" {
+  site     = "lon1"
+  nodes    = local.nodes
+  services = [for name in ["one", "two", "three"] : merge(local.web, { name = name, attributes = { name = name } })]
+}`, "attributes.port")
+	refused(t, entitySite+`
+data "slipway_plan" "x" {
+  site     = "lon1"
+  nodes    = local.nodes
+  services = [merge(local.web, { name = "one", attributes = { name = "one" }, target_state = "maintenance" })]
+}`, "has no state")
+}

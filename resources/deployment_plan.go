@@ -135,13 +135,14 @@ func (w *work) make(state services.State, at time.Time) site.Problems {
 	if len(problems.Errors()) > 0 {
 		w.deployed = w.desired // so that everything else that is wrong is told as well
 		_, more = w.memory.Make(w.deployed, w.applied, w.drift)
-		return mergeProblems(problems, more)
+		return problems.Join(more)
 	}
+	problems = problems.Join(w.desired.Validate()) // not all services that are wanted are deployed now
 	w.forget()
 	w.deployed = w.turn.Site()
 	w.deployed.Values = w.desired.Values
 	w.plan, more = w.memory.Make(w.deployed, w.applied, w.drift)
-	problems = append(problems, more...)
+	problems = problems.Join(more)
 	if w.plan == nil {
 		return problems
 	}
@@ -187,20 +188,6 @@ func (w *work) forget() {
 			w.applied[planner.Controller] = ran
 		}
 	}
-}
-
-// mergeProblems joins problems, without those of more that tell of an attribute that there is a problem of.
-func mergeProblems(problems, more site.Problems) site.Problems {
-	known := make(map[[3]string]bool, len(problems))
-	for _, p := range problems {
-		known[[3]string{p.Object, p.Name, p.Attribute}] = true
-	}
-	for _, p := range more {
-		if !known[[3]string{p.Object, p.Name, p.Attribute}] {
-			problems = append(problems, p)
-		}
-	}
-	return problems
 }
 
 // settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to tell even when

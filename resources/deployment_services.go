@@ -102,7 +102,7 @@ func (w *work) returning() map[string][]string {
 // passes deploys services again as long as their lifecycles ask for it: a rollback, a second step of a removal. report becomes that of the whole run.
 func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rollInput, todo *planner.Plan, report *rollout.Report, options rollout.Options) (diags diag.Diagnostics) {
 	brought := w.brought
-	again, more := w.conclude(todo, *report, brought)
+	again, more := w.conclude(todo, *report, brought, nil)
 	diags.Append(more...)
 	applied := in.appliedAfter(*report)
 	for pass := 0; len(again) > 0 && report.Status != rollout.StatusInterrupted && run.ctx.Err() == nil && !diags.HasError(); pass++ {
@@ -129,7 +129,7 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 			followed.Status = rollout.StatusFailed
 			diags.AddError("The run was stopped", err.Error())
 		}
-		again, more = w.conclude(next, followed, brought)
+		again, more = w.conclude(next, followed, brought, nil)
 		diags.Append(more...)
 		report.Follow(followed)
 		applied = in.appliedAfter(*report)
@@ -137,9 +137,14 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 	return diags
 }
 
-// conclude tells the services how their tasks went.
-func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.Brought) (map[string]bool, diag.Diagnostics) {
+// conclude tells the services how their tasks went. A plan that was made for some services only, those concerned, tells nothing of the others; nil: it was made for all.
+func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.Brought, concerned map[string]bool) (map[string]bool, diag.Diagnostics) {
 	outcomes := make(map[string]services.Outcome)
+	for _, name := range w.turn.State().Names() {
+		if concerned != nil && !concerned[name] {
+			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
+		}
+	}
 	for name, tasks := range p.ByService(brought) {
 		progress, failures := report.Progress(tasks)
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}

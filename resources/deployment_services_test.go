@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -141,6 +142,30 @@ func TestServiceRollback(t *testing.T) {
 			ConfigStateChecks: serviceIs("web", "up", 11, "8000")},
 		{Config: moved, ConfigPlanChecks: nothingPlanned()},
 	}, s.gone(both...))
+}
+
+// TestServiceWaitsBesideARollback: a service whose tasks wait, because another one failed on the node, is not up when that one is rolled back.
+func TestServiceWaitsBesideARollback(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	checked := strings.ReplaceAll(webCatalog, "    tasks:\n", fmt.Sprintf(`    tasks:
+    - name: check
+      requires: [{task: first}]
+      callback: {type: command, per_node: true, parameters: {argv: [test, "!", -e, "%s/${node.name}/broken-${service.name}-${self.size}"]}}
+`, s.dir))
+	with := func(size int) string {
+		services := map[string]string{"api": fmt.Sprintf(`{ name = "api", size = %d }`, size), "web": fmt.Sprintf(`{ name = "web", size = %d }`, size)}
+		return webSiteWith(s, []string{"a", "b"}, services, "rollback_on_failure = true", checked)
+	}
+	is := func(name, state string) resource.TestCheckFunc {
+		return resource.TestCheckResourceAttr(deployment, "service_status."+name+".state", state)
+	}
+	run(t, []resource.TestStep{
+		{Config: with(1)},
+		{PreConfig: func() { s.write("b", "broken-api-2", "") }, Config: with(2), ExpectError: told(`The update of the service "api" was rolled back`)},
+		{RefreshState: true, ExpectNonEmptyPlan: true, Check: resource.ComposeTestCheckFunc(is("api", "up"), is("web", "update_inprogress"))},
+		{PreConfig: func() { s.must(os.Remove(s.path("b", "broken-api-2"))) }, Config: with(2), Check: resource.ComposeTestCheckFunc(is("api", "up"), is("web", "up"))},
+		{Config: with(2), ConfigPlanChecks: nothingPlanned()},
+	}, s.gone("a", "b"))
 }
 
 // Without a rollback what was reached stays, and the next apply goes on from there.

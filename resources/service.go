@@ -53,7 +53,9 @@ func (m serviceModelV0) value(ctx context.Context, known entities) (site.Service
 		problems = append(problems, more...)
 	}
 	if m.Entity == nil {
-		return s, problems
+		return s, append(problems, ofEntities(map[string]presence{
+			lifecycleAttribute: givenValue(m.Lifecycle), "gates": givenValue(m.Gates), "rollback_on_failure": givenValue(m.Rollback), "target_state": givenValue(m.TargetState),
+		})...)
 	}
 	s.Entity, more = known.parse(*m.Entity)
 	problems = append(problems, more...)

@@ -117,6 +117,18 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 		}
 	}
 	tell(oneSource(givenValue(entity), givenValue(attributes), givenValue(configuration)))
+	if entity.IsNull() {
+		var l, state types.String
+		var gates types.Map
+		var rollback types.Bool
+		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(lifecycleAttribute), &l)...)
+		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("target_state"), &state)...)
+		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("gates"), &gates)...)
+		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("rollback_on_failure"), &rollback)...)
+		tell(ofEntities(map[string]presence{
+			lifecycleAttribute: givenValue(l), "gates": givenValue(gates), "rollback_on_failure": givenValue(rollback), "target_state": givenValue(state),
+		}))
+	}
 	if entity.IsNull() || entity.IsUnknown() {
 		return
 	}

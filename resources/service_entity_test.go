@@ -25,7 +25,7 @@ entities:
     description: Time from the site's own servers.
     extends: timed
     attributes:
-      pool: string
+      pool: {type: string, modifier: rw+}
       key: {type: 'string?', sensitive: true, modifier: rw+}
       secret: {type: stratum, default: 1, sensitive: true}
       address: {type: string, modifier: r}
@@ -98,6 +98,10 @@ func TestEntityServiceMistakes(t *testing.T) {
 		"nothing":        {"name = \"s\"\nselectors = []", `The service brings nothing; give entity, with attributes, or configuration`},
 		"both":           {"name = \"s\"\nselectors = []\nentity = { definition = \"\" }\nconfiguration = {}", `configuration: stands beside entity`},
 		"attributes_too": {"name = \"s\"\nselectors = []\nconfiguration = {}\nattributes = {}", `attributes: stands beside configuration`},
+		"gates_too":      {"name = \"s\"\nselectors = []\nconfiguration = {}\ngates = {}", `gates: stands beside configuration; only a service of an entity has a lifecycle`},
+		"rollback_too":   {"name = \"s\"\nselectors = []\nconfiguration = {}\nrollback_on_failure = true", `rollback_on_failure: stands beside configuration`},
+		"state_too":      {"name = \"s\"\nselectors = []\nconfiguration = {}\ntarget_state = \"up\"", `target_state: stands beside configuration`},
+		"lifecycle_too":  {"name = \"s\"\nselectors = []\nconfiguration = {}\nservice_lifecycle = \"simple\"", `service_lifecycle: stands beside configuration`},
 		"no_definition":  {"name = \"s\"\nselectors = []\nentity = { definition = \"{}\" }\nattributes = {}", `entity\.definition: name: a name is needed`},
 	})
 	mistakes(t, "slipway_service", beside+catalogs(ntpCatalog), map[string]mistake{

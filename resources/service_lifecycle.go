@@ -2,15 +2,14 @@ package resources
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -19,34 +18,23 @@ const lifecycleAttribute = "service_lifecycle"
 
 // lifecycleOf reads the lifecycle of a service: the name of a shipped one, or a document with one. It is nil for none.
 func lifecycleOf(text string) (*lifecycle.Lifecycle, site.Problems) {
-	problem := func(message string) (*lifecycle.Lifecycle, site.Problems) {
-		return nil, site.Problems{{Object: "service", Attribute: lifecycleAttribute, Code: site.BadValue, Message: message}}
+	l, err := document.ParseServiceLifecycle(lifecycleAttribute, text)
+	if err != nil {
+		return nil, site.Problems{{Object: "service", Attribute: lifecycleAttribute, Code: site.BadValue, Message: err.Error()}}
 	}
-	if text == "" {
-		return nil, nil
-	}
-	if !strings.ContainsAny(text, ":\n") {
-		if l, ok := lifecycle.Find(text); ok {
-			return &l, nil
+	return l, nil
+}
+
+// ofEntities reports what is given of a service that only one of an entity can have.
+func ofEntities(given map[string]presence) site.Problems {
+	var problems site.Problems
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if given[name] == present {
+			problems = append(problems, site.Problem{Object: "service", Attribute: name, Code: site.BadStructure,
+				Message: "stands beside configuration; only a service of an entity has a lifecycle: leave it out, or give entity in place of configuration"})
 		}
-		var names []string
-		for _, l := range lifecycle.Shipped() {
-			names = append(names, l.Name)
-		}
-		message := fmt.Sprintf("there is no lifecycle %q", text)
-		if near := resource.Nearest(text, names); near != "" {
-			message += fmt.Sprintf("; did you mean %q?", near)
-		}
-		return problem(message + fmt.Sprintf("; slipway brings %s; give one of these names, or a document", strings.Join(names, ", ")))
 	}
-	found, err := document.ParseLifecycles([]document.Source{{Name: lifecycleAttribute, Data: []byte(text)}})
-	switch {
-	case err != nil:
-		return problem(err.Error())
-	case len(found) != 1:
-		return problem(fmt.Sprintf("the document has %d lifecycles; give one that has the lifecycle of this service alone", len(found)))
-	}
-	return &found[0], nil
+	return problems
 }
 
 // lifecycleValidator checks service_lifecycle.
@@ -76,7 +64,7 @@ func gatesOf(m types.Map) map[string]bool {
 	}
 	out := make(map[string]bool, len(m.Elements()))
 	for name, v := range m.Elements() {
-		if open, ok := v.(types.Bool); ok {
+		if open, ok := v.(types.Bool); ok && !open.IsNull() {
 			out[name] = open.ValueBool()
 		}
 	}

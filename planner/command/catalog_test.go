@@ -51,7 +51,8 @@ func TestCatalogsWithOrdering(t *testing.T) {
 	if status != 0 || !strings.Contains(out, steps) {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
-	if out, errOut, status = answer(t, "", "plan", s, c, "--output", "json"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), `"after": [ "a" ]`) {
+	if out, errOut, status = answer(t, "", "plan", s, c, "--output", "json"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), `"after": [ "a" ]`) ||
+		!strings.Contains(strings.Join(strings.Fields(out), " "), `{ "node": "", "action":`) { // the callback belongs to no node
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
 	wrong := write(t, "w.yaml", entities+"ordering:\n  waits:\n  - {tasks: {types: [package]}, for: {types: [file]}}\n  - {tasks: {types: [file]}, for: {types: [package]}}\n  unordered: [packages]\n")

@@ -33,8 +33,12 @@ func New(version string) *cobra.Command {
 		cmd.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where the directory holds journals of several")
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride())
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return bad(err) })
+	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(), newLifecycle()} {
+		root.AddCommand(interruptible(cmd))
+	}
+	addHelp(root)
+	strict(root)
+	root.SetFlagErrorFunc(wrongFlag)
 	return root
 }
 

@@ -32,7 +32,8 @@ func addRuns(t *testing.T, dir, site string, ids ...string) {
 		}
 		err = w.Record(t.Context(),
 			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "file[/a]", Status: "changed"},
-			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "exec[b]", Status: "failed", Message: "exit status 3", Output: "boom"})
+			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "exec[b]", Status: "failed", Message: "exit status 3", Output: "boom"},
+			journal.Event{Kind: journal.TaskFinished, Resource: "command[app/bad]", Status: "failed", Message: "no answer"}) // a callback of no node
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"run run-1: create of site lon1: failed", "1. control: prepare ctl1", "control: FAILED", "ctl1: exec[b]: exit status 3", "boom", "1 tasks changed something, 1 failed"} {
+	for _, want := range []string{"run run-1: create of site lon1: failed", "1. control: prepare ctl1", "control: FAILED", "\nfailed: ctl1: exec[b]: exit status 3\n", "boom", "\nfailed: command[app/bad]: no answer\n", "1 tasks changed something, 2 failed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -92,7 +93,7 @@ func TestReport(t *testing.T) {
 		runJSON
 		Events []eventJSON
 	}
-	if err != nil || json.Unmarshal([]byte(out), &report) != nil || report.ID != "other" || len(report.Events) != 2 {
+	if err != nil || json.Unmarshal([]byte(out), &report) != nil || report.ID != "other" || len(report.Events) != 3 {
 		t.Errorf("%v in %s", err, out)
 	}
 }

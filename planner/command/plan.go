@@ -35,7 +35,7 @@ func newPlan() *cobra.Command {
 			}
 			return noNodes(args)
 		}
-		before, err := readApplied(cmd, applied, flags.address)
+		before, err := readApplied(cmd, applied, flags.address, s.Shown)
 		if err != nil {
 			return err
 		}
@@ -54,11 +54,15 @@ func newPlan() *cobra.Command {
 }
 
 // readApplied works out what is on the nodes of a site that was rolled out as the files describe it, and what became of its services.
-func readApplied(cmd *cobra.Command, names []string, address string) (preview.Before, error) {
+// chosen says that the address has a meaning without them.
+func readApplied(cmd *cobra.Command, names []string, address string, chosen bool) (preview.Before, error) {
 	if len(names) == 0 {
-		return preview.Before{}, nil
+		return preview.Before{}, chooses(address, chosen)
 	}
 	s, err := parse(cmd, names, document.Options{Address: address, Prior: true})
+	if err == nil {
+		err = chooses(address, chosen || s.Shown)
+	}
 	if err != nil || !s.Inventory {
 		return preview.Before{}, err // a plan without prior state: nothing is applied
 	}
@@ -173,7 +177,17 @@ func writePlan(out io.Writer, f format, made *preview.Preview, note string, warn
 	if made.Empty() {
 		w.printf("nothing to do\n")
 	}
-	for _, step := range made.Steps() {
+	serviceSteps := made.Turn.Steps()
+	for _, step := range serviceSteps {
+		if f == asMarkdown {
+			step = "- " + markdownText(step)
+		}
+		w.printf("%s\n", step)
+	}
+	if f == asMarkdown && len(serviceSteps) > 0 {
+		w.printf("\n")
+	}
+	for _, step := range p.Steps() {
 		if f == asMarkdown {
 			step = markdownText(step)
 		}

@@ -2,6 +2,8 @@ package command
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,7 +58,8 @@ func newReport(j *journalFlags) *cobra.Command {
 			}
 			if e.Kind == journal.TaskFinished && e.Status == "failed" {
 				failed++
-				p.printf("\nfailed: %s: %s: %s\n", e.Node, e.Resource, e.Message)
+				about := slices.DeleteFunc([]string{e.Node, e.Resource, e.Message}, func(s string) bool { return s == "" }) // a callback may belong to no node
+				p.printf("\nfailed: %s\n", strings.Join(about, ": "))
 				if e.Output != "" {
 					p.printf("%s\n", e.Output)
 				}

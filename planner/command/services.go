@@ -23,16 +23,6 @@ func newServices(j *journalFlags) *cobra.Command {
 			"Exit status: 0 told, 1 the journal cannot be read, 2 wrong arguments, or there is no such service or version.",
 	}
 	cmd.AddCommand(newServicesList(j), newServicesShow(j), newServicesLog(j), newServicesDiagnose(j))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		return bad(fmt.Errorf("services %s: no such command%s; there are %s", args[0], meant(args[0], names), strings.Join(names, ", ")))
-	}
 	return cmd
 }
 

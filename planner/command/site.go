@@ -26,23 +26,32 @@ const siteHelp = "FILE is a YAML document or a stream of them (a site document, 
 type siteFlags struct{ address string }
 
 func (f *siteFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.address, "address", "", "address of the slipway_deployment in a plan or state that holds several")
+	cmd.Flags().StringVar(&f.address, "address", "", "address of the slipway_deployment in a plan or state (terraform show -json) that holds several")
 }
 
 // parse reads files into a site. Problems of their form are an error of status 2.
 func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Site, error) {
-	sources := make([]document.Source, len(names))
+	all, err := sources(cmd, names)
+	if err != nil {
+		return nil, err
+	}
+	s, err := document.ParseSite(all, o)
+	return s, bad(err)
+}
+
+// sources reads files. What cannot be read is an error of status 2.
+func sources(cmd *cobra.Command, names []string) ([]document.Source, error) {
+	out := make([]document.Source, len(names))
 	for i, name := range names {
 		if name == "-" && slices.Contains(names[:i], "-") {
 			return nil, bad(errors.New("standard input is named twice"))
 		}
 		var err error
-		if sources[i], err = source(cmd, name); err != nil {
+		if out[i], err = source(cmd, name); err != nil {
 			return nil, bad(err)
 		}
 	}
-	s, err := document.ParseSite(sources, o)
-	return s, bad(err)
+	return out, nil
 }
 
 func source(cmd *cobra.Command, name string) (document.Source, error) {
@@ -91,9 +100,21 @@ func split(problems document.Problems) (errs, warnings document.Problems) {
 	return errs, warnings
 }
 
+// chooses refuses an address where it chooses nothing: shown says whether some file is what Terraform prints of a plan or state.
+func chooses(address string, shown bool) error {
+	if address == "" || shown {
+		return nil
+	}
+	return bad(fmt.Errorf("--address %s: chooses the slipway_deployment of a plan or state that holds several, but no file is what `terraform show -json` prints; "+
+		"leave it out, or give such a file", address))
+}
+
 // valid reads files into a site that is valid, and returns the warnings. Everything else is an error of status 2.
 func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
 	s, err := parse(cmd, names, o)
+	if err == nil {
+		err = chooses(o.Address, s.Shown)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,5 +186,5 @@ func warn(p *printer, warnings document.Problems, f format) {
 
 // markdownText escapes what has a meaning in Markdown and its tables.
 func markdownText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ").Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ").Replace(s)
 }

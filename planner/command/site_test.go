@@ -118,6 +118,21 @@ func TestDigestOfTerraform(t *testing.T) {
 	}
 }
 
+// TestAddress: the address counts for the files and for --applied, whichever of them Terraform has printed.
+func TestAddress(t *testing.T) {
+	const address = "module.site.slipway_deployment.this"
+	for _, args := range [][]string{
+		{"plan", planFile, "--address", address},
+		{"plan", planFile, "--applied", siteFile, "--address", address},
+		{"plan", strategyFile, siteFile, "--applied", planFile, "--address", address},
+		{"validate", planFile, "--address", address},
+	} {
+		if _, errOut, status := answer(t, "", args...); status != 0 {
+			t.Errorf("%v: status %d, %s", args, status, errOut)
+		}
+	}
+}
+
 func TestOutcomesFile(t *testing.T) {
 	outcomes := write(t, "outcomes.yaml", "deploy: {cmp21: failure, cmp22: timeout, ctl1: failure}\n")
 	fromFile, errOut, status := answer(t, "", "simulate", strategyFile, siteFile, "--outcomes", outcomes)
@@ -188,6 +203,10 @@ func TestBadInput(t *testing.T) {
 	wrong := write(t, "wrong.yaml", "nodes: 1\n")
 	cycle := write(t, "cycle.yaml", "nodes: []\ngroups:\n- {name: a, critical: true, depends_on: [b], selectors: []}\n- {name: b, critical: true, depends_on: [a], selectors: []}\n")
 	outcomes := write(t, "o.yaml", "prepare: {nobody: failure}\n")
+	empty := write(t, "empty.json", "")
+	const noAddress = "--address x: chooses the slipway_deployment of a plan or state that holds several, but no file is what"
+	hidden := write(t, "hidden.yaml", "nodes: [{name: a, connect: {transport: local}}]\ngroups: [{name: \"web\u202efdp\", critical: true, selectors: []}]\n"+
+		"services: [{name: \"s\u2066\", selectors: [], configuration: {file: {\"/a\u200b\": {content: x}}}}]\noverrides: [{name: \"o\ufeff\", configuration: {}}]\n")
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -207,6 +226,19 @@ func TestBadInput(t *testing.T) {
 		{[]string{"plan", siteFile, "--adress", "x"}, "unknown flag: --adress"},
 		{[]string{"plan", siteFile, "-o", "xml"}, "must be table, json or markdown"},
 		{[]string{"plan", planFile, "--address", "x"}, `holds no deployment with the address "x"; it holds module.site.slipway_deployment.this`},
+		{[]string{"validate", strategyFile, siteFile, "--address", "x"}, noAddress},
+		{[]string{"plan", strategyFile, siteFile, "--address", "x"}, noAddress},
+		{[]string{"plan", strategyFile, siteFile, "--applied", siteFile, "--address", "x"}, noAddress},
+		{[]string{"simulate", strategyFile, siteFile, "--address", "x"}, noAddress},
+		{[]string{"graph", strategyFile, siteFile, "--address", "x"}, noAddress},
+		{[]string{"plan", empty}, empty + ": is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed"},
+		{[]string{"plan", siteFile, "--applied", empty}, empty + ": is empty"},
+		{[]string{"simulate", siteFile, empty}, empty + ": is empty"},
+		{[]string{"plan", hidden}, hidden + `:2:17: group "web\u202efdp": name: "web\u202efdp" contains U+202E, which is invisible`},
+		{[]string{"plan", hidden}, hidden + `:3:19: service "s\u2066": name: "s\u2066" contains U+2066, which is invisible`},
+		{[]string{"plan", hidden}, `configuration.file["/a\u200b"]`},
+		{[]string{"plan", hidden}, `"/a\u200b" contains U+200B, which is invisible; leave it out`},
+		{[]string{"plan", hidden}, hidden + `:4:20: override "o\ufeff": name: "o\ufeff" contains U+FEFF, which is invisible`},
 		{[]string{"graph", siteFile, "--format", "png"}, "--format png: must be one of mermaid, dot, svg"},
 		{[]string{"simulate", siteFile, "--fail", "ctl11"}, `--fail ctl11: there is no node "ctl11"; did you mean "ctl1"?`},
 		{[]string{"simulate", siteFile, "--timeout", "ctl1:run"}, `--timeout ctl1:run: "run" is not a phase; write prepare or deploy`},

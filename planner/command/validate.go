@@ -29,6 +29,9 @@ func newValidate() *cobra.Command {
 				return err
 			}
 		} else {
+			if err := chooses(flags.address, s.Shown); err != nil {
+				return err
+			}
 			problems = check(s)
 		}
 		errs, warnings := split(problems)
@@ -54,12 +57,7 @@ func writeValidation(cmd *cobra.Command, f format, s *document.Site, errs, warni
 		}{len(errs) == 0, problemsJSON(all)})
 	case asMarkdown:
 		p.printf("# Validation\n\n")
-		if len(all) > 0 {
-			p.printf("| severity | place | problem |\n|---|---|---|\n")
-		}
-		for _, j := range problemsJSON(all) {
-			p.printf("| %s | %s:%d:%d | %s |\n", j.Severity, markdownText(j.File), j.Line, j.Column, markdownText(j.Path+": "+j.Message))
-		}
+		p.problemTable(all)
 	default:
 		for _, problem := range all {
 			p.printf("%s\n", problem.Error())
@@ -78,12 +76,19 @@ func writeValidation(cmd *cobra.Command, f format, s *document.Site, errs, warni
 	p.printf("valid: site %s, %s, %s, %s, %s\n", s.Site.Name, countOf(len(s.Site.Nodes), "node"), groups,
 		countOf(len(s.Site.Services), "service"), countOf(len(s.Site.Overrides), "override"))
 	if s.Catalog != nil {
-		p.printf("catalog: %s\n", entitiesOf(s.Catalog))
+		p.printf("catalog: %s\n", entitiesOf(s.Catalog)+withLifecycles(len(s.Lifecycles)))
 	}
 	if !s.Inventory {
 		p.printf("no document holds nodes, so what is selected was not checked\n")
 	}
 	return p.err
+}
+
+func withLifecycles(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + countOf(n, "lifecycle")
 }
 
 // entitiesOf counts the entities of a catalog, those that services can be of apart from those that are only built upon.

@@ -33,6 +33,7 @@ type Options struct {
 type Site struct {
 	Site      site.Site
 	Inventory bool // some document has the key "nodes"; without it nobody knows what groups select
+	Shown     bool // some source is what Terraform prints of a plan or state, so that Options.Address has a meaning
 	// Drift names resources that were found otherwise than they were left. Digest is that of the run that Terraform planned, empty when it
 	// planned none. Both come from plans and states only.
 	Drift  map[string][]resource.ID
@@ -74,7 +75,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		case strings.HasPrefix(string(source.Data[:min(len(source.Data), 4)]), "PK\x03\x04"):
 			r.report(nil, "", Schema, "is a plan file as Terraform writes it; give what `terraform show -json` prints of it")
 		case isShow(source.Data):
-			r.converts = true
+			r.converts, s.Shown = true, true
 			r.show(source.Data, o, s)
 		default:
 			r.stream(source.Data, s)
@@ -114,7 +115,11 @@ func (r *reader) stream(data []byte, s *Site) {
 			used++
 		}
 	}
-	if used == 0 && len(r.problems) == 0 {
+	switch {
+	case used > 0 || len(r.problems) > 0:
+	case len(documents) == 0:
+		r.report(nil, "", Schema, "is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed")
+	default:
 		r.report(nil, "", Schema, "holds neither a site (keys %s) nor a document with the schema %q", strings.Join(siteKeys(), ", "), StrategySchema)
 	}
 }

@@ -127,7 +127,9 @@ func TestParseSiteRefuses(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"empty", "", []string{`s.yaml: holds neither a site (keys site, nodes, groups, services, overrides, plugins) nor a document with the schema "shipyard/DeploymentStrategy/v1"`}},
+		{"empty", "", []string{"s.yaml: is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed"}},
+		{"blank lines only", " \n\r\n", []string{"s.yaml: is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed"}},
+		{"comments only", "# nothing\n---\n", []string{"s.yaml: is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed"}},
 		{"another schema only", "schema: a/b/v1\n", []string{`s.yaml: holds neither a site (keys site, nodes, groups, services, overrides, plugins) nor a document with the schema "shipyard/DeploymentStrategy/v1"`}},
 		{"mistyped schema", "schema: shipyard/DeploymentStrategy/v2\ndata: {groups: []}\n", []string{`s.yaml:1:9: schema: is "shipyard/DeploymentStrategy/v2", not "shipyard/DeploymentStrategy/v1"; did you mean that?`}},
 		{"terraform's own plan file", "PK\x03\x04rest", []string{"s.yaml: is a plan file as Terraform writes it; give what `terraform show -json` prints of it"}},

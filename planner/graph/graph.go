@@ -1,4 +1,4 @@
-// Package graph draws the groups of a site and their dependencies: as Mermaid, as DOT for Graphviz, and as SVG by a layout of its own. It
+// Package graph draws the groups of a site and their dependencies: as Mermaid, as DOT for Graphviz, and as SVG by a layout of its own; and lifecycles, as Mermaid and DOT. It
 // is pure, and the same groups give the same picture, byte for byte.
 package graph
 

@@ -3,6 +3,9 @@
 package preview
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
@@ -33,14 +36,14 @@ func (p *Preview) Empty() bool { return p.Plan.Empty() && len(p.Turn.Changes()) 
 func Check(s site.Site) site.Problems {
 	_, deployed, problems := begin(services.State{}, s)
 	_, more := planner.Desired(deployed)
-	return join(problems, more)
+	return problems.Join(more)
 }
 
 // Make plans a site. With errors among the problems there is no preview.
 func Make(s site.Site, before Before) (*Preview, site.Problems) {
 	turn, deployed, problems := begin(before.Services, s)
 	p, more := planner.Make(deployed, before.Applied, before.Drift)
-	problems = join(problems, more)
+	problems = problems.Join(more)
 	if turn == nil || p == nil {
 		return nil, problems
 	}
@@ -59,18 +62,22 @@ func Settle(s site.Site) (Before, site.Problems) {
 	turn, deployed, problems := begin(services.State{}, s)
 	if turn == nil {
 		_, more := planner.Desired(deployed)
-		return Before{}, join(problems, more)
+		return Before{}, problems.Join(more)
 	}
-	for range mostPasses {
-		if again := turn.Conclude(nil, time.Time{}); len(again) == 0 {
-			break
-		}
+	again := turn.Conclude(nil, time.Time{})
+	for pass := 1; pass < mostPasses && len(again) > 0; pass++ {
+		again = turn.Conclude(nil, time.Time{})
 	}
-	if found := turn.Problems(); len(found.Errors()) > 0 {
-		return Before{}, found
+	problems = problems.Join(turn.Problems())
+	for _, name := range slices.Sorted(maps.Keys(again)) {
+		problems = append(problems, site.Problem{Object: "service", Name: name, Attribute: "lifecycle", Code: site.BadValue, Message: fmt.Sprintf(
+			"leads from one deployment to the next without an end: after %d it still asks for another; let a person set one of these transfers off", mostPasses)})
+	}
+	if len(problems.Errors()) > 0 {
+		return Before{}, problems
 	}
 	applied, more := planner.Settled(turn.Site())
-	return Before{Services: turn.State(), Applied: applied}, join(problems, more)
+	return Before{Services: turn.State(), Applied: applied}, problems.Join(more)
 }
 
 // begin plans the services of a site. With errors there is no turn, and the site is the one that is wanted, so that everything else that is wrong with it can be
@@ -81,23 +88,5 @@ func begin(state services.State, s site.Site) (*services.Turn, site.Site, site.P
 		return nil, s, problems
 	}
 	// Not all services that are wanted are deployed now.
-	return turn, turn.Site(), join(problems, s.Validate())
-}
-
-// join adds problems, without those that are there already, and without further errors of an attribute that has one.
-func join(problems, more site.Problems) site.Problems {
-	known, wrong := make(map[site.Problem]bool, len(problems)), make(map[[3]string]bool)
-	for _, p := range problems {
-		known[p] = true
-		if !p.Warning {
-			wrong[[3]string{p.Object, p.Name, p.Attribute}] = true
-		}
-	}
-	for _, p := range more {
-		if !known[p] && (p.Warning || !wrong[[3]string{p.Object, p.Name, p.Attribute}]) {
-			problems = append(problems, p)
-		}
-	}
-	problems.Sort()
-	return problems
+	return turn, turn.Site(), problems.Join(s.Validate())
 }

@@ -179,23 +179,26 @@ func (t *Turn) bring(name string) error {
 	if err != nil {
 		return err
 	}
-	is := func(set lifecycle.Set, under string) bool {
-		values := in.Get(set)
+	is := func(values map[string]any, under string) bool {
 		return values != nil && under == digest && catalog.Canonical(values) == catalog.Canonical(complete)
 	}
+	deployed := func(in lifecycle.Instance) bool { return is(in.Active, in.Basis.Active) }
 	b := t.bases[digest]
 	_, updatable := b.machine.Transfer(in.State, lifecycle.OnUpdate)
-	if is(lifecycle.Active, in.Basis.Active) || is(lifecycle.Candidate, in.Basis.Candidate) && !updatable {
+	if deployed(in) || is(in.Candidate, in.Basis.Candidate) && !updatable {
 		return nil // it is deployed, or waits for a gate or a request
 	}
 	from := in
+	changed := changedAttributes(from.Base(), complete)
 	if !updatable {
-		if err := t.makeWay(name, b.machine, lifecycle.OnUpdate, "updated"); err != nil {
+		if err := t.makeWay(name, b.machine, lifecycle.OnUpdate, "updated", deployed); err != nil {
 			return err
 		}
-		in, _ = t.inventory.Instance(name)
+		if in, _ = t.inventory.Instance(name); deployed(in) { // a rollback is all that is wanted
+			t.changes = append(t.changes, Change{Service: name, Kind: Update, From: from.State, Attributes: changed})
+			return nil
+		}
 	}
-	changed := changedAttributes(from.Base(), complete)
 	result, err := t.inventory.Update(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "the configuration changed"},
 		lifecycle.Change{Put: wanted.Attributes, Basis: digest})
 	if err != nil {
@@ -261,18 +264,22 @@ func (t *Turn) gate(in lifecycle.Instance, wanted site.Service) error {
 		return err
 	}
 	t.did(in.ID, in, result)
-	t.changes = append(t.changes, Change{Service: in.ID, Kind: Request, From: in.State})
+	t.requested(in)
 	return stopped(result)
 }
 
-// makeWay brings a service to a state that has a transfer by a trigger. One whose deployment never ended is taken to have failed, because its outcome is not
-// waited for any more; else the states that lead there are asked for.
-func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycle.Trigger, what string) error {
+// makeWay brings a service to a state that has a transfer by a trigger, or where enough says that this will do. A deployment that never ended is taken to have failed, and so
+// is a rollback that follows from that, because their outcomes are not waited for any more; else the states that lead there are asked for.
+func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycle.Trigger, what string, enough func(lifecycle.Instance) bool) error {
 	in, _ := t.inventory.Instance(name)
-	if _, ok := machine.Transfer(in.State, trigger); ok {
-		return nil
-	}
-	if r, ok := machine.Transfer(in.State, lifecycle.ResourceBased); ok && r.Error != in.State {
+	for range machine.Lifecycle().States { // that many at most lie on the way
+		if _, ok := machine.Transfer(in.State, trigger); ok || enough(in) {
+			return nil
+		}
+		r, ok := machine.Transfer(in.State, lifecycle.ResourceBased)
+		if !ok || r.Error == in.State {
+			break
+		}
 		result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at, Message: "its deployment is given up: it is to be " + what}, lifecycle.Failed, 0)
 		if err != nil {
 			return err
@@ -314,7 +321,7 @@ func (t *Turn) remove(in lifecycle.Instance) {
 	if state, _ := machine.State(in.State); state.Purge {
 		return // it is under way
 	}
-	if err := t.makeWay(in.ID, machine, lifecycle.OnDelete, "deleted"); err != nil {
+	if err := t.makeWay(in.ID, machine, lifecycle.OnDelete, "deleted", func(lifecycle.Instance) bool { return false }); err != nil {
 		t.refused(in.ID, err)
 		return
 	}
@@ -358,7 +365,17 @@ func (t *Turn) request(name string) {
 		return
 	}
 	t.did(name, in, result)
-	t.changes = append(t.changes, Change{Service: name, Kind: Request, From: in.State})
+	t.requested(in)
+}
+
+// requested notes that something was asked of a service, once.
+func (t *Turn) requested(in lifecycle.Instance) {
+	for _, c := range t.changes {
+		if c.Service == in.ID {
+			return
+		}
+	}
+	t.changes = append(t.changes, Change{Service: in.ID, Kind: Request, From: in.State})
 }
 
 // passes reports whether a service goes from one state to another by itself when all goes well, so that who asked for the first got it.

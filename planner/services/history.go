@@ -106,6 +106,9 @@ func (s State) Adopt(journal []Seen) State {
 			continue
 		}
 		r := Record{Incarnation: seen.Incarnation, Under: seen.Made}
+		if _, known := s.Bases[seen.Made]; !known && seen.Entity == old.Entity && s.has(old.Under, seen.State) {
+			r.Under = old.Under // nobody knows any more what the run deployed: what the service may do goes by what it was made under before
+		}
 		r.Instance = old.Instance
 		r.Entity = seen.Entity
 		r.ID, r.Version, r.DesiredVersion, r.State = seen.Service, seen.Version, seen.DesiredVersion, seen.State
@@ -123,6 +126,16 @@ func (s State) Adopt(journal []Seen) State {
 		out.Records[seen.Service] = r
 	}
 	return out
+}
+
+// has reports whether the lifecycle of a basis has a state.
+func (s State) has(digest, state string) bool {
+	b, err := s.Bases[digest].read()
+	if err != nil {
+		return false // the zero basis, too: it has no entity
+	}
+	_, ok := b.machine.State(state)
+	return ok
 }
 
 // fill puts values that were left out back, from another set; those inside of embedded entities stay out.

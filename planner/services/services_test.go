@@ -305,6 +305,24 @@ func TestInterrupted(t *testing.T) {
 	f.want(f.web("a", size(3)))
 	f.run()
 	f.is("a", "up v9 #1")
+	// So it does where a failure is rolled back: the rollback is given up, too, unless it is what is wanted now.
+	f.state = kept
+	f.want(f.web("a", size(3), rollback))
+	f.run()
+	f.is("a", "up v11 #1")
+	f.state = kept
+	f.want(f.web("a", nil, rollback))
+	if d := cmp.Diff([]string{"service a: update size (version 7, update_inprogress to rollback)"}, f.begin().Steps()); d != "" {
+		t.Error(d)
+	}
+	f.run()
+	f.is("a", "up v8 #1")
+	f.state = kept
+	f.want()
+	f.run()
+	if len(f.state.Records) > 0 {
+		t.Errorf("left are %v", f.state.Records)
+	}
 }
 
 func TestRelations(t *testing.T) {
@@ -340,6 +358,11 @@ func TestProblems(t *testing.T) {
 		{"pool exhausted", []site.Service{f.web("a", nil), f.web("b", nil), f.web("c", nil), f.web("d", nil)}, `service "d": attributes.port: `},
 		{"unknown gate", []site.Service{b(func(s *site.Service) { s.Gates = map[string]bool{"auto_rolback": true} })}, `service "b": gates["auto_rolback"]: `},
 		{"unknown state", []site.Service{b(func(s *site.Service) { s.TargetState = "maintenance" })}, `service "b": target_state: the lifecycle "slipway_default" has no state "maintenance"`},
+		{"lifecycle that nobody brings", []site.Service{b(func(s *site.Service) {
+			e := *s.Entity
+			e.Lifecycle = "own"
+			s.Entity = &e
+		})}, `service "b": entity: names the lifecycle "own", which slipway does not bring; give it as service_lifecycle`},
 		{"unsound lifecycle", []site.Service{b(func(s *site.Service) { s.Lifecycle = &lifecycle.Lifecycle{Name: "bad", Initial: "x"} })}, `service "b": lifecycle: the lifecycle "bad" is not sound`},
 	} {
 		f.state = services.State{}
@@ -477,6 +500,38 @@ func TestAdopt(t *testing.T) {
 	f.want() // it is not wanted any more: what is left of it is in the ledgers
 	if turn := f.begin(); len(turn.Changes()) > 0 || len(turn.Site().Services) > 0 {
 		t.Errorf("changes %v", turn.Changes())
+	}
+}
+
+// TestAdoptOfAnotherEntity goes on where the run that was lost changed the entity: what it made its version under is in no state.
+func TestAdoptOfAnotherEntity(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil))
+	f.run()
+	changed := *f.entities["web"]
+	changed.Description = "another one"
+	update := f.web("a", size(2))
+	update.Entity = &changed
+	f.want(update)
+	f.state = f.state.Adopt(seenOf(f.begin()))
+	adopted := f.state
+	if rest, problems := services.Rest(f.state, f.site); len(problems) > 0 || rest.Status("a").State != "update_inprogress" {
+		t.Errorf("it is shown as %+v, %v", rest.Status("a"), problems)
+	}
+	if turn := f.begin(); len(turn.Changes()) > 0 {
+		t.Errorf("the update is begun again: %v", turn.Changes())
+	}
+	f.run()
+	f.is("a", "up v6 #1")
+
+	f.state = adopted
+	f.want()
+	if d := cmp.Diff([]string{"service a: delete (version 8, update_inprogress to deleting)"}, f.begin().Steps()); d != "" {
+		t.Error(d)
+	}
+	f.run()
+	if len(f.state.Records) > 0 {
+		t.Errorf("left are %v", f.state.Records)
 	}
 }
 

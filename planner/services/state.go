@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
@@ -121,7 +122,7 @@ func machineOf(e *catalog.Entity, own *lifecycle.Lifecycle) (*lifecycle.Machine,
 	if l == nil {
 		shipped, ok := lifecycle.Find(e.Lifecycle)
 		if !ok {
-			return nil, fmt.Errorf("there is no lifecycle %q; %s", e.Lifecycle, knownLifecycles())
+			return nil, fmt.Errorf("names the lifecycle %q, which slipway does not bring; give it as service_lifecycle of the service, or %s", e.Lifecycle, knownLifecycles())
 		}
 		l = &shipped
 	}
@@ -138,7 +139,7 @@ func knownLifecycles() string {
 		names = append(names, l.Name)
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("give a lifecycle document, or use one of %q", names)
+	return "use one of " + strings.Join(names, ", ")
 }
 
 // prune drops the bases that no record names.

@@ -45,6 +45,25 @@ func (ps Problems) Errors() Problems { return ps.filter(false) }
 // Warnings returns the problems that stop nothing.
 func (ps Problems) Warnings() Problems { return ps.filter(true) }
 
+// Join returns the problems with more of them, without those that are there already, and without further errors of an attribute that has one. They are sorted.
+func (ps Problems) Join(more Problems) Problems {
+	known, wrong := make(map[Problem]bool, len(ps)), make(map[[3]string]bool, len(ps))
+	for _, p := range ps {
+		known[p] = true
+		if !p.Warning {
+			wrong[[3]string{p.Object, p.Name, p.Attribute}] = true
+		}
+	}
+	out := ps
+	for _, p := range more {
+		if !known[p] && (p.Warning || !wrong[[3]string{p.Object, p.Name, p.Attribute}]) {
+			out = append(out, p)
+		}
+	}
+	out.Sort()
+	return out
+}
+
 func (ps Problems) filter(warning bool) Problems {
 	var out Problems
 	for _, p := range ps {

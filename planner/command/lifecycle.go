@@ -1,0 +1,273 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/graph"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// lifecycleHelp tells what is meant by NAME|FILE.
+const lifecycleHelp = "NAME is a lifecycle that slipway brings; FILE is a YAML document with the key lifecycles, and - is standard input. Of several in a file --name\n" +
+	"chooses one. For a file that is called like a lifecycle write ./FILE.\n\n"
+
+func newLifecycle() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lifecycle",
+		Short: "Check, show, draw and copy the lifecycles of services",
+		Long: "Check, show, draw and copy the lifecycles of services: the states that a service goes through, and what leads from one to the next. Nothing is\n" +
+			"changed, and no node is asked.",
+	}
+	cmd.AddCommand(newLifecycleList(), newLifecycleLint(), newLifecycleShow(), newLifecycleGraph(), newLifecycleCopy())
+	return cmd
+}
+
+func newLifecycleList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the lifecycles that slipway brings",
+		Args:  cobra.NoArgs,
+	}
+	output := outputFlag(cmd, asMarkdown)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		all := machines(lifecycle.Shipped())
+		p := &printer{w: cmd.OutOrStdout()}
+		if *output == asJSON {
+			return writeJSON(p.w, summaries(all))
+		}
+		rows := make([][]string, len(all))
+		for i, s := range summaries(all) {
+			rows[i] = []string{s.Name, fmt.Sprint(s.States), fmt.Sprint(s.Transfers), strings.Join(s.Gates, " ")}
+		}
+		p.sheet(*output, []string{"LIFECYCLE", "STATES", "TRANSFERS", "GATES"}, rows)
+		return p.err
+	}
+	return cmd
+}
+
+func newLifecycleLint() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lint FILE...",
+		Short: "Check lifecycles of one's own",
+		Long: "Check lifecycles of one's own, and tell everything that is wrong with them, with file, line and column: states that nothing leads to, automatic\n" +
+			"transfers in a circle, no way to be deleted, and the like. FILE is a YAML document with the key lifecycles; - is standard input.\n\n" +
+			"Exit status: 0 sound, 1 not sound, 2 a file could not be read.",
+		Args: files,
+	}
+	output := outputFlag(cmd, asMarkdown)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		all, err := sources(cmd, args)
+		if err != nil {
+			return err
+		}
+		found, err := document.ParseLifecycles(all)
+		var problems document.Problems
+		if err != nil && !errors.As(err, &problems) {
+			return err
+		}
+		if err := writeLint(cmd, *output, machines(found), problems); err != nil {
+			return err
+		}
+		if len(problems) > 0 {
+			return &statusError{statusNo, fmt.Errorf("not sound: %s", countOf(len(problems), "error"))}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func writeLint(cmd *cobra.Command, f format, sound []*lifecycle.Machine, problems document.Problems) error {
+	p := &printer{w: cmd.OutOrStdout()}
+	switch f {
+	case asJSON:
+		return writeJSON(p.w, struct {
+			Valid      bool                   `json:"valid"`
+			Lifecycles []lifecycleSummaryJSON `json:"lifecycles"`
+			Problems   []problemJSON          `json:"problems"`
+		}{len(problems) == 0, summaries(sound), problemsJSON(problems)})
+	case asMarkdown:
+		p.printf("# Lifecycles\n\n")
+		p.problemTable(problems)
+	default:
+		for _, problem := range problems {
+			p.printf("%s\n", problem.Error())
+		}
+	}
+	for _, s := range summaries(sound) {
+		name, gates := s.Name, strings.Join(s.Gates, ", ")
+		if f == asMarkdown {
+			name, gates = markdownText(name), markdownText(gates)
+		}
+		if gates == "" {
+			gates = "none"
+		}
+		p.printf("sound: lifecycle %s, %s, %s, gates: %s\n", name, countOf(s.States, "state"), countOf(s.Transfers, "transfer"), gates)
+		if f == asMarkdown {
+			p.printf("\n")
+		}
+	}
+	return p.err
+}
+
+func newLifecycleShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "Show the states, transfers and gates of a lifecycle",
+		Long: "Show the states, transfers and gates of a lifecycle.\n\n" + lifecycleHelp +
+			"Exit status: 0 shown, 2 there is no such lifecycle, or it is not sound.",
+		Args: oneLifecycle,
+	}
+	output := outputFlag(cmd, asMarkdown)
+	name := nameFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		m, err := machineNamed(cmd, args[0], *name)
+		if err != nil {
+			return err
+		}
+		return writeLifecycle(cmd, *output, m)
+	}
+	return cmd
+}
+
+func newLifecycleGraph() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "graph NAME|FILE",
+		Short: "Draw a lifecycle",
+		Long: "Draw a lifecycle: its states, and arrows with what sets each transfer off; a dashed arrow is where it leads after a failure, and a thick border a state\n" +
+			"in which services begin.\n\n" + lifecycleHelp + "Exit status: 0 drawn, 2 there is no such lifecycle, or it is not sound.",
+		Args: oneLifecycle,
+	}
+	name := nameFlag(cmd)
+	kinds := []string{"mermaid", "dot"}
+	picture := cmd.Flags().String("format", kinds[0], strings.Join(kinds, ", "))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(kinds, *picture) {
+			return bad(fmt.Errorf("--format %s: must be one of %s", *picture, strings.Join(kinds, ", ")))
+		}
+		m, err := machineNamed(cmd, args[0], *name)
+		if err != nil {
+			return err
+		}
+		g := graph.NewLifecycle(m)
+		p := &printer{w: cmd.OutOrStdout()}
+		p.printf("%s", map[string]func() string{"mermaid": g.Mermaid, "dot": g.DOT}[*picture]())
+		return p.err
+	}
+	return cmd
+}
+
+func newLifecycleCopy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "copy NAME|FILE NEW",
+		Short: "Write a lifecycle as a document, under another name, to be changed",
+		Long: "Write a lifecycle as a document, under the name NEW, to be changed. It goes to standard output.\n\n" + lifecycleHelp +
+			"Exit status: 0 written, 2 there is no such lifecycle, it is not sound, or NEW cannot be the name of one.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return bad(errors.New(cmd.CommandPath() + ": name a lifecycle or a file, and the name that the copy gets"))
+			}
+			return nil
+		},
+	}
+	name := nameFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		m, err := machineNamed(cmd, args[0], *name)
+		if err != nil {
+			return err
+		}
+		l := m.Lifecycle()
+		l.Name = args[1]
+		text, err := document.WriteLifecycle(l)
+		if err != nil {
+			return err
+		}
+		if _, err := document.ParseLifecycles([]document.Source{{Name: "the copy", Data: text}}); err != nil {
+			return bad(err)
+		}
+		p := &printer{w: cmd.OutOrStdout()}
+		p.printf("%s", text)
+		return p.err
+	}
+	return cmd
+}
+
+func nameFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("name", "", "name of the lifecycle in a file with several")
+}
+
+func oneLifecycle(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return bad(errors.New(cmd.CommandPath() + ": name one lifecycle, or one file"))
+	}
+	return nil
+}
+
+// machines makes sound lifecycles ready to be asked.
+func machines(all []lifecycle.Lifecycle) []*lifecycle.Machine {
+	var out []*lifecycle.Machine
+	for _, l := range all {
+		if m, problems := lifecycle.New(l); len(problems) == 0 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// machineNamed returns the lifecycle that an argument means. name chooses in a file.
+func machineNamed(cmd *cobra.Command, argument, name string) (*lifecycle.Machine, error) {
+	shipped := lifecycle.Shipped()
+	if i := slices.IndexFunc(shipped, func(l lifecycle.Lifecycle) bool { return l.Name == argument }); i >= 0 {
+		return machines(shipped[i : i+1])[0], nil
+	}
+	all, err := sources(cmd, []string{argument})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, bad(fmt.Errorf("there is no lifecycle %q, and no such file%s", argument, oneOf(argument, shipped)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := document.ParseLifecycles(all)
+	if err != nil {
+		return nil, bad(err)
+	}
+	for _, m := range machines(found) {
+		if own := m.Lifecycle().Name; own == name || name == "" && len(found) == 1 {
+			return m, nil
+		}
+	}
+	switch {
+	case name != "":
+		return nil, bad(fmt.Errorf("%s holds no lifecycle %q%s", argument, name, oneOf(name, found)))
+	case len(found) == 0:
+		return nil, bad(fmt.Errorf("%s holds no lifecycle", argument))
+	}
+	return nil, bad(fmt.Errorf("%s holds several lifecycles: choose one with --name: %s", argument, strings.Join(namesOf(found), ", ")))
+}
+
+// oneOf says which lifecycle may be meant, or which there are.
+func oneOf(name string, all []lifecycle.Lifecycle) string {
+	names := namesOf(all)
+	if near := resource.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; use one of " + strings.Join(names, ", ")
+}
+
+func namesOf(all []lifecycle.Lifecycle) []string {
+	names := make([]string, len(all))
+	for i, l := range all {
+		names[i] = l.Name
+	}
+	return names
+}
