@@ -168,10 +168,15 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Computed: true, ElementType: types.StringType,
 				MarkdownDescription: "Stage of each node of a group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`.",
 			},
-			"service_status": schema.MapAttribute{
-				Computed: true, ElementType: serviceStatusType,
-				MarkdownDescription: "The services of entities after the last run, by name: `entity`, `identity` (what names it among those of its entity; null where there is none), `state` in its lifecycle, and `version`, which counts its transfers. " +
-					"A service that is still being deleted is among them.",
+			"service_status": schema.MapNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "The services of entities after the last run, by name. A service that is still being deleted is among them.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"entity":   schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the entity that the service is of."},
+					"identity": schema.StringAttribute{Computed: true, MarkdownDescription: "What names the service among those of its entity; null where the entity has no identity, or a sensitive one."},
+					"state":    schema.StringAttribute{Computed: true, MarkdownDescription: "State of the service in its lifecycle."},
+					"version":  schema.Int64Attribute{Computed: true, MarkdownDescription: "How many transfers the service went through, from 1."},
+				}},
 			},
 			"service_values": schema.MapAttribute{
 				Computed: true, ElementType: serviceValuesType,
