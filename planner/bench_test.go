@@ -157,7 +157,9 @@ func BenchmarkSize(b *testing.B) {
 					b.ReportAllocs()
 					peak := watchHeap()
 					for b.Loop() {
-						planner.Make(s, applied, nil)
+						if _, problems := planner.Make(s, applied, nil); len(problems.Errors()) > 0 {
+							b.Fatal(problems)
+						}
 					}
 					b.ReportMetric(float64(peak())/(1<<20), "peak-MB")
 				})

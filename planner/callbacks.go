@@ -286,18 +286,16 @@ func (m *model) checkCycles() {
 	if len(m.callbacks) == 0 || len(m.problems.Errors()) > 0 {
 		return
 	}
-	places := make([]sequence.Place, len(m.callbacks))
 	first := make(map[*kind]int, len(m.kinds)) // vertex of its first task
 	var tasks []task.Task
 	for _, c := range m.callbacks {
 		tasks = append(tasks, c.Task)
 	}
 	for _, k := range m.kinds {
-		first[k] = len(places)
-		places = append(places, make([]sequence.Place, len(k.catalog.tasks))...)
+		first[k] = len(tasks)
 		tasks = append(tasks, k.catalog.tasks...)
 	}
-	s := sequence.NewScope(places)
+	s := sequence.NewScope(make([]sequence.Place, len(tasks)))
 	for i, c := range m.callbacks {
 		for _, need := range c.Needs {
 			for _, other := range m.requiredCallbacks(c, need) {

@@ -153,12 +153,12 @@ func (r *rules) classes(tasks []task.Task, sections map[resource.ID]entity.Secti
 		return nil
 	}
 	out := make([]int, len(tasks))
-	any := false
+	some := false
 	for i, t := range tasks {
 		out[i] = r.class(t, sections[t.Resource.ID()])
-		any = any || out[i] > 0
+		some = some || out[i] > 0
 	}
-	if !any {
+	if !some {
 		return nil
 	}
 	return out

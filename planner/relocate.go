@@ -53,7 +53,7 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (Applied, D
 	for name := range applied {
 		_, stays := nowAt[name]
 		place, known := placeOf[name]
-		if _, renamed := taken[place]; !stays && !(known && renamed) {
+		if _, renamed := taken[place]; !stays && (!known || !renamed) {
 			keep(name, name)
 		}
 	}

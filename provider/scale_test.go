@@ -89,8 +89,9 @@ func newLarge(tb testing.TB, nodes int) *large {
 // settle makes the site one that was applied: state and private state as a run that went well leaves them.
 func (l *large) settle(tb testing.TB) {
 	tb.Helper()
-	computed := map[string]bool{"steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true}
-	defaults := map[string]tftypes.Value{"parallelism": tftypes.NewValue(tftypes.Number, 10), "on_destroy": text("teardown")}
+	computed := map[string]bool{"steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true,
+		"service_status": true, "service_values": true}
+	defaults := map[string]tftypes.Value{"parallelism": tftypes.NewValue(tftypes.Number, 10), "parallel_groups": tftypes.NewValue(tftypes.Number, 1), "on_destroy": text("teardown")}
 	l.proposed = map[string]tftypes.Value{}
 	for name, v := range l.config {
 		l.proposed[name] = v
@@ -116,6 +117,9 @@ func (l *large) settle(tb testing.TB) {
 	l.state["status"] = text("deployed")
 	l.state["node_status"] = tftypes.NewValue(l.deployment.AttributeTypes["node_status"], status)
 	l.state["group_status"] = tftypes.NewValue(l.deployment.AttributeTypes["group_status"], map[string]tftypes.Value{})
+	for _, name := range []string{"service_status", "service_values"} {
+		l.state[name] = tftypes.NewValue(l.deployment.AttributeTypes[name], map[string]tftypes.Value{})
+	}
 	l.state["unreachable"] = collection(l.deployment.AttributeTypes["unreachable"])
 	for name := range computed {
 		l.proposed[name] = l.state[name]

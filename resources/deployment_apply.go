@@ -115,6 +115,15 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	if diags.HasError() {
 		return nil, diags
 	}
+	if in.prior != nil { // another run may have been at work until this one had the site
+		if journaled, err = d.seen(ctx, desired.Name); err != nil {
+			diags.AddError("The journal cannot be read", err.Error()+"\n\nNo node was touched.")
+		}
+		if diags.Append(stale(in.past.Services, journaled)...); diags.HasError() {
+			diags.Append(run.end(string(rollout.StatusFailed), "nothing was touched: services changed since the plan")...)
+			return nil, diags
+		}
+	}
 	executor := rollout.NewInProcess()
 	options := rollout.Options{
 		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(in.plan.Parallelism.ValueInt64()), Departed: departed,
@@ -122,6 +131,9 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		GiveUp:         d.provider.Runs.ending(), Caller: promising(desired, controller.New(controller.Options{})),
 	}
 	if in.prior == nil || in.prior.Nodes.IsNull() {
+		if in.prior != nil {
+			journaled = nil // the refresh after the import took them over
+		}
 		w.goOn(run.ctx, journaled, options)
 	}
 	diags.Append(run.recordServices(run.ctx, services.Present(in.past.Services), nil)...)
@@ -137,7 +149,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	_ = executor.Close() // every answer that counts has been read
 
 	done := in.outcome(p, report)
-	diags.Append(done.called(in, w.deployed, todo, report)...)
+	diags.Append(done.called(in, w.deployed, todo, w.called, report)...)
 	diags.Append(done.leaveDeparted(in, p, report)...)
 	done.took(w)
 	diags.Append(run.history(context.WithoutCancel(ctx), w.turn)...)
@@ -152,7 +164,12 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 func (w *work) goOn(ctx context.Context, journaled []services.Seen, o rollout.Options) {
 	again := *w
 	if state := (services.State{}).Adopt(journaled); len(state.Records)+len(state.Former) > 0 {
-		again.make(state, time.Now())
+		if problems := again.make(state, time.Now()); len(problems.Errors()) > 0 { // what is wanted cannot follow on what was left: it begins anew, and what was left goes
+			again = *w
+			if problems := again.make(state.Ended(), time.Now()); len(problems.Errors()) > 0 {
+				again = *w
+			}
+		}
 	}
 	left := planner.Applied{}
 	for node, found := range rollout.Survey(ctx, w.desired.Nodes, nil, w.desired.Name, o) {

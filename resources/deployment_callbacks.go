@@ -17,9 +17,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// called notes what a run of p did on the controller: which callbacks ran, and what they returned.
-func (done *rolled) called(in rollInput, s site.Site, p *planner.Plan, report rollout.Report) diag.Diagnostics {
-	ran := p.Called(in.past.Applied[planner.Controller], report.Callbacks)
+// called notes what a run, which began with p and left s, did on the controller: which callbacks ran, as in ran, and what they returned.
+func (done *rolled) called(in rollInput, s site.Site, p *planner.Plan, ran map[planresource.ID]string, report rollout.Report) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var misfits []misfit
 	done.Values, misfits = learn(s, in.past.Values, report.Values)
@@ -126,7 +125,7 @@ type misfit struct {
 func (m misfit) callback() string { return m.service + "/" + m.task }
 
 func (m misfit) String() string {
-	return fmt.Sprintf("Service %q, callback %q: the returned value %q is that of the attribute %s.", m.service, m.task, m.value, m.Mistake.Error())
+	return fmt.Sprintf("Service %q, callback %q: the returned value %q is that of the attribute %s.", m.service, m.task, m.value, m.Error())
 }
 
 // learn returns the values of attributes of the site's services: what callbacks returned now, over what was known before. Values of

@@ -182,7 +182,7 @@ func TestCalled(t *testing.T) {
 	report := rollout.Report{Callbacks: map[string]string{"t1/a": "new", "t1/b": "", "t1/c@n1": "c"}}
 	in := rollInput{past: memory{Applied: planner.Applied{planner.Controller: {"command[t0/x]": "0", "command[t1/a]": "old", "command[t1/late]": "before", "command[t2/stays]": "2"}}}}
 	done := rolled{memory: memory{Applied: planner.Applied{"n1": {"file[/x]": "1"}, planner.Controller: in.past.Applied[planner.Controller]}}}
-	if diags := done.called(in, site.Site{}, p, report); len(diags) > 0 {
+	if diags := done.called(in, site.Site{}, p, p.Called(in.past.Applied[planner.Controller], report.Callbacks), report); len(diags) > 0 {
 		t.Error(diags)
 	}
 	want := planner.Applied{"n1": {"file[/x]": "1"}, planner.Controller: {

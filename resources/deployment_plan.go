@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -84,6 +85,7 @@ type work struct {
 	applied  planner.Applied // by the nodes' present names
 	drift    planner.Drift   // likewise
 	plan     *planner.Plan
+	called   map[planresource.ID]string // what is applied on the controller, after the run
 }
 
 // work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo. at is when it is done, which shows in the history of

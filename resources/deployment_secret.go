@@ -95,12 +95,43 @@ func (in inputs) digest(service, node string) string {
 		entity, _ = s.Entity.Digest() // it has one: it was read from its definition
 		in.digests[s.Entity] = entity
 	}
-	text, err := json.Marshal([]any{entity, s.Attributes, in.values[service], in.nodes[node]})
+	attributes := s.Attributes
+	if !s.Complete {
+		if complete, mistakes := s.Entity.Check(attributes); len(mistakes) == 0 {
+			attributes = complete
+		}
+	}
+	text, err := json.Marshal([]any{entity, withoutAllocated(s.Entity.Structure, attributes), in.values[service], in.nodes[node]})
 	if err != nil {
 		return ""
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// withoutAllocated leaves out of complete attributes what slipway sets: a plan of what is wanted does not know it, and a service keeps it.
+func withoutAllocated(s catalog.Structure, attributes map[string]any) map[string]any {
+	out := maps.Clone(attributes)
+	for _, a := range s.Attributes {
+		if a.Modifier == catalog.Allocated {
+			delete(out, a.Name)
+		}
+	}
+	for _, e := range s.Embedded {
+		switch v := out[e.Name].(type) {
+		case map[string]any:
+			out[e.Name] = withoutAllocated(e.Structure, v)
+		case []any:
+			children := slices.Clone(v)
+			for i, child := range children {
+				if object, ok := child.(map[string]any); ok {
+					children[i] = withoutAllocated(e.Structure, object)
+				}
+			}
+			out[e.Name] = children
+		}
+	}
+	return out
 }
 
 // planned returns what is applied with the digests that a plan of the site has. The values of m are those of before.

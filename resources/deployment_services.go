@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -104,7 +105,13 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 	brought := w.brought
 	again, more := w.conclude(todo, *report, brought, nil)
 	diags.Append(more...)
-	applied := in.appliedAfter(*report)
+	w.called = todo.Called(in.past.Applied[planner.Controller], report.Callbacks)
+	applied := in.appliedAfter(*report, w.called)
+	if brought == nil && len(again) > 0 { // nothing changed, and yet something is to be done, as after a repair that failed
+		if brought, _ = w.memory.BroughtBy(w.deployed); brought == nil {
+			brought = planner.Brought{}
+		}
+	}
 	for pass := 0; len(again) > 0 && report.Status != rollout.StatusInterrupted && run.ctx.Err() == nil && !diags.HasError(); pass++ {
 		diags.Append(run.history(ctx, w.turn)...)
 		if pass == mostPasses {
@@ -114,6 +121,7 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 		}
 		deployed := w.turn.Site()
 		deployed.Values, _ = learn(deployed, in.past.Values, report.Values)
+		w.deployed = deployed
 		next, problems := w.memory.MakeFor(deployed, applied, again, brought)
 		if len(problems.Errors()) > 0 {
 			diags.AddError("A service cannot be deployed as its lifecycle asks", problems.Errors().Error())
@@ -129,10 +137,11 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 			followed.Status = rollout.StatusFailed
 			diags.AddError("The run was stopped", err.Error())
 		}
-		again, more = w.conclude(next, followed, brought, nil)
+		again, more = w.conclude(next, followed, brought, again)
 		diags.Append(more...)
 		report.Follow(followed)
-		applied = in.appliedAfter(*report)
+		w.called = next.Called(w.called, followed.Callbacks)
+		applied = in.appliedAfter(*report, w.called)
 	}
 	return diags
 }
@@ -171,8 +180,8 @@ func failuresText(failures []rollout.TaskFailure) string {
 	return strings.Join(parts, "; ")
 }
 
-// appliedAfter is what is applied on the nodes after a run, as far as anyone knows.
-func (in rollInput) appliedAfter(report rollout.Report) planner.Applied {
+// appliedAfter is what is applied on the nodes after a run, as far as anyone knows, and what on the controller.
+func (in rollInput) appliedAfter(report rollout.Report, called map[planresource.ID]string) planner.Applied {
 	out := maps.Clone(in.past.Applied)
 	if out == nil {
 		out = planner.Applied{}
@@ -180,6 +189,7 @@ func (in rollInput) appliedAfter(report rollout.Report) planner.Applied {
 	for node, n := range report.Nodes {
 		out[node] = n.Applied(in.past.Applied[node])
 	}
+	out[planner.Controller] = called
 	return out
 }
 
@@ -216,5 +226,31 @@ func stale(past services.State, journal []services.Seen) (diags diag.Diagnostics
 func (done *rolled) took(w *work) {
 	w.turn.Learn(done.Values)
 	done.Services = w.turn.State()
+	promised := done.model.ServiceValues
 	done.model.setServices(w.turn, done.Values, nil)
+	done.model.ServiceValues = keepPromises(promised, done.model.ServiceValues)
+}
+
+// keepPromises returns values of services with those that the plan promised and that did not come, because a callback failed for example: Terraform wants to find
+// each of them. One that the plan did not know is null then.
+func keepPromises(promised, values types.Map) types.Map {
+	all := maps.Clone(values.Elements())
+	for name, p := range promised.Elements() { // none where the plan knew nothing
+		set, ok := p.(types.Map)
+		if !ok || set.IsUnknown() {
+			continue
+		}
+		texts := make(map[string]attr.Value)
+		for attribute, text := range set.Elements() {
+			if text.IsUnknown() {
+				text = types.StringNull()
+			}
+			texts[attribute] = text
+		}
+		if came, ok := all[name].(types.Map); ok {
+			maps.Copy(texts, came.Elements())
+		}
+		all[name] = types.MapValueMust(types.StringType, texts)
+	}
+	return types.MapValueMust(serviceValuesType, all)
 }

@@ -262,12 +262,12 @@ func (s Structure) ReadOnly(attributes map[string]any) []Mistake {
 func (m *mistakes) readOnly(path string, s Structure, given map[string]any) {
 	const message = "is set by slipway; leave it out"
 	for _, a := range s.Attributes {
-		if a.Modifier == Allocated && given[a.Name] != nil && !(a.HasDefault && Canonical(given[a.Name]) == Canonical(a.Default)) {
+		if a.Modifier == Allocated && given[a.Name] != nil && (!a.HasDefault || Canonical(given[a.Name]) != Canonical(a.Default)) {
 			m.add(join(path, a.Name), ReadOnly, message)
 		}
 	}
 	for _, r := range s.Relations {
-		if list, isList := given[r.Name].([]any); r.Modifier == Allocated && given[r.Name] != nil && !(isList && len(list) == 0) {
+		if list, isList := given[r.Name].([]any); r.Modifier == Allocated && given[r.Name] != nil && (!isList || len(list) > 0) {
 			m.add(join(path, r.Name), ReadOnly, message)
 		}
 	}

@@ -70,7 +70,7 @@ func ParseDefinition(text string) (*Entity, []Mistake) {
 // resolved checks an entity that claims to be resolved.
 func (m *mistakes) resolved(e *Entity) {
 	m.name("name", e.Name, title)
-	if e.Structure.size() > mostElements {
+	if e.size() > mostElements {
 		m.add("", BadValue, "has more than %d attributes with all that it embeds", mostElements)
 		return
 	}
@@ -142,7 +142,7 @@ func (s *Structure) normalize() {
 	}
 	for i := range s.Embedded {
 		s.Embedded[i].Annotations = plainMap(s.Embedded[i].Annotations)
-		s.Embedded[i].Structure.normalize()
+		s.Embedded[i].normalize()
 	}
 	for i := range s.Relations {
 		s.Relations[i].Annotations = plainMap(s.Relations[i].Annotations)

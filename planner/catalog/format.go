@@ -58,9 +58,9 @@ func isFormat(a any) bool {
 	return ok
 }
 
-func checkFormat(a, v any) string {
-	f, ok := formatNamed(a.(string))
-	return when(!ok || !f.holds(v.(string)), "must be %s", f.what)
+func checkFormat(name, v string) string {
+	f, ok := formatNamed(name)
+	return when(!ok || !f.holds(v), "must be %s", f.what)
 }
 
 func isV4(a netip.Addr) bool  { return a.Is4() }

@@ -15,13 +15,13 @@ func (s Structure) FillNulls(attributes map[string]any) map[string]any {
 	for _, e := range s.Embedded {
 		switch v := out[e.Name].(type) {
 		case map[string]any:
-			out[e.Name] = e.Structure.FillNulls(v)
+			out[e.Name] = e.FillNulls(v)
 		case []any:
 			children := make([]any, len(v))
 			for i, child := range v {
 				children[i] = child
 				if object, ok := child.(map[string]any); ok {
-					children[i] = e.Structure.FillNulls(object)
+					children[i] = e.FillNulls(object)
 				}
 			}
 			out[e.Name] = children

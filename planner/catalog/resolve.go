@@ -225,7 +225,7 @@ func (r *resolver) entity(name string) *resolution {
 	}
 	e.Lifecycle = or(e.Lifecycle, DefaultLifecycle)
 	e.Section = or(e.Section, Services)
-	n := e.Structure.size()
+	n := e.size()
 	if n > mostElements {
 		m.add("", BadValue, "has %d attributes with all that it embeds; %d is the most", n, mostElements)
 		e.Structure = Structure{} // what embeds it would only grow
@@ -333,7 +333,7 @@ func (s Structure) size() int {
 		if n > mostElements {
 			return n
 		}
-		n += e.Structure.size()
+		n += e.size()
 	}
 	return n
 }

@@ -39,27 +39,27 @@ var rules = []rule{
 	{"le", numeric, false, "a number", isNumber, bound("at most", func(c int) bool { return c <= 0 })},
 	{"lt", numeric, false, "a number", isNumber, bound("less than", func(c int) bool { return c < 0 })},
 	{"multiple_of", numeric, false, "a number above 0", func(a any) bool { return isNumber(a) && rational(a).Sign() > 0 }, checkMultiple},
-	{"max_digits", numeric, false, "a whole number, 0 or more", isCount, checkDigits},
-	{"decimal_places", numeric, false, "a whole number, 0 or more", isCount, checkPlaces},
-	{"min_length", textual, false, "a whole number, 0 or more", isCount, func(a, v any) string {
-		return when(int64(utf8.RuneCountInString(v.(string))) < a.(int64), "must have at least %v characters", a)
-	}},
-	{"max_length", textual, false, "a whole number, 0 or more", isCount, func(a, v any) string {
-		return when(int64(utf8.RuneCountInString(v.(string))) > a.(int64), "must have at most %v characters", a)
-	}},
-	{"regex", textual, false, expressionForm, isExpression, checkRegex},
-	{"pattern", textual, false, expressionForm, isExpression, checkPattern},
-	{"format", textual, false, "the name of a format", isFormat, checkFormat},
-	{"enum", simple, false, "a list of values", isValues, func(a, v any) string {
-		return when(!slices.ContainsFunc(a.([]any), func(e any) bool { return same(e, v) }), "must be one of %s", listed(a.([]any)))
-	}},
-	{"min_items", nil, true, "a whole number, 0 or more", isCount, func(a, v any) string {
-		return when(int64(len(v.([]any))) < a.(int64), "must have at least %v elements", a)
-	}},
-	{"max_items", nil, true, "a whole number, 0 or more", isCount, func(a, v any) string {
-		return when(int64(len(v.([]any))) > a.(int64), "must have at most %v elements", a)
-	}},
-	{"unique", nil, true, "true or false", func(a any) bool { _, ok := a.(bool); return ok }, checkUnique},
+	{"max_digits", numeric, false, "a whole number, 0 or more", isCount, checked(checkDigits)},
+	{"decimal_places", numeric, false, "a whole number, 0 or more", isCount, checked(checkPlaces)},
+	{"min_length", textual, false, "a whole number, 0 or more", isCount, checked(func(least int64, v string) string {
+		return when(int64(utf8.RuneCountInString(v)) < least, "must have at least %d characters", least)
+	})},
+	{"max_length", textual, false, "a whole number, 0 or more", isCount, checked(func(most int64, v string) string {
+		return when(int64(utf8.RuneCountInString(v)) > most, "must have at most %d characters", most)
+	})},
+	{"regex", textual, false, expressionForm, isExpression, checked(checkRegex)},
+	{"pattern", textual, false, expressionForm, isExpression, checked(checkPattern)},
+	{"format", textual, false, "the name of a format", isFormat, checked(checkFormat)},
+	{"enum", simple, false, "a list of values", isValues, checked(func(values []any, v any) string {
+		return when(!slices.ContainsFunc(values, func(e any) bool { return same(e, v) }), "must be one of %s", listed(values))
+	})},
+	{"min_items", nil, true, "a whole number, 0 or more", isCount, checked(func(least int64, list []any) string {
+		return when(int64(len(list)) < least, "must have at least %d elements", least)
+	})},
+	{"max_items", nil, true, "a whole number, 0 or more", isCount, checked(func(most int64, list []any) string {
+		return when(int64(len(list)) > most, "must have at most %d elements", most)
+	})},
+	{"unique", nil, true, "true or false", func(a any) bool { _, ok := a.(bool); return ok }, checked(checkUnique)},
 }
 
 const expressionForm = "a regular expression in RE2 syntax, which knows no look-around and no back references"
@@ -96,7 +96,8 @@ func (m *mistakes) validateRules(path string, written []Rule, kind Kind, list bo
 		case !definition.argument(r.Argument):
 			m.add(at, BadValue, "must be %s", definition.form)
 		case r.Name == "enum":
-			for i, e := range r.Argument.([]any) {
+			values, _ := r.Argument.([]any) // anything else has been told above
+			for i, e := range values {
 				if _, ok := kind.normal(e); !ok {
 					m.add(item(at, i), TypeMismatch, "is %s, but the type is %s", describe(e, false), kind)
 				}
@@ -118,6 +119,19 @@ func when(wrong bool, format string, args ...any) string {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)
+}
+
+// checked makes a check of one that has the argument and the value in their types. What is of another type breaks the rule; none is, as the rule's form of
+// argument and its kinds of values are looked at first.
+func checked[A, V any](check func(argument A, value V) string) func(argument, value any) string {
+	return func(argument, value any) string {
+		a, usable := argument.(A)
+		v, fits := value.(V)
+		if !usable || !fits {
+			return fmt.Sprintf("must be of the type %T", v)
+		}
+		return check(a, v)
+	}
 }
 
 func isNumber(a any) bool { _, ok := Number.normal(a); return ok }
@@ -154,15 +168,15 @@ func checkMultiple(a, v any) string {
 	return when(!new(big.Rat).Quo(rational(v), rational(a)).IsInt(), "must be a multiple of %s", decimal(a))
 }
 
-func checkDigits(a, v any) string {
+func checkDigits(most int64, v any) string {
 	whole, places, _ := strings.Cut(strings.TrimPrefix(decimal(v), "-"), ".")
 	digits := len(strings.TrimLeft(whole, "0")) + len(places)
-	return when(int64(digits) > a.(int64), "must have at most %v digits", a)
+	return when(int64(digits) > most, "must have at most %d digits", most)
 }
 
-func checkPlaces(a, v any) string {
+func checkPlaces(most int64, v any) string {
 	_, places, _ := strings.Cut(decimal(v), ".")
-	return when(int64(len(places)) > a.(int64), "must have at most %v decimal places", a)
+	return when(int64(len(places)) > most, "must have at most %d decimal places", most)
 }
 
 // expressionLimit bounds a regular expression, in bytes.
@@ -178,15 +192,15 @@ func isExpression(a any) bool {
 }
 
 // checkRegex is Python's re.match: the expression is anchored at the start of the value only (lsm.md 2).
-func checkRegex(a, v any) string {
-	expression, err := regexp.Compile(`\A(?:` + a.(string) + `)`)
-	return when(err != nil || !expression.MatchString(v.(string)), "its beginning must match %s", a)
+func checkRegex(text, v string) string {
+	expression, err := regexp.Compile(`\A(?:` + text + `)`)
+	return when(err != nil || !expression.MatchString(v), "its beginning must match %s", text)
 }
 
 // checkPattern is pydantic's pattern: the expression may match anywhere in the value.
-func checkPattern(a, v any) string {
-	expression, err := regexp.Compile(a.(string))
-	return when(err != nil || !expression.MatchString(v.(string)), "must match %s", a)
+func checkPattern(text, v string) string {
+	expression, err := regexp.Compile(text)
+	return when(err != nil || !expression.MatchString(v), "must match %s", text)
 }
 
 func isValues(a any) bool {
@@ -225,11 +239,10 @@ func same(a, b any) bool {
 	return false
 }
 
-func checkUnique(a, v any) string {
-	if a != true {
+func checkUnique(wanted bool, list []any) string {
+	if !wanted {
 		return ""
 	}
-	list := v.([]any)
 	seen := make(map[string]int, len(list))
 	for i, e := range list {
 		key := Canonical(e)

@@ -87,7 +87,7 @@ func (m *mistakes) keys(path string, e Embedded) {
 		return
 	}
 	for i, name := range e.Key {
-		a, ok := e.Structure.Attribute(name)
+		a, ok := e.Attribute(name)
 		switch {
 		case slices.Contains(e.Key[:i], name):
 			m.add(item(at, i), Duplicate, "%q is there twice; keep one", name)

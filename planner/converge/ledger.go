@@ -113,10 +113,10 @@ func (l *ledger) carryOut(r record) {
 
 // put enters e in the place of old, or at the end when that is nil.
 func (l *ledger) put(e, old *entry) {
-	switch {
-	case old == e:
+	switch old {
+	case e:
 		return
-	case old == nil:
+	case nil:
 		l.Entries = append(l.Entries, e)
 	default:
 		l.Entries[slices.Index(l.Entries, old)] = e

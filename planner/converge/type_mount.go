@@ -154,7 +154,7 @@ func (t mountType) Widen(_ context.Context, s *System, r resource.Resource, befo
 }
 
 func (t mountType) widen(s *System, r resource.Resource, b mountBefore, fstab lines) (json.RawMessage, error) {
-	b.entries.widen(r, mountParts, fstab, findMount(r.Title)(fstab), takeMount)
+	b.widen(r, mountParts, fstab, findMount(r.Title)(fstab), takeMount)
 	if !b.Said && mountEnsure(r) != "present" {
 		live, err := t.mounted(s, r.Title)
 		if err != nil {
@@ -206,8 +206,8 @@ func (mountType) announce(ctx context.Context, s *System, fstab *textFile) error
 	if fstab.mark+string(fstab.lines.bytes()) == fstab.read {
 		return nil
 	}
-	if _, err := s.Lstat("/run/systemd/system"); err != nil {
-		return nil // systemd does not run this node
+	if systemd, err := exists(s, "/run/systemd/system"); err != nil || !systemd {
+		return err // without one systemd does not run this node
 	}
 	return mustRun(ctx, s, Command{Argv: []string{"systemctl", "daemon-reload"}})
 }

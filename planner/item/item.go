@@ -127,14 +127,6 @@ func (it *Item) View(name string) (any, bool) {
 	return nil, false
 }
 
-// element is the element of a type that decides what the item may be: that of the collection for an item in one; nil for the root.
-func (it *Item) element() *element {
-	if it.hangs == nil && it.parent != nil {
-		return it.parent.hangs
-	}
-	return it.hangs
-}
-
 // readOnly reports whether the item hangs on a read-only reference, itself or through an ancestor (litp.md 14).
 func (it *Item) readOnly() bool {
 	for ; it != nil; it = it.parent {

@@ -144,10 +144,16 @@ func play(t testing.TB, moves []byte) string {
 		if broken := invariants(tree); broken != "" {
 			t.Fatalf("move %d %v: %s", i/4, moves[i:i+4], broken)
 		}
-		if act(twin, moves[i], moves[i+1], moves[i+2], moves[i+3]); twin.Digest() != tree.Digest() {
+		again := act(twin, moves[i], moves[i+1], moves[i+2], moves[i+3])
+		if twin.Digest() != tree.Digest() {
 			t.Fatalf("move %d %v: the same move gives another tree on a clone", i/4, moves[i:i+4])
 		}
-		tree.Validate()
+		if !slices.Equal(again, problems) {
+			t.Fatalf("move %d %v: the same move is refused with %v on a clone, not with %v", i/4, moves[i:i+4], again, problems)
+		}
+		if here, there := tree.Validate(), twin.Validate(); !slices.Equal(here, there) || twin.Digest() != tree.Digest() {
+			t.Fatalf("move %d %v: validation tells %v, and %v on a clone", i/4, moves[i:i+4], here, there)
+		}
 	}
 	return tree.Digest()
 }
@@ -160,7 +166,7 @@ func TestRandomOperations(t *testing.T) {
 			moves[i] = byte(rng.UintN(256))
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			if play(t, moves) != play(t, moves) {
+			if first, again := play(t, moves), play(t, moves); first != again {
 				t.Error("the same operations gave two trees")
 			}
 		})

@@ -104,7 +104,7 @@ func (t *Tree) PlanEnded(outcomes map[Path][]Outcome) {
 			continue
 		}
 		failed := slices.ContainsFunc(tasks, func(o Outcome) bool { return !o.Lock && o.Progress != Succeeded })
-		it.determinable = !failed && !(it.state == ForRemoval && it.previous == Removed)
+		it.determinable = !failed && (it.state != ForRemoval || it.previous != Removed)
 	}
 }
 

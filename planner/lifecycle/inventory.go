@@ -247,10 +247,9 @@ func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
 
 // of returns the entity of a service in the inventory, which is always known.
 func (v *Inventory) of(in *Instance) *Entity {
-	for _, e := range v.entities[in.Entity] {
-		if e.Version == in.EntityVersion {
-			return e
-		}
+	versions := v.entities[in.Entity]
+	if i, found := slices.BinarySearchFunc(versions, in.EntityVersion, func(e *Entity, version int) int { return cmp.Compare(e.Version, version) }); found {
+		return versions[i]
 	}
 	// RemoveEntity leaves deleted services behind.
 	return &Entity{Entity: &catalog.Entity{Name: in.Entity, Version: in.EntityVersion}, Machine: &Machine{}}

@@ -99,7 +99,8 @@ func (t Transfer) failing(op Operation) Transfer { t.ErrorOperation = op; return
 
 func (t Transfer) gated(name string) Transfer { t.Config = name; return t }
 
-func (t Transfer) preserving(ok, failure bool) Transfer {
-	t.Preserves, t.ErrorPreserves = ok, failure
+// preserving keeps what is to be deployed as it is on the way to the error state, and on the way to the target when that is so too.
+func (t Transfer) preserving(target bool) Transfer {
+	t.Preserves, t.ErrorPreserves = target, true
 	return t
 }

@@ -109,12 +109,12 @@ func basicOptimized() Lifecycle {
 			gone("terminated"),
 		},
 		Transfers: []Transfer{
-			auto("start", "creating").validated("rejected").does(Promote).preserving(false, true),
-			deployed("creating", "up", "creating").preserving(true, true),
-			deployed("up", "up", "failed").preserving(true, true),
+			auto("start", "creating").validated("rejected").does(Promote).preserving(false),
+			deployed("creating", "up", "creating").preserving(true),
+			deployed("up", "up", "failed").preserving(true),
 			deletes("up", "deleting"),
-			deployed("failed", "up", "failed").preserving(true, true),
-			deployed("deleting", "terminated", "deleting").preserving(false, true),
+			deployed("failed", "up", "failed").preserving(true),
+			deployed("deleting", "terminated", "deleting").preserving(false),
 		},
 	}
 }

@@ -102,7 +102,7 @@ func (m *modelOrder) candidates(key modelKey) []int32 {
 		for _, list := range lists {
 			from, to := pathRange(path, len(list), func(i int) string { return m.s.paths[list[i]] })
 			for _, t := range list[from:to] {
-				if MayDepend(key.side, m.s.sides[t]) == "" && (key.unordered == "" || m.builder.unordered(m.s.works[t]) != key.unordered) {
+				if MayDepend(key.side, m.s.sides[t]) == "" && (key.unordered == "" || m.unordered(m.s.works[t]) != key.unordered) {
 					out = append(out, t)
 				}
 			}

@@ -17,18 +17,29 @@ func asRefusal(err error, to **lifecycle.Error) bool { return errors.As(err, to)
 
 // adopt reads what is wanted of each service, and puts those of the state into the inventory, under the basis that is to count.
 func (t *Turn) adopt(state State) {
+	under := make(map[string]string, len(t.wanted)) // what each wanted service is made under
+	for _, name := range slices.Sorted(maps.Keys(t.wanted)) {
+		if digest, ok := t.basisOf(t.wanted[name]); ok {
+			under[name] = digest
+		}
+	}
 	for _, name := range state.Names() {
 		r := state.Records[name]
 		wanted, ok := t.wanted[name]
 		if !ok {
+			if _, known := t.bases[r.Under]; !known { // only a journal knows of it; its ledger entries tell what is left of it on nodes
+				t.former[name] = r.Incarnation
+				continue
+			}
 			t.load(name, r, r.Under)
 			continue
 		}
-		digest, ok := t.basisOf(wanted)
+		digest, ok := under[name]
 		if !ok {
 			continue
 		}
-		if t.replaces(r, wanted) {
+		if t.leaves(r) || t.replaces(r, wanted) {
+			t.end(name, r, "another service takes its place")
 			t.records[name] = Record{Incarnation: r.Incarnation} // the next one is made anew
 			t.changes = append(t.changes, Change{Service: name, Kind: Replace, From: r.State})
 			continue
@@ -38,11 +49,6 @@ func (t *Turn) adopt(state State) {
 		}
 		r.Active = withSensitive(wanted, r.Active)
 		t.load(name, r, digest)
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.wanted)) {
-		if _, ok := state.Records[name]; !ok {
-			t.basisOf(t.wanted[name])
-		}
 	}
 }
 
@@ -128,6 +134,22 @@ func (t *Turn) replaces(r Record, wanted site.Service) bool {
 	return len(mistakes) == 0 && len(edit.Replaces(wanted.Entity, r.Base(), complete)) > 0
 }
 
+// leaves reports whether a service is being deleted: when it is wanted again, that is another one.
+func (t *Turn) leaves(r Record) bool {
+	b, known := t.bases[r.Under]
+	return known && ending(b.machine, r.State)
+}
+
+// ending reports whether a service in a state is deleted in the end when all goes well.
+func ending(machine *lifecycle.Machine, state string) bool {
+	for _, s := range machine.Lifecycle().States {
+		if s.Deleted && passes(machine, state, s.Name) {
+			return true
+		}
+	}
+	return false
+}
+
 // change sets off creations and updates, then deletions. What refers to a service that is yet to be created waits for it.
 func (t *Turn) change() {
 	open := slices.Sorted(maps.Keys(t.wanted))
@@ -142,7 +164,7 @@ func (t *Turn) change() {
 				continue
 			}
 			if err != nil {
-				t.refused(name, err)
+				t.refused(name, t.whyTaken(name, err))
 			}
 			progress = true
 		}
@@ -159,6 +181,25 @@ func (t *Turn) change() {
 			t.remove(in)
 		}
 	}
+}
+
+// whyTaken adds to a refusal that the service which has the identity goes in the same plan, where it does: deletions come last.
+func (t *Turn) whyTaken(name string, err error) error {
+	wanted := t.wanted[name]
+	var refusal *lifecycle.Error
+	if !asRefusal(err, &refusal) || refusal.Kind != lifecycle.IdentityConflict {
+		return err
+	}
+	holder, ok := t.inventory.ByIdentity(wanted.Entity.Name, wanted.Attributes[wanted.Entity.Identity])
+	if _, stays := t.wanted[holder]; ok && !stays {
+		told := *refusal
+		told.Mistakes = slices.Clone(refusal.Mistakes)
+		for i := range told.Mistakes {
+			told.Mistakes[i].Message += fmt.Sprintf("; the service %q is removed by the same plan: apply its removal first, or keep its name", holder)
+		}
+		return &told
+	}
+	return err
 }
 
 // bring creates or updates one service as it is wanted.
@@ -189,7 +230,11 @@ func (t *Turn) bring(name string) error {
 		return nil // it is deployed, or waits for a gate or a request
 	}
 	from := in
-	changed := changedAttributes(from.Base(), complete)
+	before := from.Active // a rollback may have left what failed in the candidate
+	if before == nil {
+		before = from.Candidate
+	}
+	changed := changedAttributes(before, complete)
 	if !updatable {
 		if err := t.makeWay(name, b.machine, lifecycle.OnUpdate, "updated", deployed); err != nil {
 			return err
@@ -277,7 +322,7 @@ func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycl
 			return nil
 		}
 		r, ok := machine.Transfer(in.State, lifecycle.ResourceBased)
-		if !ok || r.Error == in.State {
+		if !ok || r.Error == in.State || r.Target == in.State { // it rests
 			break
 		}
 		result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at, Message: "its deployment is given up: it is to be " + what}, lifecycle.Failed, 0)
@@ -318,21 +363,43 @@ func waysOn(machine *lifecycle.Machine, state string) string {
 // remove sets off the deletion of a service that is not wanted any more.
 func (t *Turn) remove(in lifecycle.Instance) {
 	machine := t.bases[t.records[in.ID].Under].machine
-	if state, _ := machine.State(in.State); state.Purge {
+	if ending(machine, in.State) {
 		return // it is under way
 	}
-	if err := t.makeWay(in.ID, machine, lifecycle.OnDelete, "deleted", func(lifecycle.Instance) bool { return false }); err != nil {
-		t.refused(in.ID, err)
-		return
-	}
+	err := t.makeWay(in.ID, machine, lifecycle.OnDelete, "deleted", func(lifecycle.Instance) bool { return false })
 	now, _ := t.inventory.Instance(in.ID)
-	result, err := t.inventory.Delete(lifecycle.Call{ID: in.ID, Version: now.Version, At: t.at, Message: "it is not in the configuration any more"})
+	call := lifecycle.Call{ID: in.ID, Version: now.Version, At: t.at, Message: "it is not in the configuration any more"}
+	var result lifecycle.Result
+	switch target, ok := removing(machine, now.State); {
+	case err == nil:
+		result, err = t.inventory.Delete(call)
+	case ok:
+		result, err = t.inventory.SetState(call, target)
+	}
 	if err != nil {
 		t.refused(in.ID, err)
 		return
 	}
 	t.did(in.ID, now, result)
 	t.changes = append(t.changes, Change{Service: in.ID, Kind: Delete, From: in.State})
+	if now, _ = t.inventory.Instance(in.ID); now.Pending != nil {
+		return // its validation looks at who refers to it
+	}
+	for _, r := range t.inventory.ReferencedBy(in.ID) {
+		if t.Wanted(r.ID) {
+			t.needed(r, in.ID)
+		}
+	}
+}
+
+// removing returns a state that can be asked for and that leads to the end: what is left after a deletion that failed, where the lifecycle has a state for that.
+func removing(machine *lifecycle.Machine, from string) (string, bool) {
+	for _, target := range machine.Targets(from) {
+		if ending(machine, target) {
+			return target, true
+		}
+	}
+	return "", false
 }
 
 // request asks for the state that is wanted of a service. One that it is on its way to is not asked for.

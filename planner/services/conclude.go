@@ -40,7 +40,13 @@ func (t *Turn) Conclude(outcomes map[string]Outcome, at time.Time) map[string]bo
 		}
 		t.deployed(before, outcome)
 		after, ok := t.inventory.Instance(before.ID)
-		if !ok || after.Deleted || after.Version == before.Version {
+		if !ok || after.Version == before.Version {
+			continue
+		}
+		if after.Deleted {
+			if !role.Purge { // it was there until now
+				again[after.ID] = true
+			}
 			continue
 		}
 		now, _ := t.bases[t.records[after.ID].Under].machine.State(after.State)
@@ -92,9 +98,11 @@ func (t *Turn) deployed(before lifecycle.Instance, outcome Outcome) {
 	now, _ := t.inventory.Instance(name)
 	if outcome.Outcome == lifecycle.Failed && before.Rollback != nil && same(now.Active, before.Rollback) {
 		t.lost = append(t.lost, RolledBack{name, failedIn, previous, outcome.Message})
-		r := t.records[name]
-		r.Under = now.Basis.Active // the entity that the attributes were made under counts again
-		t.records[name] = r
+		if _, both := t.bases[now.Basis.Active].machine.State(now.State); both {
+			r := t.records[name]
+			r.Under = now.Basis.Active // the entity that the attributes were made under counts again
+			t.records[name] = r
+		}
 	}
 }
 

@@ -12,13 +12,17 @@ import (
 // Shown returns the sets of a version without the values of sensitive attributes, and the places of these, `files.key`, sorted. A set that is not there is nil.
 func (v Version) Shown() (candidate, active, rollback map[string]any, left []string) {
 	places := make(map[string]bool)
-	show := func(set map[string]any) map[string]any {
+	show := func(which lifecycle.Set) map[string]any {
+		set := v.Get(which)
 		if set == nil {
 			return nil
 		}
+		if under := v.made[which]; under != nil && under != v.Entity { // it tells what was sensitive then
+			set = withoutSensitive(under.Structure, set, "", places)
+		}
 		return withoutSensitive(v.Entity.Structure, set, "", places)
 	}
-	candidate, active, rollback = show(v.Candidate), show(v.Active), show(v.Rollback)
+	candidate, active, rollback = show(lifecycle.Candidate), show(lifecycle.Active), show(lifecycle.Rollback)
 	return candidate, active, rollback, slices.Sorted(maps.Keys(places))
 }
 
@@ -121,11 +125,20 @@ func (s State) Adopt(journal []Seen) State {
 			r.Basis.Candidate = seen.Made
 		}
 		if seen.Rollback != nil && seen.Incarnation == old.Incarnation && old.Active != nil && seen.Made != "" {
-			r.Rollback, r.Basis.Rollback, r.RollbackVersion = old.Active, old.Basis.Active, old.ActiveVersion
+			r.Rollback, r.Basis.Rollback, r.RollbackVersion = s.before(old, seen), old.Basis.Active, old.ActiveVersion
 		}
 		out.Records[seen.Service] = r
 	}
 	return out
+}
+
+// before returns what a service goes back to: the set that the state has as active, which is whole, or what the journal has where there were more updates since.
+func (s State) before(old Record, seen Seen) map[string]any {
+	b, err := s.Bases[old.Basis.Active].read()
+	if err != nil || catalog.Canonical(withoutSensitive(b.entity.Structure, old.Active, "", make(map[string]bool))) == catalog.Canonical(seen.Rollback) {
+		return old.Active
+	}
+	return fill(seen.Rollback, old.Active, seen.Left)
 }
 
 // has reports whether the lifecycle of a basis has a state.
@@ -136,6 +149,16 @@ func (s State) has(digest, state string) bool {
 	}
 	_, ok := b.machine.State(state)
 	return ok
+}
+
+// Ended returns a state without services, in which the names of those of s count as used.
+func (s State) Ended() State {
+	out := State{Former: make(map[string]int)}
+	maps.Copy(out.Former, s.Former)
+	for name, r := range s.Records {
+		out.Former[name] = r.Incarnation
+	}
+	return out
 }
 
 // fill puts values that were left out back, from another set; those inside of embedded entities stay out.
@@ -156,20 +179,25 @@ func fill(set, from map[string]any, left []string) map[string]any {
 func Gone(state State, name string, at time.Time) ([]Version, []Event) {
 	t := newTurn(state, siteNamed(name), at)
 	for _, service := range state.Names() {
-		r := state.Records[service]
-		if !t.load(service, r, r.Under) {
-			continue
-		}
-		in, _ := t.inventory.Instance(service)
-		for _, s := range t.bases[r.Under].machine.Lifecycle().States {
-			if !s.Deleted {
-				continue
-			}
-			if result, err := t.inventory.ForceState(lifecycle.Call{ID: service, At: at, Message: "the site was torn down"}, s.Name, lifecycle.NoOperation); err == nil {
-				t.did(service, in, result)
-			}
-			break
-		}
+		t.end(service, state.Records[service], "the site was torn down")
 	}
 	return t.versions, t.events
+}
+
+// end brings a service of the state to where it is deleted, without asking its lifecycle, and forgets it.
+func (t *Turn) end(name string, r Record, why string) {
+	if _, known := t.bases[r.Under]; !known || !t.load(name, r, r.Under) {
+		return
+	}
+	in, _ := t.inventory.Instance(name)
+	for _, s := range t.bases[r.Under].machine.Lifecycle().States {
+		if !s.Deleted {
+			continue
+		}
+		if result, err := t.inventory.ForceState(lifecycle.Call{ID: name, At: t.at, Message: why}, s.Name, lifecycle.NoOperation); err == nil {
+			t.did(name, in, result)
+		}
+		break
+	}
+	_, _ = t.inventory.Forget(lifecycle.Call{ID: name, At: t.at}) // it is there: it was loaded a moment ago
 }

@@ -272,6 +272,9 @@ func TestReplacement(t *testing.T) {
 	other.Attributes["name"] = "renamed"
 	f.want(other, f.web("b", nil))
 	turn := f.begin()
+	if v := turn.Versions()[0]; !v.Deleted || v.Incarnation != 1 {
+		t.Errorf("the service that is replaced ends as %+v", v)
+	}
 	f.run()
 	f.is("a", "up v3 #2")
 	f.is("b", "up v3 #1")
@@ -491,6 +494,19 @@ func TestAdopt(t *testing.T) {
 		t.Error("an older version is newer")
 	}
 
+	// A state from before two updates: what the last one goes back to is the first one.
+	f.state = before
+	f.want(f.web("a", size(2), rollback))
+	f.run()
+	f.want(f.web("a", size(3), rollback))
+	f.state = before.Adopt(seenOf(f.begin()))
+	f.is("a", "update_inprogress v8 #1")
+	turn = f.run(failed("a"))
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(2), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+		t.Error(d)
+	}
+
+	f.want(f.web("a", size(2), rollback))
 	f.state = services.State{}.Adopt(journal) // the state was lost
 	f.is("a", "update_inprogress v5 #1")
 	f.run()
@@ -532,6 +548,48 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 	f.run()
 	if len(f.state.Records) > 0 {
 		t.Errorf("left are %v", f.state.Records)
+	}
+}
+
+// TestRename: deletions come last, so an identity is free only after the apply that removes its service.
+func TestRename(t *testing.T) {
+	f := newFixture(t)
+	f.want(f.web("a", nil))
+	f.run()
+	renamed := f.web("b", nil)
+	renamed.Attributes["name"] = "a"
+	f.want(renamed)
+	_, problems := services.Begin(f.state, f.site, time.Time{})
+	if want := `the service "a" is removed by the same plan: apply its removal first, or keep its name`; len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+		t.Errorf("got %v", problems)
+	}
+}
+
+// TestAllocatedInside names values inside of embedded entities by key.
+func TestAllocatedInside(t *testing.T) {
+	c, err := document.ParseCatalog([]document.Source{{Name: "catalog.yaml", Data: []byte(`
+entities:
+  hub:
+    embedded:
+      ports:
+        modifier: rw+
+        key: [host]
+        attributes:
+          host: string
+          number: {type: int, modifier: r, allocate: {integer: {from: 1, to: 9}}}
+`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := site.Site{Name: "lon1", Services: []site.Service{{Name: "h", Entity: &c.Catalog.Entities[0], Attributes: map[string]any{
+		"ports": []any{map[string]any{"host": "b"}, map[string]any{"host": "a.x"}},
+	}}}}
+	turn, problems := services.Begin(services.State{}, s, time.Time{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if d := cmp.Diff(map[string]any{"ports[host=b].number": int64(1), `ports[host=a\.x].number`: int64(2)}, turn.Allocated("h")); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -114,10 +115,15 @@ func (t *Turn) unreferenced(id string) bool {
 			continue // it goes as well
 		}
 		free = false
-		t.problem(r.ID, "attributes."+r.Path, site.UnknownReference, fmt.Sprintf(
-			"refers to the service %q, which is to be deleted; keep that service, or change or delete this one first", id))
+		t.needed(r, id)
 	}
 	return free
+}
+
+// needed adds the problem that a service which is to be deleted is referred to.
+func (t *Turn) needed(by lifecycle.Reference, id string) {
+	t.problem(by.ID, "attributes."+by.Path, site.UnknownReference, fmt.Sprintf(
+		"refers to the service %q, which is to be deleted; keep that service, or change or delete this one first", id))
 }
 
 // arrive completes the changes of the plan with the states that services came to.
@@ -147,20 +153,46 @@ func (t *Turn) Steps() []string {
 	return out
 }
 
-// Allocated returns the values of attributes with the modifier r that slipway chose for a service, by attribute, as far as they are known; those of
-// sensitive attributes are left out.
+// Allocated returns the values of attributes with the modifier r that slipway chose for a service, by their place, `port` or `sites[host=a].port`, as far as
+// they are known; those of sensitive attributes are left out. A child without key attributes is told by its number, `sites[0].port`.
 func (t *Turn) Allocated(service string) map[string]any {
 	in, ok := t.inventory.Instance(service)
 	if !ok {
 		return nil
 	}
 	out := make(map[string]any)
-	for _, a := range t.bases[t.records[service].Under].entity.Attributes {
-		if value := in.Base()[a.Name]; a.Modifier == catalog.Allocated && !a.Sensitive && value != nil {
-			out[a.Name] = value
+	allocated(t.bases[t.records[service].Under].entity.Structure, in.Base(), "", out)
+	return out
+}
+
+func allocated(s catalog.Structure, set map[string]any, at string, out map[string]any) {
+	for _, a := range s.Attributes {
+		if value := set[a.Name]; a.Modifier == catalog.Allocated && !a.Sensitive && value != nil {
+			out[at+a.Name] = value
 		}
 	}
-	return out
+	for _, e := range s.Embedded {
+		switch v := set[e.Name].(type) {
+		case map[string]any:
+			allocated(e.Structure, v, at+e.Name+".", out)
+		case []any:
+			for i, element := range v {
+				child, ok := element.(map[string]any)
+				if !ok {
+					continue
+				}
+				part := edit.Part{Name: e.Name}
+				for _, key := range e.Key {
+					part.Filters = append(part.Filters, edit.Filter{Name: key, Value: fmt.Sprint(child[key])})
+				}
+				place := edit.Path{part}.String()
+				if len(e.Key) == 0 {
+					place = fmt.Sprintf("%s[%d]", e.Name, i)
+				}
+				allocated(e.Structure, child, at+place+".", out)
+			}
+		}
+	}
 }
 
 // Status is what a service shows to the outside.

@@ -77,6 +77,15 @@ type Record struct {
 	RollbackVersion int `json:"rollback_version,omitempty"`
 }
 
+// known puts a basis in the place of those that nobody has any more, as of a run that ended without a word: what is deployed stays deployed.
+func (r *Record) known(bases map[string]basis, under string) {
+	for _, digest := range []*string{&r.Basis.Candidate, &r.Basis.Active, &r.Basis.Rollback} {
+		if _, ok := bases[*digest]; *digest != "" && !ok {
+			*digest = under
+		}
+	}
+}
+
 // Basis is what a set of attributes was made under.
 type Basis struct {
 	Entity    string               `json:"entity"`              // the definition, as catalog.Entity.Definition writes it

@@ -58,6 +58,8 @@ type Version struct {
 	Entity      *catalog.Entity
 	Lifecycle   string
 	Label       lifecycle.Label
+
+	made map[lifecycle.Set]*catalog.Entity // what each of its sets was made under
 }
 
 // Event is a line of the log of a service.
@@ -96,8 +98,9 @@ func Rest(state State, s site.Site) (*Turn, site.Problems) {
 func newTurn(state State, s site.Site, at time.Time) *Turn {
 	t := &Turn{
 		at: at, site: s, wanted: make(map[string]site.Service), inventory: lifecycle.NewInventory(lifecycle.Settings{}), records: make(map[string]Record),
-		bases: make(map[string]basis, len(state.Bases)), numbers: make(map[string]int), highest: make(map[string]int), former: state.Former,
+		bases: make(map[string]basis, len(state.Bases)), numbers: make(map[string]int), highest: make(map[string]int), former: make(map[string]int, len(state.Former)),
 	}
+	maps.Copy(t.former, state.Former)
 	for _, service := range s.Services {
 		if service.Entity != nil {
 			t.wanted[service.Name] = service
@@ -167,8 +170,9 @@ func (t *Turn) register(digest string) (int, error) {
 func (t *Turn) load(name string, r Record, under string) bool {
 	b, known := t.bases[under]
 	if !known {
-		return false // only a journal knows of it; its ledger entries tell what is left of it on nodes
+		return false
 	}
+	r.known(t.bases, under)
 	number, err := t.register(under)
 	if err != nil {
 		t.refused(name, err)
@@ -219,7 +223,13 @@ func (t *Turn) version(r Record, in lifecycle.Instance) Version {
 	b := t.bases[r.Under]
 	state, _ := b.machine.State(in.State)
 	in.EntityVersion = b.entity.Version
-	return Version{in, r.Incarnation, b.entity, b.machine.Lifecycle().Name, state.Label}
+	made := make(map[lifecycle.Set]*catalog.Entity)
+	for set, digest := range map[lifecycle.Set]string{lifecycle.Candidate: in.Basis.Candidate, lifecycle.Active: in.Basis.Active, lifecycle.Rollback: in.Basis.Rollback} {
+		if under, known := t.bases[digest]; known {
+			made[set] = under.entity
+		}
+	}
+	return Version{in, r.Incarnation, b.entity, b.machine.Lifecycle().Name, state.Label, made}
 }
 
 // same reports whether two sets are one: sets are replaced as a whole and never changed in place.

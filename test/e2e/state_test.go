@@ -17,6 +17,7 @@ type attributes struct {
 	NodeStatus  map[string]string `json:"node_status"`
 	Unreachable []string
 	Drift       []driftItem
+	Services    map[string]serviceStatus `json:"service_status"`
 }
 
 type driftItem struct{ Node, Resource, Change string }

@@ -1,5 +1,5 @@
 // Package examples runs a Terraform binary over every configuration that the repository shows: the folders below examples/, the README
-// and the guides.
+// and the guides. Those of services it applies, too, on nodes that are folders.
 package examples
 
 import (
@@ -16,24 +16,31 @@ import (
 
 const top = "../.."
 
-// terraform runs the binary in a directory, with the provider from the mirror, and fails the test when it fails.
-func terraform(t *testing.T, dir string, args ...string) {
+// binary returns a command of the Terraform binary in a directory, with the provider from the mirror, that is not started yet.
+func binary(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	mirror := os.Getenv("SLIPWAY_MIRROR")
 	if mirror == "" {
 		t.Skip("NOT RUN: SLIPWAY_MIRROR names no Terraform configuration that finds the provider; use `make test`")
 	}
-	binary := os.Getenv("TF_ACC_TERRAFORM_PATH")
-	if binary == "" {
-		binary = "terraform"
+	name := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	if name == "" {
+		name = "terraform"
 	}
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+mirror, "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1")
+	return cmd
+}
+
+// terraform runs the binary in a directory and fails the test when it fails.
+func terraform(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := binary(t, dir, args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", filepath.Base(binary), strings.Join(args, " "), err, out.String())
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(cmd.Path), strings.Join(args, " "), err, out.String())
 	}
 }
 
@@ -85,7 +92,7 @@ func TestFolders(t *testing.T) {
 			}
 			dir := filepath.Join(copied, strings.TrimPrefix(folder, "examples"))
 			check(t, dir)
-			if folder != "examples/five-groups" { // a module: its callers plan it
+			if folder != "examples/five-groups" && !strings.HasPrefix(folder, "examples/modules/") { // modules: their callers plan them
 				terraform(t, dir, "plan", "-input=false", "-no-color", "-lock=false")
 			}
 		})
@@ -116,6 +123,14 @@ func TestPages(t *testing.T) {
 				write(t, filepath.Join(dir, "main.tf"), string(match[1]))
 				write(t, filepath.Join(dir, "site.conf"), "server {}\n")       // the README's
 				write(t, filepath.Join(dir, "catalog.yaml"), "entities: {}\n") // the catalog guide's
+				part := string(match[1])
+				if strings.Contains(part, "# ...") { // not whole
+					terraform(t, dir, "fmt", "-check", "-diff", "-no-color")
+					return
+				}
+				if strings.Contains(part, "data.slipway_catalog.site") && !strings.Contains(part, `data "slipway_catalog" "site"`) {
+					write(t, filepath.Join(dir, "catalog.tf"), "data \"slipway_catalog\" \"site\" {\n  documents = [file(\"${path.module}/catalog.yaml\")]\n}\n")
+				}
 				check(t, dir)
 			})
 		}

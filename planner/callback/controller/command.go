@@ -103,7 +103,7 @@ func (c command) values(name, output string, stdout []byte) (map[string]any, err
 func (c command) environment() []string {
 	names := slices.Concat(inherited, c.Strings("inherit"))
 	env := []string{}
-	for _, e := range c.Controller.Environment {
+	for _, e := range c.Environment {
 		if name, _, _ := strings.Cut(e, "="); slices.Contains(names, name) {
 			env = append(env, e)
 		}

@@ -40,6 +40,6 @@ func waitOrEnd(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 		}
 	}
 	_ = syscall.Kill(group, syscall.SIGKILL)
-	<-done
+	<-done //nolint:errcheck // it was killed, so its status tells nothing
 	return context.Cause(ctx)
 }

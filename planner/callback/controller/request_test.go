@@ -35,6 +35,13 @@ func serve(t *testing.T, routes map[string]http.HandlerFunc) string {
 	return server.URL
 }
 
+// answer writes the body of a response that the client reads to its end.
+func answer(t *testing.T, w io.Writer, body string) {
+	if _, err := io.WriteString(w, body); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRequest(t *testing.T) {
 	type seen struct{ Method, Path, Query, Body, Type, Token, Host string }
 	var got seen
@@ -43,7 +50,7 @@ func TestRequest(t *testing.T) {
 		"/": func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			got = seen{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Get("Content-Type"), r.Header.Get("X-Token"), r.Host}
-			io.WriteString(w, `{"data": {"items": [{"id": 7}], "a.b": "c", "none": null}}`)
+			answer(t, w, `{"data": {"items": [{"id": 7}], "a.b": "c", "none": null}}`)
 		},
 		"/created": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) },
 		"/moved": func(w http.ResponseWriter, r *http.Request) {
@@ -91,11 +98,13 @@ func TestRequestFails(t *testing.T) {
 	base := serve(t, map[string]http.HandlerFunc{
 		"/": func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
-			io.WriteString(w, "the token "+r.Header.Get("X-Token")+" is not valid\n")
+			answer(t, w, "the token "+r.Header.Get("X-Token")+" is not valid\n")
 		},
-		"/json": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"a": null, "b": [1]}`) },
-		"/html": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") },
-		"/much": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat(" ", 1<<20)+"{}") },
+		"/json": func(w http.ResponseWriter, _ *http.Request) { answer(t, w, `{"a": null, "b": [1]}`) },
+		"/html": func(w http.ResponseWriter, _ *http.Request) { answer(t, w, "<html>") },
+		"/much": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, strings.Repeat(" ", 1<<20)+"{}") // the client stops reading
+		},
 		"/away": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) },
 		"/loop": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) },
 		"/file": func(w http.ResponseWriter, r *http.Request) {

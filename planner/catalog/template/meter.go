@@ -122,7 +122,7 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 			}
 		}
 	}
-	hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
+	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
 		if l, ok := n.(limited); ok {
 			n = l.Expression // it stands where this one was, and so hides it from the visit
 		}

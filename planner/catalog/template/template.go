@@ -85,7 +85,7 @@ func Parse(text string) (*Template, error) {
 // unknownFunctions tells calls of functions that there are not.
 func unknownFunctions(text string, expression hclsyntax.Expression) Errors {
 	var out Errors
-	hclsyntax.VisitAll(expression, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
+	_ = hclsyntax.VisitAll(expression, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
 		call, ok := n.(*hclsyntax.FunctionCallExpr)
 		if !ok || len(out) == mostErrors {
 			return nil

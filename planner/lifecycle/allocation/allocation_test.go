@@ -157,7 +157,7 @@ func TestRack(t *testing.T) {
 	if given[4].Path != "units.secret" || !given[4].Sensitive || given[4].Pool != "rack.units.secret" {
 		t.Error(given[4])
 	}
-	if complete, wrong := rack.Structure.Check(first); len(wrong) > 0 {
+	if complete, wrong := rack.Check(first); len(wrong) > 0 {
 		t.Error(complete, wrong)
 	}
 

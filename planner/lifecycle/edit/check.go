@@ -66,8 +66,8 @@ type checker struct {
 	mistakes []catalog.Mistake
 }
 
-func (c *checker) add(p place, code catalog.Code, format string, args ...any) {
-	m := catalog.Mistake{Path: p.path, Code: code, Message: fmt.Sprintf(format, args...)}
+func (c *checker) add(p place, code catalog.Code, message string) {
+	m := catalog.Mistake{Path: p.path, Code: code, Message: message}
 	if p.at != p.path {
 		m.At = p.at
 	}

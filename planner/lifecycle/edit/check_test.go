@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := entity(t, c.entity)
 			prior := tree(t, e, c.prior)
-			next, mistakes := e.Structure.Check(edit.Carry(e, prior, edit.Merge(prior, read(t, c.change))))
+			next, mistakes := e.Check(edit.Carry(e, prior, edit.Merge(prior, read(t, c.change))))
 			if len(mistakes) > 0 {
 				t.Fatal(mistakes)
 			}
@@ -120,9 +120,9 @@ func BenchmarkCheckThousandChildren(b *testing.B) {
 	for i := range 1000 {
 		files = append(files, map[string]any{"name": strings.Repeat("f", 5) + string(rune('a'+i%26)) + strings.Repeat("x", i/26), "uid": int64(i)})
 	}
-	prior, _ := e.Structure.Check(map[string]any{"name": "n", "size": int64(1), "files": files})
+	prior, _ := e.Check(map[string]any{"name": "n", "size": int64(1), "files": files})
 	for b.Loop() {
-		next, _ := e.Structure.Check(edit.Carry(e, prior, prior))
+		next, _ := e.Check(edit.Carry(e, prior, prior))
 		if mistakes := edit.Check(e, prior, next); len(mistakes) > 0 {
 			b.Fatal(mistakes)
 		}

@@ -94,7 +94,7 @@ func entity(t testing.TB, name string) *catalog.Entity {
 // tree reads attributes and completes them.
 func tree(t testing.TB, e *catalog.Entity, text string) map[string]any {
 	t.Helper()
-	out, mistakes := e.Structure.Check(read(t, text))
+	out, mistakes := e.Check(read(t, text))
 	if len(mistakes) > 0 {
 		t.Fatal(text, mistakes)
 	}
@@ -297,7 +297,7 @@ func TestPutAndMerge(t *testing.T) {
 		}
 	})
 	t.Run("what is read-only counts", func(t *testing.T) {
-		out, mistakes := e.Structure.Check(edit.Put(e, prior, next, false))
+		out, mistakes := e.Check(edit.Put(e, prior, next, false))
 		if len(mistakes) > 0 {
 			t.Fatal(mistakes)
 		}

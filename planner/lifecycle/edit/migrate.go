@@ -40,7 +40,7 @@ func Migrate(from, to *catalog.Entity, prior, given map[string]map[string]any) (
 		if !ok {
 			continue
 		}
-		complete, wrong := to.Structure.Check(set)
+		complete, wrong := to.Check(set)
 		out[name] = complete
 		for _, m := range wrong {
 			m.Path = name + "." + m.Path
