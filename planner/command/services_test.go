@@ -1,13 +1,11 @@
 package command
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
@@ -143,19 +141,7 @@ func TestServicesGolden(t *testing.T) {
 			if status != 0 {
 				t.Fatalf("status %d: %s", status, errOut)
 			}
-			file := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("the output differs from %s (-update rewrites it): %s", file, d)
-			}
+			golden(t, name, got)
 		})
 	}
 }
