@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
