@@ -190,7 +190,7 @@ func TestAliasBomb(t *testing.T) {
 			if !errors.As(err, &problems) || len(problems) != 1 {
 				t.Errorf("got %.300v, want one problem", err)
 			}
-			if spent := time.Since(start); spent > 20*time.Second {
+			if spent := time.Since(start); spent > 2*time.Minute {
 				t.Errorf("it took %s", spent)
 			}
 		})

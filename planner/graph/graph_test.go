@@ -185,7 +185,7 @@ func TestLargeGraph(t *testing.T) {
 	if n := len(texts(t, g.SVG())); n != 900 {
 		t.Errorf("%d texts", n)
 	}
-	if spent := time.Since(start); spent > 30*time.Second {
+	if spent := time.Since(start); spent > 2*time.Minute {
 		t.Errorf("it took %s", spent)
 	}
 }
