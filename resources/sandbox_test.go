@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -27,8 +28,15 @@ type sandbox struct {
 	name string
 }
 
+// parallel has the tests that run in parallel: one may have several sandboxes.
+var parallel sync.Map
+
+// newSandbox makes one. The test runs in parallel with others from here on: each has folders, state and journal of its own.
 func newSandbox(t *testing.T, nodes ...string) *sandbox {
 	t.Helper()
+	if _, already := parallel.LoadOrStore(t, true); !already {
+		t.Parallel()
+	}
 	s := &sandbox{t: t, dir: t.TempDir(), name: "lon1"}
 	for _, n := range nodes {
 		s.mkdir(n, "etc")

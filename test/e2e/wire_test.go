@@ -19,10 +19,11 @@ func TestFrugal(t *testing.T) {
 	w := newWorkspace(t, config{site: "frugal", nodes: []lab.Node{n}}.hcl(t))
 	defer w.mustDestroy()
 
-	// seen returns how many connections and sessions there were until now, with those of this look.
+	// seen returns how many connections and sessions there were until now, with those of this look. Its own session is told by another process of sshd, which
+	// may be a little late on a busy machine.
 	seen := func() (connections, sessions int) {
 		t.Helper()
-		log := n.On(t, "journalctl -q --sync && journalctl -u ssh -o cat")
+		log := n.On(t, "sleep 1 && journalctl -q --sync && journalctl -u ssh -o cat")
 		return strings.Count(log, "Accepted publickey"), strings.Count(log, "Starting session")
 	}
 	// traffic returns how many there are while Terraform runs.
