@@ -194,9 +194,12 @@ func (t *Turn) end(name string, r Record, why string) {
 		if !s.Deleted {
 			continue
 		}
-		if result, err := t.inventory.ForceState(lifecycle.Call{ID: name, At: t.at, Message: why}, s.Name, lifecycle.NoOperation); err == nil {
-			t.did(name, in, result)
+		result, err := t.inventory.ForceState(lifecycle.Call{ID: name, At: t.at, Message: why}, s.Name, lifecycle.NoOperation)
+		if err != nil {
+			t.refused(name, err)
+			return
 		}
+		t.did(name, in, result)
 		break
 	}
 	_, _ = t.inventory.Forget(lifecycle.Call{ID: name, At: t.at}) // it is there: it was loaded a moment ago
