@@ -67,16 +67,21 @@ func serve() {
 	}
 }
 
-// quiet keeps the plugin libraries from tracing every step to a Terraform that does not log: they do unless they are told a level, and
-// Terraform reads the lines and throws them away.
+// quiet keeps the plugin libraries from tracing every step to a Terraform that does not log: they do unless they are told a level, each by a variable of its
+// own, and Terraform reads the lines and throws them away.
 func quiet() error {
-	const level = "TF_LOG_SDK"
-	for _, name := range []string{"TF_LOG", "TF_LOG_PROVIDER", level} {
+	levels := []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK"}
+	for _, name := range append([]string{"TF_LOG", "TF_LOG_PROVIDER"}, levels...) {
 		if os.Getenv(name) != "" {
 			return nil
 		}
 	}
-	return os.Setenv(level, "ERROR")
+	for _, name := range levels {
+		if err := os.Setenv(name, "ERROR"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Settings of [unhurried]: the garbage that may pile up, in percent of what is in use, and the memory, in bytes, from which on less may.

@@ -12,7 +12,7 @@ import (
 const someNodes = `
 locals {
   nodes = {
-    z = { name = "web2", tags = ["web"], rack = "r1", address = "192.0.2.2", connect = { private_key = "secret" } }
+    z = { name = "web2", tags = ["web"], rack = "r1", address = "192.0.2.2", connect = { credentials = { private_key = "secret" } } }
     a = { name = "web1", tags = ["web"], rack = "r2", address = "192.0.2.1" }
     b = { name = "db1", labels = { tier = "data" } }
   }

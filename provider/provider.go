@@ -21,6 +21,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/datasources"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
+	"github.com/slipway/terraform-provider-slipway/resources/asis"
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
@@ -29,7 +30,12 @@ const Address = "registry.terraform.io/slipway/slipway"
 
 // NewServer returns the provider as Terraform talks to it. runs is shared with main, which waits for runs before it ends.
 func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfprotov6.ProviderServer, error) {
-	return sealed.NewServer(ctx, &slipway{version: version, runs: runs, getenv: os.Getenv})
+	p := &slipway{version: version, runs: runs, getenv: os.Getenv}
+	server, err := sealed.NewServer(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return asis.NewServer(ctx, p, server)
 }
 
 // slipway is the provider.

@@ -25,6 +25,7 @@ import (
 type large struct {
 	server                  tfprotov6.ProviderServer
 	node, deployment        tftypes.Object
+	versions                map[string]int64 // of the schemas, by resource type
 	nodes                   []tftypes.Value
 	config, state, proposed map[string]tftypes.Value
 	private                 []byte
@@ -38,7 +39,7 @@ func newLarge(tb testing.TB, nodes int) *large {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l := &large{server: server}
+	l := &large{server: server, versions: map[string]int64{}}
 	schemas, err := l.server.GetProviderSchema(tb.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		tb.Fatal(err)
@@ -50,6 +51,9 @@ func newLarge(tb testing.TB, nodes int) *large {
 		}
 		return typ
 	}
+	for name, schema := range schemas.ResourceSchemas {
+		l.versions[name] = schema.Version
+	}
 	l.node, l.deployment = typeOf("slipway_node"), typeOf("slipway_deployment")
 	l.config = empty(l.deployment)
 	l.config["site"] = text("lon1")
@@ -57,6 +61,7 @@ func newLarge(tb testing.TB, nodes int) *large {
 	for i := range nodes {
 		n := empty(l.node)
 		n["name"], n["address"], n["rack"] = text(fmt.Sprintf("node%04d", i)), text(fmt.Sprintf("10.0.%d.%d", i/250, i%250+1)), text(fmt.Sprintf("rack%02d", i%40))
+		n["connect"] = connecting(l.node.AttributeTypes["connect"], fmt.Sprintf("u%d", i))
 		n["tags"] = collection(l.node.AttributeTypes["tags"], text(fmt.Sprintf("t%02d", i%largeGroups)), text("all"))
 		n["roles"] = collection(l.node.AttributeTypes["roles"], text(fmt.Sprintf("r%d", i%5)))
 		n["labels"] = tftypes.NewValue(l.node.AttributeTypes["labels"], map[string]tftypes.Value{"zone": text(fmt.Sprintf("z%d", i%3))}) // one: this encoder, unlike Terraform's, has no order for more
@@ -211,7 +216,7 @@ func BenchmarkLargePlan(b *testing.B) {
 					return resp.Diagnostics, err
 				})
 				times.call(b, "upgrade", func() ([]*tfprotov6.Diagnostic, error) {
-					resp, err := l.server.UpgradeResourceState(b.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "slipway_deployment", RawState: saved})
+					resp, err := l.server.UpgradeResourceState(b.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "slipway_deployment", Version: l.versions["slipway_deployment"], RawState: saved})
 					return resp.Diagnostics, err
 				})
 				times.call(b, "read", func() ([]*tfprotov6.Diagnostic, error) {
@@ -239,7 +244,7 @@ func BenchmarkLargePlan(b *testing.B) {
 						return resp.Diagnostics, err
 					})
 					times.call(b, "upgrade", func() ([]*tfprotov6.Diagnostic, error) {
-						resp, err := l.server.UpgradeResourceState(b.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "slipway_node", RawState: saved[i]})
+						resp, err := l.server.UpgradeResourceState(b.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "slipway_node", Version: l.versions["slipway_node"], RawState: saved[i]})
 						return resp.Diagnostics, err
 					})
 					times.call(b, "read", func() ([]*tfprotov6.Diagnostic, error) {
@@ -400,6 +405,14 @@ func collection(typ tftypes.Type, elements ...tftypes.Value) tftypes.Value {
 		elements = []tftypes.Value{}
 	}
 	return tftypes.NewValue(typ, elements)
+}
+
+// connecting is a connection with a user and port of its own.
+func connecting(typ tftypes.Type, user string) tftypes.Value {
+	object := typ.(tftypes.Object) //nolint:forcetypeassert // the schema says so
+	c := empty(object)
+	c["user"], c["port"] = text(user), tftypes.NewValue(tftypes.Number, 2222)
+	return tftypes.NewValue(object, c)
 }
 
 // selecting is a list of one selector of one criterion of one value.

@@ -72,6 +72,7 @@ func (r *reading) conformObject(at string, v tftypes.Value, want tftypes.Object)
 		r.mismatch(at, "an object", v)
 		return tftypes.NewValue(want, nil)
 	}
+	entries = r.gather(at, entries, want)
 	known := slices.Sorted(maps.Keys(want.AttributeTypes))
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if _, ok := want.AttributeTypes[name]; ok || at == entityAttribute {
@@ -91,6 +92,39 @@ func (r *reading) conformObject(at string, v tftypes.Value, want tftypes.Object)
 		}
 	}
 	return tftypes.NewValue(want, out)
+}
+
+// gather moves the secrets of a node's connection, or of a hop of it, to where they belong, from where version 0 of slipway_node had them: beside everything
+// else. States may hold such nodes, and objects written by hand are taken in either form.
+func (r *reading) gather(at string, entries map[string]tftypes.Value, want tftypes.Object) map[string]tftypes.Value {
+	below, ok := want.AttributeTypes[nodeCredentials].(tftypes.Object)
+	if !ok {
+		return entries
+	}
+	out, secrets, moved := maps.Clone(entries), map[string]tftypes.Value{}, false
+	if given, ok := entries[nodeCredentials]; ok && !given.IsNull() {
+		inner, ok := entriesOf(given)
+		if !ok {
+			return entries
+		}
+		secrets = maps.Clone(inner)
+	}
+	for _, name := range slices.Sorted(maps.Keys(below.AttributeTypes)) {
+		secret, flat := entries[name]
+		if !flat {
+			continue
+		}
+		delete(out, name)
+		if now, given := secrets[name]; given && !now.IsNull() && !secret.IsNull() {
+			r.report(namePath(at, name), site.BadStructure, "is given in %s too; keep it there", nodeCredentials)
+		} else if !secret.IsNull() {
+			secrets[name], moved = secret, true
+		}
+	}
+	if moved {
+		out[nodeCredentials] = objectOf(secrets)
+	}
+	return out
 }
 
 func (r *reading) conformElements(at string, v tftypes.Value, want, element tftypes.Type) tftypes.Value {
@@ -175,6 +209,15 @@ func entriesOf(v tftypes.Value) (map[string]tftypes.Value, bool) {
 	}
 	var entries map[string]tftypes.Value
 	return entries, v.As(&entries) == nil
+}
+
+// objectOf returns the object that holds entries.
+func objectOf(entries map[string]tftypes.Value) tftypes.Value {
+	attributeTypes := make(map[string]tftypes.Type, len(entries))
+	for name, e := range entries {
+		attributeTypes[name] = e.Type()
+	}
+	return tftypes.NewValue(tftypes.Object{AttributeTypes: attributeTypes}, entries)
 }
 
 // elementsOf returns what a tuple, list or set holds.

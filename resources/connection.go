@@ -11,7 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// ConnectionModelV0 is the provider's `connection` and a node's `connect`, at schema version 0.
+// ConnectionModelV0 is the provider's `connection`.
 type ConnectionModelV0 struct {
 	User           types.String `tfsdk:"user"`
 	Port           types.Int64  `tfsdk:"port"`
@@ -31,7 +31,25 @@ type ConnectionModelV0 struct {
 	Root           types.String `tfsdk:"root"`
 }
 
-// bastionModelV0 is one hop of `bastions`.
+// connectModelV1 is a node's `connect` at schema version 1. The secrets of the connection itself are those of version 0 and null.
+type connectModelV1 struct {
+	ConnectionModelV0
+	Credentials *credentialsModelV1 `tfsdk:"credentials"`
+}
+
+// credentialsModelV1 are the secrets of a node's `connect`.
+type credentialsModelV1 struct {
+	PrivateKey   types.String `tfsdk:"private_key"`
+	Passphrase   types.String `tfsdk:"passphrase"`
+	SudoPassword types.String `tfsdk:"sudo_password"`
+}
+
+// hopModel is a hop of `bastions`. known is false, and what is unknown left unset, when something of it is unknown.
+type hopModel interface {
+	value() (b site.Bastion, known bool)
+}
+
+// bastionModelV0 is a hop of the provider's `connection`.
 type bastionModelV0 struct {
 	Host           types.String `tfsdk:"host"`
 	Port           types.Int64  `tfsdk:"port"`
@@ -40,9 +58,47 @@ type bastionModelV0 struct {
 	PrivateKeyFile types.String `tfsdk:"private_key_file"`
 }
 
+// bastionModelV1 is a hop of a node's `connect` at schema version 1. The secret of the hop itself is that of version 0 and null.
+type bastionModelV1 struct {
+	bastionModelV0
+	Credentials *hopCredentialsModelV1 `tfsdk:"credentials"`
+}
+
+// hopCredentialsModelV1 are the secrets of a hop.
+type hopCredentialsModelV1 struct {
+	PrivateKey types.String `tfsdk:"private_key"`
+}
+
+func (m bastionModelV0) value() (b site.Bastion, known bool) {
+	known = !slices.ContainsFunc([]attr.Value{m.Host, m.Port, m.User, m.PrivateKey, m.PrivateKeyFile}, attr.Value.IsUnknown)
+	return site.Bastion{Host: m.Host.ValueString(), Port: int(m.Port.ValueInt64()), User: m.User.ValueString(),
+		PrivateKey: m.PrivateKey.ValueString(), PrivateKeyFile: m.PrivateKeyFile.ValueString()}, known
+}
+
+func (m bastionModelV1) value() (b site.Bastion, known bool) {
+	if m.Credentials != nil {
+		m.PrivateKey = m.Credentials.PrivateKey
+	}
+	return m.bastionModelV0.value()
+}
+
 // Value returns the connection that the model describes. What is unknown is left unset, and known is then false. The problems
 // carry attributes below the connection and neither object nor name.
 func (m ConnectionModelV0) Value(ctx context.Context) (c site.Connection, known bool, problems site.Problems) {
+	return connectionOf[bastionModelV0](ctx, m)
+}
+
+// Value returns the connection that a wholly known model describes. The problems are those of [ConnectionModelV0.Value].
+func (m connectModelV1) Value(ctx context.Context) (site.Connection, site.Problems) {
+	if secrets := m.Credentials; secrets != nil {
+		m.PrivateKey, m.Passphrase, m.SudoPassword = secrets.PrivateKey, secrets.Passphrase, secrets.SudoPassword
+	}
+	c, _, problems := connectionOf[bastionModelV1](ctx, m.ConnectionModelV0)
+	return c, problems
+}
+
+// connectionOf is [ConnectionModelV0.Value] of a model whose hops are of type H.
+func connectionOf[H hopModel](ctx context.Context, m ConnectionModelV0) (c site.Connection, known bool, problems site.Problems) {
 	c = site.Connection{
 		Transport: m.Transport.ValueString(), Root: m.Root.ValueString(),
 		User: m.User.ValueString(), Port: int(m.Port.ValueInt64()),
@@ -82,14 +138,14 @@ func (m ConnectionModelV0) Value(ctx context.Context) (c site.Connection, known 
 			known = false
 			continue
 		}
-		var b bastionModelV0
-		if diags := object.As(ctx, &b, asGiven); diags.HasError() {
+		var hop H
+		if diags := object.As(ctx, &hop, asGiven); diags.HasError() {
 			report(fmt.Sprintf("bastions[%d]", i), site.BadStructure, "is not a jump host; write an object with a host")
 			continue
 		}
-		known = known && !slices.ContainsFunc([]attr.Value{b.Host, b.Port, b.User, b.PrivateKey, b.PrivateKeyFile}, attr.Value.IsUnknown)
-		c.Bastions = append(c.Bastions, site.Bastion{Host: b.Host.ValueString(), Port: int(b.Port.ValueInt64()), User: b.User.ValueString(),
-			PrivateKey: b.PrivateKey.ValueString(), PrivateKeyFile: b.PrivateKeyFile.ValueString()})
+		b, hopKnown := hop.value()
+		known = known && hopKnown
+		c.Bastions = append(c.Bastions, b)
 	}
 	return c, known, problems
 }

@@ -15,6 +15,11 @@ import (
 // every resource.
 const nodeConnection = "connect"
 
+// nodeCredentials is the object that holds the secrets of a node's connection, and of each hop of it. They stand apart because Terraform marks every sensitive
+// attribute of an object, also one that is null, and compares every mark with every value, again and again: with a thousand nodes that takes minutes. An
+// object that is null has no marks.
+const nodeCredentials = "credentials"
+
 // nodeConnectionAttribute is `connect` of slipway_node.
 func nodeConnectionAttribute() schema.SingleNestedAttribute {
 	return schema.SingleNestedAttribute{
@@ -22,7 +27,7 @@ func nodeConnectionAttribute() schema.SingleNestedAttribute {
 		MarkdownDescription: "How this node is reached, where it differs from the provider's `connection`. Each attribute given here counts instead of the provider's. A private key, key file or `agent = true` given here " +
 			"keeps the provider's keys, passphrase and certificate away from this node.",
 		Attributes: nodeConnectionAttributes(ConnectionFields()),
-		Validators: eitherKey(),
+		Validators: eitherKey(nodeCredentials),
 	}
 }
 
@@ -33,7 +38,7 @@ func ProviderConnectionAttribute() providerschema.SingleNestedAttribute {
 		MarkdownDescription: "How nodes are reached. These are defaults: a node's own `connect` counts instead, attribute by attribute. What is given here is in no state and may come from an ephemeral value. " +
 			"Configuration counts before the environment; a key that is configured here keeps all keys of the environment away.",
 		Attributes: providerConnectionAttributes(ConnectionFields()),
-		Validators: eitherKey(),
+		Validators: eitherKey(""),
 	}
 }
 
@@ -41,15 +46,17 @@ func ProviderConnectionAttribute() providerschema.SingleNestedAttribute {
 const stateNote = " It is kept in Terraform's state, as every attribute of a resource is; to keep it out, give it in the provider's `connection`, or use the agent or a key file."
 
 func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attribute {
-	attributes := make(map[string]schema.Attribute, len(fields))
+	attributes, secrets := make(map[string]schema.Attribute, len(fields)+1), make(map[string]schema.Attribute)
 	for _, f := range fields {
 		text := f.Description
 		if f.Sensitive {
-			text += stateNote
+			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: text + stateNote, Validators: f.strings}
+			attributes[f.Name] = movedAttribute(namePath(nodeCredentials, f.Name))
+			continue
 		}
 		switch f.Kind {
 		case TextField:
-			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, Sensitive: f.Sensitive, MarkdownDescription: text, Validators: f.strings}
+			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.strings}
 		case NumberField:
 			attributes[f.Name] = schema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.integers}
 		case FlagField:
@@ -58,10 +65,18 @@ func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attrib
 			attributes[f.Name] = schema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
 		case BastionsField:
 			attributes[f.Name] = schema.ListNestedAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
-				NestedObject: schema.NestedAttributeObject{Attributes: nodeConnectionAttributes(hopFields()), Validators: eitherKey()}}
+				NestedObject: schema.NestedAttributeObject{Attributes: nodeConnectionAttributes(hopFields()), Validators: eitherKey(nodeCredentials)}}
 		}
 	}
+	attributes[nodeCredentials] = schema.SingleNestedAttribute{Optional: true, Attributes: secrets,
+		MarkdownDescription: "What is secret. It stands apart because Terraform walks every sensitive attribute of every node many times, also one that is not set; where nothing is secret, leave the object out."}
 	return attributes
+}
+
+// movedAttribute stands where a secret stood in version 0 and refuses it. Without the attribute, Terraform would leave what is given there out without a
+// word, and the node would be reached with another key.
+func movedAttribute(to string) schema.Attribute {
+	return schema.StringAttribute{Optional: true, MarkdownDescription: "Moved: give `" + to + "` instead.", Validators: []validator.String{moved{to}}}
 }
 
 func providerConnectionAttributes(fields []ConnectionField) map[string]providerschema.Attribute {
@@ -89,15 +104,15 @@ func providerConnectionAttributes(fields []ConnectionField) map[string]providers
 			attributes[f.Name] = providerschema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
 		case BastionsField:
 			attributes[f.Name] = providerschema.ListNestedAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
-				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()), Validators: eitherKey()}}
+				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()), Validators: eitherKey("")}}
 		}
 	}
 	return attributes
 }
 
-// eitherKey refuses a connection or hop that gives its private key twice.
-func eitherKey() []validator.Object {
-	return []validator.Object{onlyOneOf{names: []string{"private_key", "private_key_file"}, why: "Give the private key as text or as a file, not both."}}
+// eitherKey refuses a connection or hop that gives its private key twice. secrets is the name of the object that has the secrets, if there is one.
+func eitherKey(secrets string) []validator.Object {
+	return []validator.Object{onlyOneOf{names: []string{namePath(secrets, "private_key"), "private_key_file"}, why: "Give the private key as text or as a file, not both."}}
 }
 
 // lines accepts a list of texts without empty ones.

@@ -55,9 +55,5 @@ func extended(v tftypes.Value, added map[string]tftypes.Value) tftypes.Value {
 		maps.Copy(all, entries)
 	}
 	maps.Copy(all, added)
-	attributeTypes := make(map[string]tftypes.Type, len(all))
-	for name, e := range all {
-		attributeTypes[name] = e.Type()
-	}
-	return tftypes.NewValue(tftypes.Object{AttributeTypes: attributeTypes}, all)
+	return objectOf(all)
 }

@@ -25,9 +25,9 @@ import (
 // known is false when anything inside is unknown; there is then no value, but problems of what is known are reported. Errors
 // stand at the given path and name object and attribute.
 
-// NodesFrom reads the nodes of a deployment.
+// NodesFrom reads the nodes of a deployment. Those in a state of slipway 0.1.0 have the secrets of their connection beside everything else.
 func NodesFrom(ctx context.Context, at path.Path, v attr.Value) (nodes []site.Node, known bool, diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "node", nodeSchema(), nodeModelV0.Value)
+	return objectsFrom(ctx, at, v, "node", nodeSchema(), nodeModelV1.Value)
 }
 
 // GroupsFrom reads the groups of a deployment. They are nil, and not just empty, when the attribute is null.
@@ -156,23 +156,6 @@ func (r *reading) required(object tftypes.Value, s schema.Schema) {
 
 func (r *reading) reported(attribute string) bool {
 	return slices.ContainsFunc(r.problems, func(p site.Problem) bool { return p.Attribute == attribute })
-}
-
-// decode reads a known object of the schema's type into its model.
-func decode(ctx context.Context, typ attr.Type, v tftypes.Value, model any) diag.Diagnostics {
-	var diags diag.Diagnostics
-	value, err := typ.ValueFromTerraform(ctx, v)
-	if err != nil {
-		diags.AddError("Invalid object", err.Error())
-		return diags
-	}
-	object, ok := value.(types.Object)
-	if !ok {
-		diags.AddError("Invalid object", fmt.Sprintf("The schema gives a %T. This is a defect of slipway; please report it.", value))
-		return diags
-	}
-	diags.Append(object.As(ctx, model, asGiven)...)
-	return diags
 }
 
 // nameOf returns the name of an object, empty when it has none that is known.

@@ -79,6 +79,15 @@ func TestNodesFrom(t *testing.T) {
 	byHand := v.object(members("name", str("b"), "tags", v.tuple(str("x")), "labels", v.object(members("n", number(3)))))
 	byHandNode := site.Node{Name: "b", Tags: []string{"x"}, Labels: map[string]string{"n": "3"}}
 
+	// reached is a list of one node with a connection.
+	reached := func(connection ...any) types.Dynamic {
+		return types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members(connection...))))))
+	}
+	secret := []site.Node{{Name: "a", Connection: site.Connection{User: "ops", PrivateKey: "PEM", SudoPassword: "s", Bastions: []site.Bastion{{Host: "jump", PrivateKey: "hop"}}}}}
+	hops := func(secret ...any) attr.Value {
+		return v.tuple(v.object(members(append(secret, "host", str("jump"))...)))
+	}
+
 	for _, tt := range []struct {
 		name    string
 		in      types.Dynamic
@@ -107,6 +116,21 @@ func TestNodesFrom(t *testing.T) {
 			diags: `nodes| Value of the wrong form| node "a", connect.port: is a number; write a whole number.`},
 		{name: "no name", in: types.DynamicValue(v.object(map[string]attr.Value{"k": v.object(members("address", str("x")))})),
 			diags: `nodes| Missing attribute| nodes["k"].name: is required.`},
+		{name: "credentials", want: secret, in: reached("user", str("ops"), "credentials", v.object(members("private_key", str("PEM"), "sudo_password", str("s"))),
+			"bastions", hops("credentials", v.object(members("private_key", str("hop")))))},
+		{name: "secrets as version 0 had them", want: secret, in: reached("user", str("ops"), "private_key", str("PEM"), "passphrase", types.StringNull(), "sudo_password", str("s"),
+			"bastions", hops("private_key", str("hop")))},
+		{name: "some here and some there", want: secret, in: reached("user", str("ops"), "private_key", str("PEM"), "credentials", v.object(members("private_key", types.StringNull(), "sudo_password", str("s"))),
+			"bastions", hops("credentials", types.DynamicNull(), "private_key", str("hop")))},
+		{name: "a map as version 0 had it", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", types.MapValueMust(types.StringType, map[string]attr.Value{"private_key": str("PEM")}))))),
+			want: []site.Node{{Name: "a", Connection: site.Connection{PrivateKey: "PEM"}}}},
+		{name: "empty credentials", in: reached("credentials", v.object(members())), want: []site.Node{{Name: "a"}}},
+		{name: "a secret here and there", in: reached("private_key", str("PEM"), "credentials", v.object(members("private_key", str("PEM")))),
+			diags: `nodes| Value of the wrong form| node "a", connect.private_key: is given in credentials too; keep it there.`},
+		{name: "credentials of the wrong kind", in: reached("credentials", str("PEM")), diags: `nodes| Value of the wrong form| node "a", connect.credentials: is a string; write an object.`},
+		{name: "a secret of the wrong kind", in: reached("private_key", v.tuple()), diags: `nodes| Value of the wrong form| node "a", connect.credentials.private_key: is a list; write a string.`},
+		{name: "a secret that is not known", unknown: true, in: reached("private_key", types.StringUnknown())},
+		{name: "credentials that are not known", unknown: true, in: reached("credentials", types.ObjectUnknown(map[string]attr.Type{"private_key": types.StringType}), "private_key", types.StringNull())},
 		{name: "bad duration", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("connect_timeout", str("10"))))))),
 			diags: `nodes| Invalid value| node "a", connect.connect_timeout: "10" is not a duration; write a number and a unit, such as 30s, 10m or 1h30m.`},
 		{name: "unknown inside, mistakes elsewhere are told", unknown: true,

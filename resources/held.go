@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/resources/asis"
 )
 
 // held is a resource that only holds desired state: a node, group, service or override. No host is ever touched, so no operation
@@ -21,8 +23,8 @@ type held[M any] struct {
 }
 
 var (
-	_ resource.ResourceWithImportState = (*held[nodeModelV0])(nil)
-	_ resource.ResourceWithIdentity    = (*held[nodeModelV0])(nil)
+	_ resource.ResourceWithImportState = (*held[nodeModelV1])(nil)
+	_ asis.Idle                        = (*held[nodeModelV1])(nil)
 )
 
 // heldIdentity names a held resource outside of any state.
@@ -65,6 +67,9 @@ func (h *held[M]) Create(ctx context.Context, req resource.CreateRequest, resp *
 		resp.Diagnostics.Append(h.hold(ctx, &m, &resp.State, resp.Identity)...)
 	}
 }
+
+// Idle promises that Read leaves the state as it is.
+func (*held[M]) Idle() {}
 
 // Read leaves the state as it is: nothing outside of Terraform could have changed it.
 func (h *held[M]) Read(ctx context.Context, _ resource.ReadRequest, resp *resource.ReadResponse) {

@@ -19,21 +19,28 @@ import (
 )
 
 // NewNode returns slipway_node: a machine, as desired state.
-func NewNode() resource.Resource { return &held[nodeModelV0]{object: "node", schema: nodeSchema} }
+func NewNode() resource.Resource {
+	return &node{held[nodeModelV1]{object: "node", schema: nodeSchema}}
+}
 
-// nodeModelV0 is a node at schema version 0.
-type nodeModelV0 struct {
-	Name       types.String       `tfsdk:"name"`
-	Address    types.String       `tfsdk:"address"`
-	Rack       types.String       `tfsdk:"rack"`
-	Tags       types.Set          `tfsdk:"tags"`
-	Labels     types.Map          `tfsdk:"labels"`
-	Roles      types.Set          `tfsdk:"roles"`
-	Connection *ConnectionModelV0 `tfsdk:"connect"`
+// node is slipway_node.
+type node struct{ held[nodeModelV1] }
+
+var _ resource.ResourceWithUpgradeState = (*node)(nil)
+
+// nodeModelV1 is a node at schema version 1.
+type nodeModelV1 struct {
+	Name       types.String    `tfsdk:"name"`
+	Address    types.String    `tfsdk:"address"`
+	Rack       types.String    `tfsdk:"rack"`
+	Tags       types.Set       `tfsdk:"tags"`
+	Labels     types.Map       `tfsdk:"labels"`
+	Roles      types.Set       `tfsdk:"roles"`
+	Connection *connectModelV1 `tfsdk:"connect"`
 }
 
 // Value returns the node that a wholly known model describes.
-func (m nodeModelV0) Value(ctx context.Context) (site.Node, site.Problems) {
+func (m nodeModelV1) Value(ctx context.Context) (site.Node, site.Problems) {
 	n := site.Node{Name: m.Name.ValueString(), Address: m.Address.ValueString(), Rack: m.Rack.ValueString()}
 	n.Tags, _ = stringsOf(m.Tags)
 	n.Roles, _ = stringsOf(m.Roles)
@@ -49,7 +56,7 @@ func (m nodeModelV0) Value(ctx context.Context) (site.Node, site.Problems) {
 	}
 	var problems site.Problems
 	if m.Connection != nil {
-		n.Connection, _, problems = m.Connection.Value(ctx)
+		n.Connection, problems = m.Connection.Value(ctx)
 		for i := range problems {
 			problems[i].Attribute = namePath(nodeConnection, problems[i].Attribute)
 		}
@@ -57,9 +64,23 @@ func (m nodeModelV0) Value(ctx context.Context) (site.Node, site.Problems) {
 	return n, problems
 }
 
+// UpgradeState reads the state of earlier versions. Version 0 had no credentials: the secrets of a connection stood beside everything else.
+func (*node) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
+	prior := nodeSchema()
+	return map[int64]resource.StateUpgrader{
+		0: {PriorSchema: &prior, StateUpgrader: func(ctx context.Context, req resource.UpgradeStateRequest, resp *resource.UpgradeStateResponse) {
+			var r reading
+			resp.State.Raw = r.conform("", req.State.Raw, prior.Type().TerraformType(ctx))
+			for _, p := range r.problems {
+				resp.Diagnostics.AddError("The saved state of a node cannot be read", p.Attribute+": "+p.Message+".")
+			}
+		}},
+	}
+}
+
 func nodeSchema() schema.Schema {
 	return schema.Schema{
-		Version: 0,
+		Version: 1,
 		MarkdownDescription: "A machine of the site, as desired state: what it is called, where it is found and what it is. Nothing connects to it before a `slipway_deployment` takes it. " +
 			"Import takes the node's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{

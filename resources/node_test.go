@@ -51,14 +51,17 @@ func TestNodeSecretsAreSensitive(t *testing.T) {
 		ProtoV6ProviderFactories: factories(),
 		Steps: []resource.TestStep{{
 			Config: `resource "slipway_node" "test" {
-  name       = "web1"
-  connect = { private_key = "PEM", passphrase = "p", sudo_password = "s", bastions = [{ host = "jump", private_key = "PEM" }] }
+  name    = "web1"
+  connect = {
+    credentials = { private_key = "PEM", passphrase = "p", sudo_password = "s" }
+    bastions    = [{ host = "jump", credentials = { private_key = "PEM" } }]
+  }
 }`,
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("private_key")),
-				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("passphrase")),
-				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("sudo_password")),
-				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("bastions").AtSliceIndex(0).AtMapKey("private_key")),
+				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("credentials").AtMapKey("private_key")),
+				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("credentials").AtMapKey("passphrase")),
+				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("credentials").AtMapKey("sudo_password")),
+				plancheck.ExpectSensitiveValue("slipway_node.test", tfjsonpath.New("connect").AtMapKey("bastions").AtSliceIndex(0).AtMapKey("credentials").AtMapKey("private_key")),
 			}},
 		}},
 	})
@@ -75,7 +78,12 @@ resource "slipway_node" "test" {
   address    = terraform_data.x.output
   tags       = [terraform_data.x.output]
   labels     = { k = terraform_data.x.output }
-  connect = { user = terraform_data.x.output, known_hosts = [terraform_data.x.output], bastions = [{ host = terraform_data.x.output }] }
+  connect = {
+    user        = terraform_data.x.output
+    known_hosts = [terraform_data.x.output]
+    credentials = { private_key = terraform_data.x.output }
+    bastions    = [{ host = terraform_data.x.output, credentials = { private_key = terraform_data.x.output } }]
+  }
 }`,
 			ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue("slipway_node.test", tfjsonpath.New("name"), knownvalue.StringExact("web1"))},
 		}},
@@ -84,7 +92,7 @@ resource "slipway_node" "test" {
 
 func TestNodeMistakes(t *testing.T) {
 	node := func(attributes string) string { return "name = \"n\"\n" + attributes }
-	mistakes(t, "slipway_node", "", map[string]mistake{
+	mistakes(t, "slipway_node", `resource "terraform_data" "x" { input = "x" }`, map[string]mistake{
 		"name":            {`name = "web 1"`, `a name begins with`},
 		"address_user":    {node(`address = "root@web1"`), `names a user`},
 		"address_port":    {node(`address = "web1:22"`), `the port in the connection`},
@@ -99,8 +107,14 @@ func TestNodeMistakes(t *testing.T) {
 		"duration_zero":   {node(`connect = { connect_timeout = "0s" }`), `is not above zero`},
 		"policy":          {node(`connect = { host_key_policy = "no" }`), `accept-new`},
 		"transport":       {node(`connect = { transport = "telnet" }`), `"ssh" "local"`},
-		"two_keys":        {node(`connect = { private_key = "x", private_key_file = "y" }`), `Both private_key and private_key_file are given`},
-		"two_keys_of_hop": {node(`connect = { bastions = [{ host = "j", private_key = "x", private_key_file = "y" }] }`), `not both`},
+		"two_keys":        {node(`connect = { credentials = { private_key = "x" }, private_key_file = "y" }`), `Both credentials.private_key and private_key_file are given`},
+		"two_keys_of_hop": {node(`connect = { bastions = [{ host = "j", credentials = { private_key = "x" }, private_key_file = "y" }] }`), `not both`},
+		"no_key":          {node(`connect = { credentials = { private_key = "" } }`), `connect.credentials.private_key string length must be at least 1`},
+		"old_key":         {node(`connect = { private_key = "x" }`), `Give connect.credentials.private_key instead`},
+		"old_passphrase":  {node(`connect = { passphrase = "x" }`), `Give connect.credentials.passphrase instead`},
+		"old_password":    {node(`connect = { sudo_password = "x" }`), `Give connect.credentials.sudo_password instead`},
+		"old_key_of_hop":  {node(`connect = { bastions = [{ host = "j" }, { host = "k", private_key = "x" }] }`), `Give connect.bastions\[1\].credentials.private_key instead`},
+		"old_key_unknown": {node(`connect = { private_key = terraform_data.x.output }`), `Give connect.credentials.private_key instead`},
 		"hop":             {node(`connect = { bastions = [{ user = "x" }] }`), `"host" is required`},
 		"attribute":       {node(`adress = "x"`), `Unsupported argument`},
 	})

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -32,5 +34,29 @@ func TestReach(t *testing.T) {
 	}
 	if nodes[0].Connection.User != "" {
 		t.Error("the nodes given were changed")
+	}
+}
+
+// A key below a node's credentials is a source of keys like any other: it keeps the provider's away.
+func TestReachWithCredentials(t *testing.T) {
+	v := values{t.Context()}
+	p := ProviderData{Connection: site.Connection{User: "root", PrivateKeyFile: "id", Passphrase: "secret", SudoPassword: "pw"}}
+	for name, tt := range map[string]struct {
+		credentials attr.Value
+		want        site.Connection
+	}{
+		"a key":           {v.object(members("private_key", str("PEM"))), site.Connection{User: "root", PrivateKey: "PEM", SudoPassword: "pw"}},
+		"a passphrase":    {v.object(members("passphrase", str("p"))), site.Connection{User: "root", PrivateKeyFile: "id", Passphrase: "p", SudoPassword: "pw"}},
+		"a sudo password": {v.object(members("sudo_password", str("s"))), site.Connection{User: "root", PrivateKeyFile: "id", Passphrase: "secret", SudoPassword: "s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nodes, _, diags := NodesFrom(t.Context(), path.Root("nodes"), types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("credentials", tt.credentials)))))))
+			if len(diags) > 0 {
+				t.Fatal(diags)
+			}
+			if diff := cmp.Diff(tt.want, p.reach(nodes, types.StringNull())[0].Connection); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -143,7 +145,7 @@ func (v oneCriterion) ValidateObject(_ context.Context, req validator.ObjectRequ
 		fmt.Sprintf("The object is empty; give at least one of %s. %s", strings.Join(names, ", "), v.consequence))
 }
 
-// onlyOneOf accepts an object of which at most one of some attributes is given.
+// onlyOneOf accepts an object of which at most one of some attributes is given. The name of an attribute of a nested object has a dot: `credentials.private_key`.
 type onlyOneOf struct {
 	names []string
 	why   string
@@ -161,14 +163,41 @@ func (v onlyOneOf) ValidateObject(_ context.Context, req validator.ObjectRequest
 	}
 	given := ""
 	for _, name := range v.names {
-		value := req.ConfigValue.Attributes()[name]
+		value, at := attributeAt(req.ConfigValue, req.Path, name)
 		if value == nil || value.IsNull() || value.IsUnknown() || value.Equal(types.StringValue("")) {
 			continue
 		}
 		if given != "" {
-			resp.Diagnostics.AddAttributeError(req.Path.AtName(name), "Both "+given+" and "+name+" are given", v.why)
+			resp.Diagnostics.AddAttributeError(at, "Both "+given+" and "+name+" are given", v.why)
 			return
 		}
 		given = name
+	}
+}
+
+// attributeAt returns an attribute of an object and its path; there is none in a nested object that is null or unknown.
+func attributeAt(object types.Object, at path.Path, name string) (attr.Value, path.Path) {
+	first, rest, nested := strings.Cut(name, ".")
+	value, at := object.Attributes()[first], at.AtName(first)
+	if !nested {
+		return value, at
+	}
+	inner, ok := value.(types.Object)
+	if !ok {
+		return nil, at
+	}
+	return attributeAt(inner, at, rest)
+}
+
+// moved refuses an attribute that has another place in the same object now, also a value that is not known yet.
+type moved struct{ to string }
+
+func (v moved) Description(context.Context) string { return "moved to " + v.to }
+
+func (v moved) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v moved) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if !req.ConfigValue.IsNull() {
+		resp.Diagnostics.AddAttributeError(req.Path, req.Path.String()+" has moved", "Give "+namePath(req.Path.ParentPath().String(), v.to)+" instead.")
 	}
 }

@@ -22,12 +22,15 @@ func (r *reader) node(n *yaml.Node, path string) (out site.Node, name string) {
 }
 
 func (r *reader) connection(n *yaml.Node, path string) (c site.Connection) {
-	r.object(n, path,
+	secrets := r.eitherPlace(
+		key{"private_key", false, r.intoSecret(&c.PrivateKey)},
+		key{"passphrase", false, r.intoSecret(&c.Passphrase)},
+		key{"sudo_password", false, r.intoSecret(&c.SudoPassword)},
+	)
+	r.object(n, path, append(secrets,
 		key{"user", false, r.intoText(&c.User)},
 		key{"port", false, r.intoPort(&c.Port)},
-		key{"private_key", false, r.intoSecret(&c.PrivateKey)},
 		key{"private_key_file", false, r.intoText(&c.PrivateKeyFile)},
-		key{"passphrase", false, r.intoSecret(&c.Passphrase)},
 		key{"certificate", false, r.intoText(&c.Certificate)},
 		key{"agent", false, r.intoFlag(&c.Agent)},
 		key{"known_hosts", false, r.intoTexts(&c.KnownHosts)},
@@ -40,23 +43,39 @@ func (r *reader) connection(n *yaml.Node, path string) (c site.Connection) {
 			}
 		}},
 		key{"sudo", false, r.intoFlag(&c.Sudo)},
-		key{"sudo_password", false, r.intoSecret(&c.SudoPassword)},
 		key{"connect_timeout", false, r.intoDuration(&c.ConnectTimeout)},
 		key{"transport", false, r.intoText(&c.Transport)},
 		key{"root", false, r.intoText(&c.Root)},
-	)
+	)...)
 	return c
 }
 
 func (r *reader) bastion(n *yaml.Node, path string) (b site.Bastion) {
-	r.object(n, path,
+	r.object(n, path, append(r.eitherPlace(key{"private_key", false, r.intoSecret(&b.PrivateKey)}),
 		key{"host", true, r.intoText(&b.Host)},
 		key{"port", false, r.intoPort(&b.Port)},
 		key{"user", false, r.intoText(&b.User)},
-		key{"private_key", false, r.intoSecret(&b.PrivateKey)},
 		key{"private_key_file", false, r.intoText(&b.PrivateKeyFile)},
-	)
+	)...)
 	return b
+}
+
+// eitherPlace returns the keys of an object that takes secrets below `credentials`, as slipway_node has them, and beside everything else, as
+// documents and the states of slipway 0.1.0 have them.
+func (r *reader) eitherPlace(secrets ...key) []key {
+	const apart = "credentials"
+	given := make(map[string]bool, len(secrets))
+	for i, k := range secrets {
+		secrets[i].read = func(n *yaml.Node, path string) {
+			if given[k.name] {
+				r.report(n, path, Schema, "stands beside %s and in it; keep one", apart)
+				return
+			}
+			given[k.name] = true
+			k.read(n, path)
+		}
+	}
+	return append(secrets, key{apart, false, func(n *yaml.Node, path string) { r.object(n, path, secrets...) }})
 }
 
 // siteGroup reads a group of a site document. Its keys are those of slipway_group; Airship's depends_on is taken for

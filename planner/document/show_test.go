@@ -77,6 +77,27 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// A node of a plan has its secrets below credentials; one of a state of slipway 0.1.0 has them beside everything else.
+func TestShowSecrets(t *testing.T) {
+	want := site.Connection{PrivateKey: "k", SudoPassword: "1", Bastions: []site.Bastion{{Host: "jump", PrivateKey: "h"}, {Host: "far"}}}
+	const none = `"private_key": null, "passphrase": null, "sudo_password": null`
+	for name, connect := range map[string]string{
+		"0.1.0": `{"private_key": "k", "passphrase": null, "sudo_password": 1, "bastions": [{"host": "jump", "private_key": "h"}, {"host": "far", "private_key": null}]}`,
+		"now": `{` + none + `, "credentials": {"private_key": "k", "passphrase": null, "sudo_password": 1},
+		  "bastions": [{"host": "jump", "private_key": null, "credentials": {"private_key": "h"}}, {"host": "far", "private_key": null, "credentials": null}]}`,
+	} {
+		deployment := strings.Replace(deploymentJSON("slipway_deployment.a", "lon1"), `{"name": "a"}`, `{"name": "a", "connect": `+connect+`}`, 1)
+		s, err := parseShow(planJSON(deployment, "", ""), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if d := cmp.Diff(want, s.Site.Nodes[0].Connection); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 func TestShowRefuses(t *testing.T) {
 	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b", "lon2")
 	unknown := `{"address": "module.m.slipway_deployment.a", "change": {"actions": ["create"], "after_unknown": {"nodes": {"a": {"address": true, "tags": [false, true]}}, "groups": true}}}`

@@ -150,6 +150,12 @@ func TestParseSiteRefuses(t *testing.T) {
 			`s.yaml:2:38: nodes[0].connect.sudo: is text, not true or false`,
 		}},
 		{"a secret is not repeated", node("connect: {passphrase: 12345}"), []string{`s.yaml:2:35: nodes[0].connect.passphrase: is a number, not text; write it in quotes`}},
+		{"nor one of the credentials", node("connect: {credentials: {passphrase: 12345}}"), []string{`s.yaml:2:49: nodes[0].connect.credentials.passphrase: is a number, not text; write it in quotes`}},
+		{"secrets twice", node("connect: {private_key: a, credentials: {private_key: b}, bastions: [{host: h, credentials: {private_key: b}, private_key: a}]}"), []string{
+			`s.yaml:2:66: nodes[0].connect.credentials.private_key: stands beside credentials and in it; keep one`,
+			`s.yaml:2:118: nodes[0].connect.bastions[0].credentials.private_key: stands beside credentials and in it; keep one`,
+		}},
+		{"unknown credentials", node("connect: {credentials: {user: a}}"), []string{`s.yaml:2:37: nodes[0].connect.credentials: unknown key "user"; known are private_key, passphrase, sudo_password`}},
 		{"labels", node("labels: {a: true, b: [1]}"), []string{
 			`s.yaml:2:25: nodes[0].labels["a"]: is true or false, not text; write it in quotes, "true", if that is meant`,
 			`s.yaml:2:34: nodes[0].labels["b"]: is a list, not text`,

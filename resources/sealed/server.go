@@ -2,6 +2,7 @@ package sealed
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -11,8 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// framework is what the plugin framework serves.
-type framework interface {
+// Server is what the plugin framework serves: the calls of the protocol, also those that a provider need not know.
+type Server interface {
 	tfprotov6.ProviderServer
 	tfprotov6.ListResourceServer
 	tfprotov6.ActionServer
@@ -21,17 +22,40 @@ type framework interface {
 
 // server seals what comes in and opens what goes out. All calls that it does not name pass as they are.
 type server struct {
-	framework
+	Server
 	sealed map[string]attributes // by resource type
+	forms  map[string]form       // by resource type
+}
+
+// form says how the state of a resource is saved today.
+type form struct {
+	version int64
+	shape   *shape
 }
 
 // NewServer serves a provider of the framework. Which attributes are sealed is read from the schemas of its resources.
-func NewServer(ctx context.Context, p provider.Provider) (tfprotov6.ProviderServer, error) {
-	inner, ok := providerserver.NewProtocol6(p)().(framework)
+func NewServer(ctx context.Context, p provider.Provider) (Server, error) {
+	inner, ok := providerserver.NewProtocol6(p)().(Server)
 	if !ok {
 		return nil, fmt.Errorf("the plugin framework serves a %T, which lacks calls of the protocol", inner)
 	}
-	return &server{inner, sealedAttributes(ctx, p)}, nil
+	s := &server{Server: inner, sealed: sealedAttributes(ctx, p), forms: map[string]form{}}
+	all, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		return nil, err
+	}
+	for name, declared := range all.ResourceSchemas {
+		typ, err := json.Marshal(declared.ValueType())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		shape, err := newShape(typ)
+		if err != nil {
+			return nil, fmt.Errorf("%s: type %s: %w", name, typ, err)
+		}
+		s.forms[name] = form{declared.Version, shape}
+	}
+	return s, nil
 }
 
 func sealedAttributes(ctx context.Context, p provider.Provider) map[string]attributes {
@@ -59,7 +83,7 @@ func sealedAttributes(ctx context.Context, p provider.Provider) map[string]attri
 
 // GetProviderSchema declares sealed attributes as Terraform is to see them.
 func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
-	resp, err := s.framework.GetProviderSchema(ctx, req)
+	resp, err := s.Server.GetProviderSchema(ctx, req)
 	if err != nil {
 		return resp, err
 	}
@@ -84,11 +108,16 @@ func (s *server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.Vali
 	if w.err != nil {
 		return nil, w.err
 	}
-	return s.framework.ValidateResourceConfig(ctx, &r)
+	return s.Server.ValidateResourceConfig(ctx, &r)
 }
 
-// UpgradeResourceState seals the saved state and opens the upgraded one.
+// UpgradeResourceState encodes a saved state of the schema of today. It seals another and opens what the framework makes of it.
 func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	if today := s.forms[req.TypeName]; req.Version == today.version {
+		if state, err := encodeState(req.RawState, today.shape); err == nil {
+			return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: state}, nil
+		} // else the framework finds out what it is, or what to say
+	}
 	w, r := s.wire(req.TypeName), *req
 	var err error
 	if r.RawState, err = w.sealed.sealState(r.RawState); err != nil {
@@ -98,7 +127,7 @@ func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 			Detail:   fmt.Sprintf("The state of a %s holds an attribute that is no value with its type: %v.\n\nIf the state was changed by hand, put it back; otherwise please report this.", req.TypeName, err),
 		}}}, nil
 	}
-	resp, err := s.framework.UpgradeResourceState(ctx, &r)
+	resp, err := s.Server.UpgradeResourceState(ctx, &r)
 	if err == nil {
 		w.open(&resp.UpgradedState)
 	}
@@ -112,7 +141,7 @@ func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRe
 	if w.err != nil {
 		return nil, w.err
 	}
-	resp, err := s.framework.ReadResource(ctx, &r)
+	resp, err := s.Server.ReadResource(ctx, &r)
 	if err == nil {
 		w.open(&resp.NewState)
 	}
@@ -126,7 +155,7 @@ func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanReso
 	if w.err != nil {
 		return nil, w.err
 	}
-	resp, err := s.framework.PlanResourceChange(ctx, &r)
+	resp, err := s.Server.PlanResourceChange(ctx, &r)
 	if err == nil {
 		w.open(&resp.PlannedState)
 	}
@@ -140,7 +169,7 @@ func (s *server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyRe
 	if w.err != nil {
 		return nil, w.err
 	}
-	resp, err := s.framework.ApplyResourceChange(ctx, &r)
+	resp, err := s.Server.ApplyResourceChange(ctx, &r)
 	if err == nil {
 		w.open(&resp.NewState)
 	}
@@ -149,7 +178,7 @@ func (s *server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyRe
 
 // ImportResourceState opens the imported states.
 func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
-	resp, err := s.framework.ImportResourceState(ctx, req)
+	resp, err := s.Server.ImportResourceState(ctx, req)
 	if err != nil {
 		return resp, err
 	}
@@ -166,7 +195,7 @@ func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportR
 // MoveResourceState opens the state under its new type. The state that is moved is another provider's.
 func (s *server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
 	w := s.wire(req.TargetTypeName)
-	resp, err := s.framework.MoveResourceState(ctx, req)
+	resp, err := s.Server.MoveResourceState(ctx, req)
 	if err == nil {
 		w.open(&resp.TargetState)
 	}
@@ -180,7 +209,7 @@ func (s *server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.Gene
 	if w.err != nil {
 		return nil, w.err
 	}
-	resp, err := s.framework.GenerateResourceConfig(ctx, &r)
+	resp, err := s.Server.GenerateResourceConfig(ctx, &r)
 	if err == nil {
 		w.open(&resp.Config)
 	}

@@ -173,7 +173,7 @@ func TestTerraformSeesNoDifference(t *testing.T) {
 		proposed["computed"] = prior["computed"]
 		proposed["number"] = prior["number"]
 		p.validate(ctx, config)
-		p.upgrade(ctx, random{r.Rand, false}.thing())
+		p.upgrade(ctx, random{r.Rand, false}.thing(), seed%2 == 0)
 		p.read(ctx, prior)
 		p.change(ctx, nil, config, proposed)
 		p.change(ctx, prior, config, proposed)
@@ -209,22 +209,12 @@ func (p pair) validate(ctx context.Context, config map[string]tftypes.Value) {
 	p.agree("validate", nil, nil, a.Diagnostics, b.Diagnostics)
 }
 
-func (p pair) upgrade(ctx context.Context, state map[string]tftypes.Value) {
+// upgrade takes a state of today, or one that an older version wrote.
+func (p pair) upgrade(ctx context.Context, state map[string]tftypes.Value, older bool) {
 	p.Helper()
-	saved := map[string]any{"gone": true} // from an older version
-	for name, v := range state {
-		saved[name] = inJSON(p.T, v)
-		if thingType.AttributeTypes[name].Is(tftypes.DynamicPseudoType) && !v.Type().Is(tftypes.DynamicPseudoType) {
-			typ, err := json.Marshal(v.Type())
-			if err != nil {
-				p.Fatal(err)
-			}
-			saved[name] = map[string]any{"type": json.RawMessage(typ), "value": saved[name]}
-		}
-	}
-	raw, err := json.Marshal(saved)
-	if err != nil {
-		p.Fatal(err)
+	raw := savedState(p.T, state)
+	if older {
+		raw = append([]byte(`{"gone":true,`), raw[1:]...)
 	}
 	req := tfprotov6.UpgradeResourceStateRequest{TypeName: "toy_thing", RawState: &tfprotov6.RawState{JSON: raw}}
 	a, err := p.sealed.UpgradeResourceState(ctx, &req)
@@ -340,8 +330,29 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
+// savedState is a toy_thing as a state file holds it.
+func savedState(t testing.TB, state map[string]tftypes.Value) []byte {
+	t.Helper()
+	saved := map[string]any{}
+	for name, v := range state {
+		saved[name] = inJSON(t, v)
+		if thingType.AttributeTypes[name].Is(tftypes.DynamicPseudoType) && !v.Type().Is(tftypes.DynamicPseudoType) {
+			typ, err := json.Marshal(v.Type())
+			if err != nil {
+				t.Fatal(err)
+			}
+			saved[name] = map[string]any{"type": json.RawMessage(typ), "value": saved[name]}
+		}
+	}
+	raw, err := json.Marshal(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
 // inJSON is a known value as a state file holds it.
-func inJSON(t *testing.T, v tftypes.Value) any {
+func inJSON(t testing.TB, v tftypes.Value) any {
 	t.Helper()
 	if v.IsNull() {
 		return nil

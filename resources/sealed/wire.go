@@ -3,11 +3,9 @@ package sealed
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
@@ -75,34 +73,4 @@ func (a attributes) apply(object *tfprotov6.DynamicValue, change change) (*tfpro
 		out.Write(value)
 	}
 	return &tfprotov6.DynamicValue{MsgPack: out.Bytes()}, nil
-}
-
-// sealState returns a saved state with its attributes sealed. A state file holds a value of any type as {"type": ..., "value": ...}.
-func (a attributes) sealState(state *tfprotov6.RawState) (*tfprotov6.RawState, error) {
-	if state == nil || len(state.JSON) == 0 {
-		return state, nil
-	}
-	var saved map[string]json.RawMessage
-	if err := json.Unmarshal(state.JSON, &saved); err != nil || saved == nil {
-		return state, nil //nolint:nilerr // what is no object is for the framework to report
-	}
-	for name := range a {
-		raw, ok := saved[name]
-		if !ok || string(raw) == "null" {
-			continue
-		}
-		value, err := tfprotov6.RawState{JSON: raw}.Unmarshal(tftypes.DynamicPseudoType)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		sealed, err := Seal(value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if saved[name], err = json.Marshal(sealed.payload.ValueStringPointer()); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	sealed, err := json.Marshal(saved)
-	return &tfprotov6.RawState{JSON: sealed}, err
 }

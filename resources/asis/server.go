@@ -1,0 +1,167 @@
+// Package asis answers for resources that stay as they are.
+//
+// A node, group, service or override only holds desired state: reading it gives what the state says, and a plan of one that nobody changed gives it again. The
+// plugin framework comes to the same answers by taking every value apart several times, two milliseconds for each node, which is most of what a plan of a
+// thousand nodes costs. [NewServer] stands before it and gives back what was sent.
+//
+// # Contract
+//
+// Every answer is the one that the framework would have given, byte for byte. Where that is not certain without looking closer, the framework is asked:
+//
+//   - ReadResource is answered for resources that are [Idle].
+//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan, when the proposed state is the prior state.
+//   - Neither is answered for an object that has private data, such as one that was just imported, or that is on its way in or out.
+package asis
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
+	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+)
+
+// Idle is a resource that nothing outside of Terraform changes: its Read leaves the state as it is. Its identity is made of attributes of the same names.
+type Idle interface {
+	resource.ResourceWithIdentity
+	Idle()
+}
+
+// server answers for what stays as it is. All else passes.
+type server struct {
+	sealed.Server
+	idle map[string]idle // by resource type
+}
+
+// idle is what is known of an idle resource.
+type idle struct {
+	identity map[string]bool // names of its attributes
+	plain    bool            // it computes nothing
+}
+
+// NewServer stands before a server of the provider.
+func NewServer(ctx context.Context, p provider.Provider, inner sealed.Server) (sealed.Server, error) {
+	schemas, err := inner.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		return nil, err
+	}
+	identities, err := inner.GetResourceIdentitySchemas(ctx, &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var about provider.MetadataResponse
+	p.Metadata(ctx, provider.MetadataRequest{}, &about)
+	s := &server{inner, map[string]idle{}}
+	for _, newResource := range p.Resources(ctx) {
+		r := newResource()
+		if _, ok := r.(Idle); !ok {
+			continue
+		}
+		var name resource.MetadataResponse
+		r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: about.TypeName}, &name)
+		schema, identity := schemas.ResourceSchemas[name.TypeName], identities.IdentitySchemas[name.TypeName]
+		if schema == nil || identity == nil {
+			return nil, fmt.Errorf("%s has no schema or no identity", name.TypeName)
+		}
+		_, modifies := r.(resource.ResourceWithModifyPlan)
+		about := idle{map[string]bool{}, !modifies && plain(schema.Block)}
+		for _, a := range identity.IdentityAttributes {
+			about.identity[a.Name] = true
+		}
+		s.idle[name.TypeName] = about
+	}
+	return s, nil
+}
+
+// plain reports whether all of an object comes from the configuration and is kept in the state.
+func plain(b *tfprotov6.SchemaBlock) bool {
+	return len(b.BlockTypes) == 0 && plainAttributes(b.Attributes)
+}
+
+func plainAttributes(attributes []*tfprotov6.SchemaAttribute) bool {
+	for _, a := range attributes {
+		if a.Computed || a.WriteOnly || a.NestedType != nil && !plainAttributes(a.NestedType.Attributes) {
+			return false
+		}
+	}
+	return true
+}
+
+// ReadResource answers for an idle resource with its state.
+func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+	about, ok := s.idle[req.TypeName]
+	if !ok || len(req.Private) > 0 || !present(req.CurrentState) {
+		return s.Server.ReadResource(ctx, req)
+	}
+	identity, err := selected(req.CurrentState.MsgPack, about.identity)
+	if err != nil || req.CurrentIdentity != nil && !same(req.CurrentIdentity.IdentityData, identity) {
+		return s.Server.ReadResource(ctx, req)
+	}
+	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, NewIdentity: &tfprotov6.ResourceIdentityData{IdentityData: identity}}, nil
+}
+
+// PlanResourceChange answers for what computes nothing and does not change with its state.
+func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	if !s.idle[req.TypeName].plain || len(req.PriorPrivate) > 0 || !present(req.PriorState) || !same(req.PriorState, req.ProposedNewState) {
+		return s.Server.PlanResourceChange(ctx, req)
+	}
+	identity := req.PriorIdentity
+	if identity == nil {
+		identity = &tfprotov6.ResourceIdentityData{IdentityData: &tfprotov6.DynamicValue{MsgPack: []byte{msgpcode.Nil}}}
+	}
+	return &tfprotov6.PlanResourceChangeResponse{PlannedState: req.PriorState, PlannedIdentity: identity}, nil
+}
+
+// present reports whether there is an object, in the encoding that Terraform uses in all calls.
+func present(object *tfprotov6.DynamicValue) bool {
+	return object != nil && len(object.MsgPack) > 0 && (msgpcode.IsFixedMap(object.MsgPack[0]) || object.MsgPack[0] == msgpcode.Map16 || object.MsgPack[0] == msgpcode.Map32)
+}
+
+func same(a, b *tfprotov6.DynamicValue) bool {
+	return a != nil && b != nil && len(a.MsgPack) > 0 && bytes.Equal(a.MsgPack, b.MsgPack)
+}
+
+// selected returns an object of some attributes of another.
+func selected(object []byte, names map[string]bool) (*tfprotov6.DynamicValue, error) {
+	var out bytes.Buffer
+	d, e := msgpack.NewDecoder(bytes.NewReader(object)), msgpack.NewEncoder(&out)
+	n, err := d.DecodeMapLen()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.EncodeMapLen(len(names)); err != nil {
+		return nil, err
+	}
+	found := 0
+	for ; n > 0 && found < len(names); n-- {
+		name, err := d.DecodeString()
+		if err != nil {
+			return nil, err
+		}
+		if !names[name] {
+			if err := d.Skip(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		found++
+		value, err := d.DecodeRaw()
+		if err != nil {
+			return nil, err
+		}
+		if err := e.EncodeString(name); err != nil {
+			return nil, err
+		}
+		out.Write(value)
+	}
+	if found < len(names) {
+		return nil, fmt.Errorf("the object lacks attributes of its identity")
+	}
+	return &tfprotov6.DynamicValue{MsgPack: out.Bytes()}, nil
+}
