@@ -97,7 +97,7 @@ func (p *slipway) connection(ctx context.Context, configured types.Object) (c si
 	if configured.IsNull() || configured.IsUnknown() {
 		return environment, configured.IsNull(), diags
 	}
-	var m resources.ConnectionModelV0
+	var m resources.ProviderConnectionModelV0
 	diags.Append(configured.As(ctx, &m, basetypes.ObjectAsOptions{})...)
 	if diags.HasError() {
 		return environment, false, diags

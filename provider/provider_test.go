@@ -106,10 +106,29 @@ func configured(t *testing.T, p *slipway, attributes map[string]tftypes.Value, c
 
 func text(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
 
+var credentialsType = tftypes.Map{ElementType: tftypes.String}
+
+// Terraform leaves out what is not in the schema, and a key that was copied from a node's connect would be lost without a word.
+func TestCredentialsOfTheProviderAreRefused(t *testing.T) {
+	server, err := NewServer(t.Context(), "test", &resources.Runs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := configured(t, &slipway{}, nil, map[string]tftypes.Value{
+		"credentials": tftypes.NewValue(credentialsType, map[string]tftypes.Value{"private_key": text("tell-nobody")})})
+	resp, err := server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: sent(t, config.Raw.Type(), config.Raw)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(resp.Diagnostics) != 1 || !strings.Contains(resp.Diagnostics[0].Detail, "Give connection.private_key") || strings.Contains(resp.Diagnostics[0].Detail, "tell-nobody") {
+		t.Errorf("got %v", resp.Diagnostics)
+	}
+}
+
 func TestConfigure(t *testing.T) {
 	yes := true
 	unknown := tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
-	hop := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"host": tftypes.String, "port": tftypes.Number, "user": tftypes.String, "private_key": tftypes.String, "private_key_file": tftypes.String}}
+	hop := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"host": tftypes.String, "port": tftypes.Number, "user": tftypes.String, "private_key": tftypes.String, "private_key_file": tftypes.String, "credentials": credentialsType}}
 	for _, tt := range []struct {
 		name       string
 		env        environment
@@ -130,7 +149,8 @@ func TestConfigure(t *testing.T) {
 			want:       resources.ProviderData{Connection: site.Connection{PrivateKey: "PEM"}, JournalDirectory: ".slipway"}},
 		{name: "a key from the environment beside other configuration", env: environment{"SLIPWAY_AGENT": "true"},
 			connection: map[string]tftypes.Value{"bastions": tftypes.NewValue(tftypes.List{ElementType: hop}, []tftypes.Value{tftypes.NewValue(hop, map[string]tftypes.Value{
-				"host": text("jump"), "port": tftypes.NewValue(tftypes.Number, 23), "user": tftypes.NewValue(tftypes.String, nil), "private_key": tftypes.NewValue(tftypes.String, nil), "private_key_file": text("id")})})},
+				"host": text("jump"), "port": tftypes.NewValue(tftypes.Number, 23), "user": tftypes.NewValue(tftypes.String, nil), "private_key": tftypes.NewValue(tftypes.String, nil), "private_key_file": text("id"),
+				"credentials": tftypes.NewValue(credentialsType, nil)})})},
 			want: resources.ProviderData{Connection: site.Connection{Agent: &yes, Bastions: []site.Bastion{{Host: "jump", Port: 23, PrivateKeyFile: "id"}}}, JournalDirectory: ".slipway"}},
 		{name: "an attribute that is not known yet", connection: map[string]tftypes.Value{"user": text("root"), "private_key": unknown},
 			want: resources.ProviderData{Connection: site.Connection{User: "root"}, JournalDirectory: ".slipway", Unknown: true}},

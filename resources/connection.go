@@ -11,7 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// ConnectionModelV0 is the provider's `connection`.
+// ConnectionModelV0 is what the provider's `connection` and a node's `connect` have in common.
 type ConnectionModelV0 struct {
 	User           types.String `tfsdk:"user"`
 	Port           types.Int64  `tfsdk:"port"`
@@ -31,6 +31,18 @@ type ConnectionModelV0 struct {
 	Root           types.String `tfsdk:"root"`
 }
 
+// ProviderConnectionModelV0 is the provider's `connection` as it is written.
+type ProviderConnectionModelV0 struct {
+	ConnectionModelV0
+	Credentials types.Map `tfsdk:"credentials"` // refused
+}
+
+// Value returns the connection that the model describes. What is unknown is left unset, and known is then false. The problems
+// carry attributes below the connection and neither object nor name.
+func (m ProviderConnectionModelV0) Value(ctx context.Context) (c site.Connection, known bool, problems site.Problems) {
+	return connectionOf[providerBastionModelV0](ctx, m.ConnectionModelV0)
+}
+
 // connectModelV1 is a node's `connect` at schema version 1. The secrets of the connection itself are those of version 0 and null.
 type connectModelV1 struct {
 	ConnectionModelV0
@@ -47,6 +59,12 @@ type credentialsModelV1 struct {
 // hopModel is a hop of `bastions`. known is false, and what is unknown left unset, when something of it is unknown.
 type hopModel interface {
 	value() (b site.Bastion, known bool)
+}
+
+// providerBastionModelV0 is a hop of the provider's `connection` as it is written.
+type providerBastionModelV0 struct {
+	bastionModelV0
+	Credentials types.Map `tfsdk:"credentials"` // refused
 }
 
 // bastionModelV0 is a hop of the provider's `connection`.
@@ -82,13 +100,7 @@ func (m bastionModelV1) value() (b site.Bastion, known bool) {
 	return m.bastionModelV0.value()
 }
 
-// Value returns the connection that the model describes. What is unknown is left unset, and known is then false. The problems
-// carry attributes below the connection and neither object nor name.
-func (m ConnectionModelV0) Value(ctx context.Context) (c site.Connection, known bool, problems site.Problems) {
-	return connectionOf[bastionModelV0](ctx, m)
-}
-
-// Value returns the connection that a wholly known model describes. The problems are those of [ConnectionModelV0.Value].
+// Value returns the connection that a wholly known model describes. The problems are those of [ProviderConnectionModelV0.Value].
 func (m connectModelV1) Value(ctx context.Context) (site.Connection, site.Problems) {
 	if secrets := m.Credentials; secrets != nil {
 		m.PrivateKey, m.Passphrase, m.SudoPassword = secrets.PrivateKey, secrets.Passphrase, secrets.SudoPassword
@@ -97,7 +109,7 @@ func (m connectModelV1) Value(ctx context.Context) (site.Connection, site.Proble
 	return c, problems
 }
 
-// connectionOf is [ConnectionModelV0.Value] of a model whose hops are of type H.
+// connectionOf is [ProviderConnectionModelV0.Value] of a model whose hops are of type H.
 func connectionOf[H hopModel](ctx context.Context, m ConnectionModelV0) (c site.Connection, known bool, problems site.Problems) {
 	c = site.Connection{
 		Transport: m.Transport.ValueString(), Root: m.Root.ValueString(),

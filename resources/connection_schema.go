@@ -107,6 +107,9 @@ func providerConnectionAttributes(fields []ConnectionField) map[string]providers
 				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()), Validators: eitherKey("")}}
 		}
 	}
+	// Without the attribute, Terraform would leave out what was copied from a node without a word, and another key would be offered.
+	attributes[nodeCredentials] = providerschema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType,
+		MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced{}}}
 	return attributes
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
@@ -64,16 +65,30 @@ func (m nodeModelV1) Value(ctx context.Context) (site.Node, site.Problems) {
 	return n, problems
 }
 
-// UpgradeState reads the state of earlier versions. Version 0 had no credentials: the secrets of a connection stood beside everything else.
+// Create refuses secrets that have moved once more: validation does not see those of an object that is unknown until then.
+func (n *node) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	resp.Diagnostics.Append(movedSecrets(path.Empty(), req.Plan.Raw)...)
+	if !resp.Diagnostics.HasError() {
+		n.held.Create(ctx, req, resp)
+	}
+}
+
+// Update refuses secrets that have moved once more.
+func (n *node) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	resp.Diagnostics.Append(movedSecrets(path.Empty(), req.Plan.Raw)...)
+	if !resp.Diagnostics.HasError() {
+		n.held.Update(ctx, req, resp)
+	}
+}
+
+// UpgradeState reads the state of earlier versions. Version 0 had no credentials: the secrets of a connection stood beside everything else, where the schema of
+// today still has attributes of their names ([movedAttribute]); so it reads version 0 too. What else a state holds, its schema allowed, and nothing is judged again.
 func (*node) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	prior := nodeSchema()
 	return map[int64]resource.StateUpgrader{
 		0: {PriorSchema: &prior, StateUpgrader: func(ctx context.Context, req resource.UpgradeStateRequest, resp *resource.UpgradeStateResponse) {
 			var r reading
 			resp.State.Raw = r.conform("", req.State.Raw, prior.Type().TerraformType(ctx))
-			for _, p := range r.problems {
-				resp.Diagnostics.AddError("The saved state of a node cannot be read", p.Attribute+": "+p.Message+".")
-			}
 		}},
 	}
 }

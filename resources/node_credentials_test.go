@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -120,6 +121,39 @@ func TestNodeStateOfVersion0(t *testing.T) {
 			if diff, err := want.Diff(got); err != nil || len(diff) > 0 {
 				t.Errorf("%v %v", err, diff)
 			}
+		})
+	}
+}
+
+// What a state holds is not judged when it is read: version 0 could save labels that turned out to be null.
+func TestNodeStateWithNulls(t *testing.T) {
+	state := `{"name":"web1","address":null,"rack":null,"tags":["a",null],"labels":{"k":null},"roles":null,"connect":null}`
+	got, want := upgraded(t, 0, state), upgraded(t, 1, state)
+	if diff, err := want.Diff(got); err != nil || len(diff) > 0 {
+		t.Errorf("%v %v", err, diff)
+	}
+}
+
+// Validation does not see the secrets of an object that is unknown until the apply; then they are refused, before they reach the state.
+func TestMovedSecretsThatWereUnknown(t *testing.T) {
+	for name, connect := range map[string]string{
+		"of_node": `{ private_key = "tell-nobody" }`,
+		"of_hop":  `{ bastions = [{ host = "jump", private_key = "tell-nobody" }] }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := func(connect string) string {
+				return fmt.Sprintf(`
+resource "terraform_data" "x" { input = %s }
+resource "slipway_node" "test" {
+  name    = "a"
+  connect = terraform_data.x.output
+}`, connect)
+			}
+			run(t, []resource.TestStep{
+				{Config: config(connect), ExpectError: regexp.MustCompile(`private_key has moved`)},
+				{Config: config(`{ user = "ops" }`)},
+				{Config: config(connect), ExpectError: regexp.MustCompile(`private_key has moved`)},
+			})
 		})
 	}
 }

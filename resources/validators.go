@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -11,9 +12,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -198,6 +201,46 @@ func (v moved) MarkdownDescription(ctx context.Context) string { return v.Descri
 
 func (v moved) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
 	if !req.ConfigValue.IsNull() {
-		resp.Diagnostics.AddAttributeError(req.Path, req.Path.String()+" has moved", "Give "+namePath(req.Path.ParentPath().String(), v.to)+" instead.")
+		resp.Diagnostics.Append(v.refused(req.Path))
+	}
+}
+
+func (v moved) refused(at path.Path) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(at, at.String()+" has moved", "Give "+namePath(at.ParentPath().String(), v.to)+" instead.")
+}
+
+// movedSecrets refuses what [movedAttribute] refuses, in a value that is known.
+func movedSecrets(at path.Path, v tftypes.Value) (diags diag.Diagnostics) {
+	if elements, ok := elementsOf(v); ok {
+		for i, e := range elements {
+			diags.Append(movedSecrets(at.AtListIndex(i), e)...)
+		}
+		return diags
+	}
+	entries, ok := entriesOf(v)
+	object, isObject := v.Type().(tftypes.Object)
+	if !ok || !isObject {
+		return nil
+	}
+	below, _ := object.AttributeTypes[nodeCredentials].(tftypes.Object)
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if _, secret := below.AttributeTypes[name]; secret && !entries[name].IsNull() {
+			diags.Append(moved{namePath(nodeCredentials, name)}.refused(at.AtName(name)))
+		}
+		diags.Append(movedSecrets(at.AtName(name), entries[name])...)
+	}
+	return diags
+}
+
+// misplaced refuses `credentials` of the provider's connection, which is of nodes only.
+type misplaced struct{}
+
+func (misplaced) Description(context.Context) string { return "is for nodes only" }
+
+func (v misplaced) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (misplaced) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	if !req.ConfigValue.IsNull() {
+		resp.Diagnostics.AddAttributeError(req.Path, req.Path.String()+" is for nodes only", "Give "+req.Path.ParentPath().String()+".private_key, and whatever else is in it, instead.")
 	}
 }

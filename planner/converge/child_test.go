@@ -50,6 +50,9 @@ func childOf(t *testing.T, name string, uid int, role string, env ...string) (*o
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+name+"$")
 	cmd.Env = append(append(os.Environ(), childRole+"="+role), env...)
+	if uid == os.Geteuid() {
+		cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir()) // one that is killed cannot tidy up
+	}
 	cmd.Dir = "/"
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

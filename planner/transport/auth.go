@@ -54,7 +54,7 @@ func newKeyring(node string, source keySource, agentKeys []ssh.Signer) (*keyring
 		ring.add(s, fmt.Sprintf("%s of the agent", describe(s.PublicKey())))
 	}
 	if len(ring.signers) == 0 {
-		return nil, &Error{Kind: Config, Node: node, Message: "there is nothing to authenticate with: set connection.private_key, " +
+		return nil, &Error{Kind: Config, Node: node, Message: "there is nothing to authenticate with: set connection.private_key (connect.credentials.private_key of a node), " +
 			"connection.private_key_file, or connection.agent with a key in the agent"}
 	}
 	return ring, nil
@@ -99,7 +99,7 @@ func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
 		if passphrase == "" {
-			return nil, errors.New("the key is encrypted: set connection.passphrase")
+			return nil, errors.New("the key is encrypted: set connection.passphrase (connect.credentials.passphrase of a node)")
 		}
 		signer, err = ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase))
 		if errors.Is(err, x509.IncorrectPasswordError) {

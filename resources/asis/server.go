@@ -6,10 +6,10 @@
 //
 // # Contract
 //
-// Every answer is the one that the framework would have given, byte for byte. Where that is not certain without looking closer, the framework is asked:
+// Every answer is the one that the framework would have given. Where that is not certain without looking closer, the framework is asked:
 //
 //   - ReadResource is answered for resources that are [Idle].
-//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan, when the proposed state is the prior state.
+//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan, when the proposed state is the prior state. Their plan modifiers must do nothing, and tell nothing, where nothing changes; RequiresReplace is such a one.
 //   - Neither is answered for an object that has private data, such as one that was just imported, or that is on its way in or out.
 package asis
 
@@ -112,7 +112,7 @@ func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanReso
 		return s.Server.PlanResourceChange(ctx, req)
 	}
 	identity := req.PriorIdentity
-	if identity == nil {
+	if identity == nil || identity.IdentityData == nil {
 		identity = &tfprotov6.ResourceIdentityData{IdentityData: &tfprotov6.DynamicValue{MsgPack: []byte{msgpcode.Nil}}}
 	}
 	return &tfprotov6.PlanResourceChangeResponse{PlannedState: req.PriorState, PlannedIdentity: identity}, nil

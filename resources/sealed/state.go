@@ -81,7 +81,7 @@ func ended(d *json.Decoder) error {
 	return nil
 }
 
-// encoder copies a value from JSON to msgpack in one pass, without ever holding it as a whole.
+// encoder copies a value from JSON to msgpack token by token, without making values of it.
 type encoder struct {
 	in  *json.Decoder
 	out *bytes.Buffer

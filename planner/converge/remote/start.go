@@ -120,7 +120,7 @@ func (f *far) noStart(err error, said, printed string) error {
 		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s. The user needs a rule in sudoers", f.user, slow, printed)
 	case said == saysShell && f.sudo:
 		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s. The user needs a NOPASSWD rule in sudoers, or set "+
-			"connection.sudo_password", f.user, slow, printed)
+			"connection.sudo_password (connect.credentials.sudo_password of a node)", f.user, slow, printed)
 	}
 	return failed(converge.CodeLost, "the helper could not be started%s; the node printed %s", slow, printed)
 }
