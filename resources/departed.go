@@ -7,10 +7,63 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
-// withNodes returns the value of a deployment's nodes with some objects of an older value added, found by node name.
+// credentials are the secrets of a node's own connection.
+type credentials struct {
+	PrivateKey   string   `json:"private_key,omitempty"`
+	Passphrase   string   `json:"passphrase,omitempty"`
+	SudoPassword string   `json:"sudo_password,omitempty"`
+	Bastions     []string `json:"bastions,omitempty"` // private keys, by hop
+}
+
+func credentialsOf(c site.Connection) credentials {
+	out := credentials{PrivateKey: c.PrivateKey, Passphrase: c.Passphrase, SudoPassword: c.SudoPassword}
+	for _, b := range c.Bastions {
+		out.Bastions = append(out.Bastions, b.PrivateKey)
+	}
+	return out
+}
+
+// reaching returns nodes of a state with the secrets that are remembered for them.
+func (m memory) reaching(nodes []site.Node) []site.Node {
+	out := slices.Clone(nodes)
+	for i, n := range out {
+		secrets, ok := m.Departed[n.Name]
+		if !ok {
+			continue
+		}
+		c := &out[i].Connection
+		c.PrivateKey, c.Passphrase, c.SudoPassword = secrets.PrivateKey, secrets.Passphrase, secrets.SudoPassword
+		c.Bastions = slices.Clone(c.Bastions)
+		for hop := range min(len(c.Bastions), len(secrets.Bastions)) {
+			c.Bastions[hop].PrivateKey = secrets.Bastions[hop]
+		}
+	}
+	return out
+}
+
+// withoutSecrets returns a node object without the secrets of its connection, in whichever form it has them.
+func withoutSecrets(node tftypes.Value) (tftypes.Value, error) {
+	secret := map[string]bool{nodeCredentials: true}
+	for _, f := range ConnectionFields() {
+		secret[f.Name] = secret[f.Name] || f.Sensitive
+	}
+	return tftypes.Transform(node, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		steps := at.Steps()
+		if len(steps) < 2 || steps[0] != tftypes.AttributeName(nodeConnection) {
+			return v, nil
+		}
+		if name, ok := steps[len(steps)-1].(tftypes.AttributeName); ok && secret[string(name)] {
+			return tftypes.NewValue(v.Type(), nil), nil
+		}
+		return v, nil
+	})
+}
+
+// withNodes returns the value of a deployment's nodes with some objects of an older value added, found by node name, without their secrets.
 func withNodes(nodes, older sealed.Value, names []string) (sealed.Value, error) {
 	now, err := nodes.Open()
 	if err != nil {
@@ -27,7 +80,9 @@ func withNodes(nodes, older sealed.Value, names []string) (sealed.Value, error) 
 	added := map[string]tftypes.Value{}
 	for _, m := range members {
 		if name := nameOf(m.value); slices.Contains(names, name) {
-			added[name] = m.value
+			if added[name], err = withoutSecrets(m.value); err != nil {
+				return nodes, err
+			}
 		}
 	}
 	if len(added) < len(names) {

@@ -150,7 +150,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 
 	done := in.outcome(p, report)
 	diags.Append(done.called(in, w.deployed, todo, w.called, report)...)
-	diags.Append(done.leaveDeparted(in, p, report)...)
+	diags.Append(done.leaveDeparted(ctx, in, p, report)...)
 	done.took(w)
 	diags.Append(run.history(context.WithoutCancel(ctx), w.turn)...)
 	diags.Append(run.end(string(report.Status), report.String())...)

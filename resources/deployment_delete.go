@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -31,7 +30,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if !saved || state.OnDestroy.ValueString() == onDestroyRetain || state.Nodes.IsNull() || d.provider.Runs.wasCreated(name) {
 		return
 	}
-	nodes, _, diags := NodesFrom(ctx, path.Root("nodes"), state.Nodes)
+	nodes, _, diags := state.nodes(ctx, past)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

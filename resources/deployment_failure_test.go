@@ -1,10 +1,13 @@
 package resources_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -300,5 +303,58 @@ func TestDepartedNodeIsTriedAgain(t *testing.T) {
 			Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-")),
 		},
 		{Config: alone, ConfigPlanChecks: nothingPlanned()},
+	})
+}
+
+// unseen is a check that a plan has a text nowhere: not in what was, nor in what will be.
+type unseen struct{ text string }
+
+func (u unseen) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, resp *plancheck.CheckPlanResponse) {
+	for _, c := range req.Plan.ResourceChanges {
+		raw, err := json.Marshal(c.Change)
+		switch {
+		case err != nil:
+			resp.Error = err
+		case c.Address == deployment && strings.Contains(string(raw), u.text):
+			resp.Error = fmt.Errorf("the plan of %s has %q", c.Address, u.text)
+		}
+	}
+}
+
+// Terraform does not know any more that the secrets of a node are sensitive after it left the configuration; so they are not in the state.
+func TestDepartedNodeTellsNoSecrets(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	config := func(nodes string) string {
+		return fmt.Sprintf(`
+resource "slipway_node" "a" {
+  name    = "a"
+  connect = { transport = "local", root = %q }
+}
+resource "slipway_node" "b" {
+  name    = "b"
+  connect = { transport = "local", root = %q, credentials = { sudo_password = "tell-nobody" }, bastions = [{ host = "jump", credentials = { private_key = "tell-nobody" } }] }
+}
+provider "slipway" { journal_directory = %q }
+resource "slipway_deployment" "test" {
+  site     = "lon1"
+  nodes    = [%s]
+  services = [{ name = "motd", selectors = [], configuration = { file = { "/etc/motd" = { content = "one" } } } }]
+}
+`, s.path("a", ""), s.path("b", ""), s.path(".slipway", ""), nodes)
+	}
+	var release func()
+	run(t, []resource.TestStep{
+		{Config: config("slipway_node.a, slipway_node.b")},
+		{PreConfig: func() { release = s.lock("b") }, Config: config("slipway_node.a"), ExpectError: regexp.MustCompile(`(?s)not rolled out.*"b"`)},
+		{
+			PreConfig: func() { release() },
+			Config:    config("slipway_node.a"),
+			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+				unseen{"tell-nobody"},
+				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+			}},
+			Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-")),
+		},
+		{Config: config("slipway_node.a"), ConfigPlanChecks: nothingPlanned()},
 	})
 }

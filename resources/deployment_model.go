@@ -59,6 +59,12 @@ var driftType = types.ObjectType{AttrTypes: map[string]attr.Type{
 	"node": types.StringType, "resource": types.StringType, "change": types.StringType,
 }}
 
+// nodes returns the nodes of a state, with the secrets that are remembered of those that left the configuration.
+func (m deploymentModelV0) nodes(ctx context.Context, past memory) (nodes []site.Node, known bool, diags diag.Diagnostics) {
+	nodes, known, diags = NodesFrom(ctx, path.Root("nodes"), m.Nodes)
+	return past.reaching(nodes), known, diags
+}
+
 // Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not to be
 // used.
 func (m deploymentModelV0) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -108,8 +109,9 @@ func (in rollInput) wasUnreachable(node string) bool {
 }
 
 // leaveDeparted keeps nodes that left the configuration and could not be torn down in the state, with the connection that reaches them, so
-// that the next plan tries again. Only a failed run may save what was not planned.
-func (done *rolled) leaveDeparted(in rollInput, p *planner.Plan, report rollout.Report) (diags diag.Diagnostics) {
+// that the next plan tries again. Only a failed run may save what was not planned. The secrets of the connection go to the private state: Terraform does not know
+// that they are sensitive any more, and would show them in the next plan.
+func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.Plan, report rollout.Report) (diags diag.Diagnostics) {
 	if in.prior == nil || !failed(report, p) {
 		return nil
 	}
@@ -127,8 +129,15 @@ func (done *rolled) leaveDeparted(in rollInput, p *planner.Plan, report rollout.
 		diags.AddWarning("Departed nodes are not in the state", err.Error())
 		return diags
 	}
+	before, _, diags := in.prior.nodes(ctx, in.past)
+	done.Departed = map[string]credentials{}
+	for _, n := range before {
+		if slices.Contains(left, n.Name) {
+			done.Departed[n.Name] = credentialsOf(n.Connection)
+		}
+	}
 	done.model.Nodes = nodes
-	return nil
+	return diags
 }
 
 // save writes state, identity and private state.

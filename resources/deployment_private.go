@@ -27,6 +27,8 @@ type memory struct {
 	Services services.State
 	// Secret are the resources that were made of returned values which are not kept: node -> resource.
 	Secret map[string]map[planresource.ID]secretly
+	// Departed are the secrets that reach nodes which left the configuration and are still to be torn down: node -> secrets.
+	Departed map[string]credentials
 }
 
 // secretly are the two digests of a resource that is made of a value which is not kept.
@@ -46,6 +48,8 @@ type privateV3 struct {
 	Services services.State `json:"services,omitzero"`
 
 	Secret map[string]map[planresource.ID]secretly `json:"secret,omitempty"`
+
+	Departed map[string]credentials `json:"departed,omitempty"`
 }
 
 const privateVersion = 3
@@ -77,12 +81,12 @@ func recall(ctx context.Context, from privateReader) (m memory, saved bool, diag
 			values[name] = services.Numbers(v)
 		}
 	}
-	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret}, true, diags
+	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed}, true, diags
 }
 
 // remember saves what the deployment remembers.
 func remember(ctx context.Context, to privateWriter, m memory) (diags diag.Diagnostics) {
-	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret})
+	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret, Departed: m.Departed})
 	if err != nil {
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags

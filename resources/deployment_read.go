@@ -103,6 +103,7 @@ func (d *Deployment) desiredOf(ctx context.Context, state deploymentModelV0, pas
 		}
 		return s, nil, strings.Join(lines, "\n")
 	}
+	s.Nodes = past.reaching(s.Nodes)
 	s.Values = past.of(s).Values
 	turn, problems := services.Rest(past.Services, s)
 	s = turn.Site()
