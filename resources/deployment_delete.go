@@ -30,7 +30,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if !saved || state.OnDestroy.ValueString() == onDestroyRetain || state.Nodes.IsNull() || d.provider.Runs.wasCreated(name) {
 		return
 	}
-	nodes, _, diags := state.nodes(ctx, past)
+	nodes, diags := state.nodes(ctx, past)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return

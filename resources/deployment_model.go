@@ -60,9 +60,9 @@ var driftType = types.ObjectType{AttrTypes: map[string]attr.Type{
 }}
 
 // nodes returns the nodes of a state, with the secrets that are remembered of those that left the configuration.
-func (m deploymentModelV0) nodes(ctx context.Context, past memory) (nodes []site.Node, known bool, diags diag.Diagnostics) {
-	nodes, known, diags = NodesFrom(ctx, path.Root("nodes"), m.Nodes)
-	return past.reaching(nodes), known, diags
+func (m deploymentModelV0) nodes(ctx context.Context, past memory) ([]site.Node, diag.Diagnostics) {
+	nodes, _, diags := NodesFrom(ctx, path.Root("nodes"), m.Nodes)
+	return past.reaching(nodes), diags
 }
 
 // Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not to be

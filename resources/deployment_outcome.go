@@ -129,7 +129,7 @@ func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.
 		diags.AddWarning("Departed nodes are not in the state", err.Error())
 		return diags
 	}
-	before, _, diags := in.prior.nodes(ctx, in.past)
+	before, diags := in.prior.nodes(ctx, in.past)
 	done.Departed = map[string]credentials{}
 	for _, n := range before {
 		if slices.Contains(left, n.Name) {

@@ -106,7 +106,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *de
 	if prior != nil {
 		before, ds := desired.Nodes, diag.Diagnostics(nil)
 		if !plan.Nodes.Equal(prior.Nodes) {
-			before, _, ds = prior.nodes(ctx, past)
+			before, ds = prior.nodes(ctx, past)
 			diags.Append(ds...)
 		}
 		w.drift, ds = prior.driftOf(ctx)

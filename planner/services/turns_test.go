@@ -132,7 +132,7 @@ func TestSecretsOfFormerEntities(t *testing.T) {
 		for _, v := range turn.Versions() {
 			candidate, active, rollback, left := v.Shown()
 			if text := fmt.Sprint(candidate, active, rollback); strings.Contains(text, secret) || len(left) == 0 {
-				t.Errorf("%s: version %d, %s: %s, left out %q", what, v.Instance.Version, v.State, text, left)
+				t.Errorf("%s: version %d, %s: %s, left out %q", what, v.Version, v.State, text, left)
 			}
 		}
 	}
