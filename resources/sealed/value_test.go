@@ -138,3 +138,21 @@ func TestValuesDoNotShowThemselves(t *testing.T) {
 		}
 	}
 }
+
+// A value without a type may stand in a list or object of values.
+func TestOpenNullsWithoutType(t *testing.T) {
+	null := tftypes.NewValue(tftypes.DynamicPseudoType, nil)
+	for _, v := range []tftypes.Value{
+		tftypes.NewValue(tftypes.Tuple{ElementTypes: []tftypes.Type{tftypes.DynamicPseudoType, tftypes.String, tftypes.String}},
+			[]tftypes.Value{null, tftypes.NewValue(tftypes.String, "a"), tftypes.NewValue(tftypes.String, nil)}),
+		tftypes.NewValue(tftypes.Object{AttributeTypes: map[string]tftypes.Type{"a": tftypes.DynamicPseudoType}}, map[string]tftypes.Value{"a": null}),
+	} {
+		sealed, err := Seal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := sealed.Open(); err != nil || !got.Equal(v) {
+			t.Errorf("%s became %s, %v", v, got, err)
+		}
+	}
+}
