@@ -219,7 +219,7 @@ func FuzzCrontab(f *testing.F) {
 		}
 		r := resource.Resource{Type: "cron", Title: title, Parameters: p}
 		if len(cronType{}.Schema().Validate(r)) > 0 {
-			t.Skip("not a job")
+			t.Skip("no case: validation refuses this job before any file is read")
 		}
 		job, err := wantedJob(r)
 		if err != nil {

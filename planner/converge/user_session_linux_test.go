@@ -22,12 +22,12 @@ func TestSessionOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	for _, err := range []error{os.Mkdir(dir+"/root", 0o755), os.WriteFile(dir+"/root/theirs", nil, 0o644), os.Chmod(dir, 0o755), os.Chown(dir+"/root", foreigner, foreigner)} {
+	for _, err := range []error{os.Mkdir(dir+"/node", 0o755), os.WriteFile(dir+"/node/theirs", nil, 0o644), os.Chmod(dir, 0o755), os.Chown(dir+"/node", foreigner, foreigner)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if state, out := child(t, foreigner, "user", "DIR="+dir+"/root"); !state.Success() {
+	if state, out := child(t, foreigner, "user", "DIR="+dir+"/node"); !state.Success() {
 		t.Errorf("%v\n%s", state, out)
 	}
 }

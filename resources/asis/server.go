@@ -16,6 +16,7 @@ package asis
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -161,7 +162,7 @@ func selected(object []byte, names map[string]bool) (*tfprotov6.DynamicValue, er
 		out.Write(value)
 	}
 	if found < len(names) {
-		return nil, fmt.Errorf("the object lacks attributes of its identity")
+		return nil, errors.New("the object lacks attributes of its identity")
 	}
 	return &tfprotov6.DynamicValue{MsgPack: out.Bytes()}, nil
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -85,11 +83,7 @@ func (v Value) Open() (tftypes.Value, error) {
 	if err != nil {
 		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
 	}
-	d := msgpack.NewDecoder(bytes.NewReader(encoded))
-	if n, err := d.DecodeArrayLen(); err != nil || n != 2 {
-		return tftypes.Value{}, fmt.Errorf("not a sealed value: no pair of type and value: %w", err)
-	}
-	raw, err := d.DecodeBytes()
+	raw, value, err := parts(encoded)
 	if err != nil {
 		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
 	}
@@ -97,65 +91,7 @@ func (v Value) Open() (tftypes.Value, error) {
 	if err != nil {
 		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
 	}
-	value, err := d.DecodeRaw()
-	if err != nil {
-		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
-	}
 	return tfprotov6.DynamicValue{MsgPack: value}.Unmarshal(typ)
-}
-
-// typeFromJSON reads a type. A list of a thousand objects has a thousand types, most of them equal: each is read once.
-func typeFromJSON(raw []byte) (tftypes.Type, error) {
-	known := map[string]tftypes.Type{}
-	read := func(raw []byte) (tftypes.Type, error) {
-		if typ, ok := known[string(raw)]; ok {
-			return typ, nil
-		}
-		var null bytes.Buffer // of the type: the library reads types beside values only
-		e := msgpack.NewEncoder(&null)
-		if err := errors.Join(e.EncodeArrayLen(2), e.EncodeBytes(raw), e.EncodeNil()); err != nil {
-			return nil, err
-		}
-		v, err := tfprotov6.DynamicValue{MsgPack: null.Bytes()}.Unmarshal(tftypes.DynamicPseudoType)
-		if err != nil {
-			return nil, err
-		}
-		known[string(raw)] = v.Type()
-		return v.Type(), nil
-	}
-	var parts []json.RawMessage
-	if json.Unmarshal(raw, &parts) != nil || len(parts) != 2 {
-		return read(raw) // it has no parts, or is wrong
-	}
-	switch string(parts[0]) {
-	case `"tuple"`:
-		var elements []json.RawMessage
-		if err := json.Unmarshal(parts[1], &elements); err != nil {
-			return nil, err
-		}
-		typ := tftypes.Tuple{ElementTypes: make([]tftypes.Type, len(elements))}
-		for i, e := range elements {
-			var err error
-			if typ.ElementTypes[i], err = read(e); err != nil {
-				return nil, err
-			}
-		}
-		return typ, nil
-	case `"object"`:
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(parts[1], &members); err != nil {
-			return nil, err
-		}
-		typ := tftypes.Object{AttributeTypes: make(map[string]tftypes.Type, len(members))}
-		for name, m := range members {
-			var err error
-			if typ.AttributeTypes[name], err = read(m); err != nil {
-				return nil, err
-			}
-		}
-		return typ, nil
-	}
-	return read(raw)
 }
 
 // IsNull reports whether the value is null, with or without a type.

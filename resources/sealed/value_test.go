@@ -3,6 +3,7 @@ package sealed
 import (
 	"bytes"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
@@ -153,6 +154,20 @@ func TestOpenNullsWithoutType(t *testing.T) {
 		}
 		if got, err := sealed.Open(); err != nil || !got.Equal(v) {
 			t.Errorf("%s became %s, %v", v, got, err)
+		}
+	}
+}
+
+// What is no pair of a type and a value is told as that.
+func TestOpenWhatIsNotSealed(t *testing.T) {
+	for payload, want := range map[string]string{
+		"!":    "not a sealed value: illegal base64",
+		"kQE":  "not a sealed value: 1 parts, a type and a value are needed",
+		"oWE":  "not a sealed value: msgpack",
+		"ksQA": "not a sealed value: EOF",
+	} {
+		if _, err := (Value{basetypes.NewStringValue(payload)}).Open(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", payload, err, want)
 		}
 	}
 }
