@@ -3,8 +3,11 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
@@ -19,25 +22,19 @@ func TestFrugal(t *testing.T) {
 	w := newWorkspace(t, config{site: "frugal", nodes: []lab.Node{n}}.hcl(t))
 	defer w.mustDestroy()
 
-	// seen returns how many connections and sessions there were until now, with those of this look. Its own session is told by another process of sshd, which
-	// may be a little late on a busy machine.
-	seen := func() (connections, sessions int) {
-		t.Helper()
-		log := n.On(t, "sleep 1 && journalctl -q --sync && journalctl -u ssh -o cat")
-		return strings.Count(log, "Accepted publickey"), strings.Count(log, "Starting session")
-	}
-	// traffic returns how many there are while Terraform runs.
+	log := &sshLog{node: n, own: map[string]bool{}}
+	// traffic returns how many connections and sessions there are while Terraform runs.
 	traffic := func(run func() result, status int) (connections, sessions int) {
 		t.Helper()
-		formerConnections, formerSessions := seen()
+		formerConnections, formerSessions := log.count(t)
 		w.must(run(), status)
-		connections, sessions = seen()
-		return connections - formerConnections - 1, sessions - formerSessions - 1
+		connections, sessions = log.count(t)
+		return connections - formerConnections, sessions - formerSessions
 	}
 	check := func(what string, connections, sessions, wantConnections, mostSessions int) {
 		t.Helper()
 		if connections != wantConnections || sessions < 1 || sessions > mostSessions {
-			t.Errorf("%s: %d connections and %d sessions, want %d and at most %d", what, connections, sessions, wantConnections, mostSessions)
+			t.Errorf("%s: %d connections and %d sessions, want %d and at most %d:\n%s", what, connections, sessions, wantConnections, mostSessions, log.text)
 		}
 	}
 	helper := func() string { return n.On(t, "stat -c '%n %i %y' /var/lib/slipway/helper-*") }
@@ -60,6 +57,50 @@ func TestFrugal(t *testing.T) {
 	if got := n.On(t, "ls -d /var/lib/slipway 2>/dev/null || true"); got != "" {
 		t.Errorf("%s is left", got)
 	}
+}
+
+// sshLog is what a node's sshd tells of its connections.
+type sshLog struct {
+	node lab.Node
+	own  map[string]bool // the ports of the looks at the log, which do not count
+	text string          // all of it, at the last look
+}
+
+var (
+	sshAccepted = regexp.MustCompile(`(?m)^Accepted publickey for .* port (\d+) `)
+	sshSession  = regexp.MustCompile(`(?m)^Starting session: .* port (\d+) id`)
+	sshClosed   = regexp.MustCompile(`(?m)^(?:Disconnected from|Connection closed by|Connection reset by) .*port (\d+)`)
+)
+
+// count returns how many connections and sessions others than the looks at the log had since sshd started. It waits until those connections have ended
+// and sshd has told so. Lines are found by the name of the program: journald does not know the unit of a process that ended before it looked.
+func (l *sshLog) count(t *testing.T) (connections, sessions int) {
+	t.Helper()
+	for tries := 0; ; tries++ {
+		port, text, _ := strings.Cut(l.node.On(t, `echo "$SSH_CONNECTION" | cut -d " " -f 2 && journalctl -q --sync && journalctl -t sshd -o cat`), "\n")
+		l.own[port] = true
+		l.text = text[max(0, strings.LastIndex(text, "Server listening on")):]
+		accepted, closed := l.ports(sshAccepted), l.ports(sshClosed)
+		open := slices.DeleteFunc(slices.Clone(accepted), func(port string) bool { return slices.Contains(closed, port) })
+		if len(open) == 0 {
+			return len(accepted), len(l.ports(sshSession))
+		}
+		if tries == 100 {
+			t.Fatalf("connections from the ports %v do not end:\n%s", open, l.text)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// ports returns the port of each line that matches, without those of the looks.
+func (l *sshLog) ports(line *regexp.Regexp) []string {
+	var ports []string
+	for _, m := range line.FindAllStringSubmatch(l.text, -1) {
+		if !l.own[m[1]] {
+			ports = append(ports, m[1])
+		}
+	}
+	return ports
 }
 
 // phases counts the phases of the newest run in which there was something to do.
