@@ -135,7 +135,8 @@ func replayAllocate(t *testing.T, s *lsmStep) {
 	refused := func(kind catalog.Code, path, message string) {
 		s.refused = &lifecycle.Error{Kind: lifecycle.Kind(kind), Service: s.id, Path: path, Message: message}
 	}
-	if own < 0 {
+	in, there := s.run.inventory.Instance(s.id)
+	if own < 0 || !there {
 		var exhausted *allocation.Exhausted
 		if s.value, err = allocation.Pick(pool, "", used); errors.As(err, &exhausted) {
 			refused(catalog.PoolExhausted, name, err.Error())
@@ -143,10 +144,6 @@ func replayAllocate(t *testing.T, s *lsmStep) {
 			t.Fatal(err)
 		}
 		return
-	}
-	in, ok := s.run.inventory.Instance(s.id)
-	if !ok {
-		t.Fatalf("there is no service %q", s.id)
 	}
 	request := allocation.Request{Service: allocation.Service{ID: s.id, Name: s.id, Entity: &entity}, Candidate: in.Base()}
 	candidate, _, mistakes := allocation.NewBook(live).Allocate(request)

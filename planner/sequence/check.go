@@ -130,6 +130,17 @@ func (p *pipeline) checkResourceRequirement(w *Work, required []*Work) {
 	}
 }
 
+// checkPlaces: a remote task of the node group acts on an item of a site, as callbacks do (litp.md 73). What has no scope is told when scopes
+// are made.
+func (p *pipeline) checkPlaces() {
+	for i := range p.works {
+		if w := &p.works[i]; w.Kind == task.Remote && w.Group == task.Node && !p.model.belowSites(w.Item) {
+			p.problems.add(TaskValidation, []string{w.ID}, "task %q for item %q is in group %s: it must have an associated model item under a site",
+				w.ID, w.Item, w.Group)
+		}
+	}
+}
+
 // groupPlace is the place of each task group in the order of a run.
 var groupPlace = func() map[task.Group]int {
 	out := make(map[task.Group]int, len(slots))

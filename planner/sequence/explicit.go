@@ -80,8 +80,8 @@ func newFinder(s *scopeBuild, b *builder) *finder {
 func (f *finder) find(i int, r Requirement) (targets []int32, gate int) {
 	switch {
 	case r.Task != "":
-		if old := f.b.known[r.Task]; f.s.entries[i].kept && old != nil && !old.config() {
-			return nil, -1 // it ran in an earlier plan (litp.md 127)
+		if old := f.b.memory.known[r.Task]; f.s.entries[i].kept && old != nil {
+			return f.asRemembered(old), -1
 		}
 		return f.tasks(r.Task), -1
 	case r.Item != "":
@@ -89,6 +89,18 @@ func (f *finder) find(i int, r Requirement) (targets []int32, gate int) {
 	default:
 		return f.resource(i, r.Resource), -1
 	}
+}
+
+// asRemembered returns the task that a remembered one required, if it is still what it was then. A callback ran in an earlier plan (litp.md
+// 127), and an older version of a task that changed since is not brought back (126).
+func (f *finder) asRemembered(old *Work) []int32 {
+	if !old.config() {
+		return nil
+	}
+	return slices.DeleteFunc(f.tasks(old.ID), func(t int32) bool {
+		w := f.s.works[t]
+		return w != old && !f.b.memory.equals(w, old)
+	})
 }
 
 func (f *finder) tasks(id string) []int32 {

@@ -22,7 +22,7 @@ type memory struct {
 	equal map[[2]*Work]bool // of a task and an older version; true while it is being looked at: a cycle is told later
 }
 
-func newMemory(remembered, stale, works []Work) *memory {
+func newMemory(remembered, stale, lost, works []Work) *memory {
 	m := &memory{
 		works: make(map[resourceOn]*Work, len(remembered)), known: make(map[string]*Work, len(remembered)+len(stale)),
 		plan: make(map[string]*Work, len(works)), equal: make(map[[2]*Work]bool),
@@ -36,6 +36,11 @@ func newMemory(remembered, stale, works []Work) *memory {
 	}
 	for i := range stale {
 		m.known[stale[i].ID] = &stale[i]
+	}
+	for i := range lost { // a remembered task can require one that failed since
+		if w := &lost[i]; m.known[w.ID] == nil {
+			m.known[w.ID] = w
+		}
 	}
 	if len(remembered) > 0 {
 		for i := range works {
@@ -114,8 +119,8 @@ func sameSet(a, b []Requirement) bool {
 
 // merge joins remembered and new tasks (litp.md 122): remembered ones first, in their order.
 func (p *pipeline) merge() []entry {
-	m := newMemory(p.Remembered, p.Stale, p.works)
-	p.known = m.known
+	m := newMemory(p.Remembered, p.Stale, p.Lost, p.works)
+	p.memory = m
 	returned := make(map[resourceOn]*Work, len(p.works))
 	for i := range p.works {
 		if w := &p.works[i]; w.config() {

@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -86,10 +87,21 @@ func (c *modelCache) taskNode(w *Work) string {
 
 // taskCluster is the cluster that a task belongs to: that of its node, or without a node that of its item (litp.md 103).
 func (c *modelCache) taskCluster(w *Work) string {
+	if w.Kind == Cleanup {
+		return "" // of the core, on the management server
+	}
 	if node := c.taskNode(w); node != "" {
 		return c.clusterOf[node]
 	}
 	return c.item(w.Item).Cluster
+}
+
+// belowSites reports whether an item lies where the sites are.
+func (c *modelCache) belowSites(path string) bool {
+	return slices.ContainsFunc(c.clusters, func(cluster Cluster) bool {
+		sites := strings.TrimSuffix(cluster.Site, "/"+pathID(cluster.Site))
+		return cluster.Site == "" || within(path, sites)
+	})
 }
 
 // removes reports whether a task takes things away (litp.md 60).

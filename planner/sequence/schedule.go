@@ -110,7 +110,7 @@ func Make(in Input) (*Schedule, Problems) {
 	p := newPipeline(in)
 	for _, step := range []func(){
 		p.flatten, p.checkResources, p.checkReplaces, p.dropOnRemovedNodes, p.addRemoval, p.decideLocks, p.splitRemote,
-		p.group, p.checkRequirements, p.checkLocks,
+		p.group, p.checkRequirements, p.checkPlaces, p.checkLocks,
 	} {
 		if step(); len(p.problems) > 0 {
 			return nil, p.problems
@@ -158,8 +158,8 @@ type pipeline struct {
 	works    []Work
 	cleanups []Work
 	parts    map[string][]string // ids of the parts of a remote task that was split
-	known    map[string]*Work    // by id, what remembered tasks mean when they require it
-	locked   map[string]bool     // paths of nodes that get a lock window if they have work
+	memory   *memory
+	locked   map[string]bool // paths of nodes that get a lock window if they have work
 	problems Problems
 	warnings Problems
 }

@@ -140,27 +140,28 @@ func TestMakeLocks(t *testing.T) {
 		return locks(func(in *Input) { in.LeftLocked, in.Policies = []string{full(node)}, policies })
 	}
 	run(t, map[string]scenario{
-		"node by node (E01)":               {works: []string{"b config n4", "a config n3", "c config n1"}, in: locks(nil), want: "c | lock:n3 | a | unlock:n3 | lock:n4 | b | unlock:n4"},
-		"groups in one window (E02)":       {works: []string{"a config n3", "b callback n3 tag:upgrade_boot"}, in: locks(nil), want: "lock:n3 | b | a | unlock:n3"},
-		"without pairs (E03)":              {works: []string{"a config n3", "b config n4"}, want: "a b"},
-		"work outside the window":          {works: []string{"a callback n3 tag:pre_node", "b callback n3 tag:cluster"}, in: locks(nil), want: "a | b"},
-		"locked ones first (E04)":          {works: []string{"a config n3", "b config n4"}, in: locks(nil), model: flag("n3", Item{New: true}), want: "lock:n4 | b | unlock:n4 | a"},
-		"new cluster (E16)":                {works: []string{"a config n3"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].New = true }, want: "a"},
-		"new nodes too (E19)":              {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{Action: LockNew}} }), model: flag("n3", Item{New: true}), want: "lock:n3 | a | unlock:n3"},
-		"no lock (E17)":                    {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{Action: LockNone}} }), want: "a"},
-		"cluster left out":                 {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{LockCreate, []string{"c2"}}} }), want: "a"},
-		"all must agree":                   {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{Action: LockCreate}, {Action: LockNone}} }), want: "a"},
-		"left locked, with work (E06)":     {works: []string{"a config n3", "b callback c2 tag:pre_node"}, in: left("n3"), want: "b | unlock:n3 | lock:n3 | a | unlock:n3"},
-		"left locked, without work (F19)":  {in: left("n3"), want: "unlock:n3"},
-		"left locked, but no lock (F20)":   {in: left("n3", Policy{Action: LockNone}), problems: []string{"empty_plan: "}},
-		"node order (E09)":                 {works: []string{"a config n3", "b config n4"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].NodeOrder = []string{"n4", "n3"} }, want: "lock:n4 | b | unlock:n4 | lock:n3 | a | unlock:n3"},
-		"node order, all wrong (E11-E13)":  {works: []string{"a config n3"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].NodeOrder = []string{"n3", "x", "n3"} }, problems: []string{"view: not in the cluster", "view: more than once", "view: lacks"}},
-		"node order, no list (E14)":        {works: []string{"a config n3"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].BadNodeOrder = "1 is no list" }, problems: []string{"view: 1 is no list"}},
-		"two providers":                    {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Locks[full("n3")] = append(in.Locks[full("n3")], LockPair{}) }), problems: []string{"node_lock: 2 providers"}},
-		"remote split (B15)":               {works: []string{"x remote m,n1,n3,n2 tag:management", "a callback m task:x"}, in: locks(nil), want: "x@mgmt x@n3 x@n1+n2 | a"},
-		"remote not split":                 {works: []string{"x remote n1,n2"}, in: locks(nil), want: "x"},
-		"a part keeps what it was (Q8)":    {works: []string{"x remote n3,n4 tag:cluster", "y callback n3 tag:cluster task:x"}, in: locks(nil), want: "x@n3 x@n4 | y"},
-		"no window for what is done (E05)": {works: []string{"a config n3", "b config n4"}, remembered: []string{"a config n3"}, in: locks(nil), want: "lock:n4 | b | unlock:n4"},
+		"node by node (E01)":                {works: []string{"b config n4", "a config n3", "c config n1"}, in: locks(nil), want: "c | lock:n3 | a | unlock:n3 | lock:n4 | b | unlock:n4"},
+		"groups in one window (E02)":        {works: []string{"a config n3", "b callback n3 tag:upgrade_boot"}, in: locks(nil), want: "lock:n3 | b | a | unlock:n3"},
+		"without pairs (E03)":               {works: []string{"a config n3", "b config n4"}, want: "a b"},
+		"work outside the window":           {works: []string{"a callback n3 tag:pre_node", "b callback n3 tag:cluster"}, in: locks(nil), want: "a | b"},
+		"locked ones first (E04)":           {works: []string{"a config n3", "b config n4"}, in: locks(nil), model: flag("n3", Item{New: true}), want: "lock:n4 | b | unlock:n4 | a"},
+		"new cluster (E16)":                 {works: []string{"a config n3"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].New = true }, want: "a"},
+		"new nodes too (E19)":               {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{Action: LockNew}} }), model: flag("n3", Item{New: true}), want: "lock:n3 | a | unlock:n3"},
+		"no lock (E17)":                     {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{Action: LockNone}} }), want: "a"},
+		"cluster left out":                  {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{LockCreate, []string{"c2"}}} }), want: "a"},
+		"all must agree":                    {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Policies = []Policy{{Action: LockCreate}, {Action: LockNone}} }), want: "a"},
+		"left locked, with work (E06)":      {works: []string{"a config n3", "b callback c2 tag:pre_node"}, in: left("n3"), want: "b | unlock:n3 | lock:n3 | a | unlock:n3"},
+		"left locked, without work (F19)":   {in: left("n3"), want: "unlock:n3"},
+		"left locked, but no lock (F20)":    {in: left("n3", Policy{Action: LockNone}), problems: []string{"empty_plan: "}},
+		"node order (E09)":                  {works: []string{"a config n3", "b config n4"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].NodeOrder = []string{"n4", "n3"} }, want: "lock:n4 | b | unlock:n4 | lock:n3 | a | unlock:n3"},
+		"node order, all wrong (E11-E13)":   {works: []string{"a config n3"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].NodeOrder = []string{"n3", "x", "n3"} }, problems: []string{"view: not in the cluster", "view: more than once", "view: lacks"}},
+		"node order, no list (E14)":         {works: []string{"a config n3"}, in: locks(nil), model: func(m *testModel) { m.clusters[1].BadNodeOrder = "1 is no list" }, problems: []string{"view: 1 is no list"}},
+		"two providers":                     {works: []string{"a config n3"}, in: locks(func(in *Input) { in.Locks[full("n3")] = append(in.Locks[full("n3")], LockPair{}) }), problems: []string{"node_lock: 2 providers"}},
+		"remote split (B15)":                {works: []string{"x remote m,n1,n3,n2 tag:management", "a callback m task:x"}, in: locks(nil), want: "x@mgmt x@n3 x@n1+n2 | a"},
+		"remote not split":                  {works: []string{"x remote n1,n2"}, in: locks(nil), want: "x"},
+		"remote for an item elsewhere (73)": {works: []string{"x remote n1=m/items/i tag:node"}, problems: []string{"task_validation: under a site"}},
+		"a part keeps what it was (Q8)":     {works: []string{"x remote n3,n4 tag:cluster", "y callback n3 tag:cluster task:x"}, in: locks(nil), want: "x@n3 x@n4 | y"},
+		"no window for what is done (E05)":  {works: []string{"a config n3", "b config n4"}, remembered: []string{"a config n3"}, in: locks(nil), want: "lock:n4 | b | unlock:n4"},
 	})
 }
 
@@ -180,7 +181,10 @@ func TestMakeMemory(t *testing.T) {
 		"nor of a further item":               {works: []string{"a config n1 also:n1/os"}, remembered: []string{"a config n1 also:n1/os"}, model: flag("n1/os", Item{Uncertain: true}), want: "a"},
 		"remembered only (F02)":               {works: []string{"k callback n1"}, remembered: []string{"a config n1=n1/os"}, model: flag("n1/os", Item{Uncertain: true}), want: "k"},
 		"callbacks come back (F11)":           {works: []string{"k callback n1"}, remembered: []string{"k callback n1"}, want: "k"},
-		"over a remembered task (F01)":        {works: []string{"a config n1=n1/os", "c callback n1 task:b"}, remembered: []string{"b config n1 task:a", "a config n1=n1/os digest:old"}, want: "a | c", after: map[string]string{"c": "a b"}},
+		"over a remembered task (F01)":        {works: []string{"a config n1=n1/os", "c callback n1 task:b"}, remembered: []string{"b config n1 task:a", "a config n1=n1/os"}, model: flag("n1/os", Item{Uncertain: true}), want: "a | c", after: map[string]string{"c": "a b"}},
+		"what it required has changed (126)":  {works: []string{"a config n1=n1/os digest:2", "c callback n1 task:b"}, remembered: []string{"b config n1 task:a", "a config n1=n1/os"}, want: "a | c", after: map[string]string{"c": "b"}},
+		"what it required failed since (125)": {works: []string{"a config n1 digest:2", "b config n1 task:a"}, remembered: []string{"b config n1 task:a"}, in: func(in *Input) { in.Lost = works(t, "a config n1 digest:1") }, want: "a b"},
+		"and requires it now (126)":           {works: []string{"a config n1 item:n1/os"}, remembered: []string{"b config n1=n1/os task:a", "a config n1"}, want: "a", after: map[string]string{"a": "b"}},
 		"the resource of another id":          {works: []string{"new config n1=n1/os title:x", "c config n1 task:old"}, remembered: []string{"old config n1 title:x"}, want: "new c", after: map[string]string{"c": "new"}},
 		"a removal that is done (F18)":        {works: []string{"a config n1 task:b"}, remembered: []string{"b config n1 removes"}, want: "a", after: map[string]string{"a": "b"}},
 		"a requirement that is gone":          {works: []string{"a config n1"}, remembered: []string{"b config n1 task:gone"}, want: "a"},
@@ -306,5 +310,18 @@ func TestBuildWithoutWork(t *testing.T) {
 	s, problems := Build(scenario{works: []string{"a config n1"}, remembered: []string{"a config n1"}}.input(t))
 	if problems != nil || len(s.Phases) != 0 {
 		t.Error(s, problems)
+	}
+}
+
+// TestCleanupIsCommon: what lets items go waits for all clusters, whatever its items lie in.
+func TestCleanupIsCommon(t *testing.T) {
+	m := twoClusters()
+	m.flags[full("n3/items/i")] = Item{Removed: true}
+	s, problems := Make(Input{Model: m, Rules: DefaultRules(), Works: works(t, "a config n1", "b config n3")})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	if diff := cmp.Diff([][]int{nil, nil, {0, 1}}, s.Tree()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

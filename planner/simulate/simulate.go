@@ -172,7 +172,9 @@ func (o Outcomes) step(group string, phase Phase, todo []string) Step {
 // succeeded returns the nodes that did what was asked.
 func (s Step) succeeded() []string {
 	return slices.DeleteFunc(slices.Clone(s.Nodes), func(node string) bool {
-		return slices.Contains(s.Failed, node) || slices.Contains(s.TimedOut, node)
+		_, failed := slices.BinarySearch(s.Failed, node)
+		_, late := slices.BinarySearch(s.TimedOut, node)
+		return failed || late
 	})
 }
 
