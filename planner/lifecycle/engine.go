@@ -125,7 +125,7 @@ func (w *work) move(m move, event func(Step)) {
 	if compiles {
 		c := Compile{Service: w.in.ID, Version: w.in.Version}
 		if w.inventory.settings.Partial {
-			c.Scope = []string{w.inventory.rootOf(&w.in)}
+			c.Scope = w.inventory.scope(&w.in)
 		}
 		w.result.Compiles = append(w.result.Compiles, c)
 	}

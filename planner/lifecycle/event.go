@@ -95,7 +95,7 @@ type Hop struct {
 type Compile struct {
 	Service string   `json:"service"` // whose transfer asks
 	Version int      `json:"version"` // after it
-	Scope   []string `json:"scope"`   // roots whose trees are enough; nil: everything
+	Scope   []string `json:"scope"`   // services that are enough, empty where nothing is left of the tree; nil: everything
 }
 
 // Result is what a call did.

@@ -272,7 +272,7 @@ func (n *linter) preserves(at, source, target string) {
 	switch {
 	case s.exports() != t.exports():
 		n.add(at, SameChangesExport, "only one of %q and %q exports, so the desired state changes on the way; leave it out", source, target)
-	case s.exports() && s.Purge != t.Purge:
+	case s.Purge != t.Purge:
 		n.add(at, SameChangesExport, "only one of %q and %q purges, so the desired state changes on the way; leave it out", source, target)
 	}
 }

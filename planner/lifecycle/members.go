@@ -206,6 +206,24 @@ func (v *Inventory) Tree(root string) []string {
 	return out
 }
 
+// scope returns what a transfer of a service has planned again: all of its tree that exports, in the order of the ids (lsm.md 15). changed is the service after it.
+func (v *Inventory) scope(changed *Instance) []string {
+	root, out := v.rootOf(changed), []string{}
+	add := func(in *Instance) {
+		if role, ok := v.role(in); ok && role.Export && v.rootOf(in) == root {
+			out = append(out, in.ID)
+		}
+	}
+	add(changed)
+	for _, in := range v.sorted() {
+		if in.ID != changed.ID {
+			add(in)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // ResourceSets returns what is exported, tree by tree: the ids of the members by the id of their root. A tree that exports nothing has no set.
 func (v *Inventory) ResourceSets() map[string][]string {
 	out := make(map[string][]string)

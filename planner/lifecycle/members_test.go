@@ -123,14 +123,14 @@ func TestPartialPlans(t *testing.T) {
 	if d := cmp.Diff([]string{"p1", "r1"}, r.Tree("r1")); d != "" {
 		t.Error(d)
 	}
-	r.create("p3", "port", object{"name": "p3", "router": "r1"}).validated("p3", true).compiles("p3 3 r1")
-	r.deployed("r2", bad).compiles("r2 5 r2")
+	r.create("p3", "port", object{"name": "p3", "router": "r1"}).validated("p3", true).compiles("p3 3 p1,p3,r1")
+	r.deployed("r2", bad).compiles("r2 5 p2,r2")
 	r.patch("l", object{"ends": []any{"r1"}}).compiles("l 5 l")
 	want := map[string][]string{"r1": {"p1", "p3", "r1"}, "r2": {"p2", "r2"}, "l": {"l"}}
 	if d := cmp.Diff(want, r.ResourceSets()); d != "" {
 		t.Error(d)
 	}
-	r.delete("p2").validated("p2", true).compiles("p2 6 r2").deployed("p2", good).compiles("p2 7 r2")
+	r.delete("p2").validated("p2", true).compiles("p2 6 p2,r2").deployed("p2", good).compiles("p2 7 r2")
 	if d := cmp.Diff([]string{"r2"}, r.ResourceSets()["r2"]); d != "" {
 		t.Error(d)
 	}

@@ -364,6 +364,7 @@ func waysOn(machine *lifecycle.Machine, state string) string {
 func (t *Turn) remove(in lifecycle.Instance) {
 	machine := t.bases[t.records[in.ID].Under].machine
 	if ending(machine, in.State) {
+		t.going = append(t.going, in.ID)
 		return // it is under way
 	}
 	err := t.makeWay(in.ID, machine, lifecycle.OnDelete, "deleted", func(lifecycle.Instance) bool { return false })
@@ -382,12 +383,25 @@ func (t *Turn) remove(in lifecycle.Instance) {
 	}
 	t.did(in.ID, now, result)
 	t.changes = append(t.changes, Change{Service: in.ID, Kind: Delete, From: in.State})
-	if now, _ = t.inventory.Instance(in.ID); now.Pending != nil {
-		return // its validation looks at who refers to it
+	if now, _ = t.inventory.Instance(in.ID); now.Pending == nil { // else its validation looks at who refers to it
+		t.going = append(t.going, in.ID)
 	}
-	for _, r := range t.inventory.ReferencedBy(in.ID) {
-		if t.Wanted(r.ID) {
-			t.needed(r, in.ID)
+}
+
+// protect reports who still refers, after all changes, to services that go without a validation.
+func (t *Turn) protect() {
+	if len(t.problems.Errors()) > 0 {
+		return
+	}
+	for _, id := range t.going {
+		for _, r := range t.inventory.ReferencedBy(id) {
+			by, _ := t.inventory.Instance(r.ID)
+			if r.Set == lifecycle.Candidate && t.self(by) != lifecycle.Candidate {
+				continue // what a rollback left
+			}
+			if t.Wanted(r.ID) {
+				t.needed(r, id)
+			}
 		}
 	}
 }

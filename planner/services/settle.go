@@ -21,32 +21,43 @@ func (t *Turn) settle() {
 	}
 	book := t.book()
 	for range mostHops {
-		moved := false
+		// Deletions come last: what referred to the service may be on its way to refer to another one.
+		var changes, deletions []lifecycle.Instance
 		for _, in := range t.live() {
-			if in.Pending == nil {
-				continue
+			switch {
+			case in.Pending == nil:
+			case t.self(in) == lifecycle.None:
+				deletions = append(deletions, in)
+			default:
+				changes = append(changes, in)
 			}
-			moved = true
+		}
+		if len(changes) == 0 {
+			changes = deletions
+		}
+		if len(changes) == 0 {
+			return
+		}
+		for _, in := range changes {
 			if !t.validate(book, in) {
 				return
 			}
-		}
-		if !moved {
-			return
 		}
 	}
 	t.problem("", "", site.BadStructure, fmt.Sprintf("services do not come to rest after %d transfers each; this is a defect of their lifecycles", mostHops))
 }
 
-// book writes down what all services have of pools. The candidates that are about to be validated do not count: they get theirs in turn.
+// self is the set that a service takes part with in its own validation.
+func (t *Turn) self(in lifecycle.Instance) lifecycle.Set {
+	state, _ := t.bases[t.records[in.ID].Under].machine.State(in.State)
+	return state.Role(in.Active != nil).Self
+}
+
+// book writes down what all services have of pools, with their candidates: one that is about to be validated may have values from an update that was rolled back.
 func (t *Turn) book() *allocation.Book {
 	var all []allocation.Service
 	for _, in := range t.live() {
-		sets := []lifecycle.Set{lifecycle.Active, lifecycle.Rollback}
-		if in.Pending == nil {
-			sets = append(sets, lifecycle.Candidate)
-		}
-		all = append(all, t.holder(in, sets...))
+		all = append(all, t.holder(in, lifecycle.AllSets()...))
 	}
 	return allocation.NewBook(all)
 }
@@ -64,9 +75,8 @@ func (t *Turn) holder(in lifecycle.Instance, sets ...lifecycle.Set) allocation.S
 
 // validate carries out the transfer of a service that waits for its validation. It is false with a problem.
 func (t *Turn) validate(book *allocation.Book, in lifecycle.Instance) bool {
-	b := t.bases[t.records[in.ID].Under]
 	result := lifecycle.Validation{OK: true}
-	switch state, _ := b.machine.State(in.State); state.Role(in.Active != nil).Self {
+	switch t.self(in) {
 	case lifecycle.None:
 		if !t.unreferenced(in.ID) {
 			return false
@@ -109,7 +119,7 @@ func (t *Turn) unreferenced(id string) bool {
 		if !ok {
 			continue
 		}
-		if state, _ := t.bases[t.records[r.ID].Under].machine.State(other.State); state.Purge {
+		if state, _ := t.bases[t.records[r.ID].Under].machine.State(other.State); state.Purge || !t.Wanted(r.ID) {
 			continue // it goes as well
 		}
 		free = false

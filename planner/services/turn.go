@@ -28,6 +28,7 @@ type Turn struct {
 	events    []Event
 	lost      []RolledBack
 	former    map[string]int // services that had the name before
+	going     []string       // services whose deletion began without a validation
 }
 
 // Change is what a plan does to a service.
@@ -75,6 +76,7 @@ func Begin(state State, s site.Site, at time.Time) (*Turn, site.Problems) {
 	t.adopt(state)
 	t.change()
 	t.settle()
+	t.protect()
 	for _, name := range slices.Sorted(maps.Keys(t.wanted)) {
 		t.request(name)
 	}
