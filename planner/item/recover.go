@@ -15,7 +15,7 @@ func (t *Tree) createAgain(it *Item, typeID string, properties map[string]string
 	case typeID != it.typ.ID:
 		return one(it.path, "", ItemExists, "the item marked for removal here is of type %q, not %q; let a plan remove it first", it.typ.ID, typeID)
 	}
-	return t.update(it.path, Set(properties), (*Item).lockedForUsers)
+	return t.update(it.path, Set(properties), (*Item).lockedForUsers, true)
 }
 
 // inheritAgain is [Tree.Inherit] on an item that is marked for removal.
@@ -27,7 +27,7 @@ func (t *Tree) inheritAgain(it *Item, source Path, properties map[string]string)
 		return one(it.path, "", MethodNotAllowed, "the item marked for removal here inherits from %s; inherit it from there again, or let a plan remove it first",
 			it.source.path)
 	}
-	return t.update(it.path, Set(properties), (*Item).lockedForUsers)
+	return t.update(it.path, Set(properties), (*Item).lockedForUsers, true)
 }
 
 // mayRecover is the refusals of litp.md 39.

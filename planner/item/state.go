@@ -24,7 +24,7 @@ const (
 	sourceChanged                // inherits from an updated item, and differs from what is applied
 	sourceRestored               // inherits from an updated item, and equals what is applied
 	marked                       // removed, but something may be on a node
-	recovered                    // created again, inherited again or updated while marked for removal
+	recovered                    // created or inherited again while marked for removal, or updated in what is no configuration
 	tasksSucceeded               // every task that names it succeeded
 	planSucceeded                // every task of the plan succeeded
 	deletionBlocked              // taken away, but something below it or inheriting from it is not
@@ -50,12 +50,12 @@ type transition struct {
 	to           State
 }
 
-// transitions is the state machine of litp.md 2.2 to 2.6. The first row that fits counts; an item that no row fits stays as it is. Updates
-// of items marked for removal recover them first, so the rows of 2.2 that begin at ForRemoval are those of recovery followed by those of
-// an update. There is none from ForRemoval on a changed source: removals are kept (litp.md Q10). A removal that failed once (previous
+// transitions is the state machine of litp.md 2.2 to 2.6. The first row that fits counts; an item that no row fits stays as it is. There
+// is none from ForRemoval on a changed source: removals are kept (litp.md Q10). A removal that failed once (previous
 // state Removed) has no way back (litp.md 133).
 var transitions = []transition{
 	{Applied, changed, nil, either, Updated},
+	{ForRemoval, changed, nil, either, Updated},
 	{Updated, restored, []State{Applied, Updated}, yes, Applied},
 
 	{Updated, sourceRestored, nil, yes, Applied},

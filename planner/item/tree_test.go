@@ -113,10 +113,17 @@ func TestRules(t *testing.T) {
 		}},
 		{"2.2 an update of an item for removal undoes the removal", []string{
 			"create /things/a thing name=x", "create /things/a/parts/p part", "success", "remove /things/a", "expect /things/a/parts/p ForRemoval",
-			"update /things/a name=y", "expect /things/a Updated", "expect /things/a/parts/p Applied", "expect /things/a/parts Applied",
+			"update /things/a name=x", "expect /things/a ForRemoval", "update /things/a name=y", "expect /things/a Updated",
+			"expect /things/a/parts/p ForRemoval", "expect /things/a/parts ForRemoval",
+		}},
+		{"2.2 an update of data too, also where the data stays", []string{
+			"create /things/a thing note=1", "create /things/b thing note=1", "create /things/c thing note=1", "success", "update /things/b name=y",
+			"remove /things/a", "remove /things/b", "update /things/a note=2", "expect /things/a Applied applied:note=2", "remove /things/a", "update /things/a note=2",
+			"expect /things/a Applied", "update /things/b note=2", "expect /things/b Updated", "update /things/c name=y", "remove /things/c",
+			"update /things/c name-", "expect /things/c ForRemoval", "update /things/c note=2", "expect /things/c Updated",
 		}},
 		{"2.2 data is applied at once", []string{
-			"create /things/a thing note=1", "inherit @/links/a /things/a", "inherit @/fixed/a /things/a", "update /things/a note=2", "expect /things/a applied:note-",
+			"create /things/a thing note=1", "inherit @/links/a /things/a", "inherit @/fixed/a /things/a", "update /things/a note=2", "expect /things/a Initial applied:note=2",
 			"success", "update /things/a note=3", "expect /things/a Applied applied:note=3", "expect @/links/a Applied applied:note=3",
 			"update @/links/a note=4", "expect @/links/a Applied applied:note=4", "update @/links/a note-", "expect @/links/a Applied applied:note=3",
 			"update /things/a note-", "expect /things/a Applied applied:note-", "expect @/fixed/a applied:note-",

@@ -11,15 +11,16 @@ import (
 // another the default, if there is one (litp.md 17).
 type Changes map[string]*string
 
-// Update changes properties as a user may (litp.md 18, 19). An update of an item marked for removal undoes the removal first. What
-// inherits from the item is checked as well, and refused together with it (20). Problems may be warnings only: then the item is changed.
+// Update changes properties as a user may (litp.md 18, 19). An update that changes what is applied undoes the removal of an item marked for it, but not of
+// what is below or inherits from it, as creating it again does. What inherits from the item is checked as well, and refused together with it (20).
+// Problems may be warnings only: then the item is changed.
 func (t *Tree) Update(path Path, changes Changes) site.Problems {
-	return t.update(path, changes, (*Item).lockedForUsers)
+	return t.update(path, changes, (*Item).lockedForUsers, false)
 }
 
 // UpdateByPlugin changes properties as a plugin may: those that are plugin-updatable, whatever is applied (litp.md 4).
 func (t *Tree) UpdateByPlugin(path Path, changes Changes) site.Problems {
-	return t.update(path, changes, (*Item).lockedForPlugins)
+	return t.update(path, changes, (*Item).lockedForPlugins, false)
 }
 
 // lock tells why a property of an item cannot be changed to a value, empty when it can. after is the state in which the change meets it.
@@ -50,7 +51,8 @@ func (it *Item) lockedForPlugins(e *element, _ State, value string, set bool) st
 	return "is not plugin-updatable; only users change it"
 }
 
-func (t *Tree) update(path Path, changes Changes, locked lock) site.Problems {
+// update changes properties, of an item that is created or inherited again after it came back.
+func (t *Tree) update(path Path, changes Changes, locked lock, again bool) site.Problems {
 	it := t.items[path]
 	if it == nil {
 		return one(path, "", InvalidLocation, "there is no such item; create it first")
@@ -64,7 +66,7 @@ func (t *Tree) update(path Path, changes Changes, locked lock) site.Problems {
 	if problems != nil {
 		return problems
 	}
-	if it.state == ForRemoval {
+	if again {
 		bringBack(it)
 	}
 	return append(it.change(changes, own), deprecations(it)...)
@@ -153,11 +155,14 @@ func (it *Item) change(changes Changes, own map[string]string) site.Problems {
 		return nil
 	}
 	it.own = own
-	it.applyData(changes)
-	if it.pristine() {
-		it.on(restored)
-	} else {
+	data := it.applyData(changes)
+	switch {
+	case !it.pristine():
 		it.on(changed)
+	case data && it.state == ForRemoval && (it.previous == Applied || it.previous == Updated):
+		it.on(recovered)
+	default:
+		it.on(restored)
 	}
 	var warnings site.Problems
 	for _, heir := range it.Heirs() {
@@ -185,22 +190,22 @@ func (it *Item) change(changes Changes, own map[string]string) site.Problems {
 	return warnings
 }
 
-// applyData copies the values of changed properties that are no configuration: they need no task (litp.md 2.2).
-func (it *Item) applyData(changes Changes) {
-	if it.state == Initial {
-		return
-	}
+// applyData copies the values of changed properties that are no configuration: they need no task (litp.md 2.2). It reports whether there were any.
+func (it *Item) applyData(changes Changes) bool {
+	found := false
 	merged := it.merged(nil)
 	for name := range changes {
 		if e := it.typ.byName[name]; e == nil || !e.Data {
 			continue
 		}
+		found = true
 		if value, set := merged[name]; set {
 			it.applied[name] = value
 		} else {
 			delete(it.applied, name)
 		}
 	}
+	return found
 }
 
 // Set is a convenience for [Changes]: all values are to be set.
