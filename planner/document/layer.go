@@ -20,16 +20,48 @@ type Layer struct {
 	Override site.Override
 
 	place place
+	nulls []null
+}
+
+// null is a type or a title of a layer that is null. It says nothing, which does no harm where another layer says something.
+type null struct {
+	typ, title string // no title: all of the type
+	problem    Problem
+}
+
+// Incomplete reports the types and titles that are null in one of some layers and that no other one of them gives: there, nothing is a
+// structure that is wrong. The error is of type [Problems].
+func Incomplete(layers ...*Layer) error {
+	var problems Problems
+	for _, l := range layers {
+		for _, n := range l.nulls {
+			given := func(other *Layer) bool {
+				titles, ok := other.Override.Configuration[n.typ]
+				if ok && n.title != "" {
+					_, ok = titles[n.title]
+				}
+				return ok
+			}
+			if !slices.ContainsFunc(layers, given) {
+				problems = append(problems, n.problem)
+			}
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return problems
 }
 
 // ParseLayer reads an override in the form of seed 004: a mapping with the keys configuration and configuration_options. It may also have
 // name, merge and options, which mean what they mean in slipway_override; options win over configuration_options (see
 // [override.Settings]). The override has the name of the source where the document gives none.
 //
-// A parameter that is null is kept, because it does no harm in a layer that others lie under. Types and parameters are not checked. The
-// error is of type [Problems].
+// A parameter that is null is kept, because it does no harm in a layer that others lie under. A type or title that is null is left out for the same
+// reason, see [Incomplete]. Types and parameters are not checked. The error is of type [Problems].
 func ParseLayer(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
+	var nulls []null
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
 	n, ok := r.only(source.Data, "an override has the key \"configuration\"")
 	if ok {
@@ -42,14 +74,14 @@ func ParseLayer(source Source) (*Layer, error) {
 			key{"configuration", false, r.intoLayer(&o.Configuration, LayerMismatch, func(typ string) bool {
 				filter := override.Settings(data, direct).TypesFilter
 				return len(filter) > 0 && !slices.Contains(filter, typ)
-			})},
+			}, &nulls)},
 		)
 		if o.Merge != "" && o.Merge != "parameter" && o.Merge != "title" {
 			r.report(descend(n, "merge"), "merge", site.BadValue, "%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
 		}
 		o.Options = override.Settings(data, direct)
 	}
-	return &Layer{o, place{source.Name, n}}, r.result()
+	return &Layer{o, place{source.Name, n}, nulls}, r.result()
 }
 
 // ParseConfiguration reads what overrides are laid over: a mapping with the key configuration. Types and parameters are not checked. The
@@ -59,9 +91,9 @@ func ParseConfiguration(source Source) (*Layer, error) {
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
 	n, ok := r.only(source.Data, "it has the key \"configuration\"")
 	if ok {
-		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure, func(string) bool { return false })})
+		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure, func(string) bool { return false }, nil)})
 	}
-	return &Layer{o, place{source.Name, n}}, r.result()
+	return &Layer{o, place{source.Name, n}, nil}, r.result()
 }
 
 // Locate finds the place of a problem of the override: the attribute that it names, else what is nearest to it.
@@ -114,8 +146,8 @@ func (r *reader) nested(n *yaml.Node, path string, code site.Code, form string) 
 }
 
 // intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all. What is wrong with titles of types
-// that are filtered out does not matter (fuel.md B2).
-func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filtered func(typ string) bool) func(*yaml.Node, string) {
+// that are filtered out does not matter (fuel.md B2). What is null goes into nulls, where there may be any.
+func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filtered func(typ string) bool, nulls *[]null) func(*yaml.Node, string) {
 	const form = "type: {title: {parameter: value}}"
 	return func(n *yaml.Node, path string) {
 		for _, t := range r.nested(n, path, code, form) {
@@ -125,14 +157,22 @@ func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filte
 			}
 			typeAt := join(path, t.name)
 			titles := make(map[string]resource.Parameters)
+			before := len(r.problems)
 			list := r.nested(t.value, typeAt, site.BadStructure, "title: {parameter: value}")
+			if r.setAside(nulls, before, t.value, t.name, "") {
+				continue
+			}
 			found := len(r.problems)
 			for _, title := range list {
 				if title.name == "" {
 					r.report(title.key, typeAt, site.EmptyTitle, "a title is empty; write %s", form)
 					continue
 				}
-				titles[title.name] = r.layerParameters(title.value, keyed(typeAt, title.name))
+				before := len(r.problems)
+				p := r.layerParameters(title.value, keyed(typeAt, title.name))
+				if filtered(t.name) || !r.setAside(nulls, before, title.value, t.name, title.name) {
+					titles[title.name] = p
+				}
 			}
 			(*target)[t.name] = titles
 			if filtered(t.name) {
@@ -140,6 +180,17 @@ func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filte
 			}
 		}
 	}
+}
+
+// setAside moves the problem of a type or title that is null, told after the first before ones, to nulls.
+func (r *reader) setAside(nulls *[]null, before int, n *yaml.Node, typ, title string) bool {
+	at := r.resolve(n)
+	if nulls == nil || at == nil || !isScalar(at, "!!null") || len(r.problems) != before+1 {
+		return false
+	}
+	*nulls = append(*nulls, null{typ, title, r.problems[before]})
+	r.problems = r.problems[:before]
+	return true
 }
 
 func (r *reader) layerParameters(n *yaml.Node, path string) resource.Parameters {

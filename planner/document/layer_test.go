@@ -97,6 +97,38 @@ func TestParseLayerProblems(t *testing.T) {
 	}
 }
 
+func TestIncomplete(t *testing.T) {
+	tests := map[string]struct {
+		layers []string
+		want   string
+	}{
+		"a title that another layer gives": {[]string{"configuration: {kv: {a: null}}", "configuration: {kv: {a: {}}}"}, ""},
+		"a type that another layer gives":  {[]string{"configuration: {kv: {a: {}}}", "configuration: {kv: null}"}, ""},
+		"a title of its own":               {[]string{"configuration: {kv: {a: null}}", "configuration: {kv: {b: {}}}"}, `0:1:25: configuration.kv["a"]: is nothing (null), not a mapping`},
+		"a type of its own":                {[]string{"configuration: {kv: null}"}, `0:1:21: configuration.kv: is nothing (null), not a mapping`},
+		"a type that is filtered out":      {[]string{"configuration: {kv: {a: null}}\noptions: {types_filter: [file]}"}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var layers []*Layer
+			for i, text := range tt.layers {
+				l, err := ParseLayer(Source{string(rune('0' + i)), []byte(text)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				layers = append(layers, l)
+			}
+			got := ""
+			if err := Incomplete(layers...); err != nil {
+				got = err.Error()
+			}
+			if !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestLocateInLayer(t *testing.T) {
 	l, err := ParseLayer(Source{"l.yaml", []byte(seedLayer)})
 	if err != nil {

@@ -143,7 +143,7 @@ func (r *reader) each(read func(*yaml.Node, string)) func(*yaml.Node, string) {
 func (r *reader) stageTask(n *yaml.Node, path string) site.Task {
 	t := site.Task{FailOnError: true}
 	r.object(n, path,
-		key{"role", true, r.intoRole(&t.Role)},
+		key{"role", true, r.intoRole(&t.Role, true)},
 		key{"stage", true, r.intoText(&t.Stage)},
 		key{"type", true, r.intoText(&t.Type)},
 		key{"parameters", true, r.intoTaskParameters(&t.Parameters, nil)},
@@ -157,7 +157,7 @@ func (r *reader) graphTask(n *yaml.Node, path string) site.GraphTask {
 	r.object(n, path,
 		key{"id", true, r.intoText(&t.ID)},
 		key{"type", true, r.intoText(&t.Type)},
-		key{"role", false, r.intoRole(&t.Role)},
+		key{"role", false, r.intoRole(&t.Role, false)},
 		key{"groups", false, r.intoTexts(&t.Groups)},
 		key{"requires", false, r.intoTexts(&t.Requires)},
 		key{"required_for", false, r.intoTexts(&t.RequiredFor)},
@@ -171,8 +171,8 @@ func (r *reader) graphTask(n *yaml.Node, path string) site.GraphTask {
 	return t
 }
 
-// intoRole reads a role, which is text or a list of it.
-func (r *reader) intoRole(target *[]string) func(*yaml.Node, string) {
+// intoRole reads a role, which is text or a list of it. Anything else means no node where that is let pass, of which a run warns (fuel.md A4).
+func (r *reader) intoRole(target *[]string, anything bool) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)
 		switch {
@@ -181,7 +181,7 @@ func (r *reader) intoRole(target *[]string) func(*yaml.Node, string) {
 			*target = r.texts(n, path)
 		case isScalar(at, "!!str"):
 			*target = []string{at.Value}
-		default:
+		case !anything:
 			r.wrongKind(n, at, path, "a role, or a list of roles")
 		}
 	}

@@ -322,6 +322,23 @@ func (r *reader) boolean(n *yaml.Node, path string) bool {
 	return value
 }
 
+// oldBoolean is boolean where YAML 1.1 counts, in which yes, no, on and off stand for true and false, too: Airship reads its documents so.
+func (r *reader) oldBoolean(n *yaml.Node, path string) bool {
+	at := n
+	if at.Kind == yaml.AliasNode {
+		at = at.Alias
+	}
+	if at.Kind == yaml.ScalarNode && at.Style == 0 && at.ShortTag() == "!!str" {
+		switch strings.ToLower(at.Value) {
+		case "yes", "on":
+			return true
+		case "no", "off":
+			return false
+		}
+	}
+	return r.boolean(n, path)
+}
+
 // integer returns a whole number that is not below 0 and not above most, if most is not negative.
 func (r *reader) integer(n *yaml.Node, path string, most int) (int, bool) {
 	want := "a whole number, 0 or more"

@@ -127,7 +127,7 @@ func (r *reader) group(n *yaml.Node, path string) site.Group {
 		return g
 	}
 	if value, ok := r.required(n, fs, path, "critical"); ok {
-		g.Critical = r.boolean(value, join(path, "critical"))
+		g.Critical = r.oldBoolean(value, join(path, "critical"))
 	}
 	if value, ok := r.required(n, fs, path, "depends_on"); ok {
 		g.DependsOn = r.texts(value, join(path, "depends_on"))

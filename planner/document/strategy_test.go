@@ -103,7 +103,7 @@ func TestParseStrategyRefuses(t *testing.T) {
 		{"name a date", group("name", "2020-01-01"), []string{`schema: s.yaml:5:9: groups[0].name: is a date, not text; write it in quotes, "2020-01-01", if that is meant`}},
 		{"critical null", group("critical", "null"), []string{`schema: s.yaml:5:13: groups[0].critical: is nothing (null), not true or false`}},
 		{"critical left open", group("critical", " "), []string{`schema: s.yaml:5:12: groups[0].critical: is nothing (null), not true or false`}},
-		{"critical text", group("critical", "yes"), []string{`schema: s.yaml:5:13: groups[0].critical: is text, not true or false`}},
+		{"critical text", group("critical", "cheese"), []string{`schema: s.yaml:5:13: groups[0].critical: is text, not true or false`}},
 		{"depends_on text", group("depends_on", "h"), []string{`schema: s.yaml:5:15: groups[0].depends_on: is text, not a list`}},
 		{"depends_on of lists", group("depends_on", "[[h]]"), []string{`schema: s.yaml:5:16: groups[0].depends_on[0]: is a list, not text`}},
 		{"selector empty", group("selectors", "[{}]"), []string{`schema: s.yaml:5:15: groups[0].selectors[0]: is empty; a selector must have at least one of node_names, node_labels, node_tags, rack_names`}},

@@ -2,12 +2,16 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
 )
 
 // maxTagLines bounds the %TAG lines of a document: each is compared with all before it.
@@ -62,6 +66,41 @@ var fromZero = []string{
 	"found incompatible YAML document", "found undefined tag handle",
 }
 
+// fromStart are the messages for which the parser gives the line where the list, the mapping or the text begins that the mistake is in or after, which
+// may be far above it.
+var fromStart = []string{"did not find expected '-' indicator", "did not find expected key", "found a tab character that violates indentation"}
+
+// maxSought bounds documents in which the line of such a mistake is looked for, in bytes: they are parsed some 20 times.
+const maxSought = 1 << 18
+
+// mistakeIn returns the first line with which the document has the mistake, 0 when that is not known.
+func mistakeIn(data []byte, text string) int {
+	if len(data) > maxSought {
+		return 0
+	}
+	var ends []int // of the lines
+	for i, c := range data {
+		if c == '\n' {
+			ends = append(ends, i+1)
+		}
+	}
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		ends = append(ends, len(data))
+	}
+	at := sort.Search(len(ends), func(i int) bool {
+		decoder := yaml.NewDecoder(bytes.NewReader(data[:ends[i]]))
+		var err error
+		for err == nil {
+			err = decoder.Decode(new(yaml.Node))
+		}
+		return strings.HasSuffix(err.Error(), text)
+	})
+	if at == len(ends) {
+		return 0
+	}
+	return at + 1
+}
+
 // malformed tells what the YAML parser found. The parser gives a line, and leaves that out for the first one; the column is that of the tab
 // or the second colon that is most often the reason, else of the first thing on the line.
 func malformed(err error, data []byte) Problem {
@@ -82,6 +121,9 @@ func malformed(err error, data []byte) Problem {
 		}
 	}
 	text = strings.TrimPrefix(text, "yaml: ")
+	if slices.Contains(fromStart, text) {
+		p.Line = cmp.Or(mistakeIn(data, text), p.Line)
+	}
 	line := lineOf(data, p.Line)
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t\ufeff"))]
 	p.Column = utf8.RuneCount(bytes.TrimPrefix(indent, []byte("\ufeff"))) + 1

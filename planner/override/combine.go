@@ -69,9 +69,9 @@ func overPrevious(previous, p resource.Parameters, whole bool) resource.Paramete
 	return Merge(previous, p)
 }
 
-// combineNames unites lists, the weaker one's names first. An empty list clears nothing.
+// combineNames unites lists, the weaker one's names first. An empty list clears nothing, but for one that goes over the other whole.
 func combineNames(weaker, stronger []string, whole bool) []string {
-	if len(stronger) == 0 {
+	if len(stronger) == 0 && (!whole || stronger == nil) {
 		return weaker
 	}
 	var out []string

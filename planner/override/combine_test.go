@@ -47,6 +47,13 @@ func TestCombine(t *testing.T) {
 			},
 			site.Override{Merge: "title", Configuration: conf{}, Options: site.OverrideOptions{TypesFilter: []string{"file"}, TitlesFilter: []string{"a"}, Defaults: defaults(params{"value": "2"})}},
 		},
+		"an empty list whole": {
+			[]site.Override{
+				{Options: site.OverrideOptions{TypesFilter: []string{"kv"}, TitlesFilter: []string{"a"}}},
+				{Merge: "title", Options: site.OverrideOptions{TypesFilter: []string{}}},
+			},
+			site.Override{Merge: "title", Configuration: conf{}, Options: site.OverrideOptions{TitlesFilter: []string{"a"}}},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

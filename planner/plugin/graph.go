@@ -147,21 +147,17 @@ func (b *builder) join(i int, groups []string) {
 				b.part(i, b.index[g])
 			}
 		}
-		other, isTask := b.index[text]
-		switch {
-		case found:
-		case isTask:
-			b.report(b.owners[i], attribute, site.BadValue, false, "%q has the type %s; name a task of the type group", text, b.tasks[other].Type)
-		case isPattern(text):
-			b.report(b.owners[i], attribute, site.NoEffect, true, "the task %q names the groups %s, and there is none", t.ID, text)
-		default:
+		if found {
+			continue
+		}
+		if other, isTask := b.index[text]; isTask {
+			b.edge(i, other) // it has no parts, but an order (fuel.md A7)
+			b.report(b.owners[i], attribute, site.NoEffect, true, "%q has the type %s and no nodes of its own, so the task %q only comes before it; name a task of the type group",
+				text, b.tasks[other].Type, t.ID)
+		} else {
 			b.missing(i, attribute, "is a part of", text, groups)
 		}
 	}
-}
-
-func isPattern(text string) bool {
-	return len(text) >= 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
 }
 
 func (b *builder) missing(i int, attribute, verb, name string, known []string) {

@@ -87,8 +87,8 @@ func TestGraphProblems(t *testing.T) {
 			`plugin "p": graph_tasks[0].tasks[0]: the task "g" has the task "ghost", which does not exist; no plugin brings such a task`}},
 		"unknown group": {[]site.Plugin{graphOf("p", "a groups=ghost")}, []string{
 			`plugin "p": graph_tasks[0].groups[0]: the task "a" is a part of "ghost", which does not exist; no plugin brings such a task`}},
-		"not a group": {[]site.Plugin{graphOf("p", "a groups=b", "b")}, []string{
-			`plugin "p": graph_tasks[0].groups[0]: "b" has the type skipped; name a task of the type group`}},
+		"no group matches": {[]site.Plugin{graphOf("p", "g type=group", "a groups=/none/")}, []string{
+			`plugin "p": graph_tasks[1].groups[0]: the task "a" is a part of "/none/", which does not exist; no plugin brings such a task`}},
 		"one id in two plugins": {[]site.Plugin{graphOf("p", "a"), graphOf("q", "a")}, []string{
 			`plugin "q": graph_tasks[0].id: the plugin "p" has a task "a" too; give each an id of its own`}},
 		"one id twice in one plugin": {[]site.Plugin{graphOf("p", "a", "a")}, []string{
@@ -110,7 +110,7 @@ func TestGraphProblems(t *testing.T) {
 			}
 		})
 	}
-	g, problems := NewGraph([]site.Plugin{graphOf("p", "a groups=/none/")})
+	g, problems := NewGraph([]site.Plugin{graphOf("p", "b", "a groups=b")})
 	if g == nil || len(problems) != 1 || !problems[0].Warning {
 		t.Errorf("a pattern without groups gives %v", problems)
 	}

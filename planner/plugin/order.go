@@ -87,6 +87,13 @@ func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 			problems = append(problems, p)
 			continue
 		}
+		if len(o.Task.Role) == 0 {
+			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+				`is neither the name of a role nor a list of names, so the task is left out; name one or more, or write "*" for all nodes that have a role`)
+			p.Warning = true
+			problems = append(problems, p)
+			continue
+		}
 		key := strings.Join(o.Task.Role, "\x00")
 		place, ok := places[key]
 		if !ok {

@@ -129,6 +129,13 @@ func TestTasksWithoutNodesAreWarnedOf(t *testing.T) {
 	if len(placed.Tasks) != 1 || len(problems) != 1 || !problems[0].Warning || len(sequences[0].Tasks) != 2 || sequences[0].Tasks[0].Place.Nodes != nil {
 		t.Fatalf("got %v, %v", placed, problems)
 	}
+	none := shell("pre_deployment")
+	none.Role = nil
+	if sequences, wrong := Order([]site.Plugin{{Name: "p", Tasks: []site.Task{none}}}); len(wrong) > 0 {
+		t.Error(wrong)
+	} else if placed, more := sequences[0].On([]site.Node{{Name: "a", Roles: []string{"web"}}}); len(placed.Tasks) != 0 || len(more) != 1 || !more[0].Warning {
+		t.Errorf("got %v, %v", placed, more)
+	}
 	if want := `plugin "p": tasks[1].role: no node has the role mongo or redis, so the task is left out`; problems[0].Error() != want {
 		t.Errorf("got %s", problems[0])
 	}
@@ -198,7 +205,8 @@ func TestValidate(t *testing.T) {
 		"long name":                 {site.Plugin{Name: strings.Repeat("a", 254)}, []string{"name bad_name"}},
 		"hidden name":               {site.Plugin{Name: ".p"}, []string{"name bad_name"}},
 		"stage":                     {stage(func(t *site.Task) { t.Stage = "x" }), []string{"tasks[0].stage bad_stage"}},
-		"role":                      {stage(func(t *site.Task) { t.Role = nil }), []string{"tasks[0].role bad_value"}},
+		"role":                      {stage(func(t *site.Task) { t.Role = []string{""} }), []string{"tasks[0].role bad_value"}},
+		"no role":                   {stage(func(t *site.Task) { t.Role = nil }), nil}, // TestTasksWithoutNodesAreWarnedOf
 		"no type":                   {stage(func(t *site.Task) { t.Type = "" }), []string{"tasks[0].type unknown_type"}},
 		"type":                      {stage(func(t *site.Task) { t.Type = "shel" }), nil}, // TestTasksOfUnknownTypes
 		"type of a graph task":      {graph(site.GraphTask{ID: "a", Type: "sync"}), []string{"graph_tasks[0].type unknown_type"}},
@@ -332,7 +340,7 @@ func FuzzParseRoles(f *testing.F) {
 		if slices.Contains(place.Nodes, "idle") {
 			t.Fatalf("%q and %q select a node without roles", first, second)
 		}
-		if (first == role || first == AllRoles) && first != Controller && !isPattern(first) && len(place.Nodes) != 1 {
+		if (first == role || first == AllRoles) && first != Controller && !strings.HasPrefix(first, "/") && len(place.Nodes) != 1 {
 			t.Fatalf("%q does not select a node with the role %q", first, role)
 		}
 	})

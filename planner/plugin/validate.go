@@ -47,8 +47,10 @@ func Validate(p site.Plugin) site.Problems {
 // checkTask returns what is wrong with a stage task by itself.
 func checkTask(t site.Task) []finding {
 	var out []finding
-	if _, err := ParseRoles(t.Role); err != nil {
-		out = append(out, finding{"role", site.BadValue, err.Error()})
+	if len(t.Role) > 0 { // else it is left out by [Sequence.On], with a warning
+		if _, err := ParseRoles(t.Role); err != nil {
+			out = append(out, finding{"role", site.BadValue, err.Error()})
+		}
 	}
 	if _, err := ParseStage(t.Stage); err != nil {
 		out = append(out, finding{"stage", BadStage, err.Error()})
