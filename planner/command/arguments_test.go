@@ -129,7 +129,7 @@ func TestGuideIsComplete(t *testing.T) {
 	}
 	for name, of := range map[string][]any{
 		"order":    {orderJSON{}, stageJSON{}, stageTaskJSON{}, graphTaskJSON{}, stepGroupJSON{}},
-		"override": {laidJSON{}},
+		"override": {overridesJSON{}, laidJSON{}},
 	} {
 		_, section, found := strings.Cut(string(guide), "\n`"+name+"`:\n\n| key | value |\n")
 		section, _, _ = strings.Cut(section, "\n\n")

@@ -31,6 +31,9 @@ func newGraph() *cobra.Command {
 	cmd.Flags().StringVar(&picture, "format", "mermaid", strings.Join(pictures(), ", "))
 	cmd.Flags().BoolVar(&simulated, "simulate", false, "show how a simulated run leaves the groups")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := stdinOnce(args, script.file); err != nil {
+			return err
+		}
 		if !slices.Contains(pictures(), picture) {
 			return bad(fmt.Errorf("--format %s: must be one of %s", picture, strings.Join(pictures(), ", ")))
 		}

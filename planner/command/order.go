@@ -5,81 +5,96 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/preview"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
+
+const orderTakes = "order takes documents of plugins (a list of tasks, or the keys tasks and graph_tasks) and " + siteKinds
 
 func newOrder() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "order FILE...",
 		Short: "Tell in which order the tasks of plugins run",
 		Long: "Tell in which order the tasks of plugins run: by stage and number, then by the name of the plugin, then as in its document; and the tasks\n" +
-			"that name those before and after them. FILE is the YAML document of a plugin, or its tasks.yaml or deployment_tasks.yaml; - is standard\n" +
-			"input. A document that does not give the plugin's name has that of its file, or of its folder when the file is one of these two.\n" +
-			"With --nodes, tasks are shown on the nodes that they run on; a task that has no node is left out, with a warning.\n\n" +
+			"that name those before and after them. The plugins of a site are told on those of its nodes that are in a group, as a run carries them out.\n\n" + siteHelp + "\n\n" +
+			"FILE may also be the YAML document of a plugin, or its tasks.yaml or deployment_tasks.yaml. Beside a site such plugins count as if they were its own.\n" +
+			"A document that does not give the plugin's name has that of its file, or of its folder when the file is one of these two. Without a site, tasks are shown\n" +
+			"with their roles, or, with --nodes, on the nodes that they run on; a task that has no node is left out, with a warning.\n\n" +
 			"Exit status: 0 done, 2 a document is not valid or could not be read.",
 		Args: files,
 	}
-	output := outputFlag(cmd)
+	output := outputFlag(cmd, asMarkdown)
+	flags := &siteFlags{}
+	flags.add(cmd)
 	var inventory []string
-	cmd.Flags().StringSliceVar(&inventory, "nodes", nil, "`FILE` with the nodes: a site document, or what terraform show -json prints of a plan; may be given several times")
+	cmd.Flags().StringSliceVar(&inventory, "nodes", nil, "`FILE` with the nodes for documents of plugins: a site document, or what terraform show -json prints of a plan; may be given several times")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if slices.Contains(args, "-") && slices.Contains(inventory, "-") {
-			return bad(errors.New("standard input is named twice"))
+		if err := stdinOnce(args, inventory...); err != nil {
+			return err
 		}
-		documents, err := parsePlugins(cmd, args)
+		q, err := readOrder(cmd, args, inventory, flags.address)
 		if err != nil {
 			return err
 		}
-		o, problems := orderOf(documents)
-		if len(inventory) > 0 && len(problems.Errors()) == 0 {
-			s, err := parse(cmd, inventory, document.Options{})
-			if err != nil {
-				return err
-			}
-			if !s.Inventory {
-				return bad(fmt.Errorf("no document holds nodes; name one with the key \"nodes\" beside %s", strings.Join(inventory, ", ")))
-			}
-			problems = append(problems, o.place(s.Site.Nodes)...)
+		o, warnings, err := q.answer()
+		if err != nil {
+			return err
 		}
-		errs, warnings := split(locateInPlugins(documents, problems))
-		if len(errs) > 0 {
-			return bad(errs)
-		}
-		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), o.json(warnings))
-		}
-		p := &printer{w: cmd.OutOrStdout()}
-		o.table(p)
-		warn(p, warnings, *output)
-		return p.err
+		return o.write(cmd.OutOrStdout(), *output, warnings)
 	}
 	return cmd
 }
 
+// orderQuestion is what the order is asked of.
+type orderQuestion struct {
+	documents []*document.Plugin
+	site      *document.Site // nil when no file describes one
+	nodes     *document.Site // that --nodes describes; nil without
+}
+
+func readOrder(cmd *cobra.Command, names, inventory []string, address string) (*orderQuestion, error) {
+	all, err := inputs(cmd, names, document.OfPlugin, orderTakes)
+	if err != nil {
+		return nil, err
+	}
+	ofSite, others := apart(all)
+	q := &orderQuestion{}
+	if q.documents, err = parsePlugins(others); err != nil {
+		return nil, err
+	}
+	if len(inventory) == 0 {
+		q.site, err = siteOf(ofSite, address)
+		return q, err
+	}
+	if len(ofSite) > 0 {
+		return nil, bad(fmt.Errorf("--nodes %s: gives documents of plugins their nodes, but %s %s; name all files that describe the site as FILE, without --nodes",
+			strings.Join(inventory, ","), ofSite[0].Name, ofSite[0].is))
+	}
+	if q.nodes, err = parse(cmd, inventory, document.Options{Address: address}); err != nil {
+		return nil, err
+	}
+	if !q.nodes.Inventory {
+		return nil, bad(fmt.Errorf("no document holds nodes; name one with the key \"nodes\" beside %s", strings.Join(inventory, ", ")))
+	}
+	return q, chooses(address, q.nodes.Shown)
+}
+
 // parsePlugins reads the documents of plugins. Problems are an error of status 2.
-func parsePlugins(cmd *cobra.Command, names []string) ([]*document.Plugin, error) {
+func parsePlugins(all []input) ([]*document.Plugin, error) {
 	type files struct {
 		sources  []document.Source
 		fallback string
 	}
 	var groups []*files
 	byFolder := make(map[string]*files)
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return nil, bad(fmt.Errorf("%s is named twice", name))
-		}
-		s, err := source(cmd, name)
-		if err != nil {
-			return nil, bad(err)
-		}
-		fallback, folder, err := pluginOf(name)
+	for _, in := range all {
+		fallback, folder, err := pluginOf(in.argument)
 		if err != nil {
 			return nil, bad(err)
 		}
@@ -89,7 +104,7 @@ func parsePlugins(cmd *cobra.Command, names []string) ([]*document.Plugin, error
 			groups = append(groups, g)
 			byFolder[folder] = g
 		}
-		g.sources = append(g.sources, s)
+		g.sources = append(g.sources, in.Source)
 	}
 	var out []*document.Plugin
 	var problems document.Problems
@@ -126,38 +141,102 @@ func pluginOf(file string) (name, folder string, err error) {
 	return filepath.Base(folder), folder, err
 }
 
-// locateInPlugins gives problems of plugins their places.
-func locateInPlugins(documents []*document.Plugin, found site.Problems) document.Problems {
-	var out document.Problems
-	for _, p := range found {
-		at := slices.IndexFunc(documents, func(d *document.Plugin) bool { return d.Plugin.Name == p.Name })
-		if p.Code == site.Duplicate { // the one that came too much
-			for i, d := range documents {
-				if d.Plugin.Name == p.Name {
-					at = i
-				}
+// inPlugins finds the place of a problem in the documents of plugins. It is false for one of something else.
+func inPlugins(documents []*document.Plugin, p site.Problem) (document.Problem, bool) {
+	if p.Object != "plugin" {
+		return document.Problem{}, false
+	}
+	at := slices.IndexFunc(documents, func(d *document.Plugin) bool { return d.Plugin.Name == p.Name })
+	if p.Code == site.Duplicate { // the one that came too much
+		for i, d := range documents {
+			if d.Plugin.Name == p.Name {
+				at = i
 			}
 		}
-		if at >= 0 {
-			out = append(out, documents[at].Locate(p))
+	}
+	if at < 0 {
+		return document.Problem{}, false
+	}
+	return documents[at].Locate(p), true
+}
+
+// locate gives problems their places.
+func (q *orderQuestion) locate(found site.Problems) document.Problems {
+	var out document.Problems
+	for _, p := range found {
+		told := document.Problems{{Code: p.Code, Path: p.Name, Message: p.Message, Warning: p.Warning}}
+		if q.site != nil {
+			told = locate(q.site, site.Problems{p})
 		}
+		if in, ok := inPlugins(q.documents, p); ok && len(told) > 0 {
+			told[0] = in
+		}
+		out = append(out, told...)
 	}
 	return out
 }
 
-// ordered is the answer.
-type ordered struct {
-	stages []plugin.Sequence
-	graph  *plugin.Graph
-	placed bool
-	steps  [][]plugin.Member
+// answer orders the tasks, and returns warnings. Errors are one of status 2.
+func (q *orderQuestion) answer() (*ordered, document.Problems, error) {
+	var plugins []site.Plugin
+	if q.site != nil {
+		plugins = slices.Clone(q.site.Site.Plugins)
+	}
+	for _, d := range q.documents {
+		plugins = append(plugins, d.Plugin)
+	}
+	if q.site != nil {
+		return q.onSite(plugins)
+	}
+	o, problems := orderOf(plugins)
+	if q.nodes != nil && len(problems.Errors()) == 0 {
+		problems = append(problems, o.place(q.nodes.Site.Nodes, plugin.Sequence.On)...)
+	}
+	warnings, err := sound(q.locate(problems))
+	return o, warnings, err
 }
 
-func orderOf(documents []*document.Plugin) (*ordered, site.Problems) {
-	plugins := make([]site.Plugin, len(documents))
-	for i, d := range documents {
-		plugins[i] = d.Plugin
+// onSite orders the tasks as a run on the site does, with the plugins that it has then.
+func (q *orderQuestion) onSite(plugins []site.Plugin) (*ordered, document.Problems, error) {
+	s := *q.site
+	s.Site.Plugins = plugins
+	made, warnings, err := firstRun(&s, q.locate)
+	if err != nil {
+		return nil, nil, err
 	}
+	o, problems := orderOf(plugins)
+	if _, err := sound(q.locate(problems)); err != nil {
+		return nil, nil, err
+	}
+	o.site, o.plugins = s.Site.Name, len(plugins)
+	if made != nil {
+		o.place(ownedNodes(s.Site.Nodes, made), plugin.Sequence.OnNodes) // the plan has told what it warns of
+	}
+	return o, warnings, nil
+}
+
+// ownedNodes returns the nodes that are in a group, which are those that a run works on.
+func ownedNodes(nodes []site.Node, made *preview.Preview) []site.Node {
+	owned := make(map[string]bool, len(nodes))
+	for _, g := range made.Plan.Groups {
+		for _, name := range g.Owned {
+			owned[name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(n site.Node) bool { return !owned[n.Name] })
+}
+
+// ordered is the answer.
+type ordered struct {
+	site    string // its name; empty when no file describes one
+	plugins int    // that count on the site
+	stages  []plugin.Sequence
+	graph   *plugin.Graph
+	placed  bool
+	steps   [][]plugin.Member
+}
+
+func orderOf(plugins []site.Plugin) (*ordered, site.Problems) {
 	stages, problems := plugin.Order(plugins)
 	if len(problems) > 0 {
 		return nil, problems
@@ -167,157 +246,14 @@ func orderOf(documents []*document.Plugin) (*ordered, site.Problems) {
 }
 
 // place places the tasks on nodes, and returns warnings of those that have none.
-func (o *ordered) place(nodes []site.Node) site.Problems {
+func (o *ordered) place(nodes []site.Node, on func(plugin.Sequence, []site.Node) (plugin.Sequence, site.Problems)) site.Problems {
 	var problems site.Problems
 	o.placed = true
 	for i, s := range o.stages {
-		placed, warnings := s.On(nodes)
+		placed, warnings := on(s, nodes)
 		o.stages[i] = placed
 		problems = append(problems, warnings...)
 	}
 	o.steps = o.graph.Waves(o.graph.Members(nodes))
 	return problems
-}
-
-func (o *ordered) table(p *printer) {
-	where := "ROLE"
-	if o.placed {
-		where = "NODES"
-	}
-	first := true
-	heading := func(text string) {
-		if !first {
-			p.printf("\n")
-		}
-		first = false
-		p.printf("%s\n", text)
-	}
-	for _, s := range o.stages {
-		if len(s.Tasks) == 0 {
-			continue
-		}
-		heading(s.Stage)
-		var rows [][]string
-		for i, t := range s.Tasks {
-			names := t.Task.Role
-			if o.placed {
-				names = t.Place.Names()
-			}
-			rows = append(rows, []string{strconv.Itoa(i + 1), number(t.Priority), t.ID(), t.Task.Type, shortList(names, ", ")})
-		}
-		p.rows("#\tPRIORITY\tTASK\tTYPE\t"+where, rows)
-	}
-	if tasks := o.graph.Tasks(); len(tasks) > 0 {
-		heading("graph")
-		var rows [][]string
-		for i, t := range tasks {
-			rows = append(rows, []string{strconv.Itoa(i + 1), t.ID, t.Type, shortList(o.graph.Before(t.ID), ", ")})
-		}
-		p.rows("#\tTASK\tTYPE\tAFTER", rows)
-	}
-	if len(o.steps) > 0 {
-		heading("groups")
-		var rows [][]string
-		for i, step := range o.steps {
-			for _, group := range groupsOf(step) {
-				rows = append(rows, []string{strconv.Itoa(i + 1), group.Group, shortList(group.Nodes, ", ")})
-			}
-		}
-		p.rows("STEP\tGROUP\tNODES", rows)
-	}
-	if first {
-		p.printf("no tasks\n")
-	}
-}
-
-// number writes a priority as people do.
-func number(f float64) string { return strconv.FormatFloat(f+0, 'f', -1, 64) }
-
-// stepGroupJSON is what one step does in one group.
-type stepGroupJSON struct {
-	Group string   `json:"group"`
-	Nodes []string `json:"nodes"`
-}
-
-// groupsOf gathers the members of a step by group, in their order.
-func groupsOf(step []plugin.Member) []stepGroupJSON {
-	var out []stepGroupJSON
-	for _, m := range step {
-		i := slices.IndexFunc(out, func(g stepGroupJSON) bool { return g.Group == m.Group })
-		if i < 0 {
-			i = len(out)
-			out = append(out, stepGroupJSON{Group: m.Group})
-		}
-		out[i].Nodes = append(out[i].Nodes, m.Node)
-	}
-	return out
-}
-
-// orderJSON is the answer as the command prints it with --output json.
-type orderJSON struct {
-	Stages []stageJSON `json:"stages"`
-	// Nodes has, for every node with tasks, the tasks of all stages in their order.
-	Nodes    map[string][]string `json:"nodes,omitempty"`
-	Graph    []graphTaskJSON     `json:"graph"`
-	Steps    [][]stepGroupJSON   `json:"steps,omitempty"`
-	Warnings []problemJSON       `json:"warnings"`
-}
-
-type stageJSON struct {
-	Stage string          `json:"stage"`
-	Tasks []stageTaskJSON `json:"tasks"`
-}
-
-type stageTaskJSON struct {
-	Task            string   `json:"task"` // plugin[index]
-	Plugin          string   `json:"plugin"`
-	Version         string   `json:"version,omitempty"`
-	Index           int      `json:"index"` // in the plugin's document, from 0
-	Priority        float64  `json:"priority"`
-	Type            string   `json:"type"`
-	Role            []string `json:"role"`
-	Nodes           []string `json:"nodes,omitempty"`
-	TimeoutSeconds  float64  `json:"timeout_seconds"`
-	Retries         int      `json:"retries"`
-	IntervalSeconds float64  `json:"interval_seconds"`
-	FailOnError     bool     `json:"fail_on_error"`
-}
-
-type graphTaskJSON struct {
-	Task  string   `json:"task"`
-	Type  string   `json:"type"`
-	After []string `json:"after"`
-}
-
-func (o *ordered) json(warnings document.Problems) orderJSON {
-	out := orderJSON{Stages: []stageJSON{}, Graph: []graphTaskJSON{}, Warnings: problemsJSON(warnings)}
-	if o.placed {
-		out.Nodes = make(map[string][]string)
-		out.Steps = [][]stepGroupJSON{}
-	}
-	for _, s := range o.stages {
-		stage := stageJSON{Stage: s.Stage, Tasks: []stageTaskJSON{}}
-		for _, t := range s.Tasks {
-			settings := plugin.SettingsOf(t.Task.Type, t.Task.Parameters)
-			j := stageTaskJSON{
-				Task: t.ID(), Plugin: t.Plugin.Name, Version: t.Plugin.Version, Index: t.Index, Priority: t.Priority, Type: t.Task.Type, Role: t.Task.Role,
-				TimeoutSeconds: settings.Timeout.Seconds(), Retries: settings.Retries, IntervalSeconds: settings.Interval.Seconds(), FailOnError: t.Task.FailOnError,
-			}
-			if o.placed {
-				j.Nodes = t.Place.Names()
-				for _, node := range j.Nodes {
-					out.Nodes[node] = append(out.Nodes[node], t.ID())
-				}
-			}
-			stage.Tasks = append(stage.Tasks, j)
-		}
-		out.Stages = append(out.Stages, stage)
-	}
-	for _, t := range o.graph.Tasks() {
-		out.Graph = append(out.Graph, graphTaskJSON{t.ID, t.Type, o.graph.Before(t.ID)})
-	}
-	for _, step := range o.steps {
-		out.Steps = append(out.Steps, groupsOf(step))
-	}
-	return out
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
@@ -21,78 +21,98 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
+const overrideTakes = "override takes a configuration and layers (the keys configuration and configuration_options), or " + siteKinds
+
 func newOverride() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "override CONFIGURATION LAYER...",
-		Short: "Lay overrides over a configuration, and tell what each changes",
-		Long: "Lay overrides over a configuration, as a plan does on every node, and tell which override changed what. CONFIGURATION is a YAML document with\n" +
-			"the key configuration. Each LAYER is one with the keys configuration and configuration_options (or options); the first one is the\n" +
-			"weakest: site, group, role, node. - is standard input. The flags take the place of the same options of all layers.\n\n" +
+		Use:   "override FILE...",
+		Short: "Tell what overrides change: those of a site, or layers over a configuration",
+		Long: "Tell which override changes what.\n\n" +
+			"  override FILE...                 the overrides of a site, as a first run has it on the nodes\n" +
+			"  override CONFIGURATION LAYER...  layers, laid over a configuration as a plan does on every node\n\n" + siteHelp + "\n\n" +
+			"CONFIGURATION is a YAML document with the key configuration. Each LAYER is one with the keys configuration and configuration_options (or options); the\n" +
+			"first one is the weakest: site, group, role, node. The flags, but for --address and --output, take the place of the same options of all layers.\n\n" +
 			"Exit status: 0 done, 2 a document is not valid or could not be read.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return bad(errors.New("give a configuration and one or more layers"))
-			}
-			return nil
-		},
+		Args: files,
 	}
-	output := outputFlag(cmd)
+	output := outputFlag(cmd, asMarkdown)
+	flags := &siteFlags{}
+	flags.add(cmd)
 	var direct site.OverrideOptions
 	var create bool
-	cmd.Flags().BoolVar(&create, "create", true, "whether layers may create resources")
-	cmd.Flags().StringSliceVar(&direct.TypesFilter, "types-filter", nil, "types that are considered")
-	cmd.Flags().StringSliceVar(&direct.TitlesFilter, "titles-filter", nil, "titles that are considered")
-	cmd.Flags().StringSliceVar(&direct.TypesCreateException, "types-create-exception", nil, "types for which the opposite of create counts")
-	cmd.Flags().StringSliceVar(&direct.TitlesCreateException, "titles-create-exception", nil, "titles for which the opposite of create counts")
+	ofLayers := pflag.NewFlagSet("layers", pflag.ContinueOnError)
+	ofLayers.BoolVar(&create, "create", true, "whether layers may create resources")
+	ofLayers.StringSliceVar(&direct.TypesFilter, "types-filter", nil, "types that are considered")
+	ofLayers.StringSliceVar(&direct.TitlesFilter, "titles-filter", nil, "titles that are considered")
+	ofLayers.StringSliceVar(&direct.TypesCreateException, "types-create-exception", nil, "types for which the opposite of create counts")
+	ofLayers.StringSliceVar(&direct.TitlesCreateException, "titles-create-exception", nil, "titles for which the opposite of create counts")
+	cmd.Flags().AddFlagSet(ofLayers)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed("create") {
-			direct.Create = &create
-		}
-		changes, err := lay(cmd, args, direct)
+		all, err := inputs(cmd, args, document.OfLayer, overrideTakes)
 		if err != nil {
 			return err
 		}
-		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), struct {
-				Resources []laidJSON `json:"resources"`
-			}{changes})
+		ofSite, others := apart(all)
+		told := &laid{}
+		var warnings document.Problems
+		switch {
+		case len(ofSite) > 0 || len(all) == 1 && all[0].kind == document.Unclear: // what is not clear is told best as part of a site
+			if err := onlySite(ofSite, others, ofLayers); err != nil {
+				return err
+			}
+			told, warnings, err = overridesOn(all, flags.address)
+		case len(all) < 2:
+			return bad(errors.New("give a configuration and one or more layers"))
+		default:
+			if err := chooses(flags.address, false); err != nil {
+				return err
+			}
+			if ofLayers.Changed("create") {
+				direct.Create = &create
+			}
+			told.resources, err = lay(all, direct)
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		writeChanges(p, changes)
-		return p.err
+		if err != nil {
+			return err
+		}
+		return told.write(cmd.OutOrStdout(), *output, warnings)
 	}
 	return cmd
 }
 
-// laidJSON is a resource as the command prints it with --output json: what came of it, and what it was.
-type laidJSON struct {
-	Resource   string         `json:"resource"`
-	Type       string         `json:"type"`
-	Title      string         `json:"title"`
-	Change     string         `json:"change"`    // created, changed or none
-	Overrides  []string       `json:"overrides"` // that changed or created it, the strongest last
-	Parameters map[string]any `json:"parameters"`
-	Before     map[string]any `json:"before,omitempty"` // where it was changed
-	Changed    []string       `json:"changed"`          // the parameters that are other ones, of a created resource all
+// onlySite refuses what has a meaning for layers only: other documents, and flags.
+func onlySite(ofSite, others []input, ofLayers *pflag.FlagSet) error {
+	var problems document.Problems
+	for _, in := range others {
+		if in.kind == document.OfLayer {
+			problems = append(problems, in.wrong(fmt.Sprintf("but %s %s: name either a configuration and layers, or what describes a site", ofSite[0].Name, ofSite[0].is)))
+		}
+	}
+	if len(problems) > 0 {
+		return bad(problems)
+	}
+	var names []string
+	ofLayers.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	if len(names) > 0 {
+		return bad(fmt.Errorf("%s: only for layers over a configuration; the overrides of a site have options of their own", strings.Join(names, ", ")))
+	}
+	return nil
 }
 
 // lay reads the documents and lays the layers over the configuration. The result is sorted by resource.
-func lay(cmd *cobra.Command, names []string, direct site.OverrideOptions) ([]laidJSON, error) {
+func lay(all []input, direct site.OverrideOptions) ([]laidJSON, error) {
 	var layers []*document.Layer
 	var problems document.Problems
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return nil, bad(fmt.Errorf("%s is named twice", name))
-		}
-		s, err := source(cmd, name)
-		if err != nil {
-			return nil, bad(err)
-		}
+	for i, in := range all {
 		read := document.ParseLayer
 		if i == 0 {
 			read = document.ParseConfiguration
 		}
-		l, err := read(s)
+		l, err := read(in.Source)
 		var found document.Problems
 		if errors.As(err, &found) {
 			problems = append(problems, found...)
@@ -100,6 +120,10 @@ func lay(cmd *cobra.Command, names []string, direct site.OverrideOptions) ([]lai
 			return nil, bad(err)
 		}
 		layers = append(layers, l)
+	}
+	var nulls document.Problems
+	if len(problems) == 0 && errors.As(document.Incomplete(layers[1:]...), &nulls) {
+		problems = nulls
 	}
 	if len(problems) > 0 {
 		return nil, bad(problems)
@@ -109,7 +133,7 @@ func lay(cmd *cobra.Command, names []string, direct site.OverrideOptions) ([]lai
 		overrides[i] = l.Override
 		overrides[i].Options = override.Settings(l.Override.Options, direct)
 	}
-	base := site.Service{Name: names[0], Configuration: layers[0].Override.Configuration}
+	base := site.Service{Name: all[0].argument, Configuration: layers[0].Override.Configuration}
 	schemas := converge.Schemas()
 	before, found := planner.Lay(schemas, base, nil)
 	if len(found) == 0 {
@@ -133,81 +157,60 @@ func lay(cmd *cobra.Command, names []string, direct site.OverrideOptions) ([]lai
 }
 
 func changesOf(schemas map[string]resource.Schema, before, after []task.Task) []laidJSON {
-	was := make(map[resource.ID]resource.Resource, len(before))
+	was := make(map[resource.ID]task.Task, len(before))
 	for _, t := range before {
-		was[t.Resource.ID()] = t.Resource
+		was[t.Resource.ID()] = t
 	}
 	out := make([]laidJSON, 0, len(after))
 	for _, t := range after {
-		r := t.Resource
-		l := laidJSON{Resource: string(r.ID()), Type: r.Type, Title: r.Title, Change: "none", Overrides: []string{}, Changed: []string{}, Parameters: shown(schemas[r.Type], r)}
-		if len(t.Override) > 0 {
-			l.Overrides, l.Change = t.Override, "created"
-			old, existed := was[r.ID()]
-			for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
-				if !reflect.DeepEqual(old.Parameters[name], r.Parameters[name]) {
-					l.Changed = append(l.Changed, name)
-				}
-			}
-			if existed {
-				l.Change, l.Before = "changed", shown(schemas[r.Type], old)
-			}
+		var old *task.Task
+		if found, ok := was[t.Resource.ID()]; ok {
+			old = &found
 		}
-		out = append(out, l)
+		out = append(out, laidOf(schemas, old, t, false))
 	}
 	slices.SortFunc(out, func(a, b laidJSON) int { return cmp.Compare(a.Resource, b.Resource) })
 	return out
 }
 
-// hidden stands for a value that is not shown.
-const hidden = "(sensitive)"
+// laidOf tells what overrides made of a resource. old is nil when they created it; secret hides all values.
+func laidOf(schemas map[string]resource.Schema, old *task.Task, t task.Task, secret bool) laidJSON {
+	r, schema := t.Resource, schemas[t.Resource.Type]
+	secret = secret || r.Sensitive() || old != nil && old.Resource.Sensitive()
+	l := laidJSON{Resource: string(r.ID()), Type: r.Type, Title: r.Title, Change: "none", Overrides: []string{}, Changed: []string{}, Parameters: shown(schema, t, secret)}
+	if len(t.Override) == 0 {
+		return l
+	}
+	l.Overrides, l.Change = t.Override, "created"
+	var before resource.Parameters
+	if old != nil {
+		l.Change, l.Before, before = "changed", shown(schema, *old, secret), old.Resource.Parameters
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
+		if !reflect.DeepEqual(before[name], r.Parameters[name]) {
+			l.Changed = append(l.Changed, name)
+		}
+	}
+	return l
+}
+
+const (
+	hidden  = "(sensitive)"            // stands for a value that is not shown
+	awaited = "(known during the run)" // stands for a value that a callback of the run returns
+)
 
 // shown returns the parameters of a resource without the values of sensitive ones.
-func shown(schema resource.Schema, r resource.Resource) map[string]any {
-	out := make(map[string]any, len(r.Parameters))
-	maps.Copy(out, r.Parameters)
+func shown(schema resource.Schema, t task.Task, secret bool) map[string]any {
+	out := make(map[string]any, len(t.Resource.Parameters)+len(t.Pending))
+	maps.Copy(out, t.Resource.Parameters)
+	for _, name := range t.Pending {
+		out[name] = awaited
+	}
 	for name := range out {
 		declared := slices.IndexFunc(schema.Parameters, func(p resource.Parameter) bool { return p.Name == name })
-		if r.Sensitive() && !resource.IsMetaparameter(name) || declared >= 0 && schema.Parameters[declared].Sensitive {
+		if secret && !resource.IsMetaparameter(name) || declared >= 0 && schema.Parameters[declared].Sensitive {
 			out[name] = hidden
 		}
 	}
 	return out
-}
-
-func writeChanges(p *printer, all []laidJSON) {
-	var rows [][]string
-	for _, l := range all {
-		rows = append(rows, []string{l.Resource, l.Change, strings.Join(l.Overrides, ", ")})
-	}
-	p.rows("RESOURCE\tCHANGE\tBY", rows)
-	for _, l := range all {
-		if l.Change == "none" {
-			continue
-		}
-		p.printf("\n%s\n", l.Resource)
-		for _, name := range slices.Sorted(maps.Keys(l.Parameters)) {
-			value, had := l.Before[name]
-			switch {
-			case !slices.Contains(l.Changed, name):
-				p.printf("    %s: %s\n", name, text(value))
-			case had:
-				p.printf("  ~ %s: %s -> %s\n", name, text(value), text(l.Parameters[name]))
-			default:
-				p.printf("  + %s: %s\n", name, text(l.Parameters[name]))
-			}
-		}
-	}
-}
-
-// text writes a value on one line. Values come from documents, so JSON can write them.
-func text(v any) string {
-	if v == hidden {
-		return hidden
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(data)
 }

@@ -25,6 +25,9 @@ func newPlan() *cobra.Command {
 	flags.add(cmd)
 	cmd.Flags().StringArrayVar(&applied, "applied", nil, "file that describes the site as it is applied: documents, a state, or a plan, of which the prior state counts; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := stdinOnce(args, applied...); err != nil {
+			return err
+		}
 		s, err := parse(cmd, args, document.Options{Address: flags.address})
 		if err != nil {
 			return err

@@ -27,6 +27,9 @@ func newSimulate() *cobra.Command {
 	flags.add(cmd)
 	script.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := stdinOnce(args, script.file); err != nil {
+			return err
+		}
 		s, warnings, err := withNodes(cmd, args, document.Options{Address: flags.address})
 		if err != nil {
 			return err

@@ -29,6 +29,14 @@ func (f *siteFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.address, "address", "", "address of the slipway_deployment in a plan or state (terraform show -json) that holds several")
 }
 
+// stdinOnce refuses standard input as a file and for a flag as well: the second would be empty.
+func stdinOnce(args []string, flags ...string) error {
+	if slices.Contains(args, "-") && slices.Contains(flags, "-") {
+		return bad(errors.New("standard input is named twice"))
+	}
+	return nil
+}
+
 // parse reads files into a site. Problems of their form are an error of status 2.
 func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Site, error) {
 	all, err := sources(cmd, names)

@@ -221,6 +221,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"validate", "no-such-file.yaml"}, "no-such-file.yaml: no such file"},
 		{[]string{"plan", "testdata"}, "is a directory"},
 		{[]string{"plan", "-", "-"}, "standard input is named twice"},
+		{[]string{"plan", "-", "--applied", "-"}, "standard input is named twice"},
+		{[]string{"simulate", strategyFile, "-", "--outcomes", "-"}, "standard input is named twice"},
 		{[]string{"plan", wrong}, wrong + ":1:8: nodes: is a number, not a list"},
 		{[]string{"simulate", wrong}, wrong + ":1:8: nodes"},
 		{[]string{"graph", cycle}, cycle + ":3:42: group \"a\": depends_on[0]: "},

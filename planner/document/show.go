@@ -81,6 +81,7 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 		return
 	}
 	r.siteFields(chosen.values, fs, chosen.address, s)
+	s.mark(chosen.values, chosen.sensitive)
 	s.Inventory = true
 	if digest, ok := fs.get("digest"); ok && planned && !o.Prior && changes(change) {
 		s.Digest, _ = r.text(digest, join(chosen.address, "digest"))
@@ -92,8 +93,9 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 
 // found is a deployment in a plan or state.
 type found struct {
-	address string
-	values  *yaml.Node
+	address   string
+	values    *yaml.Node
+	sensitive *yaml.Node // nil when Terraform marks nothing
 }
 
 // deployments returns those of all modules, sorted by address.
@@ -106,8 +108,9 @@ func deployments(values *yaml.Node) []found {
 			_, mode := child(res, "mode")
 			_, typ := child(res, "type")
 			_, values := child(res, "values")
+			_, sensitive := child(res, "sensitive_values")
 			if address != nil && mode != nil && typ != nil && values != nil && mode.Value == "managed" && typ.Value == deploymentType {
-				out = append(out, found{address.Value, values})
+				out = append(out, found{address.Value, values, sensitive})
 			}
 		}
 		for _, below := range itemsOf(module, "child_modules") {

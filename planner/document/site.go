@@ -44,6 +44,7 @@ type Site struct {
 	Lifecycles []lifecycle.Lifecycle
 
 	places     places
+	marks      marks
 	catalog    *Catalog                        // nil without any definitions
 	named      []namedEntity                   // services that name their entities
 	lifecycles []lifecycleNamed                // services that name their lifecycles
@@ -72,7 +73,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		r := &reader{file: source.Name}
 		source.Data = bytes.TrimPrefix(source.Data, []byte("\ufeff")) // a byte order mark, which JSON must not have
 		switch {
-		case strings.HasPrefix(string(source.Data[:min(len(source.Data), 4)]), "PK\x03\x04"):
+		case isPlanFile(source.Data):
 			r.report(nil, "", Schema, "is a plan file as Terraform writes it; give what `terraform show -json` prints of it")
 		case isShow(source.Data):
 			r.converts, s.Shown = true, true
@@ -143,16 +144,18 @@ func siteKeys() []string {
 	return []string{"site", "nodes", "groups", "services", "overrides", "plugins"}
 }
 
+// inlineCatalog is the key of a site document that holds a catalog.
+const inlineCatalog = "catalog"
+
 func (r *reader) siteDocument(n *yaml.Node, data []byte, s *Site) {
-	const inline = "catalog"
 	fs, ok := r.mapping(n, "")
 	if !ok {
 		return
 	}
-	r.known(fs, "", append(siteKeys(), inline)...)
+	r.known(fs, "", append(siteKeys(), inlineCatalog)...)
 	r.siteFields(n, fs, "", s)
-	if value, ok := fs.get(inline); ok {
-		s.define(r, data, value, inline)
+	if value, ok := fs.get(inlineCatalog); ok {
+		s.define(r, data, value, inlineCatalog)
 	}
 }
 

@@ -1,0 +1,131 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Kind is what a source holds, as far as its keys tell.
+type Kind string
+
+// The kinds of sources.
+const (
+	Unclear  Kind = ""       // nothing tells: it is not well formed, or its keys are those of several kinds; the functions that read it say more
+	OfShow   Kind = "show"   // what `terraform show -json` prints, or a plan file that Terraform must show first
+	OfSite   Kind = "site"   // what else [ParseSite] reads: site document, catalog, DeploymentStrategy, documents of other schemas
+	OfPlugin Kind = "plugin" // the document of a plugin, see [ParsePlugin]
+	OfLayer  Kind = "layer"  // an override, or the configuration under overrides, see [ParseLayer] and [ParseConfiguration]
+	NoKind   Kind = "none"   // well formed, and none of these
+)
+
+// DescribesSite reports whether [ParseSite] reads sources of the kind.
+func (k Kind) DescribesSite() bool { return k == OfShow || k == OfSite }
+
+// telling are the keys that only documents of one kind have.
+func telling() []tellingKeys {
+	return []tellingKeys{
+		{OfSite, "a site document", append(siteKeys(), inlineCatalog)},
+		{OfSite, "a catalog", catalogKeys()},
+		{OfPlugin, "the document of a plugin", []string{"tasks", "graph_tasks", "files", "version"}},
+		{OfLayer, "a configuration or a layer", []string{"configuration", "configuration_options", "options", "merge"}},
+	}
+}
+
+type tellingKeys struct {
+	kind Kind
+	told string
+	keys []string
+}
+
+// shared are keys that documents of several kinds have.
+var shared = []string{"name"}
+
+// KindOf tells what a source holds, and says in words what it looks like and why: `is a site document (it has the key "nodes")`. Of a stream the first
+// document counts that tells. Nothing is checked. The words are empty for [Unclear]; they repeat keys, and no values but that of the key schema.
+func KindOf(source Source) (kind Kind, is string) {
+	data := bytes.TrimPrefix(source.Data, []byte("\ufeff"))
+	switch {
+	case isPlanFile(data):
+		return OfShow, "is a plan file as Terraform writes it"
+	case isShow(data):
+		return OfShow, "is what `terraform show -json` prints (it has the key \"format_version\")"
+	}
+	r := &reader{file: source.Name}
+	documents := r.documents(data)
+	if len(documents) == 0 && len(r.problems) == 0 {
+		return NoKind, "is empty; where a command wrote it, look whether that command failed"
+	}
+	for _, d := range documents {
+		k, told := r.kindOf(d)
+		if k != Unclear && k != NoKind {
+			return k, told
+		}
+		if kind == Unclear {
+			kind, is = k, told
+		}
+	}
+	return kind, is
+}
+
+// kindOf tells the kind of one document.
+func (r *reader) kindOf(n *yaml.Node) (Kind, string) {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return OfPlugin, "is the document of a plugin (it is a list)"
+	case yaml.MappingNode:
+	default:
+		return NoKind, "is " + kind(n)
+	}
+	if schema := schemaOf(n); schema != "" {
+		return OfSite, fmt.Sprintf("is a document of the schema %q", cut(schema, maxWord))
+	}
+	fs, ok := r.mapping(n, "")
+	if !ok {
+		return Unclear, ""
+	}
+	names := slices.DeleteFunc(fs.names(), func(name string) bool { return slices.Contains(shared, name) })
+	if len(names) == 0 {
+		return Unclear, ""
+	}
+	for _, name := range names {
+		for _, t := range telling() {
+			if slices.Contains(t.keys, name) {
+				return t.kind, fmt.Sprintf("is %s (it has the key %q)", t.told, name)
+			}
+		}
+	}
+	for _, name := range names { // misspelt: the function that reads it tells which key is meant
+		for _, t := range telling() {
+			if near := resource.Nearest(name, t.keys); near != "" {
+				return t.kind, fmt.Sprintf("is perhaps %s (it has the key %q, which is near %q)", t.told, name, near)
+			}
+		}
+	}
+	return NoKind, "has the " + keysInWords(names)
+}
+
+// keysInWords names the first of some keys.
+func keysInWords(names []string) string {
+	const most = 5
+	quoted := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%q", cut(name, maxWord)))
+	}
+	out := "key " + quoted[0]
+	if len(quoted) > 1 {
+		out = "keys " + strings.Join(quoted, ", ")
+	}
+	if len(names) > most {
+		out += " and more"
+	}
+	return out
+}
+
+// isPlanFile reports whether the data is a plan as Terraform writes it, which only Terraform reads.
+func isPlanFile(data []byte) bool { return bytes.HasPrefix(data, []byte("PK\x03\x04")) }
