@@ -210,7 +210,7 @@ func (q *orderQuestion) onSite(plugins []site.Plugin) (*ordered, document.Proble
 	}
 	o.site, o.plugins = s.Site.Name, len(plugins)
 	if made != nil {
-		o.place(ownedNodes(s.Site.Nodes, made), plugin.Sequence.OnNodes) // the plan has told what it warns of
+		_ = o.place(ownedNodes(s.Site.Nodes, made), plugin.Sequence.OnNodes) // the plan has told what it warns of
 	}
 	return o, warnings, nil
 }

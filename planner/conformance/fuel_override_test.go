@@ -26,10 +26,10 @@ func abstractTypes(values ...yaml.Node) map[string]resource.Schema {
 		}
 	}
 	out := map[string]resource.Schema{"kv": {Type: "kv", Parameters: kv}}
-	real := converge.Schemas()
+	ours := converge.Schemas()
 	for _, name := range []string{"file", "package", "service", "user", "group"} {
 		schema := resource.Schema{Type: name}
-		for _, p := range real[name].Parameters {
+		for _, p := range ours[name].Parameters {
 			if p.Name == "name" {
 				continue // the title is the identity (OV-44)
 			}
