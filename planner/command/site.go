@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -93,8 +94,14 @@ func locate(s *document.Site, found site.Problems) document.Problems {
 		}
 		problems = append(problems, s.Locate(p))
 	}
+	slices.SortStableFunc(problems, func(a, b document.Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	return problems
 }
+
+// mostTold bounds how many errors, and how many warnings, are told at once: nobody reads more.
+const mostTold = 1000
 
 // split tells errors from warnings.
 func split(problems document.Problems) (errs, warnings document.Problems) {
@@ -105,7 +112,19 @@ func split(problems document.Problems) (errs, warnings document.Problems) {
 			errs = append(errs, p)
 		}
 	}
-	return errs, warnings
+	return bounded(errs), bounded(warnings)
+}
+
+// bounded leaves out what is too much, and tells so.
+func bounded(problems document.Problems) document.Problems {
+	left := len(problems) - mostTold
+	if left <= 0 {
+		return problems
+	}
+	rest := problems[mostTold]
+	rest.Line, rest.Column, rest.Path = 0, 0, ""
+	rest.Message = fmt.Sprintf("there are %d more; they are told when these are mended", left)
+	return append(problems[:mostTold:mostTold], rest)
 }
 
 // chooses refuses an address where it chooses nothing: shown says whether some file is what Terraform prints of a plan or state.

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,6 +69,11 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	}
 	found := deployments(values)
 	if len(found) == 0 && planned && o.Prior {
+		return
+	}
+	if going := destroyed(root); len(found) == 0 && len(going) > 0 {
+		r.report(nil, "", Schema, "is a plan that destroys %s, so it describes no site; give what `terraform show -json` prints of a plan that keeps it, or of the state",
+			strings.Join(going, ", "))
 		return
 	}
 	chosen, ok := r.choose(found, o.Address)
@@ -153,6 +159,21 @@ func (r *reader) choose(all []found, address string) (found, bool) {
 	return found{}, false
 }
 
+// destroyed returns the addresses of deployments that a plan destroys.
+func destroyed(root *yaml.Node) []string {
+	var out []string
+	for _, c := range itemsOf(root, "resource_changes") {
+		_, address := child(c, "address")
+		_, typ := child(c, "type")
+		_, change := child(c, "change")
+		if address != nil && typ != nil && typ.Value == deploymentType && change != nil &&
+			slices.ContainsFunc(itemsOf(change, "actions"), func(n *yaml.Node) bool { return n.Value == "delete" }) {
+			out = append(out, address.Value)
+		}
+	}
+	return out
+}
+
 // changeOf returns what a plan tells of one resource, nil when it tells nothing.
 func changeOf(root *yaml.Node, address string) *yaml.Node {
 	for _, c := range itemsOf(root, "resource_changes") {
@@ -185,11 +206,19 @@ func (r *reader) unknown(change *yaml.Node, address string) bool {
 	return len(r.problems) > before
 }
 
+// identifier is what attributes are named like.
+var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
 func (r *reader) unknownIn(n *yaml.Node, path string) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			r.unknownIn(n.Content[i+1], keyed(path, n.Content[i].Value))
+			name := n.Content[i].Value
+			if strings.HasSuffix(path, "]") && identifier.MatchString(name) {
+				r.unknownIn(n.Content[i+1], join(path, name))
+			} else {
+				r.unknownIn(n.Content[i+1], keyed(path, name))
+			}
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {

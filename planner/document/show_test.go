@@ -108,11 +108,13 @@ func TestShowRefuses(t *testing.T) {
 		want       []string
 	}{
 		{"none", planJSON("{}", "", ""), Options{}, []string{"plan.json: holds no slipway_deployment; give what `terraform show -json` prints of a plan or state that has one"}},
+		{"destroyed", planJSON("{}", a, `{"address": "slipway_deployment.a", "type": "slipway_deployment", "change": {"actions": ["delete"]}}`), Options{}, []string{
+			"plan.json: is a plan that destroys slipway_deployment.a, so it describes no site; give what `terraform show -json` prints of a plan that keeps it, or of the state"}},
 		{"several", planJSON(a+","+b, "", ""), Options{}, []string{"plan.json: holds several deployments; choose one with --address: module.m.slipway_deployment.a, module.m.slipway_deployment.b"}},
 		{"no such address", planJSON(a, "", ""), Options{Address: "x"}, []string{`plan.json: holds no deployment with the address "x"; it holds module.m.slipway_deployment.a`}},
 		{"unknown values", planJSON(a, "", unknown), Options{}, []string{
-			`plan.json:10:198: module.m.slipway_deployment.a.nodes["a"]["address"]` + because,
-			`plan.json:10:220: module.m.slipway_deployment.a.nodes["a"]["tags"][1]` + because,
+			`plan.json:10:198: module.m.slipway_deployment.a.nodes["a"].address` + because,
+			`plan.json:10:220: module.m.slipway_deployment.a.nodes["a"].tags[1]` + because,
 			`plan.json:10:239: module.m.slipway_deployment.a.groups` + because,
 		}},
 		{"an incomplete plan", `{"format_version": "1.2", "errored": true, "planned_values": {}}`, Options{}, []string{
