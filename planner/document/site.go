@@ -86,6 +86,9 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 	}
 	if len(problems) == 0 {
 		problems = s.furnish()
+	} else if besides := s.besides(problems); len(besides) > 0 {
+		problems = append(problems, besides...)
+		problems.inOrderOf(sources)
 	}
 	if len(problems) > 0 {
 		return nil, problems

@@ -1,0 +1,48 @@
+package document
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAllAtOnce: what is wrong with one object hides nothing of another, and leads to nothing that is not wrong.
+func TestAllAtOnce(t *testing.T) {
+	group := func(name, rest string) string {
+		return "- {name: " + name + ", selectors: []" + rest + "}\n"
+	}
+	for name, tt := range map[string]struct {
+		groups string
+		more   string
+		want   []string
+	}{
+		"one of each": {
+			group("a", ", critical: maybe") + group("b", ", critical: true, depends_on_groups: [zz]") + group("c", ", critical: true") + group("c", ", critical: true"), "",
+			[]string{`s.yaml:2:38: groups[0].critical: is text`, `s.yaml:3:64: group "b": depends_on_groups[0]: there is no group "zz"`, `s.yaml:5:10: group "c": name: `},
+		},
+		"in the same object":       {group("a", ", critical: maybe, depends_on_groups: [zz]"), "", []string{`s.yaml:2:38: groups[0].critical: is text`}},
+		"perhaps the unread name":  {group("5", ", critical: true") + group("b", ", critical: true, depends_on_groups: [x]"), "", []string{`s.yaml:2:10: groups[0].name: is a number`}},
+		"perhaps in another list":  {group("b", ", critical: true, depends_on_groups: [x]"), "nodes: 5\n", []string{`s.yaml:3:8: nodes: is a number`}},
+		"a bad label and a number": {group("b", ", critical: true"), "nodes:\n- {name: a, rack: [1]}\n- {name: .b}\n", []string{`s.yaml:4:19: nodes[0].rack: is a list`, `s.yaml:5:10: node ".b": name: `}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseSite([]Source{{"s.yaml", []byte("groups:\n" + tt.groups + tt.more)}}, Options{})
+			var problems Problems
+			if !errors.As(err, &problems) {
+				t.Fatal(err)
+			}
+			got := make([]string, len(problems))
+			for i, p := range problems {
+				got[i] = p.Error()
+				if i < len(tt.want) && strings.HasPrefix(got[i], tt.want[i]) {
+					got[i] = tt.want[i]
+				}
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
