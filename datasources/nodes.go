@@ -89,6 +89,7 @@ func (nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *d
 			resp.Diagnostics.AddAttributeError(path.Root("selectors"), "Invalid selector", detail)
 		}
 	}
+	resp.Diagnostics.Append(resources.Diagnostics(site.ValidateNodeNames(nodes))...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

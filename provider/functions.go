@@ -7,7 +7,12 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 var _ provider.ProviderWithFunctions = (*slipway)(nil)
@@ -22,6 +27,9 @@ func told(argument int64, diags diag.Diagnostics) *function.FuncError {
 	var lines []string
 	for _, d := range diags.Errors() {
 		lines = append(lines, d.Summary()+": "+d.Detail())
+	}
+	if last := len(lines) - 1; last >= 0 {
+		lines[last] = strings.TrimSuffix(lines[last], ".") // Terraform ends the text with one
 	}
 	if len(lines) == 0 {
 		return nil
@@ -40,6 +48,21 @@ func short(text string) string {
 	}
 	more := strings.Count(lines[linesTold], "\n") + 1
 	return strings.Join(lines[:linesTold], "\n") + fmt.Sprintf("\nand %d more", more)
+}
+
+// nodesOf reads the nodes of an argument.
+func nodesOf(ctx context.Context, argument int64, given types.Dynamic) ([]site.Node, *function.FuncError) {
+	nodes, known, diags := resources.NodesFrom(ctx, path.Root("nodes"), given)
+	if known && !diags.HasError() {
+		diags.Append(resources.Diagnostics(site.ValidateNodeNames(nodes))...)
+	}
+	if err := told(argument, diags); err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, stillUnknown(argument)
+	}
+	return nodes, nil
 }
 
 // wrong makes an error of a function's argument.

@@ -4,11 +4,9 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // selectNodes is provider::slipway::select_nodes.
@@ -42,12 +40,9 @@ func (selectNodes) Run(ctx context.Context, req function.RunRequest, resp *funct
 	if resp.Error = req.Arguments.Get(ctx, &nodesGiven, &selectorsGiven); resp.Error != nil {
 		return
 	}
-	nodes, known, diags := resources.NodesFrom(ctx, path.Root("nodes"), nodesGiven)
-	if resp.Error = told(0, diags); resp.Error != nil {
-		return
-	}
-	if !known {
-		resp.Error = stillUnknown(0)
+	nodes, ferr := nodesOf(ctx, 0, nodesGiven)
+	if ferr != nil {
+		resp.Error = ferr
 		return
 	}
 	value, err := plainOf(ctx, selectorsGiven)

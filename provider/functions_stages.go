@@ -8,13 +8,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // stageOrder is provider::slipway::stage_order.
@@ -86,15 +84,9 @@ func (stageOrder) Run(ctx context.Context, req function.RunRequest, resp *functi
 	place := !nodesGiven.IsNull() && !nodesGiven.IsUnderlyingValueNull()
 	var nodes []site.Node
 	if place {
-		found, known, diags := resources.NodesFrom(ctx, path.Root("nodes"), nodesGiven)
-		if resp.Error = told(1, diags); resp.Error != nil {
+		if nodes, resp.Error = nodesOf(ctx, 1, nodesGiven); resp.Error != nil {
 			return
 		}
-		if !known {
-			resp.Error = stillUnknown(1)
-			return
-		}
-		nodes = found
 	}
 	byStage := make(map[string][]taskValue, len(sequences))
 	for _, s := range sequences {

@@ -147,6 +147,9 @@ func TestFunctionErrors(t *testing.T) {
 		want      string
 	}{
 		"nodes":               {newSelectNodes(), tuple{tuple{object{"rack": "r"}}, tuple{}}, 0, "nodes[0].name: is required"},
+		"one name twice":      {newSelectNodes(), tuple{tuple{object{"name": "a", "rack": "r1"}, object{"name": "a", "rack": "r2"}}, tuple{}}, 0, `node "a", name: there is more than one node of this name`},
+		"name of a node":      {newSelectNodes(), tuple{tuple{object{"name": "a b"}}, tuple{}}, 0, `"a b" is not a usable name`},
+		"names on stages":     {newStageOrder(), tuple{tuple{}, tuple{object{"name": "a"}, object{"name": "a"}}}, 1, "there is more than one node of this name"},
 		"no list of nodes":    {newSelectNodes(), tuple{"a", tuple{}}, 0, "write a list or map of slipway_node objects"},
 		"selectors":           {newSelectNodes(), tuple{good, tuple{object{"node_tag": tuple{"x"}}}}, 1, `selectors: [0]: unknown key "node_tag"; did you mean "node_tags"?`},
 		"an empty selector":   {newSelectNodes(), tuple{good, tuple{object{"node_tags": nil}}}, 1, "is empty; a selector must have at least one of"},

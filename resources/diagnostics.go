@@ -62,6 +62,9 @@ func where(p site.Problem) string {
 
 // summary says in a few words what kind of problem it is.
 func summary(p site.Problem) string {
+	if p.Code == site.UnknownType && (p.Object == "plugin" || p.Object == "deployment") {
+		return "Unknown task type" // of a plugin's tasks, or those that rules of a catalog are about
+	}
 	if s, ok := summaries[p.Code]; ok {
 		return s
 	}

@@ -16,6 +16,7 @@ func TestDiagnostics(t *testing.T) {
 		{Object: "group", Name: "a", Code: site.NoNodes, Message: "no node is selected", Warning: true},
 		{Object: "node", Name: "n", Attribute: "connection.port", Code: site.BadValue, Message: "0 is not a port"},
 		{Object: "deployment", Name: "lon1", Attribute: "site", Code: site.BadName, Message: "a name is needed"},
+		{Object: "plugin", Name: "p", Attribute: "tasks[0].type", Code: site.UnknownType, Message: `there is no task type "shel"`, Warning: true},
 		{Object: "deployment", Name: "lon1", Code: "new_code", Message: "all wrong"},
 	}
 	const want = `groups| Unknown group| group "a", depends_on_groups[0]: there is no group "b"; did you mean "c"?
@@ -23,6 +24,7 @@ services| Invalid parameter| service "s", configuration.file["/x"].mode: must be
 groups| No node selected| group "a": no node is selected.
 nodes| Invalid value| node "n", connect.port: 0 is not a port.
 site| Invalid name| site: a name is needed.
+plugins| Unknown task type| plugin "p", tasks[0].type: there is no task type "shel".
 | Invalid deployment| deployment "lon1": all wrong.`
 	got := Diagnostics(problems)
 	if diff := cmp.Diff(want, texts(got)); diff != "" {

@@ -67,7 +67,8 @@ func TestGroupMistakes(t *testing.T) {
 	mistakes(t, "slipway_group", "", map[string]mistake{
 		"critical_left_out":  {"name = \"g\"\nselectors = []", `The argument "critical" is required`},
 		"selectors_left_out": {group(""), `The argument "selectors" is required`},
-		"empty_selector":     {group(`selectors = [{}]`), `write selectors = \[\] for all nodes`},
+		"empty_selector":     {group(`selectors = [{}]`), `rack_names. Write selectors = \[\] for all nodes`},
+		"null_selector":      {group(`selectors = [{ node_tags = ["a"] }, null]`), `contains a null value`},
 		"label":              {group(`selectors = [{ node_labels = ["a"] }]`), `has no colon`},
 		"label_of_two":       {group(`selectors = [{ node_labels = ["a:b:c"] }]`), `has 2 colons`},
 		"percent":            {group(all + `success_criteria = { percent_successful_nodes = 101 }`), `between 0 and 100`},
@@ -77,6 +78,6 @@ func TestGroupMistakes(t *testing.T) {
 		"lock_alone":         {group(all + `rolling = { lock = "drain" }`), `"rolling.unlock" must be specified`},
 		"time_limit":         {group(all + `deploy_timeout = "1 hour"`), `is not a duration`},
 		"dependency_twice":   {group(all + `depends_on_groups = ["a", "a"]`), `(?i)duplicate`},
-		"dependency_name":    {group(all + `depends_on_groups = [""]`), `a name begins with`},
+		"dependency_name":    {group(all + `depends_on_groups = [""]`), `must begin with a letter or digit`},
 	})
 }

@@ -56,7 +56,7 @@ func (h *held[M]) ImportState(ctx context.Context, req resource.ImportStateReque
 	var name types.String
 	resp.Diagnostics.Append(resp.State.GetAttribute(ctx, path.Root("name"), &name)...)
 	if !namePattern.MatchString(name.ValueString()) {
-		resp.Diagnostics.AddError("Invalid import id", fmt.Sprintf("A %s is imported by its name, and %q is not a name: %s.", h.object, name.ValueString(), nameRule))
+		resp.Diagnostics.AddError("Invalid import id", fmt.Sprintf("A %s is imported by its name, and %q is not a name: it %s.", h.object, name.ValueString(), nameRule))
 	}
 }
 

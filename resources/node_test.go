@@ -93,7 +93,7 @@ resource "slipway_node" "test" {
 func TestNodeMistakes(t *testing.T) {
 	node := func(attributes string) string { return "name = \"n\"\n" + attributes }
 	mistakes(t, "slipway_node", `resource "terraform_data" "x" { input = "x" }`, map[string]mistake{
-		"name":            {`name = "web 1"`, `a name begins with`},
+		"name":            {`name = "web 1"`, `must begin with a letter or digit`},
 		"address_user":    {node(`address = "root@web1"`), `names a user`},
 		"address_port":    {node(`address = "web1:22"`), `the port in the connection`},
 		"address_empty":   {node(`address = ""`), `the address is empty`},
@@ -101,7 +101,7 @@ func TestNodeMistakes(t *testing.T) {
 		"tag_null":        {node(`tags = [null]`), `(?i)null`},
 		"label_key":       {node(`labels = { "a:b" = "c" }`), `without colon`},
 		"label_value":     {node(`labels = { a = " c" }`), `without colon`},
-		"role":            {node(`roles = ["a b"]`), `a name begins with`},
+		"role":            {node(`roles = ["a b"]`), `must begin with a letter or digit`},
 		"port":            {node(`connect = { port = 70000 }`), `between 1 and 65535`},
 		"duration":        {node(`connect = { connect_timeout = "10" }`), `is not a duration`},
 		"duration_zero":   {node(`connect = { connect_timeout = "0s" }`), `is not above zero`},

@@ -100,8 +100,8 @@ func overrideSchema() schema.Schema {
 			"It connects to nothing; `slipway_deployment` does the work. Import takes the override's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{
 			"name":   nameAttribute("override"),
-			"groups": scope("Names of the groups", nameValidator(), "roles", "nodes"),
-			"roles":  scope("Roles, or `/regular expression/` that is matched at the beginning of a role,", rolePatternValidator(), "groups", "nodes"),
+			"groups": scope("Names of the groups", nameValidator()),
+			"roles":  scope("Roles, or `/regular expression/` that is matched at the beginning of a role,", rolePatternValidator(), "groups"),
 			"nodes":  scope("Names of the nodes", nameValidator(), "groups", "roles"),
 			"merge": schema.StringAttribute{
 				Optional: true, Computed: true, Default: stringdefault.StaticString(mergeParameter),

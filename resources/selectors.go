@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"strings"
+
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -47,11 +49,11 @@ func selectorsAttribute(what string) schema.ListNestedAttribute {
 		}
 	}
 	return schema.ListNestedAttribute{
-		Required: true,
+		Required: true, Validators: []validator.List{listvalidator.NoNullValues()},
 		MarkdownDescription: "Which nodes " + what + ": those that any of the selectors selects; `[]` selects all nodes. A selector selects the nodes that meet all of its criteria; " +
 			"a criterion is met by any one of its values.",
 		NestedObject: schema.NestedAttributeObject{
-			Validators: []validator.Object{oneCriterion{consequence: "To select all nodes, " + allNodes + "."}},
+			Validators: []validator.Object{oneCriterion{consequence: strings.ToUpper(allNodes[:1]) + allNodes[1:] + "."}},
 			Attributes: map[string]schema.Attribute{
 				"node_names":  criterion("Names of nodes.", stringvalidator.LengthAtLeast(1)),
 				"node_tags":   criterion("Tags, any of which the node has.", stringvalidator.LengthAtLeast(1)),

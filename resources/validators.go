@@ -21,7 +21,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-const nameRule = "a name begins with a letter or digit and goes on with letters, digits, dots, underscores and hyphens"
+const nameRule = "must begin with a letter or digit and go on with letters, digits, dots, underscores and hyphens"
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 

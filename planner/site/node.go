@@ -7,12 +7,17 @@ import (
 	"strings"
 )
 
-func validateNodes(nodes []Node) Problems {
+// ValidateNodeNames reports names that no node may have, and those that more than one node has.
+func ValidateNodeNames(nodes []Node) Problems {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
 		names[i] = n.Name
 	}
-	problems := validateNames("node", names, mistakeInFileName)
+	return validateNames("node", names, mistakeInFileName)
+}
+
+func validateNodes(nodes []Node) Problems {
+	problems := ValidateNodeNames(nodes)
 	for _, n := range nodes {
 		problems = append(problems, n.validate()...)
 	}
