@@ -64,11 +64,12 @@ func (m *mistakes) structure(path string, own, whole Structure, keyed bool) {
 		}
 		resolved := whole.Embedded[i]
 		m.keys(at, resolved)
-		if base := len(resolved.Attributes) - len(e.Attributes); e.Of != "" && base >= 0 {
-			have := Structure{Attributes: resolved.Attributes[:base]}.Names()
-			for _, a := range e.Attributes {
-				if slices.Contains(have, a.Name) {
-					m.add(join(at, "attributes."+a.Name), Redefined, "the entity %q has this attribute already; leave it out, or give it another name", e.Of)
+		attributes, embedded, relations := len(resolved.Attributes)-len(e.Attributes), len(resolved.Embedded)-len(e.Embedded), len(resolved.Relations)-len(e.Relations)
+		if e.Of != "" && min(attributes, embedded, relations) >= 0 {
+			have := Structure{Attributes: resolved.Attributes[:attributes], Embedded: resolved.Embedded[:embedded], Relations: resolved.Relations[:relations]}.Names()
+			for _, again := range elements(at, e.Structure) {
+				if slices.Contains(have, again.name) {
+					m.add(again.path, Redefined, "the entity %q has this element already; leave it out, or give it another name", e.Of)
 				}
 			}
 		}

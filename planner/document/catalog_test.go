@@ -177,6 +177,8 @@ func TestCatalogProblems(t *testing.T) {
 		"entities in circle":  {[]string{"entities:\n  a: {extends: b}\n  b: {extends: a}"}, "entities build on each other: a -> b -> a"},
 		"embeds itself":       {[]string{"entities:\n  a: {embedded: {c: {of: a}}}"}, "entities build on each other: a -> a"},
 		"redefined":           {[]string{"entities:\n  a: {attributes: {x: int}}\n  b:\n    extends: a\n    attributes:\n      x: string"}, `a.yaml:6:10: entity "b": attributes.x: "b" has this element already`},
+		"embedded again":      {[]string{"entities:\n  a: {attributes: {x: int}, relations: {r: {entity: a}}}\n  b: {embedded: {m: {of: a, attributes: {r: int}}}}"}, `a.yaml:3:45: entity "b": embedded.m.attributes.r: the entity "a" has this element already`},
+		"embedded otherwise":  {[]string{"entities:\n  a: {attributes: {x: int}}\n  b: {embedded: {m: {of: a, relations: {x: {entity: a}}}}}"}, `a.yaml:3:41: entity "b": embedded.m.relations.x: the entity "a" has this element already`},
 		"a task redefined":    {[]string{task("{name: t, config: {type: file, title: /a}}") + "  f:\n    extends: e\n    tasks:\n    - {name: t, config: {type: file, title: /b}}"}, `a.yaml:9:14: entity "f": tasks[0].name: "t" is the name of another task`},
 		"no kind":             {[]string{task("name: t")}, "has 0 of config, remote, callback and steps; give exactly one"},
 		"unknown task":        {[]string{task("{name: t, config: {type: file, title: /a}, requires: [{task: u}]}")}, `a.yaml:5:68: entity "e": tasks[0].requires[0].task: there is no task of the entity "u"`},

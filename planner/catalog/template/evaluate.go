@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -28,10 +29,32 @@ func (t *Template) Evaluate(s Scope) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	return t.awaiting(value, s)
+}
+
+// awaiting takes a value apart. Where try and can hid which attributes one waits for that is not known, all count that the template reads and that are not
+// known, and whether they are sensitive.
+func (t *Template) awaiting(value cty.Value, s Scope) (Result, error) {
 	out, err := result(value)
 	if err != nil {
 		return Result{}, Errors{{Message: err.Error()}}
 	}
+	if !out.Unknown || len(out.Awaits) > 0 {
+		return out, nil
+	}
+	for _, read := range t.reads {
+		for v := read; len(v) > 0; v = v[:len(v)-1] { // as far as it leads anywhere
+			if value, diagnostics := v.TraverseAbs(&hcl.EvalContext{Variables: s.variables}); !diagnostics.HasErrors() {
+				_, marks := value.UnmarkDeepWithPaths()
+				secret, awaits := marksOf(marks)
+				out.Sensitive = out.Sensitive || secret
+				out.Awaits = append(out.Awaits, awaits...)
+				break
+			}
+		}
+	}
+	slices.Sort(out.Awaits)
+	out.Awaits = slices.Compact(out.Awaits)
 	return out, nil
 }
 
@@ -50,11 +73,7 @@ func (t *Template) as(s Scope, want cty.Type, name string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out, err := result(converted)
-	if err != nil {
-		return Result{}, Errors{{Message: err.Error()}}
-	}
-	return out, nil
+	return t.awaiting(converted, s)
 }
 
 // convertTo turns a value into a simple type. Null is an error.
@@ -103,8 +122,12 @@ func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
 			value, err = cty.NilVal, Errors{{Message: "the template cannot be evaluated: a value in it has no meaning to the functions or operators that take it"}}
 		}
 	}()
-	scope := s.with(meterName, cty.CapsuleVal(meterType, &meter{left: maxWork}))
+	work := &meter{left: maxWork}
+	scope := s.with(meterName, cty.CapsuleVal(meterType, work))
 	value, diagnostics := t.expression.Value(&hcl.EvalContext{Variables: scope.variables, Functions: functions})
+	if work.over != nil && !diagnostics.HasErrors() {
+		diagnostics = hcl.Diagnostics{work.over} // try and can took the mistake away, and all after it has no value
+	}
 	if diagnostics.HasErrors() {
 		return cty.NilVal, t.mistakes(diagnostics, s)
 	}
@@ -115,18 +138,34 @@ func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
 func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
 	told := make(hcl.Diagnostics, 0, len(diagnostics))
 	whole := &hcl.EvalContext{Variables: s.variables}
+	all := secret(t.reads, whole)
 	for _, d := range diagnostics {
-		reads, ctx := t.reads, whole
-		if d.Expression != nil && d.EvalContext != nil {
-			reads, ctx = d.Expression.Variables(), d.EvalContext
+		hidden := all
+		// In a loop, the elements of a sensitive list are variables that do not say so: there the whole template counts.
+		if d.Expression != nil && d.EvalContext != nil && d.EvalContext.Parent() == nil {
+			hidden = secret(variables(d.Expression), d.EvalContext)
 		}
-		if secret(reads, ctx) {
+		if hidden && d.Summary != tooMuch {
 			d = &hcl.Diagnostic{Severity: d.Severity, Subject: d.Subject,
 				Detail: d.Summary + "; the mistake is not shown in full because a sensitive value takes part"}
 		}
 		told = append(told, d)
 	}
 	return errorsOf(t.text, told)
+}
+
+// variables are those of an expression, also directly below a [limited], which hides what it stands for from [hcl.Expression.Variables].
+func variables(e hcl.Expression) []hcl.Traversal {
+	out := e.Variables()
+	if e, ok := e.(hclsyntax.Expression); ok {
+		_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
+			if l, ok := n.(limited); ok {
+				out = append(out, l.Variables()...)
+			}
+			return nil
+		})
+	}
+	return out
 }
 
 // secret reports whether one of the variables is sensitive.

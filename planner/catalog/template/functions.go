@@ -26,10 +26,10 @@ var functions = map[string]function.Function{
 	"upper": stdlib.UpperFunc,
 
 	// collections
-	"alltrue": allTrueFunction, "anytrue": anyTrueFunction, "chunklist": stdlib.ChunklistFunc, "coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc,
+	"alltrue": allTrueFunction, "anytrue": anyTrueFunction, "chunklist": stdlib.ChunklistFunc, "coalesce": coalesceFunction, "coalescelist": stdlib.CoalesceListFunc,
 	"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": bounded(stdlib.DistinctFunc, distinctBound),
-	"element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "index": stdlib.IndexFunc, "keys": stdlib.KeysFunc, "length": lengthFunction,
-	"lookup": stdlib.LookupFunc, "merge": stdlib.MergeFunc, "one": oneFunction, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
+	"element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "index": indexFunction, "keys": stdlib.KeysFunc, "length": lengthFunction,
+	"lookup": lookupFunction, "merge": stdlib.MergeFunc, "one": oneFunction, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
 	"setintersection": stdlib.SetIntersectionFunc, "setproduct": bounded(stdlib.SetProductFunc, productBound), "setsubtract": stdlib.SetSubtractFunc,
 	"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 

@@ -102,3 +102,95 @@ var oneFunction = function.New(&function.Spec{
 		return cty.NilVal, function.NewArgError(0, errors.New("must have one element at most"))
 	},
 })
+
+// indexFunction gives the place of the first element of a list that equals a value.
+var indexFunction = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if t := args[0].Type(); !t.IsListType() && !t.IsTupleType() {
+			return cty.NilVal, function.NewArgError(0, errors.New("must be a list"))
+		}
+		if !args[0].IsWhollyKnown() || !args[1].IsWhollyKnown() {
+			return cty.UnknownVal(cty.Number), nil
+		}
+		for it := args[0].ElementIterator(); it.Next(); {
+			i, e := it.Element()
+			if same, err := stdlib.Equal(e, args[1]); err == nil && same.True() {
+				return i, nil
+			}
+		}
+		return cty.NilVal, function.NewArgError(1, errors.New("is no element of the list"))
+	},
+})
+
+// coalesceFunction gives the first value that is neither null nor an empty text.
+var coalesceFunction = function.New(&function.Spec{
+	VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		types := make([]cty.Type, len(args))
+		for i, a := range args {
+			types[i] = a.Type()
+		}
+		t, _ := convert.UnifyUnsafe(types)
+		if t == cty.NilType {
+			return cty.NilType, errors.New("all arguments must have the same type")
+		}
+		return t, nil
+	},
+	Impl: func(args []cty.Value, gives cty.Type) (cty.Value, error) {
+		for _, a := range args {
+			v, err := convert.Convert(a, gives)
+			switch {
+			case err != nil:
+				return cty.NilVal, err
+			case !v.IsKnown():
+				return cty.UnknownVal(gives), nil
+			case v.IsNull() || v.Type() == cty.String && v.AsString() == "":
+				continue
+			}
+			return v, nil
+		}
+		return cty.NilVal, errors.New("no argument is other than null and an empty text")
+	},
+})
+
+// lookupFunction gives an element of a map by its key, or the default; without a default the key must be there.
+var lookupFunction = function.New(&function.Spec{
+	Params:   []function.Parameter{{Name: "map", Type: cty.DynamicPseudoType}, {Name: "key", Type: cty.String}},
+	VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		switch {
+		case len(args) == 3:
+			return stdlib.LookupFunc.ReturnTypeForValues(args)
+		case len(args) > 3:
+			return cty.NilType, function.NewArgErrorf(3, "is one too many: a map, a key and a default are all")
+		case !args[0].Type().IsMapType() && !args[0].Type().IsObjectType():
+			return cty.NilType, function.NewArgErrorf(0, "must be a map")
+		case !args[0].IsKnown() || !args[1].IsKnown():
+			return cty.DynamicPseudoType, nil
+		}
+		v, err := element(args)
+		if err != nil {
+			return cty.NilType, err
+		}
+		return v.Type(), nil
+	},
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if len(args) == 3 {
+			return stdlib.LookupFunc.Call(args)
+		}
+		return element(args)
+	},
+})
+
+func element(args []cty.Value) (cty.Value, error) {
+	key := args[1].AsString()
+	switch t := args[0].Type(); {
+	case t.IsObjectType() && t.HasAttribute(key):
+		return args[0].GetAttr(key), nil
+	case t.IsMapType() && args[0].HasIndex(args[1]).True():
+		return args[0].Index(args[1]), nil
+	}
+	return cty.NilVal, function.NewArgErrorf(1, "is no key of the map; give a default as the third argument if it need not be")
+}

@@ -13,10 +13,13 @@ import (
 // maxWork bounds one evaluation, in values looked at and bytes put together.
 const maxWork = 2 << 20
 
+// tooMuch is the summary of what is told when nothing is left. It has no value in it.
+const tooMuch = "Too much work"
+
 // meter counts the work of one evaluation.
 type meter struct {
 	left int
-	told bool // that nothing is left
+	over *hcl.Diagnostic // what was told when nothing was left
 }
 
 // spend takes work off, and reports whether there was enough.
@@ -69,12 +72,13 @@ func (l limited) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 
 // exhausted tells, once, that the evaluation ends.
 func (m *meter) exhausted(at hcl.Range) hcl.Diagnostics {
-	if m.told {
-		return nil
+	var told hcl.Diagnostics
+	if m.over == nil {
+		m.over = &hcl.Diagnostic{Severity: hcl.DiagError, Summary: tooMuch, Subject: &at,
+			Detail: fmt.Sprintf("the template does too much: more than %d values and bytes; use fewer or smaller loops", maxWork)}
+		told = append(told, m.over)
 	}
-	m.told = true
-	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Too much work", Subject: &at,
-		Detail: fmt.Sprintf("the template does too much: more than %d values and bytes; use fewer or smaller loops", maxWork)}}
+	return told
 }
 
 // size is the work of looking at a value: its bytes and elements, and the digits of a number, which may become a text. It stops above most. Of a list
@@ -128,7 +132,8 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 		}
 		switch n := n.(type) {
 		case *hclsyntax.ForExpr:
-			limit(false, &n.CollExpr, &n.KeyExpr, &n.ValExpr, &n.CondExpr)
+			limit(false, &n.CollExpr, &n.KeyExpr, &n.CondExpr)
+			limit(true, &n.ValExpr) // so that no value becomes larger than the work that was left, however much of it is shared
 		case *hclsyntax.SplatExpr:
 			limit(false, &n.Source)
 		case *hclsyntax.TemplateExpr:
@@ -140,7 +145,7 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 		case *hclsyntax.BinaryOpExpr:
 			limit(n.Op == hclsyntax.OpEqual || n.Op == hclsyntax.OpNotEqual, &n.LHS, &n.RHS)
 		case *hclsyntax.ConditionalExpr:
-			limit(false, &n.TrueResult, &n.FalseResult)
+			limit(true, &n.TrueResult, &n.FalseResult) // their types are compared at all depths
 		case *hclsyntax.IndexExpr:
 			limit(false, &n.Key)
 		case *hclsyntax.FunctionCallExpr:
@@ -149,11 +154,11 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 			}
 		case *hclsyntax.TupleConsExpr:
 			for i := range n.Exprs {
-				limit(false, &n.Exprs[i])
+				limit(true, &n.Exprs[i])
 			}
 		case *hclsyntax.ObjectConsExpr:
 			for i := range n.Items {
-				limit(false, &n.Items[i].ValueExpr)
+				limit(true, &n.Items[i].ValueExpr)
 			}
 		case *hclsyntax.ObjectConsKeyExpr:
 			if _, name := n.Wrapped.(*hclsyntax.ScopeTraversalExpr); !name || n.ForceNonLiteral { // a bare name is the key itself

@@ -209,5 +209,8 @@ func message(d *hcl.Diagnostic) string {
 	if text == "" {
 		text = strings.TrimSuffix(d.Summary, ".")
 	}
+	if before, _, panicked := strings.Cut(text, "panic in function implementation"); panicked { // a stack of calls follows
+		text = before + "the arguments have no result"
+	}
 	return strings.Join(strings.Fields(text), " ")
 }
