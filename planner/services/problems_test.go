@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
@@ -94,10 +95,13 @@ func TestRename(t *testing.T) {
 	}
 }
 
-func TestAllocatedInside(t *testing.T) {
+// hubs is an entity with ports, each of which gets a number from a pool.
+func hubs(t *testing.T, lifecycleName string) *catalog.Entity {
+	t.Helper()
 	c, err := document.ParseCatalog([]document.Source{{Name: "catalog.yaml", Data: []byte(`
 entities:
   hub:
+    lifecycle: ` + lifecycleName + `
     embedded:
       ports:
         modifier: rw+
@@ -109,7 +113,11 @@ entities:
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := site.Site{Name: "lon1", Services: []site.Service{{Name: "h", Entity: &c.Catalog.Entities[0], Attributes: map[string]any{
+	return &c.Catalog.Entities[0]
+}
+
+func TestAllocatedInside(t *testing.T) {
+	s := site.Site{Name: "lon1", Services: []site.Service{{Name: "h", Entity: hubs(t, lifecycle.Default), Attributes: map[string]any{
 		"ports": []any{map[string]any{"host": "b"}, map[string]any{"host": "a.x"}},
 	}}}}
 	turn, problems := services.Begin(services.State{}, s, time.Time{})

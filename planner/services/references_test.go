@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -73,27 +72,13 @@ func TestWhatARollbackLeftRefersToNothing(t *testing.T) {
 
 // TestAllocatedBeforeARollback: what the failed candidate was given stays its own (lsm.md 12).
 func TestAllocatedBeforeARollback(t *testing.T) {
-	c, err := document.ParseCatalog([]document.Source{{Name: "catalog.yaml", Data: []byte(`
-entities:
-  hub:
-    lifecycle: simple
-    embedded:
-      ports:
-        modifier: rw+
-        key: [host]
-        attributes:
-          host: string
-          number: {type: int, modifier: r, allocate: {integer: {from: 1, to: 9}}}
-`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	entity := hubs(t, "simple")
 	hub := func(name string, hosts ...string) site.Service {
 		var list []any
 		for _, h := range hosts {
 			list = append(list, map[string]any{"host": h})
 		}
-		return site.Service{Name: name, Entity: &c.Catalog.Entities[0], Attributes: map[string]any{"ports": list}, RollbackOnFailure: true}
+		return site.Service{Name: name, Entity: entity, Attributes: map[string]any{"ports": list}, RollbackOnFailure: true}
 	}
 	f := newFixture(t)
 	f.want(hub("z", "a"))

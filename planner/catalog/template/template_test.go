@@ -180,6 +180,7 @@ func TestErrors(t *testing.T) {
 		"a wide format":       {`${format("%9999999d", 1)}`, "is the most"},
 		"an empty needle":     {`${replace(join("", range(1000)), "", join("", range(1000)))}`, "larger than"},
 		"a product":           {`${setproduct(range(1000), range(1000), range(1000))}`, "larger than"},
+		"divided by zero":     {"${1 / 0}", "divided by zero"},
 		"a long number":       {"${1e99999999} x", "too much"},
 		"a long list":         {"${concat(" + strings.Repeat("range(1000),", 4000) + "[])}", "too much"},
 		"shared parts":        {"${[for a in [[for b in range(1000) : range(1000)]] : a == a]}", "too much"},

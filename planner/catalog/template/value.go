@@ -1,7 +1,9 @@
 package template
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 
@@ -107,9 +109,12 @@ func number(f *big.Float) (any, error) {
 	if n, accuracy := f.Int64(); accuracy == big.Exact {
 		return n, nil
 	}
+	if f.IsInf() {
+		return nil, errors.New("the result is infinite, as what is divided by zero is")
+	}
 	n, _ := f.Float64()
-	if f.IsInf() || n != 0 && n-n != 0 {
-		return nil, fmt.Errorf("the result is a number that is too large")
+	if math.IsInf(n, 0) {
+		return nil, errors.New("the result is a number that is too large")
 	}
 	return n, nil
 }
