@@ -134,7 +134,7 @@ func (v *vector) inputs(t *testing.T, known ...string) {
 	t.Helper()
 	free := []string{"id", "kind", "title", "src", "note", "why", "expect"}
 	for key := range v.keys {
-		explains := strings.HasPrefix(key, "reference") || strings.HasPrefix(key, "alternative") || strings.HasPrefix(key, "expect_")
+		explains := slices.ContainsFunc([]string{"reference", "alternative", "seed", "expect_"}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 		if !explains && !slices.Contains(free, key) && !slices.Contains(known, key) {
 			t.Errorf("the vector has the part %q, which no code looks at", key)
 		}
