@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -94,9 +93,7 @@ func locate(s *document.Site, found site.Problems) document.Problems {
 		}
 		problems = append(problems, s.Locate(p))
 	}
-	slices.SortStableFunc(problems, func(a, b document.Problem) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	s.Sort(problems)
 	return problems
 }
 

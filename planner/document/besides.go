@@ -1,7 +1,6 @@
 package document
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -52,15 +51,4 @@ func lastLine(n *yaml.Node) int {
 		last = max(last, lastLine(below))
 	}
 	return last
-}
-
-// inOrderOf brings problems into the order of the sources.
-func (ps Problems) inOrderOf(sources []Source) {
-	place := make(map[string]int, len(sources))
-	for i, source := range sources {
-		place[source.Name] = i
-	}
-	slices.SortStableFunc(ps, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(place[a.File], place[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
 }

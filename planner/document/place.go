@@ -1,7 +1,9 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +26,13 @@ type places map[[2]string][]place
 
 func (ps places) add(object, name string, p place) {
 	ps[[2]string{object, name}] = append(ps[[2]string{object, name}], p)
+}
+
+// Sort brings problems of the site into the order of its sources, and of each source's lines.
+func (s *Site) Sort(problems Problems) {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(s.order[a.File], s.order[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 }
 
 // Locate finds the place of a problem of the site: the attribute that it names, else what is nearest to it, else the first

@@ -43,6 +43,7 @@ type Site struct {
 	// Lifecycles are those that the documents define beside the ones that slipway brings.
 	Lifecycles []lifecycle.Lifecycle
 
+	order      map[string]int // of the sources, by name
 	places     places
 	marks      marks
 	catalog    *Catalog                        // nil without any definitions
@@ -67,9 +68,10 @@ type Site struct {
 // Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for [site.Site.Validate]. A catalog is
 // checked whole. The error is of type [Problems].
 func ParseSite(sources []Source, o Options) (*Site, error) {
-	s := &Site{places: places{}, parsed: make(map[string]*definition), machines: make(map[string]*lifecycle.Lifecycle)}
+	s := &Site{order: make(map[string]int, len(sources)), places: places{}, parsed: make(map[string]*definition), machines: make(map[string]*lifecycle.Lifecycle)}
 	var problems Problems
-	for _, source := range sources {
+	for i, source := range sources {
+		s.order[source.Name] = i
 		r := &reader{file: source.Name}
 		source.Data = bytes.TrimPrefix(source.Data, []byte("\ufeff")) // a byte order mark, which JSON must not have
 		switch {
@@ -88,7 +90,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		problems = s.furnish()
 	} else if besides := s.besides(problems); len(besides) > 0 {
 		problems = append(problems, besides...)
-		problems.inOrderOf(sources)
+		s.Sort(problems)
 	}
 	if len(problems) > 0 {
 		return nil, problems

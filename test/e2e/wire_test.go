@@ -73,7 +73,8 @@ var (
 )
 
 // count returns how many connections and sessions others than the looks at the log had since sshd started. It waits until those connections have ended
-// and sshd has told so. Lines are found by the name of the program: journald does not know the unit of a process that ended before it looked.
+// and sshd has told so. Lines are found by the name of the program: on a busy machine, not all of
+// them have the unit.
 func (l *sshLog) count(t *testing.T) (connections, sessions int) {
 	t.Helper()
 	for tries := 0; ; tries++ {
