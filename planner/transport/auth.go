@@ -2,13 +2,16 @@ package transport
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -39,8 +42,8 @@ func (k *keyring) add(s ssh.Signer, name string) {
 	k.names = append(k.names, name)
 }
 
-// newKeyring loads a private key with its certificate, and adds the agent's keys, which may be nil.
-func newKeyring(node string, source keySource, agentKeys []ssh.Signer) (*keyring, error) {
+// newKeyring loads a private key with its certificate, if there is one.
+func newKeyring(node string, source keySource) (*keyring, error) {
 	ring := &keyring{}
 	if !source.empty() {
 		if err := ring.load(node, source); err != nil {
@@ -50,14 +53,20 @@ func newKeyring(node string, source keySource, agentKeys []ssh.Signer) (*keyring
 		return nil, &Error{Kind: Config, Node: node, Message: source.attribute + ".certificate is set without the private key that it belongs to: set " +
 			source.attribute + ".private_key or " + source.attribute + ".private_key_file"}
 	}
+	return ring, nil
+}
+
+// with returns the keys and then those of the agent, of which there may be none. It fails when there are none at all.
+func (k *keyring) with(node string, agentKeys []ssh.Signer) (*keyring, error) {
+	all := &keyring{signers: slices.Clone(k.signers), names: slices.Clone(k.names)}
 	for _, s := range agentKeys {
-		ring.add(s, fmt.Sprintf("%s of the agent", describe(s.PublicKey())))
+		all.add(s, fmt.Sprintf("%s of the agent", describe(s.PublicKey())))
 	}
-	if len(ring.signers) == 0 {
+	if len(all.signers) == 0 {
 		return nil, &Error{Kind: Config, Node: node, Message: "there is nothing to authenticate with: set connection.private_key (connect.credentials.private_key of a node), " +
 			"connection.private_key_file, or connection.agent with a key in the agent"}
 	}
-	return ring, nil
+	return all, nil
 }
 
 func (k *keyring) load(node string, source keySource) error {
@@ -101,7 +110,7 @@ func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
 		if passphrase == "" {
 			return nil, errors.New("the key is encrypted: set connection.passphrase (connect.credentials.passphrase of a node)")
 		}
-		signer, err = ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase))
+		signer, err = decrypt(text, passphrase)
 		if errors.Is(err, x509.IncorrectPasswordError) {
 			return nil, errors.New("the key is encrypted and connection.passphrase is not its passphrase")
 		}
@@ -114,6 +123,19 @@ func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
 		return nil, errors.New("this is a public key: the private key that belongs to it is wanted")
 	}
 	return nil, errors.New("this is no private key that can be used: PEM text of an OpenSSH, PKCS#1, PKCS#8 or EC key is wanted")
+}
+
+// decrypted holds the signers of encrypted keys, or why there is none, by digest of key and passphrase. Decryption takes some 0.1 s of processor time,
+// which is its purpose; a fleet mostly has one key.
+var decrypted sync.Map // of [sha256.Size]byte: func() (ssh.Signer, error)
+
+func decrypt(text []byte, passphrase string) (ssh.Signer, error) {
+	digest := sha256.New()
+	fmt.Fprintf(digest, "%d\n%s%s", len(text), text, passphrase)
+	signer, _ := decrypted.LoadOrStore([sha256.Size]byte(digest.Sum(nil)), sync.OnceValues(func() (ssh.Signer, error) {
+		return ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase))
+	}))
+	return signer.(func() (ssh.Signer, error))()
 }
 
 // certify joins a key with its certificate, and finds the reasons for which every server would refuse it.

@@ -81,6 +81,21 @@ func TestPrivateKeys(t *testing.T) {
 	}
 }
 
+// Decryption costs much by design, and the keys of a fleet are mostly one.
+func TestAnEncryptedKeyIsDecryptedOnce(t *testing.T) {
+	_, text := sshtest.NewPrivateKey(t, "sesame")
+	first, err := parseKey([]byte(text), "sesame")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseKey([]byte(text), "open"); err == nil {
+		t.Error("a wrong passphrase opens a key that was opened before")
+	}
+	if second, err := parseKey([]byte(text), "sesame"); err != nil || second != first {
+		t.Errorf("decrypted again: %v, error %v", second, err)
+	}
+}
+
 func TestPasswordOnlyServer(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Options{Password: "x"})
 	refusal(t, s.Connection(), Auth, "with password only", "slipway needs publickey")

@@ -62,7 +62,7 @@ func TestConnectTimeout(t *testing.T) {
 		defer running.Wait()
 		defer l.Close()
 		c := sshtest.Start(t, sshtest.Options{}).Connection()
-		c.Port, c.ConnectTimeout = l.Addr().(*net.TCPAddr).Port, 50*time.Millisecond
+		c.Port, c.ConnectTimeout = l.Addr().(*net.TCPAddr).Port, 500*time.Millisecond
 		refusal(t, c, Unreachable, "key exchange did not end")
 	})
 	t.Run("context", func(t *testing.T) {

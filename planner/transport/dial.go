@@ -59,14 +59,23 @@ func (r rules) dial(ctx context.Context, c site.Connection, name, address string
 	if limit <= 0 {
 		limit = DefaultConnectTimeout
 	}
+	hops, err := route(c, name, address)
+	if err != nil {
+		return nil, err
+	}
+
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-
-	hops, release, err := route(ctx, c, name, address)
+	agent, release, err := dialAgent(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	for _, h := range hops {
+		if h.keys, err = h.keys.with(name, agent); err != nil {
+			return nil, err
+		}
+	}
 
 	chain := &chain{}
 	for _, h := range hops {
@@ -78,26 +87,20 @@ func (r rules) dial(ctx context.Context, c site.Connection, name, address string
 	return newConnection(name, chain, r), nil
 }
 
-// route returns the hops to a node, the node itself last, with everything that authentication and verification need, and
-// a function that lets go of the agent.
-func route(ctx context.Context, c site.Connection, name, address string) ([]*hop, func(), error) {
+// route returns the hops to a node, the node itself last, with everything that verification needs and all keys but the agent's.
+func route(c site.Connection, name, address string) ([]*hop, error) {
 	if address == "" {
-		return nil, nil, &Error{Kind: Config, Node: name, Message: "address is not set: an SSH node needs a host name or address"}
+		return nil, &Error{Kind: Config, Node: name, Message: "address is not set: an SSH node needs a host name or address"}
 	}
 	hosts, err := newHostKeys(c, name)
 	if err != nil {
-		return nil, nil, err
-	}
-	agent, release, err := dialAgent(ctx, c, name)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	own, err := newKeyring(name, keySource{
 		attribute: "connection", key: c.PrivateKey, file: c.PrivateKeyFile, passphrase: c.Passphrase, certificate: c.Certificate,
-	}, agent)
+	})
 	if err != nil {
-		release()
-		return nil, nil, err
+		return nil, err
 	}
 	var hops []*hop
 	for i, b := range c.Bastions {
@@ -107,16 +110,14 @@ func route(ctx context.Context, c site.Connection, name, address string) ([]*hop
 		}
 		h.title = fmt.Sprintf("bastion %q: ", h.address)
 		if b.Host == "" {
-			release()
-			return nil, nil, &Error{Kind: Config, Node: name, Message: h.attribute + ".host is not set"}
+			return nil, &Error{Kind: Config, Node: name, Message: h.attribute + ".host is not set"}
 		}
 		if b.PrivateKey != "" || b.PrivateKeyFile != "" {
 			h.keys, err = newKeyring(name, keySource{
 				attribute: h.attribute, key: b.PrivateKey, file: b.PrivateKeyFile, passphrase: c.Passphrase,
-			}, agent)
+			})
 			if err != nil {
-				release()
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		hops = append(hops, h)
@@ -124,7 +125,7 @@ func route(ctx context.Context, c site.Connection, name, address string) ([]*hop
 	return append(hops, &hop{
 		node: name, attribute: "connection", address: hostPort(address, c.Port),
 		user: or(c.User, DefaultUser), keys: own, hosts: hosts,
-	}), release, nil
+	}), nil
 }
 
 func hostPort(host string, port int) string {

@@ -12,13 +12,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// slowService runs a command once on every node, after the file of slipway_service.test.
-func slowService(command string) string {
+// slow is a command that lasts until finish, and for no longer than four minutes.
+const slow = "/bin/sleep 240.25"
+
+// slowService runs the slow command once on every node, after the file of slipway_service.test.
+func slowService() string {
 	return `
 resource "slipway_service" "slow" {
   name      = "slow"
   selectors = []
-  configuration = { exec = { slow = { command = "` + command + ` && touch /run/slow-done", creates = "/run/slow-done", require = ["file[` + testFile + `]"] } } }
+  configuration = { exec = { slow = { command = "` + slow + `; touch /run/slow-done", creates = "/run/slow-done", require = ["file[` + testFile + `]"] } } }
 }
 `
 }
@@ -33,6 +36,18 @@ func takeForSlow(t *testing.T, count int) []lab.Node {
 		}
 	})
 	return taken
+}
+
+// untilSlow waits until the slow command runs on a node.
+func (p *process) untilSlow(n lab.Node) {
+	p.t.Helper()
+	p.until(n, "the slow command runs", `pgrep -xf "`+slow+`"`)
+}
+
+// finish lets the slow command come to its end.
+func finish(t *testing.T, n lab.Node) {
+	t.Helper()
+	n.On(t, `pkill -xf "`+slow+`"`)
 }
 
 // TestKilled ends Terraform in every way in which it saves no state (terraform.md 5.7). The next apply goes on from the nodes' ledgers.
@@ -55,14 +70,17 @@ func TestKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := takeForSlow(t, 1)[0]
-			w := newWorkspace(t, config{site: "killed", nodes: []lab.Node{n}, services: slowService("/bin/sleep 15.25"), more: []string{"slow"}}.hcl(t))
+			w := newWorkspace(t, config{site: "killed", nodes: []lab.Node{n}, services: slowService(), more: []string{"slow"}}.hcl(t))
 			p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
-			p.until(n, "the slow command runs", `pgrep -xf "/bin/sleep 15.25"`)
+			p.untilSlow(n)
 			c.end(t, p)
 			if r := p.wait(); r.status == 0 {
 				t.Errorf("Terraform ended with status 0:\n%s", r.out)
 			}
-			until(t, n, "the slow command ends", `! pgrep -xf "/bin/sleep 15.25"`)
+			if c.done != "" {
+				finish(t, n)
+			}
+			until(t, n, "the slow command ends", `! pgrep -xf "`+slow+`"`)
 			await(t, "no provider is left", func() bool { return len(w.processes(t)) == 0 })
 			if got := n.On(t, "cat "+testFile+"; ls /run/slow-done 2>/dev/null || true"); got != "first"+c.done {
 				t.Errorf("the file and the mark of the slow command are %q, want %q", got, "first"+c.done)
@@ -121,11 +139,14 @@ resource "slipway_group" "all" {
   selectors = []
   rolling   = { max_parallel = 1 }
 }
-`, groupList: []string{"all"}, services: slowService("/bin/sleep 2.25"), more: []string{"slow"}}.hcl(t))
+`, groupList: []string{"all"}, services: slowService(), more: []string{"slow"}}.hcl(t))
 			defer w.mustDestroy()
 			p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
-			p.until(first, "the slow command runs", `pgrep -xf "/bin/sleep 2.25"`)
+			p.untilSlow(first)
 			stop(p)
+			await(t, "Terraform takes note of the signal", func() bool { return strings.Contains(p.output(), "Stopping operation") })
+			first.On(t, "sleep 2") // for the provider, to which Terraform passes it on
+			finish(t, first)
 			w.must(p.wait(), 1, "The run was interrupted", "Apply again")
 			w.assertStatus("interrupted")
 			if got := first.On(t, "cat "+testFile+"; ls /run/slow-done"); got != "first/run/slow-done\n" {

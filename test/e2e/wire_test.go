@@ -135,7 +135,7 @@ resource "slipway_service" "secret" {
   configuration = {
     file        = { "/etc/secret" = { content = "${var.secret}file", mode = "0600", sensitive = true } }
     ini_setting = { secret = { path = "/etc/secret.ini", setting = "password", value = "${var.secret}ini", sensitive = true } }
-    exec        = { slow = { command = "/bin/sleep 3.25", unless = "test -e /run/slow-done", require = ["file[/etc/secret]", "ini_setting[secret]"] } }
+    exec        = { slow = { command = "` + slow + `; true", unless = "test -e /run/slow-done", require = ["file[/etc/secret]", "ini_setting[secret]"] } }
   }
 }
 `, more: []string{"secret"}}.hcl(t))
@@ -144,7 +144,7 @@ resource "slipway_service" "secret" {
 	w.set("connection", c)
 	w.set("secret", pattern)
 	p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
-	p.until(n, "the slow command runs", `pgrep -xf "/bin/sleep 3.25"`)
+	p.untilSlow(n)
 	// The pattern is put together by the shell, or the search would find itself.
 	found := n.On(t, `p=tell-nobody; grep -laF -e "$p-" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null || true`)
 	for _, link := range w.processes(t) {
@@ -158,6 +158,7 @@ resource "slipway_service" "secret" {
 	if found != "" {
 		t.Errorf("secrets are in arguments or environments: %s", found)
 	}
+	finish(t, n)
 	r := w.must(p.wait(), 0)
 	n.On(t, "touch /run/slow-done")
 	if got := n.On(t, "cat /etc/secret /etc/secret.ini"); !strings.Contains(got, pattern+"file") || !strings.Contains(got, pattern+"ini") {

@@ -148,7 +148,7 @@ func TestLabNodesThatVanish(t *testing.T) {
 			if !errors.As(err, &e) || e.Kind != transport.Lost {
 				t.Errorf("error is %#v (%v), want a lost connection", err, err)
 			}
-			if len(reported) != 1 || reported[0].Status != converge.Changed || took > 10*time.Second {
+			if len(reported) != 1 || reported[0].Status != converge.Changed || took > 20*time.Second {
 				t.Errorf("reported %+v, noticed after %s", reported, took)
 			}
 			t.Logf("%s: %v after %s", mode, err, took.Round(100*time.Millisecond))
@@ -180,7 +180,7 @@ func TestLabCancel(t *testing.T) {
 			t.Errorf("%s is %s, want skipped", r.ID, r.Status)
 		}
 	}
-	if took := time.Since(start); took > 6*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 	if _, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Prepare), func(converge.Result) {}); err != nil {
