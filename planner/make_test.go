@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -132,6 +133,62 @@ func TestOverrideWithoutEffect(t *testing.T) {
 	if d := cmp.Diff([]string{"none no_effect", "role unknown_role", "same no_effect"}, got); d != "" {
 		t.Error(d)
 	}
+}
+
+// A plan tells which overrides stand behind what it changes, also those that are gone, or concern the node no more.
+func TestOverridesThatCountNoMore(t *testing.T) {
+	made := func(content string) conf { return conf{"file": titles{"/made": {"content": content}}} }
+	motd := func(parameter string) conf { return conf{"file": titles{"/etc/motd": {parameter: "adm"}}} }
+	before := site.Site{
+		Name: "s", Nodes: []site.Node{{Name: "n", Roles: []string{"web"}}},
+		Services: []site.Service{{Name: "motd", Configuration: conf{"file": titles{"/etc/motd": {"content": "x"}, "/etc/issue": {"content": "x"}}}}},
+		Overrides: []site.Override{
+			{Name: "everywhere", Configuration: motd("group")}, {Name: "web", Roles: []string{"web"}, Configuration: motd("owner")},
+			{Name: "more", Nodes: []string{"n"}, Configuration: made("x")},
+		},
+	}
+	applied := allApplied(t, before)
+	for name, tt := range map[string]struct {
+		change func(*site.Site)
+		want   string
+	}{
+		"gone": {func(s *site.Site) { s.Overrides = nil },
+			"2 changes on node n: update file[/etc/motd] (no longer by override everywhere, web), remove file[/made] (no longer by override more)"},
+		"one of two": {func(s *site.Site) { s.Overrides = s.Overrides[:1] },
+			"2 changes on node n: update file[/etc/motd] (by override everywhere, no longer by override web), remove file[/made] (no longer by override more)"},
+		"not this node": {func(s *site.Site) { s.Nodes[0].Roles = nil },
+			"1 change on node n: update file[/etc/motd] (by override everywhere, no longer by override web)"},
+		"changed": {func(s *site.Site) { s.Overrides[2].Configuration = made("y") }, "1 change on node n: update file[/made] (by override more)"},
+		"nothing to do with it": {func(s *site.Site) { s.Services[0].Configuration["file"]["/etc/issue"] = params{"content": "y"} },
+			"1 change on node n: update file[/etc/issue]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := before
+			after.Nodes, after.Overrides = slices.Clone(before.Nodes), slices.Clone(before.Overrides)
+			after.Services = []site.Service{{Name: "motd", Configuration: conf{"file": maps.Clone(before.Services[0].Configuration["file"])}}}
+			tt.change(&after)
+			overridden, problems := (*planner.Memory)(nil).OverriddenBy(before)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			p, problems := planner.Make(after, applied, nil)
+			if p == nil {
+				t.Fatal(problems)
+			}
+			digest := p.Digest
+			p.Since(overridden)
+			if steps := p.Steps(); len(steps) != 2 || !strings.HasSuffix(steps[1], tt.want) || p.Digest != digest {
+				t.Errorf("%q, want %q at the end", steps, tt.want)
+			}
+		})
+	}
+	broken := before
+	broken.Groups = []site.Group{{Name: "g", DependsOn: []string{"nobody"}}}
+	overridden, problems := (*planner.Memory)(nil).OverriddenBy(broken)
+	if len(problems.Errors()) == 0 {
+		t.Error("a site with errors has none")
+	}
+	mustMake(t, before, nil, nil).Since(overridden)
 }
 
 func TestErrorsGiveNoPlan(t *testing.T) {

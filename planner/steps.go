@@ -172,18 +172,21 @@ type changeKey struct {
 	action     task.Action
 	typ, title string
 	remark     string // what the title does not tell
-	overridden bool   // overrides made the resource or changed it
+	overridden bool   // overrides make the resource or change it, or did so before
 }
 
-// remark says that a resource is wanted away, which "create" would hide, which overrides changed or made it (fuel.md F-10), and what of it is known only when
+// remark says that a resource is wanted away, which "create" would hide, which overrides change or make it, or did so before (fuel.md F-10), and what of it is known only when
 // callbacks have returned their values.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
 		remarks = append(remarks, "absent")
 	}
-	if overridden(t) {
+	if len(t.Override) > 0 && t.Action != task.Refresh {
 		remarks = append(remarks, "by override "+list(t.Override))
+	}
+	if len(t.Overrode) > 0 {
+		remarks = append(remarks, "no longer by override "+list(t.Overrode))
 	}
 	if len(t.Pending) > 0 {
 		remarks = append(remarks, list(t.Pending)+" known in the run")
@@ -194,8 +197,10 @@ func remark(t task.Task) string {
 	return " (" + strings.Join(remarks, ", ") + ")"
 }
 
-// overridden reports whether a task is what it is because of overrides.
-func overridden(t task.Task) bool { return len(t.Override) > 0 && t.Action != task.Refresh }
+// overridden reports whether a task is what it is because of overrides, or because there are none any more.
+func overridden(t task.Task) bool {
+	return len(t.Override)+len(t.Overrode) > 0 && t.Action != task.Refresh
+}
 
 // forget is how a step tells that the entry for an action of a plugin goes, of which nothing is undone.
 const forget task.Action = "forget"

@@ -125,9 +125,23 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *de
 		}
 	}
 	problems = append(problems, w.make(past.Services, at)...)
+	if prior != nil && w.plan != nil && !w.plan.Empty() && !plan.sameDesire(*prior) {
+		w.plan.Since(w.overridden(ctx, *prior))
+	}
 	problems.Sort()
 	diags.Append(Diagnostics(problems)...)
 	return w, true, diags
+}
+
+// overridden returns what the overrides of the prior state changed or made: nothing when that state cannot be planned any more.
+func (w *work) overridden(ctx context.Context, prior deploymentModelV0) planner.Overridden {
+	before, _, diags := prior.Value(ctx)
+	if len(before.Overrides) == 0 || diags.HasError() {
+		return planner.Overridden{}
+	}
+	before.Values = w.desired.Values
+	overridden, _ := w.memory.OverriddenBy(before)
+	return overridden
 }
 
 // make plans the services first, then the site with those that are deployed.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 )
@@ -80,5 +81,26 @@ func TestOverrideMistakes(t *testing.T) {
 		"default_name":       {override(none + `options = { defaults = { file = { contents = "x" } } }`), `options\.defaults\.file\.contents`},
 		"default_form":       {override(none + `options = { defaults = { file = "x" } }`), `write an object of parameters`},
 		"null_among_filters": {override(none + `options = { types_filter = [null] }`), `(?i)null`},
+	})
+}
+
+// The plan that takes an override away names it (fuel.md F-10).
+func TestOverrideTakenAway(t *testing.T) {
+	s := newSandbox(t, "a")
+	with := func(overrides string) string {
+		return s.config([]string{"a"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one"})+`
+resource "slipway_override" "loud" {
+  name          = "loud"
+  configuration = { file = { "/etc/motd" = { content = "loud" } } }
+}
+`, "overrides = ["+overrides+"]")
+	}
+	says := func(text string) resource.ConfigPlanChecks {
+		return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{planContains(text)}}
+	}
+	run(t, []resource.TestStep{
+		{Config: with("slipway_override.loud"), ConfigPlanChecks: says("create file[/etc/motd] (by override loud)"), Check: s.has("a", "etc/motd", "loud")},
+		{Config: with(""), ConfigPlanChecks: says("update file[/etc/motd] (no longer by override loud)"), Check: s.has("a", "etc/motd", "one")},
+		{Config: with(""), ConfigPlanChecks: nothingPlanned()},
 	})
 }

@@ -54,3 +54,9 @@ func (m *siteMemory) BroughtBy(s site.Site) (planner.Brought, site.Problems) {
 	defer m.mu.Unlock()
 	return m.memory.BroughtBy(s)
 }
+
+func (m *siteMemory) OverriddenBy(s site.Site) (planner.Overridden, site.Problems) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.memory.OverriddenBy(s)
+}

@@ -63,6 +63,7 @@ type Task struct {
 	Action   Action
 	Service  string   // the service that brings the task, empty when there is none
 	Override []string // overrides that changed or created the resource, in the order applied
+	Overrode []string // overrides that did so before and no longer do, where a plan was told of them
 	// Resource is what the task is about: the configuration resource, or the type, name and settings of a remote task or callback
 	// (types shell, puppet, reboot; command, http, function). It is zero for PrepareNode, Unlock and Forget; type and title only for
 	// Remove.

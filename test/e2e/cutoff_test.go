@@ -66,6 +66,7 @@ resource "slipway_group" "all" {
 	r := p.wait()
 	for _, n := range four[:2] {
 		n.Heal(t)
+		n.On(t, "touch /run/slow-done")
 	}
 	w.must(r, 0, "Warning", four[0].Name, four[1].Name)
 	w.assertStatus("degraded", sorted(four[0].Name, four[1].Name)...)

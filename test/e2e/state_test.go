@@ -139,16 +139,6 @@ func (w *workspace) planned(file string) planned {
 	return planned{}
 }
 
-// steps returns the steps that a plan file shows.
-func (w *workspace) steps(file string) []string {
-	w.t.Helper()
-	var after struct{ Steps []string }
-	if err := json.Unmarshal(w.planned(file).After, &after); err != nil {
-		w.t.Fatal(err)
-	}
-	return after.Steps
-}
-
 // assertDrift checks that a saved plan is going to repair exactly what is given, as "node resource".
 func assertDrift(t *testing.T, w *workspace, file string, want ...string) {
 	t.Helper()
