@@ -3,11 +3,12 @@ package catalog
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 )
 
 // Rule is one rule that a value keeps, by its name in the table of rules.
@@ -62,7 +63,7 @@ var rules = []rule{
 	{"unique", nil, true, "true or false", func(a any) bool { _, ok := a.(bool); return ok }, checked(checkUnique)},
 }
 
-const expressionForm = "a regular expression in RE2 syntax, which knows no look-around and no back references"
+const expressionForm = "a regular expression in RE2 syntax, which knows no look-around and no back references, of at most 4096 bytes and 16384 instructions, where what is repeated counts as often"
 
 // RuleNames returns the names of the rules that a type or attribute can have, in the order of the documentation.
 func RuleNames() []string {
@@ -187,20 +188,41 @@ func isExpression(a any) bool {
 	if !ok || len(s) > expressionLimit {
 		return false
 	}
-	_, err := regexp.Compile(s)
+	if _, err := pattern.Compile(s); err != nil {
+		return false
+	}
+	_, err := anchored(s)
 	return err == nil
+}
+
+// anchored compiles an expression so that it matches at the start of a value only.
+func anchored(text string) (*pattern.Pattern, error) { return pattern.Compile(`\A(?:` + text + `)`) }
+
+// matches is what is wrong with a value that is to match.
+func matches(p *pattern.Pattern, v, format, text string) string {
+	found, err := p.Match(v)
+	if err != nil {
+		return fmt.Sprintf("is too long to be compared with %s", text)
+	}
+	return when(!found, format, text)
 }
 
 // checkRegex is Python's re.match: the expression is anchored at the start of the value only (lsm.md 2).
 func checkRegex(text, v string) string {
-	expression, err := regexp.Compile(`\A(?:` + text + `)`)
-	return when(err != nil || !expression.MatchString(v), "its beginning must match %s", text)
+	p, err := anchored(text)
+	if err != nil {
+		return err.Error()
+	}
+	return matches(p, v, "its beginning must match %s", text)
 }
 
 // checkPattern is pydantic's pattern: the expression may match anywhere in the value.
 func checkPattern(text, v string) string {
-	expression, err := regexp.Compile(text)
-	return when(err != nil || !expression.MatchString(v), "must match %s", text)
+	p, err := pattern.Compile(text)
+	if err != nil {
+		return err.Error()
+	}
+	return matches(p, v, "must match %s", text)
 }
 
 func isValues(a any) bool {

@@ -71,7 +71,9 @@ func (c *definitionCheck) propertyType(p PropertyType) {
 	if _, err := regexp.Compile(p.Pattern); err != nil {
 		c.add("pattern", site.BadValue, "%v; write a regular expression of Go", err)
 	} else if p.Pattern != "" {
-		usable.pattern, _ = whole(p.Pattern) // sound in itself, so sound in a group
+		if usable.pattern, err = whole(p.Pattern); err != nil { // sound in itself, so it is too large
+			c.add("pattern", site.BadValue, "%v", err)
+		}
 	}
 	usable.Validators = nil
 	for i, v := range p.Validators {

@@ -3,11 +3,11 @@ package item
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -156,13 +156,18 @@ func wrong(is bool, format string, args ...any) string {
 // values is a property type ready for use.
 type values struct {
 	PropertyType
-	pattern *regexp.Regexp // nil: anything
+	pattern *pattern.Pattern // nil: anything
 }
 
 // mistake tells what is wrong with a value, empty when nothing is. It never repeats the value, which may be a secret.
 func (t *values) mistake(value string) string {
-	if t.pattern != nil && !t.pattern.MatchString(value) {
-		return fmt.Sprintf("does not match the pattern %s of property type %q", t.Pattern, t.ID)
+	if t.pattern != nil {
+		switch found, err := t.pattern.Match(value); {
+		case err != nil:
+			return fmt.Sprintf("is too long for the pattern %s of property type %q", t.Pattern, t.ID)
+		case !found:
+			return fmt.Sprintf("does not match the pattern %s of property type %q", t.Pattern, t.ID)
+		}
 	}
 	for _, v := range t.Validators {
 		if m := valueValidators[v.Kind].check(v, value); m != "" {
@@ -173,4 +178,4 @@ func (t *values) mistake(value string) string {
 }
 
 // whole compiles a pattern that the whole value must match.
-func whole(pattern string) (*regexp.Regexp, error) { return regexp.Compile(`^(?:` + pattern + `)$`) }
+func whole(text string) (*pattern.Pattern, error) { return pattern.Compile(`^(?:` + text + `)$`) }

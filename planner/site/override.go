@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 )
 
 // RolePattern is a role as an override names it: the role itself, or `/regex/`, anchored at the start only (fuel.md B4).
@@ -22,11 +24,11 @@ func ParseRolePattern(s string) (RolePattern, error) {
 	if _, err := regexp.Compile(written); err != nil { // told about what the user wrote
 		return RolePattern{}, fmt.Errorf("%q is not a regular expression: %w", s, err)
 	}
-	expr, err := regexp.Compile(`\A(?:` + written + `)`)
+	expr, err := pattern.Compile(`\A(?:` + written + `)`)
 	if err != nil {
-		return RolePattern{}, fmt.Errorf("%q is not a regular expression: %w", s, err)
+		return RolePattern{}, fmt.Errorf("%q: %w", s, err)
 	}
-	return RolePattern{expr: expr}, nil
+	return RolePattern{expr: expr.Regexp}, nil // roles are short
 }
 
 // Matches reports whether the pattern means the role.

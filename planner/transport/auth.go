@@ -127,15 +127,21 @@ func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
 
 // decrypted holds the signers of encrypted keys, or why there is none, by digest of key and passphrase. Decryption takes some 0.1 s of processor time,
 // which is its purpose; a fleet mostly has one key.
-var decrypted sync.Map // of [sha256.Size]byte: func() (ssh.Signer, error)
+var decrypted = struct {
+	mu      sync.Mutex
+	signers map[[sha256.Size]byte]func() (ssh.Signer, error)
+}{signers: make(map[[sha256.Size]byte]func() (ssh.Signer, error))}
 
 func decrypt(text []byte, passphrase string) (ssh.Signer, error) {
-	digest := sha256.New()
-	fmt.Fprintf(digest, "%d\n%s%s", len(text), text, passphrase)
-	signer, _ := decrypted.LoadOrStore([sha256.Size]byte(digest.Sum(nil)), sync.OnceValues(func() (ssh.Signer, error) {
-		return ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase))
-	}))
-	return signer.(func() (ssh.Signer, error))()
+	key := sha256.Sum256(fmt.Appendf(nil, "%d\n%s%s", len(text), text, passphrase))
+	decrypted.mu.Lock()
+	signer := decrypted.signers[key]
+	if signer == nil {
+		signer = sync.OnceValues(func() (ssh.Signer, error) { return ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase)) })
+		decrypted.signers[key] = signer
+	}
+	decrypted.mu.Unlock()
+	return signer()
 }
 
 // certify joins a key with its certificate, and finds the reasons for which every server would refuse it.

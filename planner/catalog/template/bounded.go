@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipway/terraform-provider-slipway/planner/pattern"
+
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -109,16 +111,45 @@ func joinBound(args []cty.Value) error {
 // maxGroups bounds the groups of a regular expression times the characters that it looks at.
 const maxGroups = 4 << 20
 
-func regexBound(args []cty.Value) error {
-	if len(args) != 2 || !isText(args[0]) || !isText(args[1]) {
-		return nil
-	}
-	groups := strings.Count(args[0].AsString(), "(") + 1
-	if n := groups * (utf8.RuneCountInString(args[1].AsString()) + 1); n > maxGroups {
+func groupsBound(expression, text string) error {
+	groups := strings.Count(expression, "(") + 1
+	if n := groups * (utf8.RuneCountInString(text) + 1); n > maxGroups {
 		return function.NewArgErrorf(0, "has too many groups for so long a text")
 	}
 	return nil
 }
+
+// searchBound refuses a regular expression and a text for which a search takes too much work.
+func searchBound(search func(p *pattern.Pattern, text string) error) func(args []cty.Value) error {
+	return func(args []cty.Value) error {
+		if len(args) != 2 || !isText(args[0]) || !isText(args[1]) {
+			return nil
+		}
+		expression, text := args[0].AsString(), args[1].AsString()
+		if err := groupsBound(expression, text); err != nil {
+			return err
+		}
+		p, err := pattern.Compile(expression)
+		if err != nil {
+			return function.NewArgErrorf(0, "is not a regular expression: %s", err)
+		}
+		if err := search(p, text); err != nil {
+			return function.NewArgError(1, err)
+		}
+		return nil
+	}
+}
+
+var (
+	regexBound = searchBound(func(p *pattern.Pattern, text string) error {
+		_, err := p.Match(text)
+		return err
+	})
+	regexAllBound = searchBound(func(p *pattern.Pattern, text string) error {
+		_, err := p.Matches(text)
+		return err
+	})
+)
 
 // maxDistinct bounds a list that is compared element by element with itself.
 const maxDistinct = 1000
@@ -158,21 +189,25 @@ func replace(text, old, with string) (string, error) {
 	return strings.ReplaceAll(text, old, with), nil
 }
 
-func replaceMatches(text, pattern, with string) (string, error) {
-	expression, err := regexp.Compile(pattern)
+func replaceMatches(text, expression, with string) (string, error) {
+	p, err := pattern.Compile(expression)
 	if err != nil {
 		return "", function.NewArgErrorf(1, "is not a regular expression: %s", err)
 	}
+	matches, err := p.Matches(text)
+	if err != nil {
+		return "", function.NewArgError(0, err)
+	}
 	var out []byte
 	last := 0
-	for _, match := range expression.FindAllStringSubmatchIndex(text, -1) {
+	for _, match := range matches {
 		// Each `$` stands for one group, which is at most the whole match.
 		most := len(with) + strings.Count(with, "$")*(match[1]-match[0])
 		if err := tooLarge(len(out) + match[0] - last + most); err != nil {
 			return "", fmt.Errorf("%w, or could be", err)
 		}
 		out = append(out, text[last:match[0]]...)
-		out = expression.ExpandString(out, with, text, match)
+		out = p.ExpandString(out, with, text, match)
 		last = match[1]
 	}
 	return string(out) + text[last:], nil

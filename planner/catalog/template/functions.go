@@ -20,7 +20,7 @@ var functions = map[string]function.Function{
 	// texts
 	"chomp": stdlib.ChompFunc, "endswith": endsWithFunction, "format": bounded(stdlib.FormatFunc, formatBound), "formatlist": bounded(stdlib.FormatListFunc, formatBound),
 	"indent": bounded(stdlib.IndentFunc, indentBound), "join": bounded(stdlib.JoinFunc, joinBound), "lower": stdlib.LowerFunc,
-	"regex": bounded(stdlib.RegexFunc, regexBound), "regexall": bounded(stdlib.RegexAllFunc, regexBound), "replace": replaceFunction,
+	"regex": bounded(stdlib.RegexFunc, regexBound), "regexall": bounded(stdlib.RegexAllFunc, regexAllBound), "replace": replaceFunction,
 	"split": stdlib.SplitFunc, "startswith": startsWithFunction, "strcontains": containsTextFunction, "strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc,
 	"title": stdlib.TitleFunc, "trim": stdlib.TrimFunc, "trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc,
 	"upper": stdlib.UpperFunc,
@@ -29,9 +29,9 @@ var functions = map[string]function.Function{
 	"alltrue": allTrueFunction, "anytrue": anyTrueFunction, "chunklist": stdlib.ChunklistFunc, "coalesce": coalesceFunction, "coalescelist": stdlib.CoalesceListFunc,
 	"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": bounded(stdlib.DistinctFunc, distinctBound),
 	"element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "index": indexFunction, "keys": stdlib.KeysFunc, "length": lengthFunction,
-	"lookup": lookupFunction, "merge": stdlib.MergeFunc, "one": oneFunction, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
+	"lookup": lookupFunction, "matchkeys": matchKeysFunction, "merge": stdlib.MergeFunc, "one": oneFunction, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
 	"setintersection": stdlib.SetIntersectionFunc, "setproduct": bounded(stdlib.SetProductFunc, productBound), "setsubtract": stdlib.SetSubtractFunc,
-	"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
+	"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "transpose": transposeFunction, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 
 	// encodings
 	"base64decode": base64DecodeFunction, "base64encode": base64EncodeFunction, "csvdecode": stdlib.CSVDecodeFunc, "jsondecode": stdlib.JSONDecodeFunc,
@@ -44,8 +44,11 @@ var functions = map[string]function.Function{
 	// networks
 	"cidrhost": cidrHostFunction, "cidrnetmask": cidrNetmaskFunction, "cidrsubnet": cidrSubnetFunction, "cidrsubnets": cidrSubnetsFunction,
 
+	// times
+	"formatdate": stdlib.FormatDateFunc, "timeadd": stdlib.TimeAddFunc, "timecmp": timeCmpFunction,
+
 	// types
-	"can": tryfunc.CanFunc, "try": tryfunc.TryFunc,
+	"can": tryfunc.CanFunc, "issensitive": isSensitiveFunction, "nonsensitive": nonsensitiveFunction, "sensitive": sensitiveFunction, "try": tryfunc.TryFunc,
 	"tobool": stdlib.MakeToFunc(cty.Bool), "tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 	"tonumber": stdlib.MakeToFunc(cty.Number), "toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), "tostring": stdlib.MakeToFunc(cty.String),
 }

@@ -194,3 +194,75 @@ func element(args []cty.Value) (cty.Value, error) {
 	}
 	return cty.NilVal, function.NewArgErrorf(1, "is no key of the map; give a default as the third argument if it need not be")
 }
+
+// matchKeysFunction gives the elements of a list for which the element of a second list at the same place is in a third.
+var matchKeysFunction = function.New(&function.Spec{
+	Params: []function.Parameter{
+		{Name: "values", Type: cty.List(cty.DynamicPseudoType)}, {Name: "keys", Type: cty.List(cty.DynamicPseudoType)}, {Name: "searchset", Type: cty.List(cty.DynamicPseudoType)},
+	},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		if t, _ := convert.UnifyUnsafe([]cty.Type{args[1].Type(), args[2].Type()}); t == cty.NilType {
+			return cty.NilType, function.NewArgError(2, errors.New("must have elements of the same type as the keys"))
+		}
+		return args[0].Type(), nil
+	},
+	Impl: func(args []cty.Value, gives cty.Type) (cty.Value, error) {
+		values, keys := args[0].AsValueSlice(), args[1].AsValueSlice()
+		if len(values) != len(keys) {
+			return cty.NilVal, function.NewArgErrorf(1, "must have as many elements as the values, of which there are %d", len(values))
+		}
+		if !args[1].IsWhollyKnown() || !args[2].IsWhollyKnown() {
+			return cty.UnknownVal(gives), nil
+		}
+		same, _ := convert.UnifyUnsafe([]cty.Type{args[1].Type(), args[2].Type()})
+		wanted, err := convert.Convert(args[2], cty.Set(same.ElementType()))
+		if err != nil {
+			return cty.NilVal, function.NewArgError(2, err)
+		}
+		var out []cty.Value
+		for i, key := range keys {
+			if key, err = convert.Convert(key, same.ElementType()); err != nil {
+				return cty.NilVal, function.NewArgError(1, err)
+			}
+			if wanted.LengthInt() > 0 && wanted.HasElement(key).True() {
+				out = append(out, values[i])
+			}
+		}
+		if len(out) == 0 {
+			return cty.ListValEmpty(gives.ElementType()), nil
+		}
+		return cty.ListVal(out), nil
+	},
+})
+
+// transposeFunction turns a map of lists of texts around: for each text of the lists, the keys that have it, sorted.
+var transposeFunction = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "values", Type: cty.Map(cty.List(cty.String))}},
+	Type:   function.StaticReturnType(cty.Map(cty.List(cty.String))),
+	Impl: func(args []cty.Value, gives cty.Type) (cty.Value, error) {
+		if !args[0].IsWhollyKnown() {
+			return cty.UnknownVal(gives), nil
+		}
+		keys := make(map[string][]cty.Value)
+		for it := args[0].ElementIterator(); it.Next(); { // in the order of keys
+			key, list := it.Element()
+			if list.IsNull() {
+				return cty.NilVal, function.NewArgError(0, errors.New("must have no null"))
+			}
+			for _, text := range list.AsValueSlice() {
+				if text.IsNull() {
+					return cty.NilVal, function.NewArgError(0, errors.New("must have no null"))
+				}
+				keys[text.AsString()] = append(keys[text.AsString()], key)
+			}
+		}
+		if len(keys) == 0 {
+			return cty.MapValEmpty(cty.List(cty.String)), nil
+		}
+		out := make(map[string]cty.Value, len(keys))
+		for text, list := range keys {
+			out[text] = cty.ListVal(list)
+		}
+		return cty.MapVal(out), nil
+	},
+})

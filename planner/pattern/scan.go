@@ -1,0 +1,73 @@
+package pattern
+
+import (
+	"io"
+	"regexp"
+	"unicode/utf8"
+)
+
+// scan finds all matches with so many looks at a character at most.
+func (p *Pattern) scan(text string, looks int) ([][]int, error) {
+	first, err := regexp.Compile(`(` + p.text + `)`)
+	if err != nil {
+		return nil, err
+	}
+	// A later search begins one character before, for what looks at it: `^`, `\b`.
+	later, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + p.text + `)`)
+	if err != nil {
+		return nil, err
+	}
+	var found [][]int
+	for at, end := 0, -1; at <= len(text); {
+		expression, begin := first, 0
+		if at > 0 {
+			_, width := utf8.DecodeLastRuneInString(text[:at])
+			expression, begin = later, at-width
+		}
+		r := &reader{text: text[begin:], looks: looks}
+		match := expression.FindReaderSubmatchIndex(r)
+		if looks = r.looks; looks < 0 {
+			return nil, ErrTooMuch
+		}
+		if match == nil {
+			break
+		}
+		match = match[2:] // the groups of the expression itself
+		for i := range match {
+			if match[i] >= 0 {
+				match[i] += begin
+			}
+		}
+		// No empty match follows another match at once, as in package regexp.
+		if match[0] < match[1] || match[0] != end {
+			found = append(found, match)
+		}
+		if end = match[1]; end > at {
+			at = end
+			continue
+		}
+		_, width := utf8.DecodeRuneInString(text[at:])
+		at += max(width, 1)
+	}
+	return found, nil
+}
+
+// reader gives a text character by character, to be looked at so many times; then it ends.
+type reader struct {
+	text  string
+	at    int
+	looks int // below 0 when there were not enough
+}
+
+// ReadRune gives the next character.
+func (r *reader) ReadRune() (rune, int, error) {
+	if r.at == len(r.text) {
+		return 0, 0, io.EOF
+	}
+	if r.looks--; r.looks < 0 {
+		return 0, 0, io.EOF
+	}
+	c, width := utf8.DecodeRuneInString(r.text[r.at:])
+	r.at += width
+	return c, width, nil
+}
