@@ -91,6 +91,7 @@ func folder(t *testing.T, files map[string]string) string {
 
 // The examples of the registry's documentation are configurations that plan.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	examples, err := filepath.Glob(filepath.Join("..", "examples", "data-sources", "*", "data-source.tf"))
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("no examples: %v", err)

@@ -50,6 +50,7 @@ func catalogs(documents ...string) string {
 }
 
 func TestCatalog(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_catalog.site"
 	entity := func(steps ...any) tfjsonpath.Path { return at(append([]any{"entities", "ntp"}, steps...)...) }
 	attribute := func(name, typ, modifier string, required, sensitive bool, standard, description knownvalue.Check) knownvalue.Check {
@@ -90,6 +91,7 @@ func TestCatalog(t *testing.T) {
 }
 
 func TestCatalogsThatAreWrong(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ config, want string }{
 		"none":               {`data "slipway_catalog" "site" { documents = [] }`, "at least 1 elements"},
 		"empty":              {catalogs("#"), `documents\[0\]: the document is empty`},
@@ -121,6 +123,7 @@ resource "slipway_service" "time" {
 
 // The plan of a site takes services of entities as the deployment does.
 func TestPlanOfAnEntity(t *testing.T) {
+	t.Parallel()
 	run(t, resource.TestStep{Config: catalogs(baseEntities, ntpEntities) + `
 data "slipway_plan" "site" {
   site     = "lon1"
@@ -137,6 +140,7 @@ data "slipway_plan" "site" {
 
 // The rules of all documents are one ordering, which a plan takes as the deployment does.
 func TestOrderingOfACatalog(t *testing.T) {
+	t.Parallel()
 	site := func(ordering string) string {
 		return `
 data "slipway_plan" "site" {
@@ -158,6 +162,7 @@ data "slipway_plan" "site" {
 
 // What the catalog knows only after apply leaves everything open until then.
 func TestCatalogThatIsNotKnown(t *testing.T) {
+	t.Parallel()
 	run(t, resource.TestStep{
 		Config: "resource \"terraform_data\" \"x\" { input = \"entities: {ntp: {attributes: {pool: string}}}\" }\n" +
 			"data \"slipway_catalog\" \"site\" { documents = [terraform_data.x.output] }\n" + service("ntp", `{ pool = "a" }`),

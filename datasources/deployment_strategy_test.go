@@ -35,6 +35,7 @@ locals {
 `
 
 func TestDeploymentStrategy(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_deployment_strategy.x"
 	groups := `[{ name = "b", critical = true, selectors = [], depends_on_groups = ["a"] }, { name = "a", critical = false, selectors = [] }]`
 	run(t, resource.TestStep{
@@ -72,6 +73,7 @@ func TestDeploymentStrategy(t *testing.T) {
 
 // The groups of an Airship document feed a deployment as they are.
 func TestDeploymentTakesAStrategy(t *testing.T) {
+	t.Parallel()
 	run(t, resource.TestStep{PlanOnly: true, ExpectNonEmptyPlan: true, Config: airship + `
 data "slipway_deployment_strategy" "x" { documents = [local.airship] }
 resource "slipway_deployment" "lon1" {

@@ -24,6 +24,7 @@ func nodesConfig(nodes, selectors string) string {
 }
 
 func TestNodes(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_nodes.x"
 	web2 := map[string]knownvalue.Check{"name": exact("web2"), "rack": exact("r1")}
 	for name, tt := range map[string]struct {
@@ -51,6 +52,7 @@ func TestNodes(t *testing.T) {
 
 // What is selected is what a deployment takes.
 func TestDeploymentTakesSelectedNodes(t *testing.T) {
+	t.Parallel()
 	run(t, resource.TestStep{PlanOnly: true, ExpectNonEmptyPlan: true, Config: nodesConfig("local.nodes", `[{ node_tags = ["web"] }]`) + `
 resource "slipway_deployment" "lon1" {
   site     = "lon1"

@@ -20,6 +20,7 @@ locals {
 `
 
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_plan.x"
 	run(t, resource.TestStep{
 		Config: smallSite + `
@@ -58,6 +59,7 @@ data "slipway_plan" "x" {
 
 // The data source and a deployment plan the same first run.
 func TestPlanIsTheDeploymentsPlan(t *testing.T) {
+	t.Parallel()
 	run(t, resource.TestStep{PlanOnly: true, ExpectNonEmptyPlan: true, Config: smallSite + `
 data "slipway_plan" "x" {
   site     = "lon1"
@@ -97,6 +99,7 @@ locals {
 
 // Services come first, as in a deployment: what they do is told, and they get the values that a deployment gives them.
 func TestPlanOfServices(t *testing.T) {
+	t.Parallel()
 	const services = `[merge(local.web, { name = "one", attributes = { name = "one" }, service_lifecycle = "simple" }),
     merge(local.web, { name = "two", attributes = { name = "two" }, rollback_on_failure = true })]`
 	run(t, resource.TestStep{PlanOnly: true, ExpectNonEmptyPlan: true, Config: entitySite + `

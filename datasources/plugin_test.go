@@ -57,6 +57,7 @@ func source(dir string) string {
 }
 
 func TestPlugin(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_plugin.net"
 	run(t, resource.TestStep{Config: source(folder(t, net)), ConfigStateChecks: []statecheck.StateCheck{
 		is(address, at("name"), exact("net")),
@@ -81,6 +82,7 @@ func TestPlugin(t *testing.T) {
 }
 
 func TestPluginWithoutMetadata(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "lma")
 	if err := os.Rename(folder(t, map[string]string{"tasks.yaml": "[]"}), dir); err != nil {
 		t.Fatal(err)
@@ -93,6 +95,7 @@ func TestPluginWithoutMetadata(t *testing.T) {
 }
 
 func TestPluginsThatAreWrong(t *testing.T) {
+	t.Parallel()
 	link := func(to string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			t.Helper()
@@ -153,6 +156,7 @@ func TestPluginsThatAreWrong(t *testing.T) {
 }
 
 func TestALinkWithinThePluginIsFollowed(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, net)
 	if err := os.Symlink("../metadata.yaml", filepath.Join(dir, "deployment_scripts", "link")); err != nil {
 		t.Fatal(err)
@@ -162,6 +166,7 @@ func TestALinkWithinThePluginIsFollowed(t *testing.T) {
 
 // A deployment takes the plugin whole, from the data source and from a document alike.
 func TestDeploymentTakesPlugins(t *testing.T) {
+	t.Parallel()
 	site := func(plugins string) string {
 		return `
 resource "slipway_node" "web1" {

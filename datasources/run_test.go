@@ -13,6 +13,7 @@ import (
 )
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_run.x"
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "web1", "etc"), 0o755); err != nil {

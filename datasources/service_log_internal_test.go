@@ -10,6 +10,7 @@ import (
 )
 
 func TestUnknownServiceIsWarnedOf(t *testing.T) {
+	t.Parallel()
 	known := []journal.ServiceVersion{{Service: "ntp"}, {Service: "web"}}
 	for _, c := range []struct {
 		service string

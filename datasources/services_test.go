@@ -49,6 +49,7 @@ func lived(t *testing.T, dir string) {
 }
 
 func TestServices(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_services.x"
 	dir := filepath.Join(t.TempDir(), "journal")
 	data := func(more string) string {
@@ -84,6 +85,7 @@ func TestServices(t *testing.T) {
 }
 
 func TestServiceLog(t *testing.T) {
+	t.Parallel()
 	const address = "data.slipway_service_log.x"
 	dir := filepath.Join(t.TempDir(), "journal")
 	data := func(service, more string) string {

@@ -32,6 +32,7 @@ func factories() map[string]func() (tfprotov6.ProviderServer, error) {
 // renamed; then imported by its name, with a plan that brings the rest; then imported by identity.
 func heldLife(t *testing.T, address, first, second, renamed string, afterFirst []statecheck.StateCheck, afterSecond []statecheck.StateCheck) {
 	t.Helper()
+	t.Parallel()
 	action := func(a plancheck.ResourceActionType) resource.ConfigPlanChecks {
 		return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(address, a)}}
 	}

@@ -145,6 +145,7 @@ func randomSite(r *rand.Rand) map[string]tftypes.Value {
 // Whatever part of the input is unknown: the plan succeeds, and when the value becomes known, no output that was known changes
 // (terraform.md 6.3). Planning twice gives the same.
 func TestUnknownToKnownNeverContradicts(t *testing.T) {
+	t.Parallel()
 	p := newPlanning(t)
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -10,6 +10,7 @@ import (
 
 // The examples of the registry's documentation are configurations that plan.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"slipway_node", "slipway_group", "slipway_service", "slipway_override", "slipway_deployment"} {
 		t.Run(name, func(t *testing.T) {
 			example, err := os.ReadFile(filepath.Join("..", "examples", "resources", name, "resource.tf"))

@@ -44,6 +44,7 @@ func TestGroupLife(t *testing.T) {
 }
 
 func TestGroupUnknownsPass(t *testing.T) {
+	t.Parallel()
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories(),
 		Steps: []resource.TestStep{{

@@ -136,6 +136,7 @@ func TestNodeStateWithNulls(t *testing.T) {
 
 // Validation does not see the secrets of an object that is unknown until the apply; then they are refused, before they reach the state.
 func TestMovedSecretsThatWereUnknown(t *testing.T) {
+	t.Parallel()
 	for name, connect := range map[string]string{
 		"of_node": `{ private_key = "tell-nobody" }`,
 		"of_hop":  `{ bastions = [{ host = "jump", private_key = "tell-nobody" }] }`,

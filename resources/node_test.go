@@ -47,6 +47,7 @@ func TestNodeLife(t *testing.T) {
 }
 
 func TestNodeSecretsAreSensitive(t *testing.T) {
+	t.Parallel()
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories(),
 		Steps: []resource.TestStep{{
@@ -68,6 +69,7 @@ func TestNodeSecretsAreSensitive(t *testing.T) {
 }
 
 func TestNodeUnknownsPass(t *testing.T) {
+	t.Parallel()
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories(),
 		Steps: []resource.TestStep{{

@@ -47,6 +47,7 @@ func TestOverrideLife(t *testing.T) {
 }
 
 func TestOverrideUnknownsPass(t *testing.T) {
+	t.Parallel()
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories(),
 		Steps: []resource.TestStep{{

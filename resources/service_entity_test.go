@@ -157,6 +157,7 @@ func TestEntityServiceMistakesAreToldOnce(t *testing.T) {
 }
 
 func TestEntityServiceUnknownsPass(t *testing.T) {
+	t.Parallel()
 	for name, attributes := range map[string]string{
 		"attribute":  `{ pool = terraform_data.x.output, servers = [{ address = "10.0.0.1" }] }`,
 		"child":      `{ pool = "a", servers = [{ address = terraform_data.x.output == "x" ? "10.0.0.1" : "10.0.0.2" }, { address = terraform_data.x.output == "x" ? "10.0.0.3" : "10.0.0.2" }] }`,

@@ -32,6 +32,7 @@ func TestServiceLife(t *testing.T) {
 }
 
 func TestServiceUnknownsPass(t *testing.T) {
+	t.Parallel()
 	const unknown = "resource \"terraform_data\" \"x\" { input = \"x\" }\n"
 	for name, configuration := range map[string]string{
 		"parameter":  `{ file = { "/etc/motd" = { content = terraform_data.x.output } } }`,

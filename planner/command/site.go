@@ -208,7 +208,9 @@ func warn(p *printer, warnings document.Problems, f format) {
 	}
 }
 
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ")
+
 // markdownText escapes what has a meaning in Markdown and its tables.
 func markdownText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ").Replace(s)
+	return markdownEscapes.Replace(s)
 }

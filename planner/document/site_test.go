@@ -2,6 +2,7 @@ package document
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -299,4 +300,42 @@ func FuzzParseSite(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkParseSite reads a site of 1,000 nodes, 50 groups and 20 services of 20 resources, and a mistake on every hundredth line.
+func BenchmarkParseSite(b *testing.B) {
+	var sound, wrong strings.Builder
+	line := func(format string, args ...any) {
+		fmt.Fprintf(&sound, format+"\n", args...)
+		if wrong.Len()%100 == 0 {
+			format = strings.Replace(format, "name:", "nmae:", 1)
+		}
+		fmt.Fprintf(&wrong, format+"\n", args...)
+	}
+	line("site: lon1\nnodes:")
+	for i := range 1000 {
+		line("- {name: n%[1]d, address: 192.0.2.%[2]d, rack: r%[2]d, tags: [web, t%[3]d], labels: {zone: a}, roles: [front]}", i, i%250, i%50)
+	}
+	line("groups:")
+	for i := range 50 {
+		line("- {name: g%[1]d, critical: true, depends_on_groups: [], selectors: [{node_tags: [t%[1]d]}]}", i)
+	}
+	line("services:")
+	for i := range 20 {
+		line("- name: s%d\n  selectors: []\n  configuration:\n    file:", i)
+		for j := range 20 {
+			line("      /etc/s%d/f%d: {content: \"x\", mode: \"0644\", owner: root}", i, j)
+		}
+	}
+	for name, text := range map[string]string{"sound": sound.String(), "mistakes": wrong.String()} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := ParseSite([]Source{{"site.yaml", []byte(text)}}, Options{}); (err == nil) != (name == "sound") {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -189,3 +189,27 @@ func TestLargeGraph(t *testing.T) {
 		t.Errorf("it took %s", spent)
 	}
 }
+
+// BenchmarkRender draws 300 groups in 10 levels, each behind three of the level before.
+func BenchmarkRender(b *testing.B) {
+	s := site.Site{Name: "lon1"}
+	for i := range 300 {
+		g := group(fmt.Sprint("g", i), i%2 == 0)
+		for j := range min(i/30, 1) * 3 {
+			g.DependsOn = append(g.DependsOn, fmt.Sprint("g", (i/30-1)*30+(i+j*7)%30))
+		}
+		s.Groups = append(s.Groups, g)
+	}
+	g, err := New(s, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, render := range map[string]func() string{"SVG": g.SVG, "Mermaid": g.Mermaid, "DOT": g.DOT} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				render()
+			}
+		})
+	}
+}

@@ -37,10 +37,10 @@ func (g Group) border() int {
 	return 1
 }
 
+var mermaidEscapes = strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", `\`, "#92;")
+
 // mermaidText escapes what has a meaning in a quoted text of Mermaid.
-func mermaidText(s string) string {
-	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", `\`, "#92;").Replace(s)
-}
+func mermaidText(s string) string { return mermaidEscapes.Replace(s) }
 
 // DOT returns the graph in Graphviz' language (https://graphviz.org/doc/info/lang.html).
 func (g Graph) DOT() string {
@@ -63,7 +63,7 @@ func (g Graph) DOT() string {
 	return b.String()
 }
 
+var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
 // dotText quotes a text.
-func dotText(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
-}
+func dotText(s string) string { return `"` + dotEscapes.Replace(s) + `"` }

@@ -1,6 +1,7 @@
 package override
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -350,6 +351,37 @@ func TestSource(t *testing.T) {
 		object, name, attribute := set.Source(tasks[0], tt.relation, resource.ID(tt.to))
 		if got := object + " " + name + " " + attribute; got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
+
+// BenchmarkApply lays four layers over a thousand resources of a node: one changes each of them, the others a tenth.
+func BenchmarkApply(b *testing.B) {
+	var tasks []task.Task
+	entries := func(every int, value string) conf {
+		byTitle := make(titles)
+		for i := 0; i < 1000; i += every {
+			byTitle[fmt.Sprint("t", i)] = params{"value": value}
+		}
+		return conf{"kv": byTitle}
+	}
+	schema := schemas["kv"]
+	for title, p := range entries(1, "service")["kv"] {
+		r := schema.Normalize(resource.Resource{Type: "kv", Title: title, Parameters: p})
+		tasks = append(tasks, task.Task{Group: task.Node, Service: "s", Resource: r, Digest: resource.Digest(r)})
+	}
+	set, problems := New([]site.Override{
+		{Name: "site", Configuration: entries(1, "site")}, {Name: "group", Groups: []string{"g"}, Configuration: entries(10, "group")},
+		{Name: "role", Roles: []string{"r"}, Configuration: entries(10, "role")}, {Name: "node", Nodes: []string{"n"}, Configuration: entries(10, "node")},
+	}, schemas)
+	layers := set.Layers(site.Node{Name: "n", Roles: []string{"r"}}, []string{"g"})
+	if len(problems) > 0 || len(layers) != 4 {
+		b.Fatal(problems, layers)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if laid, problems := set.Apply(layers, tasks); len(problems) > 0 || len(laid) != len(tasks) {
+			b.Fatal(problems)
 		}
 	}
 }

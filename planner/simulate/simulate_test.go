@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -117,5 +118,24 @@ func TestRefuses(t *testing.T) {
 	s.Groups[0].DependsOn = []string{"compute"}
 	if _, err := New(s, nil); !errors.As(err, &problems) || problems[0].Code != site.Cycle {
 		t.Errorf("got %v", err)
+	}
+}
+
+// BenchmarkNew runs a site of 5,000 nodes in which a hundred nodes fail.
+func BenchmarkNew(b *testing.B) {
+	s := example()
+	outcomes := Outcomes{Deploy: {}}
+	for i := range 5000 {
+		name := fmt.Sprint("n", i)
+		s.Nodes = append(s.Nodes, site.Node{Name: name, Tags: []string{"compute"}})
+		if i%50 == 0 {
+			outcomes[Deploy][name] = Failure
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := New(s, outcomes); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -232,3 +232,21 @@ func TestAgent(t *testing.T) {
 		refusal(t, c, Key, "does not list its keys", "deadline")
 	})
 }
+
+// BenchmarkDial connects with a plain and with an encrypted key.
+func BenchmarkDial(b *testing.B) {
+	for name, passphrase := range map[string]string{"plain": "", "encrypted": "sesame"} {
+		b.Run(name, func(b *testing.B) {
+			key, text := sshtest.NewPrivateKey(b, passphrase)
+			c := sshtest.Start(b, sshtest.Options{Keys: []ssh.PublicKey{key.PublicKey()}}).Connection()
+			c.PrivateKey, c.Passphrase = text, passphrase
+			for b.Loop() {
+				conn, err := Dial(b.Context(), c, "web1", "127.0.0.1")
+				if err != nil {
+					b.Fatal(err)
+				}
+				conn.Close()
+			}
+		})
+	}
+}

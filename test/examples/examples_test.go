@@ -71,6 +71,7 @@ func write(t *testing.T, file, content string) {
 }
 
 func TestFolders(t *testing.T) {
+	t.Parallel()
 	var folders []string
 	err := filepath.WalkDir(filepath.Join(top, "examples"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") {
@@ -103,6 +104,7 @@ func TestFolders(t *testing.T) {
 var block = regexp.MustCompile("(?ms)^```(?:hcl|terraform)\n(.*?)^```$")
 
 func TestPages(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(top, "templates/guides/*.md"))
 	if err != nil {
 		t.Fatal(err)

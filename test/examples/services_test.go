@@ -84,6 +84,7 @@ func (s site) has(node, file, want string) {
 }
 
 func TestTwoSites(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "two-sites", "lon-web1", "lon-web2", "par-web1")
 	s.apply()
 	const file = "etc/systemd/timesyncd.conf.d/site.conf"
@@ -100,6 +101,7 @@ func TestTwoSites(t *testing.T) {
 }
 
 func TestServiceInGroups(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "services/groups", "ctl1", "ctl2", "cmp1", "cmp2", "db1")
 	const file = "etc/cluster/config.yaml"
 	s.apply()
@@ -143,6 +145,7 @@ func (s site) block(node, file string) {
 }
 
 func TestEmbeddedEntities(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "services/embedded", "proxy1", "proxy2")
 	s.apply()
 	s.has("proxy1", "etc/proxy/docs.example.org.conf", "site docs.example.org port 9000 root /srv/docs\n")
@@ -164,6 +167,7 @@ func TestEmbeddedEntities(t *testing.T) {
 }
 
 func TestRollback(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "services/rollback", "app1", "app2")
 	s.apply()
 	write(t, s.path("app2", "broken"), "2\n")

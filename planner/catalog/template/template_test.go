@@ -1,6 +1,7 @@
 package template
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -200,5 +201,26 @@ func TestErrors(t *testing.T) {
 				t.Errorf("took %s", took)
 			}
 		})
+	}
+}
+
+// BenchmarkEvaluate makes the text of a configuration file with a line for each of a hundred servers.
+func BenchmarkEvaluate(b *testing.B) {
+	values := sampleValues()
+	servers := make([]any, 100)
+	for i := range servers {
+		servers[i] = fmt.Sprintf("10.0.0.%d", i)
+	}
+	values["servers"] = servers
+	scope := NewScope(sample, values, "web", "lon1")
+	parsed, err := Parse("%{ for i, s in self.servers ~}\nserver ${s} weight=${i * 10} # ${format(\"%03d\", i)}\n%{ endfor ~}\n")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := parsed.Evaluate(scope); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
