@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -18,9 +17,9 @@ import (
 )
 
 // NewRun returns slipway_run: a run of a site as the journal tells it.
-func NewRun() datasource.DataSource { return &runSource{} }
+func NewRun() datasource.DataSource { return &runSource{journals{of: "slipway_run"}} }
 
-type runSource struct{ provider resources.ProviderData }
+type runSource struct{ journals }
 
 var _ datasource.DataSourceWithConfigure = (*runSource)(nil)
 
@@ -41,18 +40,6 @@ type runModelV0 struct {
 
 func (s *runSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_run"
-}
-
-func (s *runSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	if req.ProviderData == nil {
-		return
-	}
-	data, ok := req.ProviderData.(resources.ProviderData)
-	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf("slipway_run got %T from the provider. This is a defect of slipway; please report it.", req.ProviderData))
-		return
-	}
-	s.provider = data
 }
 
 func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
@@ -89,7 +76,7 @@ func (s *runSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	file := filepath.Join(s.provider.JournalDirectory, m.Site.ValueString()+".db")
+	file := journal.File(s.directory, m.Site.ValueString())
 	if err := m.read(ctx, file); err != nil {
 		resp.Diagnostics.AddError("Run cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(), err))
 		return

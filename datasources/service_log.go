@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -28,9 +27,11 @@ const (
 )
 
 // NewServiceLog returns slipway_service_log: the history of a service as the journal tells it.
-func NewServiceLog() datasource.DataSource { return &serviceLogSource{} }
+func NewServiceLog() datasource.DataSource {
+	return &serviceLogSource{journals{of: "slipway_service_log"}}
+}
 
-type serviceLogSource struct{ provider resources.ProviderData }
+type serviceLogSource struct{ journals }
 
 var _ datasource.DataSourceWithConfigure = (*serviceLogSource)(nil)
 
@@ -81,18 +82,6 @@ func (s *serviceLogSource) Metadata(_ context.Context, req datasource.MetadataRe
 	resp.TypeName = req.ProviderTypeName + "_service_log"
 }
 
-func (s *serviceLogSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	if req.ProviderData == nil {
-		return
-	}
-	data, ok := req.ProviderData.(resources.ProviderData)
-	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf("slipway_service_log got %T from the provider. This is a defect of slipway; please report it.", req.ProviderData))
-		return
-	}
-	s.provider = data
-}
-
 func (s *serviceLogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	text := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
@@ -141,7 +130,7 @@ func (s *serviceLogSource) Read(ctx context.Context, req datasource.ReadRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	file := filepath.Join(s.provider.JournalDirectory, m.Site.ValueString()+".db")
+	file := journal.File(s.directory, m.Site.ValueString())
 	warning, err := m.read(ctx, file)
 	if err != nil {
 		resp.Diagnostics.AddError("Service log cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(), err))
@@ -197,9 +186,8 @@ func (m *serviceLogModelV0) unknown(all []journal.ServiceVersion) string {
 		names[i] = v.Service
 	}
 	text := fmt.Sprintf("The journal of the site %q has no service %q, so the log is empty", m.Site.ValueString(), m.Service.ValueString())
-	if near := resource.Nearest(m.Service.ValueString(), names); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
-		return text
+	if hint := resource.DidYouMean(m.Service.ValueString(), names); hint != "" {
+		return text + hint
 	}
 	return text + ". A service is in it after the first run that deploys it."
 }

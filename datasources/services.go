@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -20,9 +19,9 @@ import (
 )
 
 // NewServices returns slipway_services: the services of a site as the journal tells of them.
-func NewServices() datasource.DataSource { return &servicesSource{} }
+func NewServices() datasource.DataSource { return &servicesSource{journals{of: "slipway_services"}} }
 
-type servicesSource struct{ provider resources.ProviderData }
+type servicesSource struct{ journals }
 
 var _ datasource.DataSourceWithConfigure = (*servicesSource)(nil)
 
@@ -57,18 +56,6 @@ type serviceFactV0 struct {
 
 func (s *servicesSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_services"
-}
-
-func (s *servicesSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	if req.ProviderData == nil {
-		return
-	}
-	data, ok := req.ProviderData.(resources.ProviderData)
-	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf("slipway_services got %T from the provider. This is a defect of slipway; please report it.", req.ProviderData))
-		return
-	}
-	s.provider = data
 }
 
 // fromJournal is the part of the descriptions of data sources about services that tells where they look.
@@ -126,7 +113,7 @@ func (s *servicesSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	file := filepath.Join(s.provider.JournalDirectory, m.Site.ValueString()+".db")
+	file := journal.File(s.directory, m.Site.ValueString())
 	if err := m.read(ctx, file); err != nil {
 		resp.Diagnostics.AddError("Services cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(), err))
 		return

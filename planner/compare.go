@@ -135,8 +135,9 @@ func (c *catalog) actions(node string, applied Applied, drift []resource.ID) (ac
 	}
 	c.notify(actions)
 	if c.details != nil {
-		c.join(actions)
-		c.notify(actions)
+		for c.join(actions) { // what is notified gives other services work
+			c.notify(actions)
+		}
 	}
 	for _, a := range actions {
 		if a != "" {
@@ -170,8 +171,8 @@ func (c *catalog) persists(t task.Task) bool {
 func (c *catalog) drifts(t task.Task) bool { return t.Kind == task.Config && c.persists(t) }
 
 // join marks what runs because its service has other work on the node: remote tasks and callbacks when it has work on configuration resources, as the tasks of
-// plugins do, and those that are not remembered when it has any.
-func (c *catalog) join(actions []task.Action) {
+// plugins do, and those that are not remembered when it has any. It reports whether there are more.
+func (c *catalog) join(actions []task.Action) (more bool) {
 	var busy activity
 	for i, t := range c.tasks {
 		if actions[i] != "" {
@@ -183,11 +184,12 @@ func (c *catalog) join(actions []task.Action) {
 		if !ok || actions[i] != "" || !busy.runs(t, d.Once) {
 			continue
 		}
-		actions[i] = task.Run
+		actions[i], more = task.Run, true
 		if t.Kind == task.Config {
 			actions[i] = task.Update
 		}
 	}
+	return more
 }
 
 // activity tells which services have work.

@@ -287,3 +287,61 @@ entities:
 		t.Errorf("got %d phases", len(phases))
 	}
 }
+
+// changed plans a site of one service a, and one b where the catalog has such an entity, on two nodes, after the attribute v of a changed.
+func changed(t *testing.T, catalog string) *planner.Plan {
+	t.Helper()
+	entities := entitiesOf(t, catalog)
+	s := site.Site{Name: "s", Nodes: []site.Node{{Name: "n1"}, {Name: "n2"}}}
+	for _, name := range sortedKeys(entities) {
+		s.Services = append(s.Services, site.Service{Name: name, Entity: entities[name]})
+	}
+	s.Services[0].Attributes = map[string]any{"v": "1"}
+	applied := allApplied(t, s)
+	s.Services[0].Attributes = map[string]any{"v": "2"}
+	return mustMake(t, s, applied, nil)
+}
+
+// TestCallbacksKeepRequirementsThroughWhatIsLeftOut: a callback requires a file that is there already and requires another callback (litp.md 94).
+func TestCallbacksKeepRequirementsThroughWhatIsLeftOut(t *testing.T) {
+	p := changed(t, `
+entities:
+  a:
+    attributes: {v: {type: string, modifier: rw+}}
+    tasks:
+    - {name: last, tag: node, requires: [{task: file}], callback: {type: http, parameters: {url: "http://last/${self.v}"}}}
+    - {name: file, requires: [{task: first}], config: {type: file, title: /a, parameters: {content: x}}}
+    - {name: first, tag: node, callback: {type: http, parameters: {url: "http://first/${self.v}"}}}`)
+	want := []string{"1. default (critical): node: call http a/first", "2. default (critical): node: call http a/last"}
+	if d := cmp.Diff(want, p.Steps()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestWhatIsNotRememberedGivesOthersWork: it notifies a resource of another service, whose remote task runs with that, and what that service does not
+// remember.
+func TestWhatIsNotRememberedGivesOthersWork(t *testing.T) {
+	p := changed(t, `
+entities:
+  a:
+    attributes: {v: {type: string, modifier: rw+}}
+    tasks:
+    - {name: once, persist: false, notify: ["service[b]"], config: {type: file, title: /once, parameters: {content: x}}}
+    - {name: file, config: {type: file, title: /a, parameters: {content: "${self.v}"}}}
+  b:
+    tasks:
+    - {name: service, config: {type: service, title: b, parameters: {ensure: running}}}
+    - {name: wait, requires: [{task: service}], remote: {type: shell, parameters: {command: wait, timeout: 1}}}
+    - {name: note, persist: false, requires: [{task: wait}], config: {type: file, title: /note, parameters: {content: x}}}`)
+	var got []string
+	for _, phase := range p.Phases {
+		for _, made := range phase.Tasks {
+			if made.Node == "n1" && made.Resource.Type != "" {
+				got = append(got, fmt.Sprintf("%s %s", made.Action, made.Resource.ID()))
+			}
+		}
+	}
+	if d := cmp.Diff([]string{"update file[/a]", "update file[/once]", "refresh service[b]", "run shell[b/wait]", "update file[/note]"}, got); d != "" {
+		t.Error(d)
+	}
+}

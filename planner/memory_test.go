@@ -9,7 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// services returns a site with a service of the entity for each name, each with a file of its own.
+// servicesNamed returns a site with a service of the entity for each name, each with a file of its own.
 func servicesNamed(t testing.TB, servers map[string]string) site.Site {
 	t.Helper()
 	entities := entitiesOf(t, `

@@ -151,9 +151,7 @@ func (m *model) unknownService(t task.Task, d *refine.EntityTask, name string) s
 	for i := range names {
 		names[i] = m.services.Name(i)
 	}
-	if near := resource.Nearest(name, names); near != "" {
-		p.Message += fmt.Sprintf("; did you mean %q?", near)
-	}
+	p.Message += resource.DidYouMean(name, names)
 	return site.Problems{p}
 }
 

@@ -46,11 +46,7 @@ func (m *model) newRules(s site.Site) *rules {
 			if slices.Contains(among, typ) {
 				continue
 			}
-			message := fmt.Sprintf("there is no type %q of tasks", typ)
-			if near := resource.Nearest(typ, among); near != "" {
-				message += fmt.Sprintf("; did you mean %q?", near)
-			}
-			report(fmt.Sprintf("%s.%s[%d]", ordering, at, i), site.UnknownType, message)
+			report(fmt.Sprintf("%s.%s[%d]", ordering, at, i), site.UnknownType, fmt.Sprintf("there is no type %q of tasks", typ)+resource.DidYouMean(typ, among))
 		}
 	}
 	for i, c := range r.Classes {

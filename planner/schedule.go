@@ -132,13 +132,7 @@ func (s *scope) requireOnNodes() {
 		if c.layers != nil {
 			layers[v] = c.layers[i]
 		}
-		if c.calls != nil {
-			for _, called := range c.calls[i] {
-				if required, ok := s.callback[called]; ok {
-					s.Require(v, required)
-				}
-			}
-		}
+		s.requireCalls(v, c, i)
 	}
 	flush()
 }
@@ -166,8 +160,22 @@ func (s *scope) requireCallbacks() {
 	}
 }
 
-// requireOn makes a callback require a task of a catalog on every node. It stands for what it requires itself where it need not be done.
+// requireCalls makes a vertex require the callbacks of services as a whole that a task of a catalog requires.
+func (s *scope) requireCalls(v int, c *catalog, i int) {
+	if c.calls == nil {
+		return
+	}
+	for _, called := range c.calls[i] {
+		if required, ok := s.callback[called]; ok {
+			s.Require(v, required)
+		}
+	}
+}
+
+// requireOn makes a callback require a task of a catalog on every node. Where that need not be done, it stands for what it requires itself: tasks of the
+// node, and callbacks of services as a whole (litp.md 94).
 func (s *scope) requireOn(v int, k *kind, i int) {
+	s.requireCalls(v, k.catalog, i)
 	for _, node := range k.nodes {
 		stands := []resource.ID{k.catalog.tasks[i].Resource.ID()}
 		if stand := s.work.stand[node]; stand != nil {

@@ -129,22 +129,18 @@ func (w *work) phases() ([]Phase, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts[k] = append(parts[k], scheduled...)
-	}
-	first := make(map[sequence.Key][]task.Task, len(parts))
-	for k, tasks := range parts {
-		if len(tasks) > 0 {
-			first[k] = tasks[0]
+		if len(scheduled) > 0 {
+			parts[k] = append(parts[k], scheduled...)
 		}
 	}
-	found, err := sequence.Phases(order, first)
+	places, err := sequence.Phases(order, parts)
 	if err != nil {
 		return nil, err
 	}
 	var phases []Phase
-	for _, phase := range found {
-		for _, tasks := range parts[sequence.Key{TaskGroup: phase.TaskGroup, Group: phase.Group}] {
-			phases = append(phases, Phase{phase.TaskGroup, phase.Group, tasks})
+	for _, k := range places {
+		for _, tasks := range parts[k] {
+			phases = append(phases, Phase{k.TaskGroup, k.Group, tasks})
 		}
 	}
 	return phases, nil

@@ -80,7 +80,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"site": schema.StringAttribute{
 				Required:            true,
 				MarkdownDescription: "Name of the site. The ledgers on the nodes and the journal are kept under it; changing it tears the old site down and builds the new one.",
-				Validators:          []validator.String{nameValidator()},
+				Validators:          []validator.String{NameValidator()},
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 			},
 			"nodes": schema.StringAttribute{

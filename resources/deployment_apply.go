@@ -116,11 +116,13 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		return nil, diags
 	}
 	if in.prior != nil { // another run may have been at work until this one had the site
+		why := "services changed since the plan"
 		if journaled, err = d.seen(ctx, desired.Name); err != nil {
 			diags.AddError("The journal cannot be read", err.Error()+"\n\nNo node was touched.")
+			why = "the journal could not be read"
 		}
 		if diags.Append(stale(in.past.Services, journaled)...); diags.HasError() {
-			diags.Append(run.end(string(rollout.StatusFailed), "nothing was touched: services changed since the plan")...)
+			diags.Append(run.end(string(rollout.StatusFailed), "nothing was touched: "+why)...)
 			return nil, diags
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -61,7 +60,7 @@ func recordOf(v services.Version) journal.ServiceVersion {
 
 // seen returns the services of a site as the journal has them; none when there is no journal.
 func (d *Deployment) seen(ctx context.Context, siteName string) ([]services.Seen, error) {
-	store, err := journal.OpenExisting(ctx, filepath.Join(d.provider.JournalDirectory, siteName+".db"))
+	store, err := journal.OpenExisting(ctx, journal.File(d.provider.JournalDirectory, siteName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

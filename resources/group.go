@@ -104,7 +104,7 @@ func groupSchema() schema.Schema {
 			"depends_on_groups": schema.ListAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Names of the groups that must be deployed before this one. When one of them fails, this group fails with it and its nodes are not touched.",
-				Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(nameValidator())},
+				Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(NameValidator())},
 			},
 			"selectors": selectorsAttribute("the group has"),
 			"success_criteria": schema.SingleNestedAttribute{
@@ -125,9 +125,9 @@ func groupSchema() schema.Schema {
 						MarkdownDescription: "How many nodes of the group are worked on at once, 1 or more. Default 1.", Validators: []validator.Int64{int64validator.Between(1, mostNodes)}},
 					"lock": schema.StringAttribute{Optional: true,
 						Validators:          []validator.String{stringvalidator.LengthAtLeast(1), stringvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("unlock"))},
-						MarkdownDescription: "Command that is run on a node before its first change, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked."},
+						MarkdownDescription: "Command that is run on a node before its first task in the task groups `upgrade_boot`, `storage_upgrade` and `node`, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked."},
 					"unlock": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Command that is run on a node after its last change, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`."},
+						MarkdownDescription: "Command that is run on a node after its last task in these task groups, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`."},
 				},
 			},
 			"prepare_timeout": schema.StringAttribute{

@@ -123,7 +123,7 @@ func nodeSchema() schema.Schema {
 			"roles": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Roles, for overrides.",
-				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(nameValidator())},
+				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(NameValidator())},
 			},
 			nodeConnection: nodeConnectionAttribute(),
 		},
@@ -135,7 +135,7 @@ func nameAttribute(object string) schema.StringAttribute {
 	return schema.StringAttribute{
 		Required:            true,
 		MarkdownDescription: "Name of the " + object + ", unique in its site: letters, digits, dots, underscores and hyphens, beginning with a letter or digit. Another name is another " + object + ".",
-		Validators:          []validator.String{nameValidator()},
+		Validators:          []validator.String{NameValidator()},
 		PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 	}
 }

@@ -100,9 +100,9 @@ func overrideSchema() schema.Schema {
 			"It connects to nothing; `slipway_deployment` does the work. Import takes the override's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{
 			"name":   nameAttribute("override"),
-			"groups": scope("Names of the groups", nameValidator()),
+			"groups": scope("Names of the groups", NameValidator()),
 			"roles":  scope("Roles, or `/regular expression/` that is matched at the beginning of a role,", rolePatternValidator(), "groups"),
-			"nodes":  scope("Names of the nodes", nameValidator(), "groups", "roles"),
+			"nodes":  scope("Names of the nodes", NameValidator(), "groups", "roles"),
 			"merge": schema.StringAttribute{
 				Optional: true, Computed: true, Default: stringdefault.StaticString(mergeParameter),
 				MarkdownDescription: "How this override goes over those of wider scopes: `parameter` (default) merges the parameters of a title, `title` replaces the title whole.",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -85,7 +84,7 @@ func (d *Deployment) begin(ctx context.Context, operation, siteName string, p *p
 		diags.AddError("No run id", err.Error())
 		return nil, diags
 	}
-	file := filepath.Join(d.provider.JournalDirectory, siteName+".db")
+	file := journal.File(d.provider.JournalDirectory, siteName)
 	store, err := journal.Open(ctx, file)
 	if err != nil {
 		diags.AddError("The journal cannot be opened", fmt.Sprintf("%v\n\nThe journal is the database %s; journal_directory of the provider says where it lies. No node was touched.", err, file))

@@ -25,11 +25,8 @@ const nameRule = "must begin with a letter or digit and go on with letters, digi
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// nameValidator accepts the names of sites, nodes, groups, services and overrides.
-func nameValidator() validator.String { return stringvalidator.RegexMatches(namePattern, nameRule) }
-
-// NameValidator accepts the names of sites, for attributes outside of this package.
-func NameValidator() validator.String { return nameValidator() }
+// NameValidator accepts the names of sites, nodes, groups, services and overrides.
+func NameValidator() validator.String { return stringvalidator.RegexMatches(namePattern, nameRule) }
 
 // textValidator accepts a string for which check finds no mistake. Null and unknown values pass.
 type textValidator struct {

@@ -87,8 +87,8 @@ func (c *checker) instead(name string, known []string) string {
 		return "; there is none at all"
 	}
 	if len(c.mistakes) < resource.MostHints {
-		if near := resource.Nearest(name, known); near != "" {
-			return fmt.Sprintf("; did you mean %q?", near)
+		if hint := resource.DidYouMean(name, known); hint != "" {
+			return hint
 		}
 	}
 	if len(known) > mostListed {

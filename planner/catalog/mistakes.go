@@ -64,9 +64,9 @@ func unknown[T ~string](what, name string, known []T) string {
 		names[i] = string(k)
 	}
 	message := fmt.Sprintf("there is no %s %q", what, name)
-	switch near := resource.Nearest(name, names); {
-	case near != "":
-		return message + fmt.Sprintf("; did you mean %q?", near)
+	switch hint := resource.DidYouMean(name, names); {
+	case hint != "":
+		return message + hint
 	case len(names) == 0:
 		return message + "; there is none at all"
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // strict makes wrong arguments of a command, and of all below it, errors of status 2. A command that only holds others prints its help without
@@ -33,7 +35,36 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("%s %s: no such command%s; there are %s", cmd.CommandPath(), args[0], meant(args[0], names), strings.Join(names, ", "))
+	return fmt.Errorf("%s %s: no such command%s; there are %s", cmd.CommandPath(), args[0], resource.DidYouMean(args[0], names), strings.Join(names, ", "))
+}
+
+// nothing is the check of a command that takes no arguments.
+func nothing(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// atMostOneRun is the check of a command that takes the id of a run, or none.
+func atMostOneRun(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes one run, got %q too", cmd.CommandPath(), args[1])
+	}
+	return nil
+}
+
+// limitFlag adds --limit, for lists that have the newest first.
+func limitFlag(cmd *cobra.Command, usual int, help string) *int {
+	return cmd.Flags().IntP("limit", "n", usual, help)
+}
+
+// checkLimit refuses a limit that leaves nothing.
+func checkLimit(limit int) error {
+	if limit < 1 {
+		return bad(fmt.Errorf("--limit %d: must be at least 1", limit))
+	}
+	return nil
 }
 
 // wrongFlag makes a wrong flag an error of status 2. Of a command that does not exist no flag is right, so that is told first.

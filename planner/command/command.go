@@ -16,7 +16,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
-// New returns the companion command. It reads nothing but its arguments and files, and writes to the command's output.
+// New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to the command's output.
 func New(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "terraform-provider-slipway",
@@ -62,7 +62,7 @@ func (f *journalFlags) file() (string, error) {
 	}
 	var sites []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".db"); ok {
+		if name, ok := strings.CutSuffix(e.Name(), journal.Extension); ok {
 			sites = append(sites, name)
 		}
 	}
@@ -73,9 +73,9 @@ func (f *journalFlags) file() (string, error) {
 	case f.site != "" && !slices.Contains(sites, f.site):
 		return "", fmt.Errorf("--site %q: the directory %q holds no journal of it; it holds those of %s", f.site, f.directory, strings.Join(sites, ", "))
 	case f.site != "":
-		return filepath.Join(f.directory, f.site+".db"), nil
+		return journal.File(f.directory, f.site), nil
 	case len(sites) == 1:
-		return filepath.Join(f.directory, sites[0]+".db"), nil
+		return journal.File(f.directory, sites[0]), nil
 	}
 	return "", fmt.Errorf("the directory %q holds journals of several sites: choose one with --site: %s", f.directory, strings.Join(sites, ", "))
 }

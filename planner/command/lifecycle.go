@@ -34,7 +34,7 @@ func newLifecycleList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the lifecycles that slipway brings",
-		Args:  cobra.NoArgs,
+		Args:  nothing,
 	}
 	output := outputFlag(cmd, asMarkdown)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -255,8 +255,8 @@ func machineNamed(cmd *cobra.Command, argument, name string) (*lifecycle.Machine
 // oneOf says which lifecycle may be meant, or which there are.
 func oneOf(name string, all []lifecycle.Lifecycle) string {
 	names := namesOf(all)
-	if near := resource.Nearest(name, names); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+	if hint := resource.DidYouMean(name, names); hint != "" {
+		return hint
 	}
 	if len(names) == 0 {
 		return ""

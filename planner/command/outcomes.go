@@ -58,11 +58,7 @@ func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.
 				return nil, bad(fmt.Errorf("--%s %s: %q is not a phase; write prepare or deploy", flag.name, value, phase))
 			}
 			if !slices.Contains(nodes, node) {
-				hint := ""
-				if near := resource.Nearest(node, nodes); near != "" {
-					hint = fmt.Sprintf("; did you mean %q?", near)
-				}
-				return nil, bad(fmt.Errorf("--%s %s: there is no node %q%s", flag.name, value, node, hint))
+				return nil, bad(fmt.Errorf("--%s %s: there is no node %q%s", flag.name, value, node, resource.DidYouMean(node, nodes)))
 			}
 			out.Add(simulate.Phase(phase), node, flag.result)
 		}

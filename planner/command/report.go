@@ -16,7 +16,7 @@ func newReport(j *journalFlags) *cobra.Command {
 		Use:   "report [RUN]",
 		Short: "Tell how a run went: its steps, groups, nodes and what failed",
 		Long:  "Tell how a run went. RUN is the id of a run, or a beginning of it; without it the newest run is told.",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMostOneRun,
 	}
 	output := outputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

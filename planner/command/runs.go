@@ -3,7 +3,7 @@ package command
 import (
 	"encoding/json"
 	"io"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,37 +12,36 @@ import (
 )
 
 func newRuns(j *journalFlags) *cobra.Command {
-	var limit int
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs on a site, newest first",
-		Args:  cobra.NoArgs,
+		Args:  nothing,
 	}
 	output := outputFlag(cmd)
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many runs")
+	limit := limitFlag(cmd, 20, "at most so many runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkLimit(*limit); err != nil {
+			return err
+		}
 		store, err := j.open(cmd.Context())
 		if err != nil {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // read only
-		runs, err := store.Runs(cmd.Context(), limit)
+		runs, err := store.Runs(cmd.Context(), *limit)
 		if err != nil {
 			return err
 		}
 		if *output == asJSON {
 			return writeJSON(cmd.OutOrStdout(), describeAll(runs))
 		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-		p := &printer{w: w}
-		p.printf("RUN\tOPERATION\tSTATUS\tSTARTED\tDURATION\tSTEPS\n")
-		for _, r := range runs {
-			p.printf("%s\t%s\t%s\t%s\t%s\t%d\n", r.ID, r.Operation, r.Status, r.Started.Format(time.DateTime), duration(r), len(r.Steps))
+		p := &printer{w: cmd.OutOrStdout()}
+		rows := make([][]string, len(runs))
+		for i, r := range runs {
+			rows[i] = []string{r.ID, r.Operation, r.Status, r.Started.Format(time.DateTime), duration(r), strconv.Itoa(len(r.Steps))}
 		}
-		if p.err != nil {
-			return p.err
-		}
-		return w.Flush()
+		p.rows("RUN\tOPERATION\tSTATUS\tSTARTED\tDURATION\tSTEPS", rows)
+		return p.err
 	}
 	return cmd
 }

@@ -26,14 +26,6 @@ func newServices(j *journalFlags) *cobra.Command {
 	return cmd
 }
 
-// meant is the hint of an error about a name that is not among those that there are.
-func meant(name string, names []string) string {
-	if near := resource.Nearest(name, names); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return ""
-}
-
 // oneService is the check of a command that takes the name of a service.
 func oneService(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
@@ -56,7 +48,7 @@ func find(cmd *cobra.Command, store *journal.Store, name string) (journal.Servic
 	for i, s := range all {
 		names[i] = s.Service
 	}
-	hint := meant(name, names)
+	hint := resource.DidYouMean(name, names)
 	switch {
 	case len(names) == 0:
 		hint = "; the journal holds none"
@@ -172,14 +164,6 @@ func newServicesList(j *journalFlags) *cobra.Command {
 		return p.err
 	}
 	return cmd
-}
-
-// nothing is the check of a command that takes no arguments.
-func nothing(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return bad(fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0]))
-	}
-	return nil
 }
 
 // labelled is a state with its label, unless that says nothing.

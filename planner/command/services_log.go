@@ -11,7 +11,6 @@ import (
 )
 
 func newServicesLog(j *journalFlags) *cobra.Command {
-	var limit int
 	cmd := &cobra.Command{
 		Use:   "log SERVICE",
 		Short: "Tell the history of a service, newest version first",
@@ -20,10 +19,10 @@ func newServicesLog(j *journalFlags) *cobra.Command {
 		Args: oneService,
 	}
 	output := outputFlag(cmd)
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many versions")
+	limit := limitFlag(cmd, 20, "at most so many versions")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if limit < 1 {
-			return bad(fmt.Errorf("--limit %d: must be at least 1", limit))
+		if err := checkLimit(*limit); err != nil {
+			return err
 		}
 		store, err := j.open(cmd.Context())
 		if err != nil {
@@ -34,7 +33,7 @@ func newServicesLog(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		log, err := store.ServiceLog(cmd.Context(), args[0], journal.Point{}, limit)
+		log, err := store.ServiceLog(cmd.Context(), args[0], journal.Point{}, *limit)
 		if err != nil {
 			return err
 		}

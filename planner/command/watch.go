@@ -21,7 +21,7 @@ func newWatch(j *journalFlags) *cobra.Command {
 		Short: "Follow a run while it is at work, to its end",
 		Long: "Follow a run while it is at work: Terraform shows nothing of it before it ends. RUN is the id of a run, or a beginning of it; without it\n" +
 			"the newest run is followed. With --output json every line is one event.",
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOneRun,
 	}
 	output := outputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

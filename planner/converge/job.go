@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -121,7 +122,7 @@ const (
 	messageLimit    = 1024
 )
 
-// conceal takes secrets out of a result, and bounds it. It does not rely on the types, whose errors repeat what commands print.
+// conceal takes secrets, and what acts on terminals, out of a result, and bounds it. It does not rely on the types, whose errors repeat what commands print.
 func (j *job) conceal(r *Result) {
 	if j.log != nil {
 		r.Output = j.log.String()
@@ -140,6 +141,11 @@ func (j *job) conceal(r *Result) {
 			}
 		}
 	}
+	for _, v := range slices.Clone(values) { // errors write them in quotes, too
+		if quoted := strconv.Quote(v); quoted != `"`+v+`"` {
+			values = append(values, quoted[1:len(quoted)-1])
+		}
+	}
 	// The longest first, so that no part of one stays because another was in it.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	clean := func(text string, limit int) string {
@@ -148,10 +154,10 @@ func (j *job) conceal(r *Result) {
 				text = strings.ReplaceAll(text, v, hiddenValue)
 			}
 		}
-		return bounded(text, limit)
+		return resource.Visible(strings.ToValidUTF8(bounded(text, limit), "\uFFFD"))
 	}
 	r.Message = clean(r.Message, messageLimit)
-	r.Output = strings.ToValidUTF8(clean(r.Output, OutputLimit), "\uFFFD")
+	r.Output = clean(returns.Replace(r.Output), OutputLimit)
 	if j.Sensitive() {
 		r.Output = ""
 	}
@@ -164,6 +170,9 @@ func (j *job) conceal(r *Result) {
 		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)
 	}
 }
+
+// returns makes lines of what a command wrote over its own lines.
+var returns = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // bounded cuts a text to a number of bytes, at a whole character.
 func bounded(text string, limit int) string {

@@ -45,7 +45,8 @@ type Catalog struct {
 	Lock   string `json:"lock,omitempty"`
 	Unlock string `json:"unlock,omitempty"`
 	// Keep leaves the lock window open at the end of the session: work of the same run goes on in another session, which names the
-	// commands again. A session that finds the window of its own run open does not lock again.
+	// commands again. A session that finds the window of its own run open does not lock again. Without Lock, it is the ledger alone that holds the window
+	// open, so that Unlock runs once.
 	Keep bool `json:"keep,omitempty"`
 	// Needs names programs that later sessions of the run call; a session on a node that lacks one ends with [CodeNeeds] before
 	// anything is touched.
@@ -154,6 +155,20 @@ type Summary struct {
 type Message struct {
 	Result  *Result  `json:"result,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`
+}
+
+// Legible takes out of the texts of a message what acts on terminals. A helper sends none of it; what else may speak in its place is not to be trusted.
+func (m Message) Legible() {
+	if r := m.Result; r != nil {
+		r.Message, r.Output = resource.Visible(r.Message), resource.Visible(r.Output)
+		for i := range r.Differences {
+			d := &r.Differences[i]
+			d.Parameter, d.Is, d.Should = resource.Visible(d.Parameter), resource.Visible(d.Is), resource.Visible(d.Should)
+		}
+	}
+	if s := m.Summary; s != nil && s.Error != nil {
+		s.Error.Message = resource.Visible(s.Error.Message)
+	}
 }
 
 // Encode returns the message as one line.

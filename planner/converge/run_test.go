@@ -235,6 +235,33 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+// TestSecretsAreNotQuoted: an error may write a value in quotes.
+func TestSecretsAreNotQuoted(t *testing.T) {
+	b := newBench(t)
+	for _, value := range []string{"hun\"ter2", "hun\\ter2", "hun\nter2"} {
+		results, _ := b.converge(Apply, item("plain[a]", "secret", value, "fail", fmt.Sprintf("cannot set %q", value)))
+		if got := results[0].Message; got != `cannot set "(sensitive)"` {
+			t.Errorf("%q: %s", value, got)
+		}
+	}
+}
+
+// TestResultsDoNotActOnTerminals: commands and files of a node may hold anything.
+func TestResultsDoNotActOnTerminals(t *testing.T) {
+	b := newBench(t)
+	b.hook = func(stage, _ string) error {
+		b.work.log.WriteString("\x1b]0;title\x07a\tb\r\n10%\r20%\u009b2J\u202e\n")
+		return nil
+	}
+	r := func() Result {
+		results, _ := b.converge(Apply, item("plain[a]", "value", "\x1b[2J", "fail", "\x1b[31mcannot"))
+		return results[0]
+	}()
+	if r.Message != "[31mcannot" || !strings.HasPrefix(r.Output, "]0;titlea\tb\n10%\n20%2J\n") || r.Differences[0].Should != "[2J" {
+		t.Errorf("%q, %q, %q", r.Message, r.Output, r.Differences)
+	}
+}
+
 func TestResultsAreBounded(t *testing.T) {
 	b := newBench(t)
 	long := strings.Repeat("ä", 5000)

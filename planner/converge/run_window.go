@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // unlockGrace bounds Catalog.Unlock when the session has ended already.
@@ -26,7 +28,7 @@ func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionEr
 			return failure
 		}
 	}
-	if hasWork && c.Lock != "" {
+	if hasWork && (c.Lock != "" || c.Keep) {
 		if failure := x.lock(ctx); failure != nil {
 			x.skipAll(failure.Message)
 			return failure
@@ -68,7 +70,7 @@ func (x *session) unlockCommand() string {
 	return cmp.Or(x.catalog.Unlock, h.Unlock)
 }
 
-// lock runs the lock command, unless this run has locked the node already.
+// lock opens the window, unless this run has: it runs the lock command, where there is one.
 func (x *session) lock(ctx context.Context) *SessionError {
 	site := x.catalog.Site
 	if h, locked := x.held(); locked && h.Run == x.catalog.Run {
@@ -80,6 +82,9 @@ func (x *session) lock(ctx context.Context) *SessionError {
 	x.ledger.change(record{Lock: &mark{site, x.catalog.Run, x.catalog.Unlock}})
 	if err := x.save(); err != nil {
 		return ledgerError(err)
+	}
+	if x.catalog.Lock == "" {
+		return nil
 	}
 	out, err := x.window(ctx, x.catalog.Lock)
 	if err != nil {
@@ -144,7 +149,7 @@ func printed(out Output) string {
 	if out.Combined == "" {
 		return ""
 	}
-	return "; it printed: " + bounded(out.Combined, differenceLimit)
+	return "; it printed: " + resource.Visible(bounded(returns.Replace(out.Combined), differenceLimit))
 }
 
 // skipAll reports that no item was begun.

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -53,9 +52,7 @@ func (r *reader) intoResults(out simulate.Outcomes, phase simulate.Phase, nodes 
 			if !known[name] {
 				hint := ""
 				if len(r.problems) < resource.MostHints {
-					if near := resource.Nearest(name, nodes); near != "" {
-						hint = fmt.Sprintf("; did you mean %q?", near)
-					}
+					hint = resource.DidYouMean(name, nodes)
 				}
 				r.report(f.key, keyed(path, name), site.UnknownNode, "there is no node %q%s", name, hint)
 			}

@@ -188,10 +188,10 @@ func (s *Site) noEntity(name string, before int) string {
 		}
 	}
 	const most = 20
-	near := resource.Nearest(name, names)
+	hint := resource.DidYouMean(name, names)
 	switch {
-	case near != "":
-		return message + fmt.Sprintf("; did you mean %q?", near)
+	case hint != "":
+		return message + hint
 	case len(names) == 0:
 		return message + "; the catalog has none that a service can be of"
 	case len(names) > most:

@@ -43,11 +43,8 @@ func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 // noLifecycle says that there is no such lifecycle, and which one may be meant. own are those of the documents.
 func noLifecycle(name string, own []lifecycle.Lifecycle) string {
 	shipped := lifecycleNames(lifecycle.Shipped())
-	message := fmt.Sprintf("there is no lifecycle %q", cut(name, maxWord))
-	if near := resource.Nearest(name, append(lifecycleNames(own), shipped...)); near != "" {
-		message += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return message + "; slipway brings " + strings.Join(shipped, ", ")
+	hint := resource.DidYouMean(name, append(lifecycleNames(own), shipped...))
+	return fmt.Sprintf("there is no lifecycle %q%s", cut(name, maxWord), hint) + "; slipway brings " + strings.Join(shipped, ", ")
 }
 
 func lifecycleNames(all []lifecycle.Lifecycle) []string {

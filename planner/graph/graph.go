@@ -94,7 +94,7 @@ func (g Group) about() string {
 // paint is how a box is drawn. Colour never tells anything that words do not.
 type paint struct{ fill, line string }
 
-// paints has one for each stage, and for no stage one for critical groups and one for others.
+// paint is the same for all groups of a stage; without a stage it tells critical groups from others.
 func (g Group) paint() paint {
 	switch {
 	case g.Stage == strategy.Deployed:

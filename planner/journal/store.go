@@ -25,6 +25,12 @@ type Store struct {
 	schema int           // version of the database when it was opened
 }
 
+// Extension is that of the files of journals.
+const Extension = ".db"
+
+// File returns the journal of a site in a directory of journals.
+func File(directory, site string) string { return filepath.Join(directory, site+Extension) }
+
 // Open opens the journal in a file and creates it, with its directory, where it is missing. Directory and file are for the user alone. The
 // journal of an older slipway is brought to this version. A file that is no journal, or one of a newer slipway, is an error and stays as
 // it is.

@@ -154,9 +154,9 @@ func hint[T ~string](word string, known []T) string {
 		names[i] = string(k)
 	}
 	const most = 30
-	switch near := resource.Nearest(word, names); {
-	case near != "":
-		return fmt.Sprintf("; did you mean %q?", near)
+	switch meant := resource.DidYouMean(word, names); {
+	case meant != "":
+		return meant
 	case len(names) == 0:
 		return "; there is none at all"
 	case len(names) > most:

@@ -163,8 +163,8 @@ func (b *builder) join(i int, groups []string) {
 func (b *builder) missing(i int, attribute, verb, name string, known []string) {
 	hint := "; no plugin brings such a task"
 	if len(b.problems) < resource.MostHints {
-		if near := resource.Nearest(name, known); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
+		if meant := resource.DidYouMean(name, known); meant != "" {
+			hint = meant
 		}
 	}
 	b.report(b.owners[i], attribute, UnknownTask, false, "the task %q %s %q, which does not exist%s", b.tasks[i].ID, verb, name, hint)

@@ -74,9 +74,7 @@ func works(typ string) bool { return slices.Contains(Types(), typ) }
 // Types returns the types that a stage task can have.
 func Types() []string { return typeNames(false) }
 
-// GraphTypes returns the types that a graph task can have.
-func GraphTypes() []string { return typeNames(true) }
-
+// typeNames returns the types that a stage task, or a graph task, can have.
 func typeNames(graph bool) []string {
 	var names []string
 	for _, t := range types {
@@ -177,8 +175,8 @@ func (d parameter) mistake(value any) string {
 
 func unknownName(what, name string, known []string) string {
 	message := fmt.Sprintf("there is no %s %q", what, name)
-	if near := resource.Nearest(name, known); near != "" {
-		return message + fmt.Sprintf("; did you mean %q?", near)
+	if hint := resource.DidYouMean(name, known); hint != "" {
+		return message + hint
 	}
 	return message + "; use one of " + strings.Join(known, ", ")
 }

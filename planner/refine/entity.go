@@ -174,16 +174,6 @@ func (r *Refined) On(n site.Node) ([]EntityTask, site.Problems) {
 // Central returns the callbacks of the service as a whole, in the order of the entity. They belong to no node.
 func (r *Refined) Central() []EntityTask { return r.central }
 
-// Tasks returns the bare tasks, for a node.
-func Tasks(list []EntityTask, node string) []task.Task {
-	out := make([]task.Task, len(list))
-	for i, t := range list {
-		out[i] = t.Task
-		out[i].Node = node
-	}
-	return out
-}
-
 func onNode(problems site.Problems, node string) site.Problems {
 	for i := range problems {
 		problems[i].Message += fmt.Sprintf(" (on node %q)", node)

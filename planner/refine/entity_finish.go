@@ -99,7 +99,7 @@ func (r *Refined) configures(typ string) bool {
 	return ok
 }
 
-// schemasOf returns the schemas of a kind of task.
+// of returns the schemas of a kind of task.
 func (s Schemas) of(k task.Kind) map[string]resource.Schema {
 	switch k {
 	case task.Remote:

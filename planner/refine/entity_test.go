@@ -128,7 +128,7 @@ func TestEntityTasks(t *testing.T) {
 	if d := cmp.Diff([]refine.Need{{Task: "daemon"}}, callbacks[0].Needs); d != "" {
 		t.Error(d)
 	}
-	if tasks := refine.Tasks(on(t, r, "n2"), "n2"); tasks[1].Node != "n2" || tasks[1].Resource.Parameters["content"] != "0 on n2" {
+	if tasks := on(t, r, "n2"); tasks[1].Task.Resource.Parameters["content"] != "0 on n2" {
 		t.Errorf("on n2: %+v", tasks[1])
 	}
 }

@@ -1,5 +1,7 @@
 package resource
 
+import "fmt"
+
 // nearestDistance bounds the edits after which a word still counts as a misspelling.
 const nearestDistance = 2
 
@@ -34,6 +36,14 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// DidYouMean is the end of a message about a word that is none of the candidates: the one that was probably meant, or nothing. See [Nearest].
+func DidYouMean(word string, candidates []string) string {
+	if near := Nearest(word, candidates); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
 }
 
 // editDistance is the optimal string alignment distance of two words of at most longestHint letters, or any number above nearestDistance when it is

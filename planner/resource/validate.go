@@ -79,8 +79,8 @@ func titleMistake(title string) string {
 func (s Schema) unknown(name string) ParameterError {
 	known := s.names()
 	message := fmt.Sprintf("the type %s has no such parameter", s.Type)
-	if near := Nearest(name, known); near != "" {
-		message += fmt.Sprintf("; did you mean %q?", near)
+	if hint := DidYouMean(name, known); hint != "" {
+		message += hint
 	} else {
 		message += "; it has " + strings.Join(known, ", ")
 	}

@@ -238,3 +238,17 @@ func TestInvisible(t *testing.T) {
 		}
 	}
 }
+
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                "",
+		"a\tb\nc ä":                       "a\tb\nc ä",
+		"\x1b[31mred\x1b[0m":              "[31mred[0m",
+		"\x1b]0;title\x07\x7f\u009b2Jx\r": "]0;title2Jx",
+		"a\u202eb\u2066c\u2028d\u200be":   "abcde",
+	} {
+		if got := resource.Visible(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -197,14 +197,16 @@ func (f *faulty) open(node string, c converge.Catalog, fault string) error {
 			return err
 		}
 	}
-	if c.Lock == "" || f.locked[node] == c.Run || len(c.Items) == 0 && !c.Keep {
+	if c.Lock == "" && (c.Unlock == "" || !c.Keep) || f.locked[node] == c.Run || len(c.Items) == 0 && !c.Keep {
 		return nil
 	}
 	if fault == "lock" {
 		return &converge.SessionError{Code: converge.CodeLock, Message: "drain ended with status 1; no resource was touched"}
 	}
 	f.locked[node], f.knows[node] = c.Run, c.Unlock
-	f.window = append(f.window, c.Lock+" "+node)
+	if c.Lock != "" {
+		f.window = append(f.window, c.Lock+" "+node)
+	}
 	f.mostLocked = max(f.mostLocked, len(f.locked))
 	return nil
 }

@@ -34,7 +34,7 @@ func (l *locks) saw(node string, c converge.Catalog, s converge.Summary, err err
 		delete(l.open, node)
 	case readLedger(err):
 		l.open[node] = true
-	case c.Lock != "" && lost(err):
+	case (c.Lock != "" || c.Keep) && lost(err):
 		l.open[node] = true
 	}
 }

@@ -126,6 +126,7 @@ type document struct {
 		Maximum        *int
 		Rolling        int
 		Bare           bool          // rolling without lock and unlock
+		Lockless       bool          // rolling without lock
 		PrepareTimeout time.Duration `yaml:"prepare_timeout"`
 		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
 	}
@@ -165,6 +166,9 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if g.Bare {
 			group.Rolling.Lock, group.Rolling.Unlock = "", ""
+		}
+		if g.Lockless {
+			group.Rolling.Lock = ""
 		}
 		s.site.Groups = append(s.site.Groups, group)
 	}

@@ -138,7 +138,7 @@ func (d *driver) windowStep(ctx context.Context, c call, st step, last bool) ver
 		fill := c.fill
 		c.fill = func(st step) converge.Catalog {
 			catalog := fill(st)
-			catalog.Lock, catalog.Unlock, catalog.Keep = lock, unlock, lock != "" && !last
+			catalog.Lock, catalog.Unlock, catalog.Keep = lock, unlock, lock+unlock != "" && !last
 			return catalog
 		}
 		return d.step(ctx, c, st)

@@ -1,12 +1,13 @@
 // Package sequence puts tasks into the order of a run. It is pure.
 //
-// [Order] is the requirements between configuration resources on one node. [Phases] is the table of task groups: one phase per task group,
-// and per deployment group where the task group repeats.
+// Plans are made of three parts of it. [OrderNode] is the requirements between the tasks of one node. [Phases] is the table of task groups: one
+// place per task group, and per deployment group where the task group repeats. A [Scope] is the tasks of one place: known by their numbers
+// and what they require, made into phases in the time of sorting them.
 //
-// [Make] is the whole way from tasks to phases that litp.md sections 3 to 7 tell: task groups by [Rules], lock windows, removal, what is
-// remembered, and requirements of tasks and of the [Model]. It builds one [Scope] after the other, which is the core: tasks known by
-// their numbers and what they require, made into phases in the time of sorting them. [Tree] and [Ready] tell which phases may run at the
-// same time, [PlanState] how far a plan has come, [SnapshotPlan] the phases of plans that handle snapshots.
+// [Make], which no plan goes through, is the whole way from tasks to phases that litp.md sections 3 to 7 tell: task groups by [Rules],
+// lock windows, removal, what is remembered, and requirements of tasks and of the [Model]. It builds one [Scope] after the other.
+// [Tree] and [Ready] tell which phases may run at the same time, [PlanState] how far a plan has come, [SnapshotPlan] the phases of plans
+// that handle snapshots.
 package sequence
 
 import (
@@ -15,33 +16,25 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Key names a phase: a task group, and the deployment group when the task group repeats for each.
+// Key names a place in the order of a run: a task group, and the deployment group when the task group repeats for each.
 type Key struct {
 	TaskGroup task.Group
 	Group     string
 }
 
-// Phase is a set of tasks that may run together.
-type Phase struct {
-	TaskGroup task.Group
-	Group     string
-	Tasks     []task.Task
-}
-
-// Phases returns the phases that have tasks, in the order of a run, for deployment groups in the order given. Inside a
-// phase the tasks keep their order. Work that has no place in that order is an error: nothing is ever dropped silently
-// (litp.md 74).
-func Phases(groups []string, work map[Key][]task.Task) ([]Phase, error) {
-	var phases []Phase
+// Phases returns where there is work, in the order of a run, for deployment groups in the order given. Work that has no place
+// in that order is an error: nothing is ever dropped silently (litp.md 74).
+func Phases[W any](groups []string, work map[Key][]W) ([]Key, error) {
+	var phases []Key
 	placed := 0
 	place := func(k Key) {
-		tasks, ok := work[k]
+		of, ok := work[k]
 		if !ok {
 			return
 		}
 		placed++
-		if len(tasks) > 0 {
-			phases = append(phases, Phase{k.TaskGroup, k.Group, tasks})
+		if len(of) > 0 {
+			phases = append(phases, k)
 		}
 	}
 	for i := 0; i < len(slots); {

@@ -482,8 +482,6 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 	}
 }
 
-// TestRename: deletions come last, so an identity is free only after the apply that removes its service.
-// TestAllocatedInside names values inside of embedded entities by key.
 // TestNamesAreUsedAgain: a service that has a name again is another one.
 func TestNamesAreUsedAgain(t *testing.T) {
 	f := newFixture(t)

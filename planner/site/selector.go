@@ -174,8 +174,5 @@ func didYouMean(word string, candidates []string, before int) string {
 	if before >= resource.MostHints {
 		return ""
 	}
-	if near := resource.Nearest(word, candidates); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return ""
+	return resource.DidYouMean(word, candidates)
 }

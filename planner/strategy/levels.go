@@ -4,7 +4,7 @@ import "github.com/slipway/terraform-provider-slipway/planner/site"
 
 // Levels returns the names of the groups by how deep they lie in the dependencies: first the groups that depend on none, then those that
 // depend on the first ones only, and so on. A group is one level below the lowest of those it depends on; within a level the order is that of
-// [Order]. The errors are those of [Order]. A run still handles one group at a time.
+// [Order]. The errors are those of [Order]. Levels do not say what a run works on at once: that is for [Machine.Ready].
 func Levels(groups []site.Group) ([][]string, error) {
 	order, err := Order(groups)
 	if err != nil {

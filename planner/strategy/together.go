@@ -1,16 +1,29 @@
 package strategy
 
+import (
+	"maps"
+	"slices"
+)
+
 // Together lets groups that do not concern each other be worked on at the same time. What becomes of groups and nodes is the same as
 // when they are walked one by one, whatever the order in which they end (design.md 6, litp.md 5.7). after are groups that concern each other
-// beyond what the machine knows: group -> groups before it in order that must be complete before it is begun; others in it are passed over.
+// beyond what the machine knows: group -> groups before it in order that must be complete before it is begun, with those that they wait for; others in it
+// are passed over. A group may be complete before its turn, when one that it depends on fails, while those that it waits for are not.
 func (m *Machine) Together(after map[string][]string) {
 	m.together = true
 	m.after = make(map[int][]int, len(after))
 	for i, g := range m.groups {
+		waits := make(map[int]bool)
 		for _, name := range after[g.Name] {
 			if before, ok := m.byName[name]; ok && before.place < i {
-				m.after[i] = append(m.after[i], before.place)
+				waits[before.place] = true
+				for _, place := range m.after[before.place] {
+					waits[place] = true
+				}
 			}
+		}
+		if len(waits) > 0 {
+			m.after[i] = slices.Sorted(maps.Keys(waits))
 		}
 	}
 	m.holders = make(map[string][]int, len(m.nodes))

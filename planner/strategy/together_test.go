@@ -140,3 +140,33 @@ func TestReadyAfter(t *testing.T) {
 		t.Errorf("ready are %s, want b and c", got)
 	}
 }
+
+// A group that failed with one that it depends on hands on what it waited for: whoever waits for it waits for that too.
+func TestReadyAfterAGroupThatFailedBeforeItsTurn(t *testing.T) {
+	on := func(names ...string) site.Selectors { return site.Selectors{{NodeNames: names}} }
+	groups := []site.Group{
+		{Name: "parent", Selectors: on("n1"), SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: new(int)}}, {Name: "other", Selectors: on("n2")},
+		{Name: "slow", Selectors: on("n3")}, {Name: "between", DependsOn: []string{"parent"}, Selectors: on("n4")},
+		{Name: "last", DependsOn: []string{"other"}, Selectors: on("n5")},
+	}
+	m, err := New(groups, []site.Node{{Name: "n1"}, {Name: "n2"}, {Name: "n3"}, {Name: "n4"}, {Name: "n5"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Together(map[string][]string{"between": {"slow"}, "last": {"between"}})
+	work := func(group string, deployed ...string) {
+		m.StartPrepare(group)
+		m.FinishPrepare(group, m.Members(group))
+		m.StartDeploy(group)
+		m.FinishDeploy(group, deployed)
+	}
+	work("other", "n2")
+	work("parent")
+	if got := fmt.Sprint(m.Ready()); got != "[slow]" || m.GroupStage("between") != Failed {
+		t.Errorf("ready are %s, want slow", got)
+	}
+	work("slow", "n3")
+	if got := fmt.Sprint(m.Ready()); got != "[last]" || m.Err() != nil {
+		t.Errorf("ready are %s, want last; %v", got, m.Err())
+	}
+}

@@ -94,7 +94,7 @@ func (c concealer) text(said string) string {
 	}
 	lines := strings.FieldsFunc(strings.ToValidUTF8(said, "?"), func(r rune) bool { return r == '\n' || r == '\r' })
 	for i, line := range lines {
-		lines[i] = strings.TrimSpace(strings.Map(printable, line))
+		lines[i] = strings.TrimSpace(resource.Visible(line))
 	}
 	said = strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "; ")
 	switch {
@@ -104,11 +104,4 @@ func (c concealer) text(said string) string {
 		return "..." + strings.ToValidUTF8(said[len(said)-shownLimit:], "")
 	}
 	return said
-}
-
-func printable(r rune) rune {
-	if unicode.IsControl(r) && r != '\t' {
-		return -1
-	}
-	return r
 }

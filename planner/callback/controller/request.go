@@ -175,6 +175,7 @@ func (r request) client() (*http.Client, error) {
 	return &http.Client{
 		Transport: &http.Transport{Proxy: r.Proxy, TLSClientConfig: config, MaxResponseHeaderBytes: headerLimit, ForceAttemptHTTP2: true},
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
+			next.Header.Del("Referer") // it is the whole address of before, whose query may be secret
 			return checkRedirect(next.URL, before, guarded)
 		},
 	}, nil

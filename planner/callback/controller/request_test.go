@@ -144,6 +144,16 @@ func TestRequestFails(t *testing.T) {
 	}
 }
 
+// TestRedirectTellsNoAddress: the query of an address may be secret, and another host is not told it.
+func TestRedirectTellsNoAddress(t *testing.T) {
+	referer := "no request"
+	elsewhere := serve(t, map[string]http.HandlerFunc{"/": func(_ http.ResponseWriter, r *http.Request) { referer = r.Referer() }})
+	base := serve(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) }})
+	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(), of(callback.HTTP, params{"url": base + "/?key=t0p5ecret"})); err != nil || referer != "" {
+		t.Errorf("%v, the other host was told %q", err, referer)
+	}
+}
+
 func TestRequestIsEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the run was interrupted")

@@ -154,13 +154,13 @@ func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
 	return errorsOf(t.text, told)
 }
 
-// variables are those of an expression, also directly below a [limited], which hides what it stands for from [hcl.Expression.Variables].
+// variables are those of an expression, also directly below what hides them from [hcl.Expression.Variables].
 func variables(e hcl.Expression) []hcl.Traversal {
 	out := e.Variables()
 	if e, ok := e.(hclsyntax.Expression); ok {
 		_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
-			if l, ok := n.(limited); ok {
-				out = append(out, l.Variables()...)
+			if at, ok := hiddenBy(n).(hclsyntax.Expression); ok && at != n {
+				out = append(out, at.Variables()...)
 			}
 			return nil
 		})

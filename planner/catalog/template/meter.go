@@ -70,6 +70,35 @@ func (l limited) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return value, diagnostics
 }
 
+// keyed is a collection that a key chooses from. An element of an object does not say by itself that its key was sensitive, or not known yet.
+type keyed struct {
+	hclsyntax.Expression
+	key hclsyntax.Expression
+}
+
+// Value evaluates the collection, and marks an object as its key is.
+func (k keyed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	value, diagnostics := k.Expression.Value(ctx)
+	if diagnostics.HasErrors() || !value.Type().IsObjectType() {
+		return value, diagnostics
+	}
+	if key, wrong := k.key.Value(ctx); !wrong.HasErrors() { // else the index tells
+		value = value.WithMarks(key.Marks())
+	}
+	return value, diagnostics
+}
+
+// hiddenBy returns the expression that a [limited] or [keyed] stands in the place of, and so hides from visits; any other node as it is.
+func hiddenBy(n hclsyntax.Node) hclsyntax.Node {
+	switch n := n.(type) {
+	case limited:
+		return hiddenBy(n.Expression)
+	case keyed:
+		return hiddenBy(n.Expression)
+	}
+	return n
+}
+
 // exhausted tells, once, that the evaluation ends.
 func (m *meter) exhausted(at hcl.Range) hcl.Diagnostics {
 	var told hcl.Diagnostics
@@ -127,9 +156,7 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 		}
 	}
 	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
-		if l, ok := n.(limited); ok {
-			n = l.Expression // it stands where this one was, and so hides it from the visit
-		}
+		n = hiddenBy(n)
 		switch n := n.(type) {
 		case *hclsyntax.ForExpr:
 			limit(false, &n.CollExpr, &n.KeyExpr, &n.CondExpr)
@@ -148,6 +175,7 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 			limit(true, &n.TrueResult, &n.FalseResult) // their types are compared at all depths
 		case *hclsyntax.IndexExpr:
 			limit(false, &n.Key)
+			n.Collection = keyed{n.Collection, n.Key}
 		case *hclsyntax.FunctionCallExpr:
 			for i := range n.Args {
 				limit(true, &n.Args[i])

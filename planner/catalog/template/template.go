@@ -93,9 +93,7 @@ func unknownFunctions(text string, expression hclsyntax.Expression) Errors {
 		if _, ok := functions[call.Name]; !ok {
 			e := locate(text, call.NameRange.Start.Byte)
 			e.Message = fmt.Sprintf("there is no function %q", call.Name)
-			if near := resource.Nearest(call.Name, Functions()); near != "" {
-				e.Message += fmt.Sprintf("; did you mean %q?", near)
-			}
+			e.Message += resource.DidYouMean(call.Name, Functions())
 			out = append(out, e)
 		}
 		return nil

@@ -73,6 +73,8 @@ func TestEvaluate(t *testing.T) {
 		"beside sensitive":     {"${self.name}", Result{Value: "n"}},
 		"sensitive json":       {"${jsonencode({a = self.password})}", Result{Value: `{"a":"hunter2"}`, Sensitive: true}},
 		"sensitive yaml":       {"${yamlencode({a = self.password})}", Result{Value: "a: hunter2\n", Sensitive: true}},
+		"sensitive key":        {`${{hunter2 = "a"}[self.password]}`, Result{Value: "a", Sensitive: true}},
+		"sensitive key inside": {`${{a = {hunter2 = 1}}.a[self.password] + 1}`, Result{Value: int64(2), Sensitive: true}},
 		"sensitive in a loop":  {"%{ for s in [self.password] }${s}%{ endfor }", Result{Value: "hunter2", Sensitive: true}},
 	}
 	for name, tt := range tests {

@@ -146,5 +146,6 @@ func decode(line string) (converge.Message, error) {
 	if (m.Result == nil) == (m.Summary == nil) {
 		return m, errors.New("one of result and summary is wanted")
 	}
+	m.Legible()
 	return m, nil
 }

@@ -64,6 +64,21 @@ func TestWhatHelpersSend(t *testing.T) {
 	}
 }
 
+// TestWhatNodesSendDoesNotActOnTerminals: a node that is not what it was may send anything.
+func TestWhatNodesSendDoesNotActOnTerminals(t *testing.T) {
+	m, err := decode(`{"result":{"id":"a[b]","status":"failed","millis":1,"message":"\u001b[2Jm","output":"o\u0007\n","differences":[{"parameter":"p","is":"\u009bi","should":"\u202es"}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := m.Result; r.Message != "[2Jm" || r.Output != "o\n" || r.Differences[0] != (converge.Difference{Parameter: "p", Is: "i", Should: "s"}) {
+		t.Errorf("%+v", *r)
+	}
+	m, err = decode(`{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"\u001b]0;busy"}}}`)
+	if err != nil || m.Summary.Error.Message != "]0;busy" {
+		t.Errorf("%v, %q", err, m.Summary.Error)
+	}
+}
+
 func TestResultsComeAsTheyAreKnown(t *testing.T) {
 	n := newNode(t, sshtest.Options{})
 	go_ := filepath.Join(filepath.Dir(n.bin), "go") // the second result waits for the first to have been seen
