@@ -76,7 +76,12 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 			break
 		}
 		var r reading
-		conformed := r.conform("", m.value, objectType)
+		conformed := tftypes.NewValue(objectType, nil)
+		if _, ok := entriesOf(m.value); ok || !m.value.IsKnown() || m.value.IsNull() {
+			conformed = r.conform("", m.value, objectType)
+		} else {
+			r.report("", site.BadStructure, "is %s; write a whole object, such as slipway_%s.example", kindOf(m.value), object)
+		}
 		name := nameOf(conformed)
 		if !r.unknown {
 			r.required(conformed, s)

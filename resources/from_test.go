@@ -103,7 +103,7 @@ func TestNodesFrom(t *testing.T) {
 		{name: "one object is no list", in: types.DynamicValue(full),
 			diags: "nodes| Value of the wrong form| nodes: is one node; put it into a list: nodes = [slipway_node.example]."},
 		{name: "text", in: types.DynamicValue(str("web1")), diags: "nodes| Value of the wrong form| nodes: is a string; write a list or map of slipway_node objects."},
-		{name: "text in the list", in: types.DynamicValue(v.tuple(str("web1"))), diags: "nodes| Value of the wrong form| nodes[0]: is a string; write an object."},
+		{name: "text in the list", in: types.DynamicValue(v.tuple(str("web1"))), diags: "nodes| Value of the wrong form| nodes[0]: is a string; write a whole object, such as slipway_node.example."},
 		{name: "null in the list", in: types.DynamicValue(v.tuple(types.StringNull())), diags: "nodes| Value of the wrong form| nodes[0]: is null; leave it out instead."},
 		{name: "misspelt attribute", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "adress", str("x"))))),
 			diags: `nodes| Value of the wrong form| node "a", adress: there is no such attribute; did you mean "address"?`},

@@ -142,7 +142,7 @@ func (v oneCriterion) ValidateObject(_ context.Context, req validator.ObjectRequ
 	}
 	slices.Sort(names)
 	resp.Diagnostics.AddAttributeError(req.Path, "Nothing given in "+req.Path.String(),
-		fmt.Sprintf("The object is empty; give at least one of %s. %s", strings.Join(names, ", "), v.consequence))
+		fmt.Sprintf("The object is empty; give at least one of %s. %s Terraform passes over any other name.", strings.Join(names, ", "), v.consequence))
 }
 
 // onlyOneOf accepts an object of which at most one of some attributes is given. The name of an attribute of a nested object has a dot: `credentials.private_key`.

@@ -1,6 +1,6 @@
 # Two sites from one module, each with inputs of its own. The nodes are sandboxes, folders below nodes/:
 #
-#   mkdir -p nodes/{lon-web1,lon-web2,par-web1}/etc
+#   mkdir -p nodes/{lon-web1,lon-web2,par-web1}/etc/systemd
 #   terraform init && terraform apply
 
 terraform {

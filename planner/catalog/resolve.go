@@ -146,7 +146,7 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 			m.add("extends", UnknownType, "%q has [] or ?; write these where the type is used", d.Extends)
 		default:
 			if _, known := byName[d.Extends]; !known {
-				m.add("extends", UnknownType, "%s", r.unknown("type", d.Extends, r.typeNames))
+				m.add("extends", UnknownType, "%s", r.unknownType(d.Extends))
 			}
 		}
 		r.types[name] = t // without kind when it is wrong: what uses it is not reported as well
@@ -166,6 +166,31 @@ func (r *resolver) unknown(what, name string, known func() []string) string {
 }
 
 func (r *resolver) entityNames() []string { return slices.Sorted(slices.Values(r.names)) }
+
+// elsewhere says how to write here what other languages call a type.
+var elsewhere = map[string]string{
+	"list": listHint, "set": listHint, "array": listHint, "tuple": listHint,
+	"map": dictHint, "object": dictHint, "mapping": dictHint,
+	"integer": `use "int"`, "boolean": `use "bool"`, "str": `use "string"`, "text": `use "string"`, "double": `use "float"`,
+	"enum": `use "string" with the rule enum`,
+}
+
+const (
+	listHint = `a list has [] behind the type of its elements, as in "string[]"`
+	dictHint = `use "dict", or an embedded entity`
+)
+
+// unknownType says that there is no such type, and what may be meant.
+func (r *resolver) unknownType(name string) string {
+	word, _, _ := strings.Cut(name, "(")
+	switch hint := elsewhere[word]; {
+	case strings.HasSuffix(name, "[]"):
+		return fmt.Sprintf("there are no lists of lists, so no type %q; use an embedded entity, or \"dict[]\"", name+"[]")
+	case hint != "":
+		return fmt.Sprintf("there is no type %q; %s", name, hint)
+	}
+	return r.unknown("type", name, r.typeNames)
+}
 
 func (r *resolver) typeNames() []string {
 	names := slices.Clone(r.own)
@@ -303,7 +328,7 @@ func (r *resolver) typeOf(path string, t Type, m *mistakes) Type {
 	case t.Name == "":
 		m.add(path+".type", UnknownType, "is needed: a kind or a type")
 	case !ok:
-		m.add(path+".type", UnknownType, "%s", r.unknown("type", base, r.typeNames))
+		m.add(path+".type", UnknownType, "%s", r.unknownType(base))
 	case found.Kind != "":
 		m.validateRules(path, t.Rules, found.Kind, list)
 		out.Rules = slices.Concat(found.Rules, t.Rules)

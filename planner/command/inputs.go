@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 )
 
@@ -73,7 +74,7 @@ func siteOf(all []input, address string) (*document.Site, error) {
 	for i, in := range all {
 		parts[i] = in.Source
 	}
-	s, err := document.ParseSite(parts, document.Options{Address: address})
+	s, err := document.ParseSite(parts, document.Options{Address: address, Check: planner.CheckParts})
 	if err != nil {
 		return nil, bad(err)
 	}

@@ -116,7 +116,7 @@ func TestOrderProblems(t *testing.T) {
 		{[]string{"mon.yaml", copied}, `mon.yaml:1:1: name: the plugin is there twice`},
 		{[]string{"mon.yaml", mon}, `is named twice`},
 		{[]string{"none.yaml"}, `none.yaml: no such file`},
-		{[]string{"mon.yaml", "--nodes", mon}, `unknown key "version"`},
+		{[]string{"mon.yaml", "--nodes", mon}, mon + ":1:1: is the document of a plugin (it has the key \"version\"); `order` takes it"},
 		{nil, "name at least one file"},
 	} {
 		args := []string{"order"}

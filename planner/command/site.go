@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/preview"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -43,6 +44,7 @@ func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Si
 	if err != nil {
 		return nil, err
 	}
+	o.Check = planner.CheckParts
 	s, err := document.ParseSite(all, o)
 	return s, bad(err)
 }

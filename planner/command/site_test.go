@@ -156,6 +156,16 @@ func TestValidateTellsEverything(t *testing.T) {
 		t.Errorf("status %d, %s\n%s", status, errOut, cmp.Diff(want, out))
 	}
 
+	both := write(t, "both.yaml", "nodes: [{name: a, rak: r}]\nservices:\n- {name: s, selectors: [], configuration: {fiel: {/a: {}}}}\noverrides:\n- {name: o, configuration: {file: {/a: {modus: x}}}}\n")
+	out, _, _ = answer(t, "", "validate", both)
+	want = strings.ReplaceAll(`F:1:19: nodes[0]: unknown key "rak"; did you mean "rack"?
+F:3:44: service "s": configuration.fiel: there is no configuration resource type "fiel"; did you mean "file"?
+F:5:48: override "o": configuration.file["/a"].modus: the type file has no such parameter; did you mean "mode"?
+`, "F", both)
+	if d := cmp.Diff(want, out); d != "" {
+		t.Error(d)
+	}
+
 	meaning := write(t, "meaning.yaml", `nodes: [{name: a, connect: {transport: ftp}}, {name: b}]
 groups:
 - {name: g, critical: true, depends_on: [h], selectors: [{node_names: [a, c]}]}
@@ -207,6 +217,8 @@ func TestValidateWithoutInventory(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	wrong := write(t, "wrong.yaml", "nodes: 1\n")
+	plugin := write(t, "tasks.yaml", "- {role: a}\n")
+	layer := write(t, "layer.yaml", "configuration: {}\n")
 	cycle := write(t, "cycle.yaml", "nodes: []\ngroups:\n- {name: a, critical: true, depends_on: [b], selectors: []}\n- {name: b, critical: true, depends_on: [a], selectors: []}\n")
 	outcomes := write(t, "o.yaml", "prepare: {nobody: failure}\n")
 	empty := write(t, "empty.json", "")
@@ -223,6 +235,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"plan", "-", "-"}, "standard input is named twice"},
 		{[]string{"plan", "-", "--applied", "-"}, "standard input is named twice"},
 		{[]string{"simulate", strategyFile, "-", "--outcomes", "-"}, "standard input is named twice"},
+		{[]string{"plan", plugin}, plugin + ":1:1: is the document of a plugin (it is a list); `order` takes it"},
+		{[]string{"plan", layer}, layer + ":1:1: is a configuration or a layer (it has the key \"configuration\"); `override` takes it"},
 		{[]string{"plan", wrong}, wrong + ":1:8: nodes: is a number, not a list"},
 		{[]string{"simulate", wrong}, wrong + ":1:8: nodes"},
 		{[]string{"graph", cycle}, cycle + ":3:42: group \"a\": depends_on[0]: "},

@@ -9,20 +9,25 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// besides returns what is wrong with the site apart from the problems that reading it had, so that all of it can be mended at once. Nothing is said of
-// objects that were not read well, and nothing of references to objects whose names may be among what was not read.
-func (s *Site) besides(misread Problems) Problems {
-	lists := true // whether all objects are there, though perhaps not all of each
-	for _, p := range misread {
-		lists = lists && strings.Contains(p.Path, "[")
-	}
-	if !lists || s.Shown {
+// allObjects reports whether all objects are there, though perhaps not all of each.
+func allObjects(misread Problems) bool {
+	return !slices.ContainsFunc(misread, func(p Problem) bool { return !strings.Contains(p.Path, "[") })
+}
+
+// besides returns what is wrong with the site, whose objects are all there, apart from the problems that reading it had, so that all of it can be mended at
+// once. Nothing is said of objects that were not read well, and nothing of references to objects whose names may be among what was not read.
+func (s *Site) besides(misread Problems, check func(site.Site) site.Problems) Problems {
+	if s.Shown {
 		return nil
+	}
+	problems := s.Site.Validate()
+	if check != nil {
+		problems = problems.Join(check(s.Site))
 	}
 	named := !slices.ContainsFunc(s.Site.Groups, func(g site.Group) bool { return g.Name == "" })
 	unsure := make(map[[2]string]bool) // objects that were not read well
 	var out Problems
-	for _, found := range s.Site.Validate().Errors() {
+	for _, found := range problems.Errors() {
 		object := [2]string{found.Object, found.Name}
 		if _, known := unsure[object]; !known {
 			unsure[object] = s.misread(object, misread)

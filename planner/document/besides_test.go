@@ -2,10 +2,13 @@ package document
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // TestAllAtOnce: what is wrong with one object hides nothing of another, and leads to nothing that is not wrong.
@@ -41,6 +44,35 @@ func TestAllAtOnce(t *testing.T) {
 				}
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestPartsAtOnce: an entity or a key that there is not hides nothing of other services and overrides.
+func TestPartsAtOnce(t *testing.T) {
+	check := func(s site.Site) site.Problems {
+		var out site.Problems
+		for _, given := range s.Services {
+			out = append(out, site.Problem{Object: "service", Name: given.Name, Attribute: "configuration", Code: site.BadValue, Message: "is bad"})
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		text string
+		want string
+	}{
+		"entity": {"services:\n- {name: a, selectors: [], entity: ghost}\n- {name: b, selectors: [], configuration: {}}\n",
+			`s.yaml:2:36: services[0].entity: there is no entity "ghost"; no document holds a catalog: name its files, too, or define it under the key "catalog"
+s.yaml:3:28: service "b": configuration: is bad`},
+		"key": {"nodes:\n- {name: n, rolse: []}\nservices:\n- {name: b, selectors: [], configuration: {}}\n",
+			`s.yaml:2:13: nodes[0]: unknown key "rolse"; did you mean "roles"?
+s.yaml:4:28: service "b": configuration: is bad`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseSite([]Source{{"s.yaml", []byte(tt.text)}}, Options{Check: check})
+			if d := cmp.Diff(tt.want, fmt.Sprint(err)); d != "" {
 				t.Error(d)
 			}
 		})

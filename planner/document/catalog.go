@@ -52,6 +52,10 @@ func ParseCatalog(sources []Source) (*Catalog, error) {
 			r.report(nil, "", Schema, "the document is empty; a catalog has the keys %s", strings.Join(catalogKeys(), ", "))
 		}
 		for _, d := range documents {
+			if isScalar(d, "!!str") {
+				r.report(d, "", Schema, "is text, not a mapping; give what the file holds, as file(\"catalog.yaml\") does, and not its name")
+				continue
+			}
 			out.read(r, lines(source.Data), d, "")
 		}
 		r.problems.sort()

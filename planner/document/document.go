@@ -58,6 +58,13 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// sortBy brings problems into the order of their files, and of each file.
+func (ps Problems) sortBy(files map[string]int) {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
 // sort brings problems of one file into the order of the file.
 func (ps Problems) sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {

@@ -1,9 +1,7 @@
 package document
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,9 +28,7 @@ func (ps places) add(object, name string, p place) {
 
 // Sort brings problems of the site into the order of its sources, and of each source's lines.
 func (s *Site) Sort(problems Problems) {
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(s.order[a.File], s.order[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	problems.sortBy(s.order)
 }
 
 // Locate finds the place of a problem of the site: the attribute that it names, else what is nearest to it, else the first

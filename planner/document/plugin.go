@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,8 @@ type taskPlace struct {
 // a task with an id is a graph task. The tasks of all sources are joined in their order. fallback is the plugin's name where no document
 // gives one.
 //
-// What the tasks mean by themselves is checked too, see [plugin.Validate]. The error is of type [Problems].
+// What the tasks mean by themselves is checked too, see [plugin.Validate]; of tasks that could not be read well nothing more is said.
+// The error is of type [Problems].
 func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 	out := &Plugin{Plugin: site.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
 	var problems Problems
@@ -43,15 +45,36 @@ func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 		r.problems.sort()
 		problems = append(problems, r.problems...)
 	}
-	if len(problems) == 0 {
-		for _, p := range plugin.Validate(out.Plugin) {
+	misread := problems
+	for _, p := range plugin.Validate(out.Plugin) {
+		if !out.misread(p, misread) {
 			problems = append(problems, out.Locate(p))
 		}
+	}
+	if len(misread) > 0 {
+		order := make(map[string]int, len(sources))
+		for i, source := range sources {
+			order[source.Name] = i
+		}
+		problems.sortBy(order)
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return out, nil
+}
+
+// misread reports whether the task that a problem is about has one of the problems that reading had, or, where it is about no task, whether
+// there are any.
+func (p *Plugin) misread(problem site.Problem, problems Problems) bool {
+	task, _, _ := strings.Cut(problem.Attribute, ".")
+	at, ok := p.tasks[task]
+	if !ok {
+		return len(problems) > 0
+	}
+	return slices.ContainsFunc(problems, func(m Problem) bool {
+		return m.File == at.file && (m.Path == at.path || strings.HasPrefix(m.Path, at.path+"."))
+	})
 }
 
 // Locate finds the place of a problem of the plugin: the attribute that it names, else what is nearest to it.

@@ -27,6 +27,8 @@ type Source struct {
 type Options struct {
 	Address string // of the slipway_deployment in a plan or state; needed where there are several
 	Prior   bool   // take what a plan starts from, not what it leads to
+	// Check finds what is wrong with the objects of a site that is not whole, each by itself; it may be nil. It is asked when something could not be read.
+	Check func(site.Site) site.Problems
 }
 
 // Site is a site as documents describe it. It knows the place of everything in them, see [Site.Locate].
@@ -86,19 +88,23 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		r.problems.sort()
 		problems = append(problems, r.problems...)
 	}
+	lists := allObjects(problems)
 	if len(problems) == 0 {
 		problems = s.furnish()
-	} else if besides := s.besides(problems); len(besides) > 0 {
-		problems = append(problems, besides...)
-		s.Sort(problems)
-	}
-	if len(problems) > 0 {
-		return nil, problems
 	}
 	if s.Site.Name == "" {
 		s.Site.Name = Unnamed
 	}
-	return s, nil
+	if len(problems) == 0 {
+		return s, nil
+	}
+	if lists {
+		if besides := s.besides(problems, o.Check); len(besides) > 0 {
+			problems = append(problems, besides...)
+			s.Sort(problems)
+		}
+	}
+	return nil, problems
 }
 
 // stream reads the YAML documents of one source.
@@ -152,7 +158,28 @@ func siteKeys() []string {
 // inlineCatalog is the key of a site document that holds a catalog.
 const inlineCatalog = "catalog"
 
+// besideSite says what a document is, and what takes it, when it is one of those that describe no site. Else it is empty.
+func besideSite(n *yaml.Node) string {
+	for _, name := range append(siteKeys(), inlineCatalog) {
+		if _, value := child(n, name); value != nil {
+			return ""
+		}
+	}
+	switch kind, is := new(reader).kindOf(n); kind {
+	case OfPlugin:
+		return is + "; `order` takes it, and a site document has plugins below the key \"plugins\""
+	case OfLayer:
+		return is + "; `override` takes it, and a site document has overrides below the key \"overrides\""
+	default:
+		return ""
+	}
+}
+
 func (r *reader) siteDocument(n *yaml.Node, data []byte, s *Site) {
+	if is := besideSite(n); is != "" {
+		r.report(n, "", Schema, "%s", is)
+		return
+	}
 	fs, ok := r.mapping(n, "")
 	if !ok {
 		return
