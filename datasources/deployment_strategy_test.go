@@ -37,7 +37,7 @@ locals {
 func TestDeploymentStrategy(t *testing.T) {
 	t.Parallel()
 	const address = "data.slipway_deployment_strategy.x"
-	groups := `[{ name = "b", critical = true, selectors = [], depends_on_groups = ["a"] }, { name = "a", critical = false, selectors = [] }]`
+	groups := `[{ name = "b", critical = true, selectors = [], depends_on_groups = ["a"] }, { name = "a", critical = false, selectors = [], rolling = { lock = "l", unlock = "u", lock_new_nodes = false } }]`
 	run(t, resource.TestStep{
 		Config: airship + "data \"slipway_deployment_strategy\" \"x\" { documents = [local.airship] }",
 		ConfigStateChecks: []statecheck.StateCheck{
@@ -53,7 +53,7 @@ func TestDeploymentStrategy(t *testing.T) {
 	run(t, resource.TestStep{
 		Config: "data \"slipway_deployment_strategy\" \"x\" { groups = " + groups + " }",
 		ConfigStateChecks: []statecheck.StateCheck{
-			is(address, at("order"), list("a", "b")), is(address, at("groups", 0, "name"), exact("b")),
+			is(address, at("order"), list("a", "b")), is(address, at("groups", 0, "name"), exact("b")), is(address, at("groups", 1, "rolling", "lock_new_nodes"), knownvalue.Bool(false)),
 		},
 	})
 	for config, want := range map[string]string{

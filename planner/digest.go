@@ -88,6 +88,9 @@ func (d *digester) group(g Group, s site.Group) {
 	if r := s.Rolling; r != nil {
 		d.number(int64(r.MaxParallel))
 		d.text(r.Lock, r.Unlock)
+		if len(g.Unlocked) > 0 {
+			d.list(g.Unlocked)
+		}
 	}
 	d.number(int64(s.PrepareTimeout))
 	d.number(int64(s.DeployTimeout))

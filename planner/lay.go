@@ -17,7 +17,7 @@ func Lay(schemas map[string]resource.Schema, service site.Service, overrides []s
 	const node = "any"
 	service.Selectors = nil // every node, of which there is one
 	services, problems := refine.New(site.Site{Services: []site.Service{service}}, []site.Node{{Name: node}}, refine.Schemas{Config: schemas}, nil)
-	set, mistakes := override.New(overrides, schemas)
+	set, mistakes := override.New(overrides, schemas, service.Configuration)
 	problems = append(problems, mistakes...)
 	index := make(map[string]int, len(overrides))
 	for i := range set.Len() {

@@ -82,9 +82,25 @@ func (m *model) desired() (map[string][]task.Task, site.Problems) {
 	return out, m.problems
 }
 
+// spareNew returns the groups with the nodes that are not locked because nothing is applied on them.
+func (m *model) spareNew(applied Applied) []Group {
+	groups := slices.Clone(m.groups)
+	for i, settings := range m.settings {
+		if r := settings.Rolling; r == nil || !r.SpareNew || !groups[i].Locked {
+			continue
+		}
+		for _, node := range groups[i].Owned {
+			if len(applied[node]) == 0 {
+				groups[i].Unlocked = append(groups[i].Unlocked, node)
+			}
+		}
+	}
+	return groups
+}
+
 // plan compares every node and puts the work in order.
 func (m *model) plan(applied Applied, drift Drift) (*Plan, error) {
-	p := &Plan{Site: m.site.Name, Groups: m.groups, Forgotten: m.forgotten(applied[Controller]), model: m}
+	p := &Plan{Site: m.site.Name, Groups: m.spareNew(applied), Forgotten: m.forgotten(applied[Controller]), model: m}
 	for node, resources := range applied {
 		if !m.isNode[node] && node != Controller && len(resources) > 0 && m.concerns == nil {
 			p.Departed = append(p.Departed, node)

@@ -252,6 +252,32 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// A node on which nothing is applied yet is not locked where its group spares new nodes (litp.md 78).
+func TestNewNodesAreSpared(t *testing.T) {
+	s := site.Site{
+		Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}},
+		Groups:   []site.Group{{Name: "g", Rolling: &site.Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain", SpareNew: true}}},
+		Services: []site.Service{{Name: "motd", Configuration: conf{"file": titles{"/etc/motd": {"content": "x"}}}}},
+	}
+	known := planner.Applied{"b": {"file[/etc/motd]": ""}}
+	plan := mustMake(t, s, known, nil)
+	if got := plan.Groups[0].Unlocked; !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("not locked are %v, want a and c", got)
+	}
+	if got, want := plan.Steps()[1], "2. g: node phase, 1 node at a time between lock and unlock, 2 new nodes (a, c) without: "; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.Groups[0].Rolling = &site.Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain"}
+	all := mustMake(t, s, known, nil)
+	if all.Groups[0].Unlocked != nil || all.Digest == plan.Digest || strings.Contains(all.Steps()[1], "new") {
+		t.Errorf("without being asked: %v, %q", all.Groups[0].Unlocked, all.Steps())
+	}
+	s.Groups[0].Rolling = &site.Rolling{MaxParallel: 1, SpareNew: true}
+	if got := mustMake(t, s, known, nil).Groups[0].Unlocked; got != nil {
+		t.Errorf("without lock and unlock: %v", got)
+	}
+}
+
 func TestSteps(t *testing.T) {
 	long := "/etc/" + strings.Repeat("x", 100)
 	files := titles{long: {"content": ""}}

@@ -89,7 +89,7 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied, 
 	var mistakes site.Problems
 	m.services, mistakes = refine.New(m.site, nodes, refine.Schemas{Config: schemas, Remote: m.actionSchemas, Callback: callbacktype.Schemas()}, memo)
 	m.problems = append(m.problems, mistakes...)
-	m.overrides, mistakes = override.New(s.Overrides, schemas)
+	m.overrides, mistakes = override.New(s.Overrides, schemas, configurations(s.Services)...)
 	m.problems = append(m.problems, mistakes...)
 	m.sort(nodes, memberOf)
 	m.convene()

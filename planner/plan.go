@@ -46,7 +46,9 @@ type Group struct {
 
 	Critical    bool // the run fails when the group does
 	MaxParallel int  // how many of its nodes are worked on at once; 0: no such limit
-	Locked      bool // each of its nodes is worked on between lock and unlock
+	Locked      bool // each of its nodes is worked on between lock and unlock, but for the unlocked
+	// Unlocked are the owned nodes that are worked on without lock and unlock, because nothing is applied on them yet, sorted (litp.md 78).
+	Unlocked []string
 
 	// After are groups before it in order that must be complete before it is begun, beside those that it depends on and those that share a node with it: its
 	// tasks require theirs, or read what their callbacks return. It matters only where several groups are worked on at once, and is in no digest.

@@ -54,6 +54,14 @@ func (ph Phase) nodes() []string {
 	return nodes
 }
 
+// among returns those of some nodes, which are sorted, that the phase works on.
+func (ph Phase) among(nodes []string) []string {
+	return slices.DeleteFunc(ph.nodes(), func(node string) bool {
+		_, found := slices.BinarySearch(nodes, node)
+		return !found
+	})
+}
+
 func (ph Phase) describe(g Group, departed []string) string {
 	var parts []string
 	if ph.Group != "" {
@@ -85,6 +93,9 @@ func (ph Phase) describe(g Group, departed []string) string {
 		what += ", " + atOnce(g.MaxParallel)
 		if g.Locked {
 			what += " between lock and unlock"
+			if spared := ph.among(g.Unlocked); len(spared) > 0 {
+				what += fmt.Sprintf(", %s (%s) without", count(len(spared), "new node"), list(spared))
+			}
 		}
 	}
 	return strings.Join(append(parts, what, changes(ph.Tasks)), ": ")

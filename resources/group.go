@@ -44,6 +44,7 @@ type rollingModelV0 struct {
 	MaxParallel types.Int64  `tfsdk:"max_parallel"`
 	Lock        types.String `tfsdk:"lock"`
 	Unlock      types.String `tfsdk:"unlock"`
+	LockNew     types.Bool   `tfsdk:"lock_new_nodes"`
 }
 
 // Value returns the group that a wholly known model describes.
@@ -60,7 +61,8 @@ func (m groupModelV0) Value(context.Context) (site.Group, site.Problems) {
 		}
 	}
 	if r := m.Rolling; r != nil {
-		g.Rolling = &site.Rolling{MaxParallel: 1, Lock: r.Lock.ValueString(), Unlock: r.Unlock.ValueString()}
+		g.Rolling = &site.Rolling{MaxParallel: 1, Lock: r.Lock.ValueString(), Unlock: r.Unlock.ValueString(),
+			SpareNew: !r.LockNew.IsNull() && !r.LockNew.ValueBool()}
 		if n := wholeNumber(r.MaxParallel); n != nil {
 			g.Rolling.MaxParallel = *n
 		}
@@ -128,6 +130,8 @@ func groupSchema() schema.Schema {
 						MarkdownDescription: "Command that is run on a node before its first task in the task groups `upgrade_boot`, `storage_upgrade` and `node`, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked."},
 					"unlock": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 						MarkdownDescription: "Command that is run on a node after its last task in these task groups, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`."},
+					"lock_new_nodes": schema.BoolAttribute{Optional: true,
+						MarkdownDescription: "Whether nodes on which nothing of the site is applied yet are locked, too. Default true. With `false` they are worked on without `lock` and `unlock`: there is nothing to drain, and the commands may not be there yet."},
 				},
 			},
 			"prepare_timeout": schema.StringAttribute{

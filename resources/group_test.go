@@ -31,7 +31,7 @@ func TestGroupLife(t *testing.T) {
   name      = "renamed"
   critical  = true
   selectors = []
-  rolling   = { max_parallel = 2 }
+  rolling   = { max_parallel = 2, unlock = "undrain", lock_new_nodes = false }
 }`,
 		[]statecheck.StateCheck{
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("selectors"), knownvalue.ListSizeExact(0)),
@@ -39,6 +39,7 @@ func TestGroupLife(t *testing.T) {
 		},
 		[]statecheck.StateCheck{
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("rolling").AtMapKey("max_parallel"), knownvalue.Int64Exact(1)),
+			statecheck.ExpectKnownValue(address, tfjsonpath.New("rolling").AtMapKey("lock_new_nodes"), knownvalue.Null()),
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("depends_on_groups").AtSliceIndex(0), knownvalue.StringExact("ntp")),
 		})
 }

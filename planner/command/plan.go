@@ -106,6 +106,7 @@ type groupJSON struct {
 	Members     []string `json:"members"` // all nodes that its selectors give
 	Owned       []string `json:"owned"`   // the members that it is the first group to hold
 	MaxParallel int      `json:"max_parallel,omitempty"`
+	Unlocked    []string `json:"unlocked,omitempty"`
 	After       []string `json:"after,omitempty"` // groups that are never worked on at the same time, and come first, because of tasks
 }
 
@@ -131,7 +132,7 @@ func describePlan(made *preview.Preview, note string, warnings document.Problems
 		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version, c.Attributes})
 	}
 	for _, g := range p.Groups {
-		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orNone(g.Members), orNone(g.Owned), g.MaxParallel, g.After})
+		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orNone(g.Members), orNone(g.Owned), g.MaxParallel, g.Unlocked, g.After})
 	}
 	for _, phase := range p.Phases {
 		j := phaseJSON{TaskGroup: string(phase.TaskGroup), Group: phase.Group, Tasks: []taskJSON{}}

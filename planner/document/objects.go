@@ -115,6 +115,9 @@ func (r *reader) rolling(n *yaml.Node, path string) *site.Rolling {
 		}},
 		key{"lock", false, r.intoText(&out.Lock)},
 		key{"unlock", false, r.intoText(&out.Unlock)},
+		key{"lock_new_nodes", false, func(n *yaml.Node, path string) {
+			out.SpareNew = !r.boolean(n, path)
+		}},
 	)
 	return out
 }

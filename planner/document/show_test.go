@@ -15,7 +15,7 @@ func deploymentJSON(address, name string) string {
 	return fmt.Sprintf(`{"address": %q, "mode": "managed", "type": "slipway_deployment", "values": {
   "site": %q, "parallelism": 10, "digest": "abc", "triggers": null,
   "nodes": {"b": {"name": "b", "rack": 3, "tags": null, "connect": {"port": "22", "sudo": "true", "user": null}}, "a": {"name": "a"}},
-  "groups": [{"name": "g", "critical": true, "depends_on_groups": null, "rolling": null, "success_criteria": {"minimum_successful_nodes": "1", "maximum_failed_nodes": null},
+  "groups": [{"name": "g", "critical": true, "depends_on_groups": null, "rolling": {"max_parallel": "2", "lock": "x", "unlock": "y", "lock_new_nodes": null}, "success_criteria": {"minimum_successful_nodes": "1", "maximum_failed_nodes": null},
     "selectors": [{"node_names": ["a"], "node_tags": null}]}],
   "services": null,
   "drift": [{"node": "a", "resource": "file[/etc/motd]", "change": "x"}]}}`, address, name)
@@ -42,7 +42,7 @@ func TestShow(t *testing.T) {
 			{Name: "a"},
 			{Name: "b", Rack: "3", Connection: site.Connection{Port: 22, Sudo: yes()}},
 		},
-		Groups: []site.Group{{Name: "g", Critical: true, SuccessCriteria: &site.SuccessCriteria{MinimumSuccessfulNodes: number(1)}, Selectors: site.Selectors{{NodeNames: []string{"a"}}}}},
+		Groups: []site.Group{{Name: "g", Critical: true, Rolling: &site.Rolling{MaxParallel: 2, Lock: "x", Unlock: "y"}, SuccessCriteria: &site.SuccessCriteria{MinimumSuccessfulNodes: number(1)}, Selectors: site.Selectors{{NodeNames: []string{"a"}}}}},
 	}
 	other := want
 	other.Name = "lon2"

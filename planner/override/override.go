@@ -43,12 +43,20 @@ type entry struct {
 	broken     bool // something in it was refused, so its result is not judged
 }
 
-// New checks overrides by themselves and applies their filters. Bad role patterns are left out: [site.Site.Validate] reports them.
-func New(overrides []site.Override, schemas map[string]resource.Schema) (*Set, site.Problems) {
+// New checks overrides by themselves and applies their filters. Bad role patterns are left out: [site.Site.Validate] reports them. beside is what
+// services say of resources: no problem shows a value of one that is sensitive there, or in any override.
+func New(overrides []site.Override, schemas map[string]resource.Schema, beside ...resource.Configuration) (*Set, site.Problems) {
 	s := &Set{schemas: schemas, scopes: scopes{groups: make(map[string][]int), nodes: make(map[string][]int)}}
 	var problems site.Problems
 	sorted := slices.Clone(overrides)
 	slices.SortStableFunc(sorted, func(a, b site.Override) int { return strings.Compare(a.Name, b.Name) })
+	secret := make(secrets)
+	for _, c := range beside {
+		secret.add(c)
+	}
+	for _, o := range overrides {
+		secret.add(o.Configuration)
+	}
 	for _, o := range sorted {
 		made := override{Override: o}
 		for _, text := range o.Roles {
@@ -56,7 +64,7 @@ func New(overrides []site.Override, schemas map[string]resource.Schema) (*Set, s
 				made.roles = append(made.roles, p)
 			}
 		}
-		r := reader{override: o, schemas: schemas}
+		r := reader{override: o, schemas: schemas, secret: secret}
 		made.entries = r.read()
 		problems = append(problems, r.problems...)
 		s.scopes.add(len(s.overrides), made)
@@ -75,7 +83,21 @@ func (s *Set) Name(index int) string { return s.overrides[index].Name }
 type reader struct {
 	override site.Override
 	schemas  map[string]resource.Schema
+	secret   secrets
 	problems site.Problems
+}
+
+// secrets are the resources no value of which may be shown, and with an empty title the types that have any.
+type secrets map[resource.ID]bool
+
+func (s secrets) add(c resource.Configuration) {
+	for typ, titles := range c {
+		for title, p := range titles {
+			if (resource.Resource{Parameters: p}).Sensitive() {
+				s[resource.MakeID(typ, title)], s[resource.MakeID(typ, "")] = true, true
+			}
+		}
+	}
 }
 
 func (r *reader) read() []entry {
@@ -101,7 +123,7 @@ func (r *reader) read() []entry {
 			}
 			e := entry{id: resource.MakeID(typ, title), typ: typ, title: title, create: mayCreate(options, typ, title), broken: true}
 			if known {
-				data, ok := r.parameters(schema, title, titles[title], "")
+				data, ok := r.parameters(schema, title, titles[title], "", r.secret[e.id])
 				d, given := defaults[typ]
 				e.data, e.defaults, e.broken = data, d, !ok || (given && d == nil)
 			}
@@ -122,7 +144,7 @@ func (r *reader) readDefaults() map[string]resource.Parameters {
 			continue
 		}
 		// Any title does: a default has none of its own.
-		data, ok := r.parameters(schema, "default", r.override.Options.Defaults[typ], path)
+		data, ok := r.parameters(schema, "default", r.override.Options.Defaults[typ], path, r.secret[resource.MakeID(typ, "")])
 		if !ok {
 			data = nil
 		}
@@ -132,8 +154,8 @@ func (r *reader) readDefaults() map[string]resource.Parameters {
 }
 
 // parameters checks parameters one by one, without asking for those that only a whole resource needs, and returns them
-// normalised, without those that do not fit. Nulls stay: whether one counts shows when the layers are merged.
-func (r *reader) parameters(schema resource.Schema, title string, p resource.Parameters, path string) (resource.Parameters, bool) {
+// normalised, without those that do not fit. Nulls stay: whether one counts shows when the layers are merged. With secret, no value is told.
+func (r *reader) parameters(schema resource.Schema, title string, p resource.Parameters, path string, secret bool) (resource.Parameters, bool) {
 	given := maps.Clone(p)
 	nulls := make(resource.Parameters)
 	for name, v := range p {
@@ -147,8 +169,16 @@ func (r *reader) parameters(schema resource.Schema, title string, p resource.Par
 		delete(given, "name")
 	}
 	schema.Check = nil
-	fits := true
-	for _, e := range schema.Validate(resource.Resource{Type: schema.Type, Title: title, Parameters: given}) {
+	fits, checked := true, given
+	if said, ok := given[resource.Sensitive]; secret && (!ok || said == false) {
+		checked = resource.Parameters{resource.Sensitive: true}
+		for name, v := range given {
+			if name != resource.Sensitive {
+				checked[name] = v
+			}
+		}
+	}
+	for _, e := range schema.Validate(resource.Resource{Type: schema.Type, Title: title, Parameters: checked}) {
 		if e.Missing {
 			continue
 		}

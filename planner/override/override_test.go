@@ -313,6 +313,41 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// A value that does not fit is not shown where a service, or any override, says that the resource is sensitive.
+func TestProblemsOfSensitiveResources(t *testing.T) {
+	wrong := func(name string, p params) site.Override {
+		return site.Override{Name: name, Configuration: conf{"kv": titles{"secret": p, "plain": {"map": "canary"}}}}
+	}
+	service := conf{"kv": titles{"secret": {"value": "x", "sensitive": true}, "plain": {"value": "x"}}}
+	for name, tt := range map[string]struct {
+		overrides []site.Override
+		beside    []conf
+	}{
+		"of a service":          {[]site.Override{wrong("o", params{"map": "canary"})}, []conf{service}},
+		"of a service, undone":  {[]site.Override{wrong("o", params{"map": "canary", "sensitive": false})}, []conf{service}},
+		"of another override":   {[]site.Override{wrong("o", params{"map": "canary"}), {Name: "p", Configuration: service}}, nil},
+		"with a wrong mark too": {[]site.Override{wrong("o", params{"map": "canary", "sensitive": "x"})}, []conf{service}},
+	} {
+		_, problems := New(tt.overrides, schemas, tt.beside...)
+		var shown, hidden int
+		for _, p := range problems {
+			if strings.Contains(p.Error(), "canary") {
+				shown++
+			}
+			if strings.Contains(p.Error(), `kv["secret"].map`) || strings.Contains(p.Error(), "kv.secret.map") {
+				hidden++
+			}
+		}
+		if shown != 1 || hidden != 1 {
+			t.Errorf("%s: %d problems show the value, want that of the plain resource; %d are of the sensitive one: %v", name, shown, hidden, problems)
+		}
+	}
+	none := site.Override{Name: "o", Configuration: conf{"kv": titles{"secret": nil}}, Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"map": "canary"}}}}
+	if _, problems := New([]site.Override{none}, schemas, service); len(problems) != 1 || strings.Contains(problems[0].Error(), "canary") {
+		t.Errorf("defaults: %v", problems)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	tests := map[string]struct{ weaker, stronger, want params }{
 		"maps merge at any depth (LY-12)": {

@@ -127,6 +127,7 @@ type document struct {
 		Rolling        int
 		Bare           bool          // rolling without lock and unlock
 		Lockless       bool          // rolling without lock
+		Spared         []string      // nodes that rolling does not lock
 		PrepareTimeout time.Duration `yaml:"prepare_timeout"`
 		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
 	}
@@ -178,6 +179,13 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	plan, err := plan(s.site, idle, append(slices.Clone(doc.Departed), doc.Lost...), doc.Second)
 	ts.Check(err)
+	for i, g := range plan.Groups {
+		for _, given := range doc.Groups {
+			if given.Name == g.Name {
+				plan.Groups[i].Unlocked = given.Spared
+			}
+		}
+	}
 	s.plan = plan
 }
 

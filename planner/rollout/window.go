@@ -134,6 +134,9 @@ func (d *driver) limited(ctx context.Context, places chan struct{}, work func() 
 // windowStep does one step inside a window.
 func (d *driver) windowStep(ctx context.Context, c call, st step, last bool) verdict {
 	lock, unlock := c.rolling.Lock, c.rolling.Unlock
+	if d.work.spared[st.node] {
+		lock, unlock = "", ""
+	}
 	if st.kind != callbackKind {
 		fill := c.fill
 		c.fill = func(st step) converge.Catalog {

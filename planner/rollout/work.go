@@ -26,6 +26,7 @@ type work struct {
 	needs   map[string][]string // node -> programs that its remote tasks call
 	begins  map[string][]resource.ID
 	locked  map[string]bool // the nodes that the plan unlocks because an earlier run left them locked
+	spared  map[string]bool // the new nodes of rolling groups that are worked on without lock and unlock
 }
 
 // phase is a phase outside of groups.
@@ -88,7 +89,12 @@ var ordinary = []kind{configKind, remoteKind, callbackKind}
 func newWork(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (work, error) {
 	w := work{
 		prepare: map[string]step{}, deploy: map[string][]step{}, common: map[string][]step{},
-		needs: needs(p), begins: begins(p), locked: map[string]bool{},
+		needs: needs(p), begins: begins(p), locked: map[string]bool{}, spared: map[string]bool{},
+	}
+	for _, g := range p.Groups {
+		for _, node := range g.Unlocked {
+			w.spared[node] = true
+		}
 	}
 	nodes := make(map[string]bool, len(s.Nodes))
 	for _, n := range s.Nodes {

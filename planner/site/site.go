@@ -91,6 +91,7 @@ type Rolling struct {
 	MaxParallel int    // >= 1
 	Lock        string // command run on the node before its tasks; empty: none. A lock needs an unlock
 	Unlock      string // command run on the node after its tasks, whatever their outcome; empty: none
+	SpareNew    bool   // nodes on which nothing is applied yet are worked on without Lock and Unlock (litp.md 78)
 }
 
 // Service is what is placed on nodes by selectors: an instance of an entity, or configuration as it is. Exactly one of Entity and

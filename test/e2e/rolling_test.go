@@ -45,8 +45,11 @@ resource "slipway_group" "rolling" {
     max_parallel = 2
     lock         = "echo locked begun $(date +%%s.%%N) >>%[1]s && sleep 0.2"
     unlock       = "sleep 0.2 && ! test -e /run/stuck && echo locked ended $(date +%%s.%%N) >>%[1]s"
+
+    lock_new_nodes = var.lock_new_nodes
   }
 }
+variable "lock_new_nodes" { default = true }
 `, diary), groupList: []string{"rolling"}, services: fmt.Sprintf(`
 resource "slipway_service" "work" {
   name      = "work"
@@ -200,6 +203,33 @@ func TestRolling(t *testing.T) {
 	w.must(w.apply(), 0)
 	assertLocked(t, momentsOf(t, six...))
 	w.must(w.plan(), 0, "No changes")
+}
+
+// TestNewNodesAreSpared: with lock_new_nodes = false a node is locked when something is on it, and not before (litp.md 78).
+func TestNewNodesAreSpared(t *testing.T) {
+	t.Parallel()
+	two := takeForRolling(t, 2)
+	w := rollingSite(t, "spared", two)
+	defer w.mustDestroy()
+	w.set("lock_new_nodes", false)
+	w.must(w.plan(), 2, "2 nodes at a time between lock and unlock, 2 new nodes ("+two[0].Name+", "+two[1].Name+") without")
+	w.must(w.apply(), 0)
+	for _, n := range two {
+		if got, want := happened(momentsOf(t, n), n), []string{"before", "boot-first", "storage-first", "work-first", "after"}; !slices.Equal(got, want) {
+			t.Errorf("new, %s: %v, want %v", n.Name, got, want)
+		}
+	}
+	w.must(w.plan(), 0, "No changes")
+	forgetDiaries(t, two)
+	w.set("content", "second")
+	w.must(w.apply(), 0)
+	moments := momentsOf(t, two...)
+	for _, n := range two {
+		if got, want := happened(moments, n), []string{"before", "locked begun", "boot-second", "storage-second", "work-second", "locked ended", "after"}; !slices.Equal(got, want) {
+			t.Errorf("known, %s: %v, want %v", n.Name, got, want)
+		}
+	}
+	assertLocked(t, moments)
 }
 
 // TestLeftLocked kills a run, with Terraform and provider, while two nodes are locked and at work: one whose power is cut stays locked, the other one's
