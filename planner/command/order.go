@@ -189,8 +189,14 @@ func (q *orderQuestion) answer() (*ordered, document.Problems, error) {
 		return q.onSite(plugins)
 	}
 	o, problems := orderOf(plugins)
-	if q.nodes != nil && len(problems.Errors()) == 0 {
+	switch {
+	case len(problems.Errors()) > 0:
+	case q.nodes != nil:
 		problems = append(problems, o.place(q.nodes.Site.Nodes, plugin.Sequence.On)...)
+	default:
+		for _, s := range o.stages {
+			problems = append(problems, s.Inept()...)
+		}
 	}
 	warnings, err := sound(q.locate(problems))
 	return o, warnings, err

@@ -79,6 +79,20 @@ STEP  GROUP  NODES
 	}
 }
 
+// Which tasks run nowhere shows without nodes, too.
+func TestOrderOfTasksThatRunNowhere(t *testing.T) {
+	file := write(t, "p.yaml", "- {role: a, stage: pre_deployment, type: shel, parameters: {cmd: x, timeout: 1}}\n- {role: 7, stage: pre_deployment, type: shell, parameters: {cmd: x, timeout: 1}}\n")
+	out, err := run(t, "order", file)
+	for _, want := range []string{
+		file + `:1:42: warning: [0].type: the task is left out: there is no task type "shel"; did you mean "shell"?`,
+		file + `:2:10: warning: [1].role: is neither the name of a role nor a list of names, so the task is left out`,
+	} {
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%v, no %q in\n%s", err, want, out)
+		}
+	}
+}
+
 func TestOrderJSON(t *testing.T) {
 	dir := plugins(t)
 	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"), "--nodes", filepath.Join(dir, "site.yaml"), "-o", "json")

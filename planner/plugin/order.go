@@ -56,6 +56,31 @@ func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
 	return out, nil
 }
 
+// Inept warns of tasks that run nowhere, whatever nodes there are: those of a type that nothing here can do, and those with a role of no kind.
+func (s Sequence) Inept() site.Problems {
+	var problems site.Problems
+	for _, o := range s.Tasks {
+		if p, is := o.inept(); is {
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+func (o Ordered) inept() (p site.Problem, is bool) {
+	switch {
+	case !slices.Contains(Types(), o.Task.Type):
+		p = problem(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), site.UnknownType, "the task is left out: "+unknownName("task type", o.Task.Type, Types()))
+	case len(o.Task.Role) == 0:
+		p = problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+			`is neither the name of a role nor a list of names, so the task is left out; name one or more, or write "*" for all nodes that have a role`)
+	default:
+		return p, false
+	}
+	p.Warning = true
+	return p, true
+}
+
 // OnNodes is On for a run, which has work for nodes only: a task that is to run on the controller does nothing there, with a warning.
 func (s Sequence) OnNodes(nodes []site.Node) (Sequence, site.Problems) {
 	placed, problems := s.On(nodes)
@@ -80,17 +105,7 @@ func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 	var problems site.Problems
 	places := make(map[string]Place)
 	for _, o := range s.Tasks {
-		if !slices.Contains(Types(), o.Task.Type) {
-			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), site.UnknownType,
-				unknownName("task type", o.Task.Type, Types())+"; the task is left out")
-			p.Warning = true
-			problems = append(problems, p)
-			continue
-		}
-		if len(o.Task.Role) == 0 {
-			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
-				`is neither the name of a role nor a list of names, so the task is left out; name one or more, or write "*" for all nodes that have a role`)
-			p.Warning = true
+		if p, is := o.inept(); is {
 			problems = append(problems, p)
 			continue
 		}

@@ -181,7 +181,7 @@ func TestTasksOfUnknownTypes(t *testing.T) {
 		t.Error(d)
 	}
 	if len(problems) != 2 || !problems[0].Warning || !problems[1].Warning ||
-		problems[0].Error() != `plugin "p": tasks[1].type: there is no task type "shel"; did you mean "shell"?; the task is left out` {
+		problems[0].Error() != `plugin "p": tasks[1].type: the task is left out: there is no task type "shel"; did you mean "shell"?` {
 		t.Errorf("got %v", problems)
 	}
 }
