@@ -292,3 +292,12 @@ func whereWritten(relation string) string {
 		return ".config.parameters." + relation
 	}
 }
+
+// configurations returns what services bring as it is.
+func configurations(services []site.Service) []resource.Configuration {
+	out := make([]resource.Configuration, len(services))
+	for i, s := range services {
+		out[i] = s.Configuration
+	}
+	return out
+}

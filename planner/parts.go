@@ -4,7 +4,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -21,13 +20,4 @@ func CheckParts(s site.Site) site.Problems {
 	_, problems := refine.New(parts, nil, refine.Schemas{Config: schemas}, nil)
 	_, mistakes := override.New(s.Overrides, schemas, configurations(s.Services)...)
 	return append(problems, mistakes...)
-}
-
-// configurations returns what services bring as it is.
-func configurations(services []site.Service) []resource.Configuration {
-	out := make([]resource.Configuration, len(services))
-	for i, s := range services {
-		out[i] = s.Configuration
-	}
-	return out
 }

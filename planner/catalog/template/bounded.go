@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -111,12 +112,11 @@ func joinBound(args []cty.Value) error {
 // maxGroups bounds the groups of a regular expression times the characters that it looks at.
 const maxGroups = 4 << 20
 
-func groupsBound(expression, text string) error {
+var errTooManyGroups = errors.New("has too many groups for so long a text")
+
+func tooManyGroups(expression, text string) bool {
 	groups := strings.Count(expression, "(") + 1
-	if n := groups * (utf8.RuneCountInString(text) + 1); n > maxGroups {
-		return function.NewArgErrorf(0, "has too many groups for so long a text")
-	}
-	return nil
+	return groups*(utf8.RuneCountInString(text)+1) > maxGroups
 }
 
 // searchBound refuses a regular expression and a text for which a search takes too much work.
@@ -126,8 +126,8 @@ func searchBound(search func(p *pattern.Pattern, text string) error) func(args [
 			return nil
 		}
 		expression, text := args[0].AsString(), args[1].AsString()
-		if err := groupsBound(expression, text); err != nil {
-			return err
+		if tooManyGroups(expression, text) {
+			return function.NewArgError(0, errTooManyGroups)
 		}
 		p, err := pattern.Compile(expression)
 		if err != nil {
@@ -190,6 +190,9 @@ func replace(text, old, with string) (string, error) {
 }
 
 func replaceMatches(text, expression, with string) (string, error) {
+	if tooManyGroups(expression, text) {
+		return "", function.NewArgError(1, errTooManyGroups)
+	}
 	p, err := pattern.Compile(expression)
 	if err != nil {
 		return "", function.NewArgErrorf(1, "is not a regular expression: %s", err)
