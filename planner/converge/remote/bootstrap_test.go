@@ -137,10 +137,84 @@ func TestNodesThatCannotTakeTheHelper(t *testing.T) {
 	})
 }
 
+// A file that is not the helper, with its name and size, is never executed: the helper is sent in its place, or, where another user can write,
+// the node is refused.
+func TestOnlyTheHelperIsExecuted(t *testing.T) {
+	private := func(n *node) {
+		if err := os.MkdirAll(n.home, 0o700); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	chmod := func(n *node, path string, mode os.FileMode) {
+		if err := os.Chmod(path, mode); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	chown := func(n *node, path string) {
+		if os.Getuid() != 0 {
+			n.t.Skip("only root can give files away")
+		}
+		if err := os.Lchown(path, 4711, 4711); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		prepare func(n *node) // the directory, before the file is put there
+		spoil   func(n *node, file string)
+		words   []string // of the refusal; empty: the helper is sent and works
+	}{
+		{"other content", private, func(*node, string) {}, nil},
+		{"file of another user", private, func(n *node, file string) { chown(n, file) }, nil},
+		{"file that others may write", private, func(n *node, file string) { chmod(n, file, 0o777) }, nil},
+		{"no sha256sum", func(n *node) { private(n); n.without("sha256sum") }, func(*node, string) {}, nil},
+		{"directory that others may write", private, func(n *node, _ string) { chmod(n, n.home, 0o777) }, []string{"drwxrwxrwx", "chown root", "chmod go-w"}},
+		{"directory that a group may write", private, func(n *node, _ string) { chmod(n, n.home, 0o770) }, []string{"drwxrwx---"}},
+		{"sticky directory", private, func(n *node, _ string) { chmod(n, n.home, 0o777|os.ModeSticky) }, []string{"drwxrwxrwt"}},
+		{"directory of another user", private, func(n *node, _ string) { chown(n, n.home) }, []string{"4711"}},
+		{"parent that others may write", private, func(n *node, _ string) { chmod(n, filepath.Dir(n.home), 0o777) }, []string{"/lib", "drwxrwxrwx"}},
+		{"parent of another user", private, func(n *node, _ string) { chown(n, filepath.Dir(n.home)) }, []string{"/lib", "4711"}},
+		{"link", func(n *node) {
+			private(n)
+			if err := errors.Join(os.Rename(n.home, n.home+"-real"), os.Symlink(n.home+"-real", n.home)); err != nil {
+				n.t.Fatal(err)
+			}
+		}, func(*node, string) {}, []string{"lrwxrwxrwx"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := newNode(t, sshtest.Options{})
+			h := n.helpers(good)
+			test.prepare(n)
+			executed := filepath.Join(filepath.Dir(n.bin), "executed")
+			planted := "#!/bin/sh\ntouch " + executed + "\n" + good + "\n#"
+			size := h.carried["linux/amd64"].size
+			if len(planted) > size { // the helper is a script too: make it as long
+				h = n.helpers(good + strings.Repeat("#", len(planted)))
+				size = h.carried["linux/amd64"].size
+			}
+			file := filepath.Join(n.home, h.carried["linux/amd64"].file())
+			if err := os.WriteFile(file, []byte(planted+strings.Repeat("#", size-len(planted))), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			test.spoil(n, file)
+			if test.words == nil {
+				n.works(h)
+			} else {
+				_, _, err := n.converge(h)
+				refused(t, err, converge.CodeNoExec, test.words...)
+			}
+			if _, err := os.Stat(executed); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the file was executed as root, error %v", err)
+			}
+		})
+	}
+}
+
 func TestANodeWithoutSha256sum(t *testing.T) {
 	n := newNode(t, sshtest.Options{})
 	n.without("sha256sum")
 	n.works(n.helpers(good))
+	n.works(n.helpers(good)) // what is there cannot be checked: it is sent again
 }
 
 func TestGreetingsOfLoginScripts(t *testing.T) {

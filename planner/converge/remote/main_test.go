@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +37,7 @@ type node struct {
 }
 
 // tools are what the bootstrap may use of a node, and what the scripts in these tests use.
-var tools = []string{"sh", "uname", "mkdir", "wc", "head", "gzip", "rm", "sha256sum", "chmod", "sync", "mv", "find", "cat", "sleep", "grep", "touch"}
+var tools = []string{"sh", "uname", "mkdir", "wc", "head", "gzip", "rm", "sha256sum", "chmod", "sync", "mv", "find", "cat", "sleep", "grep", "touch", "ls"}
 
 func newNode(t *testing.T, o sshtest.Options) *node {
 	t.Helper()
@@ -55,6 +56,9 @@ func newNode(t *testing.T, o sshtest.Options) *node {
 		}
 	}
 	n.program("id", `case "$1" in -u) echo 0;; *) echo root;; esac`)
+	if uid := os.Getuid(); uid != 0 { // what the user of the tests owns belongs to the node's root
+		n.program("ls", fmt.Sprintf(`/bin/ls "$@" | /bin/sed -E "s/^([^ ]+ +[0-9]+ +)%d /\\10 /"`, uid))
+	}
 	o.Env = []string{"PATH=" + n.bin, "NODE=" + dir}
 	n.server = sshtest.Start(t, o)
 	n.connection = n.server.Connection()
