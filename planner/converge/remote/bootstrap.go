@@ -25,6 +25,7 @@ const (
 	noGunzip    = "no_gunzip"
 	badUpload   = "bad_upload"
 	notRunnable = "not_runnable"
+	notOurs     = "not_ours"
 )
 
 // machines are the answers of `uname -s`/`uname -m` for which a platform's helper is the right one.
@@ -53,6 +54,10 @@ func (h Helpers) command(sudo bool, prompt string) string {
 // bootstrap returns the script that starts the helper, and fetches it first when it is not there. It needs a POSIX
 // shell, head -c and gzip, all of which busybox has. Because login shells of many kinds pass it on, it is one line without backslashes, `!` and
 // single quotes.
+//
+// It executes nothing that another user could have put there: the directory is not a link, it and all above it belong to root and are not
+// writable for others (above it, sticky directories and the group root may be), and a helper that is there has the right owner, mode and
+// digest. A helper that cannot be checked, for want of sha256sum, is sent again.
 func (h Helpers) bootstrap() string {
 	var arms strings.Builder
 	for _, platform := range h.Platforms() {
@@ -69,10 +74,17 @@ func (h Helpers) bootstrap() string {
 		`u=$(umask)`,
 		`umask 077`,
 		`d="DIRECTORY"`,
-		`f="$d/$h"`,
 		`[ -d "$d" ] || e=$(mkdir -p "$d" 2>&1) || fail not_writable "$e"`,
-		// A crash of the node may have left a file that is too short (it is renamed into place, but not every file system keeps that order).
-		`if [ -f "$f" ] && [ "$(wc -c <"$f")" -eq "$z" ]; then :; else ` + strings.Join([]string{
+		// own reports whether a file of the type $1 (- or d) is root's alone; y is set for the directories above.
+		`own() { o=$(ls -ldn "$2" 2>&1); set -- "$1" $o; case "$2:$4:$5" in $1????-??-*:0:*);; d????????[tT]*:0:*|d???????-*:0:0) [ "$y" ];; *) false;; esac; }`,
+		`y=`,
+		`own d "$d" || fail not_ours "$o"`,
+		`e=$(cd -P "$d" 2>&1) && cd -P "$d" || fail not_writable "$e"`,
+		`d=$(pwd -P)`,
+		`q="$d"`,
+		`while :; do own d "${q:-/}" || fail not_ours "$o"; [ "$q" ] || break; q="${q%/*}"; y=1; done`,
+		`f="$d/$h"`,
+		`if own - "$f" && c=$( { sha256sum <"$f"; } 2>/dev/null) && [ "${c%% *}" = "$s" ]; then :; else ` + strings.Join([]string{
 			`if command -v gzip >/dev/null 2>&1; then g="gzip -dc"; elif command -v gunzip >/dev/null 2>&1; then g="gunzip -c"; else fail no_gunzip; fi`,
 			`t="$d/.$h.$$"`,
 			`drop() { rm -f "$t"; }`,

@@ -189,7 +189,7 @@ func TestOnlyTheHelperIsExecuted(t *testing.T) {
 			planted := "#!/bin/sh\ntouch " + executed + "\n" + good + "\n#"
 			size := h.carried["linux/amd64"].size
 			if len(planted) > size { // the helper is a script too: make it as long
-				h = n.helpers(good + strings.Repeat("#", len(planted)))
+				h = n.helpers(good + "\n" + strings.Repeat("#", len(planted)))
 				size = h.carried["linux/amd64"].size
 			}
 			file := filepath.Join(n.home, h.carried["linux/amd64"].file())

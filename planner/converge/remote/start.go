@@ -60,6 +60,9 @@ func (f *far) explain(reason string) error {
 		return failed(converge.CodeArch, "this build carries no helper for %s; it carries %s", platform(detail), f.carried())
 	case notWritable:
 		return failed(converge.CodeNoExec, "the helper cannot be put into %s, which must be writable for root: %s", where, shown(detail))
+	case notOurs:
+		return failed(converge.CodeNoExec, "nothing is executed in %s, because another user can change it: %s. Remove what you do not know from it, then make the "+
+			"directory and those above it root's alone (chown root, chmod go-w)", where, shown(detail))
 	case noGunzip:
 		return failed(converge.CodeNoExec, "the helper cannot be unpacked: the node has neither gzip nor gunzip, install one of them")
 	case notRunnable:
