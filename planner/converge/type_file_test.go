@@ -62,30 +62,34 @@ func TestFile(t *testing.T) {
 		diffs  []Difference
 		want   map[string]string // what is at the paths then: mode and content, as in tree; empty is nothing
 	}{
-		"new":              {item: item("file[/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
-		"new with mode":    {item: item("file[/f]", "content", "x", "mode", "4750"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "urwxr-x--- x"}},
-		"new and empty":    {item: item("file[/f]", "ensure", "present"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
-		"path":             {item: item("file[message]", "path", "/f", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
-		"content":          {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}2d711642"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
-		"empty content":    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", ""), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}e3b0c442"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
-		"mode":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "600"), diffs: []Difference{{"mode", "0644", "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
-		"source":           {before: map[string]string{"/s": "here", "/f": "old"}, item: item("file[/f]", "source", "/s"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}fcec9150"}}, want: map[string]string{"/f": "-rw-r--r-- here"}},
-		"directory":        {item: item("file[/d]", "ensure", "directory", "mode", "0700"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "drwx------"}},
-		"directory mode":   {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "directory", "mode", "1777"), diffs: []Difference{{"mode", "0755", "1777"}}, want: map[string]string{"/d": "dtrwxrwxrwx", "/d/x": "-rw-r--r-- x"}},
-		"link":             {item: item("file[/l]", "target", "/etc"), diffs: []Difference{{"ensure", "absent", "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /etc"}},
-		"other target":     {before: map[string]string{"/l": "->a"}, item: item("file[/l]", "ensure", "link", "target", "b"), diffs: []Difference{{"target", "a", "b"}}, want: map[string]string{"/l": "Lrwxrwxrwx b"}},
-		"absent":           {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "absent"), diffs: []Difference{{"ensure", "file", "absent"}}, want: map[string]string{"/f": ""}},
-		"absent link":      {before: map[string]string{"/d/x": "x", "/l": "->/d"}, item: item("file[/l]", "ensure", "absent"), diffs: []Difference{{"ensure", "link", "absent"}}, want: map[string]string{"/l": "", "/d/x": "-rw-r--r-- x"}},
-		"file for link":    {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
-		"link for file":    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "target", "t"), diffs: []Difference{{"ensure", "file", "link"}}, want: map[string]string{"/f": "Lrwxrwxrwx t"}},
-		"dir for file":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "directory"), diffs: []Difference{{"ensure", "file", "directory"}}, want: map[string]string{"/f": "drwxr-xr-x"}},
-		"file for dir":     {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x", "force", true), diffs: []Difference{{"ensure", "directory", "file"}}, want: map[string]string{"/d": "-rw-r--r-- x"}},
-		"absent dir":       {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "absent", "force", true), diffs: []Difference{{"ensure", "directory", "absent"}}, want: map[string]string{"/d": ""}},
-		"through a link":   {before: map[string]string{"/d/": "", "/l": "->/d"}, item: item("file[/l/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/d/f": "-rw-r--r-- x"}},
-		"present is a dir": {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "present", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------"}},
-		"content for link": {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "ensure", "present", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
-		"sensitive":        {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "sensitive", true), diffs: []Difference{{"content", hiddenValue, hiddenValue}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
-		"already so":       {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"new":                       {item: item("file[/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"new with mode":             {item: item("file[/f]", "content", "x", "mode", "4750"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "urwxr-x--- x"}},
+		"new and empty":             {item: item("file[/f]", "ensure", "present"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
+		"path":                      {item: item("file[message]", "path", "/f", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"content":                   {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}2d711642"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"empty content":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", ""), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}e3b0c442"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
+		"mode":                      {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "600"), diffs: []Difference{{"mode", "0644", "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
+		"source":                    {before: map[string]string{"/s": "here", "/f": "old"}, item: item("file[/f]", "source", "/s"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}fcec9150"}}, want: map[string]string{"/f": "-rw-r--r-- here"}},
+		"directory":                 {item: item("file[/d]", "ensure", "directory", "mode", "0700"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "drwx------"}},
+		"directory mode":            {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "directory", "mode", "1777"), diffs: []Difference{{"mode", "0755", "1777"}}, want: map[string]string{"/d": "dtrwxrwxrwx", "/d/x": "-rw-r--r-- x"}},
+		"link":                      {item: item("file[/l]", "target", "/etc"), diffs: []Difference{{"ensure", "absent", "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /etc"}},
+		"other target":              {before: map[string]string{"/l": "->a"}, item: item("file[/l]", "ensure", "link", "target", "b"), diffs: []Difference{{"target", "a", "b"}}, want: map[string]string{"/l": "Lrwxrwxrwx b"}},
+		"absent":                    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "absent"), diffs: []Difference{{"ensure", "file", "absent"}}, want: map[string]string{"/f": ""}},
+		"absent link":               {before: map[string]string{"/d/x": "x", "/l": "->/d"}, item: item("file[/l]", "ensure", "absent"), diffs: []Difference{{"ensure", "link", "absent"}}, want: map[string]string{"/l": "", "/d/x": "-rw-r--r-- x"}},
+		"file for link":             {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
+		"link for file":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "target", "t"), diffs: []Difference{{"ensure", "file", "link"}}, want: map[string]string{"/f": "Lrwxrwxrwx t"}},
+		"dir for file":              {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "directory"), diffs: []Difference{{"ensure", "file", "directory"}}, want: map[string]string{"/f": "drwxr-xr-x"}},
+		"file for dir":              {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x", "force", true), diffs: []Difference{{"ensure", "directory", "file"}}, want: map[string]string{"/d": "-rw-r--r-- x"}},
+		"absent dir":                {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "absent", "force", true), diffs: []Difference{{"ensure", "directory", "absent"}}, want: map[string]string{"/d": ""}},
+		"through a link":            {before: map[string]string{"/d/": "", "/l": "->/d"}, item: item("file[/l/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/d/f": "-rw-r--r-- x"}},
+		"present is a dir":          {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "present", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------"}},
+		"content for link":          {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "ensure", "present", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
+		"sensitive":                 {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "sensitive", true), diffs: []Difference{{"content", hiddenValue, hiddenValue}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"attributes of nothing":     {item: item("file[/f]", "mode", "0600", "owner", "0"), want: map[string]string{"/f": ""}},
+		"attributes of a directory": {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------", "/d/x": "-rw-r--r-- x"}},
+		"attributes of a link":      {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "mode", "0600"), want: map[string]string{"/l": "Lrwxrwxrwx /t", "/t": "-rw-r--r-- theirs"}},
+		"mode of a new link":        {before: map[string]string{"/t": "theirs"}, item: item("file[/l]", "ensure", "link", "target", "/t", "mode", "0600"), diffs: []Difference{{"ensure", "absent", "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /t", "/t": "-rw-r--r-- theirs"}},
+		"already so":                {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := nodeOf(t, test.before)
@@ -125,8 +129,8 @@ func TestFileFails(t *testing.T) {
 		want   string
 	}{
 		"no parent":     {item: item("file[/a/b/f]", "content", "x"), want: "the directory /a/b is not there; make it first"},
-		"no owner":      {item: item("file[/f]", "owner", "app"), want: `owner "app": no such user`},
-		"no group":      {item: item("file[/f]", "group", "app"), want: `group "app": no such group`},
+		"no owner":      {item: item("file[/f]", "content", "x", "owner", "app"), want: `owner "app": no such user`},
+		"no group":      {item: item("file[/f]", "content", "x", "group", "app"), want: `group "app": no such group`},
 		"no source":     {item: item("file[/f]", "source", "/s"), want: "source: lstat /s: no such file"},
 		"directory":     {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x"), want: "set force = true"},
 		"full":          {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "content", "x"), want: "set force = true to remove it, with everything in it"},
@@ -184,6 +188,86 @@ func TestFileOwner(t *testing.T) {
 	if info, err := b.Lstat("/f"); err != nil || info.UID != 800 || info.GID != 777 || !cmp.Equal(before, b.tree()) {
 		t.Errorf("not as before: %+v, %v", info, err)
 	}
+}
+
+// Without ensure, content, source and target, a resource looks after the attributes of what is there, as in Puppet.
+func TestFileAttributesOfWhatIsThere(t *testing.T) {
+	own := func(b *sandbox, uid int, paths ...string) {
+		t.Helper()
+		for _, path := range paths {
+			if err := os.Lchown(b.real(path), uid, uid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	owner := func(b *sandbox, path string) int {
+		t.Helper()
+		info, err := b.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.UID
+	}
+	t.Run("owner of links", func(t *testing.T) {
+		needRoot(t)
+		b := nodeOf(t, map[string]string{"/zone": "Rome", "/localtime": "->/zone", "/dangling": "->/nowhere"})
+		own(b, 800, "/localtime", "/dangling")
+		before := b.tree()
+		items := []Item{item("file[/localtime]", "owner", "900"), item("file[/dangling]", "owner", "900"), item("file[/made]", "target", "x", "owner", "900")}
+		for _, r := range b.apply(items...) {
+			if r.Status != Changed {
+				t.Errorf("%+v", r)
+			}
+		}
+		for _, path := range []string{"/localtime", "/dangling", "/made"} {
+			if info, err := b.Lstat(path); err != nil || !info.IsLink() || info.UID != 900 {
+				t.Errorf("%s is %+v, %v", path, info, err)
+			}
+		}
+		if got := owner(b, "/zone"); got != 0 {
+			t.Errorf("the target went to %d", got)
+		}
+		own(b, 7, "/localtime")
+		if r := b.inMode(Check, items...)[0]; r.Status != Differs || !cmp.Equal(r.Differences, []Difference{{"owner", "7", "900"}}) {
+			t.Errorf("drift: %+v", r)
+		}
+		b.apply(items...)
+		b.tearDown()
+		if l, d := owner(b, "/localtime"), owner(b, "/dangling"); l != 800 || d != 800 || !cmp.Equal(before, b.tree()) {
+			t.Errorf("not as before: %d, %d, %v", l, d, b.tree())
+		}
+	})
+	t.Run("a link that gave way returns with its owner", func(t *testing.T) {
+		needRoot(t)
+		b := nodeOf(t, map[string]string{"/l": "->x"})
+		own(b, 800, "/l")
+		b.apply(item("file[/l]", "content", "x"))
+		b.tearDown()
+		if got := owner(b, "/l"); got != 800 {
+			t.Errorf("it belongs to %d", got)
+		}
+	})
+	t.Run("what comes later", func(t *testing.T) {
+		b := nodeOf(t, nil)
+		i := item("file[/f]", "mode", "0600")
+		b.apply(i)
+		b.put("/f", "theirs")
+		before := b.tree()["/f"]
+		if r := b.apply(i)[0]; r.Status != Changed || b.tree()["/f"] != "-rw------- theirs" {
+			t.Errorf("%+v, now %q", r, b.tree()["/f"])
+		}
+		b.tearDown()
+		if got := b.tree()["/f"]; got != before {
+			t.Errorf("now %q", got)
+		}
+	})
+	t.Run("the mode of a link is said to be ignored", func(t *testing.T) {
+		b := nodeOf(t, map[string]string{"/l": "->x"})
+		want := "notice: /l is a link, and links have no mode of their own; mode is ignored\n"
+		if r := b.apply(item("file[/l]", "mode", "0600"))[0]; r.Output != want {
+			t.Errorf("%+v", r)
+		}
+	})
 }
 
 func TestFileUndo(t *testing.T) {
