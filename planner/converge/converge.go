@@ -48,7 +48,7 @@ type Named interface {
 // slipway's to bring back.
 type Widener interface {
 	// Widen adds to before what r says something of and earlier forms of the resource did not, as it is now. What before tells
-	// already stays. It is called before the Apply of another form of a resource, and may be repeated.
+	// already stays. It is called before every Apply but the first, and when a resource has another form, and may be repeated.
 	Widen(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error)
 }
 

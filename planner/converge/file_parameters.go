@@ -19,7 +19,8 @@ func (fileType) Schema() resource.Schema {
 			{Name: "path", Kind: resource.String, Check: checkAbsolute,
 				Description: "Absolute path on the node. Default: the title."},
 			{Name: "ensure", Kind: resource.String, Values: []string{filePresent, fileFile, fileDirectory, fileLink, fileAbsent},
-				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, else `file`."},
+				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content` or `source`; " +
+					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
 			{Name: "content", Kind: resource.String,
 				Description: "The whole content. Without `content` and `source`, the content of a file that is there stays, and a new one is empty."},
 			{Name: "source", Kind: resource.String, Check: checkAbsolute,
@@ -27,9 +28,9 @@ func (fileType) Schema() resource.Schema {
 			{Name: "target", Kind: resource.String, Check: checkTarget,
 				Description: "Where a link leads, absolute or relative to the link's directory; it need not be there."},
 			{Name: "mode", Kind: resource.String, Check: checkMode,
-				Description: "Permissions as 3 or 4 octal digits, like \"0644\". Default: what is there stays; a new file gets 0644, a new directory 0755."},
+				Description: "Permissions as 3 or 4 octal digits, like \"0644\". A link has no mode of its own: it is ignored there, with a notice in the output. Default: what is there stays; a new file gets 0644, a new directory 0755."},
 			{Name: "owner", Kind: resource.String, Scalars: true, Check: checkAccount,
-				Description: "User that owns it, by name or number. Default: what is there stays; a new one belongs to the session's user."},
+				Description: "User that owns it, a link itself and not what it leads to, by name or number. Default: what is there stays; a new one belongs to the session's user."},
 			{Name: "group", Kind: resource.String, Scalars: true, Check: checkAccount,
 				Description: "Group that owns it, by name or number. Default as for `owner`."},
 			{Name: "backup", Kind: resource.Bool,
@@ -101,20 +102,23 @@ func checkFile(r resource.Resource) []resource.ParameterError {
 		add("target", "goes with ensure = \"link\", and a link needs one")
 	}
 	for _, name := range []string{"mode", "owner", "group"} {
-		if p.Has(name) && (ensure == fileLink || ensure == fileAbsent) {
-			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files and directories", ensure))
+		if p.Has(name) && ensure == fileAbsent {
+			add(name, fmt.Sprintf("does not go with ensure = %q; it is for what is there", ensure))
 		}
 	}
 	return errs
 }
 
-// ensureOf returns what the path should be.
+// ensureOf returns what the path should be; empty is what it is.
 func ensureOf(r resource.Resource) string {
-	whenAbsent := fileFile
-	if r.Parameters.Has("target") {
-		whenAbsent = fileLink
+	otherwise := ""
+	switch p := r.Parameters; {
+	case p.Has("target"):
+		otherwise = fileLink
+	case p.Has("content") || p.Has("source"):
+		otherwise = fileFile
 	}
-	return r.Parameters.StringOr("ensure", whenAbsent)
+	return r.Parameters.StringOr("ensure", otherwise)
 }
 
 func pathOf(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }

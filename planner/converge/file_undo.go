@@ -22,7 +22,7 @@ type fileBefore struct {
 	GID    int    `json:"gid,omitempty"`
 	Stays  bool   `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
 	// Said lists what the resource has said something of so far: content (or that it is another thing than it was), target, mode,
-	// owner, group.
+	// owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
 	Said []string `json:"said,omitempty"`
 }
 
@@ -67,6 +67,9 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 	kind, info, err := look(s, b.Path)
 	if err != nil {
 		return nil, err
+	}
+	if b.Kind == fileAbsent && !b.says(saidContent) { // others have put there what is there now
+		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, info.Target, chmodBits(info.Mode), info.UID, info.GID
 	}
 	for _, name := range t.said(r, kind) {
 		if b.says(name) {
@@ -132,7 +135,7 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 	if err != nil {
 		return err
 	}
-	if kind == fileOther || kind != b.Kind && !b.says(saidContent) {
+	if kind != b.Kind && (kind == fileOther || !b.says(saidContent)) {
 		return nil // others have put it there, or taken it away
 	}
 	if kind == fileDirectory && b.Kind != fileDirectory && !b.Stays {
@@ -160,10 +163,9 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 	case fileFile:
 		return b.undoFile(s, kind)
 	case fileLink:
-		if kind == fileLink && (info.Target == b.Target || !b.says("target")) {
-			return nil
-		}
-		return s.Symlink(b.Path, b.Target)
+		return b.undoLink(s, kind, info)
+	case fileOther:
+		return s.SetAttributes(b.Path, b.attributes())
 	case fileDirectory:
 		return b.undoDirectory(s, kind)
 	}
@@ -187,6 +189,19 @@ func (b fileBefore) undoFile(s *System, kind string) error {
 		a = a.or(kept)
 	}
 	return s.ReplaceFile(b.Path, content, a)
+}
+
+// undoLink brings a link back that was there. kind and info are what is there now.
+func (b fileBefore) undoLink(s *System, kind string, info Info) error {
+	a := b.attributes()
+	a.Mode = nil
+	if kind != fileLink || info.Target != b.Target && b.says("target") {
+		if err := s.Symlink(b.Path, b.Target); err != nil {
+			return err
+		}
+		a = a.or(Attributes{UID: &b.UID, GID: &b.GID})
+	}
+	return s.SetAttributes(b.Path, a)
 }
 
 func (b fileBefore) undoDirectory(s *System, kind string) error {

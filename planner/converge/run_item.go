@@ -110,7 +110,7 @@ func (x *session) adopt(ctx context.Context, j *job) {
 }
 
 // record makes or updates the ledger's entry in memory. What was there before is captured once, when the entry is made, and widened
-// when the resource has another form.
+// when the resource has another form and before every Apply: a thing that was missing may have come since, from others.
 func (x *session) record(ctx context.Context, j *job, digest string) error {
 	e := x.ledger.entry(x.catalog.Site, j.id)
 	if e == nil {
@@ -124,7 +124,7 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 		}})
 		return nil
 	}
-	if e.Digest != j.Digest {
+	if e.Digest != j.Digest || digest == "" {
 		before, err := x.captured(ctx, j, e.Before)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -156,6 +157,14 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 		s.work.log.WriteString(out.Combined)
 	}
 	return out, err
+}
+
+// notice adds a line to the result of the item at work, once: something that a person should know, though nothing failed.
+func (s *System) notice(text string) {
+	line := "notice: " + text + "\n"
+	if s.work.log != nil && !strings.Contains(s.work.log.String(), line) {
+		s.work.log.WriteString(line)
+	}
 }
 
 // defaultLockWait is how long a session waits for another one that works on the node, so that the rest of a session that

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetAttributes changes the attributes of a file or directory that is there.
+// SetAttributes changes the attributes of what is at a path. A link is not followed: it can be given away, and has no mode.
 func (s *System) SetAttributes(path string, a Attributes) error {
-	p, err := s.locate(path, true)
+	p, err := s.locate(path, false)
 	if err != nil {
 		return err
 	}
@@ -23,15 +23,13 @@ func (s *System) SetAttributes(path string, a Attributes) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return p.fail("stat", err)
 	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-	case unix.S_IFREG:
+	switch kind := st.Mode & unix.S_IFMT; {
+	case kind == unix.S_IFDIR:
+	case kind == unix.S_IFLNK && a.Mode != nil:
+		return p.fail("chmod", errors.New("is a link, which has no mode"))
+	case st.Nlink > 1 && !dirTrusted(p.dir):
 		// A second name in a directory of another user may be a second name of a file that is none of that user's.
-		if st.Nlink > 1 && !dirTrusted(p.dir) {
-			return p.fail("chmod", errors.New("has several names, and its directory belongs to another user; copy it to make it a file of its own"))
-		}
-	default:
-		return p.fail("chmod", errors.New("is neither a regular file nor a directory"))
+		return p.fail("chmod", errors.New("has several names, and its directory belongs to another user; copy it to make it a file of its own"))
 	}
 	return p.setAttributes(fd, &st, a)
 }
@@ -54,7 +52,7 @@ func (p place) setAttributes(fd int, st *unix.Stat_t, a Attributes) error {
 			return p.fail("chown", err)
 		}
 	}
-	if mode != st.Mode&0o7777 || given {
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK && (mode != st.Mode&0o7777 || given) {
 		err := unix.Fchmodat(fd, "", mode, unix.AT_EMPTY_PATH)
 		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) { // Linux before 6.6
 			err = unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode)

@@ -52,9 +52,12 @@ func look(s *System, path string) (kind string, info Info, err error) {
 	return kindOf(info), info, nil
 }
 
-// wantedKind tells what is to be at the path, where kind is what is there now. Present is anything, but only a file has content.
+// wantedKind returns what is to be at the path, where kind is what is there now: the same, absent included, for a resource that gives attributes
+// only. Present is anything, but only a file has content.
 func wantedKind(r resource.Resource, kind string) string {
 	switch ensure := ensureOf(r); {
+	case ensure == "":
+		return kind
 	case ensure != filePresent:
 		return ensure
 	case kind == fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source"):
@@ -69,18 +72,15 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 	if err != nil {
 		return nil, err
 	}
-	if kind == fileOther {
-		return nil, fmt.Errorf("%s is a device, pipe or socket; slipway does not touch it, remove it by hand", at)
+	if kind == fileOther && ensureOf(r) != "" {
+		return nil, errFileOther(at)
 	}
 	c, ensure := comparison{resource: r}, wantedKind(r, kind)
 	if c.state(kind, ensure); kind != ensure || ensure == fileAbsent {
 		return c.found, nil
 	}
-	if kind == fileLink {
-		if p.Has("target") {
-			c.text("target", info.Target, p.String("target"))
-		}
-		return c.found, nil
+	if kind == fileLink && p.Has("target") {
+		c.text("target", info.Target, p.String("target"))
 	}
 	if want, given, err := wantedContent(s, r); err != nil {
 		return nil, err
@@ -93,7 +93,10 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 			c.text("content", contentDigest(is), contentDigest(want))
 		}
 	}
-	if p.Has("mode") {
+	switch {
+	case p.Has("mode") && kind == fileLink:
+		s.notice(at + " is a link, and links have no mode of their own; mode is ignored")
+	case p.Has("mode"):
 		mode, err := parseMode(p.String("mode"))
 		if err != nil {
 			return nil, err
@@ -107,6 +110,11 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 		return nil, err
 	}
 	return c.found, nil
+}
+
+// errFileOther refuses to replace or remove a device, pipe or socket.
+func errFileOther(at string) error {
+	return fmt.Errorf("%s is a device, pipe or socket; slipway changes nothing but its attributes, remove it by hand", at)
 }
 
 // compareAccount compares an owner. A name that the node does not know yet is a difference: its user may be made by another resource.
@@ -176,13 +184,13 @@ func contentDigest(content []byte) string {
 
 func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error {
 	at := pathOf(r)
-	kind, _, err := look(s, at)
+	kind, info, err := look(s, at)
 	if err != nil {
 		return err
 	}
 	ensure := wantedKind(r, kind)
-	if kind == fileOther {
-		return fmt.Errorf("%s is a device, pipe or socket; slipway does not touch it, remove it by hand", at)
+	if kind == fileOther && ensure != kind {
+		return errFileOther(at)
 	}
 	if ensure != fileAbsent {
 		if err := parentThere(s, at); err != nil {
@@ -192,6 +200,9 @@ func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error
 	a, err := wantedAttributes(s, r)
 	if err != nil {
 		return err
+	}
+	if ensure == fileLink {
+		a.Mode = nil
 	}
 	want, given, err := wantedContent(s, r)
 	if err != nil {
@@ -206,10 +217,14 @@ func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error
 	case fileAbsent:
 		return s.Remove(at)
 	case fileLink:
-		if target := r.Parameters.String("target"); target != "" {
-			return s.Symlink(at, target)
+		if target := r.Parameters.String("target"); target != "" && (kind != fileLink || target != info.Target) {
+			if err := s.Symlink(at, target); err != nil {
+				return err
+			}
 		}
-		return nil
+		return s.SetAttributes(at, a)
+	case fileOther:
+		return s.SetAttributes(at, a)
 	case fileDirectory:
 		if kind == fileDirectory {
 			return s.SetAttributes(at, a)
