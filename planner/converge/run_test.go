@@ -195,9 +195,50 @@ func TestNoop(t *testing.T) {
 	results, summary := b.converge(Apply, item("plain[a]", "value", "1", "noop", true).notifies("svc[s]"), item("plain[same]", "value", "1", "noop", true),
 		item("svc[s]").refreshOnly())
 	b.wantStatuses(results, "plain[a] differs", "plain[same] unchanged", "svc[s] unchanged")
-	if len(summary.Ledger) != 0 || b.there("/fake/plain-a") {
-		t.Errorf("ledger %v", summary.Ledger)
+	if b.there("/fake/plain-a") {
+		t.Error("a resource with noop was applied")
 	}
+	want := map[resource.ID]string{
+		"plain[a]": item("plain[a]", "value", "1", "noop", true).Digest, "plain[same]": item("plain[same]", "value", "1", "noop", true).Digest,
+	}
+	if diff := cmp.Diff(want, summary.Ledger); diff != "" {
+		t.Errorf("the next plan would have work: %s", diff)
+	}
+	b.put("/fake/plain-a", "by hand")
+	results, summary = b.converge(Apply, removal("plain[a]"))
+	b.wantStatuses(results, "plain[a] unchanged")
+	if len(summary.Ledger) != 1 || b.get("/fake/plain-a") != "by hand" {
+		t.Errorf("ledger %v after the removal", summary.Ledger)
+	}
+	results, _ = b.converge(Apply, item("plain[same]", "value", "2"))
+	b.wantStatuses(results, "plain[same] changed")
+	results, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	b.wantStatuses(results, "plain[same] changed")
+	if b.get("/fake/plain-same") != "1" || len(summary.Ledger) != 0 || b.there(home) {
+		t.Errorf("ledger %v after the tear-down", summary.Ledger)
+	}
+}
+
+// What was applied before noop was set is undone when the resource goes, and a refresh that is pending for a resource with noop is no work.
+func TestNoopAfterApply(t *testing.T) {
+	b := newBench(t)
+	b.put("/fake/svc-s", "up")
+	b.converge(Apply, item("plain[a]", "value", "1").notifies("svc[s]"), item("svc[s]", "value", "down", "noop", true))
+	b.converge(Apply, item("plain[a]", "value", "2", "noop", true))
+	_, summary := b.converge(Check)
+	want := map[resource.ID]string{
+		"plain[a]": item("plain[a]", "value", "2", "noop", true).Digest, "svc[s]": item("svc[s]", "value", "down", "noop", true).Digest,
+	}
+	if diff := cmp.Diff(want, summary.Ledger); diff != "" || b.get("/fake/plain-a") != "1" {
+		t.Errorf("the next plan would have work: %s", diff)
+	}
+	results, _ := b.converge(Apply, removal("plain[a]"))
+	b.wantStatuses(results, "plain[a] changed")
+	if b.there("/fake/plain-a") {
+		t.Error("what was applied is still there")
+	}
+	results, _ = b.converge(Apply, item("svc[s]", "value", "up"))
+	b.wantStatuses(results, "svc[s] changed refreshed")
 }
 
 // execution.md 2, rule 5: no secret in results or ledger.

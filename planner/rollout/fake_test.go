@@ -153,6 +153,8 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 			return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: "the session was ended"}
 		case fault == "same":
 			r.Status = converge.Unchanged
+		case fault == "differs": // a resource with noop
+			r.Status, r.Differences = converge.Differs, []converge.Difference{{Parameter: "content", Is: "old", Should: "new"}}
 		case c.Mode == converge.Check:
 			r = check(r, ledger, item)
 		}

@@ -1,0 +1,19 @@
+package planner_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+)
+
+// A resource with noop changes nothing, so it notifies nobody; one that is notified is planned, to report that it would be refreshed.
+func TestNoopNotifiesNobody(t *testing.T) {
+	s := chain(true)
+	s.Services[0].Configuration["exec"]["b"]["noop"] = true
+	p := mustMake(t, s, planner.Applied{"n": {"exec[c]": allApplied(t, s)["n"]["exec[c]"]}}, nil)
+	if d := cmp.Diff([]string{"create exec[a]", "create exec[b]"}, work(p)); d != "" {
+		t.Error(d)
+	}
+}
