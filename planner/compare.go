@@ -147,10 +147,11 @@ func (c *catalog) actions(node string, applied Applied, drift []resource.ID) (ac
 	return actions, included
 }
 
-// notify marks what is notified. It comes later in the order, so one pass carries notifications on.
+// notify marks what is notified. It comes later in the order, so one pass carries notifications on. A resource with noop does not change, so it
+// notifies nobody.
 func (c *catalog) notify(actions []task.Action) {
 	for i, t := range c.tasks {
-		if actions[i] == "" {
+		if actions[i] == "" || t.Resource.Noop() {
 			continue
 		}
 		for _, id := range t.Notifies {

@@ -70,6 +70,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	var drift []driftModel
 	unreachable := map[string]error{}
+	var noop []string
 	for node, survey := range found {
 		if survey.Ledger != nil {
 			past.Applied[node] = survey.Ledger
@@ -82,11 +83,22 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 			continue
 		}
 		drift = append(drift, driftOn(node, survey, desired[node])...)
+		for _, item := range survey.Noop {
+			noop = append(noop, fmt.Sprintf("node %q: %s: %s", node, item.ID, change(item)))
+		}
 	}
 	state.setDrift(drift)
 	state.Unreachable = stringList(sortedKeys(unreachable))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
+	if len(noop) > 0 {
+		slices.Sort(noop)
+		text := strings.Join(noop[:min(len(noop), 20)], "\n")
+		if more := len(noop) - 20; more > 0 {
+			text += fmt.Sprintf("\nand %d more", more)
+		}
+		resp.Diagnostics.AddWarning(fmt.Sprintf("Resources with noop differ: %d", len(noop)), "They stay as they are. Take noop away to have them applied.\n"+text)
+	}
 	if len(unreachable) > 0 {
 		resp.Diagnostics.AddWarning(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
 			"What is known of them stays as it was; they count neither as drifted nor as gone.\n"+reasons(unreachable))

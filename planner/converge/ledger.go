@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,9 @@ type ledger struct {
 	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
 	Pending []key    `json:"refresh_pending,omitempty"`
 	Entries []*entry `json:"entries"` // in the order in which they were first applied
+	// Noop lists for each site the resources that have noop, and so are only looked at: id -> digest. Such a resource has an entry too
+	// when it was applied before it had noop.
+	Noop map[string]map[resource.ID]string `json:"noop,omitempty"`
 
 	index map[resource.ID][]*entry
 	file  ledgerFile
@@ -64,6 +68,13 @@ type record struct {
 	Lock   *mark    `json:"lock,omitempty"`
 	Unlock string   `json:"unlock,omitempty"` // a site
 	Made   []string `json:"made,omitempty"`
+	Noop   *noop    `json:"noop,omitempty"`
+}
+
+// noop says that a resource has noop, or with an empty digest that it has it no more.
+type noop struct {
+	key
+	Digest string `json:"digest,omitempty"`
 }
 
 // mark says that a run of a site has locked the node.
@@ -108,6 +119,16 @@ func (l *ledger) carryOut(r record) {
 		delete(l.Locked, r.Unlock)
 	case len(r.Made) > 0:
 		l.Made = r.Made
+	case r.Noop != nil && r.Noop.Digest == "":
+		delete(l.Noop[r.Noop.Site], r.Noop.ID)
+	case r.Noop != nil:
+		if l.Noop == nil {
+			l.Noop = map[string]map[resource.ID]string{}
+		}
+		if l.Noop[r.Noop.Site] == nil {
+			l.Noop[r.Noop.Site] = map[resource.ID]string{}
+		}
+		l.Noop[r.Noop.Site][r.Noop.ID] = r.Noop.Digest
 	}
 }
 
@@ -152,7 +173,7 @@ func (l *ledger) owner(not string, id resource.ID) string {
 	return ""
 }
 
-// of lists what a site applied: id -> digest.
+// of lists what a site applied: id -> digest. A resource with noop has the digest of the form that was looked at last.
 func (l *ledger) of(site string) map[resource.ID]string {
 	out := map[resource.ID]string{}
 	for _, e := range l.Entries {
@@ -160,7 +181,15 @@ func (l *ledger) of(site string) map[resource.ID]string {
 			out[e.id] = e.Digest
 		}
 	}
+	maps.Copy(out, l.Noop[site])
 	return out
+}
+
+// setNoop records that a resource has noop, or with an empty digest that it has it no more.
+func (l *ledger) setNoop(k key, digest string) {
+	if l.Noop[k.Site][k.ID] != digest {
+		l.change(record{Noop: &noop{k, digest}})
+	}
 }
 
 // owes reports whether a resource was notified and not refreshed yet.
@@ -180,6 +209,11 @@ func (l *ledger) settle(k key) {
 
 // empty reports whether nothing of any site is left.
 func (l *ledger) empty() bool {
+	for _, ids := range l.Noop {
+		if len(ids) > 0 {
+			return false
+		}
+	}
 	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0
 }
 

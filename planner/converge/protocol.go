@@ -74,7 +74,7 @@ type Status string
 const (
 	Unchanged Status = "unchanged"
 	Changed   Status = "changed" // applied, removed or refreshed
-	Differs   Status = "differs" // check mode only
+	Differs   Status = "differs" // in check mode, and of a resource with noop
 	Failed    Status = "failed"
 	Skipped   Status = "skipped" // something it requires failed, or the session ended
 	// Restarting says that the node restarts when the session has ended: the item, and those that were to come after it, go on in a

@@ -67,6 +67,9 @@ func (x *session) examineState(ctx context.Context, j *job) {
 	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
 	switch {
 	case !x.applying() || j.Noop():
+		if x.applying() {
+			x.ledger.setNoop(x.key(j), j.Digest)
+		}
 		j.finish(Unchanged)
 		if len(j.result.Differences) > 0 {
 			j.finish(Differs)
@@ -112,6 +115,7 @@ func (x *session) adopt(ctx context.Context, j *job) {
 // record makes or updates the ledger's entry in memory. What was there before is captured once, when the entry is made, and widened
 // when the resource has another form and before every Apply: a thing that was missing may have come since, from others.
 func (x *session) record(ctx context.Context, j *job, digest string) error {
+	x.ledger.setNoop(x.key(j), "")
 	e := x.ledger.entry(x.catalog.Site, j.id)
 	if e == nil {
 		before, err := x.captured(ctx, j, nil)

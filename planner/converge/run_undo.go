@@ -3,11 +3,15 @@ package converge
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 )
 
 // examineRemoval looks at an item that is to be undone. What the ledger does not know of this site is not slipway's to remove.
 func (x *session) examineRemoval(j *job) {
+	if x.applying() {
+		x.ledger.setNoop(x.key(j), "")
+	}
 	if x.ledger.entry(x.catalog.Site, j.id) == nil {
 		j.finish(Unchanged)
 		return
@@ -72,7 +76,13 @@ func (x *session) tearDown(ctx context.Context) {
 		x.carryOut(ctx, j)
 		x.report(j)
 	}
-	if !x.applying() || len(x.ledger.of(x.catalog.Site)) > 0 {
+	if !x.applying() {
+		return
+	}
+	for id := range maps.Clone(x.ledger.Noop[x.catalog.Site]) {
+		x.ledger.setNoop(key{x.catalog.Site, id}, "")
+	}
+	if len(x.ledger.of(x.catalog.Site)) > 0 {
 		return
 	}
 	for _, k := range slices.Clone(x.ledger.Pending) {

@@ -17,7 +17,7 @@ const form = "a reference `type[title]` or a list of them"
 // metaparameters are the declarations of the metaparameters, sorted by name.
 var metaparameters = []Parameter{
 	{Name: Before, Kind: StringList, Description: "Resources that come after this one: " + form + "."},
-	{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never repair them. Default: false."},
+	{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never apply, repair or refresh it; it notifies nobody. A difference is a warning of the refresh and of the run, no drift and no failure. What was applied before `noop` was set is still undone when the resource is removed. Default: false."},
 	{Name: Notify, Kind: StringList, Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
 	{Name: Require, Kind: StringList, Description: "Resources that come before this one: " + form + "."},
 	{Name: Sensitive, Kind: Bool, Description: "Never show a value of this resource in a plan, an event, an error or the output of a command. Default: false."},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -69,6 +70,10 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 			delete(actions, r.ID)
 		}
 		o.add(r)
+		if r.Status == converge.Differs && r.Message == "" {
+			r.Message = "it has noop, so it stays as it is: " + differing(r.Differences)
+			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s differs and has noop, so it stays as it is: %s", n.Name, r.ID, differing(r.Differences)))
+		}
 		d.log.append(journal.Event{
 			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(r.ID), Service: services[r.ID], Action: string(action),
 			Status: string(r.Status), Message: r.Message, Output: r.Output, Millis: r.Millis,
@@ -129,7 +134,7 @@ func (o *outcome) add(r converge.Result) {
 	case converge.Changed:
 		o.changed++
 		o.done = append(o.done, r.ID)
-	case converge.Unchanged:
+	case converge.Unchanged, converge.Differs: // differs: it has noop, so that is all that was to be found out
 		o.unchanged++
 		o.done = append(o.done, r.ID)
 	case converge.Skipped:
@@ -140,6 +145,15 @@ func (o *outcome) add(r converge.Result) {
 	default:
 		o.failures = append(o.failures, Failure{Resource: r.ID, Message: fmt.Sprintf("status %q has no meaning in mode %q", r.Status, converge.Apply)})
 	}
+}
+
+// differing says in one line how a resource differs.
+func differing(ds []converge.Difference) string {
+	parts := make([]string, len(ds))
+	for i, d := range ds {
+		parts[i] = fmt.Sprintf("%s is %s, should be %s", d.Parameter, d.Is, d.Should)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // conclude ends the tasks that have no result: those about the node as a whole, which end with the session, and those whose

@@ -17,6 +17,7 @@ type NodeSurvey struct {
 	Reachable bool                   // it answered; a node that did not is neither in order nor drifted
 	Error     error                  // why the look could not be taken, or not to its end: then there is no Drift and no Ledger
 	Drift     []DriftItem            // items that are not as desired, in the order given
+	Noop      []DriftItem            // likewise, of those that have noop: nothing repairs them
 	Ledger    map[resource.ID]string // what the site has applied on the node; with task.LeftLocked when it is left locked
 }
 
@@ -86,15 +87,19 @@ func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) Node
 		if item.RefreshOnly {
 			continue
 		}
+		found := &survey.Drift
+		if item.Noop() {
+			found = &survey.Noop
+		}
 		r, ok := results[item.ID()]
 		switch {
 		case !ok:
-			survey.Drift = append(survey.Drift, DriftItem{ID: item.ID(), Message: "the session ended without its result"})
+			*found = append(*found, DriftItem{ID: item.ID(), Message: "the session ended without its result"})
 		case r.Status == converge.Unchanged:
 		case r.Status == converge.Differs:
-			survey.Drift = append(survey.Drift, DriftItem{ID: item.ID(), Differences: r.Differences})
+			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences})
 		default:
-			survey.Drift = append(survey.Drift, DriftItem{ID: item.ID(), Differences: r.Differences, Message: or(r.Message, string(r.Status))})
+			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences, Message: or(r.Message, string(r.Status))})
 		}
 	}
 	return survey
