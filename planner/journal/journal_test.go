@@ -13,7 +13,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if file := os.Getenv(beginsIn); file != "" {
+		fmt.Fprintln(os.Stderr, beginAndWait(file))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // clock is a time that the test moves.
 type clock struct {

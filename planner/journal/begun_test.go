@@ -1,0 +1,182 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// usable checks that a journal that a killed run left keeps nobody from reading it or from starting the next run.
+func usable(t *testing.T, file string) {
+	t.Helper()
+	reader, err := OpenExisting(t.Context(), file)
+	switch {
+	case err == nil:
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		t.Errorf("reading what a killed run left: %v", err)
+	}
+	s := openAt(t, file)
+	if err := begin(t, s, "next").Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run that is killed in its first milliseconds leaves a journal without content. It counts as one that is not there.
+func TestAJournalWithoutContentIsNone(t *testing.T) {
+	for name, leave := range map[string]func(file string) error{
+		"0 bytes": func(file string) error { return os.WriteFile(file, nil, 0o600) },
+		"no schema": func(file string) error {
+			s, err := open(t.Context(), file, "rwc")
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
+		"schema that was not committed": func(file string) error {
+			s, err := open(t.Context(), file, "rwc")
+			if err != nil {
+				return err
+			}
+			tx, err := s.db.BeginTx(t.Context(), nil)
+			if err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(t.Context(), schemas[0])
+			return errors.Join(err, tx.Rollback(), s.Close())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "lon1.db")
+			if err := leave(file); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenExisting(t.Context(), file); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("reading: %v, want an error that is %v", err, fs.ErrNotExist)
+			}
+			usable(t, file)
+		})
+	}
+}
+
+// beginsIn names the file of the journal in which a process of these tests begins a run.
+const beginsIn = "JOURNAL_TEST_BEGINS_IN"
+
+// beginAndWait is that process: it announces itself, begins a run and waits to be killed.
+func beginAndWait(file string) error {
+	fmt.Println("ready")
+	s, err := Open(context.Background(), file)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Begin(context.Background(), Run{ID: "killed", Site: "lon1"}); err != nil {
+		return err
+	}
+	fmt.Println("begun")
+	select {}
+}
+
+// start starts a process that begins a run in a journal, and returns it with what it prints.
+func start(t *testing.T, file string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.Stderr = append(os.Environ(), beginsIn+"="+file), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "ready" {
+		t.Fatalf("the process printed %q, error %v", lines.Text(), lines.Err())
+	}
+	return cmd, lines
+}
+
+// kill ends a process as a crash does, and waits for its end.
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+}
+
+// A run may be killed at any moment of its first milliseconds.
+func TestAKillWhileTheJournalIsMade(t *testing.T) {
+	for i := range 12 {
+		file := filepath.Join(t.TempDir(), "new", "lon1.db")
+		cmd, _ := start(t, file)
+		<-time.After(time.Duration(i) * 2 * time.Millisecond) // the moments: from the first call to the first run
+		kill(t, cmd)
+		if _, err := os.Stat(filepath.Dir(file)); err == nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), ".gitignore")); err != nil {
+				t.Errorf("the directory of journals is not kept out of version control: %v", err)
+			}
+		}
+		reader, err := OpenExisting(t.Context(), file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("killed after %d ms: %v", 2*i, err)
+		}
+		if err == nil {
+			if err := reader.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		s, err := Open(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Whoever cannot use a journal thinks of deleting it: the error says what that costs.
+func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.db")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(dir, "newer.db")
+	s := openAt(t, newer)
+	if _, err := s.db.ExecContext(t.Context(), "PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(dir, "broken.db") // tables are missing
+	b := openAt(t, broken)
+	if _, err := b.db.ExecContext(t.Context(), "DROP TABLE leases; DROP TABLE events; DROP TABLE service_events"); err != nil {
+		t.Fatal(err)
+	}
+	_, beginning := b.Begin(t.Context(), Run{ID: "r", Site: "lon1"})
+	_, reading := b.Events(t.Context(), "r", 0, 1)
+	_, services := b.ServiceEvents(t.Context(), "web", 0, 1)
+	opening := func(open func() (*Store, error)) error { _, err := open(); return err }
+	for what, err := range map[string]error{
+		"text":             opening(func() (*Store, error) { return Open(t.Context(), text) }),
+		"newer":            opening(func() (*Store, error) { return Open(t.Context(), newer) }),
+		"newer, reading":   opening(func() (*Store, error) { return OpenExisting(t.Context(), newer) }),
+		"broken, begin":    beginning,
+		"broken, events":   reading,
+		"broken, services": services,
+	} {
+		file := filepath.Join(dir, strings.Split(what, ",")[0]+".db")
+		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "Deleting it costs the history of runs and services") {
+			t.Errorf("%s: the error names neither the file nor the cost of deleting it: %v", what, err)
+		}
+	}
+}
