@@ -27,18 +27,18 @@ const runRows = `SELECT r.id, r.site, r.operation, r.owner, r.digest, r.steps, r
 func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 	rows, err := s.db.QueryContext(ctx, runRows+"ORDER BY r.started_at DESC, r.id DESC LIMIT ?", limit)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 	var out []Run
 	for rows.Next() {
 		r, err := s.scanRun(rows)
 		if err != nil {
-			return nil, fmt.Errorf("journal: %w", err)
+			return nil, s.failed(err)
 		}
 		out = append(out, r)
 	}
-	return out, rows.Err()
+	return out, s.failed(rows.Err())
 }
 
 // Run returns one run by its id, or by a beginning of it that only one run has; an empty id is the newest run. Its status is as
@@ -46,20 +46,20 @@ func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	rows, err := s.db.QueryContext(ctx, runRows+"WHERE substr(r.id, 1, length(?)) = ? ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id, id)
 	if err != nil {
-		return Run{}, fmt.Errorf("journal: %w", err)
+		return Run{}, s.failed(err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 	var found []Run
 	for rows.Next() {
 		r, err := s.scanRun(rows)
 		if err != nil {
-			return Run{}, fmt.Errorf("journal: %w", err)
+			return Run{}, s.failed(err)
 		}
 		found = append(found, r)
 	}
 	switch err := rows.Err(); {
 	case err != nil:
-		return Run{}, fmt.Errorf("journal: %w", err)
+		return Run{}, s.failed(err)
 	case len(found) == 0 && id == "":
 		return Run{}, fmt.Errorf("journal: %w: it holds none yet", ErrNoRun)
 	case len(found) == 0:
@@ -79,7 +79,7 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, `+service+`, action, status, message, output, millis
 		FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`, run, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
 	var out []Recorded
@@ -87,12 +87,12 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 		var e Recorded
 		var at int64
 		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &e.Service, &e.Action, &e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
-			return nil, fmt.Errorf("journal: %w", err)
+			return nil, s.failed(err)
 		}
 		e.Time = time.UnixMilli(at)
 		out = append(out, e)
 	}
-	return out, rows.Err()
+	return out, s.failed(rows.Err())
 }
 
 func (s *Store) scanRun(rows *sql.Rows) (r Run, err error) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -98,10 +99,41 @@ CREATE INDEX service_events_by_version ON service_events (service, incarnation, 
 // withServices is the first version that holds services.
 const withServices = 2
 
+// errForeign means that a database is no journal.
+var errForeign = errors.New("is the database of something else; move it away or choose another journal_directory")
+
+// emptyError means that a database has no content: a run was killed before the first transaction, which makes the journal. It counts as
+// a file that does not exist.
+type emptyError struct{}
+
+func (emptyError) Error() string { return "is empty: it has no run yet" }
+
+func (emptyError) Is(target error) bool { return target == fs.ErrNotExist }
+
 // version returns how many of schemas the database has.
 func (s *Store) version(ctx context.Context) (version int, err error) {
 	err = s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
 	return version, err
+}
+
+// check looks at a journal that is only read.
+func (s *Store) check(ctx context.Context) (err error) {
+	if s.schema, err = s.version(ctx); err != nil {
+		return err
+	}
+	var tables int
+	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return err
+	}
+	switch {
+	case s.schema == 0 && tables == 0:
+		return emptyError{}
+	case s.schema < 1:
+		return errForeign
+	case s.schema > len(schemas):
+		return fmt.Errorf("has version %d, written by a newer slipway; this slipway reads versions 1 to %d. Use the newer one", s.schema, len(schemas))
+	}
+	return nil
 }
 
 // migrate brings an empty database, and one of an older slipway, to this version. Either all of it happens or nothing.
@@ -118,9 +150,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		case version == len(schemas):
 			return nil
 		case version > len(schemas):
-			return fmt.Errorf("has version %d, written by a newer slipway; this one knows version %d", version, len(schemas))
+			return fmt.Errorf("has version %d, written by a newer slipway; this one knows version %d. Use the newer one", version, len(schemas))
 		case version < 0 || version == 0 && tables > 0:
-			return errors.New("is the database of something else; move it away or choose another journal_directory")
+			return errForeign
 		}
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d;", strings.Join(schemas[version:], ""), len(schemas)))
 		return err

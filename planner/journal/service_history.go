@@ -43,7 +43,7 @@ func (s *Store) Services(ctx context.Context, live bool) ([]ServiceVersion, erro
 	}
 	out, err := manyVersions(ctx, s.db, newestOfEach+"AND NOT (deleted AND ?) ORDER BY service", live)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	return out, nil
 }
@@ -55,10 +55,10 @@ func (s *Store) Service(ctx context.Context, name string) (ServiceVersion, error
 	}
 	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = ? ORDER BY incarnation DESC, version DESC LIMIT 1", name)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("service %q: %w", name, ErrNoService)
+		return ServiceVersion{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
 	}
 	if err != nil {
-		return ServiceVersion{}, fmt.Errorf("journal: %w", err)
+		return ServiceVersion{}, s.failed(err)
 	}
 	return v, nil
 }
@@ -78,7 +78,7 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 	versions, err := manyVersions(ctx, s.db, versionColumns+"WHERE service = ? AND (incarnation, version) < (?, ?) ORDER BY incarnation DESC, version DESC LIMIT ?",
 		name, before.Incarnation, before.Version, limit)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	if len(versions) == 0 {
 		return nil, nil
@@ -92,11 +92,11 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 	last := versions[len(versions)-1]
 	events, err := s.eventsBetween(ctx, name, Point{last.Incarnation, last.Version - 1}, Point{versions[0].Incarnation, versions[0].Version})
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	follow, err := s.recorded(ctx, name, Point{versions[0].Incarnation, versions[0].Version + 1})
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	final := map[Point]int{} // the last event of each version that is not ignored
 	for i, e := range events {
@@ -134,7 +134,7 @@ func (s *Store) ServiceEvents(ctx context.Context, name string, after int64, lim
 	}
 	out, err := s.serviceEvents(ctx, "service = ? AND seq > ? ORDER BY seq LIMIT ?", name, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	return out, nil
 }

@@ -55,7 +55,7 @@ func (w *Writer) RecordServices(ctx context.Context, versions []ServiceVersion, 
 	case errors.Is(err, ErrFenced) && w.ended(): // Finish came between
 		return errFinished
 	case err != nil:
-		return fmt.Errorf("journal: %w", err)
+		return w.store.failed(err)
 	}
 	return nil
 }

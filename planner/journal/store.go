@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 
 // Store is an open journal. It is safe for concurrent use, also by several processes on one machine.
 type Store struct {
+	file   string
 	db     *sql.DB
 	now    func() time.Time
 	lease  time.Duration // see LeaseTime
@@ -43,12 +45,12 @@ func Open(ctx context.Context, file string) (*Store, error) {
 		return nil, err
 	}
 	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", file, err), s.Close())
+		return nil, errors.Join(s.failed(err), s.Close())
 	}
 	return s, nil
 }
 
-// OpenExisting opens a journal for reading and changes nothing; one that is not there is an error. That of an older slipway can be read
+// OpenExisting opens a journal for reading and changes nothing; one that is not there, or empty, is a [fs.ErrNotExist]. That of an older slipway can be read
 // too: what that slipway did not record is empty.
 func OpenExisting(ctx context.Context, file string) (*Store, error) {
 	if _, err := os.Stat(file); err != nil {
@@ -62,12 +64,8 @@ func OpenExisting(ctx context.Context, file string) (*Store, error) {
 		}
 		return nil, err
 	}
-	s.schema, err = s.version(ctx)
-	if err == nil && (s.schema < 1 || s.schema > len(schemas)) {
-		err = fmt.Errorf("has version %d; this slipway reads versions 1 to %d", s.schema, len(schemas))
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", file, err), s.Close())
+	if err := s.check(ctx); err != nil {
+		return nil, errors.Join(s.failed(err), s.Close())
 	}
 	return s, nil
 }
@@ -78,11 +76,8 @@ func (s *Store) Close() error { return s.db.Close() }
 // prepare makes directory and file with the modes they must have, and keeps the directory out of version control.
 func prepare(file string) error {
 	dir := filepath.Dir(file)
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := makeDirectory(dir); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
 	}
@@ -91,6 +86,28 @@ func prepare(file string) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return f.Close()
+}
+
+// makeDirectory makes a directory of journals with its .gitignore, so that a kill leaves either both or no directory.
+func makeDirectory(dir string) error {
+	above := filepath.Dir(dir)
+	if err := os.MkdirAll(above, 0o700); err != nil {
+		return err
+	}
+	made, err := os.MkdirTemp(above, ".slipway-new-")
+	if err != nil {
+		return err
+	}
+	if err = os.WriteFile(filepath.Join(made, ".gitignore"), []byte("*\n"), 0o600); err == nil {
+		err = os.Rename(made, dir)
+	}
+	if err == nil {
+		return nil
+	}
+	if _, there := os.Stat(dir); there == nil { // another process was faster
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(made))
 }
 
 func open(ctx context.Context, file, mode string) (*Store, error) {
@@ -108,11 +125,27 @@ func open(ctx context.Context, file, mode string) (*Store, error) {
 		return nil, fmt.Errorf("journal %s: %w", file, err)
 	}
 	db.SetMaxOpenConns(1) // one writer; SQLite has no more than that anyway
-	s := &Store{db: db, now: time.Now, lease: LeaseTime}
+	s := &Store{file: file, db: db, now: time.Now, lease: LeaseTime}
 	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", file, err), db.Close())
+		return nil, errors.Join(s.failed(err), db.Close())
 	}
 	return s, nil
+}
+
+// failed names the file in an error of its database, and what it costs to delete it: whoever cannot use a journal wants to know. Errors that
+// are not the database's get no such advice.
+func (s *Store) failed(err error) error {
+	var busy *BusyError
+	var conflict *ConflictError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.Is(err, errForeign), errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("journal %s: %w", s.file, err)
+	}
+	return fmt.Errorf("journal %s: %w. Deleting it costs the history of runs and services, and nothing else as long as there is Terraform's state: "+
+		"what is applied is in the ledgers of the nodes", s.file, err)
 }
 
 // transact runs f in one transaction, which holds the write lock from its start.

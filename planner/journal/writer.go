@@ -86,7 +86,7 @@ func (s *Store) Begin(ctx context.Context, run Run) (*Writer, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, s.failed(err)
 	}
 	go w.loop(context.WithoutCancel(ctx))
 	return w, nil
@@ -128,7 +128,7 @@ func (w *Writer) Finish(ctx context.Context, status, report string) (err error) 
 			return err
 		})
 		if err != nil {
-			err = fmt.Errorf("journal: %w", err)
+			err = w.store.failed(err)
 		}
 	})
 	return err
@@ -198,7 +198,7 @@ func (w *Writer) commit(ctx context.Context, batch []request) {
 		return insert.Close()
 	})
 	if err != nil {
-		err = fmt.Errorf("journal: %w", err)
+		err = w.store.failed(err)
 	}
 	for _, r := range batch {
 		r.done <- err
