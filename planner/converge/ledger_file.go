@@ -2,6 +2,7 @@ package converge
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -180,6 +181,9 @@ func (l *ledger) fold(s *System) error {
 	f := &l.file
 	if f.log == nil && !f.stale && len(f.unsaved) == 0 {
 		return nil
+	}
+	if l.ID == "" {
+		l.ID = rand.Text()
 	}
 	l.Generation++
 	content, err := json.Marshal(l)

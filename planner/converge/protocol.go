@@ -146,6 +146,7 @@ func (e *SessionError) Error() string { return e.Message }
 type Summary struct {
 	Protocol int                    `json:"protocol"`
 	Facts    Facts                  `json:"facts"`
+	Identity Identity               `json:"identity,omitzero"`
 	Ledger   map[resource.ID]string `json:"ledger"`           // what the site has applied on the node now: id -> digest; an entry that was begun and not finished has digest ""
 	Locked   bool                   `json:"locked,omitempty"` // the lock window that a run of the site opened on the node is open
 	Error    *SessionError          `json:"error,omitempty"`
@@ -165,6 +166,9 @@ func (m Message) Legible() {
 			d := &r.Differences[i]
 			d.Parameter, d.Is, d.Should = resource.Visible(d.Parameter), resource.Visible(d.Is), resource.Visible(d.Should)
 		}
+	}
+	if s := m.Summary; s != nil {
+		s.Identity = s.Identity.bounded()
 	}
 	if s := m.Summary; s != nil && s.Error != nil {
 		s.Error.Message = resource.Visible(s.Error.Message)

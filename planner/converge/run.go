@@ -31,9 +31,10 @@ func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, e
 		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
 		return summary
 	}
-	summary.Facts = s.Facts()
+	summary.Facts, summary.Identity = s.Facts(), s.identity()
 	summary.Error = x.run(ctx)
 	if x.ledger != nil {
+		summary.Identity.Ledger = x.ledger.ID
 		summary.Ledger = x.ledger.of(c.Site)
 		_, locked := x.held()
 		summary.Locked = locked || x.abandoned

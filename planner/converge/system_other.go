@@ -34,6 +34,8 @@ func (s *System) createLog(path string) (*os.File, error)                     { 
 func (s *System) read(path string) ([]byte, Info, error)                      { return nil, Info{}, errNotLinux }
 func (s *System) execute(context.Context, Command) (Output, error)            { return Output{}, errNotLinux }
 
+func (s *System) identity() Identity { return Identity{} }
+
 type nodeLock struct{}
 
 func (l *nodeLock) release() {}

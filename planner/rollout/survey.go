@@ -18,6 +18,7 @@ type NodeSurvey struct {
 	Error     error                  // why the look could not be taken, or not to its end: then there is no Drift and no Ledger
 	Drift     []DriftItem            // items that are not as desired, in the order given
 	Noop      []DriftItem            // likewise, of those that have noop: nothing repairs them
+	Identity  converge.Identity      // which machine it is, as far as it answered
 	Ledger    map[resource.ID]string // what the site has applied on the node; with task.LeftLocked when it is left locked
 }
 
@@ -80,9 +81,9 @@ func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) Node
 		case cause != nil:
 			err = fmt.Errorf("%w; the session was given up: %w", cause, err)
 		}
-		return NodeSurvey{Reachable: reachable, Error: err}
+		return NodeSurvey{Reachable: reachable, Error: err, Identity: summary.Identity}
 	}
-	survey := NodeSurvey{Reachable: true, Ledger: withLock(summary.Ledger, summary.Locked)}
+	survey := NodeSurvey{Reachable: true, Identity: summary.Identity, Ledger: withLock(summary.Ledger, summary.Locked)}
 	for _, item := range c.Items {
 		if item.RefreshOnly {
 			continue

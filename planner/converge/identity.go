@@ -1,0 +1,41 @@
+package converge
+
+// Identity says which machine a node is, so that one machine is recognised under two names and two addresses. Each part may be empty when it
+// cannot be found out.
+type Identity struct {
+	Ledger  string `json:"ledger,omitempty"`  // made with the node's ledger and gone with it. A copy of the disk has it too
+	Machine string `json:"machine,omitempty"` // the machine-id of the machine. A copy of the disk has it too, and a sandbox that of its host
+	Boot    string `json:"boot,omitempty"`    // the boot id of the running kernel. A sandbox, and some containers, have that of their host
+	Root    string `json:"root,omitempty"`    // device and inode of the node's root directory: links lead to the same one
+}
+
+// Same reports whether two identities are those of one machine. Two machines never run with one boot id below one root; a machine that was
+// restarted in between is not recognised.
+func (i Identity) Same(other Identity) bool {
+	return i.Boot != "" && i.Root != "" && i.Boot == other.Boot && i.Root == other.Root
+}
+
+// MayBe reports whether two identities, taken at any two times, may be those of one machine: a restart changes boot id and root, and a copy of a
+// disk looks like the machine restarted. The way to know is to look at both within one boot.
+func (i Identity) MayBe(other Identity) bool {
+	switch {
+	case i.Same(other):
+		return true
+	case i.Ledger != "" && other.Ledger != "":
+		return i.Ledger == other.Ledger
+	}
+	return i.Machine == "" || other.Machine == "" || i.Machine == other.Machine
+}
+
+// identityLimit bounds each part of an identity, in bytes.
+const identityLimit = 64
+
+// bounded leaves out the parts that no slipway sends: an identity comes from a node, and is kept.
+func (i Identity) bounded() Identity {
+	for _, part := range []*string{&i.Ledger, &i.Machine, &i.Boot, &i.Root} {
+		if len(*part) > identityLimit {
+			*part = ""
+		}
+	}
+	return i
+}
