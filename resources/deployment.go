@@ -143,6 +143,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 			"timeouts": timeoutsAttribute(ctx),
+			"protect":  protectAttribute(),
 
 			"steps": schema.ListAttribute{
 				Computed: true, ElementType: types.StringType,

@@ -27,7 +27,13 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		return
 	}
 	name := state.Site.ValueString()
-	if !saved || state.OnDestroy.ValueString() == onDestroyRetain || state.Nodes.IsNull() || d.provider.Runs.wasCreated(name) {
+	if !saved || d.provider.Runs.wasCreated(name) {
+		return
+	}
+	if resp.Diagnostics.Append(protectedFromDestroy(ctx, state)...); resp.Diagnostics.HasError() {
+		return
+	}
+	if state.OnDestroy.ValueString() == onDestroyRetain || state.Nodes.IsNull() {
 		return
 	}
 	nodes, diags := state.nodes(ctx, past)

@@ -34,6 +34,7 @@ type deploymentModelV0 struct {
 	Triggers       types.Map      `tfsdk:"triggers"`
 	PrivateKeyWO   types.String   `tfsdk:"private_key_wo"`
 	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+	Protect        types.Object   `tfsdk:"protect"`
 
 	Steps        types.List   `tfsdk:"steps"`
 	Digest       types.String `tfsdk:"digest"`
@@ -96,7 +97,7 @@ func (m deploymentModelV0) sameDesire(o deploymentModelV0) bool {
 	return m.Site.Equal(o.Site) && m.Nodes.Equal(o.Nodes) && m.Groups.Equal(o.Groups) && m.Services.Equal(o.Services) &&
 		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Ordering.Equal(o.Ordering) &&
 		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
-		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts)
+		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) && m.Protect.Equal(o.Protect)
 }
 
 // setUnknown marks everything that a run determines as known after apply.

@@ -24,7 +24,8 @@ import (
 // state, and nothing else: no node, no clock, no memory.
 func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
-		return // destroy: nothing to show that Terraform does not show itself
+		d.planDestroy(ctx, req, resp)
+		return
 	}
 	var plan deploymentModelV0
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -67,6 +68,9 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
 		return
+	}
+	if prior != nil {
+		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w)...)
 	}
 	if prior != nil && len(p.Departed) > 0 && plan.OnDestroy.ValueString() == onDestroyRetain {
 		resp.Diagnostics.AddAttributeWarning(path.Root("nodes"), "Nodes that left the site are torn down",

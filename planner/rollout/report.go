@@ -138,6 +138,7 @@ func short(message string) string {
 type DepartedReport struct {
 	Status  Removal
 	Message string // why it is not torn down, or what stays though it is
+	Undone  []resource.ID
 }
 
 // Removal is how the tear-down of a node ended.
@@ -244,7 +245,7 @@ func (r Report) String() string {
 		fmt.Fprintf(&b, "  %s (%s): %s\n", n, r.Nodes[n].Group, or(r.Nodes[n].Reason(), "no reason is known"))
 	})
 	writeList(&b, "nodes that left the site:\n", slices.Sorted(maps.Keys(r.Departed)), func(n string) {
-		writeRemoval(&b, n, r.Departed[n].Status, r.Departed[n].Message)
+		writeRemoval(&b, n, r.Departed[n].Status, r.Departed[n].Message, r.Departed[n].Undone)
 	})
 	writeList(&b, "warnings:\n", r.Warnings, func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
 	return b.String()
@@ -272,9 +273,32 @@ func andMore[T any](items []T, lead string) string {
 	return fmt.Sprintf("%sand %d more", lead, len(items)-listed)
 }
 
-func writeRemoval(b *strings.Builder, node string, status Removal, message string) {
+// undoneListed bounds the resources of one node of which a report says that they were undone.
+const undoneListed = 8
+
+func writeRemoval(b *strings.Builder, node string, status Removal, message string, undone []resource.ID) {
+	said := strings.ReplaceAll(string(status), "_", " ")
+	lead := ": "
 	if message != "" {
-		message = ": " + short(message)
+		said += lead + short(message)
+		lead = "; "
 	}
-	fmt.Fprintf(b, "  %s: %s%s\n", node, strings.ReplaceAll(string(status), "_", " "), message)
+	if n := len(undone); n > 0 {
+		names := make([]string, 0, undoneListed)
+		for _, id := range undone[:min(n, undoneListed)] {
+			names = append(names, string(id))
+		}
+		said += fmt.Sprintf("%sundid %d %s: %s", lead, n, plural(n, "resource"), short(strings.Join(names, ", ")))
+		if n > undoneListed {
+			said += fmt.Sprintf(" and %d more", n-undoneListed)
+		}
+	}
+	fmt.Fprintf(b, "  %s: %s\n", node, said)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
 }

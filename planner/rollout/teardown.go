@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -27,7 +28,7 @@ type TearDownNode struct {
 	Message  string  // why it is not torn down, or what stays though it is
 	Error    error   // why its session could not do its work
 	Failures []Failure
-	Undone   int // items
+	Undone   []resource.ID // in the order in which it was done
 }
 
 // TearDown undoes everything that the site applied on the nodes, all of them at once up to Options.Parallelism. A node that does not
@@ -95,7 +96,7 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 	for _, w := range o.warnings {
 		d.warn("", st.node, w)
 	}
-	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.changed, Message: reason(o.err, o.failures)}
+	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done, Message: reason(o.err, o.failures)}
 	switch {
 	case !o.sent, o.err != nil && ctx.Err() != nil:
 		if d.brake.running.Err() != nil {
@@ -128,7 +129,7 @@ func (d *driver) cleanup() {
 			reached = append(reached, st)
 			continue
 		}
-		d.depart(st.node, DepartedReport{Forgotten, "how to reach it is not known any more"})
+		d.depart(st.node, DepartedReport{Status: Forgotten, Message: "how to reach it is not known any more"})
 	}
 	numbers := phases(d.work.cleanup)
 	if len(numbers) == 0 {
@@ -148,7 +149,7 @@ func (d *driver) cleanup() {
 		if n.Status == NotTornDown {
 			failed = true
 		}
-		d.depart(name, DepartedReport{n.Status, n.Message})
+		d.depart(name, DepartedReport{n.Status, n.Message, n.Undone})
 	}
 	d.tellPhases(journal.PhaseFinished, "", numbers, func(int) bool { return failed })
 }
@@ -177,7 +178,7 @@ func (r TearDownReport) String() string {
 		byEnd[r.Nodes[n].Status] = append(byEnd[r.Nodes[n].Status], n)
 	}
 	for _, end := range []Removal{NotTornDown, Unreachable, TornDown} {
-		writeList(&b, "", byEnd[end], func(n string) { writeRemoval(&b, n, end, r.Nodes[n].Message) })
+		writeList(&b, "", byEnd[end], func(n string) { writeRemoval(&b, n, end, r.Nodes[n].Message, r.Nodes[n].Undone) })
 	}
 	return b.String()
 }

@@ -104,4 +104,5 @@ const (
 	NoEffect          Code = "no_effect"        // an override that changes nothing
 	NodeMoved         Code = "node_moved"       // a node that is another machine than before
 	SameMachine       Code = "same_machine"     // two nodes that are one machine
+	Protected         Code = "protected"        // a plan that takes away more than it may
 )

@@ -1,0 +1,180 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Protection limits what one plan may take away (design.md 10).
+type Protection struct {
+	// TornDown is how many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such as "10%". Empty is the
+	// default: one node, or 10 % of them where that is more.
+	TornDown string
+	// Removed is how many resources may be removed on nodes that are not torn down; nil: any number.
+	Removed *int64
+}
+
+// defaultTornDown is the share of the nodes that may be torn down where nothing is said, in percent. One node always may.
+const defaultTornDown = 10
+
+// nodesListed bounds the nodes of which a person is shown what goes.
+const nodesListed = 20
+
+// Losses are what a plan takes away.
+type Losses struct {
+	Nodes    int                      // on which anything is applied before the run
+	TornDown map[string][]resource.ID // node -> what is undone there, sorted: nodes that left the site, or every group
+	Removed  map[string][]resource.ID // node -> what is removed there, sorted: nodes that stay
+}
+
+// Losses returns what the plan takes away; applied is what it was made from. Actions of plugins are forgotten, not undone, so
+// they are no loss.
+func (p *Plan) Losses(applied Applied) Losses {
+	l := Losses{TornDown: map[string][]resource.ID{}, Removed: map[string][]resource.ID{}, Nodes: len(applied.undone())}
+	for _, phase := range p.Phases {
+		for _, t := range phase.Tasks {
+			switch {
+			case t.Action == task.Forget:
+				l.TornDown[t.Node] = undone(applied[t.Node])
+			case t.Action == task.Remove && !isAction(t.Resource.Type):
+				l.Removed[t.Node] = append(l.Removed[t.Node], t.Resource.ID())
+			}
+		}
+	}
+	for _, ids := range l.Removed {
+		slices.Sort(ids)
+	}
+	return l
+}
+
+// Destroyed returns what the destruction of a whole site takes away.
+func Destroyed(applied Applied) Losses {
+	nodes := applied.undone()
+	return Losses{TornDown: nodes, Nodes: len(nodes)}
+}
+
+// undone returns what undoing everything undoes: node -> resources, sorted. Nodes without any are left out.
+func (a Applied) undone() map[string][]resource.ID {
+	out := make(map[string][]resource.ID, len(a))
+	for node, resources := range a {
+		if ids := undone(resources); node != Controller && len(ids) > 0 {
+			out[node] = ids
+		}
+	}
+	return out
+}
+
+func undone(applied map[resource.ID]string) []resource.ID {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(applied)), func(id resource.ID) bool {
+		return id == task.LeftLocked || isAction(split(id).Type)
+	})
+}
+
+// Empty reports whether nothing is taken away.
+func (l Losses) Empty() bool { return len(l.TornDown)+len(l.Removed) == 0 }
+
+// String says in one line what is taken away: `tears down 2 nodes: b, c; removes 14 resources on 3 nodes`.
+func (l Losses) String() string {
+	var parts []string
+	if n := len(l.TornDown); n > 0 {
+		parts = append(parts, fmt.Sprintf("tears down %s: %s", count(n, "node"), list(slices.Sorted(maps.Keys(l.TornDown)))))
+	}
+	if len(l.Removed) > 0 {
+		parts = append(parts, fmt.Sprintf("removes %s on %s", count(resources(l.Removed), "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed)))))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Undone says in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes`.
+func (l Losses) Undone() string {
+	return fmt.Sprintf("undoes %s on %s", count(resources(l.TornDown), "resource"), onNodes(slices.Sorted(maps.Keys(l.TornDown))))
+}
+
+// ByNode lists what is taken away, a line for each node, sorted: the first 20 nodes, and the first resources of each.
+func (l Losses) ByNode() []string {
+	var lines []string
+	nodes := slices.Sorted(maps.Keys(l.TornDown))
+	nodes = distinct(slices.AppendSeq(nodes, maps.Keys(l.Removed)))
+	for _, node := range nodes[:min(len(nodes), nodesListed)] {
+		verb, ids := "removes", l.Removed[node]
+		if gone, all := l.TornDown[node]; all {
+			verb, ids = "undoes", gone
+		}
+		names := make([]string, len(ids))
+		for i, id := range ids {
+			names[i] = string(id)
+		}
+		line := fmt.Sprintf("%s: %s %s", cut(node), verb, count(len(ids), "resource"))
+		if len(ids) > 0 {
+			line += ": " + list(names)
+		}
+		lines = append(lines, line)
+	}
+	if more := len(nodes) - nodesListed; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more nodes", more))
+	}
+	return lines
+}
+
+// Check returns an error for each limit that the losses exceed.
+func (p Protection) Check(l Losses) site.Problems {
+	var problems site.Problems
+	refuse := func(attribute, message string) {
+		problems = append(problems, site.Problem{Object: "deployment", Attribute: attribute, Code: site.Protected, Message: message})
+	}
+	if n := len(l.TornDown); n > p.tornDown(l.Nodes) {
+		limit := "protect.max_torn_down_nodes is " + p.TornDown
+		if p.TornDown == "" {
+			limit = fmt.Sprintf("without protect.max_torn_down_nodes, 1 node or %d %% of the nodes may be torn down at once", defaultTornDown)
+		}
+		refuse("protect.max_torn_down_nodes", fmt.Sprintf("the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group: check "+
+			"nodes and the selectors of the groups. When it is meant, write protect = { max_torn_down_nodes = %d } for this apply",
+			n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit, n))
+	}
+	if n := resources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
+		refuse("protect.max_removed_resources", fmt.Sprintf("the plan removes %s on %s: %s; protect.max_removed_resources is %d. When it is meant, write "+
+			"protect = { max_removed_resources = %d } for this apply",
+			count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)), *p.Removed, n))
+	}
+	return problems
+}
+
+// tornDown returns how many of some nodes may be torn down at once.
+func (p Protection) tornDown(nodes int) int {
+	if p.TornDown == "" {
+		return max(1, nodes*defaultTornDown/100)
+	}
+	share, percent := strings.CutSuffix(p.TornDown, "%")
+	n, err := strconv.Atoi(share)
+	switch {
+	case err != nil || n < 0:
+		return 0 // the schema refuses it
+	case percent:
+		return nodes * n / 100
+	}
+	return n
+}
+
+func resources(byNode map[string][]resource.ID) (n int) {
+	for _, ids := range byNode {
+		n += len(ids)
+	}
+	return n
+}
+
+func distinctResources(byNode map[string][]resource.ID) []string {
+	var names []string
+	for _, ids := range byNode {
+		for _, id := range ids {
+			names = append(names, string(id))
+		}
+	}
+	return distinct(names)
+}

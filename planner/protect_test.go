@@ -1,0 +1,86 @@
+package planner_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// losing is a plan that tears some nodes of a site down and removes a resource on others, and what was applied before.
+func losing(nodes, torn, removed int) planner.Losses {
+	applied := planner.Applied{planner.Controller: {"callback[x]": "1"}, "empty": {}}
+	cleanup, removing := planner.Phase{TaskGroup: task.Cleanup}, planner.Phase{TaskGroup: task.Node, Group: "g"}
+	for i := range nodes {
+		node := fmt.Sprintf("n%04d", i)
+		applied[node] = map[resource.ID]string{"file[/etc/a]": "1", "file[/etc/b]": "1", "shell[p/1]": "1", task.LeftLocked: ""}
+		switch {
+		case i < torn:
+			cleanup.Tasks = append(cleanup.Tasks, task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
+		case i < torn+removed:
+			removing.Tasks = append(removing.Tasks,
+				task.Task{Node: node, Action: task.Remove, Resource: resource.Resource{Type: "file", Title: "/etc/b"}},
+				task.Task{Node: node, Action: task.Remove, Resource: resource.Resource{Type: "shell", Title: "p/1"}},
+				task.Task{Node: node, Action: task.Update, Resource: resource.Resource{Type: "file", Title: "/etc/a"}})
+		}
+	}
+	p := &planner.Plan{Phases: []planner.Phase{removing, cleanup}}
+	return p.Losses(applied)
+}
+
+func TestLosses(t *testing.T) {
+	l := losing(10, 2, 3)
+	if got, want := l.String(), "tears down 2 nodes: n0000, n0001; removes 3 resources on 3 nodes"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	want := "n0000: undoes 2 resources: file[/etc/a], file[/etc/b]\nn0001: undoes 2 resources: file[/etc/a], file[/etc/b]\n" +
+		"n0002: removes 1 resource: file[/etc/b]\nn0003: removes 1 resource: file[/etc/b]\nn0004: removes 1 resource: file[/etc/b]"
+	if got := strings.Join(l.ByNode(), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if !losing(3, 0, 0).Empty() {
+		t.Error("a plan that changes nothing takes something away")
+	}
+	many := losing(1000, 500, 500)
+	if lines := many.ByNode(); len(lines) != 21 || lines[20] != "and 980 more nodes" {
+		t.Errorf("%d lines: %q", len(lines), lines[len(lines)-1])
+	}
+	gone := planner.Destroyed(planner.Applied{"b": {"file[/etc/a]": ""}, "a": {"file[/etc/a]": "", "file[/etc/b]": ""}, "empty": {}, planner.Controller: {"callback[x]": ""}})
+	if got, want := gone.Undone(), "undoes 3 resources on 2 nodes"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestProtection(t *testing.T) {
+	at := func(n int64) *int64 { return &n }
+	for _, c := range []struct {
+		nodes, torn, removed int
+		limit                planner.Protection
+		refused              string
+	}{
+		{2, 1, 0, planner.Protection{}, ""},
+		{2, 2, 0, planner.Protection{}, "tears down 2 of 2 nodes: n0000, n0001; without protect.max_torn_down_nodes"},
+		{19, 2, 0, planner.Protection{}, "tears down 2 of 19 nodes"},
+		{20, 2, 0, planner.Protection{}, ""},
+		{29, 3, 0, planner.Protection{}, "tears down 3 of 29 nodes"},
+		{30, 3, 0, planner.Protection{}, ""},
+		{1000, 101, 0, planner.Protection{}, "write protect = { max_torn_down_nodes = 101 }"},
+		{10, 1, 0, planner.Protection{TornDown: "0"}, "max_torn_down_nodes is 0"},
+		{10, 10, 0, planner.Protection{TornDown: "10"}, ""},
+		{10, 10, 0, planner.Protection{TornDown: "100%"}, ""},
+		{10, 4, 0, planner.Protection{TornDown: "35%"}, "max_torn_down_nodes is 35%"},
+		{10, 3, 0, planner.Protection{TornDown: "35%"}, ""},
+		{10, 0, 10, planner.Protection{}, ""},
+		{10, 0, 4, planner.Protection{Removed: at(4)}, ""},
+		{10, 0, 5, planner.Protection{Removed: at(4)}, "removes 5 resources on 5 nodes: file[/etc/b]; protect.max_removed_resources is 4"},
+		{10, 1, 0, planner.Protection{Removed: at(0)}, ""}, // what a tear-down undoes is counted by nodes
+	} {
+		problems := c.limit.Check(losing(c.nodes, c.torn, c.removed))
+		if got := problems.Error(); (c.refused == "") != (got == "") || !strings.Contains(got, c.refused) {
+			t.Errorf("%d nodes, %d torn down, %d removed, %+v: %q, want %q", c.nodes, c.torn, c.removed, c.limit, got, c.refused)
+		}
+	}
+}
