@@ -76,3 +76,26 @@ func TestAPKUndo(t *testing.T) {
 		t.Error("no error for a database that is not there")
 	}
 }
+
+// TestAPKBrokenPackage: a package whose scripts failed or whose files are incomplete is in the database with a mark, and does not count as
+// installed.
+func TestAPKBrokenPackage(t *testing.T) {
+	var s *System
+	r := &recorder{}
+	const marked, sound = "P:jq\nV:1.7-r0\nf:s\n\n", "P:jq\nV:1.7-r0\n\n"
+	s = wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": marked}, r.run)
+	r.effects = map[string]func(){"apk --no-progress --wait 120 fix": func() {
+		if err := s.WriteFile("/lib/apk/db/installed", []byte(sound), Attributes{}); err != nil {
+			t.Error(err)
+		}
+	}}
+	jq := res(t, packageType{}, "jq", nil)
+	diffs, err := packageType{}.Check(t.Context(), s, jq)
+	if diff := cmp.Diff([]Difference{{"ensure", "1.7-r0, its scripts failed", "installed"}}, diffs); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if err := (packageType{}).Apply(t.Context(), s, jq); err != nil {
+		t.Error(err)
+	}
+	r.wantRan(t, "apk --no-progress --wait 120 fix -- jq")
+}

@@ -193,6 +193,7 @@ func TestAptUndo(t *testing.T) {
 		return text
 	}
 	conffiles := "Package: jq\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1\n\n"
+	companionConffiles := strings.ReplaceAll(conffiles, "jq", "onig")
 	const sim = "apt-get -s --allow-change-held-packages purge -- "
 	tests := []struct {
 		name     string
@@ -211,6 +212,11 @@ func TestAptUndo(t *testing.T) {
 		{"gone already, companion left", stanza("onig", ""), auto("onig"), packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
 			[]string{sim + "onig", "apt-get purge -- onig"}},
 		{"removed by hand", conffiles, "", packageBefore{Install: true}, "Purg jq [1]\n", "-", []string{sim + "jq", "apt-get purge -- jq"}},
+		{"cut off while its companion was purged", companionConffiles, "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig\n", "-",
+			[]string{sim + "onig", "apt-get purge -- onig"}},
+		{"cut off while its companion was removed", strings.Replace(stanza("onig", ""), "install ok installed", "purge ok half-installed", 1), "",
+			packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
+			[]string{sim + "onig", "apt-get purge -- onig"}},
 		{"configuration files were there before", stanza("jq", ""), "", packageBefore{Install: true, Conffiles: true}, "Purg jq [1]\n", conffiles,
 			[]string{sim + "jq", "apt-get remove -- jq"}},
 		{"a companion wanted by hand stays", stanza("jq", "Depends: onig\n") + stanza("onig", ""), "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\n", stanza("onig", ""),
@@ -248,6 +254,40 @@ func TestAptUndo(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.wantRan(t, tt.want...)
+		})
+	}
+}
+
+// TestAptCompletesWhatWasCutOff: the package that was asked for is configured, and one that came along is not. It is completed before the
+// resource is judged, and where that fails, the resource does.
+func TestAptCompletesWhatWasCutOff(t *testing.T) {
+	const configure = "dpkg --force-confdef --force-confold --configure -a"
+	whole := stanza("jq", "Depends: onig\n") + stanza("onig", "")
+	half := stanza("jq", "Depends: onig\n") + strings.Replace(stanza("onig", ""), "ok installed", "ok half-configured", 1)
+	for name, tt := range map[string]struct {
+		after string
+		want  Status
+		tells string
+	}{
+		"completed":        {whole, Changed, ""},
+		"cannot be":        {half, Failed, "onig, which came along with it, is half-configured"},
+		"another's is not": {whole + strings.Replace(stanza("z", ""), "ok installed", "ok half-configured", 1), Changed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s *System
+			r := &recorder{answers: map[string]Output{}}
+			if strings.Contains(tt.after, "half") {
+				r.answers[configure] = Output{Status: 1, Combined: "dpkg: error processing package\n"}
+			}
+			s = aptNode(t, half, r)
+			r.effects = map[string]func(){configure: nowInstalled(t, &s, tt.after, "")}
+			i := Item{Resource: resource.Resource{Type: "package", Title: "jq"}, Digest: "d"}
+			interrupted(t, s, i, `{"name":"jq","provider":"apt","install":true,"present":false,"came":["onig"]}`)
+			got := runAll(t, s, i)[0]
+			if got.Status != tt.want || !strings.Contains(got.Message, tt.tells) {
+				t.Errorf("the outcome is %q: %s", got.Status, got.Message)
+			}
+			r.wantRan(t, configure)
 		})
 	}
 }

@@ -90,6 +90,38 @@ func inventory(t testing.TB, s *System) map[string]string {
 	return out
 }
 
+// interrupted writes into the node's ledger that an apply of an item was started and not finished.
+func interrupted(t testing.TB, s *System, i Item, before string) {
+	t.Helper()
+	if _, err := s.makeHome(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.readLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &entry{Site: "s", Type: i.Type, Title: i.Title, Before: json.RawMessage(before), Run: "1", id: i.ID()}
+	if n, ok := every[i.Type].(Named); ok {
+		e.Object, e.Aim = n.Object(i.Resource)
+	}
+	l.change(record{Entry: e})
+	if err := l.fold(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runAll applies items in one session, or tears the site down when there are none.
+func runAll(t testing.TB, s *System, items ...Item) []Result {
+	t.Helper()
+	var results []Result
+	c := Catalog{Protocol: Protocol, Mode: Apply, Site: "s", Run: "2", Items: items, TearDown: len(items) == 0}
+	summary := Run(t.Context(), s, c, func(r Result) { results = append(results, r) })
+	if summary.Error != nil {
+		t.Fatal(summary.Error.Message)
+	}
+	return results
+}
+
 // res returns a resource as the engine would give it to a type: valid and normalised.
 func res(t testing.TB, typ Type, title string, parameters resource.Parameters) resource.Resource {
 	t.Helper()

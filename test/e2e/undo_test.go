@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/test/lab"
+)
+
+// The marks with which a script that runs as part of a package transaction reports that it is reached, and waits.
+const (
+	waitReached = "/run/slipway-test-reached"
+	waitScript  = "touch " + waitReached + "; while :; do sleep 0.1; done"
+)
+
+// nginxSite is a site with nginx-light, which brings other packages along, on one node.
+func nginxSite(t *testing.T, site string, n lab.Node) *workspace {
+	t.Helper()
+	t.Cleanup(func() { n.On(t, "rm -f "+waitReached) })
+	return newWorkspace(t, config{site: site, nodes: []lab.Node{n}, more: []string{"nginx"}, services: `
+resource "slipway_service" "nginx" {
+  name          = "nginx"
+  selectors     = []
+  configuration = { package = { "nginx-light" = {} } }
+}
+`}.hcl(t))
+}
+
+// killAtWait kills Terraform and its provider once the waiting script runs on the node, and waits until the node has ended the transaction.
+func (p *process) killAtWait(n lab.Node) {
+	p.t.Helper()
+	p.until(n, "the script of the package waits", "[ -e "+waitReached+" ]")
+	p.signal(syscall.SIGKILL, -p.pid())
+	p.wait()
+	n.On(p.t, "rm "+waitReached)
+	until(p.t, n, "no package transaction runs", "! pgrep -x apt-get && ! pgrep -x dpkg")
+}
+
+// TestInterruptedDestroyLeavesNoPackage cuts a destroy while dpkg purges a package that came along with another one. By then apt has forgotten
+// why that package was there.
+func TestInterruptedDestroyLeavesNoPackage(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	before := fingerprints(t, n)
+	w := nginxSite(t, "cutdestroy", n)
+	w.must(w.apply(), 0)
+	n.On(t, `sed -i "2i [ \"\$1\" != purge ] || { `+waitScript+`; }" /var/lib/dpkg/info/nginx-common.postrm`)
+	p := w.begin("destroy", "-input=false", "-no-color", "-auto-approve")
+	p.killAtWait(n)
+	n.On(t, "sed -i 2d /var/lib/dpkg/info/nginx-common.postrm")
+	if left := n.On(t, "dpkg-query -W -f '${binary:Package} ${Status}\n' 'nginx*'"); !strings.Contains(left, "nginx-common purge ok config-files") {
+		t.Fatalf("the destroy was not cut while nginx-common was purged:\n%s", left)
+	}
+	await(t, "the dead run's lease expires and a destroy succeeds", func() bool { return w.destroy().status == 0 })
+	assertUntouched(t, before, n)
+}
+
+// TestInterruptedInstallIsCompleted cuts an apply when the package that it asks for is configured, and one that came along is not.
+func TestInterruptedInstallIsCompleted(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	before := fingerprints(t, n)
+	w := nginxSite(t, "cutinstall", n)
+	// The last thing that the transaction does is that nginx, triggered by its modules, reloads its service.
+	const policy = "/usr/sbin/policy-rc.d"
+	n.On(t, `printf '#!/bin/sh\n[ "$2" != reload ] || { `+waitScript+`; }\n' >`+policy+"; chmod 755 "+policy)
+	p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
+	p.killAtWait(n)
+	n.On(t, "rm "+policy)
+	if audit := n.On(t, "dpkg --audit; dpkg-query -W -f '${Status}' nginx-light"); !strings.Contains(audit, "install ok installed") ||
+		!strings.Contains(audit, "nginx ") {
+		t.Fatalf("the apply was not cut while nginx was half configured:\n%s", audit)
+	}
+	w.applyWhenFree()
+	if audit := n.On(t, "dpkg --audit"); audit != "" {
+		t.Errorf("the apply after the interruption succeeded, and dpkg says:\n%s", audit)
+	}
+	w.must(w.plan(), 0)
+	w.mustDestroy()
+	assertUntouched(t, before, n)
+}
