@@ -52,6 +52,13 @@ type Widener interface {
 	Widen(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error)
 }
 
+// Resumer is implemented by types whose Apply may leave more unfinished than Check looks at (the packages that come along with one).
+type Resumer interface {
+	// Resume completes what was cut off in the middle of an Apply or Undo and returns what that was. before is what Capture returned. It is
+	// called in mode Apply, before Check, when the ledger says that an Apply was started and not finished, and before the Undo of such a resource.
+	Resume(ctx context.Context, s *System, before json.RawMessage) ([]Difference, error)
+}
+
 // Refresher is implemented by types that act when another resource notifies them (service: restart; exec: run).
 type Refresher interface {
 	Refresh(ctx context.Context, s *System, r resource.Resource) error

@@ -27,7 +27,7 @@ type job struct {
 
 	started time.Time
 	log     *tail
-	moved   []Difference // it has left another object
+	moved   []Difference // it has left another object, or what was cut off is completed
 	diffs   []Difference
 	result  Result
 	done    bool // result is final

@@ -15,8 +15,14 @@ type apk struct{}
 // apkDatabases are the places of the database: newer systems keep it below /usr.
 var apkDatabases = []string{"/lib/apk/db/installed", "/usr/lib/apk/db/installed"}
 
-func readAPK(s *System) (map[string]string, error) {
-	return remembered(s, "apk", func() (map[string]string, error) {
+// apkPackage is what the database says of one package.
+type apkPackage struct {
+	version string
+	trouble string // why it does not count as installed
+}
+
+func readAPK(s *System) (map[string]apkPackage, error) {
+	return remembered(s, "apk", func() (map[string]apkPackage, error) {
 		path, err := firstThere(s, apkDatabases...)
 		if err != nil {
 			return nil, err
@@ -32,29 +38,30 @@ func readAPK(s *System) (map[string]string, error) {
 	})
 }
 
-// parseAPK reads the versions (`V:`) of the packages (`P:`); an empty line ends a package.
-func parseAPK(text string) map[string]string {
-	versions := map[string]string{}
-	name, version := "", ""
-	keep := func() {
+// parseAPK reads the versions (`V:`) and marks (`f:`) of the packages (`P:`); an empty line ends a package.
+func parseAPK(text string) map[string]apkPackage {
+	all := map[string]apkPackage{}
+	for block := range strings.SplitSeq(text, "\n\n") {
+		name, p := "", apkPackage{}
+		for line := range strings.SplitSeq(block, "\n") {
+			switch key, value, _ := strings.Cut(line, ":"); key {
+			case "P":
+				name = value
+			case "V":
+				p.version = value
+			case "f":
+				if strings.Contains(value, "f") {
+					p.trouble = "its files are incomplete"
+				} else if strings.Contains(value, "s") {
+					p.trouble = "its scripts failed"
+				}
+			}
+		}
 		if name != "" {
-			versions[name] = version
-		}
-		name, version = "", ""
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		switch {
-		case line == "":
-			keep()
-		case strings.HasPrefix(line, "P:"):
-			name = line[2:]
-		case strings.HasPrefix(line, "V:"):
-			version = line[2:]
+			all[name] = p
 		}
 	}
-	keep()
-	return versions
+	return all
 }
 
 func (apk) state(_ context.Context, s *System, name string) (packageState, error) {
@@ -62,10 +69,14 @@ func (apk) state(_ context.Context, s *System, name string) (packageState, error
 	if err != nil {
 		return packageState{}, err
 	}
-	if v, ok := all[name]; ok {
-		return packageState{condition: conditionInstalled, versions: []string{v}}, nil
+	p, ok := all[name]
+	switch {
+	case !ok:
+		return packageState{}, nil
+	case p.trouble != "":
+		return packageState{condition: conditionBroken, versions: []string{p.version}, trouble: p.trouble}, nil
 	}
-	return packageState{}, nil
+	return packageState{condition: conditionInstalled, versions: []string{p.version}}, nil
 }
 
 // matches takes a version with or without the revision of its package: `1.2` for `1.2-r3`.
@@ -112,11 +123,17 @@ func (apk) known(_ context.Context, _ *System, wants []packageWant) []error {
 }
 
 func (a apk) transact(ctx context.Context, s *System, wants []packageWant) error {
-	var add, upgrade, del []string
+	var add, upgrade, del, fix []string
 	for _, w := range wants {
+		state, err := a.state(ctx, s, w.name)
+		if err != nil {
+			return err
+		}
 		switch {
 		case !w.install():
 			del = append(del, w.name)
+		case state.trouble != "" && w.ensure == "installed":
+			fix = append(fix, w.name) // add takes what is there for done
 		case w.ensure == "latest":
 			upgrade = append(upgrade, w.name)
 		case w.version() != "" && !strings.Contains(w.version(), "-r"):
@@ -130,6 +147,9 @@ func (a apk) transact(ctx context.Context, s *System, wants []packageWant) error
 	var errs []error
 	if len(del) > 0 {
 		errs = append(errs, mustRun(ctx, s, apkCommand(append([]string{"del", "--purge", "--"}, del...)...)))
+	}
+	if len(fix) > 0 {
+		errs = append(errs, mustRun(ctx, s, apkCommand(append([]string{"fix", "--"}, fix...)...)))
 	}
 	if len(add) > 0 {
 		errs = append(errs, a.add(ctx, s, append([]string{"add", "--"}, add...)))
@@ -174,6 +194,26 @@ func (apk) add(ctx context.Context, s *System, args []string) error {
 // capture needs nothing more, see undo.
 func (apk) capture(context.Context, *System, packageWant, bool, []packageWant, *packageBefore) error {
 	return nil
+}
+
+// finish repairs the packages that apk has marked as broken. It writes its database at the end of a transaction only, so one that was cut off has
+// left nothing else: what it was to bring is not there, and what it was to remove is.
+func (a apk) finish(ctx context.Context, s *System) (was string, err error) {
+	all, err := readAPK(s)
+	if err != nil {
+		return "", err
+	}
+	var broken []string
+	for name, p := range all {
+		if p.trouble != "" {
+			broken = append(broken, name)
+		}
+	}
+	if len(broken) == 0 {
+		return "", nil
+	}
+	slices.Sort(broken)
+	return strings.Join(broken, ", "), mustRun(ctx, s, apkCommand(append([]string{"fix", "--"}, broken...)...))
 }
 
 // undo relies on apk's own rule: `del` withdraws the request for a package, and what nothing asks for any more goes, companions included.

@@ -168,7 +168,12 @@ func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool)
 
 // aptUpdate refreshes the index. Its lock is the one that apt does not wait for by itself.
 func aptUpdate(ctx context.Context, s *System) error {
-	c := aptGet("update")
+	return runUnlocked(ctx, s, aptGet("update"), "Could not get lock")
+}
+
+// runUnlocked runs a command that does not wait for a lock by itself, for up to two minutes again while it prints that another process has
+// the lock.
+func runUnlocked(ctx context.Context, s *System, c Command, locked string) error {
 	for deadline := time.Now().Add(120 * time.Second); ; {
 		out, err := s.Run(ctx, c)
 		if err != nil {
@@ -177,7 +182,7 @@ func aptUpdate(ctx context.Context, s *System) error {
 		if out.Status == 0 {
 			return nil
 		}
-		if !strings.Contains(out.Combined, "Could not get lock") || time.Now().After(deadline) {
+		if !strings.Contains(out.Combined, locked) || time.Now().After(deadline) {
 			return toolError(c, out)
 		}
 		if err := pause(ctx, 2*time.Second); err != nil {
@@ -198,8 +203,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (apt) transact(ctx context.Context, s *System, wants []packageWant) error {
-	if err := repairDpkg(ctx, s); err != nil {
+func (a apt) transact(ctx context.Context, s *System, wants []packageWant) error {
+	if _, err := a.finish(ctx, s); err != nil {
 		return err
 	}
 	db, err := readDpkg(s)
@@ -244,15 +249,31 @@ func (apt) transact(ctx context.Context, s *System, wants []packageWant) error {
 	return errors.Join(errInstall, errPurge)
 }
 
-// repairDpkg finishes what an interrupted dpkg left: apt refuses to work before.
-func repairDpkg(ctx context.Context, s *System) error {
+// finish configures what an interrupted dpkg left, and runs the triggers: apt refuses to work before, or takes no notice.
+func (apt) finish(ctx context.Context, s *System) (was string, err error) {
+	db, err := readDpkg(s)
+	if err != nil {
+		return "", err
+	}
 	pending, err := pendingUpdates(s)
-	if err != nil || len(pending) == 0 {
-		return err
+	if err != nil {
+		return "", err
+	}
+	was = strings.Join(db.unfinished(), ", ")
+	if was == "" && len(pending) > 0 {
+		was = "dpkg's own records"
+	}
+	if was == "" {
+		return "", nil
 	}
 	c := aptGet()
 	c.Argv = []string{"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}
-	return mustRun(ctx, s, c)
+	failure := runUnlocked(ctx, s, c, "locked by another process")
+	s.Forget()
+	if pending, err = pendingUpdates(s); err != nil || len(pending) > 0 || ctx.Err() != nil {
+		return "", errors.Join(failure, err)
+	}
+	return was, nil
 }
 
 // simulate asks apt what it would do; nothing is changed. Holds do not count: transact lifts them first.

@@ -217,6 +217,9 @@ func TestAptUndo(t *testing.T) {
 		{"cut off while its companion was removed", strings.Replace(stanza("onig", ""), "install ok installed", "purge ok half-installed", 1), "",
 			packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
 			[]string{sim + "onig", "apt-get purge -- onig"}},
+		{"a companion's configuration files were there before", stanza("jq", "Depends: onig\n") + stanza("onig", ""), auto("onig"),
+			packageBefore{Install: true, Came: []string{"onig"}, CameConffiles: []string{"onig"}}, "Purg jq [1]\nPurg onig [1]\n", companionConffiles,
+			[]string{sim + "jq onig", "apt-get remove -- onig", "apt-get purge -- jq"}},
 		{"configuration files were there before", stanza("jq", ""), "", packageBefore{Install: true, Conffiles: true}, "Purg jq [1]\n", conffiles,
 			[]string{sim + "jq", "apt-get remove -- jq"}},
 		{"a companion wanted by hand stays", stanza("jq", "Depends: onig\n") + stanza("onig", ""), "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\n", stanza("onig", ""),
@@ -289,5 +292,23 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 			}
 			r.wantRan(t, configure)
 		})
+	}
+}
+
+// TestAptFailsWithWhatCameAlong: apt-get failed because of a package that came along; the one that was asked for is configured.
+func TestAptFailsWithWhatCameAlong(t *testing.T) {
+	var s *System
+	r := &recorder{answers: map[string]Output{
+		"apt-cache policy":                  prints("jq:\n  Candidate: 1\n"),
+		"apt-get" + aptOptions + " -s":      prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),
+		"apt-get" + aptOptions + " install": {Status: 100, Combined: "E: Sub-process /usr/bin/dpkg returned an error code (1)\n"},
+	}}
+	s = aptNode(t, "", r)
+	r.effects = map[string]func(){"apt-get" + aptOptions + " install": nowInstalled(t, &s,
+		stanza("jq", "")+strings.Replace(stanza("onig", ""), "ok installed", "ok half-configured", 1), "")}
+	got := runAll(t, s, Item{Resource: resource.Resource{Type: "package", Title: "jq"}, Digest: "d"})[0]
+	const want = "onig, which came along with it, is half-configured\napt-get ended with status 100"
+	if got.Status != Failed || !strings.Contains(got.Message, want) {
+		t.Errorf("the outcome is %q: %s", got.Status, got.Message)
 	}
 }

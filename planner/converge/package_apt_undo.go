@@ -41,6 +41,7 @@ func (a apt) capture(ctx context.Context, s *System, want packageWant, differs b
 	came := slices.DeleteFunc(slices.Clone(plan.install), func(k string) bool { return k == key || asked(k) })
 	if len(came) > 0 {
 		b.addCompanions(came, db.without())
+		b.CameConffiles = slices.DeleteFunc(slices.Clone(came), func(k string) bool { return db.packages[k].condition != conditionConffiles })
 	}
 	for _, went := range plan.remove {
 		if went.Name != key {
@@ -97,7 +98,7 @@ func (a apt) plan(ctx context.Context, s *System, db dpkgDatabase, want packageW
 }
 
 func (a apt) undo(ctx context.Context, s *System, b packageBefore) error {
-	if err := repairDpkg(ctx, s); err != nil {
+	if _, err := a.finish(ctx, s); err != nil {
 		return err
 	}
 	if b.Install && !b.Present {
@@ -130,9 +131,18 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 	if asked(key) || p.condition == conditionGone || p.condition == conditionConffiles && b.Conffiles {
 		key = "" // not to go, or gone already; its companions may still be there
 	}
-	// A companion that someone asked for by name in the meantime is that one's.
+	// A companion that someone asked for by name in the meantime is that one's. Only of an installed one does apt know that: an undo that was
+	// cut off leaves others behind without a mark.
 	came := slices.DeleteFunc(slices.Clone(b.Came), func(k string) bool {
-		return !auto[k] || asked(k) || db.packages[k].held || db.packages[k].condition == conditionGone
+		switch p := db.packages[k]; p.condition {
+		case conditionGone:
+			return true
+		case conditionConffiles:
+			return asked(k) || slices.Contains(b.CameConffiles, k)
+		case conditionInstalled:
+			return !auto[k] || asked(k) || p.held
+		}
+		return asked(k)
 	})
 	leaving, neededBy, err := a.leaving(ctx, s, db, key, came, b.Without)
 	if err != nil {
@@ -157,8 +167,10 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 // apt, which knows about versions, too; where they disagree, more stays.
 func (a apt) leaving(ctx context.Context, s *System, db dpkgDatabase, key string, came, without []string) (keys []string, neededBy string, err error) {
 	keys, neededBy = db.unneeded(key, came, without)
-	if db.packages[key].condition == conditionConffiles {
-		keys = append(keys, key) // removed by hand: what it left behind goes too
+	for _, k := range append([]string{key}, came...) {
+		if db.packages[k].condition == conditionConffiles {
+			keys = append(keys, k) // removed, by hand or by an undo that was cut off: what it left behind goes too
+		}
 	}
 	if len(keys) == 0 {
 		return nil, neededBy, nil
@@ -183,7 +195,7 @@ func (apt) takes(ctx context.Context, s *System, keys []string) (bool, error) {
 	return err == nil && plan.only(keys), err
 }
 
-// purge removes keys; the configuration files of key itself stay when they were there before slipway.
+// purge removes keys; configuration files that were there before slipway stay.
 func (apt) purge(ctx context.Context, s *System, keys []string, key string, b packageBefore) error {
 	db, err := readDpkg(s)
 	if err != nil {
@@ -194,12 +206,13 @@ func (apt) purge(ctx context.Context, s *System, keys []string, key string, b pa
 			return err
 		}
 	}
-	if b.Conffiles && slices.Contains(keys, key) {
-		if err := mustRun(ctx, s, aptGet("remove", "--", key)); err != nil {
+	keepsFiles := func(k string) bool { return b.Conffiles && k == key || slices.Contains(b.CameConffiles, k) }
+	if remove := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !keepsFiles(k) }); len(remove) > 0 {
+		if err := mustRun(ctx, s, aptGet(append([]string{"remove", "--"}, remove...)...)); err != nil {
 			return err
 		}
-		keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == key })
 	}
+	keys = slices.DeleteFunc(slices.Clone(keys), keepsFiles)
 	if len(keys) > 0 {
 		if err := mustRun(ctx, s, aptGet(append([]string{"purge", "--"}, keys...)...)); err != nil {
 			return err

@@ -186,6 +186,32 @@ func (dnf) capture(context.Context, *System, packageWant, bool, []packageWant, *
 	return nil
 }
 
+// finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each package is there.
+func (dnf) finish(ctx context.Context, s *System) (was string, err error) {
+	info, err := ask(ctx, s, dnfCommand("history", "info", "last"))
+	if err != nil {
+		return "", err
+	}
+	if info.Status != 0 || !cutOff(string(info.Stdout)) { // there is no history yet
+		return "", nil
+	}
+	return "the last transaction of dnf", mustRun(ctx, s, dnfCommand("history", "redo", "last"))
+}
+
+// cutOff reports whether a transaction was started and did not end, in the words of dnf 4 and of dnf 5.
+func cutOff(info string) bool {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "Return-Code":
+			return strings.Contains(value, "Aborted")
+		case "Status":
+			return strings.TrimSpace(value) == "Started"
+		}
+	}
+	return false
+}
+
 func (d dnf) undo(ctx context.Context, s *System, b packageBefore) error {
 	state, err := d.state(ctx, s, b.Name)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -227,6 +228,19 @@ func (db dpkgDatabase) state(name string) packageState {
 		state.trouble = p.status
 	}
 	return state
+}
+
+// unfinished lists the packages that dpkg has still to configure, or whose triggers it has still to run, with their states.
+func (db dpkgDatabase) unfinished() []string {
+	var out []string
+	for key, p := range db.packages {
+		switch p.status {
+		case "unpacked", "half-configured", "triggers-pending", "triggers-awaited":
+			out = append(out, key+" is "+p.status)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // readAuto reads which packages apt installed only because others need them, by key.

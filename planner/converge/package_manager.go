@@ -28,6 +28,9 @@ type packageManager interface {
 	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside lists the wants
 	// that may share it.
 	capture(ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore) error
+	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is nothing. That a single
+	// package cannot be completed is no error: the state of the package says it.
+	finish(ctx context.Context, s *System) (was string, err error)
 	// undo brings back b.
 	undo(ctx context.Context, s *System, b packageBefore) error
 }
@@ -112,6 +115,8 @@ type packageBefore struct {
 	// Came lists the packages that the transaction brings besides, Without the recommendations that the node did without until then.
 	Came    []string `json:"came,omitempty"`
 	Without []string `json:"without,omitempty"`
+	// CameConffiles lists those of Came of which configuration files were there before.
+	CameConffiles []string `json:"came_conffiles,omitempty"`
 	// Went lists the packages that the transaction takes away.
 	Went []packageGone `json:"went,omitempty"`
 }

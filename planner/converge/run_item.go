@@ -53,6 +53,11 @@ func (x *session) examineState(ctx context.Context, j *job) {
 		if err == nil {
 			err = x.leaveFormer(ctx, j)
 		}
+		if e := x.ledger.entry(x.catalog.Site, j.id); err == nil && e != nil && e.Digest == "" {
+			var completed []Difference
+			completed, err = x.resume(ctx, e, j.typ)
+			j.moved = append(j.moved, completed...)
+		}
 		if err != nil {
 			j.fail(err)
 			return
@@ -93,8 +98,22 @@ func (x *session) leaveFormer(ctx context.Context, j *job) error {
 	return nil
 }
 
+// resume completes what was cut off when the resource of an entry was applied or undone.
+func (x *session) resume(ctx context.Context, e *entry, typ Type) ([]Difference, error) {
+	r, ok := typ.(Resumer)
+	if !ok {
+		return nil, nil
+	}
+	completed, err := guarded(e.Type, func() ([]Difference, error) { return r.Resume(ctx, x.sys, e.Before) })
+	x.sys.Forget()
+	if err != nil {
+		return nil, fmt.Errorf("complete what was cut off: %w", err)
+	}
+	return completed, nil
+}
+
 // adopt records a resource that is as desired: before slipway touched it, so that its undo leaves it alone, or in another form
-// than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless the resource has left another object.
+// than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless the resource has left another object or was completed.
 func (x *session) adopt(ctx context.Context, j *job) {
 	if err := x.record(ctx, j, j.Digest); err != nil {
 		j.fail(err)

@@ -2,6 +2,7 @@ package converge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,10 @@ func (x *session) remove(ctx context.Context, j *job) {
 // undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in the ledger on the
 // disk first; a failure leaves the entry there, to be undone again.
 func (x *session) undo(ctx context.Context, e *entry, typ Type) error {
-	if e.Digest != "" {
+	var cutOff error
+	if e.Digest == "" {
+		_, cutOff = x.resume(ctx, e, typ)
+	} else {
 		e.Digest, e.Run = "", x.catalog.Run
 		x.ledger.change(record{Entry: e})
 	}
@@ -50,7 +54,7 @@ func (x *session) undo(ctx context.Context, e *entry, typ Type) error {
 	_, err := guarded(e.Type, func() (any, error) { return nil, typ.Undo(ctx, x.sys, e.Title, e.Before) })
 	x.sys.Forget()
 	if err != nil {
-		return fmt.Errorf("undo: %w", err)
+		return errors.Join(fmt.Errorf("undo: %w", err), cutOff) // what could not be completed matters only where it is in the way
 	}
 	gone := e.key()
 	x.ledger.change(record{Drop: &gone})

@@ -259,19 +259,80 @@ func (t packageType) applyWith(ctx context.Context, s *System, m packageManager,
 	}
 }
 
-// verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still different.
+// verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still different. After an
+// error, what came along must be in order, too, and a transaction that was cut off has not succeeded, whatever it has reached.
 func (t packageType) verify(ctx context.Context, s *System, r resource.Resource, transaction error) error {
 	differences, err := t.Check(ctx, s, r)
 	switch {
 	case err != nil:
 		return errors.Join(transaction, err)
-	case len(differences) == 0:
+	case len(differences) == 0 && transaction == nil:
 		return nil
+	case len(differences) == 0 && ctx.Err() == nil:
+		return t.verifyCompanions(ctx, s, r, transaction)
 	case transaction != nil:
 		return transaction
 	}
 	d := differences[0]
 	return fmt.Errorf("the package manager reported success, yet it is %s, not %s", d.Is, d.Should)
+}
+
+// Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are not.
+func (packageType) Resume(ctx context.Context, s *System, before json.RawMessage) ([]Difference, error) {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, fmt.Errorf("the ledger's record of what was there before: %w", err)
+	}
+	w := packageWant{name: b.Name}
+	m, _, err := findManager(s, b.Provider)
+	if err != nil {
+		return nil, packageError(w, err)
+	}
+	was, err := m.finish(ctx, s)
+	if err == nil {
+		err = companionsInOrder(ctx, s, m, b)
+	}
+	if err != nil {
+		return nil, packageError(w, err)
+	}
+	if was == "" {
+		return nil, nil
+	}
+	return []Difference{{Parameter: "ensure", Is: "cut off: " + was, Should: "completed"}}, nil
+}
+
+// verifyCompanions returns the transaction's error when a package that it brought along is not in order.
+func (packageType) verifyCompanions(ctx context.Context, s *System, r resource.Resource, transaction error) error {
+	m, _, err := managerOf(s, r)
+	if err != nil || s.work.ledger == nil {
+		return err
+	}
+	e := s.work.ledger.entry(s.work.site, r.ID())
+	if e == nil {
+		return nil
+	}
+	var b packageBefore
+	if err := json.Unmarshal(e.Before, &b); err != nil {
+		return fmt.Errorf("the ledger's record of what was there before: %w", err)
+	}
+	if err := companionsInOrder(ctx, s, m, b); err != nil {
+		return errors.Join(err, transaction)
+	}
+	return nil
+}
+
+// companionsInOrder returns an error that names a package that came along with another one and is not completely installed.
+func companionsInOrder(ctx context.Context, s *System, m packageManager, b packageBefore) error {
+	for _, name := range b.Came {
+		state, err := m.state(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		if state.trouble != "" {
+			return fmt.Errorf("%s, which came along with it, is %s", name, state)
+		}
+	}
+	return nil
 }
 
 // Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before stays, in
