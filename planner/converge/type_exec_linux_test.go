@@ -68,7 +68,8 @@ func TestExecGuards(t *testing.T) {
 		"onlyif":                 {[]any{"onlyif", "test -f flag"}, true},
 		"onlyif not":             {[]any{"onlyif", "test -f nothing"}, false},
 		"onlyif, all":            {[]any{"onlyif", []any{"test -f flag", "false"}}, false},
-		"onlyif, not a command":  {[]any{"onlyif", "slipway-no-such-command"}, false},
+		"onlyif, asks for one":   {[]any{"onlyif", "command -v slipway-no-such-command"}, false},
+		"unless, asks for one":   {[]any{"unless", "test -f flag && command -v slipway-no-such-command"}, true},
 		"unless":                 {[]any{"unless", "test -f nothing"}, true},
 		"unless not":             {[]any{"unless", "test -f flag"}, false},
 		"unless, any":            {[]any{"unless", []any{"false", "test -f flag"}}, false},
@@ -94,6 +95,31 @@ func TestExecGuards(t *testing.T) {
 			}
 			b.wantStatus(Check, i, check) // the guards decide, not the ledger
 		})
+	}
+}
+
+// A guard that cannot be run says nothing. At plan time its program may still be on its way.
+func TestExecGuardThatCannotBeRun(t *testing.T) {
+	b := commandSandbox(t)
+	b.put("/opt/plain", "")
+	for _, tt := range []struct{ guard, command, want string }{
+		{"unless", "/opt/chk", `unless "/opt/chk": the program does not exist`},
+		{"onlyif", "slipway-no-such-command -v", `onlyif "slipway-no-such-command -v": the program does not exist`},
+		{"unless", "test -d / && slipway-no-such-command >/dev/null 2>&1", "the program does not exist"},
+		{"unless", b.real("/opt/plain"), "the program cannot be executed"},
+	} {
+		i := b.exec("guarded by "+tt.command, "command", "echo x >>out", tt.guard, tt.command)
+		b.wantStatus(Check, i, Differs)
+		if r := b.wantStatus(Apply, i, Failed); !strings.Contains(r.Message, tt.want) {
+			t.Errorf("%q, want %q", r.Message, tt.want)
+		}
+		if b.there("out") {
+			t.Fatalf("%s %s: the command ran", tt.guard, tt.command)
+		}
+	}
+	secret := b.exec("secret", "command", "true", "unless", "/opt/chk-hunter2", "sensitive", true)
+	if r := b.wantStatus(Apply, secret, Failed); strings.Contains(r.Message, "hunter2") {
+		t.Errorf("%q", r.Message)
 	}
 }
 
@@ -140,6 +166,9 @@ func TestExecParameters(t *testing.T) {
 		"returns":              {item: item("exec[d]", "command", "exit 7", "returns", []any{int64(0), "7"}), status: Changed},
 		"returns number":       {item: item("exec[e]", "command", "exit 7", "returns", int64(7)), status: Changed},
 		"returns not":          {item: item("exec[f]", "command", "true", "returns", []any{"1", "2"}), status: Failed, fails: "ended with status 0, not 1 or 2"},
+		"fails":                {item: item("exec[o]", "command", "echo a; echo 'no space left' >&2; exit 3"), status: Failed, output: "a\nno space left\n", fails: `"echo a; echo 'no space left' >&2; exit 3" ended with status 3, not 0; its output ends with: no space left; report shows all of it`},
+		"fails, a list":        {item: item("exec[p]", "command", []any{"ls", "/no such"}), status: Failed, output: "ls: cannot access '/no such': No such file or directory\n", fails: `"ls '/no such'" ended with status 2, not 0; its output ends with: ls: cannot access`},
+		"fails in silence":     {item: item("exec[false]"), status: Failed, fails: `"false" ended with status 1, not 0; it printed nothing`},
 		"user missing":         {item: item("exec[g]", "command", "true", "user", "app", "onlyif", "true"), status: Failed, fails: `user "app": no such user on the node; make it first`},
 		"cwd missing":          {item: item("exec[h]", "command", "true", "cwd", "/missing", "onlyif", "true"), status: Failed, fails: `cwd "/missing": no such directory on the node; make it first`},
 		"sensitive":            {item: item("exec[i]", "command", "echo hunter2; exit 1", "sensitive", true), status: Failed, fails: "ended with status 1"},

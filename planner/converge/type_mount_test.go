@@ -206,6 +206,36 @@ func TestMountRefused(t *testing.T) {
 	}
 }
 
+// A mount that is notified is mounted again with its options, where it is mounted; swap is not.
+func TestMountRefresh(t *testing.T) {
+	const live = "/mnt tmpfs tmpfs noexec"
+	for name, tt := range map[string]struct {
+		live   []string
+		ensure string
+		calls  []string
+	}{
+		"mounted":               {[]string{live}, "mounted", []string{"mount -o remount /mnt"}},
+		"is to be in fstab":     {[]string{live}, "present", []string{"mount -o remount /mnt"}},
+		"in fstab, not mounted": {nil, "present", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKernel(t, "tmpfs\t/mnt\ttmpfs\tnoexec\t0\t0\n", tt.live...)
+			r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "noexec", "ensure": tt.ensure})
+			var typ Type = mountType{}
+			refresher, ok := typ.(Refresher)
+			if !ok {
+				t.Fatal("a mount cannot be notified")
+			}
+			if err := refresher.Refresh(t.Context(), k.sys, r); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.calls, k.calls); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestMountSchema(t *testing.T) {
 	for _, tt := range []struct {
 		title      string

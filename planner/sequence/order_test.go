@@ -17,11 +17,11 @@ import (
 func rs(lines ...string) []task.Task {
 	var tasks []task.Task
 	for _, line := range lines {
-		fields := strings.Fields(line)
+		fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' }) // a blank that does not separate is written as another one
 		typ, rest, _ := strings.Cut(fields[1], "[")
 		r := resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]"), Parameters: resource.Parameters{}}
 		for _, f := range fields[2:] {
-			name, value, _ := strings.Cut(f, "=")
+			name, value, _ := strings.Cut(strings.ReplaceAll(f, "\u00a0", " "), "=")
 			var list []any
 			for _, v := range strings.Split(value, ",") {
 				list = append(list, v)
@@ -66,9 +66,22 @@ func TestOrder(t *testing.T) {
 		"exec: user and cwd":           {rs("a exec[e] user=u cwd=/w", "b user[u]", "c file[/w]"), "user[u] file[/w] exec[e]"},
 		"ini_setting: its file":        {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"), "file[/etc/x.ini] ini_setting[i]"},
 		"mount: its directory":         {rs("a mount[/mnt]", "b file[/mnt]"), "file[/mnt] mount[/mnt]"},
+		"file: below a mount":          {rs("a file[/mnt/q/f]", "b mount[/mnt]", "c mount[/mnt/q]", "d file[/mnt]"), "file[/mnt] mount[/mnt] mount[/mnt/q] file[/mnt/q/f]"},
+		"file: below no mount":         {rs("a file[/mntx]", "b mount[/mnt] ensure=absent", "c file[/mnt/f]"), "file[/mntx] mount[/mnt] file[/mnt/f]"},
+		"ini_setting: below a mount":   {rs("a ini_setting[i] path=/mnt/x.ini", "b mount[/mnt]"), "mount[/mnt] ini_setting[i]"},
+		"exec, user: below a mount":    {rs("a exec[e] cwd=/mnt/w", "a user[u] home=/mnt/u", "b mount[/mnt]"), "mount[/mnt] exec[e] user[u]"},
+		"file: target of a link":       {rs("a file[/l] target=/t/x", "b file[/t/x]"), "file[/t/x] file[/l]"},
+		"exec: title":                  {rs("a exec[/opt/run] x=y", "b file[/opt/run]"), "file[/opt/run] exec[/opt/run]"},
+		"exec: program of a list":      {rs("a exec[e] command=/opt/run,-v,/opt/conf", "b file[/opt/run]", "c file[/opt/conf] content=x"), "file[/opt/run] file[/opt/conf] exec[e]"},
+		"exec: guards":                 {rs("a exec[e] command=true unless=/opt/a onlyif=\"/opt/b\"", "b file[/opt/a]", "c file[/opt/b]"), "file[/opt/a] file[/opt/b] exec[e]"},
+		"exec: arguments":              {rs("a exec[e] command=sh\u00a0--rc=/opt/a;.\u00a0'/opt/b'", "b file[/opt/a] source=/x", "c file[/opt/b] ensure=file"), "file[/opt/a] file[/opt/b] exec[e]"},
+		"exec: what it makes":          {rs("a exec[e] command=/opt/make,/k creates=/k", "b file[/k] content=x", "c exec[f] command=gen\u00a0>/o\u00a0/p", "d file[/o] content=x", "e file[/p] mode=0600"), "exec[e] file[/k] exec[f] file[/o] file[/p]"},
 		"what is written wins":         {rs("a file[/a/b]", "b file[/a] require=file[/a/b]"), "file[/a/b] file[/a]"},
 		"what is written wins, by way": {rs("a file[/a/b] before=x[1]", "b file[/a] require=x[1]", "c x[1]"), "file[/a/b] x[1] file[/a]"},
 		"a directory goes last":        {rs("a file[/a] ensure=absent", "b file[/a/b] ensure=absent"), "file[/a/b] file[/a]"},
+		"groups without gid go last":   {rs("a group[u] ensure=absent", "a group[z] ensure=absent", "b user[u] ensure=absent"), "user[u] group[u] group[z]"},
+		"a group of the user's name":   {rs("a user[u]", "b group[u]"), "group[u] user[u]"},
+		"a group that outlives":        {rs("a group[u]", "b user[u] ensure=absent"), "user[u] group[u]"},
 		"a group goes last":            {rs("a group[g] ensure=absent", "b user[u] gid=g"), "user[u] group[g]"},
 	}
 	for name, tt := range tests {
