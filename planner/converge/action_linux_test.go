@@ -63,7 +63,7 @@ func TestAnActionRunsWheneverItIsToldTo(t *testing.T) {
 	}
 	changed := item("shell[p/t]", "command", "exit 3", "retries", 0)
 	b.wantStatus(Check, changed, Differs)
-	if r := b.wantStatus(Apply, changed, Failed); r.Message != "the command ended with status 3" {
+	if r := b.wantStatus(Apply, changed, Failed); r.Message != `the command "exit 3": it ended with status 3; it printed nothing` {
 		t.Error(r.Message)
 	}
 	summary := Run(t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Mode: Prepare}, nil)

@@ -41,9 +41,9 @@ func (shellType) Apply(ctx context.Context, s *System, r resource.Resource) erro
 			out, err := s.Run(ctx, c)
 			s.Forget()
 			if err == nil && out.Status != 0 {
-				err = fmt.Errorf("the command ended with status %d", out.Status)
+				err = fmt.Errorf("it ended with status %d", out.Status)
 			}
-			return err
+			return commandError(r, r.Parameters.String("command"), out, err)
 		})
 	})
 }

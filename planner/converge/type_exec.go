@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,14 +23,14 @@ type execType struct{}
 const returnsParameter = "returns"
 
 func (execType) Schema() resource.Schema {
-	const commands = " A command is run by /bin/sh; several are a list of them."
+	const commands = " A command is run by /bin/sh; several are a list of them. A program that does not exist is an error."
 	return resource.Schema{
 		Type:         "exec",
 		Summary:      "A command that runs when its guards say so, once when it has none, or when notified.",
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
 			{Name: "command", Kind: resource.StringList, Check: checkWords,
-				Description: "A string is run by /bin/sh; a list of two or more is a program and its arguments, run without a shell. Default: the title."},
+				Description: "A string is run by /bin/sh; a list of two or more is a program and its arguments, run without a shell. A managed file that the command or a guard names by its full path comes first. Default: the title."},
 			{Name: "creates", Kind: resource.StringList, Check: checkPaths,
 				Description: "Absolute paths; the command runs only while none of them is there."},
 			{Name: "onlyif", Kind: resource.StringList, Check: checkWords,
@@ -43,7 +44,7 @@ func (execType) Schema() resource.Schema {
 			{Name: "cwd", Kind: resource.String, Check: checkAbsolute, Description: "Directory in which the command and its guards run. Default: /."},
 			{Name: "user", Kind: resource.String, Check: checkAccount, Description: "User as whom the command and its guards run. Default: the session's."},
 			{Name: "environment", Kind: resource.StringList, Check: checkEnvironment,
-				Description: "Variables as NAME=value. Nothing else of the session's environment is passed on but PATH, LANG=C and HOME."},
+				Description: "Variables as NAME=value. Besides them a command has PATH, LANG=C and HOME, with `user` also USER and LOGNAME of that user (Puppet sets neither), and nothing else of the session's environment."},
 			{Name: "path", Kind: resource.StringList, Check: checkPaths, Description: "Directories in which programs are looked for. Default: " + plainPath + "."},
 			{Name: returnsParameter, Kind: resource.StringList, Scalars: true, Check: checkReturns,
 				Description: "Exit statuses that count as success, 0 to 255. Default: 0."},
@@ -130,8 +131,8 @@ func (s *System) digestOf(r resource.Resource) string {
 	return resource.Digest(r)
 }
 
-// permitted asks the guards. Where they cannot run because the directory or user is still to be made, the command is taken to be
-// wanted; it fails clearly when that is so at its own turn.
+// permitted asks the guards. Where they cannot run because their program, the directory or the user is still to be made, the command is taken
+// to be wanted at plan time; it fails clearly when that is so at its own turn.
 func (t execType) permitted(ctx context.Context, s *System, r resource.Resource) (bool, error) {
 	p := r.Parameters
 	for _, path := range p.Strings("creates") {
@@ -155,12 +156,38 @@ func (t execType) permitted(ctx context.Context, s *System, r resource.Resource)
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", guard.name, err)
 			}
+			if problem := notRun(command, out); problem != "" {
+				if !s.work.applying {
+					continue
+				}
+				if r.Sensitive() {
+					return false, fmt.Errorf("%s: %s", guard.name, problem)
+				}
+				return false, fmt.Errorf("%s %q: %s", guard.name, shorten(command), problem)
+			}
 			if (out.Status == 0) != guard.runs {
 				return false, nil
 			}
 		}
 	}
 	return true, nil
+}
+
+// asksForProgram finds the words of a guard that asks whether a program is there: shells answer with the status of a program that is not.
+var asksForProgram = regexp.MustCompile(`(^|[\s;|&({!])(command\s+-[vVp]+|type|hash)\s`)
+
+// notRun reports why a guard did not run, empty when it did: its status is then no answer.
+func notRun(command string, out Output) string {
+	const statusDenied, statusMissing = 126, 127 // of every POSIX shell
+	switch {
+	case asksForProgram.MatchString(command):
+		return ""
+	case out.Status == statusMissing:
+		return "the program does not exist (status 127); install it first and require that, or ask for it with `command -v`"
+	case out.Status == statusDenied:
+		return "the program cannot be executed (status 126); set its mode, or name its interpreter"
+	}
+	return ""
 }
 
 // missing tells what the command needs and is not there, empty when nothing is.
@@ -227,13 +254,36 @@ func (t execType) Apply(ctx context.Context, s *System, r resource.Resource) err
 	}
 	out, err := s.Run(ctx, t.command(r, words))
 	s.Forget()
-	if err != nil {
-		return err
+	if want := successes(r); err == nil && !slices.Contains(want, strconv.Itoa(out.Status)) {
+		err = fmt.Errorf("it ended with status %d, not %s", out.Status, strings.Join(want, " or "))
 	}
-	if want := successes(r); !slices.Contains(want, strconv.Itoa(out.Status)) {
-		return fmt.Errorf("the command ended with status %d, not %s", out.Status, strings.Join(want, " or "))
+	return commandError(r, strings.Join(words, " "), out, err)
+}
+
+// commandError describes a command of the user that failed: which one, why, and what it printed last. Of a sensitive resource, it shows why only.
+func commandError(r resource.Resource, command string, out Output, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	if r.Sensitive() {
+		return fmt.Errorf("the command: %w", err)
+	}
+	last := "it printed nothing"
+	if end := lastLines(out.Combined); end != "" {
+		last = "its output ends with: " + end + "; `report` shows more of it"
+	}
+	return fmt.Errorf("the command %q: %w; %s", shorten(command), err, last)
+}
+
+// lastLines returns the last lines of an output that hold anything, in one line of bounded length.
+func lastLines(output string) string {
+	const most = 3
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(returns.Replace(output)), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	text := strings.Join(lines[max(0, len(lines)-most):], "; ")
+	if extra := len(text) - differenceLimit; extra > 0 {
+		text = "…" + strings.ToValidUTF8(text[extra:], "")
+	}
+	return text
 }
 
 // Refresh runs the command when its guards permit it, as in Puppet.

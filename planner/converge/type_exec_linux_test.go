@@ -166,9 +166,9 @@ func TestExecParameters(t *testing.T) {
 		"returns":              {item: item("exec[d]", "command", "exit 7", "returns", []any{int64(0), "7"}), status: Changed},
 		"returns number":       {item: item("exec[e]", "command", "exit 7", "returns", int64(7)), status: Changed},
 		"returns not":          {item: item("exec[f]", "command", "true", "returns", []any{"1", "2"}), status: Failed, fails: "ended with status 0, not 1 or 2"},
-		"fails":                {item: item("exec[o]", "command", "echo a; echo 'no space left' >&2; exit 3"), status: Failed, output: "a\nno space left\n", fails: `"echo a; echo 'no space left' >&2; exit 3" ended with status 3, not 0; its output ends with: no space left; report shows all of it`},
-		"fails, a list":        {item: item("exec[p]", "command", []any{"ls", "/no such"}), status: Failed, output: "ls: cannot access '/no such': No such file or directory\n", fails: `"ls '/no such'" ended with status 2, not 0; its output ends with: ls: cannot access`},
-		"fails in silence":     {item: item("exec[false]"), status: Failed, fails: `"false" ended with status 1, not 0; it printed nothing`},
+		"fails":                {item: item("exec[o]", "command", "echo a; echo 'no space left' >&2; exit 3"), status: Failed, output: "a\nno space left\n", fails: `the command "echo a; echo 'no space left' >&2; exit 3": it ended with status 3, not 0; its output ends with: a; no space left; ` + "`report` shows more of it"},
+		"fails, a list":        {item: item("exec[p]", "command", []any{"ls", "/no such"}), status: Failed, output: "ls: cannot access '/no such': No such file or directory\n", fails: `the command "ls /no such": it ended with status 2, not 0; its output ends with: ls: cannot access '/no such': No such file or directory; `},
+		"fails in silence":     {item: item("exec[false]"), status: Failed, fails: `the command "false": it ended with status 1, not 0; it printed nothing`},
 		"user missing":         {item: item("exec[g]", "command", "true", "user", "app", "onlyif", "true"), status: Failed, fails: `user "app": no such user on the node; make it first`},
 		"cwd missing":          {item: item("exec[h]", "command", "true", "cwd", "/missing", "onlyif", "true"), status: Failed, fails: `cwd "/missing": no such directory on the node; make it first`},
 		"sensitive":            {item: item("exec[i]", "command", "echo hunter2; exit 1", "sensitive", true), status: Failed, fails: "ended with status 1"},
@@ -207,8 +207,8 @@ func TestExecAsUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.put("/etc/passwd", string(passwd))
-	r := b.wantStatus(Apply, item("exec[id -un]", "user", "nobody"), Changed)
-	if r.Output != "nobody\n" {
+	r := b.wantStatus(Apply, item("exec[id -un; echo $USER $LOGNAME $HOME]", "user", "nobody"), Changed)
+	if r.Output != "nobody\nnobody nobody /nonexistent\n" {
 		t.Errorf("%q", r.Output)
 	}
 }

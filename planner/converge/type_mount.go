@@ -23,7 +23,7 @@ const (
 func (mountType) Schema() resource.Schema {
 	return resource.Schema{
 		Type:         "mount",
-		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path.",
+		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. Files below it come after it. It is mounted again when it is notified.",
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
 			{
@@ -192,10 +192,10 @@ func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) er
 	if live == nil {
 		return t.mount(ctx, s, r.Title)
 	}
-	if err := mustRun(ctx, s, Command{Argv: []string{"mount", "-o", "remount", r.Title}}); err != nil {
+	if err := t.remount(ctx, s, r.Title); err != nil {
 		// With the new line left in fstab, the next check would take the mount for as it should be.
 		f.there, f.read, f.lines = true, "", former
-		return errors.Join(fmt.Errorf("remount %s: %w", r.Title, err), f.write(s, Attributes{}))
+		return errors.Join(err, f.write(s, Attributes{}))
 	}
 	return nil
 }
@@ -241,6 +241,25 @@ func (mountType) mount(ctx context.Context, s *System, point string) error {
 func (mountType) unmount(ctx context.Context, s *System, point string) error {
 	if err := mustRun(ctx, s, Command{Argv: []string{"umount", point}}); err != nil {
 		return fmt.Errorf("unmount %s: %w", point, err)
+	}
+	return nil
+}
+
+// Refresh mounts again what is mounted, with the options of fstab. What is to be unmounted is not, and swap cannot be.
+func (t mountType) Refresh(ctx context.Context, s *System, r resource.Resource) error {
+	live, err := t.mounted(s, r.Title)
+	if err != nil || live == nil || live.FSType == "swap" {
+		return err
+	}
+	if ensure := mountEnsure(r); ensure != "mounted" && ensure != "present" {
+		return nil
+	}
+	return t.remount(ctx, s, r.Title)
+}
+
+func (mountType) remount(ctx context.Context, s *System, point string) error {
+	if err := mustRun(ctx, s, Command{Argv: []string{"mount", "-o", "remount", point}}); err != nil {
+		return fmt.Errorf("remount %s: %w", point, err)
 	}
 	return nil
 }

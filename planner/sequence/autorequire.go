@@ -2,35 +2,63 @@ package sequence
 
 import (
 	"path"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// autorequired tells, by type, which resources Puppet takes for required without being told. Only those that the node has
+// autorequired returns, by type, which resources Puppet takes for required though nothing is written. Only those that the node has
 // count.
 var autorequired = map[string]func(c *catalogOf, r resource.Resource) []int{
 	"file": func(c *catalogOf, r resource.Resource) []int {
-		return collect(c.directoryOf(filePath(r)), c.user(r, "owner"), c.group(r.Parameters.String("group")))
+		p := filePath(r)
+		target := none
+		if i, ok := c.file(r.Parameters.String("target")); ok {
+			target = i
+		}
+		return collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"), c.group(r.Parameters.String("group")))
 	},
 	"user": func(c *catalogOf, r resource.Resource) []int {
-		groups := collect(c.group(r.Parameters.String("gid")))
+		if isAbsent(r) {
+			return nil // see group
+		}
+		groups := collect(c.group(r.Parameters.String("gid")), c.mountOf(r.Parameters.String("home")))
 		for _, name := range r.Parameters.Strings("groups") {
 			groups = append(groups, collect(c.group(name))...)
 		}
+		if !r.Parameters.Has("gid") { // it comes with the group of its name
+			groups = append(groups, collect(c.group(accountName(r)))...)
+		}
 		return groups
+	},
+	"group": func(c *catalogOf, r resource.Resource) []int {
+		var users []int
+		for _, i := range c.leavingUsers() {
+			// A group cannot go before the users whose primary group it is, and with a user goes the group of its name.
+			if isAbsent(r) || accountName(r) == accountName(c.tasks[i].Resource) {
+				users = append(users, i)
+			}
+		}
+		return users
 	},
 	"cron": func(c *catalogOf, r resource.Resource) []int { return collect(c.user(r, "user")) },
 	"exec": func(c *catalogOf, r resource.Resource) []int {
-		return collect(c.user(r, "user"), c.fileOrDirectoryOf(r.Parameters.String("cwd")))
+		cwd := r.Parameters.String("cwd")
+		return append(collect(c.user(r, "user"), c.fileOrDirectoryOf(cwd), c.mountOf(cwd)), c.filesNamed(r)...)
 	},
 	"ini_setting": func(c *catalogOf, r resource.Resource) []int {
-		return collect(c.fileOrDirectoryOf(r.Parameters.String("path")))
+		p := r.Parameters.String("path")
+		return collect(c.fileOrDirectoryOf(p), c.mountOf(p))
 	},
 	"mount": func(c *catalogOf, r resource.Resource) []int {
-		return collect(c.fileOrDirectoryOf(r.Title))
+		return collect(c.fileOrDirectoryOf(r.Title), c.mountOf(r.Title))
 	},
 }
+
+func isAbsent(r resource.Resource) bool { return r.Parameters.String("ensure") == "absent" }
 
 // none stands for a resource that the node does not have.
 const none = -1
@@ -47,7 +75,8 @@ func collect(tasks ...int) []int {
 
 // autorequire enters what Puppet requires by itself. A requirement that would close a cycle is left out: what is written
 // wins. Where the required resource goes away (`ensure = "absent"`), it goes after what depends on it, so that a
-// directory is empty, and a group has no member, by the time it is removed.
+// directory is empty, and a group has no member, by the time it is removed. A mount that goes, goes first: what is to be below its mount
+// point must not go away with it; and so does a user, for the groups that come after it.
 func (c *catalogOf) autorequire() {
 	for i, t := range c.tasks {
 		find := autorequired[t.Resource.Type]
@@ -56,7 +85,7 @@ func (c *catalogOf) autorequire() {
 		}
 		for _, required := range find(c, t.Resource) {
 			later, earlier := i, required
-			if c.tasks[required].Resource.Parameters.String("ensure") == "absent" {
+			if r := c.tasks[required].Resource; isAbsent(r) && r.Type != "mount" && t.Resource.Type != "group" {
 				later, earlier = required, i
 			}
 			if c.mayFollow(later, earlier) && !c.graph.depends(earlier, later) {
@@ -92,6 +121,67 @@ func (c *catalogOf) fileOrDirectoryOf(p string) int {
 	return c.directoryOf(p)
 }
 
+// mountOf returns the nearest managed mount point above a path.
+func (c *catalogOf) mountOf(p string) int {
+	if c.mounts == nil {
+		c.mounts = make(map[string]int)
+		for i, t := range c.tasks {
+			if t.Resource.Type == "mount" {
+				c.mounts[path.Clean(t.Resource.Title)] = i
+			}
+		}
+	}
+	for len(c.mounts) > 0 && path.IsAbs(p) && path.Clean(p) != "/" {
+		p = path.Dir(path.Clean(p))
+		if i, ok := c.mounts[p]; ok {
+			return i
+		}
+	}
+	return none
+}
+
+// filesNamed returns the files whose full paths an exec names: as the program of its command or of a guard, as Puppet does, and elsewhere in
+// them where the resource is what makes the file. What the command itself makes (`creates`, or by `>`) is not required.
+func (c *catalogOf) filesNamed(r resource.Resource) []int {
+	var out []int
+	creates := r.Parameters.Strings("creates")
+	name := func(word string, program bool) {
+		word = path.Clean(word)
+		i, ok := c.file(word)
+		if ok && !slices.Contains(creates, word) && (program || makesFile(c.tasks[i].Resource)) {
+			out = append(out, i)
+		}
+	}
+	lines := append(r.Parameters.Strings("onlyif"), r.Parameters.Strings("unless")...)
+	switch command := r.Parameters.Strings("command"); len(command) {
+	case 0:
+		lines = append(lines, r.Title)
+	case 1:
+		lines = append(lines, command[0])
+	default:
+		for i, word := range command {
+			name(word, i == 0)
+		}
+	}
+	for _, line := range lines {
+		for _, at := range wordsWithSlash.FindAllStringSubmatchIndex(line, -1) {
+			if !strings.HasPrefix(line[at[2]:at[3]], ">") {
+				name(line[at[4]:at[5]], strings.Trim(line[:at[4]], " \t\"'") == "")
+			}
+		}
+	}
+	return out
+}
+
+// wordsWithSlash finds the words of a shell's line that begin with a slash, each after what stands before it: a blank, an operator or the start.
+var wordsWithSlash = regexp.MustCompile(`(^|>\s*|[\s;|&<(\x60"'={},])(/[^\s;|&<>()\x60"'={},$]*)`)
+
+// makesFile reports whether there is a file, directory or link after the resource was applied that need not have been there before.
+func makesFile(r resource.Resource) bool {
+	p := r.Parameters
+	return !isAbsent(r) && (p.Has("ensure") || p.Has("content") || p.Has("source") || p.Has("target"))
+}
+
 func (c *catalogOf) file(p string) (int, bool) {
 	if c.files == nil {
 		c.files = make(map[string]int)
@@ -111,6 +201,22 @@ func (c *catalogOf) user(r resource.Resource, parameter string) int {
 
 func (c *catalogOf) group(name string) int { return c.account("group", name) }
 
+// leavingUsers returns the users that are to be absent.
+func (c *catalogOf) leavingUsers() []int {
+	if c.leaving == nil {
+		c.leaving = []int{}
+		for i, t := range c.tasks {
+			if t.Resource.Type == "user" && isAbsent(t.Resource) {
+				c.leaving = append(c.leaving, i)
+			}
+		}
+	}
+	return c.leaving
+}
+
+// accountName is the name of a user or group: its parameter name, or else its title.
+func accountName(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
+
 // account returns a user or group by name. A number names an account that may be any resource's or nobody's.
 func (c *catalogOf) account(typ, name string) int {
 	if name == "" {
@@ -123,7 +229,7 @@ func (c *catalogOf) account(typ, name string) int {
 		c.accounts = make(map[resource.ID]int)
 		for i, t := range c.tasks {
 			if t.Resource.Type == "user" || t.Resource.Type == "group" {
-				c.accounts[resource.MakeID(t.Resource.Type, t.Resource.Parameters.StringOr("name", t.Resource.Title))] = i
+				c.accounts[resource.MakeID(t.Resource.Type, accountName(t.Resource))] = i
 			}
 		}
 	}

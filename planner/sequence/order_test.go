@@ -75,7 +75,7 @@ func TestOrder(t *testing.T) {
 		"exec: program of a list":      {rs("a exec[e] command=/opt/run,-v,/opt/conf", "b file[/opt/run]", "c file[/opt/conf] content=x"), "file[/opt/run] file[/opt/conf] exec[e]"},
 		"exec: guards":                 {rs("a exec[e] command=true unless=/opt/a onlyif=\"/opt/b\"", "b file[/opt/a]", "c file[/opt/b]"), "file[/opt/a] file[/opt/b] exec[e]"},
 		"exec: arguments":              {rs("a exec[e] command=sh\u00a0--rc=/opt/a;.\u00a0'/opt/b'", "b file[/opt/a] source=/x", "c file[/opt/b] ensure=file"), "file[/opt/a] file[/opt/b] exec[e]"},
-		"exec: what it makes":          {rs("a exec[e] command=/opt/make,/k creates=/k", "b file[/k] content=x", "c exec[f] command=gen\u00a0>/o\u00a0/p", "d file[/o] content=x", "e file[/p] mode=0600"), "exec[e] file[/k] exec[f] file[/o] file[/p]"},
+		"exec: what it makes":          {rs("a exec[e] command=/opt/make,/k creates=/k", "b file[/k] content=x", "c exec[f] command=gen\u00a0>/o\u00a02>>\u00a0/o2\u00a0/p", "d file[/o2] content=x", "d file[/o] content=x", "e file[/p] mode=0600"), "exec[e] file[/k] exec[f] file[/o] file[/o2] file[/p]"},
 		"what is written wins":         {rs("a file[/a/b]", "b file[/a] require=file[/a/b]"), "file[/a/b] file[/a]"},
 		"what is written wins, by way": {rs("a file[/a/b] before=x[1]", "b file[/a] require=x[1]", "c x[1]"), "file[/a/b] x[1] file[/a]"},
 		"a directory goes last":        {rs("a file[/a] ensure=absent", "b file[/a/b] ensure=absent"), "file[/a/b] file[/a]"},
