@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,14 +172,27 @@ func (t execType) permitted(ctx context.Context, s *System, r resource.Resource)
 	return true, nil
 }
 
-// asksForProgram finds the words of a guard that asks whether a program is there: shells answer with the status of a program that is not.
-var asksForProgram = regexp.MustCompile(`(^|[\s;|&({!])(command\s+-[vVp]+|type|hash)\s`)
+// asksForProgram reports whether a guard asks whether a program is there: shells answer with the status of a program that is not.
+func asksForProgram(command string) bool {
+	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&(){}!`", r) })
+	for i, word := range words {
+		switch word {
+		case "type", "hash":
+			return true
+		case "command":
+			if i+1 < len(words) && slices.Contains([]string{"-v", "-V", "-pv", "-pV"}, words[i+1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // notRun reports why a guard did not run, empty when it did: its status is then no answer.
 func notRun(command string, out Output) string {
 	const statusDenied, statusMissing = 126, 127 // of every POSIX shell
 	switch {
-	case asksForProgram.MatchString(command):
+	case asksForProgram(command):
 		return ""
 	case out.Status == statusMissing:
 		return "the program does not exist (status 127); install it first and require that, or ask for it with `command -v`"
