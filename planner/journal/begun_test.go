@@ -114,6 +114,53 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	_ = cmd.Wait() // it was killed
 }
 
+// The lease of a process that is gone from this machine is free at once.
+func TestADeadProcessHoldsNoSite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lon1.db")
+	cmd, lines := start(t, file)
+	if !lines.Scan() || lines.Text() != "begun" {
+		t.Fatalf("the process printed %q, error %v", lines.Text(), lines.Err())
+	}
+	kill(t, cmd)
+	s := openAt(t, file)
+	if run, err := s.Run(t.Context(), "killed"); err != nil || run.Status != Abandoned {
+		t.Errorf("the killed run is %q, error %v", run.Status, err)
+	}
+	started := time.Now()
+	w, err := s.Begin(t.Context(), Run{ID: "next", Site: "lon1"})
+	if err != nil {
+		t.Fatalf("the next run: %v", err)
+	}
+	if took := time.Since(started); took > LeaseTime/3 {
+		t.Errorf("the next run waited for %s", took)
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// What counts is how long the holder of a site has been silent, not what dates it wrote.
+func TestDatesInALeaseDoNotCount(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lon1.db")
+	silent, s := openAt(t, file), openAt(t, file)
+	silent.lease, s.lease = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
+	w := begin(t, silent, "silent")
+	year2030 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	if _, err := silent.db.ExecContext(t.Context(), "UPDATE leases SET heartbeat_at = ?, expires_at = ?", year2030, year2030); err != nil {
+		t.Fatal(err)
+	}
+	next, err := s.Begin(t.Context(), Run{ID: "next", Site: "lon1"})
+	if err != nil {
+		t.Fatalf("the next run: %v", err)
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+		t.Errorf("the silent run finished: %v", err)
+	}
+	if err := next.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Error(err)
+	}
+}
+
 // A run may be killed at any moment of its first milliseconds.
 func TestAKillWhileTheJournalIsMade(t *testing.T) {
 	for i := range 12 {
