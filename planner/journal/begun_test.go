@@ -143,7 +143,7 @@ func TestADeadProcessHoldsNoSite(t *testing.T) {
 func TestDatesInALeaseDoNotCount(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	silent, s := openAt(t, file), openAt(t, file)
-	silent.lease, s.lease = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
+	silent.leaseTime, s.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
 	w := begin(t, silent, "silent")
 	year2030 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	if _, err := silent.db.ExecContext(t.Context(), "UPDATE leases SET heartbeat_at = ?, expires_at = ?", year2030, year2030); err != nil {

@@ -18,14 +18,20 @@ type Recorded struct {
 	Event
 }
 
-// runRows selects runs, each with the end of its lease while it holds one.
-const runRows = `SELECT r.id, r.site, r.operation, r.owner, r.digest, r.steps, r.started_at, r.ended_at, r.status, r.report, l.expires_at
-	FROM runs r LEFT JOIN leases l ON l.run = r.id `
+// runRows selects runs, each with its last sign of life and its process while it holds a lease.
+func (s *Store) runRows() string {
+	process := "l.process"
+	if s.schema < withProcesses {
+		process = "''"
+	}
+	return "SELECT r.id, r.site, r.operation, r.owner, r.digest, r.steps, r.started_at, r.ended_at, r.status, r.report, l.heartbeat_at, " + process +
+		" FROM runs r LEFT JOIN leases l ON l.run = r.id "
+}
 
-// Runs returns the newest runs first, at most limit of them. A run that is called running and gave no sign of life in time is
-// [Abandoned], though nobody has written that down yet.
+// Runs returns the newest runs first, at most limit of them. A run that is called running, and whose process is gone or whose last sign of life is not
+// of the last [LeaseTime], is [Abandoned], though nobody has written that down yet. That is only for people: clocks decide nothing (see watch).
 func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
-	rows, err := s.db.QueryContext(ctx, runRows+"ORDER BY r.started_at DESC, r.id DESC LIMIT ?", limit)
+	rows, err := s.db.QueryContext(ctx, s.runRows()+"ORDER BY r.started_at DESC, r.id DESC LIMIT ?", limit)
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -44,7 +50,7 @@ func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 // Run returns one run by its id, or by a beginning of it that only one run has; an empty id is the newest run. Its status is as
 // [Store.Runs] tells it.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
-	rows, err := s.db.QueryContext(ctx, runRows+"WHERE substr(r.id, 1, length(?)) = ? ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id, id)
+	rows, err := s.db.QueryContext(ctx, s.runRows()+"WHERE substr(r.id, 1, length(?)) = ? ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id, id)
 	if err != nil {
 		return Run{}, s.failed(err)
 	}
@@ -98,14 +104,15 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 func (s *Store) scanRun(rows *sql.Rows) (r Run, err error) {
 	var steps string
 	var started int64
-	var ended, expires sql.NullInt64
-	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status, &r.Report, &expires); err != nil {
+	var ended, heartbeat sql.NullInt64
+	var process sql.NullString
+	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status, &r.Report, &heartbeat, &process); err != nil {
 		return r, err
 	}
 	r.Started = time.UnixMilli(started)
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64)
-	} else if s.now().UnixMilli() >= expires.Int64 { // 0 without a lease
+	} else if !heartbeat.Valid || gone(process.String) || s.now().Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
 		r.Status = Abandoned
 	}
 	return r, json.Unmarshal([]byte(steps), &r.Steps)

@@ -118,29 +118,20 @@ func TestFilesAreForTheUserAlone(t *testing.T) {
 
 func TestOneRunAtATime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
-	c := &clock{t: time.UnixMilli(1e12)}
 	one, two := openAt(t, file), openAt(t, file)
-	one.now, two.now = c.now, c.now
+	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
 
 	first := begin(t, one, "run-1")
-	var busy *BusyError
-	if _, err := two.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) || busy.Run != "run-1" {
-		t.Fatalf("second run: %v", err)
+	busy := refusedWhile(t, two, func() { // every commit is a sign of life
+		if err := first.Record(t.Context(), Event{Kind: Note}); err != nil {
+			t.Error(err)
+		}
+	})
+	if busy.Run != "run-1" || !strings.Contains(busy.Error(), fmt.Sprint("process ", os.Getpid())) || time.Since(busy.Since) > time.Minute {
+		t.Errorf("second run: %v", busy)
 	}
-	if _, err := two.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !strings.Contains(err.Error(), "process") {
-		t.Errorf("the error does not name the owner: %v", err)
-	}
-	c.add(LeaseTime - time.Second)
-	if err := first.Record(t.Context(), Event{Kind: Note}); err != nil { // every commit renews the lease
-		t.Fatal(err)
-	}
-	c.add(LeaseTime - time.Second)
-	if _, err := two.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
-		t.Fatalf("second run while the first is alive: %v", err)
-	}
-	c.add(2 * time.Second) // silent for longer than the lease
 
-	second := begin(t, two, "run-2")
+	second := begin(t, two, "run-2") // the first is silent for as long as a lease counts
 	if err := first.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
 		t.Errorf("the run that lost its lease recorded: %v", err)
 	}
@@ -162,26 +153,83 @@ func TestOneRunAtATime(t *testing.T) {
 	}
 }
 
+// refusedWhile begins a run on a site whose holder gives signs of life meanwhile, and returns the refusal.
+func refusedWhile(t *testing.T, s *Store, live func()) *BusyError {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Begin(t.Context(), Run{ID: "refused", Site: "lon1"})
+		done <- err
+	}()
+	sign := time.NewTicker(20 * time.Millisecond)
+	defer sign.Stop()
+	for {
+		select {
+		case err := <-done:
+			var busy *BusyError
+			if !errors.As(err, &busy) {
+				t.Fatalf("the site was given away although its holder lives: %v", err)
+			}
+			return busy
+		case <-sign.C:
+			live()
+		}
+	}
+}
+
 func TestHeartbeatKeepsTheLease(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	s, other := openAt(t, file), openAt(t, file)
-	s.lease = time.Second
+	s.leaseTime = 300 * time.Millisecond
+	other.leaseTime = time.Second
 	w := begin(t, s, "run-1")
-	var seen []time.Time // expiry times, each later than the one before
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	for len(seen) < 4 {
+	for range 3 {
 		var busy *BusyError
 		if _, err := other.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
 			t.Fatalf("the lease was lost although the run lives: %v", err)
 		}
-		if len(seen) == 0 || busy.Expires.After(seen[len(seen)-1]) {
-			seen = append(seen, busy.Expires)
-		}
-		<-poll.C
 	}
 	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A person may free a site; a run that lives is robbed of it with force only.
+func TestUnlock(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lon1.db")
+	s, other := openAt(t, file), openAt(t, file)
+	s.leaseTime, other.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
+	if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held != nil {
+		t.Errorf("a free site: %v, %v", held, err)
+	}
+	w := begin(t, s, "run-1")
+	refusedWhile(t, other, func() {
+		if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
+			t.Error(err)
+		}
+	})
+	held, err := other.Unlock(t.Context(), "lon1", true)
+	if err != nil || held == nil || held.Run != "run-1" || !strings.Contains(held.Owner, "process") {
+		t.Fatalf("with force: %+v, %v", held, err)
+	}
+	if err := w.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
+		t.Errorf("the run that was robbed of its site recorded: %v", err)
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+		t.Errorf("the run that was robbed of its site finished: %v", err)
+	}
+	if run, err := other.Run(t.Context(), "run-1"); err != nil || run.Status != Abandoned || run.Ended.IsZero() {
+		t.Errorf("its run: %+v, %v", run, err)
+	}
+	silent := begin(t, s, "run-2")
+	if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held == nil || held.Run != "run-2" {
+		t.Errorf("a silent holder: %v, %v", held, err)
+	}
+	if err := silent.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+		t.Error(err)
+	}
+	if err := begin(t, other, "run-3").Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -94,10 +94,15 @@ CREATE TABLE service_events (
 	run             TEXT NOT NULL
 );
 CREATE INDEX service_events_by_version ON service_events (service, incarnation, version);
+`, `
+ALTER TABLE leases ADD COLUMN process TEXT NOT NULL DEFAULT ''; -- that holds the lease; empty: not known
 `}
 
-// withServices is the first version that holds services.
-const withServices = 2
+// The first versions that hold services, and the process that holds a lease.
+const (
+	withServices  = 2
+	withProcesses = 3
+)
 
 // errForeign means that a database is no journal.
 var errForeign = errors.New("is the database of something else; move it away or choose another journal_directory")

@@ -231,18 +231,10 @@ func TestEventsAreRecordedOnce(t *testing.T) {
 
 func TestServiceRecordsAreFenced(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
-	c := &clock{t: time.UnixMilli(1e12)}
 	one, two := openAt(t, file), openAt(t, file)
-	one.now, two.now = c.now, c.now
+	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
 	first := begin(t, one, "run-1")
-	c.add(LeaseTime - time.Second)
-	recordServices(t, first, []ServiceVersion{ntp(1, "start")}) // renews the lease
-	c.add(LeaseTime - time.Second)
-	var busy *BusyError
-	if _, err := two.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
-		t.Fatalf("second run while the first is alive: %v", err)
-	}
-	c.add(2 * time.Second)
+	refusedWhile(t, two, func() { recordServices(t, first, []ServiceVersion{ntp(1, "start")}) }) // a sign of life
 	second := begin(t, two, "run-2")
 	if err := first.RecordServices(t.Context(), []ServiceVersion{ntp(2, "up")}, nil); !errors.Is(err, ErrFenced) {
 		t.Errorf("the run that lost its lease recorded: %v", err)

@@ -23,8 +23,9 @@ type Store struct {
 	file   string
 	db     *sql.DB
 	now    func() time.Time
-	lease  time.Duration // see LeaseTime
-	schema int           // version of the database when it was opened
+	schema int // version of the database when it was opened
+
+	leaseTime time.Duration // see LeaseTime
 }
 
 // Extension is that of the files of journals.
@@ -125,7 +126,7 @@ func open(ctx context.Context, file, mode string) (*Store, error) {
 		return nil, fmt.Errorf("journal %s: %w", file, err)
 	}
 	db.SetMaxOpenConns(1) // one writer; SQLite has no more than that anyway
-	s := &Store{file: file, db: db, now: time.Now, lease: LeaseTime}
+	s := &Store{file: file, db: db, now: time.Now, leaseTime: LeaseTime}
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(s.failed(err), db.Close())
 	}

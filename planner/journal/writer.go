@@ -58,8 +58,9 @@ type request struct {
 	done   chan error
 }
 
-// Begin takes the site's lease, which it holds with heartbeats until Finish, and records the run. When another run holds the site it
-// fails with a [*BusyError]. A run that was left unfinished by a process that is gone is marked as abandoned.
+// Begin takes the site's lease, which it holds with heartbeats until Finish, and records the run. When another run holds the site and gives a
+// sign of life it fails with a [*BusyError]. One whose process is gone, which shows at once on the same machine and after [LeaseTime] without a sign
+// of life elsewhere, is marked as abandoned.
 func (s *Store) Begin(ctx context.Context, run Run) (*Writer, error) {
 	steps, err := json.Marshal(run.Steps)
 	if err != nil {
@@ -70,19 +71,19 @@ func (s *Store) Begin(ctx context.Context, run Run) (*Writer, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	run.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
-	run.Started, run.Status = s.now(), Running
+	run.Status = Running
 	w := &Writer{store: s, run: run, requests: make(chan request, 256), stop: make(chan struct{}), stopped: make(chan struct{})}
-	err = s.transact(ctx, func(tx *sql.Tx) (err error) {
+	err = s.whenFree(ctx, run.Site, false, func(tx *sql.Tx, _ BusyError) (err error) {
 		if w.fence, err = s.acquire(ctx, tx, run.Site, run.ID, run.Owner); err != nil {
 			return err
 		}
-		if _, err = tx.ExecContext(ctx, "UPDATE runs SET status = ?, ended_at = ? WHERE site = ? AND ended_at IS NULL",
-			Abandoned, s.now().UnixMilli(), run.Site); err != nil {
+		if err := s.abandon(ctx, tx, run.Site); err != nil {
 			return err
 		}
+		w.run.Started = s.now()
 		_, err = tx.ExecContext(ctx, `INSERT INTO runs (id, site, operation, owner, digest, steps, started_at, status, report)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')`,
-			run.ID, run.Site, run.Operation, run.Owner, run.Digest, steps, run.Started.UnixMilli(), run.Status)
+			run.ID, run.Site, run.Operation, run.Owner, run.Digest, steps, w.run.Started.UnixMilli(), run.Status)
 		return err
 	})
 	if err != nil {
@@ -137,7 +138,7 @@ func (w *Writer) Finish(ctx context.Context, status, report string) (err error) 
 // loop commits what is asked for and keeps the lease alive.
 func (w *Writer) loop(ctx context.Context) {
 	defer close(w.stopped)
-	heartbeat := time.NewTicker(w.store.lease / 3)
+	heartbeat := time.NewTicker(w.store.leaseTime / 10)
 	defer heartbeat.Stop()
 	for {
 		select {
