@@ -43,6 +43,7 @@ func newRuns(j *journalFlags) *cobra.Command {
 		p.rows("RUN\tOPERATION\tSTATUS\tSTARTED\tDURATION\tSTEPS", rows)
 		return p.err
 	}
+	cmd.AddCommand(newUnlock(j))
 	return cmd
 }
 

@@ -1,0 +1,53 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+func newUnlock(j *journalFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "unlock SITE",
+		Short: "Free a site from a run that is gone or hangs",
+		Long: "Free a site from a run that is gone or hangs. The next run does this itself: at once when the process ended on this machine, otherwise after\n" +
+			"30 seconds without a sign of life. A run that gives signs of life keeps its site, unless with --force: it then stops, and what it reached is\n" +
+			"in the ledgers of the nodes.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return bad(errors.New(cmd.CommandPath() + ": name one site"))
+			}
+			return nil
+		},
+	}
+	force := cmd.Flags().Bool("force", false, "free the site also from a run that gives signs of life")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if j.site != "" && j.site != args[0] {
+			return bad(fmt.Errorf("--site %q: must be the site to free, or be left out", j.site))
+		}
+		file, err := (&journalFlags{directory: j.directory, site: args[0]}).file()
+		if err != nil {
+			return bad(err)
+		}
+		store, err := journal.Open(cmd.Context(), file)
+		if err != nil {
+			return bad(err)
+		}
+		held, err := store.Unlock(cmd.Context(), args[0], *force)
+		if err := errors.Join(err, store.Close()); err != nil {
+			return err
+		}
+		p := &printer{w: cmd.OutOrStdout()}
+		if held == nil {
+			p.printf("site %s: no run holds it\n", args[0])
+			return p.err
+		}
+		p.printf("site %s: free. It was held by run %s of %s, at work since %s\n", args[0], held.Run, held.Owner, held.Since.Format(time.DateTime))
+		return p.err
+	}
+	return cmd
+}
