@@ -59,11 +59,25 @@ func serve() {
 		options = append(options, tf6server.WithManagedDebug())
 	} else {
 		go endWithParent(os.Getppid(), runs)
+		go stopOnSignal(runs)
 	}
 	err = tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return server }, options...)
 	runs.GiveUp(farewell)
 	if err != nil {
 		log.Fatal(err)
+	}
+}
+
+// stopOnSignal stops runs when this process is asked to end. systemd, a container and a closed terminal ask Terraform and its providers alike, and a
+// provider that ended at once would take with it what its run reached. Terraform, which ends its providers, decides when this one ends.
+func stopOnSignal(runs *resources.Runs) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(asked, syscall.SIGHUP)
+	}
+	for range asked {
+		runs.Stop()
 	}
 }
 

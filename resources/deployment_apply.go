@@ -31,7 +31,7 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := within(ctx, "create", timeout)
+	ctx, cancel := d.provider.Runs.within(ctx, "create", timeout)
 	defer cancel()
 	done, diags := d.roll(ctx, rollInput{operation: "create", plan: plan, key: key})
 	resp.Diagnostics.Append(diags...)
@@ -57,7 +57,7 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := within(ctx, "update", timeout)
+	ctx, cancel := d.provider.Runs.within(ctx, "update", timeout)
 	defer cancel()
 	done, diags := d.roll(ctx, rollInput{operation: "update", plan: plan, prior: &prior, past: past, key: key})
 	resp.Diagnostics.Append(diags...)

@@ -41,7 +41,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := within(ctx, "delete", timeout)
+	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
 	defer cancel()
 	run, diags := d.begin(ctx, "delete", name, nil)
 	resp.Diagnostics.Append(diags...)

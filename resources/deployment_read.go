@@ -53,6 +53,8 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		return
 	}
 
+	ctx, stop := d.provider.Runs.stoppable(ctx)
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	executor := rollout.NewInProcess()

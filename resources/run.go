@@ -20,7 +20,26 @@ type Runs struct {
 	sites    map[string]bool
 	memories map[string]*siteMemory
 	giveUp   chan struct{} // closed when the process ends
+	stop     chan struct{} // closed when runs have to end in an orderly way
+	stopOnce sync.Once
 	work     sync.WaitGroup
+}
+
+// Stop ends runs and refreshes, those that come later too, as Terraform's first interrupt does: what runs has its grace, and what was reached is
+// saved. It is for signals that reach this process itself.
+func (r *Runs) Stop() { r.stopOnce.Do(func() { close(r.channel(&r.stop)) }) }
+
+// stoppable returns a context that Stop ends, too.
+func (r *Runs) stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-r.channel(&r.stop):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // GiveUp makes runs end at once and returns when none is at work any more, or after limit. The process must not end before: Terraform gives
@@ -39,13 +58,16 @@ func (r *Runs) GiveUp(limit time.Duration) {
 func (r *Runs) Wait() { r.work.Wait() }
 
 // ending returns the channel that GiveUp closes.
-func (r *Runs) ending() chan struct{} {
+func (r *Runs) ending() chan struct{} { return r.channel(&r.giveUp) }
+
+// channel returns one of the channels of r, which makes the zero value ready for use.
+func (r *Runs) channel(c *chan struct{}) chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.giveUp == nil {
-		r.giveUp = make(chan struct{})
+	if *c == nil {
+		*c = make(chan struct{})
 	}
-	return r.giveUp
+	return *c
 }
 
 func (r *Runs) created(site string) {
@@ -130,6 +152,8 @@ func (e *overtime) Error() string {
 }
 
 // within bounds a run.
-func within(ctx context.Context, operation string, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, &overtime{operation, limit})
+func (r *Runs) within(ctx context.Context, operation string, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, stop := r.stoppable(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &overtime{operation, limit})
+	return ctx, func() { cancel(); stop() }
 }

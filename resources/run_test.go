@@ -40,7 +40,7 @@ func TestRunsGiveUp(t *testing.T) {
 
 func TestOvertimeIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := within(t.Context(), "update", time.Minute)
+		ctx, cancel := (&Runs{}).within(t.Context(), "update", time.Minute)
 		defer cancel()
 		<-ctx.Done()
 		interrupted := rollout.Report{Status: rollout.StatusInterrupted}
@@ -54,4 +54,23 @@ func TestOvertimeIsTold(t *testing.T) {
 			t.Error("the run would not end")
 		}
 	})
+}
+
+// SIGTERM and SIGHUP end runs as Terraform's first interrupt does, and those that come later, too.
+func TestStopEndsRuns(t *testing.T) {
+	r := &Runs{}
+	ctx, cancel := r.within(t.Context(), "update", time.Hour)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		t.Fatalf("before the signal: %v", err)
+	}
+	r.Stop()
+	r.Stop()
+	later, cancelLater := r.within(t.Context(), "update", time.Hour)
+	defer cancelLater()
+	for _, c := range []context.Context{ctx, later} {
+		if <-c.Done(); !errors.Is(context.Cause(c), context.Canceled) {
+			t.Errorf("the run ends with %v", context.Cause(c))
+		}
+	}
 }
