@@ -1,0 +1,176 @@
+package resources_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// commandLine is a folder in which the Terraform binary works on a sandbox, with the provider from the mirror: what it prints is what a person sees.
+type commandLine struct {
+	t   *testing.T
+	dir string
+}
+
+// newCommandLine returns an initialised one.
+func newCommandLine(t *testing.T) *commandLine {
+	t.Helper()
+	if os.Getenv("SLIPWAY_MIRROR") == "" {
+		t.Skip("NOT RUN: SLIPWAY_MIRROR names no Terraform configuration that finds the provider; use `make test`")
+	}
+	c := &commandLine{t, t.TempDir()}
+	c.write("versions.tf", "terraform {\n  required_providers {\n    slipway = { source = \"slipway/slipway\" }\n  }\n}\n")
+	c.run(0, "init", "-input=false", "-no-color")
+	return c
+}
+
+func (c *commandLine) write(name, content string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(content), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// configure sets the configuration of the commands that follow.
+func (c *commandLine) configure(config string) { c.t.Helper(); c.write("main.tf", config) }
+
+// run runs a command, which must end with a status, and returns what it prints.
+func (c *commandLine) run(status int, args ...string) string {
+	c.t.Helper()
+	binary := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	if binary == "" {
+		binary = "terraform"
+	}
+	cmd := exec.CommandContext(c.t.Context(), binary, args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.Getenv("SLIPWAY_MIRROR"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		c.t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != status {
+		c.t.Fatalf("%s ended with status %d, want %d:\n%s", strings.Join(args, " "), got, status, out.String())
+	}
+	return out.String()
+}
+
+// changes returns the text of a plan that has changes.
+func (c *commandLine) changes(args ...string) string {
+	c.t.Helper()
+	return c.run(2, append([]string{"plan", "-input=false", "-no-color", "-detailed-exitcode"}, args...)...)
+}
+
+// empty checks that there is nothing to do, whichever way it is asked.
+func (c *commandLine) empty() {
+	c.t.Helper()
+	for _, args := range [][]string{nil, {"-refresh=false"}, {"-refresh-only"}} {
+		if text := c.run(0, append([]string{"plan", "-input=false", "-no-color", "-detailed-exitcode"}, args...)...); !strings.Contains(text, "No changes") {
+			c.t.Errorf("plan %v is not empty:\n%s", args, text)
+		}
+	}
+}
+
+func (c *commandLine) apply() string {
+	c.t.Helper()
+	return c.run(0, "apply", "-input=false", "-no-color", "-auto-approve")
+}
+
+func (c *commandLine) failingApply() string {
+	c.t.Helper()
+	return c.run(1, "apply", "-input=false", "-no-color", "-auto-approve")
+}
+
+var (
+	shownStep = regexp.MustCompile(`(?m)^ *\+ "(\d+\.\d+ .*)",?$`)
+	shownNode = regexp.MustCompile(`(?m)^ *[-+~] "([a-z0-9]+)" += (?:\d+ -> )?(\d+|null)\b`)
+)
+
+// shows checks that the text of a plan shows exactly these steps and these changed nodes of a run.
+func (c *commandLine) shows(text string, run int, steps []string, nodes ...string) {
+	c.t.Helper()
+	var shown, changed []string
+	for _, m := range shownStep.FindAllStringSubmatch(text, -1) {
+		shown = append(shown, m[1])
+	}
+	for _, m := range shownNode.FindAllStringSubmatch(text, -1) {
+		if m[2] == fmt.Sprint(run) || m[2] == "null" { // a node that is torn down leaves the map
+			changed = append(changed, m[1])
+		}
+	}
+	want := make([]string, len(steps))
+	for i, s := range steps {
+		want[i] = fmt.Sprintf("%d.%d %s", run, i+1, s)
+	}
+	if !slices.Equal(shown, want) || !slices.Equal(changed, nodes) {
+		c.t.Fatalf("the plan shows the steps\n%q\non %q, want\n%q\non %q:\n%s", shown, changed, want, nodes, text)
+	}
+}
+
+// A plan with work shows every step and every changed node, also those that the last run had.
+func TestAPlanWithWorkShowsIt(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	motd := files("motd", map[string]string{"/etc/motd": "hello\n"})
+	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, motd, ""))
+	c.shows(c.changes(), 1, []string{
+		"default (critical): prepare 2 nodes (a, b)",
+		"default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2",
+	}, "a", "b")
+	c.apply()
+	c.empty()
+
+	for run := 2; run <= 4; run++ { // the same drift, again and again
+		s.write("b", "etc/motd", "by hand\n")
+		c.shows(c.changes(), run, []string{
+			"default (critical): prepare 1 node (b)",
+			"default (critical): node phase: 1 change on node b: repair file[/etc/motd]",
+		}, "b")
+		c.apply()
+		c.empty()
+	}
+	created := []string{"default (critical): prepare 1 node (b)", "default (critical): node phase: 1 change on node b: create file[/etc/motd]"}
+	for run := 5; run <= 6; run++ { // reinstalled
+		s.must(os.RemoveAll(filepath.Join(s.dir, "b")))
+		s.mkdir("b", "etc")
+		c.shows(c.changes(), run, created, "b")
+		c.apply()
+		c.empty()
+	}
+	// Reinstalled, and a refresh that is no plan knows of it.
+	s.must(os.RemoveAll(filepath.Join(s.dir, "b")))
+	s.mkdir("b", "etc")
+	c.run(0, "apply", "-refresh-only", "-input=false", "-no-color", "-auto-approve")
+	c.shows(c.changes("-refresh=false"), 7, created, "b")
+	c.apply()
+	c.empty()
+
+	// A failed update is shown again as a whole, as far as it did not come.
+	s.write("a", "etc/dir", "in the way\n")
+	s.write("b", "etc/dir", "in the way\n")
+	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/etc/dir/x": "x\n"}), ""))
+	failing := []string{
+		"default (critical): prepare 2 nodes (a, b)",
+		"default (critical): node phase: 2 changes on 2 nodes: create file[/etc/dir/x] on 2",
+	}
+	for run := 8; run <= 9; run++ {
+		c.shows(c.changes("-refresh=false"), run, failing, "a", "b")
+		c.shows(c.changes(), run, failing, "a", "b")
+		c.failingApply()
+	}
+
+	// A node that leaves is shown, too, and no node that stays.
+	c.configure(s.config([]string{"a"}, []string{"motd"}, motd, ""))
+	c.shows(c.changes(), 10, []string{"cleanup: tear down b"}, "a", "b")
+	c.apply()
+	c.empty()
+}
