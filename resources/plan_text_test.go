@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -73,8 +74,8 @@ func (c *commandLine) changes(args ...string) string {
 // empty checks that there is nothing to do, whichever way it is asked.
 func (c *commandLine) empty() {
 	c.t.Helper()
-	for _, args := range [][]string{nil, {"-refresh=false"}, {"-refresh-only"}} {
-		if text := c.run(0, append([]string{"plan", "-input=false", "-no-color", "-detailed-exitcode"}, args...)...); !strings.Contains(text, "No changes") {
+	for _, args := range [][]string{{"-detailed-exitcode"}, {"-detailed-exitcode", "-refresh=false"}, {"-refresh-only"}} {
+		if text := c.run(0, append([]string{"plan", "-input=false", "-no-color"}, args...)...); !strings.Contains(text, "No changes") {
 			c.t.Errorf("plan %v is not empty:\n%s", args, text)
 		}
 	}
@@ -91,7 +92,7 @@ func (c *commandLine) failingApply() string {
 }
 
 var (
-	shownStep = regexp.MustCompile(`(?m)^ *\+ "(\d+\.\d+ .*)",?$`)
+	shownStep = regexp.MustCompile(`(?m)^ *(?:\+|~ ".*" ->) "(\d+\.\d+ .*)",?$`)
 	shownNode = regexp.MustCompile(`(?m)^ *[-+~] "([a-z0-9]+)" += (?:\d+ -> )?(\d+|null)\b`)
 )
 
@@ -170,7 +171,69 @@ func TestAPlanWithWorkShowsIt(t *testing.T) {
 
 	// A node that leaves is shown, too, and no node that stays.
 	c.configure(s.config([]string{"a"}, []string{"motd"}, motd, ""))
-	c.shows(c.changes(), 10, []string{"cleanup: tear down b"}, "a", "b")
+	c.shows(c.changes(), 10, []string{"cleanup: tear down b"}, "b")
 	c.apply()
 	c.empty()
+}
+
+// A creation that failed is planned again as a whole, and the plan says that nothing is torn down.
+func TestATaintedPlanShowsTheCreation(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	c.configure(s.config([]string{"a", "b"}, []string{"two"}, files("two", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), ""))
+	creation := []string{
+		"default (critical): prepare 2 nodes (a, b)",
+		"default (critical): node phase: 4 changes on 2 nodes: create file[/etc/motd] on 2, file[/srv/x] on 2",
+	}
+	for range 2 { // /srv is missing
+		c.failingApply()
+		text := c.changes()
+		c.shows(text, 1, creation, "a", "b")
+		for _, want := range []string{"must be replaced", "Warning: The creation of the site did not finish", "2 nodes are FAILED (a, b)", "Nothing is torn down", "terraform untaint"} {
+			if !strings.Contains(unwrapped(text), want) {
+				t.Errorf("no %q in:\n%s", want, text)
+			}
+		}
+	}
+	c.run(0, "untaint", deployment)
+	s.mkdir("a", "srv")
+	c.shows(c.changes(), 2, []string{creation[0], "default (critical): node phase: 2 changes on 2 nodes: update file[/srv/x] on 2"}, "a", "b")
+	c.failingApply()
+	if text := c.changes(); strings.Contains(text, "did not finish") || strings.Contains(text, "must be replaced") {
+		t.Errorf("an update that failed is no creation:\n%s", text)
+	}
+}
+
+// What a run really did is in last_run_steps; steps stays what the plan showed.
+func TestTheLastRunAndItsPlan(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	c.configure(s.config([]string{"a", "b"}, []string{"two"}, files("two", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), "") + `
+output "planned" { value = slipway_deployment.test.steps }
+output "did" { value = slipway_deployment.test.last_run_steps }
+`)
+	s.mkdir("a", "srv")
+	c.failingApply()
+	s.mkdir("b", "srv")
+	c.apply()
+	for output, want := range map[string][]string{
+		"planned": {"1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 4 changes on 2 nodes: create file[/etc/motd] on 2, file[/srv/x] on 2"},
+		"did":     {"1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 1 change on node b: update file[/srv/x]"},
+	} {
+		var got []string
+		if err := json.Unmarshal([]byte(c.run(0, "output", "-json", "-no-color", output)), &got); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is %q, %v, want %q", output, got, err, want)
+		}
+	}
+	c.empty()
+}
+
+// unwrapped undoes the line breaks and boxes that Terraform draws around diagnostics.
+func unwrapped(text string) string {
+	var b strings.Builder
+	for _, line := range strings.Split(text, "\n") {
+		b.WriteString(strings.TrimSpace(strings.TrimLeft(line, "│╷╵ ")))
+		b.WriteByte(' ')
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
 }
