@@ -82,7 +82,7 @@ resource "slipway_deployment" "lon1" {
   groups   = data.slipway_deployment_strategy.x.groups
   services = [{ name = "motd", selectors = [], configuration = { file = { "/etc/motd" = { content = "x" } } } }]
 }`, ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
-		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("steps", 0), exact("1. ntp-node (critical): prepare 1 node (ntp01)")),
-		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("steps", 4), exact("5. compute-nodes: prepare 1 node (cmp1)")),
+		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("steps", 0), exact("1.1 ntp-node (critical): prepare 1 node (ntp01)")),
+		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("steps", 4), exact("1.5 compute-nodes: prepare 1 node (cmp1)")),
 	}}})
 }

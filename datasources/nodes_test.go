@@ -59,5 +59,5 @@ resource "slipway_deployment" "lon1" {
   nodes    = data.slipway_nodes.x.selected
   services = [{ name = "motd", selectors = [], configuration = { file = { "/etc/motd" = { content = "x" } } } }]
 }`, ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
-		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("changed_nodes"), list("web1", "web2"))}}})
+		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("changed_nodes"), knownvalue.MapExact(map[string]knownvalue.Check{"web1": knownvalue.Int64Exact(1), "web2": knownvalue.Int64Exact(1)}))}}})
 }

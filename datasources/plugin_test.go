@@ -181,10 +181,10 @@ resource "slipway_deployment" "lon1" {
 	}
 	steps := func(name string) []plancheck.PlanCheck {
 		return []plancheck.PlanCheck{plancheck.ExpectKnownValue("slipway_deployment.lon1", at("steps"), list(
-			"1. default (critical): prepare 1 node (web1)",
-			"2. default (critical): pre_node: run puppet "+name+"/2 on node web1; a failure is a warning",
-			"3. default (critical): cluster: run shell "+name+"/check on node web1",
-			"4. post_cluster: run shell "+name+"/1 on node web1",
+			"1.1 default (critical): prepare 1 node (web1)",
+			"1.2 default (critical): pre_node: run puppet "+name+"/2 on node web1; a failure is a warning",
+			"1.3 default (critical): cluster: run shell "+name+"/check on node web1",
+			"1.4 post_cluster: run shell "+name+"/1 on node web1",
 		))}
 	}
 	dir := folder(t, net)

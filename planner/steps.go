@@ -14,24 +14,56 @@ const (
 	cutAfter    = 60 // characters of one name or title in a step
 )
 
-// Steps tells the plan to a person: one line for each phase, numbered, with counts and titles, such as
+// Steps describes the plan to a person: its [Plan.Lines], numbered, such as
 //
 //  1. control-nodes (critical): prepare 3 nodes (ctl1, ctl2, ctl3)
 //  2. control-nodes (critical): pre_node: run shell net-1.0/1 on 3 nodes
 //  3. management: call command ntp/allocate
 //  4. control-nodes (critical): node phase, 1 node at a time between lock and unlock: 6 changes on 3 nodes: create file[/etc/motd] on 3, ...
-//
-// A line lists at most 12 resources, more only where overrides change them, and 8 nodes, and cuts long titles. An empty plan has no steps.
 func (p *Plan) Steps() []string {
+	lines := p.Lines()
+	for i, line := range lines {
+		lines[i] = fmt.Sprintf("%d. %s", i+1, line)
+	}
+	return lines
+}
+
+// Lines describes the plan: one line for each phase, in the order of the run, with counts and titles. A line lists at most 12 resources, more
+// only where overrides change them, and 8 nodes, and cuts long titles. An empty plan has no lines.
+func (p *Plan) Lines() []string {
 	groups := make(map[string]Group, len(p.Groups))
 	for _, g := range p.Groups {
 		groups[g.Name] = g
 	}
-	steps := make([]string, len(p.Phases))
+	lines := make([]string, len(p.Phases))
 	for i, phase := range p.Phases {
-		steps[i] = fmt.Sprintf("%d. %s", i+1, phase.describe(groups[phase.Group], p.Departed))
+		lines[i] = phase.describe(groups[phase.Group], p.Departed)
 	}
-	return steps
+	return lines
+}
+
+// Part returns the plan with those of its tasks that are wanted, and the phases that have any. It is for showing: it cannot be run.
+func (p *Plan) Part(wanted func(task.Task) bool) *Plan {
+	out := *p
+	out.Phases = nil
+	for _, phase := range p.Phases {
+		tasks := slices.DeleteFunc(slices.Clone(phase.Tasks), func(t task.Task) bool { return !wanted(t) })
+		if len(tasks) > 0 {
+			out.Phases = append(out.Phases, Phase{TaskGroup: phase.TaskGroup, Group: phase.Group, Tasks: tasks})
+		}
+	}
+	return &out
+}
+
+// TornDown returns the nodes that the plan tears down, sorted: those that left the site, and those that are in no group any more.
+func (p *Plan) TornDown() []string {
+	var nodes []string
+	for _, phase := range p.Phases {
+		if phase.TaskGroup == task.Cleanup {
+			nodes = append(nodes, phase.nodes()...)
+		}
+	}
+	return distinct(nodes)
 }
 
 // ChangedNodes returns the nodes on which the run does something, sorted, with those that left the site.

@@ -94,7 +94,7 @@ func newLarge(tb testing.TB, nodes int) *large {
 // settle makes the site one that was applied: state and private state as a run that went well leaves them.
 func (l *large) settle(tb testing.TB) {
 	tb.Helper()
-	computed := map[string]bool{"steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true,
+	computed := map[string]bool{"run": true, "steps": true, "last_run_steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true,
 		"service_status": true, "service_values": true}
 	defaults := map[string]tftypes.Value{"parallelism": tftypes.NewValue(tftypes.Number, 10), "parallel_groups": tftypes.NewValue(tftypes.Number, 1), "on_destroy": text("teardown")}
 	l.proposed = map[string]tftypes.Value{}

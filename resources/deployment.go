@@ -2,6 +2,8 @@ package resources
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -17,6 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
@@ -27,6 +30,8 @@ var (
 	_ resource.ResourceWithModifyPlan  = (*Deployment)(nil)
 	_ resource.ResourceWithImportState = (*Deployment)(nil)
 	_ resource.ResourceWithIdentity    = (*Deployment)(nil)
+
+	_ resource.ResourceWithUpgradeState = (*Deployment)(nil)
 )
 
 // Deployment is slipway_deployment: the only resource that touches nodes. Everything that it knows of the site comes
@@ -69,10 +74,41 @@ func (d *Deployment) ImportState(ctx context.Context, req resource.ImportStateRe
 	resource.ImportStatePassthroughWithIdentity(ctx, path.Root("site"), path.Root("site"), req, resp)
 }
 
+// UpgradeState reads the state of earlier versions. In version 0 runs had no numbers, and changed_nodes was a list: its nodes, and those with a status, were changed by
+// some run before. What is not known stays null.
+func (*Deployment) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
+	return map[int64]resource.StateUpgrader{
+		0: {StateUpgrader: func(_ context.Context, req resource.UpgradeStateRequest, resp *resource.UpgradeStateResponse) {
+			var state map[string]json.RawMessage
+			var old struct {
+				ChangedNodes []string          `json:"changed_nodes"`
+				NodeStatus   map[string]string `json:"node_status"`
+			}
+			err := errors.Join(json.Unmarshal(req.RawState.JSON, &state), json.Unmarshal(req.RawState.JSON, &old))
+			if string(state["changed_nodes"]) != "null" && err == nil {
+				nodes := make(map[string]int, len(old.NodeStatus))
+				for name := range old.NodeStatus {
+					nodes[name] = 0
+				}
+				for _, name := range old.ChangedNodes {
+					nodes[name] = 0
+				}
+				state["changed_nodes"], err = json.Marshal(nodes)
+			}
+			raw, more := json.Marshal(state)
+			if err = errors.Join(err, more); err != nil {
+				resp.Diagnostics.AddError("The saved state cannot be read", fmt.Sprintf("The state of the deployment is not one that slipway 0.1.0 wrote: %v.", err))
+				return
+			}
+			resp.DynamicValue = &tfprotov6.DynamicValue{JSON: raw}
+		}},
+	}
+}
+
 // Schema declares the attributes.
 func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		Version: 0,
+		Version: 1,
 		MarkdownDescription: "Rolls a site out: nodes in groups, in order, with services and overrides on them. This is the only resource of slipway that " +
 			"touches nodes. `terraform plan` shows the ordered `steps`, `terraform apply` executes them, refresh finds `drift`, and destroying the deployment undoes on every node " +
 			"what slipway did there.",
@@ -145,17 +181,29 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"timeouts": timeoutsAttribute(ctx),
 			"protect":  protectAttribute(),
 
+			"run": schema.Int64Attribute{
+				Computed: true,
+				MarkdownDescription: "Number of the last run that had work, from 1. A plan with work shows the next one: each of its `steps` begins with it and each node in `changed_nodes` has it, so " +
+					"that Terraform prints them all, whatever the last run did.",
+			},
 			"steps": schema.ListAttribute{
 				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "What the run does, in order, one line per group and phase. In state: what the last run did.",
+				MarkdownDescription: "What the run does, in order: one line per service of an entity, then one line per group and phase, each with the number of the run in front (`8.1 ntp-node: prepare 1 node (ntp1)`). " +
+					"In state: what the last plan with work showed; empty after a creation that failed.",
+			},
+			"last_run_steps": schema.ListAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "What the last run with work really did, in the form of `steps`: without what it found as it should be, what failed and what it did not come to, and with what a rollback did. " +
+					"Known after apply while there is work.",
 			},
 			"digest": schema.StringAttribute{
 				Computed:            true,
 				MarkdownDescription: "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node.",
 			},
-			"changed_nodes": schema.ListAttribute{
-				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Names of the nodes that the run changes, sorted.",
+			"changed_nodes": schema.MapAttribute{
+				Computed: true, ElementType: types.Int64Type,
+				MarkdownDescription: "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that it tears down leave the map. " +
+					"0 is a run of slipway 0.1.0, which had no numbers.",
 			},
 			"status": schema.StringAttribute{
 				Computed:            true,

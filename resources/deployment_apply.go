@@ -22,7 +22,7 @@ const defaultRunTimeout = 12 * time.Hour
 // Create rolls the site out. When that fails, the state tells what was reached; Terraform then holds it for tainted, calls Delete without
 // private state (see privateKey) and Create again, which goes on from the nodes' ledgers.
 func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var plan deploymentModelV0
+	var plan deploymentModelV1
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	var key types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("private_key_wo"), &key)...)
@@ -38,6 +38,9 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	if done == nil {
 		return // no node was touched: nothing to save
 	}
+	if diags.HasError() { // Terraform holds it for tainted: the plan of the replacement prints what is not in the state
+		done.model.Steps, done.model.ChangedNodes = stringList(nil), types.MapValueMust(types.Int64Type, nil)
+	}
 	d.provider.Runs.created(plan.Site.ValueString())
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, *done)...)
 }
@@ -45,7 +48,7 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 // Update brings the site from what is applied to what is wanted. When that fails, the state tells what was reached, so that the
 // next plan shows the rest.
 func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var plan, prior deploymentModelV0
+	var plan, prior deploymentModelV1
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
 	var key types.String
@@ -70,8 +73,8 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 // rollInput is what one create or update starts from.
 type rollInput struct {
 	operation string
-	plan      deploymentModelV0
-	prior     *deploymentModelV0 // nil on create
+	plan      deploymentModelV1
+	prior     *deploymentModelV1 // nil on create
 	past      memory
 	key       types.String // private_key_wo
 }
@@ -94,7 +97,6 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		return nil, diags
 	}
 	in.past.Applied, in.past.Values = w.applied, w.desired.Values
-	in.plan.setPlan(w)
 	departed := make(map[string]site.Node, len(w.before))
 	for _, n := range w.before {
 		departed[n.Name] = n
@@ -147,10 +149,14 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		report.Status = rollout.StatusFailed
 		diags.AddError("The run was stopped", err.Error())
 	}
+	w.did = append(w.turn.Steps(), todo.Part(report.Did()).Lines()...)
 	diags.Append(d.passes(ctx, run, w, in, todo, &report, options)...)
 	_ = executor.Close() // every answer that counts has been read
 
 	done := in.outcome(p, report)
+	if done.model.LastRunSteps.IsUnknown() { // there was work
+		done.model.LastRunSteps = stringList(numbered(done.model.Run.ValueInt64(), w.did))
+	}
 	diags.Append(done.called(in, w.deployed, todo, w.called, report)...)
 	diags.Append(done.leaveDeparted(ctx, in, p, report)...)
 	done.took(w)

@@ -158,7 +158,7 @@ func TestDegraded(t *testing.T) {
 			PreConfig: func() { s.mkdir("b", "opt") },
 			Config:    config,
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+				changedNodes("b"),
 			}},
 			ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
 			Check:             s.has("b", "opt/app.conf", "x"),
@@ -242,7 +242,7 @@ func TestUpdateFailsHalfWay(t *testing.T) {
 				Config:    two,
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(deployment, plancheck.ResourceActionUpdate),
-					plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+					changedNodes("b"),
 					planContains("file[/opt/app.conf]"), planLacks("file[/etc/motd]"),
 				}},
 				ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
@@ -298,7 +298,7 @@ func TestDepartedNodeIsTriedAgain(t *testing.T) {
 			PreConfig: func() { release() },
 			Config:    alone,
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+				changedNodes("b"),
 			}},
 			Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-")),
 		},
@@ -351,7 +351,7 @@ resource "slipway_deployment" "test" {
 			Config:    config("slipway_node.a"),
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 				unseen{"tell-nobody"},
-				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+				changedNodes("b"),
 			}},
 			Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-")),
 		},

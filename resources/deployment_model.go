@@ -18,8 +18,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
-// deploymentModelV0 is the deployment at schema version 0.
-type deploymentModelV0 struct {
+// deploymentModelV1 is the deployment at schema version 1.
+type deploymentModelV1 struct {
 	Site           types.String   `tfsdk:"site"`
 	Nodes          sealed.Value   `tfsdk:"nodes"`
 	Groups         sealed.Value   `tfsdk:"groups"`
@@ -36,9 +36,11 @@ type deploymentModelV0 struct {
 	Timeouts       timeouts.Value `tfsdk:"timeouts"`
 	Protect        types.Object   `tfsdk:"protect"`
 
+	Run          types.Int64  `tfsdk:"run"`
 	Steps        types.List   `tfsdk:"steps"`
+	LastRunSteps types.List   `tfsdk:"last_run_steps"`
 	Digest       types.String `tfsdk:"digest"`
-	ChangedNodes types.List   `tfsdk:"changed_nodes"`
+	ChangedNodes types.Map    `tfsdk:"changed_nodes"`
 	Status       types.String `tfsdk:"status"`
 	GroupStatus  types.Map    `tfsdk:"group_status"`
 	NodeStatus   types.Map    `tfsdk:"node_status"`
@@ -61,14 +63,14 @@ var driftType = types.ObjectType{AttrTypes: map[string]attr.Type{
 }}
 
 // nodes returns the nodes of a state, with the secrets that are remembered of those that left the configuration.
-func (m deploymentModelV0) nodes(ctx context.Context, past memory) ([]site.Node, diag.Diagnostics) {
+func (m deploymentModelV1) nodes(ctx context.Context, past memory) ([]site.Node, diag.Diagnostics) {
 	nodes, _, diags := NodesFrom(ctx, path.Root("nodes"), m.Nodes)
 	return past.reaching(nodes), diags
 }
 
 // Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not to be
 // used.
-func (m deploymentModelV0) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
+func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
 	s.Name = m.Site.ValueString()
 	known = !m.Site.IsUnknown()
 	take := func(partKnown bool, d diag.Diagnostics) {
@@ -93,49 +95,15 @@ func (m deploymentModelV0) Value(ctx context.Context) (s site.Site, known bool, 
 }
 
 // sameDesire reports whether two models ask for the same.
-func (m deploymentModelV0) sameDesire(o deploymentModelV0) bool {
+func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 	return m.Site.Equal(o.Site) && m.Nodes.Equal(o.Nodes) && m.Groups.Equal(o.Groups) && m.Services.Equal(o.Services) &&
 		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Ordering.Equal(o.Ordering) &&
 		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) && m.Protect.Equal(o.Protect)
 }
 
-// setUnknown marks everything that a run determines as known after apply.
-func (m *deploymentModelV0) setUnknown() {
-	m.Steps = types.ListUnknown(types.StringType)
-	m.Digest = types.StringUnknown()
-	m.ChangedNodes = types.ListUnknown(types.StringType)
-	m.Drift = types.ListUnknown(driftType)
-	m.ServiceValues = types.MapUnknown(serviceValuesType)
-	m.setOutcomeUnknown()
-}
-
-// setOutcomeUnknown marks what depends on how the run goes as known after apply.
-func (m *deploymentModelV0) setOutcomeUnknown() {
-	m.Status = types.StringUnknown()
-	m.GroupStatus = types.MapUnknown(types.StringType)
-	m.NodeStatus = types.MapUnknown(types.StringType)
-	m.Unreachable = types.ListUnknown(types.StringType)
-	m.ServiceStatus = types.MapUnknown(serviceStatusType)
-}
-
-// keepComputed takes everything computed from the prior state: nothing is to be done.
-func (m *deploymentModelV0) keepComputed(prior deploymentModelV0) {
-	m.Steps, m.Digest, m.ChangedNodes, m.Drift = prior.Steps, prior.Digest, prior.ChangedNodes, prior.Drift
-	m.Status, m.GroupStatus, m.NodeStatus, m.Unreachable = prior.Status, prior.GroupStatus, prior.NodeStatus, prior.Unreachable
-	m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
-}
-
-// setPlan shows what is done: what happens to services, then the steps on nodes.
-func (m *deploymentModelV0) setPlan(w *work) {
-	m.Steps = stringList(w.steps())
-	m.Digest = types.StringValue(w.plan.Digest)
-	m.ChangedNodes = stringList(w.plan.ChangedNodes())
-	m.Drift = types.ListValueMust(driftType, []attr.Value{})
-}
-
 // driftOf returns the drift of the state for the planner.
-func (m deploymentModelV0) driftOf(ctx context.Context) (planner.Drift, diag.Diagnostics) {
+func (m deploymentModelV1) driftOf(ctx context.Context) (planner.Drift, diag.Diagnostics) {
 	if m.Drift.IsNull() || m.Drift.IsUnknown() {
 		return nil, nil
 	}
@@ -150,7 +118,7 @@ func (m deploymentModelV0) driftOf(ctx context.Context) (planner.Drift, diag.Dia
 }
 
 // setDrift shows drift, sorted by node and resource.
-func (m *deploymentModelV0) setDrift(items []driftModel) {
+func (m *deploymentModelV1) setDrift(items []driftModel) {
 	slices.SortFunc(items, func(a, b driftModel) int {
 		return cmp.Or(strings.Compare(a.Node.ValueString(), b.Node.ValueString()), strings.Compare(a.Resource.ValueString(), b.Resource.ValueString()))
 	})
@@ -169,10 +137,14 @@ func stringList(in []string) types.List {
 	return types.ListValueMust(types.StringType, values)
 }
 
-func stringMap(in map[string]string) types.Map {
+// stringMap returns a map of texts; those that are empty are not known yet.
+func stringMap[S ~string](in map[string]S) types.Map {
 	values := make(map[string]attr.Value, len(in))
 	for k, s := range in {
-		values[k] = types.StringValue(s)
+		values[k] = types.StringValue(string(s))
+		if s == "" {
+			values[k] = types.StringUnknown()
+		}
 	}
 	return types.MapValueMust(types.StringType, values)
 }

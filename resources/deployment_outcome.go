@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -25,7 +26,7 @@ const (
 
 // rolled is what a run left behind.
 type rolled struct {
-	model deploymentModelV0
+	model deploymentModelV1
 	memory
 }
 
@@ -137,6 +138,11 @@ func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.
 		}
 	}
 	done.model.Nodes = nodes
+	numbers := maps.Clone(done.model.ChangedNodes.Elements())
+	for _, name := range left {
+		numbers[name] = done.model.Run // so that the next plan prints it again
+	}
+	done.model.ChangedNodes = types.MapValueMust(types.Int64Type, numbers)
 	return diags
 }
 

@@ -27,15 +27,15 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		d.planDestroy(ctx, req, resp)
 		return
 	}
-	var plan deploymentModelV0
+	var plan deploymentModelV1
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	var prior *deploymentModelV0
+	var prior *deploymentModelV1
 	var past memory
 	if !req.State.Raw.IsNull() {
-		prior = &deploymentModelV0{}
+		prior = &deploymentModelV1{}
 		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
 		var diags diag.Diagnostics
 		past, _, diags = recall(ctx, req.Private)
@@ -58,12 +58,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if prior != nil && p.Empty() && !w.turn.Moves() && len(w.drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
 		plan.keepComputed(*prior)
 	} else {
-		plan.setPlan(w)
-		plan.setServices(w.turn, w.desired.Values, w.returning())
-		if prior == nil {
-			plan.ServiceValues = types.MapUnknown(serviceValuesType) // a journal may know services of the site that no state has
-		}
-		plan.setOutcomeUnknown()
+		plan.setPlan(w, prior)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -90,11 +85,12 @@ type work struct {
 	drift    planner.Drift   // likewise
 	plan     *planner.Plan
 	called   map[planresource.ID]string // what is applied on the controller, after the run
+	did      []string                   // what the run did, a line each, after the run
 }
 
 // work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo. at is when it is done, which shows in the history of
 // services only.
-func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *deploymentModelV0, past memory, key types.String, at time.Time) (w *work, known bool, diags diag.Diagnostics) {
+func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *deploymentModelV1, past memory, key types.String, at time.Time) (w *work, known bool, diags diag.Diagnostics) {
 	desired, known, diags := plan.Value(ctx)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
 		return nil, false, diags
@@ -138,7 +134,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV0, prior *de
 }
 
 // overridden returns what the overrides of the prior state changed or made: nothing when that state cannot be planned any more.
-func (w *work) overridden(ctx context.Context, prior deploymentModelV0) planner.Overridden {
+func (w *work) overridden(ctx context.Context, prior deploymentModelV1) planner.Overridden {
 	before, _, diags := prior.Value(ctx)
 	if len(before.Overrides) == 0 || diags.HasError() {
 		return planner.Overridden{}
@@ -212,7 +208,7 @@ func (w *work) forget() {
 
 // settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to tell even when
 // nothing is left to do on it: it may have brought its work to an end after contact was lost.
-func settled(prior *deploymentModelV0) bool {
+func settled(prior *deploymentModelV1) bool {
 	switch prior.Status.ValueString() {
 	case statusDeployed:
 		return true

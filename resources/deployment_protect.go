@@ -64,7 +64,7 @@ func protectOf(ctx context.Context, o types.Object) (m protectModel, diags diag.
 }
 
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name is destroyed and made anew.
-func protect(ctx context.Context, plan, prior deploymentModelV0, past memory, w *work) diag.Diagnostics {
+func protect(ctx context.Context, plan, prior deploymentModelV1, past memory, w *work) diag.Diagnostics {
 	if !plan.Site.Equal(prior.Site) {
 		return protectWhole(ctx, prior, past)
 	}
@@ -85,7 +85,7 @@ func protect(ctx context.Context, plan, prior deploymentModelV0, past memory, w 
 
 // planDestroy shows what the destruction of a deployment undoes, or refuses it.
 func (d *Deployment) planDestroy(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	var state deploymentModelV0
+	var state deploymentModelV1
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	past, saved, diags := recall(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
@@ -96,7 +96,7 @@ func (d *Deployment) planDestroy(ctx context.Context, req resource.ModifyPlanReq
 }
 
 // protectWhole warns of what destroying a whole deployment undoes, or refuses it.
-func protectWhole(ctx context.Context, state deploymentModelV0, past memory) diag.Diagnostics {
+func protectWhole(ctx context.Context, state deploymentModelV1, past memory) diag.Diagnostics {
 	diags := protectedFromDestroy(ctx, state)
 	if losses := planner.Destroyed(past.Applied); !losses.Empty() && state.OnDestroy.ValueString() != onDestroyRetain {
 		diags.AddWarning("Destroying the deployment "+losses.Undone(), "By node:\n"+strings.Join(losses.ByNode(), "\n"))
@@ -105,7 +105,7 @@ func protectWhole(ctx context.Context, state deploymentModelV0, past memory) dia
 }
 
 // protectedFromDestroy refuses to destroy a deployment whose state says that it is protected.
-func protectedFromDestroy(ctx context.Context, state deploymentModelV0) diag.Diagnostics {
+func protectedFromDestroy(ctx context.Context, state deploymentModelV1) diag.Diagnostics {
 	settings, diags := protectOf(ctx, state.Protect)
 	if settings.Destroy.ValueBool() {
 		diags.AddAttributeError(path.Root("protect").AtName("destroy"), "The deployment is protected from being destroyed",

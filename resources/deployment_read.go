@@ -25,7 +25,7 @@ const defaultReadTimeout = 5 * time.Minute
 // Read compares every node with its ledger. It keeps three outcomes apart: in sync, drifted (listed, planned for repair) and
 // unreachable (a warning; what is known of the node stays as it is). It never concludes from silence that something is gone.
 func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	var state deploymentModelV0
+	var state deploymentModelV1
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(setSiteIdentity(ctx, resp.Identity, state.Site)...)
 	past, _, diags := recall(ctx, req.Private)
@@ -33,6 +33,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	resp.Diagnostics.Append(warnOfCreation(state)...)
 	resp.Diagnostics.Append(d.adopt(ctx, &state, &past)...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
@@ -107,8 +108,39 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 }
 
+// warnOfCreation explains the plan that follows a creation that failed: Terraform holds the deployment for tainted, and says that it must be replaced.
+func warnOfCreation(state deploymentModelV1) (diags diag.Diagnostics) {
+	status := state.Status.ValueString()
+	if status != statusFailed && status != statusInterrupted || state.Steps.IsNull() || len(state.Steps.Elements()) > 0 { // see Create
+		return nil
+	}
+	byStage := map[string][]string{}
+	for node, stage := range state.NodeStatus.Elements() {
+		if s, ok := stage.(types.String); ok {
+			byStage[s.ValueString()] = append(byStage[s.ValueString()], node)
+		}
+	}
+	var stand strings.Builder
+	for _, stage := range sortedKeys(byStage) {
+		nodes := byStage[stage]
+		slices.Sort(nodes)
+		are, more := "nodes are", ""
+		if len(nodes) == 1 {
+			are = "node is"
+		}
+		if rest := len(nodes) - namesTold; rest > 0 {
+			nodes, more = nodes[:namesTold], fmt.Sprintf(" and %d more", rest)
+		}
+		fmt.Fprintf(&stand, "%d %s %s (%s%s).\n", len(byStage[stage]), are, stage, strings.Join(nodes, ", "), more)
+	}
+	diags.AddWarning("The creation of the site did not finish", stand.String()+
+		"\nTerraform calls the deployment tainted and says that it must be replaced. Nothing is torn down for that: the next apply continues the creation. It checks what is applied "+
+		"already and does what is missing; the plan shows the whole creation. After \"terraform untaint\" the plan is an update and shows what is left. Only \"terraform destroy\" tears the site down.")
+	return diags
+}
+
 // desiredOf returns the site of a state and the tasks of its nodes, or what is wrong with it, a line each.
-func (d *Deployment) desiredOf(ctx context.Context, state deploymentModelV0, past memory) (s site.Site, desired map[string][]task.Task, mistakes string) {
+func (d *Deployment) desiredOf(ctx context.Context, state deploymentModelV1, past memory) (s site.Site, desired map[string][]task.Task, mistakes string) {
 	s, _, diags := state.Value(ctx)
 	if errs := diags.Errors(); len(errs) > 0 {
 		lines := make([]string, len(errs))
@@ -126,7 +158,7 @@ func (d *Deployment) desiredOf(ctx context.Context, state deploymentModelV0, pas
 }
 
 // adopt takes what the journal knows better of services: a run that ended without a word could not tell Terraform (lsm.md 20, "recovery at start-up").
-func (d *Deployment) adopt(ctx context.Context, state *deploymentModelV0, past *memory) (diags diag.Diagnostics) {
+func (d *Deployment) adopt(ctx context.Context, state *deploymentModelV1, past *memory) (diags diag.Diagnostics) {
 	journaled, err := d.seen(ctx, state.Site.ValueString())
 	if err != nil {
 		diags.AddWarning("The journal cannot be read", err.Error()+"\n\nServices count as they are in the state.")

@@ -33,7 +33,7 @@ var (
 const mostPasses = 16
 
 // setServices shows the services of an inventory: their states and the values that slipway set. unknown are the attributes of a service that the run may change.
-func (m *deploymentModelV0) setServices(t *services.Turn, values map[string]map[string]any, unknown map[string][]string) {
+func (m *deploymentModelV1) setServices(t *services.Turn, values map[string]map[string]any, unknown map[string][]string) {
 	statuses, shown := make(map[string]attr.Value), make(map[string]attr.Value)
 	state := t.State()
 	for _, name := range state.Names() {
@@ -72,9 +72,6 @@ func textOfValue(v any) string {
 	}
 	return string(text)
 }
-
-// steps tells what is done, a line each.
-func (w *work) steps() []string { return append(w.turn.Steps(), w.plan.Steps()...) }
 
 // returning are the attributes of services that callbacks of a plan set.
 func (w *work) returning() map[string][]string {
@@ -137,6 +134,7 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 			followed.Status = rollout.StatusFailed
 			diags.AddError("The run was stopped", err.Error())
 		}
+		w.did = append(w.did, next.Part(followed.Did()).Lines()...)
 		again, more = w.conclude(next, followed, brought, again)
 		diags.Append(more...)
 		report.Follow(followed)

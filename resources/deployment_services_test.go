@@ -84,8 +84,8 @@ func TestServicesLife(t *testing.T) {
 		{Config: one, ConfigPlanChecks: nothingPlanned()},
 		{Config: grown, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 			plancheck.ExpectResourceAction("slipway_service.web", plancheck.ResourceActionUpdate),
-			plancheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(0), knownvalue.StringExact("service api: create (version 2, creating)")),
-			plancheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(1), knownvalue.StringExact("service web: update size (version 5, up to update_inprogress)")),
+			plancheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(0), knownvalue.StringExact("2.1 service api: create (version 2, creating)")),
+			plancheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(1), knownvalue.StringExact("2.2 service web: update size (version 5, up to update_inprogress)")),
 			plancheck.ExpectKnownValue(deployment, tfjsonpath.New("service_values").AtMapKey("api").AtMapKey("port"), knownvalue.StringExact("8001")),
 			plancheck.ExpectKnownValue(deployment, tfjsonpath.New("service_values").AtMapKey("web").AtMapKey("port"), knownvalue.StringExact("8000")),
 		}}, Check: s.has("a", "etc/web", "2 8000\n"), ConfigStateChecks: append(serviceIs("web", "up", 6, "8000"), serviceIs("api", "up", 3, "8001")...)},

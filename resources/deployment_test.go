@@ -26,7 +26,7 @@ func TestDeploymentLife(t *testing.T) {
 		{
 			Config: s.config(both, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one"}), ""),
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("a"), knownvalue.StringExact("b")})),
+				changedNodes("a", "b"),
 				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("digest"), knownvalue.StringRegexp(regexp.MustCompile(`^[0-9a-f]{64}$`))),
 				plancheck.ExpectUnknownValue(deployment, tfjsonpath.New("status")),
 			}},
@@ -65,7 +65,7 @@ func TestDeploymentDrift(t *testing.T) {
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 				plancheck.ExpectResourceAction(deployment, plancheck.ResourceActionUpdate),
 				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("drift"), knownvalue.ListSizeExact(0)),
-				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+				changedNodes("b"),
 				planContains("file[/etc/motd]"), planLacks("file[/etc/issue]"),
 			}},
 			Check: s.has("b", "etc/motd", "one"),
@@ -129,7 +129,7 @@ func TestTriggersOutliveAFailedNode(t *testing.T) {
 			PreConfig: func() { release() },
 			Config:    with("2"),
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-				plancheck.ExpectKnownValue(deployment, tfjsonpath.New("changed_nodes"), knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact("b")})),
+				changedNodes("b"),
 			}},
 			Check: s.has("b", "etc/motd", "one"),
 		},

@@ -40,7 +40,7 @@ func newPlanning(t *testing.T) *planning {
 func (p *planning) plan(config map[string]tftypes.Value) map[string]tftypes.Value {
 	p.t.Helper()
 	given, proposed := map[string]tftypes.Value{}, map[string]tftypes.Value{}
-	computed := map[string]bool{"steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true, "service_status": true, "service_values": true,
+	computed := map[string]bool{"run": true, "steps": true, "last_run_steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true, "service_status": true, "service_values": true,
 		"parallelism": true, "parallel_groups": true, "on_destroy": true, "drift_detection": true}
 	for name, typ := range p.typ.AttributeTypes {
 		given[name] = tftypes.NewValue(typ, nil)

@@ -228,6 +228,43 @@ output "did" { value = slipway_deployment.test.last_run_steps }
 	c.empty()
 }
 
+// A state of slipway 0.1.0, whose runs had no numbers, is read: there is nothing to do, and the first run with work is number 1.
+func TestAStateWithoutNumbers(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n"}), ""))
+	c.apply()
+	raw, err := os.ReadFile(filepath.Join(c.dir, "terraform.tfstate"))
+	s.must(err)
+	var state map[string]any
+	s.must(json.Unmarshal(raw, &state))
+	for _, r := range state["resources"].([]any) {
+		r := r.(map[string]any)
+		if r["type"] != "slipway_deployment" {
+			continue
+		}
+		instance := r["instances"].([]any)[0].(map[string]any)
+		instance["schema_version"] = 0
+		attributes := instance["attributes"].(map[string]any)
+		delete(attributes, "run")
+		delete(attributes, "last_run_steps")
+		attributes["changed_nodes"] = []string{"b"}
+		attributes["steps"] = []string{"1. default (critical): prepare 1 node (b)"}
+	}
+	raw, err = json.Marshal(state)
+	s.must(err)
+	c.write("terraform.tfstate", string(raw))
+	c.empty()
+	s.write("b", "etc/motd", "by hand\n")
+	text := c.changes()
+	c.shows(text, 1, []string{"default (critical): prepare 1 node (b)", "default (critical): node phase: 1 change on node b: repair file[/etc/motd]"}, "b")
+	if !strings.Contains(text, `"b" = 0 -> 1`) {
+		t.Errorf("b was changed by a run without a number:\n%s", text)
+	}
+	c.apply()
+	c.empty()
+}
+
 // unwrapped undoes the line breaks and boxes that Terraform draws around diagnostics.
 func unwrapped(text string) string {
 	var b strings.Builder

@@ -57,6 +57,30 @@ func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []Ta
 	return p, failures
 }
 
+// Did returns whether the run executed a task and something came of it: a resource that was as it should be already is left out, and so is what failed. A node
+// counts as prepared when it answered.
+func (r Report) Did() func(task.Task) bool {
+	altered := make(map[string]map[resource.ID]bool, len(r.Nodes))
+	for name, n := range r.Nodes {
+		altered[name] = make(map[resource.ID]bool, len(n.Altered))
+		for _, id := range n.Altered {
+			altered[name][id] = true
+		}
+	}
+	return func(t task.Task) bool {
+		switch {
+		case t.Kind == task.Callback:
+			return r.Callbacks[t.Name] != ""
+		case t.Action == task.Forget:
+			return r.Departed[t.Node].Status == TornDown
+		case t.Action == task.PrepareNode || t.Action == task.Unlock:
+			n := r.Nodes[t.Node]
+			return n.Attempted && n.Reachable
+		}
+		return altered[t.Node][taskID(t)]
+	}
+}
+
 // callbackFailure says why a callback failed.
 func (r Report) callbackFailure(t task.Task) string {
 	if n, ok := r.Nodes[t.Node]; ok && n.Error != nil {
@@ -87,6 +111,7 @@ func (r *Report) Follow(next Report) {
 		}
 		n.Failures = append(slices.Clone(before.Failures), n.Failures...)
 		n.Done = append(slices.Clone(before.Done), n.Done...)
+		n.Altered = append(slices.Clone(before.Altered), n.Altered...)
 		n.Changed += before.Changed
 		n.Unchanged += before.Unchanged
 		n.Skipped += before.Skipped

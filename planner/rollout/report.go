@@ -49,6 +49,7 @@ type NodeReport struct {
 	Error     error          // why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or ErrInterrupted
 	Failures  []Failure      // in the order in which they came
 	Done      []resource.ID  // items that were done, in the order in which they came; one that may fail and did is among them
+	Altered   []resource.ID  // those of Done that were not as they should be until then
 	Changed   int            // items
 	Unchanged int            // items
 	Skipped   int            // items left out because one they require failed
@@ -87,6 +88,7 @@ func (r *NodeReport) take(group string, o outcome) {
 	r.Reachable = o.answered(r.Reachable)
 	r.Failures = append(r.Failures, o.failures...)
 	r.Done = append(r.Done, o.done...)
+	r.Altered = append(r.Altered, o.altered...)
 	r.Changed += o.changed
 	r.Unchanged += o.unchanged
 	r.Skipped += o.skipped

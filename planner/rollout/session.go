@@ -23,6 +23,7 @@ type outcome struct {
 	err       error // why the session could not do its work
 	failures  []Failure
 	done      []resource.ID // items with the result that was wanted
+	altered   []resource.ID // those of them that were changed
 	changed   int
 	unchanged int
 	skipped   int
@@ -134,6 +135,7 @@ func (o *outcome) add(r converge.Result) {
 	case converge.Changed:
 		o.changed++
 		o.done = append(o.done, r.ID)
+		o.altered = append(o.altered, r.ID)
 	case converge.Unchanged, converge.Differs: // differs: it has noop, so that is all that was to be found out
 		o.unchanged++
 		o.done = append(o.done, r.ID)

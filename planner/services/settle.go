@@ -144,18 +144,22 @@ func (t *Turn) arrive() {
 	}
 }
 
-// Moves reports whether the turn changes services even when there is nothing to deploy: the plan changes some, or a deployment without tasks moves them on.
-func (t *Turn) Moves() bool {
-	if len(t.changes) > 0 {
-		return true
+// Moves reports whether the turn changes services even when there is nothing to deploy.
+func (t *Turn) Moves() bool { return len(t.Moving()) > 0 }
+
+// Moving returns the services that change even when there is nothing to deploy: the plan changes them, or a deployment without tasks moves them on.
+func (t *Turn) Moving() map[string]bool {
+	moving := make(map[string]bool)
+	for _, c := range t.changes {
+		moving[c.Service] = true
 	}
 	for _, in := range t.live() {
 		machine := t.bases[t.records[in.ID].Under].machine
 		state, _ := machine.State(in.State)
 		onward, ok := machine.Transfer(in.State, lifecycle.ResourceBased)
 		if ok && state.Role(in.Active != nil).Export && onward.Target != in.State {
-			return true
+			moving[in.ID] = true
 		}
 	}
-	return false
+	return moving
 }

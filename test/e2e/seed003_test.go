@@ -46,9 +46,9 @@ func TestSeed003(t *testing.T) {
 	controller, both, compute := three[0], three[1], three[2]
 	on := map[string][]lab.Node{"plugin1": {controller, both}, "plugin2": three, "A": {both, compute}, "B": {controller, both}}
 
-	w.must(w.plan(), 2, "1. default (critical): prepare 3 nodes",
-		"2. default (critical): pre_node: run shell plugin2-1.0.0/3 on 3 nodes", "3. default (critical): pre_node: run shell plugin1-1.0.0/3 on 2 nodes",
-		"10. default (critical): node phase", "11. post_cluster: run shell B-1.0.0/1 on 2 nodes", "12. post_cluster: run shell A-1.0.0/1 on 2 nodes")
+	w.must(w.plan(), 2, "1.1 default (critical): prepare 3 nodes",
+		"1.2 default (critical): pre_node: run shell plugin2-1.0.0/3 on 3 nodes", "1.3 default (critical): pre_node: run shell plugin1-1.0.0/3 on 2 nodes",
+		"1.10 default (critical): node phase", "1.11 post_cluster: run shell B-1.0.0/1 on 2 nodes", "1.12 post_cluster: run shell A-1.0.0/1 on 2 nodes")
 	w.must(w.apply(), 0, "Apply complete")
 	w.assertStatus("deployed")
 	assertStages(t, w, on, seed003Order...)

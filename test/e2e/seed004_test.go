@@ -155,12 +155,12 @@ resource "slipway_group" "rest" {
 		return strings.Join(list, ", ")
 	}
 	w.must(w.plan(), 2,
-		"2. narrow (critical): node phase: 7 changes on node "+grouped.Name+": "+step("",
+		"1.2 narrow (critical): node phase: 7 changes on node "+grouped.Name+": "+step("",
 			"file[/etc/slipway-merged] (by override by-site, by-group)", "file[/etc/slipway-replaced] (by override by-site, by-group)"),
-		"4. compute (critical): node phase: 14 changes on 2 nodes: "+step(" on 2",
+		"1.4 compute (critical): node phase: 14 changes on 2 nodes: "+step(" on 2",
 			"file[/etc/slipway-merged] (by override by-site, by-node) on "+all.Name, "file[/etc/slipway-merged] (by override by-site, by-role) on "+role.Name,
 			"file[/etc/slipway-replaced] (by override by-site, by-role) on "+role.Name, "file[/etc/slipway-replaced] (by override by-title) on "+all.Name),
-		"6. rest (critical): node phase: 7 changes on node "+plain.Name+": "+step("",
+		"1.6 rest (critical): node phase: 7 changes on node "+plain.Name+": "+step("",
 			"file[/etc/slipway-merged] (by override by-site)", "file[/etc/slipway-replaced] (by override by-site)"))
 	w.must(w.apply(), 0)
 	for _, c := range []struct {

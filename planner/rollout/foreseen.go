@@ -1,0 +1,74 @@
+package rollout
+
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Foreseen is how nodes and groups will stand after a run that does not fail: by name, an empty stage for those that depend on how it goes. It names every node and
+// group that the report of the run will have a stage for.
+type Foreseen struct {
+	Nodes, Groups map[string]strategy.Stage
+}
+
+// Foresee returns what is certain of a plan for a site before it is run: nodes without work count as deployed, and a group whose members have no work, and which depends on no group
+// that has any, ends as its criteria judge. busy are nodes that the run may work on though the plan has no work for them. An error is that of an invalid group.
+func Foresee(s site.Site, p *planner.Plan, busy map[string]bool) (Foreseen, error) {
+	groups := s.Groups
+	if groups == nil {
+		groups = strategy.Default()
+	}
+	out := Foreseen{Nodes: map[string]strategy.Stage{}, Groups: map[string]strategy.Stage{}}
+	works := make(map[string]bool) // groups that have tasks, on nodes or not
+	for _, phase := range p.Phases {
+		works[phase.Group] = true
+		for _, t := range phase.Tasks {
+			if t.Node != "" && t.Action != task.Forget {
+				out.Nodes[t.Node] = ""
+			}
+		}
+	}
+	all := make([]string, len(s.Nodes))
+	for i, n := range s.Nodes {
+		all[i] = n.Name
+	}
+	m, err := strategy.New(groups, s.Nodes, all)
+	if err != nil {
+		return Foreseen{}, err
+	}
+	open := func(g string) bool { return out.Groups[g] == "" }
+	dependsOn := make(map[string][]string, len(groups))
+	for _, g := range groups {
+		dependsOn[g.Name] = g.DependsOn
+	}
+	for { // nothing fails: what the machine says holds where there is no work
+		name, ok := m.Next()
+		if !ok {
+			break
+		}
+		m.StartPrepare(name)
+		if shortfalls, _ := m.FinishPrepare(name, nil); len(shortfalls) == 0 {
+			m.StartDeploy(name)
+			m.FinishDeploy(name, nil)
+		}
+	}
+	for _, name := range m.Order() {
+		out.Groups[name] = m.GroupStage(name)
+		working := works[name] || slices.ContainsFunc(dependsOn[name], open)
+		for _, n := range m.Members(name) {
+			if stage, planned := out.Nodes[n]; planned && stage == "" || busy[n] {
+				out.Nodes[n], working = "", true
+			} else {
+				out.Nodes[n] = strategy.Deployed
+			}
+		}
+		if working {
+			out.Groups[name] = ""
+		}
+	}
+	return out, m.Err()
+}
