@@ -113,7 +113,7 @@ resource "slipway_deployment" "lon1" {
   nodes    = local.nodes
   services = ` + services + `
 }
-output "same" { value = data.slipway_plan.x.digest == slipway_deployment.lon1.digest && data.slipway_plan.x.steps == slipway_deployment.lon1.steps }
+output "same" { value = data.slipway_plan.x.digest == slipway_deployment.lon1.digest && [for s in data.slipway_plan.x.steps : replace(s, "/^[0-9]+[.] /", "")] == [for s in slipway_deployment.lon1.steps : replace(s, "/^1[.][0-9]+ /", "")] }
 output "first" { value = data.slipway_plan.x.steps[0] }
 `, ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
 		plancheck.ExpectKnownOutputValue("same", knownvalue.Bool(true)),
