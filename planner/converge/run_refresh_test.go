@@ -78,6 +78,34 @@ func TestRefresh(t *testing.T) {
 		results, _ = b.converge(Apply, conf("1"), svc)
 		b.wantStatuses(results, "plain[conf] unchanged", "svc[s] changed refreshed")
 	})
+	t.Run("a target with a pending refresh does not count as done", func(t *testing.T) {
+		for name, changed := range map[string]Item{"in its form": svc, "in another form": item("svc[s]", "value", "up", "number", 2)} {
+			b := newBench(t)
+			b.converge(Apply, svc)
+			ctx, cut := context.WithCancel(t.Context())
+			b.hook = func(stage, _ string) error {
+				if stage == "refresh" {
+					cut()
+					return ctx.Err()
+				}
+				return nil
+			}
+			_, summary := b.session(ctx, Catalog{Mode: Apply, Items: []Item{conf("1"), changed}})
+			b.hook = nil
+			prepared, after := b.converge(Prepare)
+			for when, ledger := range map[string]map[resource.ID]string{"at the end": summary.Ledger, "later": after.Ledger} {
+				if digest, ok := ledger["svc[s]"]; !ok || digest != "" || ledger["plain[conf]"] != conf("1").Digest {
+					t.Errorf("%s, %s: the ledger has %q; the next plan would have no work", name, when, ledger)
+				}
+			}
+			results, summary := b.converge(Apply, changed)
+			b.wantStatuses(results, "svc[s] changed refreshed")
+			b.wantLog("refresh s")
+			if len(prepared) > 0 || summary.Ledger["svc[s]"] != changed.Digest {
+				t.Errorf("%s: after the refresh the ledger has %q", name, summary.Ledger)
+			}
+		}
+	})
 	t.Run("a failed notifier refreshes nothing", func(t *testing.T) {
 		b := newBench(t)
 		b.put("/fake/svc-s", "up")
