@@ -174,12 +174,18 @@ func (l *ledger) owner(not string, id resource.ID) string {
 	return ""
 }
 
-// of lists what a site applied: id -> digest. A resource with noop has the digest of the form that was looked at last.
+// of lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, so its digest is empty. A resource with noop has the
+// digest of the form that was looked at last.
 func (l *ledger) of(site string) map[resource.ID]string {
 	out := map[resource.ID]string{}
 	for _, e := range l.Entries {
 		if e.Site == site {
 			out[e.id] = e.Digest
+		}
+	}
+	for _, k := range l.Pending {
+		if _, applied := out[k.ID]; applied && k.Site == site {
+			out[k.ID] = ""
 		}
 	}
 	maps.Copy(out, l.Noop[site])

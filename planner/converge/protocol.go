@@ -147,7 +147,7 @@ type Summary struct {
 	Protocol int                    `json:"protocol"`
 	Facts    Facts                  `json:"facts"`
 	Identity Identity               `json:"identity,omitzero"`
-	Ledger   map[resource.ID]string `json:"ledger"`           // what the site has applied on the node now: id -> digest; an entry that was begun and not finished has digest ""
+	Ledger   map[resource.ID]string `json:"ledger"`           // what the site has applied on the node now: id -> digest; an entry that was begun and not finished, or notified and not refreshed, has digest ""
 	Locked   bool                   `json:"locked,omitempty"` // the lock window that a run of the site opened on the node is open
 	Error    *SessionError          `json:"error,omitempty"`
 }
