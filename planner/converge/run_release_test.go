@@ -1,0 +1,118 @@
+package converge
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A parameter that an earlier form of a resource gave and the present one does not returns to what was there before, or, where slipway made the object, to
+// what a new one has. A node on which the parameter was given and taken away is then like one that never had it.
+func TestWhatIsNoLongerManagedReturns(t *testing.T) {
+	file := func(pairs ...any) Item { return item("file[/etc/f]", pairs...) }
+	host := func(pairs ...any) Item { return item("host[h]", append([]any{"ip", "10.0.0.1"}, pairs...)...) }
+	for name, tt := range map[string]struct {
+		there   map[string]string // files by path
+		with    []Item            // forms that give more, one after the other
+		without Item
+	}{
+		"mode of a file":            {map[string]string{"/etc/f": "was"}, []Item{file("content", "new", "mode", "0600")}, file("content", "new")},
+		"mode, given later":         {map[string]string{"/etc/f": "was"}, []Item{file("content", "new"), file("content", "new", "mode", "0600")}, file("content", "new")},
+		"mode of a new file":        {nil, []Item{file("content", "new", "mode", "0600")}, file("content", "new")},
+		"mode of a new directory":   {nil, []Item{file("ensure", "directory", "mode", "0700")}, file("ensure", "directory")},
+		"content of a file":         {map[string]string{"/etc/f": "was"}, []Item{file("content", "new", "mode", "0600")}, file("mode", "0600")},
+		"a link in place of a file": {map[string]string{"/etc/f": "was"}, []Item{file("target", "/etc/other")}, file("mode", "0600")},
+		"parts of a line":           {map[string]string{"/etc/hosts": "10.0.0.2\th\told\t# was\n"}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host()},
+		"one part of a line":        {map[string]string{"/etc/hosts": "10.0.0.2\th\told\t# was\n"}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host("comment", "loud")},
+		"parts of a new line":       {map[string]string{"/etc/hosts": ""}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := func() *bench {
+				b := newBench(t)
+				b.types = types
+				b.mkdir("/etc")
+				for path, content := range tt.there {
+					b.put(path, content)
+				}
+				return b
+			}
+			must := func(b *bench, items ...Item) {
+				t.Helper()
+				for range 2 {
+					results, summary := b.converge(Apply, items...)
+					for _, r := range results {
+						if r.Status == Failed || summary.Error != nil {
+							t.Fatalf("%s: %s", r.ID, r.Message)
+						}
+					}
+				}
+			}
+			want := start()
+			must(want, tt.without)
+			got := start()
+			was := inventory(t, got.System)
+			for _, form := range tt.with {
+				must(got, form)
+			}
+			must(got, tt.without)
+			if d := cmp.Diff(inventory(t, want.System), inventory(t, got.System)); d != "" {
+				t.Errorf("nodes with equal configuration differ: %s", d)
+			}
+			if results, _ := got.converge(Check, tt.without); results[0].Status != Unchanged {
+				t.Errorf("it drifts at once: %v", results[0].Differences)
+			}
+			got.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+			if d := cmp.Diff(was, inventory(t, got.System)); d != "" {
+				t.Errorf("after the tear-down: %s", d)
+			}
+		})
+	}
+}
+
+func chmod(b *bench, path string, mode os.FileMode) {
+	b.t.Helper()
+	if err := os.Chmod(b.real(path), mode); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// What was released is not slipway's any more: neither a later form nor the removal touches what others have changed since.
+func TestWhatWasReleasedIsLeftAlone(t *testing.T) {
+	b := newBench(t)
+	b.types = types
+	b.put("/etc/f", "was")
+	for i, form := range []Item{
+		item("file[/etc/f]", "content", "a", "mode", "0600"), item("file[/etc/f]", "content", "a"),
+		item("file[/etc/f]", "content", "b"), removal("file[/etc/f]"),
+	} {
+		if results, _ := b.converge(Apply, form); results[0].Status != Changed {
+			t.Fatalf("form %d: %v", i, results)
+		}
+		if i == 1 {
+			chmod(b, "/etc/f", 0o604)
+		}
+	}
+	info, err := b.Lstat("/etc/f")
+	if got := fmt.Sprintf("%04o %s", chmodBits(info.Mode), b.get("/etc/f")); err != nil || got != "0604 was" {
+		t.Errorf("the file is %s", got)
+	}
+}
+
+// What an update that failed did not return, the next one does.
+func TestReleaseIsRepeated(t *testing.T) {
+	b := newBench(t)
+	b.types = types
+	b.put("/etc/f", "was")
+	chmod(b, "/etc/f", 0o640)
+	b.converge(Apply, item("file[/etc/f]", "content", "a", "mode", "0600"))
+	if results, _ := b.converge(Apply, item("file[/etc/f]", "content", "a", "owner", "no-such-user")); results[0].Status != Failed {
+		t.Fatalf("%v", results)
+	}
+	results, _ := b.converge(Apply, item("file[/etc/f]", "content", "a"))
+	info, err := b.Lstat("/etc/f")
+	if err != nil || chmodBits(info.Mode) != 0o640 || results[0].Status != Changed {
+		t.Errorf("%v: mode %04o, %v", err, chmodBits(info.Mode), results)
+	}
+}
