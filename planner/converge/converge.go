@@ -59,6 +59,14 @@ type Resumer interface {
 	Resume(ctx context.Context, s *System, before json.RawMessage) ([]Difference, error)
 }
 
+// Releaser is implemented by types whose resources leave alone what they say nothing of. When a form of a resource says nothing of something that an
+// earlier one gave, that returns: to what was there before or, where slipway made the object, to what a new one has.
+type Releaser interface {
+	// Release returns the parameters that r lacks and an earlier form gave, with the values to which they return, and before without what it knows of them.
+	// A value that nobody knows is not among the parameters: what is there stays. Nothing on the node is changed.
+	Release(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error)
+}
+
 // Refresher is implemented by types that act when another resource notifies them (service: restart; exec: run).
 type Refresher interface {
 	Refresh(ctx context.Context, s *System, r resource.Resource) error

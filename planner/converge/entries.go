@@ -86,6 +86,20 @@ func (e *entries) widen(r resource.Resource, parts []string, l lines, found []sp
 	}
 }
 
+// release forgets the parts of a line that r says nothing of, and returns them.
+func (e *entries) release(r resource.Resource) (released []string) {
+	var rest []string
+	for _, name := range e.Fields {
+		if r.Parameters.Has(name) || wantsAbsent(r) {
+			rest = append(rest, name)
+		} else {
+			released = append(released, name)
+		}
+	}
+	e.Fields = rest
+	return released
+}
+
 // remember describes what is there of r's entry, which find finds, in a file.
 func (s *System) remember(r resource.Resource, path string, find func(lines) []span) (entries, error) {
 	f, err := s.readText(path)

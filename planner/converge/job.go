@@ -17,7 +17,8 @@ import (
 type job struct {
 	Item
 	id      resource.ID
-	typ     Type // nil when the type is not known
+	typ     Type               // nil when the type is not known
+	given   *resource.Resource // the resource as it came, where it may have been completed with what returns
 	mistake error
 	object  string // what it looks after (Named)
 	aim     string

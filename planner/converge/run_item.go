@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,6 +64,10 @@ func (x *session) examineState(ctx context.Context, j *job) {
 			return
 		}
 	}
+	if err := x.complete(ctx, j); err != nil {
+		j.fail(err)
+		return
+	}
 	diffs, err := x.check(ctx, j)
 	if err != nil {
 		j.fail(err)
@@ -112,6 +117,53 @@ func (x *session) resume(ctx context.Context, e *entry, typ Type) ([]Difference,
 	return completed, nil
 }
 
+// complete adds to the item's resource what an earlier form gave and this one does not, with the values to which that returns. So it is checked, applied and
+// verified as any other difference.
+func (x *session) complete(ctx context.Context, j *job) error {
+	e := x.ledger.entry(x.catalog.Site, j.id)
+	if _, ok := j.typ.(Releaser); !ok || e == nil || e.Digest == j.Digest || e.Object != j.object || e.Aim != j.aim {
+		return nil
+	}
+	returning, _, err := x.released(ctx, j, j.Resource, e.Before)
+	if err != nil {
+		return err
+	}
+	given := j.Resource
+	j.given = &given
+	j.Parameters = maps.Clone(j.Parameters)
+	if j.Parameters == nil {
+		j.Parameters = resource.Parameters{}
+	}
+	maps.Copy(j.Parameters, returning)
+	return nil
+}
+
+// released asks the type what returns when an item has the form r.
+func (x *session) released(ctx context.Context, j *job, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error) {
+	_, err = guarded(j.Type, func() (any, error) {
+		returning, rest, err = j.typ.(Releaser).Release(ctx, x.sys, r, before)
+		return nil, err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("find out what returns: %w", err)
+	}
+	return returning, rest, nil
+}
+
+// concluded writes into an item's entry, in memory, that it is applied, and forgets what was there before of what has returned.
+func (x *session) concluded(ctx context.Context, j *job, e *entry) error {
+	if j.given != nil {
+		_, rest, err := x.released(ctx, j, *j.given, e.Before)
+		if err != nil {
+			return err
+		}
+		e.Before = rest
+	}
+	e.Digest, e.Run = j.Digest, x.catalog.Run
+	x.ledger.change(record{Entry: e})
+	return nil
+}
+
 // adopt records a resource that is as desired: before slipway touched it, so that its undo leaves it alone, or in another form
 // than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless the resource has left another object or was completed.
 func (x *session) adopt(ctx context.Context, j *job) {
@@ -157,10 +209,14 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 			x.ledger.change(record{Entry: e})
 		}
 	}
-	if e.Digest != digest {
-		e.Digest, e.Run = digest, x.catalog.Run
-		x.ledger.change(record{Entry: e})
+	switch {
+	case e.Digest == digest:
+		return nil
+	case digest == j.Digest:
+		return x.concluded(ctx, j, e)
 	}
+	e.Digest, e.Run = digest, x.catalog.Run
+	x.ledger.change(record{Entry: e})
 	return nil
 }
 
@@ -172,7 +228,11 @@ func (x *session) captured(ctx context.Context, j *job, known json.RawMessage) (
 		if !ok {
 			return known, nil
 		}
-		capture = func() (json.RawMessage, error) { return w.Widen(ctx, x.sys, j.Resource, known) }
+		r := j.Resource
+		if j.given != nil {
+			r = *j.given // what returns is known already
+		}
+		capture = func() (json.RawMessage, error) { return w.Widen(ctx, x.sys, r, known) }
 	}
 	before, err := guarded(j.Type, capture)
 	if err != nil {
@@ -283,9 +343,10 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		j.fail(err)
 		return
 	}
-	e := x.ledger.entry(x.catalog.Site, j.id)
-	e.Digest, e.Run = j.Digest, x.catalog.Run
-	x.ledger.change(record{Entry: e})
+	if err := x.concluded(ctx, j, x.ledger.entry(x.catalog.Site, j.id)); err != nil {
+		j.fail(err)
+		return
+	}
 	if len(x.owed(j)) > 0 {
 		if !startedNow(j.diffs) {
 			x.refresh(ctx, j)

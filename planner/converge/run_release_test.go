@@ -3,6 +3,7 @@ package converge
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,9 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 		"mode of a new directory":   {nil, []Item{file("ensure", "directory", "mode", "0700")}, file("ensure", "directory")},
 		"content of a file":         {map[string]string{"/etc/f": "was"}, []Item{file("content", "new", "mode", "0600")}, file("mode", "0600")},
 		"a link in place of a file": {map[string]string{"/etc/f": "was"}, []Item{file("target", "/etc/other")}, file("mode", "0600")},
+		"a file in place of a link": {map[string]string{"/etc/f": "->other"}, []Item{file("content", "new")}, file("ensure", "present")},
+		"target of a link":          {map[string]string{"/etc/f": "->other"}, []Item{file("target", "/etc/new")}, file("ensure", "present")},
+		"a file that was a link":    {map[string]string{"/etc/f": "->other"}, []Item{file("target", "/etc/new")}, file("content", "new")},
 		"parts of a line":           {map[string]string{"/etc/hosts": "10.0.0.2\th\told\t# was\n"}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host()},
 		"one part of a line":        {map[string]string{"/etc/hosts": "10.0.0.2\th\told\t# was\n"}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host("comment", "loud")},
 		"parts of a new line":       {map[string]string{"/etc/hosts": ""}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host()},
@@ -34,7 +38,11 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 				b.types = types
 				b.mkdir("/etc")
 				for path, content := range tt.there {
-					b.put(path, content)
+					if target, link := strings.CutPrefix(content, "->"); link {
+						b.link(path, target)
+					} else {
+						b.put(path, content)
+					}
 				}
 				return b
 			}

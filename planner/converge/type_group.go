@@ -101,6 +101,21 @@ func (groupType) Widen(_ context.Context, s *System, r resource.Resource, before
 	return json.Marshal(b)
 }
 
+// Release returns the id that a group had which was there before. One that slipway made keeps its id: the node would have chosen one.
+func (groupType) Release(_ context.Context, _ *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+	var b groupBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, nil, fmt.Errorf("group %q: the ledger's record of what was there before: %w", r.Title, err)
+	}
+	if !b.Existed || !b.Want || !b.Said || r.Parameters.Has("gid") {
+		return nil, before, nil
+	}
+	returning := resource.Parameters{"gid": int64(b.GID)}
+	b.Said = false
+	rest, err := json.Marshal(b)
+	return returning, rest, err
+}
+
 func captureGroup(groups map[string]Group, name string, want bool) groupBefore {
 	g, existed := groups[name]
 	return groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}

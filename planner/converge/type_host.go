@@ -180,6 +180,33 @@ func (hostType) Widen(_ context.Context, s *System, r resource.Resource, before 
 	return json.Marshal(e)
 }
 
+// Release returns parts of the line that was there; a line that slipway made has neither aliases nor a comment.
+func (hostType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+	var e entries
+	if err := json.Unmarshal(before, &e); err != nil {
+		return nil, nil, fmt.Errorf("what was there before: %w", err)
+	}
+	former, err := e.former(s, findHost(r.Title))
+	if err != nil {
+		return nil, nil, err
+	}
+	var was hostEntry
+	if len(former) > 0 {
+		was, _ = parseHost(former[0].Lines[0])
+	}
+	returning := resource.Parameters{}
+	for _, name := range e.release(r) {
+		switch name {
+		case "host_aliases":
+			returning[name] = texts(was.aliases)
+		case "comment":
+			returning[name] = was.comment
+		}
+	}
+	rest, err := json.Marshal(e)
+	return returning, rest, err
+}
+
 // hostParts are the parts of a line that stay as they are when the resource says nothing of them.
 var hostParts = []string{"host_aliases", "comment"}
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -151,6 +152,39 @@ func (t mountType) Widen(_ context.Context, s *System, r resource.Resource, befo
 		return nil, err
 	}
 	return t.widen(s, r, b, f.lines)
+}
+
+// Release returns parts of the line that was there, or fstab's defaults for a line that slipway made, and what was mounted when the resource no longer
+// says anything of that.
+func (mountType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+	var b mountBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, nil, fmt.Errorf("what was there before: %w", err)
+	}
+	former, err := b.former(s, findMount(r.Title))
+	if err != nil {
+		return nil, nil, err
+	}
+	was := fstabEntry{}.with(resource.Resource{Title: r.Title})
+	if len(former) > 0 {
+		was, _ = parseFstab(former[0].Lines[0])
+	}
+	values := map[string]string{"fstype": was.fstype, "options": was.options, "dump": was.dump, "pass": was.pass}
+	returning := resource.Parameters{}
+	for _, name := range b.release(r) {
+		returning[name] = values[name]
+		if n, err := strconv.ParseInt(values[name], 10, 64); err == nil && (name == "dump" || name == "pass") {
+			returning[name] = n
+		}
+	}
+	if b.Said && mountEnsure(r) == "present" {
+		if returning["ensure"] = "unmounted"; b.Mounted != nil {
+			returning["ensure"] = "mounted"
+		}
+		b.Said, b.Mounted = false, nil
+	}
+	rest, err := json.Marshal(b)
+	return returning, rest, err
 }
 
 func (t mountType) widen(s *System, r resource.Resource, b mountBefore, fstab lines) (json.RawMessage, error) {

@@ -60,6 +60,7 @@ type serviceWant struct {
 	active  string // running or stopped
 	enabled enablement
 	levels  []string // OpenRC, with enabled: the runlevels; none means default
+	exactly bool     // masked is not as good as disabled, and other runlevels are not as good as these
 }
 
 // serviceBefore is what Capture records.
@@ -77,6 +78,12 @@ type serviceBefore struct {
 const (
 	running = "running"
 	stopped = "stopped"
+)
+
+// formerEnable and formerLevels are what Release returns besides parameters: enable is meant to the letter, and the runlevels.
+const (
+	formerEnable = "former enable"
+	formerLevels = "former levels"
 )
 
 func (serviceType) Schema() resource.Schema {
@@ -123,7 +130,8 @@ func checkService(r resource.Resource) []resource.ParameterError {
 }
 
 func wantService(r resource.Resource) serviceWant {
-	return serviceWant{active: r.Parameters.String("ensure"), enabled: enablement(r.Parameters.String("enable"))}
+	p := r.Parameters
+	return serviceWant{active: p.String("ensure"), enabled: enablement(p.String("enable")), levels: p.Strings(formerLevels), exactly: p.Bool(formerEnable)}
 }
 
 // serviceOf returns the service manager that r asks for, or the one that runs the node, and r's unit.
@@ -225,7 +233,10 @@ func compareService(is serviceState, want serviceWant) []Difference {
 	case enabled:
 		ok = ok || is.exists && is.enabled == unsettable
 	case disabled:
-		ok = ok || is.enabled == masked || is.enabled == unsettable
+		ok = ok || is.enabled == masked && !want.exactly || is.enabled == unsettable
+	}
+	if len(want.levels) > 0 && !slices.Equal(is.levels, want.levels) {
+		ok = false
 	}
 	if !ok {
 		d := Difference{Parameter: "enable", Is: string(is.enabled), Should: string(want.enabled)}
@@ -263,6 +274,43 @@ func (t serviceType) Widen(ctx context.Context, s *System, r resource.Resource, 
 	return json.Marshal(b)
 }
 
+// Release returns whether the service ran and was enabled. What did not exist before stays as it is.
+func (t serviceType) Release(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+	var b serviceBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, nil, serviceError(r, err)
+	}
+	_, _, _, is, err := t.stateOf(ctx, s, r)
+	if err != nil {
+		return nil, nil, serviceError(r, err)
+	}
+	was, returning := b, resource.Parameters{}
+	if r.Parameters.Has("ensure") {
+		was.Active = ""
+	} else {
+		b.Active = ""
+	}
+	if r.Parameters.Has("enable") {
+		was.SaidEnabled = false
+	} else {
+		b.SaidEnabled, b.Enabled, b.Levels = false, unsettable, nil
+	}
+	if b.Exists {
+		todo := undoService(is, was)
+		if todo.active != "" {
+			returning["ensure"] = todo.active
+		}
+		if todo.enabled != "" && !(todo.enabled == masked && r.Parameters.String("ensure") == running) {
+			returning["enable"], returning[formerEnable] = string(todo.enabled), true
+			if len(todo.levels) > 0 {
+				returning[formerLevels] = texts(todo.levels)
+			}
+		}
+	}
+	rest, err := json.Marshal(b)
+	return returning, rest, err
+}
+
 func (b *serviceBefore) widen(want serviceWant, is serviceState) {
 	if want.active != "" && b.Active == "" {
 		if b.Active = stopped; is.exists && is.active != stopped {
@@ -294,7 +342,7 @@ func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) 
 		if d.Parameter == "ensure" {
 			todo.active = want.active
 		} else {
-			todo.enabled = want.enabled
+			todo.enabled, todo.levels = want.enabled, want.levels
 		}
 	}
 	if err := m.set(ctx, s, unit, is, todo); err != nil {

@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,6 +73,7 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 	b.Existed = existed
 	switch {
 	case !existed:
+		b.note(r.Parameters)
 		made, err := homeToMake(s, b.Name, r.Parameters)
 		if made != "" {
 			b.MakesHome = []string{made}
@@ -105,12 +107,101 @@ func (userType) Widen(_ context.Context, s *System, r resource.Resource, before 
 	case b.Existed:
 		err = b.widen(s, r.Parameters, u, groups)
 	default:
+		b.note(r.Parameters)
 		err = b.followHome(s, r.Parameters, u)
 	}
 	if err != nil {
 		return nil, wrapUser(b.Name, err)
 	}
 	return json.Marshal(b)
+}
+
+// note takes down what is said of a user that slipway makes.
+func (b *userBefore) note(p resource.Parameters) {
+	for _, name := range userAttributes {
+		if b.Want && p.Has(name) && !b.says(name) {
+			b.Said = append(b.Said, name)
+		}
+	}
+	b.Listed = sortedUnion(b.Listed, p.Strings("groups"))
+}
+
+// Release returns what the user had. One that slipway made has no comment, no password and no other groups, and the shell that useradd gives; its ids and home
+// stay as they are: files belong to them.
+func (userType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+	var b userBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, nil, wrapUser(accountOf(r), err)
+	}
+	if !b.Want || !wantsAccount(r) {
+		return nil, before, nil
+	}
+	returning, err := b.returning(s, r.Parameters)
+	if err != nil {
+		return nil, nil, wrapUser(b.Name, err)
+	}
+	listed := r.Parameters.Strings("groups")
+	other := func(group string) bool { return !slices.Contains(listed, group) }
+	if inclusive := r.Parameters.String("membership") == inclusive; !inclusive {
+		b.Inclusive = false
+		b.Listed, b.Groups = slices.DeleteFunc(b.Listed, other), slices.DeleteFunc(b.Groups, other)
+	}
+	b.Said = slices.DeleteFunc(b.Said, func(name string) bool { return !r.Parameters.Has(name) })
+	if !b.says("password") {
+		b.Hash = ""
+	}
+	rest, err := json.Marshal(b)
+	return returning, rest, err
+}
+
+func (b userBefore) returning(s *System, p resource.Parameters) (resource.Parameters, error) {
+	users, err := s.Users()
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, err
+	}
+	u, there := users[b.Name]
+	if !there {
+		return nil, nil
+	}
+	was := b.parameters(groups)
+	if !b.Existed {
+		was = resource.Parameters{"comment": "", "password": "!"}
+		shell, err := useraddDefault(s, "SHELL")
+		if err != nil {
+			return nil, err
+		}
+		if shell != "" {
+			was["shell"] = shell
+		}
+	} else if b.Hash != "" {
+		hash, err := s.ReadFile(backupPath + "/" + b.Hash)
+		if err != nil {
+			return nil, fmt.Errorf("the copy of its former password's hash: %w", err)
+		}
+		was["password"] = string(hash)
+	}
+	out := resource.Parameters{}
+	for _, name := range b.Said {
+		if value, known := was[name]; known && name != "groups" && !p.Has(name) {
+			out[name] = value
+		}
+	}
+	if _, moves := out["home"]; moves && b.Moves {
+		taken, err := exists(s, b.Home)
+		if err != nil {
+			return nil, err
+		}
+		out["managehome"] = !taken
+	}
+	listed := p.Strings("groups")
+	if p.String("membership") != inclusive && (b.Inclusive || slices.ContainsFunc(b.Listed, func(g string) bool { return !slices.Contains(listed, g) })) {
+		out["groups"], out["membership"] = append(b.undoGroups(u, groups), texts(listed)...), inclusive
+	}
+	return out, nil
 }
 
 func (b *userBefore) widen(s *System, p resource.Parameters, u User, groups map[string]Group) error {
@@ -180,23 +271,40 @@ func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
 	}
 	home := p.String("home")
 	if home == "" {
-		base := "/home"
-		defaults, err := s.ReadFile("/etc/default/useradd")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		base, err := useraddDefault(s, "HOME")
+		if err != nil {
 			return "", err
 		}
-		for line := range strings.Lines(string(defaults)) {
-			if v, ok := strings.CutPrefix(strings.TrimSpace(line), "HOME="); ok && v != "" {
-				base = v
-			}
-		}
-		home = path.Join(base, name)
+		home = path.Join(cmp.Or(base, "/home"), name)
 	}
 	there, err := exists(s, home)
 	if err != nil || there {
 		return "", err
 	}
 	return home, nil
+}
+
+// useraddDefault returns a setting of useradd's defaults, empty where they do not have it.
+func useraddDefault(s *System, name string) (value string, err error) {
+	defaults, err := s.ReadFile("/etc/default/useradd")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for line := range strings.Lines(string(defaults)) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok && v != "" {
+			value = v
+		}
+	}
+	return value, nil
+}
+
+// texts is a list of texts as a parameter.
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, text := range list {
+		out[i] = text
+	}
+	return out
 }
 
 // keepHash keeps a hash as a file that only root can read, as /etc/shadow is.
