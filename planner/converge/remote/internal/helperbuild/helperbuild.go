@@ -18,7 +18,7 @@ import (
 const Source = "github.com/slipway/terraform-provider-slipway/planner/converge/slipway-helper"
 
 // Limit bounds a helper, in bytes before compression.
-const Limit = 4_000_000
+const Limit = 4_500_000
 
 // Platforms are those for which the provider carries a helper, as GOOS/GOARCH.
 func Platforms() []string { return []string{"linux/amd64", "linux/arm64"} }
