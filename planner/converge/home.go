@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"syscall"
 )
 
 // home is slipway's own directory on a node, and what is in it besides the helper.
@@ -77,7 +78,11 @@ func (s *System) removeHome(l *ledger) error {
 		}
 	}
 	for _, path := range []string{ledgerPath, lockPath, home} {
-		if err := s.Remove(path); err != nil {
+		err := s.Remove(path)
+		if path == home && errors.Is(err, syscall.ENOTEMPTY) {
+			return nil // a session that waited for the lock works here already
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -9,10 +9,13 @@ type Identity struct {
 	Root    string `json:"root,omitempty"`    // device and inode of the node's root directory: links lead to the same one
 }
 
+// Running reports whether the identity tells a running machine from others.
+func (i Identity) Running() bool { return i.Boot != "" && i.Root != "" }
+
 // Same reports whether two identities are those of one machine. Two machines never run with one boot id below one root; a machine that was
 // restarted in between is not recognised.
 func (i Identity) Same(other Identity) bool {
-	return i.Boot != "" && i.Root != "" && i.Boot == other.Boot && i.Root == other.Root
+	return i.Running() && i.Boot == other.Boot && i.Root == other.Root
 }
 
 // MayBe reports whether two identities, taken at any two times, may be those of one machine: a restart changes boot id and root, and a copy of a

@@ -131,6 +131,7 @@ const (
 	CodeLock     Code = "lock_failed"   // Catalog.Lock failed: no item was touched
 	CodeUnlock   Code = "unlock_failed" // Catalog.Unlock failed: the node stays locked
 	CodeNeeds    Code = "needs"         // a program of Catalog.Needs is not on the node
+	CodeTwice    Code = "same_machine"  // the node is the machine of another node of the site, too
 	CodeRestart  Code = "restart"       // the node did not come back from a restart, or must not be restarted
 )
 

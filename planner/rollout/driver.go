@@ -22,8 +22,9 @@ type driver struct {
 	log     *log
 	work    work
 	nodes   map[string]site.Node
-	owned   map[string][]string // group -> the nodes that the plan gives to it
-	waits   map[string][]string // group -> those that must be complete before it is begun, for the sake of its tasks
+	wanted  map[string]site.Node // those of the site; empty when it is torn down
+	owned   map[string][]string  // group -> the nodes that the plan gives to it
+	waits   map[string][]string  // group -> those that must be complete before it is begun, for the sake of its tasks
 	locks   locks
 	slots   chan struct{} // a node that is worked on holds one: Parallelism
 	calling chan struct{} // the callback that runs holds it
@@ -46,7 +47,7 @@ type driver struct {
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
 		Options: o, site: siteName, brake: newBrake(ctx, o.Grace, o.GiveUp),
-		nodes: map[string]site.Node{}, owned: map[string][]string{}, waits: map[string][]string{}, locks: locks{open: map[string]bool{}},
+		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, owned: map[string][]string{}, waits: map[string][]string{}, locks: locks{open: map[string]bool{}},
 		slots: make(chan struct{}, o.Parallelism), calling: make(chan struct{}, 1),
 		told: map[string]bool{}, ended: map[string]bool{}, begun: map[string]bool{}, callFailed: map[string]bool{},
 		report: Report{

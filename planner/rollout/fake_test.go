@@ -67,6 +67,7 @@ type faulty struct {
 	tries      map[at]int        // sessions with the fault "busy"
 	needs      []string          // sessions that named programs
 	begins     []string          // sessions that named actions to begin
+	machines   map[string]string // node -> the machine that it is; without an entry, one of its own
 	contents   []string          // of files that do not have the usual content
 }
 
@@ -74,8 +75,14 @@ func newFaulty() *faulty {
 	return &faulty{
 		faults: map[at]string{}, slow: map[at]time.Duration{},
 		ledgers: map[string]map[resource.ID]string{}, widest: map[string]int{}, busy: map[string]bool{},
-		locked: map[string]string{}, knows: map[string]string{}, tries: map[at]int{},
+		machines: map[string]string{}, locked: map[string]string{}, knows: map[string]string{}, tries: map[at]int{},
 	}
+}
+
+// identity returns which machine a node is.
+func (f *faulty) identity(node string) converge.Identity {
+	machine := cmp.Or(f.machines[node], node)
+	return converge.Identity{Ledger: machine, Machine: machine, Boot: "boot", Root: machine}
 }
 
 func (f *faulty) Close() error { f.closed = true; return nil }
@@ -94,7 +101,7 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		}
 	}
 	opened := f.open(n.Name, c, fault)
-	summary := converge.Summary{Protocol: converge.Protocol, Ledger: ledger, Locked: f.isLocked(n.Name)}
+	summary := converge.Summary{Protocol: converge.Protocol, Identity: f.identity(n.Name), Ledger: ledger, Locked: f.isLocked(n.Name)}
 	if opened != nil {
 		return summary, opened
 	}

@@ -141,6 +141,7 @@ type DepartedReport struct {
 	Status  Removal
 	Message string // why it is not torn down, or what stays though it is
 	Undone  []resource.ID
+	Node    string // of one that is kept: whose machine it is
 }
 
 // Removal is how the tear-down of a node ended.
@@ -149,6 +150,7 @@ type Removal string
 // The ends of a tear-down.
 const (
 	TornDown    Removal = "torn_down"   // nothing of the site is left on it
+	Kept        Removal = "kept"        // it is the machine of a node of the site: nothing is undone
 	Forgotten   Removal = "forgotten"   // it left the site and did not answer: it is not asked again
 	Unreachable Removal = "unreachable" // it did not answer
 	NotTornDown Removal = "failed"      // something is left on it, or may be: its ledger knows, so it can be tried again

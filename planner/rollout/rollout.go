@@ -48,6 +48,7 @@ type Options struct {
 	Grace          time.Duration        // how long running sessions may go on after ctx ended; 0 is 30 seconds
 	GiveUp         <-chan struct{}      // closed when even the grace is too long: running sessions are given up at once; nil is never
 	Now            func() time.Time     // the clock of events; nil is time.Now
+	Machines       *Machines            // which machines the nodes are; nil knows nothing yet
 	Departed       map[string]site.Node // how the nodes that left the site are reached
 	Purpose        string               // what this pass of the run is for, besides the plan; for the journal
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this run yielded before. It
@@ -84,6 +85,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Machines == nil {
+		o.Machines = NewMachines(nil)
 	}
 	return o, nil
 }
@@ -128,7 +132,7 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	d := newDriver(ctx, s.Name, o)
 	d.machine, d.work = m, w
 	for _, n := range s.Nodes {
-		d.nodes[n.Name] = n
+		d.nodes[n.Name], d.wanted[n.Name] = n, n
 	}
 	for _, g := range p.Groups {
 		d.owned[g.Name], d.waits[g.Name] = g.Owned, g.After
@@ -136,6 +140,7 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	maps.Copy(d.locks.open, w.locked)
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: strings.TrimPrefix(o.Purpose+": plan "+p.Digest, ": ")})
+	d.identify()
 	if d.before() {
 		d.groups(groups)
 		d.after()

@@ -39,6 +39,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	yields NAME KEY=VALUE...        what a callback returns
 //	lock NODE [COMMAND]             an earlier run left it locked, and the node remembers how to unlock it
 //	again RUN                       the next run, on the nodes as they are: nothing fails any more
+//	machine NODE OTHER              it is the machine of another node
+//	new NODE                        no earlier run saw which machine it is
 //	slow NODE KIND DURATION         how long its session takes
 //	cut after DURATION              the caller's context ends; "cut now": before the run
 //	apply [parallelism [grace [groups]]]  runs the plan; the report is on stdout
@@ -65,7 +67,9 @@ func TestScripts(t *testing.T) {
 			"widest": func(ts *testscript.TestScript, _ bool, args []string) {
 				show(ts, []string{strconv.Itoa(on(ts).fake.widest[args[0]])})
 			},
-			"nodes": nodes, "tasks": tasks, "again": again, "yields": yields, "values": values,
+			"machine": func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fake.machines[args[0]] = args[1] },
+			"new":     func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fresh = append(on(ts).fresh, args...) },
+			"nodes":   nodes, "tasks": tasks, "again": again, "yields": yields, "values": values,
 			"locks": func(ts *testscript.TestScript, _ bool, _ []string) {
 				f := on(ts).fake
 				show(ts, append(f.window, fmt.Sprintf("at most %d at once, %d left", f.mostLocked, len(f.locked))))
@@ -99,6 +103,7 @@ type stage struct {
 	site     site.Site
 	plan     *planner.Plan
 	departed map[string]site.Node
+	fresh    []string       // nodes of which no earlier run saw which machine they are
 	cut      *time.Duration // when the caller's context ends
 	report   rollout.Report
 }
@@ -286,7 +291,14 @@ func cut(ts *testscript.TestScript, _ bool, args []string) {
 
 // bubble calls work with a context that ends when the script says so.
 func (s *stage) bubble(args []string, work func(context.Context, rollout.Options)) {
+	known := map[string]converge.Identity{}
+	for _, n := range s.site.Nodes {
+		if !slices.Contains(s.fresh, n.Name) {
+			known[n.Name] = s.fake.identity(n.Name)
+		}
+	}
 	o := rollout.Options{
+		Machines: rollout.NewMachines(known),
 		Executor: s.fake, Recorder: s.diary, RunID: s.run, Departed: s.departed, Caller: s.operator, Resolve: late,
 	}
 	if len(args) > 0 {

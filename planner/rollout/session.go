@@ -82,7 +82,7 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	}
 	o.sent = true
 	c.Begins = d.toBegin(n.Name, c)
-	summary, err := d.Executor.Converge(ctx, n, c, finished)
+	summary, err := d.converge(ctx, n, c, finished)
 	if err == nil && summary.Error != nil {
 		err = summary.Error
 	}

@@ -54,6 +54,9 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 			survey := look(ctx, o.Executor, n, converge.Catalog{
 				Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[n.Name],
 			})
+			if survey.Error == nil || ctx.Err() == nil {
+				o.Machines.saw(n.Name, survey.Identity, survey.Error)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			out[n.Name] = survey

@@ -24,7 +24,8 @@ type TearDownReport struct {
 
 // TearDownNode is what became of one node.
 type TearDownNode struct {
-	Status   Removal // torn_down, unreachable or failed
+	Status   Removal // torn_down, kept, unreachable or failed
+	Node     string  // of one that is kept: whose machine it is
 	Message  string  // why it is not torn down, or what stays though it is
 	Error    error   // why its session could not do its work
 	Failures []Failure
@@ -69,8 +70,12 @@ func (d *driver) tearDown(steps []step) map[string]TearDownNode {
 	ctx, cancel := context.WithTimeoutCause(d.brake.running, limit, &TimeLimitError{Call: "tear down", Limit: limit})
 	defer cancel()
 	out := make(map[string]TearDownNode, len(steps))
+	decided := d.separate(ctx, steps)
 	d.each(d.Parallelism, steps, func(st step) {
-		n := d.tearDownNode(ctx, st)
+		n, early := decided[st.node]
+		if !early {
+			n = d.tearDownNode(ctx, st)
+		}
 		d.log.append(journal.Event{Kind: journal.NodeFinished, Phase: st.phase, Node: st.node, Status: string(n.Status), Message: n.Message})
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -149,7 +154,7 @@ func (d *driver) cleanup() {
 		if n.Status == NotTornDown {
 			failed = true
 		}
-		d.depart(name, DepartedReport{n.Status, n.Message, n.Undone})
+		d.depart(name, DepartedReport{n.Status, n.Message, n.Undone, n.Node})
 	}
 	d.tellPhases(journal.PhaseFinished, "", numbers, func(int) bool { return failed })
 }
@@ -160,6 +165,8 @@ func (d *driver) depart(node string, r DepartedReport) {
 	switch r.Status {
 	case Forgotten:
 		d.warn("", node, fmt.Sprintf("node %q left the site and is forgotten without being torn down; what was applied on it stays there: %s", node, r.Message))
+	case Kept:
+		d.warn("", node, fmt.Sprintf("node %q left the site and is not torn down, because %s; the next plan removes what only node %q had", node, r.Message, node))
 	case TornDown:
 		if r.Message != "" {
 			d.warn("", node, fmt.Sprintf("node %q is torn down and stays locked: %s", node, r.Message))

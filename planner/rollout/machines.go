@@ -1,0 +1,294 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Machines knows which machine each node of a site is. An address does not tell: one machine may have several, and several names. It serves all passes
+// of an apply.
+type Machines struct {
+	known map[string]converge.Identity // what earlier runs and refreshes saw; not changed
+
+	mu    sync.Mutex
+	seen  map[string]converge.Identity // what this apply saw
+	asked map[string]error             // the nodes that were asked in this apply, and why one did not answer; nil when it did
+	twice map[string]string            // node -> another node that is the same machine
+}
+
+// NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since. They are not changed.
+func NewMachines(known map[string]converge.Identity) *Machines {
+	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{}, twice: map[string]string{}}
+}
+
+// Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the machine of another node
+// has none.
+func (m *Machines) Known() map[string]converge.Identity {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := maps.Clone(m.known)
+	if out == nil {
+		out = map[string]converge.Identity{}
+	}
+	maps.Copy(out, m.seen)
+	for node := range m.twice {
+		delete(out, node)
+	}
+	return out
+}
+
+// saw takes the answer of a node that the site wants.
+func (m *Machines) saw(node string, id converge.Identity, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if id == (converge.Identity{}) {
+		if was, before := m.asked[node]; !before || was != nil {
+			m.asked[node] = err
+		}
+		return
+	}
+	m.asked[node] = nil
+	if m.seen[node] == id {
+		return
+	}
+	m.seen[node] = id
+	for _, other := range slices.Sorted(maps.Keys(m.seen)) {
+		if other != node && id.Same(m.seen[other]) {
+			m.twice[node], m.twice[other] = other, node
+		}
+	}
+}
+
+// wasAsked reports whether a node was asked in this apply.
+func (m *Machines) wasAsked(node string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, asked := m.asked[node]
+	return asked
+}
+
+// answered reports whether a node answered in this apply, or was known before.
+func (m *Machines) answered(node string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err, asked := m.asked[node]
+	_, known := m.known[node]
+	return known || asked && err == nil
+}
+
+// alike returns those of the nodes that were not asked in this apply and may be one of the machines, as far as anything is known of them, sorted.
+// With strict these are also those of which nothing is known, and those that were asked and may have been restarted since: their answers do
+// not count any more.
+func (m *Machines) alike(machines []converge.Identity, nodes map[string]site.Node, strict bool) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for name := range nodes {
+		_, asked := m.asked[name]
+		known, some := m.known[name]
+		seen, answered := m.seen[name]
+		switch {
+		case strict && answered && !slices.ContainsFunc(machines, seen.Same) && slices.ContainsFunc(machines, seen.MayBe):
+			delete(m.seen, name)
+			delete(m.asked, name)
+		case asked, !some && !strict, !slices.ContainsFunc(machines, known.MayBe):
+			continue
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// refusal says why nothing is done on a node: it is the machine of another node.
+func (m *Machines) refusal(node string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	other, twice := m.twice[node]
+	if !twice {
+		return nil
+	}
+	return &converge.SessionError{Code: converge.CodeTwice, Message: fmt.Sprintf("node %q is the same machine as node %q, and nothing is done on it under either name; "+
+		"keep one of the two nodes", node, other)}
+}
+
+// of returns the node of the site, other than the one given, that is a machine; empty when no node is. doubt says why that cannot be known.
+func (m *Machines) of(machine converge.Identity, not string, nodes map[string]site.Node) (node string, doubt error) {
+	if !machine.Running() {
+		return "", nil // it has nothing that could be compared
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if name == not {
+			continue
+		}
+		seen, answered := m.seen[name]
+		switch {
+		case seen.Same(machine):
+			return name, nil
+		case !answered && m.known[name].MayBe(machine):
+			doubt = cmp.Or(doubt, fmt.Errorf("it may be the machine of node %q, which does not say: %w", name, cmp.Or(m.asked[name], errNoIdentity)))
+		}
+	}
+	return "", doubt
+}
+
+var errNoIdentity = errors.New("it has no identity")
+
+// The time in which nodes are asked which machines they are: each one before anything is changed, all of them together, and each one before a
+// node is torn down. New nodes that need longer are asked when their groups prepare.
+const (
+	askOne      = 10 * time.Second
+	askAll      = 30 * time.Second
+	askTearDown = 2 * time.Minute
+)
+
+// ask finds out which machines nodes of the site are, without changing them. It may be called within a session, so it takes none of the places of
+// nodes that are worked on.
+func (d *driver) ask(ctx context.Context, nodes []string, limit time.Duration) {
+	var asking sync.WaitGroup
+	places := make(chan struct{}, d.Parallelism)
+	for _, name := range nodes {
+		places <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-places }()
+			if ctx.Err() != nil || d.stopped() {
+				return
+			}
+			one, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			summary, err := d.Executor.Converge(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
+			d.Machines.saw(name, summary.Identity, err)
+		})
+	}
+	asking.Wait()
+}
+
+// whoIs asks a node which machine it is.
+func (d *driver) whoIs(ctx context.Context, n site.Node) (converge.Summary, error) {
+	summary, err := d.Executor.Converge(ctx, n, d.catalog(converge.Prepare, nil), func(converge.Result) {})
+	if _, wanted := d.wanted[n.Name]; wanted && (err == nil || ctx.Err() == nil) {
+		d.Machines.saw(n.Name, summary.Identity, err)
+	}
+	return summary, err
+}
+
+// identify asks the nodes with work that nobody knows yet who they are, before anything is changed on any node: groups come one after the other, and
+// a machine that has a second name in a later one must not be worked on under the first. Where all work is in one group, its preparation asks.
+func (d *driver) identify() {
+	groups, nodes := map[string]bool{}, map[string]bool{}
+	for name, st := range d.work.prepare {
+		groups[st.group], nodes[name] = true, true
+	}
+	for name := range nodesOf(d.work.before...) {
+		groups[""], nodes[name] = true, true
+	}
+	if len(groups) < 2 && !groups[""] {
+		return
+	}
+	maps.DeleteFunc(nodes, func(name string, _ bool) bool { return d.Machines.wasAsked(name) || d.Machines.answered(name) })
+	ctx, cancel := context.WithTimeout(d.brake.running, askAll)
+	defer cancel()
+	names := slices.Sorted(maps.Keys(nodes))
+	d.ask(ctx, names, askOne)
+	d.compare(ctx, names...)
+}
+
+// compare asks the nodes that may be the same machines as those given, so that Machines knows whether they are.
+func (d *driver) compare(ctx context.Context, nodes ...string) {
+	d.Machines.mu.Lock()
+	var machines []converge.Identity
+	for _, name := range nodes {
+		if id := d.Machines.seen[name]; id.Running() {
+			machines = append(machines, id)
+		}
+	}
+	d.Machines.mu.Unlock()
+	d.ask(ctx, d.Machines.alike(machines, d.wanted, false), askOne)
+}
+
+// converge runs a catalog on a node. One of the site is asked first which machine it is, and nothing is done on a machine that is another node, too.
+func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+	if _, wanted := d.wanted[n.Name]; !wanted {
+		return d.Executor.Converge(ctx, n, c, each)
+	}
+	changes := c.Mode == converge.Apply || len(c.Begins) > 0
+	if changes && !d.Machines.answered(n.Name) {
+		if summary, err := d.whoIs(ctx, n); err != nil {
+			return summary, err
+		}
+		d.compare(ctx, n.Name)
+	}
+	opens := c.Lock != "" || len(c.Items) > 0 || c.TearDown || c.Mode == converge.Prepare // a node that is locked is unlocked whatever it is
+	if err := d.refusal(n.Name); err != nil && opens {
+		return converge.Summary{}, err
+	}
+	summary, err := d.Executor.Converge(ctx, n, c, each)
+	if err == nil || ctx.Err() == nil {
+		d.Machines.saw(n.Name, summary.Identity, err)
+	}
+	if !changes && err == nil {
+		d.compare(ctx, n.Name)
+		err = d.refusal(n.Name)
+	}
+	return summary, err
+}
+
+// refusal says why nothing is done on a node: it is the machine of another one. That is an error of the configuration, so it fails the run whatever
+// the criteria of its group are.
+func (d *driver) refusal(node string) error {
+	err := d.Machines.refusal(node)
+	if err != nil {
+		d.failRun(true)
+	}
+	return err
+}
+
+// separate asks nodes that are to be torn down which machines they are, and decides those that are not torn down: machines that the site has under
+// another name, those that may be one, and nodes that do not answer.
+func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDownNode {
+	out := map[string]TearDownNode{}
+	if len(d.wanted) == 0 {
+		return out
+	}
+	var mu sync.Mutex
+	machines := map[string]converge.Identity{}
+	d.each(d.Parallelism, steps, func(st step) {
+		if d.stopped() || d.halted != nil || ctx.Err() != nil {
+			return
+		}
+		summary, err := d.whoIs(ctx, d.nodes[st.node])
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
+			machines[st.node] = summary.Identity
+		case ctx.Err() != nil: // it was given up, which says nothing about the node
+		case unreachable(err):
+			out[st.node] = TearDownNode{Status: Unreachable, Error: err, Message: reason(err, nil)}
+		default:
+			out[st.node] = TearDownNode{Status: NotTornDown, Error: err, Message: reason(err, nil)}
+		}
+	})
+	running := slices.DeleteFunc(slices.Collect(maps.Values(machines)), func(i converge.Identity) bool { return !i.Running() })
+	d.ask(ctx, d.Machines.alike(running, d.wanted, true), askTearDown)
+	for name, machine := range machines {
+		switch other, doubt := d.Machines.of(machine, name, d.wanted); {
+		case other != "":
+			out[name] = TearDownNode{Status: Kept, Node: other, Message: fmt.Sprintf("it is the machine of node %q", other)}
+		case doubt != nil:
+			out[name] = TearDownNode{Status: NotTornDown, Error: doubt, Message: doubt.Error()}
+		}
+	}
+	return out
+}
