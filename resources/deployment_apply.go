@@ -131,7 +131,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	executor := rollout.NewInProcess()
 	options := rollout.Options{
 		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(in.plan.Parallelism.ValueInt64()), Departed: departed,
-		ParallelGroups: int(in.plan.ParallelGroups.ValueInt64()),
+		ParallelGroups: int(in.plan.ParallelGroups.ValueInt64()), Machines: rollout.NewMachines(w.machines),
 		GiveUp:         d.provider.Runs.ending(), Caller: promising(desired, controller.New(controller.Options{})),
 	}
 	if in.prior == nil || in.prior.Nodes.IsNull() {
@@ -157,6 +157,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	if done.model.LastRunSteps.IsUnknown() { // there was work
 		done.model.LastRunSteps = stringList(numbered(done.model.Run.ValueInt64(), w.did))
 	}
+	done.Machines = options.Machines.Known()
 	diags.Append(done.called(in, w.deployed, todo, w.called, report)...)
 	diags.Append(done.leaveDeparted(ctx, in, p, report)...)
 	done.took(w)

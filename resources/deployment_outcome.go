@@ -63,7 +63,13 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 		if _, in := report.Nodes[node]; in {
 			continue
 		}
-		if d, left := report.Departed[node]; left && d.Status != rollout.NotTornDown {
+		d, left := report.Departed[node]
+		if left && d.Status == rollout.Kept && report.Nodes[d.Node].Ledger == nil { // the machine has it, under its other name
+			merged := maps.Clone(ledger)
+			maps.Copy(merged, out.Applied[d.Node])
+			out.Applied[d.Node] = merged
+		}
+		if left && d.Status != rollout.NotTornDown {
 			continue
 		}
 		out.Applied[node] = ledger
@@ -131,6 +137,11 @@ func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.
 		return diags
 	}
 	before, diags := in.prior.nodes(ctx, in.past)
+	for _, name := range left {
+		if id, known := in.past.Machines[name]; known {
+			done.Machines[name] = id
+		}
+	}
 	done.Departed = map[string]credentials{}
 	for _, n := range before {
 		if slices.Contains(left, n.Name) {

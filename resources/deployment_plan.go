@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -80,9 +81,10 @@ type work struct {
 	deployed site.Site       // the same with the services that are deployed, and their attributes that count
 	brought  planner.Brought // what services brought until now, where the turn changes any
 	memory   *siteMemory
-	before   []site.Node     // the nodes of the prior state as they are reached
-	applied  planner.Applied // by the nodes' present names
-	drift    planner.Drift   // likewise
+	before   []site.Node                  // the nodes of the prior state as they are reached
+	machines map[string]converge.Identity // of the nodes, as they were last seen
+	applied  planner.Applied              // by the nodes' present names
+	drift    planner.Drift                // likewise
 	plan     *planner.Plan
 	called   map[planresource.ID]string // what is applied on the controller, after the run
 	did      []string                   // what the run did, a line each, after the run
@@ -120,6 +122,8 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 		}
 		w.applied, w.drift, more = planner.Relocate(w.before, w.desired.Nodes, past.Applied, w.drift)
 		problems = append(problems, more...)
+		w.machines = past.machinesOf(w.before, w.desired.Nodes)
+		problems = append(problems, oneMachine(w.desired.Nodes, w.machines)...)
 		if !plan.Triggers.Equal(prior.Triggers) {
 			w.applied = w.applied.Unfinished() // so that everything is checked and applied again
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
@@ -29,6 +30,8 @@ type memory struct {
 	Secret map[string]map[planresource.ID]secretly
 	// Departed are the secrets that reach nodes which left the configuration and are still to be torn down: node -> secrets.
 	Departed map[string]credentials
+	// Machines are the nodes' machines, as they were last seen.
+	Machines map[string]converge.Identity
 }
 
 // secretly are the two digests of a resource that is made of a value which is not kept.
@@ -50,6 +53,8 @@ type privateV3 struct {
 	Secret map[string]map[planresource.ID]secretly `json:"secret,omitempty"`
 
 	Departed map[string]credentials `json:"departed,omitempty"`
+
+	Machines map[string]converge.Identity `json:"machines,omitempty"`
 }
 
 const privateVersion = 3
@@ -81,12 +86,12 @@ func recall(ctx context.Context, from privateReader) (m memory, saved bool, diag
 			values[name] = services.Numbers(v)
 		}
 	}
-	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed}, true, diags
+	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed, Machines: p.Machines}, true, diags
 }
 
 // remember saves what the deployment remembers.
 func remember(ctx context.Context, to privateWriter, m memory) (diags diag.Diagnostics) {
-	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret, Departed: m.Departed})
+	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret, Departed: m.Departed, Machines: m.Machines})
 	if err != nil {
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags

@@ -74,7 +74,13 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	var drift []driftModel
 	unreachable := map[string]error{}
 	var noop []string
+	if past.Machines == nil {
+		past.Machines = map[string]converge.Identity{}
+	}
 	for node, survey := range found {
+		if survey.Identity.Running() {
+			past.Machines[node] = survey.Identity
+		}
 		if survey.Ledger != nil {
 			past.Applied[node] = survey.Ledger
 			if len(survey.Ledger) == 0 {

@@ -1,0 +1,48 @@
+package resources
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// machinesOf returns which machines nodes are, of those that have not moved: what is known belongs to the address under which it was seen, and
+// not to the name. before are the nodes of the prior state; all nodes carry the connections that count for them.
+func (m memory) machinesOf(before, now []site.Node) map[string]converge.Identity {
+	at := make(map[string]converge.Identity, len(m.Machines))
+	for _, n := range before {
+		if id, known := m.Machines[n.Name]; known {
+			at[n.Place()] = id
+		}
+	}
+	out := make(map[string]converge.Identity, len(at))
+	for _, n := range now {
+		if id, known := at[n.Place()]; known {
+			out[n.Name] = id
+		}
+	}
+	return out
+}
+
+// oneMachine reports nodes that were seen to be one machine under several addresses.
+func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (problems site.Problems) {
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
+	first := make(map[[2]string]string, len(machines)) // boot id and root -> node
+	for _, n := range nodes {
+		id := machines[n.Name]
+		if !id.Running() {
+			continue
+		}
+		running := [2]string{id.Boot, id.Root}
+		if other, taken := first[running]; taken && other != n.Name {
+			problems = append(problems, site.Problem{Object: "node", Name: n.Name, Attribute: "address", Code: site.SameMachine,
+				Message: fmt.Sprintf("is the same machine as node %q, as both said when they were last asked; a machine is one node, so keep one of the two", other)})
+			continue
+		}
+		first[running] = n.Name
+	}
+	return problems
+}
