@@ -94,3 +94,33 @@ func TestOneMachineSeenByRefresh(t *testing.T) {
 		},
 	}, s.gone("a", "b"))
 }
+
+// A node that takes the place of another one leaves a machine behind, which departs like any other: it is torn down, and tried again when that fails.
+func TestNodeTakesAnothersPlace(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	var release func()
+	left := s.on(motd, "", "n0=b")
+	run(t, []resource.TestStep{
+		{Config: s.on(motd, "", "n0=a", "n1=b")},
+		{
+			PreConfig: func() { release = s.lock("a") },
+			Config:    left, ExpectError: regexp.MustCompile(`n0.old: failed`),
+		},
+		{
+			PreConfig: func() { release() },
+			Config:    left, ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
+			Check: resource.ComposeTestCheckFunc(s.gone("a"), s.has("a", "etc/motd", "-"), s.has("b", "etc/motd", "one")),
+		},
+		{Config: left, ConfigPlanChecks: nothingPlanned()},
+	}, s.gone("b"))
+
+	s = newSandbox(t, "a", "b", "c")
+	run(t, []resource.TestStep{
+		{Config: s.on(motd, "", "n0=a", "n1=b", "n2=c")},
+		{
+			Config: s.on(motd, "", "n0=b", "n1=c"),
+			Check:  resource.ComposeTestCheckFunc(s.gone("a"), s.has("a", "etc/motd", "-"), s.has("b", "etc/motd", "one"), s.has("c", "etc/motd", "one")),
+		},
+	}, s.gone("b", "c"))
+}
