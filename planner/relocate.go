@@ -2,6 +2,9 @@ package planner
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -14,23 +17,25 @@ import (
 //     the end of the run would undo what the same run had just done.
 //   - A name that stands for another place now may be the same machine moved or a new one. Everything is worked on again there, and a warning
 //     says that nothing is undone at the old place.
+//   - A name that stands for the place of another node now has left its own machine, which departs like any other: left has it, under a name
+//     of its own, and a warning says so.
 //
 // Machines that left stay as they are, under their names. The arguments are not changed.
-func Relocate(before, now []site.Node, applied Applied, drift Drift) (Applied, Drift, site.Problems) {
+func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Applied, drifted Drift, left []Left, problems site.Problems) {
 	if len(applied) == 0 {
-		return applied, drift, nil
+		return applied, drift, nil, nil
 	}
 	placeOf, nameAt := places(before)
 	nowAt, taken := places(now)
-	there, drifted := make(Applied, len(applied)), make(Drift, len(drift))
+	there, drifted = make(Applied, len(applied)), make(Drift, len(drift))
 	keep := func(name, from string) {
 		there[name] = applied[from]
 		if len(drift[from]) > 0 {
 			drifted[name] = drift[from]
 		}
 	}
-	var problems site.Problems
-	for name, place := range nowAt {
+	for _, name := range slices.Sorted(maps.Keys(nowAt)) {
+		place := nowAt[name]
 		was, known := placeOf[name]
 		moved := known && was != place
 		from := name
@@ -44,11 +49,19 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (Applied, D
 		default:
 			keep(name, from)
 		}
-		if _, handedOn := taken[was]; moved && !handedOn && len(applied[name]) > 0 {
-			problems = append(problems, site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
-				Message: fmt.Sprintf("was %s and is %s now: what was applied at the old place stays there. "+
-					"To have the old machine cleaned up, give the new one a name of its own", was, place)})
+		if _, handedOn := taken[was]; !moved || handedOn || len(applied[name]) == 0 {
+			continue
 		}
+		p := site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
+			Message: fmt.Sprintf("was %s and is %s now: what was applied at the old place stays there. "+
+				"To have the old machine cleaned up, give the new one a name of its own", was, place)}
+		if from != name {
+			l := Left{Node: name, Name: leftName(name, applied, placeOf, nowAt)}
+			left = append(left, l)
+			keep(l.Name, name)
+			p.Message = fmt.Sprintf("was %s and is %s now, where the node %q was: the machine at the old place leaves the site, as %q", was, place, from, l.Name)
+		}
+		problems = append(problems, p)
 	}
 	for name := range applied {
 		_, stays := nowAt[name]
@@ -58,7 +71,30 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (Applied, D
 		}
 	}
 	problems.Sort()
-	return there, drifted, problems
+	return there, drifted, left, problems
+}
+
+// Left is a machine that left the site while its name stays.
+type Left struct {
+	Node string // its name in the prior state, which is another machine's now
+	Name string // under which it departs
+}
+
+// leftName returns a free name for the machine that had a name.
+func leftName(name string, applied Applied, before, now map[string]string) string {
+	const longest = 240 // of the 253 bytes that a node's name may have
+	base := name[:min(len(name), longest)] + ".old"
+	for i := 1; ; i++ {
+		free := base
+		if i > 1 {
+			free += strconv.Itoa(i)
+		}
+		_, was := before[free]
+		_, is := now[free]
+		if _, has := applied[free]; !was && !is && !has {
+			return free
+		}
+	}
 }
 
 // places returns the place of each node and the node at each place; where there are several, the first one.

@@ -36,26 +36,34 @@ func TestRelocate(t *testing.T) {
 		before, now   []site.Node
 		applied, want planner.Applied
 		drifted       []string
+		left          []planner.Left
 		warned        string // the node warned of
 	}{
-		"nothing changed":           {at("a=1", "b=2"), at("b=2", "a=1"), on("a=A", "b=B"), on("a=A", "b=B"), []string{"a"}, ""},
-		"a node came":               {at("a=1"), at("a=1", "b=2"), on("a=A"), on("a=A"), []string{"a"}, ""},
-		"a node left":               {at("a=1", "b=2"), at("b=2"), on("a=A", "b=B"), on("a=A", "b=B"), []string{"a"}, ""},
-		"another name":              {at("a=1", "b=2"), at("c=1", "b=2"), on("a=A", "b=B"), on("c=A", "b=B"), []string{"c"}, ""},
-		"names swapped":             {at("a=1", "b=2"), at("a=2", "b=1"), on("a=A", "b=B"), on("b=A", "a=B"), []string{"b"}, ""},
-		"another place":             {at("a=1", "b=2"), at("a=3", "b=2"), on("a=A", "b=B"), on("a=", "b=B"), nil, "a"},
-		"another place, untouched":  {at("a=1"), at("a=3"), on("b=B"), on("b=B"), nil, ""},
-		"place of one that left":    {at("a=1", "b=2"), at("b=1"), on("a=A", "b=B"), on("b=A"), []string{"b"}, "b"},
-		"nobody knows the way":      {nil, at("b=2"), on("a=A", "b=B"), on("a=A", "b=B"), []string{"a"}, ""},
-		"on a machine of two names": {at("a=1", "b=1"), at("b=1"), on("a=A", "b=B"), on("b=B"), nil, ""},
+		"nothing changed":          {at("a=1", "b=2"), at("b=2", "a=1"), on("a=A", "b=B"), on("a=A", "b=B"), []string{"a"}, nil, ""},
+		"a node came":              {at("a=1"), at("a=1", "b=2"), on("a=A"), on("a=A"), []string{"a"}, nil, ""},
+		"a node left":              {at("a=1", "b=2"), at("b=2"), on("a=A", "b=B"), on("a=A", "b=B"), []string{"a"}, nil, ""},
+		"another name":             {at("a=1", "b=2"), at("c=1", "b=2"), on("a=A", "b=B"), on("c=A", "b=B"), []string{"c"}, nil, ""},
+		"names swapped":            {at("a=1", "b=2"), at("a=2", "b=1"), on("a=A", "b=B"), on("b=A", "a=B"), []string{"b"}, nil, ""},
+		"another place":            {at("a=1", "b=2"), at("a=3", "b=2"), on("a=A", "b=B"), on("a=", "b=B"), nil, nil, "a"},
+		"another place, untouched": {at("a=1"), at("a=3"), on("b=B"), on("b=B"), nil, nil, ""},
+		"place of one that left":   {at("a=1", "b=2"), at("b=1"), on("a=A", "b=B"), on("b=A", "b.old=B"), []string{"b"}, []planner.Left{{Node: "b", Name: "b.old"}}, "b"},
+		"places one after the other": {at("a=1", "b=2", "c=3"), at("a=2", "b=3"), on("a=A", "b=B", "c=C"), on("a=B", "b=C", "a.old=A"), []string{"a.old"},
+			[]planner.Left{{Node: "a", Name: "a.old"}}, "a"},
+		"a machine that left is there still": {at("a=1", "b=2", "b.old=3"), at("b=1"), on("a=A", "b=B", "b.old=C"), on("b=A", "b.old=C", "b.old2=B"), []string{"b"},
+			[]planner.Left{{Node: "b", Name: "b.old2"}}, "b"},
+		"nobody knows the way":      {nil, at("b=2"), on("a=A", "b=B"), on("a=A", "b=B"), []string{"a"}, nil, ""},
+		"on a machine of two names": {at("a=1", "b=1"), at("b=1"), on("a=A", "b=B"), on("b=B"), nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			applied, drifted, problems := planner.Relocate(tt.before, tt.now, tt.applied, drift)
+			applied, drifted, left, problems := planner.Relocate(tt.before, tt.now, tt.applied, drift)
 			if d := cmp.Diff(tt.want, applied); d != "" {
 				t.Errorf("applied (-want +got):\n%s", d)
 			}
 			if got := slices.Collect(maps.Keys(drifted)); !slices.Equal(got, tt.drifted) {
 				t.Errorf("drift is on %v, want it on %v", got, tt.drifted)
+			}
+			if d := cmp.Diff(tt.left, left); d != "" {
+				t.Errorf("left (-want +got):\n%s", d)
 			}
 			warned := ""
 			for _, p := range problems {

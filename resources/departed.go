@@ -63,8 +63,9 @@ func withoutSecrets(node tftypes.Value) (tftypes.Value, error) {
 	})
 }
 
-// withNodes returns the value of a deployment's nodes with some objects of an older value added, found by node name, without their secrets.
-func withNodes(nodes, older sealed.Value, names []string) (sealed.Value, error) {
+// withNodes returns the value of a deployment's nodes with some objects of an older value added, without their secrets: name -> the node's name in
+// the older value.
+func withNodes(nodes, older sealed.Value, names map[string]string) (sealed.Value, error) {
 	now, err := nodes.Open()
 	if err != nil {
 		return nodes, err
@@ -78,17 +79,33 @@ func withNodes(nodes, older sealed.Value, names []string) (sealed.Value, error) 
 		return nodes, *problem
 	}
 	added := map[string]tftypes.Value{}
-	for _, m := range members {
-		if name := nameOf(m.value); slices.Contains(names, name) {
-			if added[name], err = withoutSecrets(m.value); err != nil {
+	for name, old := range names {
+		for _, m := range members {
+			if nameOf(m.value) != old {
+				continue
+			}
+			if added[name], err = withoutSecrets(m.value); err == nil {
+				added[name], err = named(added[name], name)
+			}
+			if err != nil {
 				return nodes, err
 			}
 		}
 	}
 	if len(added) < len(names) {
-		return nodes, fmt.Errorf("the state does not tell how to reach all of %q; their own ledgers tell what is applied there", names)
+		return nodes, fmt.Errorf("the state does not say how to reach all of %q; their own ledgers have what is applied there", sortedKeys(names))
 	}
 	return sealed.Seal(extended(now, added))
+}
+
+// named returns a node object with a name.
+func named(node tftypes.Value, name string) (tftypes.Value, error) {
+	return tftypes.Transform(node, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		if steps := at.Steps(); len(steps) != 1 || steps[0] != tftypes.AttributeName("name") {
+			return v, nil
+		}
+		return tftypes.NewValue(v.Type(), name), nil
+	})
 }
 
 // extended returns a list or map of objects with more of them: a list as a tuple, a map as an object, because the added ones may have

@@ -39,7 +39,7 @@ func TestSecretsOfDepartedNodes(t *testing.T) {
 				return v
 			}
 			older := tuple(objectOf(map[string]tftypes.Value{"name": text("a")}), objectOf(map[string]tftypes.Value{"name": text("b"), "address": text("10.0.0.1"), "connect": connect}))
-			kept, err := withNodes(tuple(objectOf(map[string]tftypes.Value{"name": text("a")})), older, []string{"b"})
+			kept, err := withNodes(tuple(objectOf(map[string]tftypes.Value{"name": text("a")})), older, map[string]string{"b": "b"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -101,6 +101,11 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	for _, n := range w.before {
 		departed[n.Name] = n
 	}
+	for _, l := range w.left {
+		n := departed[l.Node]
+		n.Name = l.Name
+		departed[l.Name] = n
+	}
 
 	journaled, err := d.seen(ctx, desired.Name)
 	if err != nil {
@@ -132,7 +137,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	options := rollout.Options{
 		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(in.plan.Parallelism.ValueInt64()), Departed: departed,
 		ParallelGroups: int(in.plan.ParallelGroups.ValueInt64()), Machines: rollout.NewMachines(w.machines),
-		GiveUp:         d.provider.Runs.ending(), Caller: promising(desired, controller.New(controller.Options{})),
+		GiveUp: d.provider.Runs.ending(), Caller: promising(desired, controller.New(controller.Options{})),
 	}
 	if in.prior == nil || in.prior.Nodes.IsNull() {
 		if in.prior != nil {
@@ -159,7 +164,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	}
 	done.Machines = options.Machines.Known()
 	diags.Append(done.called(in, w.deployed, todo, w.called, report)...)
-	diags.Append(done.leaveDeparted(ctx, in, p, report)...)
+	diags.Append(done.leaveDeparted(ctx, in, w, report)...)
 	done.took(w)
 	diags.Append(run.history(context.WithoutCancel(ctx), w.turn)...)
 	diags.Append(run.end(string(report.Status), report.String())...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -118,34 +117,41 @@ func (in rollInput) wasUnreachable(node string) bool {
 // leaveDeparted keeps nodes that left the configuration and could not be torn down in the state, with the connection that reaches them, so
 // that the next plan tries again. Only a failed run may save what was not planned. The secrets of the connection go to the private state: Terraform does not know
 // that they are sensitive any more, and would show them in the next plan.
-func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, p *planner.Plan, report rollout.Report) (diags diag.Diagnostics) {
-	if in.prior == nil || !failed(report, p) {
+func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, w *work, report rollout.Report) (diags diag.Diagnostics) {
+	if in.prior == nil || !failed(report, w.plan) {
 		return nil
 	}
-	var left []string
-	for _, name := range p.Departed {
+	before, diags := in.prior.nodes(ctx, in.past)
+	was := map[string]string{} // the name of a node that left -> in the prior state
+	for _, n := range before {
+		was[n.Name] = n.Name
+	}
+	for _, l := range w.left {
+		was[l.Name] = l.Node
+	}
+	left := map[string]string{}
+	for _, name := range w.plan.Departed {
 		if len(done.Applied[name]) > 0 {
-			left = append(left, name)
+			left[name] = was[name]
 		}
 	}
 	if len(left) == 0 {
-		return nil
+		return diags
 	}
 	nodes, err := withNodes(done.model.Nodes, in.prior.Nodes, left)
 	if err != nil {
 		diags.AddWarning("Departed nodes are not in the state", err.Error())
 		return diags
 	}
-	before, diags := in.prior.nodes(ctx, in.past)
-	for _, name := range left {
-		if id, known := in.past.Machines[name]; known {
+	done.Departed = map[string]credentials{}
+	for name, old := range left {
+		if id, known := in.past.Machines[old]; known {
 			done.Machines[name] = id
 		}
-	}
-	done.Departed = map[string]credentials{}
-	for _, n := range before {
-		if slices.Contains(left, n.Name) {
-			done.Departed[n.Name] = credentialsOf(n.Connection)
+		for _, n := range before {
+			if n.Name == old {
+				done.Departed[name] = credentialsOf(n.Connection)
+			}
 		}
 	}
 	done.model.Nodes = nodes

@@ -83,6 +83,7 @@ type work struct {
 	memory   *siteMemory
 	before   []site.Node                  // the nodes of the prior state as they are reached
 	machines map[string]converge.Identity // of the nodes, as they were last seen
+	left     []planner.Left               // machines of the prior state that left while their names stay
 	applied  planner.Applied              // by the nodes' present names
 	drift    planner.Drift                // likewise
 	plan     *planner.Plan
@@ -120,7 +121,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 		if !d.provider.Unknown {
 			w.before = d.provider.reach(before, key)
 		}
-		w.applied, w.drift, more = planner.Relocate(w.before, w.desired.Nodes, past.Applied, w.drift)
+		w.applied, w.drift, w.left, more = planner.Relocate(w.before, w.desired.Nodes, past.Applied, w.drift)
 		problems = append(problems, more...)
 		w.machines = past.machinesOf(w.before, w.desired.Nodes)
 		problems = append(problems, oneMachine(w.desired.Nodes, w.machines)...)
