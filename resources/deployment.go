@@ -238,7 +238,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"node":     schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the node."},
 					"resource": schema.StringAttribute{Computed: true, MarkdownDescription: "The configuration resource, `type[title]`."},
-					"change":   schema.StringAttribute{Computed: true, MarkdownDescription: "What differs: parameter, what it is and what it should be. Contents are shown as digests, secrets not at all."},
+					"change":   schema.StringAttribute{Computed: true, MarkdownDescription: "What differs: parameter, what it is and what it should be. Contents are shown as digests, followed by a diff of texts that every user of the node may read; secrets not at all."},
 				}},
 			},
 			"unreachable": schema.ListAttribute{

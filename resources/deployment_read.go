@@ -201,7 +201,7 @@ func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task) []driftM
 	return out
 }
 
-// change says in one line what differs.
+// change says in one line what differs, and shows a text that does below it.
 func change(item rollout.DriftItem) string {
 	parts := make([]string, 0, len(item.Differences)+1)
 	for _, d := range item.Differences {
@@ -210,7 +210,7 @@ func change(item rollout.DriftItem) string {
 	if item.Message != "" {
 		parts = append(parts, item.Message)
 	}
-	return strings.Join(parts, "; ")
+	return strings.TrimSuffix(strings.Join(parts, "; ")+"\n"+item.Diff, "\n")
 }
 
 // reasons lists why nodes could not be reached, a line each, sorted, at most 20.

@@ -51,6 +51,7 @@ func newReport(j *journalFlags) *cobra.Command {
 		if run.Report != "" {
 			p.printf("\n%s\n", run.Report)
 		}
+		p.texts(events)
 		changed, failed := 0, 0
 		for _, e := range events {
 			if e.Kind == journal.TaskFinished && e.Status == "changed" {
@@ -69,6 +70,35 @@ func newReport(j *journalFlags) *cobra.Command {
 		return p.err
 	}
 	return cmd
+}
+
+// textsShown bounds the changed texts that a report shows; JSON has all.
+const textsShown = 20
+
+// texts prints how texts were changed, each change once with the nodes that it was made on.
+func (p *printer) texts(events []journal.Recorded) {
+	type text struct{ resource, diff string }
+	var order []text
+	nodes := map[text][]string{}
+	for _, e := range events {
+		if e.Kind != journal.TaskFinished || e.Status != "changed" || e.Message != journal.TextChanged {
+			continue
+		}
+		t := text{e.Resource, e.Output}
+		if nodes[t] == nil {
+			order = append(order, t)
+		}
+		nodes[t] = append(nodes[t], e.Node)
+	}
+	for _, t := range order[:min(len(order), textsShown)] {
+		p.printf("\nchanged: %s: %s: %s:\n", shortList(nodes[t], ", "), t.resource, journal.TextChanged)
+		for line := range strings.Lines(t.diff) {
+			p.printf("    %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if more := len(order) - textsShown; more > 0 {
+		p.printf("\nand %d more changed texts; --output json has them\n", more)
+	}
 }
 
 func argument(args []string) string {

@@ -1,7 +1,7 @@
 // Package converge checks, applies and undoes configuration resources below a root directory, and keeps the ledger of
 // what it did. The same code runs in the provider for a local node and in the helper for a node behind SSH, so a
-// plan's drift check, a dry run and an apply cannot disagree. It uses the standard library (and golang.org/x/sys) only, because the
-// helper must stay small.
+// plan's drift check, a dry run and an apply cannot disagree. It uses the standard library, golang.org/x/sys and one small package
+// for diffs only, because the helper must stay small.
 package converge
 
 import (
@@ -65,6 +65,13 @@ type Releaser interface {
 	// Release returns the parameters that r lacks and an earlier form gave, with the values to which they return, and before without what it knows of them.
 	// A value that nobody knows is not among the parameters: what is there stays. Nothing on the node is changed.
 	Release(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error)
+}
+
+// Differ is implemented by types whose differences stand for texts that are too long for them.
+type Differ interface {
+	// Diff shows how the text on the node differs from that of r, as a unified diff of a few lines. It is empty where there is nothing to show, or
+	// where it may be secret. It is called after Check found differences, never for a sensitive resource.
+	Diff(s *System, r resource.Resource) (string, error)
 }
 
 // Refresher is implemented by types that act when another resource notifies them (service: restart; exec: run).

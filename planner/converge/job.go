@@ -159,8 +159,9 @@ func (j *job) conceal(r *Result) {
 	}
 	r.Message = clean(r.Message, messageLimit)
 	r.Output = clean(returns.Replace(r.Output), OutputLimit)
+	r.Diff = clean(r.Diff, diffBytesLimit)
 	if j.Sensitive() {
-		r.Output = ""
+		r.Output, r.Diff = "", ""
 	}
 	r.Differences = slices.Clone(r.Differences)
 	for i := range r.Differences {

@@ -95,6 +95,7 @@ type Result struct {
 	ID          resource.ID  `json:"id"`
 	Status      Status       `json:"status"`
 	Differences []Difference `json:"differences,omitempty"` // found before anything was changed
+	Diff        string       `json:"diff,omitempty"`        // unified, of the text that a difference stands for; bounded, and empty when it may be secret
 	Refreshed   bool         `json:"refreshed,omitempty"`   // it was notified and acted on it
 	Message     string       `json:"message,omitempty"`     // why it failed or was skipped: cause, then remedy
 	Output      string       `json:"output,omitempty"`      // what commands printed, the last [OutputLimit] bytes; empty when sensitive
@@ -162,7 +163,7 @@ type Message struct {
 // Legible takes out of the texts of a message what acts on terminals. A helper sends none of it; what else may speak in its place is not to be trusted.
 func (m Message) Legible() {
 	if r := m.Result; r != nil {
-		r.Message, r.Output = resource.Visible(r.Message), resource.Visible(r.Output)
+		r.Message, r.Output, r.Diff = resource.Visible(r.Message), resource.Visible(r.Output), resource.Visible(r.Diff)
 		for i := range r.Differences {
 			d := &r.Differences[i]
 			d.Parameter, d.Is, d.Should = resource.Visible(d.Parameter), resource.Visible(d.Is), resource.Visible(d.Should)

@@ -75,6 +75,12 @@ func (x *session) examineState(ctx context.Context, j *job) {
 	}
 	j.diffs = diffs
 	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
+	if differ, ok := j.typ.(Differ); ok && len(diffs) > 0 && !j.Sensitive() {
+		if j.result.Diff, err = guarded(j.Type, func() (string, error) { return differ.Diff(x.sys, j.Resource) }); err != nil {
+			j.fail(err)
+			return
+		}
+	}
 	switch {
 	case !x.applying() || j.Noop():
 		if x.applying() {

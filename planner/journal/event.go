@@ -18,6 +18,9 @@ const (
 	Note          Kind = "note" // something a person should know: a node forgotten, an unlock that failed
 )
 
+// TextChanged is the message of a task that changed a text: the output of its event shows how, as a unified diff.
+const TextChanged = "content"
+
 // Event is one thing that happened in a run. It holds no secret.
 type Event struct {
 	Time     time.Time
@@ -30,6 +33,6 @@ type Event struct {
 	Action   string // task.Action
 	Status   string // converge.Status of a task, stage of a node or group, status of a run
 	Message  string // bounded: 1 KiB
-	Output   string // bounded: converge.OutputLimit
+	Output   string // what the task's commands printed, or see TextChanged; bounded: converge.OutputLimit
 	Millis   int64
 }

@@ -75,9 +75,13 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 			r.Message = "it has noop, so it stays as it is: " + differing(r.Differences)
 			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s differs and has noop, so it stays as it is: %s", n.Name, r.ID, differing(r.Differences)))
 		}
+		message, output := r.Message, r.Output
+		if r.Status == converge.Changed && r.Diff != "" {
+			message, output = journal.TextChanged, r.Diff
+		}
 		d.log.append(journal.Event{
 			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(r.ID), Service: services[r.ID], Action: string(action),
-			Status: string(r.Status), Message: r.Message, Output: r.Output, Millis: r.Millis,
+			Status: string(r.Status), Message: message, Output: output, Millis: r.Millis,
 		})
 	}
 	o.sent = true

@@ -26,6 +26,7 @@ type NodeSurvey struct {
 type DriftItem struct {
 	ID          resource.ID
 	Differences []converge.Difference
+	Diff        string // unified, of the text that a difference stands for
 	Message     string // why it could not be looked at
 }
 
@@ -101,7 +102,7 @@ func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) Node
 			*found = append(*found, DriftItem{ID: item.ID(), Message: "the session ended without its result"})
 		case r.Status == converge.Unchanged:
 		case r.Status == converge.Differs:
-			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences})
+			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences, Diff: r.Diff})
 		default:
 			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences, Message: or(r.Message, string(r.Status))})
 		}
