@@ -67,6 +67,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	if prior != nil {
 		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w)...)
+		resp.Diagnostics.Append(reachedOtherwise(*prior, w)...)
 	}
 	if prior != nil && len(p.Departed) > 0 && plan.OnDestroy.ValueString() == onDestroyRetain {
 		resp.Diagnostics.AddAttributeWarning(path.Root("nodes"), "Nodes that left the site are torn down",

@@ -102,15 +102,13 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
 	if len(noop) > 0 {
 		slices.Sort(noop)
-		text := strings.Join(noop[:min(len(noop), 20)], "\n")
-		if more := len(noop) - 20; more > 0 {
-			text += fmt.Sprintf("\nand %d more", more)
-		}
+		text := strings.Join(firstLines(noop), "\n")
 		resp.Diagnostics.AddWarning(fmt.Sprintf("Resources with noop differ: %d", len(noop)), "They stay as they are. Take noop away to have them applied.\n"+text)
 	}
 	if len(unreachable) > 0 {
 		resp.Diagnostics.AddWarning(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
-			"What is known of them stays as it was; they count neither as drifted nor as gone.\n"+reasons(unreachable))
+			"A refresh looks at nodes through the connections of the last apply; one that is corrected since is used by the next apply. What is known of these nodes stays as it was; they count "+
+				"neither as drifted nor as gone.\n"+reasons(unreachable))
 	}
 }
 

@@ -1,0 +1,61 @@
+package resources
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// reachedOtherwise warns of nodes that could not be checked at the refresh and that the apply reaches through another connection. A refresh
+// gets the state alone, so it can only use the connections of the last apply; a plan knows both.
+func reachedOtherwise(prior deploymentModelV1, w *work) (diags diag.Diagnostics) {
+	before := make(map[string]site.Node, len(w.before))
+	for _, n := range w.before {
+		before[n.Name] = n
+	}
+	var lines []string
+	for _, n := range w.desired.Nodes {
+		old, known := before[n.Name]
+		silent := slices.ContainsFunc(prior.Unreachable.Elements(), types.StringValue(n.Name).Equal)
+		if !silent || !known || old.Address == n.Address && reflect.DeepEqual(old.Connection, n.Connection) {
+			continue
+		}
+		is, was := way(n), way(old)
+		if is == was {
+			lines = append(lines, fmt.Sprintf("%s: %s, with other settings", n.Name, is))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s, was %s", n.Name, is, was))
+	}
+	if len(lines) > 0 {
+		diags.AddWarning(fmt.Sprintf("Nodes that could not be checked are reached otherwise: %d", len(lines)),
+			"Their connections were changed since the last apply: what the refresh says of them is about the old connections. The plan counts on the nodes being as they were left, "+
+				"the apply uses the new connections, and the next refresh checks through them.\n"+strings.Join(firstLines(lines), "\n"))
+	}
+	return diags
+}
+
+// way says how a node is reached, without any secret.
+func way(n site.Node) string {
+	if c := n.Connection; c.Transport != "local" && c.User != "" {
+		return c.User + "@" + n.Place()
+	}
+	return n.Place()
+}
+
+// linesShown bounds a list in a warning.
+const linesShown = 20
+
+// firstLines returns the first lines of a list, and how many more there are.
+func firstLines(lines []string) []string {
+	if len(lines) <= linesShown {
+		return lines
+	}
+	return append(slices.Clone(lines[:linesShown]), fmt.Sprintf("and %d more", len(lines)-linesShown))
+}
