@@ -104,6 +104,7 @@ func TestTheWholeGroupEnds(t *testing.T) {
 	for name, script := range map[string]string{
 		"asked":    `sleep 600 & echo $! >pid; touch ready; wait`,
 		"stubborn": `trap "" TERM; (trap "" TERM; echo $$ >/dev/null; sh -c 'trap "" TERM; echo $$ >pid; touch ready; while :; do sleep 1; done') & wait; while :; do sleep 1; done`,
+		"session":  `setsid sh -c 'trap "" TERM; echo $$ >pid; touch ready; while :; do sleep 1; done' & while ! test -e ready; do sleep 0.01; done; sleep 600`,
 		"orphan":   `(trap "" TERM; sh -c 'trap "" TERM; echo $$ >pid; touch ready; while :; do sleep 1; done') & while ! test -e ready; do sleep 0.01; done; sleep 600`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,109 @@
+package converge
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A session that is killed takes the command of the user that it runs with it, with everything that the command started, also in sessions of their
+// own. The next session has the node's lock only when all of that is over.
+func TestKilledSessionEndsItsCommand(t *testing.T) {
+	if role() != "" {
+		s := machineIn(t, os.Getenv("DIR"))
+		script := fmt.Sprintf(`cd %s
+setsid sh -c 'trap "" TERM; echo $$ >session; while :; do sleep 1; done' &
+sh -c 'echo $$ >child; exec sleep 600' &
+until test -s session && test -s child; do sleep 0.01; done
+kill -9 %d
+sh -c 'echo $$ >shell; exec sleep 600'`, os.Getenv("DIR"), os.Getpid())
+		Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[x]", "command", script)}}, func(Result) {})
+		t.Fatal("not killed")
+	}
+	dir := t.TempDir()
+	if state, out := child(t, os.Geteuid(), "killed", "DIR="+dir); state.ExitCode() != -1 {
+		t.Fatalf("the session was not killed: %v\n%s", state, out)
+	}
+	next := machineIn(t, dir)
+	next.lockWait = 30 * time.Second
+	lock, err := next.lock(t.Context(), true, "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.release()
+	for _, name := range []string{"session", "child", "shell"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, os.ErrNotExist) && name == "shell" {
+			continue // it ended before it came to that
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alive(pid) {
+			t.Errorf("the next session has the lock, and process %d (%s) of the killed one's command still runs", pid, name)
+			_ = unix.Kill(pid, unix.SIGKILL) // it must not outlive the test
+		}
+	}
+}
+
+// A tool that a resource type calls, as dpkg, must not be cut: it finishes after its session was killed, and the next session waits for it.
+func TestKilledSessionLeavesItsToolToFinish(t *testing.T) {
+	if role() != "" {
+		b := &bench{sandbox: &sandbox{machineIn(t, os.Getenv("DIR")), os.Getenv("DIR"), t}, run: "r1"}
+		b.useTypes()
+		b.hook = func(stage, _ string) error {
+			if stage != "apply" {
+				return nil
+			}
+			script := fmt.Sprintf(`cd %s; kill -9 %d; until test -e go; do echo still here; sleep 0.01; done; touch done`, b.dir, os.Getpid())
+			return mustRun(t.Context(), b.System, Command{Argv: []string{"/bin/sh", "-c", script}})
+		}
+		b.converge(Apply, item("plain[a]", "value", "1"))
+		t.Fatal("not killed")
+	}
+	dir := t.TempDir()
+	if state, out := child(t, os.Geteuid(), "killed", "DIR="+dir); state.ExitCode() != -1 {
+		t.Fatalf("the session was not killed: %v\n%s", state, out)
+	}
+	next := machineIn(t, dir)
+	var busy errBusy
+	if lock, err := next.tryLock(true, "next"); !errors.As(err, &busy) || !strings.Contains(busy.holder, `run "r1"`) {
+		lock.release()
+		t.Errorf("the tool of the killed session works, and the lock gives %v; it must be held by that session", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next.lockWait = 30 * time.Second
+	lock, err := next.lock(t.Context(), true, "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.release()
+	if _, err := os.Stat(filepath.Join(dir, "done")); err != nil {
+		t.Errorf("the next session has the lock before the tool has finished: %v", err)
+	}
+}
+
+// machineIn returns a node in a folder that runs this machine's commands.
+func machineIn(t *testing.T, dir string) *System {
+	t.Helper()
+	s, err := New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	s.commands = s.execute
+	return s
+}
