@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/slipway/terraform-provider-slipway/planner/command"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 	"github.com/slipway/terraform-provider-slipway/provider"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
@@ -28,6 +29,7 @@ var version = "dev"
 const farewell = 1800 * time.Millisecond
 
 func main() {
+	supervisor.Main()
 	if os.Getenv("TF_PLUGIN_MAGIC_COOKIE") != "" || len(os.Args) == 2 && os.Args[1] == "-debug" {
 		serve()
 		return

@@ -43,7 +43,7 @@ func checkRetries(value any) error {
 
 // tryCommand is one try.
 func tryCommand(r resource.Resource, folder string, argv ...string) Command {
-	c := Command{Argv: argv, Dir: folder, Env: []string{"PATH=" + actionPath}, Timeout: -1}
+	c := Command{Argv: argv, Dir: folder, Env: []string{"PATH=" + actionPath}, Timeout: -1, EndsWithSession: true}
 	if r.Parameters.Has("cwd") {
 		c.Dir = reach(r, folder, r.Parameters.String("cwd"))
 	}

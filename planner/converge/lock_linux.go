@@ -17,13 +17,38 @@ import (
 const lockPoll = 20 * time.Millisecond
 
 // nodeLock keeps two sessions apart that would change a node. It is a flock, so it ends with its holder, however that ends.
-type nodeLock struct{ f *os.File }
+// A command that is at work has it too.
+type nodeLock struct {
+	f    *os.File
+	text string // who holds it, as the file says; empty when that may be shared
+	left bool   // a command has it for longer than the session
+}
 
 func (l *nodeLock) release() {
-	if l != nil {
-		_ = l.f.Truncate(0) // who holds it is only told to those who wait
-		_ = l.f.Close()     // the lock goes with the file
+	if l == nil {
+		return
 	}
+	if !l.left {
+		_ = l.f.Truncate(0) // who holds it is only shown to those who wait
+	}
+	_ = l.f.Close() // the lock goes with the file
+}
+
+// file returns what a command must keep open.
+func (l *nodeLock) file() *os.File {
+	if l == nil {
+		return nil
+	}
+	return l.f
+}
+
+// leave says in the lock that a program has it for longer than the session.
+func (l *nodeLock) leave(program string) {
+	if l == nil || l.text == "" {
+		return
+	}
+	l.left = true
+	_, _ = l.f.WriteAt([]byte(l.text+", which has ended while "+program+" was at work\n"), 0) // only shown to those who wait
 }
 
 // errBusy says that another session holds the lock.
@@ -92,14 +117,15 @@ func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
 	if err := unix.Fstatat(p.dir, p.name, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil || there.Ino != held.Ino {
 		return nil, errors.Join(errBusy{}, f.Close())
 	}
+	l := &nodeLock{f: f}
 	if alone {
-		text := fmt.Sprintf("%s, process %d\n", who, os.Getpid())
+		l.text = fmt.Sprintf("%s, process %d", who, os.Getpid())
 		if err := f.Truncate(0); err != nil {
 			return nil, errors.Join(p.fail("lock", err), f.Close())
 		}
-		if _, err := f.WriteAt([]byte(text), 0); err != nil {
+		if _, err := f.WriteAt([]byte(l.text+"\n"), 0); err != nil {
 			return nil, errors.Join(p.fail("lock", err), f.Close())
 		}
 	}
-	return &nodeLock{f}, nil
+	return l, nil
 }

@@ -121,7 +121,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 			return ledgerError(err)
 		}
 	}
-	x.sys.work = work{site: x.catalog.Site, ledger: l, ran: map[resource.ID]bool{}, applying: x.applying()}
+	x.sys.work = work{site: x.catalog.Site, ledger: l, lock: lock, ran: map[resource.ID]bool{}, applying: x.applying()}
 	defer func() { x.sys.work = work{} }()
 	x.sys.Forget()
 	failure = x.inWindow(ctx, func() {

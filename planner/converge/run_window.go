@@ -139,7 +139,7 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 
 func (x *session) window(ctx context.Context, command string) (Output, error) {
 	x.sys.work.log = nil
-	out, err := x.sys.Run(ctx, Command{Argv: []string{"/bin/sh", "-c", command}})
+	out, err := x.sys.Run(ctx, Command{Argv: []string{"/bin/sh", "-c", command}, EndsWithSession: true})
 	x.sys.Forget()
 	return out, err
 }

@@ -37,6 +37,7 @@ type work struct {
 	digest string // of the item at work, as the ledger will hold it
 	log    *tail  // what the item's commands print; nil keeps nothing
 	ledger *ledger
+	lock   *nodeLock            // commands keep it until they have ended; nil where slipway has no directory on the node
 	ran    map[resource.ID]bool // applied or refreshed in this session
 
 	applying bool // the session is in mode Apply
@@ -116,8 +117,8 @@ func (s *System) Applied(id resource.ID) string {
 	return ""
 }
 
-// Command is a program to run on the machine. It is run without a shell, in a process group of its own, with a plain
-// environment (PATH, LANG=C, HOME, plus Env); the whole group is ended when ctx ends or after Timeout.
+// Command is a program to run on the machine. It is run without a shell, with a plain environment (PATH, LANG=C, HOME, plus Env). After Timeout it is
+// ended with everything that it started, also in sessions of their own (package supervisor). What a command that ends by itself leaves running lives on.
 type Command struct {
 	Argv    []string
 	Env     []string
@@ -125,13 +126,16 @@ type Command struct {
 	Stdin   []byte        // for secrets: argument lists can be read by every user of a machine
 	User    string        // run as this user; empty is the session's
 	Timeout time.Duration // 0 is 5 minutes, less than 0 none
-	Quiet   bool          // it only asks: what it prints is its answer, and not part of the result of the item at work
+	// EndsWithSession ends it in the same way when ctx ends or this process dies: it is a command of the user. Without, it is a tool that must not be cut, such as
+	// a package manager: it finishes, and the next session waits for it, because the node stays locked until then.
+	EndsWithSession bool
+	Quiet           bool // it only asks: what it prints is its answer, and not part of the result of the item at work
 }
 
 // Output is what a command printed and how it ended.
 type Output struct {
 	Status   int    // exit status; 128 + n for a signal n
-	Stdout   []byte // at most 1 MiB
+	Stdout   []byte // the first MiB of standard output; with standard error, unless the command is quiet
 	Combined string // standard output and error as they came, the last OutputLimit bytes
 }
 

@@ -1,37 +1,30 @@
 package converge
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 )
 
-const (
-	// stdoutLimit bounds Output.Stdout, in bytes.
-	stdoutLimit = 1 << 20
-	// groupGrace is the time between SIGTERM and SIGKILL for a command whose time is over.
-	groupGrace = 2 * time.Second
-	// pipeGrace is how long a command's output is awaited after its end, when a daemon that it started holds the pipe.
-	pipeGrace = time.Second
-)
+// stdoutLimit bounds Output.Stdout, in bytes.
+const stdoutLimit = 1 << 20
 
 // errTimeout says that a command was ended because its time was over.
 var errTimeout = errors.New("ran into its timeout")
 
 // execute runs a command on the machine.
 func (s *System) execute(ctx context.Context, c Command) (Output, error) {
-	env, credential, err := s.environment(c)
+	env, user, err := s.environment(c)
 	if err != nil {
 		return Output{}, err
 	}
@@ -39,41 +32,25 @@ func (s *System) execute(ctx context.Context, c Command) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	stdout, combined := &head{limit: stdoutLimit}, &tail{limit: OutputLimit}
-	cmd := &exec.Cmd{
-		Path:        program,
-		Args:        c.Argv,
-		Env:         env,
-		Dir:         c.Dir,
-		Stdout:      io.MultiWriter(stdout, combined),
-		Stderr:      combined,
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Credential: credential},
-		WaitDelay:   pipeGrace,
-	}
-	if cmd.Dir == "" {
-		cmd.Dir = "/"
-	}
-	if c.Stdin != nil {
-		cmd.Stdin = strings.NewReader(string(c.Stdin))
-	}
-	if c.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("%w of %s", errTimeout, c.Timeout))
-		defer cancel()
-	}
 	if err := ctx.Err(); err != nil {
 		return Output{}, fmt.Errorf("%s: not started: %w", c.Argv[0], context.Cause(ctx))
 	}
-	if err := cmd.Start(); err != nil {
-		return Output{}, fmt.Errorf("%s: cannot be started: %w", c.Argv[0], err)
-	}
-	err = waitOrEnd(ctx, cmd)
-	out := Output{Stdout: stdout.kept, Combined: combined.String()}
-	if state := cmd.ProcessState; state != nil {
-		out.Status = state.ExitCode()
-		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			out.Status = 128 + int(status.Signal())
-		}
+	stdout, combined := &head{limit: stdoutLimit}, &tail{limit: OutputLimit}
+	ended, err := supervisor.Run(ctx, supervisor.Command{
+		Path: program, Argv: c.Argv, Env: env, Dir: cmp.Or(c.Dir, "/"), Stdin: c.Stdin, User: user, Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession,
+	}, io.MultiWriter(stdout, combined), combined, s.work.lock.file())
+	out := Output{Status: ended.Status, Stdout: stdout.bytes(), Combined: combined.String()}
+	switch {
+	case errors.Is(err, supervisor.ErrLeft):
+		s.work.lock.leave(c.Argv[0])
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	case err != nil:
+	case ended.Refused != "":
+		err = errors.New("cannot be started: " + ended.Refused)
+	case ended.TimedOut:
+		err = fmt.Errorf("ended: %w of %s", errTimeout, c.Timeout)
+	case ctx.Err() != nil && c.EndsWithSession:
+		err = fmt.Errorf("ended: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", c.Argv[0], err)
@@ -81,41 +58,8 @@ func (s *System) execute(ctx context.Context, c Command) (Output, error) {
 	return out, nil
 }
 
-// waitOrEnd waits for a command, and ends its whole process group when ctx ends first.
-func waitOrEnd(ctx context.Context, cmd *exec.Cmd) error {
-	group := -cmd.Process.Pid
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		var exit *exec.ExitError
-		if err == nil || errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
-			return nil
-		}
-		return err
-	case <-ctx.Done():
-	}
-	_ = unix.Kill(group, unix.SIGTERM) // fails when the group is gone already, which is what is wanted
-	grace := time.NewTimer(groupGrace)
-	defer grace.Stop()
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	for waiting := true; waiting; {
-		select {
-		case <-grace.C:
-			waiting = false
-		case <-poll.C:
-			// The program itself may be gone while others of its group are not.
-			waiting = unix.Kill(group, 0) == nil
-		}
-	}
-	_ = unix.Kill(group, unix.SIGKILL)
-	<-done //nolint:errcheck // it was killed, so its status tells nothing
-	return fmt.Errorf("ended: %w", context.Cause(ctx))
-}
-
-// environment returns the environment of a command and, when it is to run as another user, that user's credentials.
-func (s *System) environment(c Command) ([]string, *syscall.Credential, error) {
+// environment returns the environment of a command and, when it is to run as another user, that user.
+func (s *System) environment(c Command) ([]string, *supervisor.User, error) {
 	env := []string{"PATH=" + plainPath, "LANG=C"}
 	if c.User == "" {
 		home := "/root"
@@ -136,7 +80,7 @@ func (s *System) environment(c Command) ([]string, *syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil, fmt.Errorf("user %q: only root may run commands as another user", c.User)
 	}
-	return env, &syscall.Credential{Uid: uint32(id.user.UID), Gid: uint32(id.user.GID), Groups: id.groups}, nil
+	return env, &supervisor.User{UID: uint32(id.user.UID), GID: uint32(id.user.GID), Groups: id.groups}, nil
 }
 
 // findProgram finds a program by the PATH of the command, not that of the session.
@@ -174,4 +118,10 @@ func (h *head) Write(p []byte) (int, error) {
 	defer h.mu.Unlock()
 	h.kept = append(h.kept, p[:min(len(p), h.limit-len(h.kept))]...)
 	return len(p), nil
+}
+
+func (h *head) bytes() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return bytes.Clone(h.kept)
 }

@@ -41,7 +41,8 @@ func TestRunCommand(t *testing.T) {
 		"standard input":    {c: Command{Argv: []string{"cat"}, Stdin: []byte("secret")}, stdout: "secret"},
 		"no standard input": {c: Command{Argv: []string{"cat"}}},
 		"directory":         {c: Command{Argv: []string{"pwd"}, Dir: dir}, stdout: dir + "\n"},
-		"status":            {c: Command{Argv: []string{"sh", "-c", "echo e >&2; exit 3"}}, status: 3},
+		"status":            {c: Command{Argv: []string{"sh", "-c", "echo e >&2; exit 3"}, Quiet: true}, status: 3},
+		"order of output":   {c: Command{Argv: []string{"sh", "-c", "echo 1; echo 2 >&2; echo 3; echo 4 >&2"}}, stdout: "1\n2\n3\n4\n"},
 		"signal":            {c: Command{Argv: []string{"sh", "-c", "kill -9 $$"}}, status: 137},
 		"not there":         {c: Command{Argv: []string{"slipway-no-such-command"}}, fails: "no such command in PATH"},
 		"own PATH":          {c: Command{Argv: []string{"echo"}, Env: []string{"PATH=/nowhere"}}, fails: "no such command in PATH (/nowhere)"},
@@ -120,7 +121,7 @@ func TestTheWholeGroupEnds(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			_, err := machine(t).Run(ctx, Command{Argv: []string{"sh", "-c", script}, Dir: dir})
+			_, err := machine(t).Run(ctx, Command{Argv: []string{"sh", "-c", script}, Dir: dir, EndsWithSession: true})
 			if !errors.Is(err, errGone) {
 				t.Fatalf("error %v, want one that tells that %v", err, errGone)
 			}

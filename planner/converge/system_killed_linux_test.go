@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -106,4 +107,70 @@ func machineIn(t *testing.T, dir string) *System {
 	t.Cleanup(func() { _ = s.Close() })
 	s.commands = s.execute
 	return s
+}
+
+// A session that is given up while a tool is at work ends in time, and the tool finishes with the node's lock.
+func TestGivenUpSessionLeavesItsToolToFinish(t *testing.T) {
+	dir := t.TempDir()
+	b := &bench{sandbox: &sandbox{machineIn(t, dir), dir, t}, run: "r1"}
+	b.useTypes()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b.hook = func(stage, _ string) error {
+		if stage != "apply" {
+			return nil
+		}
+		go func() {
+			for !b.there("/began") && t.Context().Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			cancel(errors.New("it is late"))
+		}()
+		return mustRun(ctx, b.System, Command{Argv: []string{"/bin/sh", "-c", "cd " + dir + "; touch began; until test -e go; do sleep 0.01; done; touch done"}})
+	}
+	results, _ := b.converge(Apply, item("plain[a]", "value", "1"))
+	if r := results[0]; r.Status != Failed || !strings.Contains(r.Message, "/bin/sh: it is late: it runs on to its end, and the node stays locked until then") {
+		t.Errorf("%+v", r)
+	}
+	var busy errBusy
+	if _, err := b.tryLock(true, "next"); !errors.As(err, &busy) || !strings.Contains(busy.holder, `run "r1", process `+strconv.Itoa(os.Getpid())+", which has ended while /bin/sh was at work") {
+		t.Errorf("while the tool works, the lock gives %v", err)
+	}
+	b.put("/go", "")
+	b.lockWait = 30 * time.Second
+	lock, err := b.lock(t.Context(), true, "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.release()
+	if !b.there("/done") {
+		t.Error("the next session has the lock before the tool has finished")
+	}
+}
+
+// What a command that ended by itself left running lives on, whatever becomes of the commands after it and of the session.
+func TestWhatASuccessfulCommandLeavesLivesOn(t *testing.T) {
+	s, dir := machine(t), t.TempDir()
+	daemon := Command{Argv: []string{"sh", "-c", `setsid sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 & until test -s pid; do sleep 0.01; done`}, Dir: dir, EndsWithSession: true}
+	if out, err := s.Run(t.Context(), daemon); err != nil || out.Status != 0 {
+		t.Fatal(out, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Errorf("the daemon %d: %v", pid, err)
+		}
+	}()
+	if _, err := s.Run(t.Context(), Command{Argv: []string{"sleep", "600"}, Timeout: 20 * time.Millisecond, EndsWithSession: true}); !errors.Is(err, errTimeout) {
+		t.Fatal(err)
+	}
+	if !alive(pid) {
+		t.Error("the daemon of a successful command was ended by the next one")
+	}
 }

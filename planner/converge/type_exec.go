@@ -231,7 +231,7 @@ func (execType) command(r resource.Resource, words []string) Command {
 	if len(words) == 1 {
 		words = []string{"/bin/sh", "-c", words[0]}
 	}
-	c := Command{Argv: words, Dir: p.String("cwd"), User: p.String("user"), Env: p.Strings("environment")}
+	c := Command{Argv: words, Dir: p.String("cwd"), User: p.String("user"), Env: p.Strings("environment"), EndsWithSession: true}
 	if p.Has("path") {
 		c.Env = append([]string{"PATH=" + strings.Join(p.Strings("path"), ":")}, c.Env...)
 	}

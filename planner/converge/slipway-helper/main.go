@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 )
 
 // The exit statuses. The summary tells more; a controller that got none must not take any status for success.
@@ -26,6 +27,7 @@ const (
 var version = "dev"
 
 func main() {
+	supervisor.Main()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

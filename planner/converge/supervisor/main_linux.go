@@ -1,0 +1,199 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a supervisor inherits besides standard input, which carries the request and ends with the caller, and standard output and error.
+const (
+	reportFile = 3
+	lockFile   = 4 // may be missing
+)
+
+// Main is the whole life of a process that was started as a supervisor, and does nothing in any other. A program that calls [Run] calls it before anything else.
+func Main() {
+	if len(os.Args) != 1 || os.Args[0] != Name {
+		return
+	}
+	for _, fd := range []int{reportFile, lockFile} {
+		unix.CloseOnExec(fd)
+	}
+	// The caller's end is learned from standard input alone. The signals are caught rather than ignored, because what is ignored stays so in the command.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGTERM, unix.SIGPIPE)
+	ended, err := supervise()
+	if err != nil {
+		ended.Refused = err.Error()
+	}
+	if json.NewEncoder(os.NewFile(reportFile, "report")).Encode(ended) != nil {
+		os.Exit(1) // the caller is gone
+	}
+	os.Exit(0)
+}
+
+// supervise reads a request and runs its command. The error says why the command could not be started.
+func supervise() (Ended, error) {
+	in := json.NewDecoder(os.Stdin)
+	var r request
+	if err := in.Decode(&r); err != nil {
+		return Ended{}, fmt.Errorf("the request: %w", err) // of a caller that was killed, so that nobody reads this
+	}
+	c := r.command()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return Ended{}, fmt.Errorf("become the reaper of what it starts: %w", err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // nothing follows the request but the end
+		if !c.Finish {
+			close(gone)
+		}
+	}()
+	t, err := start(c)
+	if err != nil {
+		return Ended{}, err
+	}
+	var timeout <-chan time.Time
+	if c.Timeout > 0 {
+		timeout = time.After(c.Timeout)
+	}
+	var ended Ended
+	select {
+	case <-t.over:
+	case <-timeout:
+		ended.TimedOut = true
+		t.end()
+	case <-gone:
+		t.end()
+	}
+	t.finish()
+	ended.Status = t.status.ExitStatus()
+	if t.status.Signaled() {
+		ended.Status = 128 + int(t.status.Signal())
+	}
+	return ended, nil
+}
+
+// tree is a command with all that it started.
+type tree struct {
+	pid    int
+	status unix.WaitStatus // of the command, once over is closed
+	over   chan struct{}   // closed when the command has ended
+	alone  chan struct{}   // closed when nothing is left of the tree
+	output []*os.File
+	copied sync.WaitGroup
+}
+
+// start starts a command.
+func start(c Command) (*tree, error) {
+	t := &tree{over: make(chan struct{}), alone: make(chan struct{})}
+	var theirs []*os.File // what the command gets
+	defer func() { closeAll(theirs) }()
+	stdin, feed, err := input(c.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	theirs = append(theirs, stdin)
+	for range 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		theirs, t.output = append(theirs, w), append(t.output, r)
+	}
+	files := slices.Clone(theirs)
+	if c.Merge {
+		files[2] = files[1]
+	}
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	if u := c.User; u != nil {
+		attributes.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
+	}
+	if !c.Finish {
+		// Where the supervisor is killed too, at least the command itself ends. The signal comes with the end of this thread.
+		runtime.LockOSThread()
+		attributes.Pdeathsig = unix.SIGKILL
+	}
+	process, err := os.StartProcess(c.Path, c.Argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files, Sys: attributes})
+	if err != nil {
+		return nil, err
+	}
+	t.pid = process.Pid
+	go t.reap()
+	go feed()
+	for i, to := range []*os.File{os.Stdout, os.Stderr} {
+		t.copied.Go(func() {
+			_, _ = io.Copy(to, t.output[i])
+			_, _ = io.Copy(io.Discard, t.output[i]) // the caller is gone, and the command must not be stopped by that
+		})
+	}
+	return t, nil
+}
+
+// input returns the command's standard input, and what fills it.
+func input(content []byte) (stdin *os.File, feed func(), err error) {
+	if content == nil {
+		stdin, err = os.Open(os.DevNull)
+		return stdin, func() {}, err
+	}
+	r, w, err := os.Pipe()
+	return r, func() {
+		_, _ = w.Write(content) // the command may end without having read all of it
+		_ = w.Close()
+	}, err
+}
+
+// reap takes note of the end of every process of the tree until none is left.
+func (t *tree) reap() {
+	defer close(t.alone)
+	for {
+		var status unix.WaitStatus
+		switch pid, err := unix.Wait4(-1, &status, 0, nil); {
+		case err == unix.EINTR:
+		case err != nil:
+			return // ECHILD
+		case pid == t.pid:
+			t.status = status
+			close(t.over)
+		}
+	}
+}
+
+// end ends the tree, and returns when nothing of it is left.
+func (t *tree) end() {
+	signalAll(unix.SIGTERM)
+	for wait := termGrace; ; wait = 50 * time.Millisecond {
+		select {
+		case <-t.alone:
+			return
+		case <-time.After(wait):
+		}
+		// What is stopped starts nothing more, so that the second signal finds all.
+		for known := -1; ; {
+			n := signalAll(unix.SIGSTOP)
+			if n == known {
+				break
+			}
+			known = n
+		}
+		signalAll(unix.SIGKILL)
+	}
+}
+
+// finish waits for the output of a command that has ended.
+func (t *tree) finish() {
+	for _, f := range t.output {
+		_ = f.SetReadDeadline(time.Now().Add(pipeGrace)) // a pipe has deadlines
+	}
+	t.copied.Wait()
+}

@@ -1,0 +1,116 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Run runs a command and returns when it has ended, with all that it started when it did not end by itself. The program that calls it must call [Main] first of all.
+//
+// What the command prints goes to stdout and stderr, which must be safe for use by several goroutines. lock is kept open until the command
+// has ended; nil is no lock.
+//
+// When ctx ends, the command is asked to end, and killed after two seconds; then Ended holds its status and the error is nil. One with Finish
+// has as long to finish: after that the error is [ErrLeft], and its output still goes to stdout and stderr.
+func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File) (Ended, error) {
+	var ours, theirs []*os.File // the ends of standard input, output and error, and of the report
+	for len(ours) <= reportFile {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(append(ours, theirs...))
+			return Ended{}, err
+		}
+		if len(ours) == 0 {
+			r, w = w, r
+		}
+		ours, theirs = append(ours, r), append(theirs, w)
+	}
+	files := theirs
+	if lock != nil {
+		files = append(slices.Clip(theirs), lock)
+	}
+	process, err := os.StartProcess("/proc/self/exe", []string{Name}, &os.ProcAttr{
+		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}, // what is meant for the caller's group or terminal does not concern it
+	})
+	closeAll(theirs) // the supervisor has its own
+	if err != nil {
+		closeAll(ours)
+		return Ended{}, err
+	}
+	type outcome struct {
+		ended Ended
+		err   error
+	}
+	over := make(chan outcome, 1)
+	go func() {
+		defer closeAll(ours)
+		var copied sync.WaitGroup
+		copied.Go(func() { _, _ = io.Copy(stdout, ours[1]) })
+		copied.Go(func() { _, _ = io.Copy(stderr, ours[2]) })
+		_ = json.NewEncoder(ours[0]).Encode(c.request()) // when the supervisor cannot read it, there is no report
+		var o outcome
+		if json.NewDecoder(ours[reportFile]).Decode(&o.ended) != nil {
+			o.err = errKilled
+		}
+		copied.Wait()
+		_, _ = process.Wait() // the report says more than the status
+		over <- o
+	}()
+	select {
+	case o := <-over:
+		return o.ended, o.err
+	case <-ctx.Done():
+	}
+	_ = ours[0].Close() // this is how the supervisor learns of it
+	if !c.Finish {
+		o := <-over
+		return o.ended, o.err
+	}
+	grace := time.NewTimer(termGrace)
+	defer grace.Stop()
+	select {
+	case o := <-over:
+		return o.ended, o.err
+	case <-grace.C:
+		return Ended{}, ErrLeft
+	}
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // nothing is lost with an end of a pipe
+	}
+}
+
+// request is a command on its way to the supervisor. Not all of its texts need be UTF-8, so they are bytes.
+type request struct {
+	Path, Dir []byte
+	Argv, Env [][]byte
+	Stdin     []byte
+	User      *User
+	Timeout   time.Duration
+	Merge     bool
+	Finish    bool
+}
+
+func (c Command) request() request {
+	return request{[]byte(c.Path), []byte(c.Dir), convert[[]byte](c.Argv), convert[[]byte](c.Env), c.Stdin, c.User, c.Timeout, c.Merge, c.Finish}
+}
+
+func (r request) command() Command {
+	return Command{string(r.Path), convert[string](r.Argv), convert[string](r.Env), string(r.Dir), r.Stdin, r.User, r.Timeout, r.Merge, r.Finish}
+}
+
+func convert[To, From string | []byte](list []From) []To {
+	out := make([]To, len(list))
+	for i, text := range list {
+		out[i] = To(text)
+	}
+	return out
+}
