@@ -101,14 +101,24 @@ func TestLocalNodes(t *testing.T) {
 	asBefore(t, "b", roots["b"])
 }
 
-// A root that is not there is a configuration error, which a person has to look at: such a node is not forgotten.
+// A folder that is not there, or never was, holds nothing that could be undone: the tear-down says so and goes on. For anything else it is a
+// configuration error.
 func TestLocalRootIsMissing(t *testing.T) {
 	e := rollout.NewInProcess()
-	node := site.Node{Name: "a", Connection: site.Connection{Transport: "local", Root: filepath.Join(t.TempDir(), "nowhere")}}
-	down := rollout.TearDown(t.Context(), "lon1", []site.Node{node}, rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1"})
-	var failed *transport.Error
-	if n := down.Nodes["a"]; n.Status != rollout.NotTornDown || !errors.As(n.Error, &failed) || failed.Kind != transport.Config {
+	root := filepath.Join(t.TempDir(), "nowhere")
+	node := site.Node{Name: "a", Connection: site.Connection{Transport: "local", Root: root}}
+	events := &diary{}
+	down := rollout.TearDown(t.Context(), "lon1", []site.Node{node}, rollout.Options{Executor: e, Recorder: events, RunID: "r1"})
+	if n := down.Nodes["a"]; n.Status != rollout.TornDown || n.Error != nil {
 		t.Errorf("got %+v", n)
+	}
+	if text := down.String(); !strings.Contains(text, root+" is gone") {
+		t.Errorf("the report does not say that the folder is gone:\n%s", text)
+	}
+	_, err := e.Converge(t.Context(), node, converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r2", Mode: converge.Apply}, nil)
+	var failed *transport.Error
+	if !errors.As(err, &failed) || failed.Kind != transport.Config {
+		t.Errorf("an apply gives %v", err)
 	}
 	if err := e.Close(); err != nil {
 		t.Error(err)
