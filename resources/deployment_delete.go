@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -63,6 +64,9 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	}
 	if over := (*overtime)(nil); errors.As(context.Cause(run.ctx), &over) {
 		resp.Diagnostics.AddError("The tear-down ran out of time", over.Error()+".")
+	}
+	if len(report.Warnings) > 0 {
+		resp.Diagnostics.AddWarning("Not everything could be brought back", strings.Join(report.Warnings, "\n"))
 	}
 	var left, forgotten bool
 	for node, n := range report.Nodes {

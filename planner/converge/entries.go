@@ -69,6 +69,8 @@ type entries struct {
 	Former []block  `json:"former,omitempty"` // the entry
 	Kept   string   `json:"kept,omitempty"`   // a kept copy of the file in place of Former, where the ledger must not or cannot hold that
 	Fields []string `json:"fields,omitempty"` // the parts of a line that the resource has said something of so far
+
+	lost error // the kept copy is gone: a [gone]
 }
 
 // widen notes which of the parts of a line r says something of for the first time. take changes a former line, which is given with the
@@ -183,8 +185,8 @@ func othersIn(s *System, path string, each func(*entry, entries) (bool, error)) 
 	return false, nil
 }
 
-// former returns the entry as it was.
-func (e entries) former(s *System, find func(lines) []span) ([]block, error) {
+// former returns the entry as it was. A kept copy that is gone is reported by writeBack, when the rest is done.
+func (e *entries) former(s *System, find func(lines) []span) ([]block, error) {
 	if e.Kept == "" {
 		return e.Former, nil
 	}
@@ -193,7 +195,9 @@ func (e entries) former(s *System, find func(lines) []span) ([]block, error) {
 	}
 	content, err := s.ReadFile(backupPath + "/" + e.Kept)
 	if err != nil {
-		return nil, fmt.Errorf("the copy of what was there before: %w", err)
+		e.lost = copyGone(err, e.In)
+		_, err = asGone(e.lost)
+		return nil, err
 	}
 	l := parseText(e.Kept, content).lines
 	var out []block
@@ -207,7 +211,15 @@ func (e entries) former(s *System, find func(lines) []span) ([]block, error) {
 // in it, with the directories that slipway made for it.
 func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
 	if e.File || len(f.lines) > 0 {
-		return f.write(s, a)
+		if !f.there && len(f.lines) > 0 {
+			if err := s.directoryGone(f.path, "what was in "+f.path+" before"); err != nil {
+				return err
+			}
+		}
+		if err := f.write(s, a); err != nil {
+			return err
+		}
+		return e.lost
 	}
 	if err := s.Remove(f.path); err != nil {
 		return err

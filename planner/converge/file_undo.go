@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -226,6 +227,12 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 	if err != nil {
 		return err
 	}
+	if err := s.directoryGone(b.Path, fmt.Sprintf("the %s %s that was there before", b.Kind, b.Path)); err != nil {
+		if _, other := asGone(err); other == nil && b.Kind == fileAbsent {
+			return nil
+		}
+		return err
+	}
 	kind, info, err := look(s, b.Path)
 	if err != nil {
 		return err
@@ -244,7 +251,11 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 			}
 			return fmt.Errorf("%s is a directory that is not empty, and a %s was there before; empty it first", b.Path, b.Kind)
 		}
-		if err := s.Remove(b.Path); err != nil {
+		err = s.Remove(b.Path)
+		if errors.Is(err, syscall.EBUSY) && b.Kind == fileAbsent {
+			return gone{b.Path + " is a mount point, so it stays"}
+		}
+		if err != nil {
 			return err
 		}
 		kind = fileAbsent
@@ -277,7 +288,7 @@ func (b fileBefore) undoFile(s *System, kind string) error {
 	}
 	content, kept, err := s.kept(b.Kept)
 	if err != nil {
-		return fmt.Errorf("what was in %s before: %w", b.Path, err)
+		return copyGone(err, b.Path)
 	}
 	a := b.attributes()
 	if kind != fileFile { // else those that slipway did not change stay as others left them

@@ -79,8 +79,8 @@ func (s *System) removeHome(l *ledger) error {
 	}
 	for _, path := range []string{ledgerPath, lockPath, home} {
 		err := s.Remove(path)
-		if path == home && errors.Is(err, syscall.ENOTEMPTY) {
-			return nil // a session that waited for the lock works here already
+		if path == home && (errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EBUSY)) {
+			return nil // a session that waited for the lock works here already, or it is a file system of its own, and stays
 		}
 		if err != nil {
 			return err

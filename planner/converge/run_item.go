@@ -101,7 +101,7 @@ func (x *session) leaveFormer(ctx context.Context, j *job) error {
 	if e == nil || !x.moves(j) && e.Aim == j.aim {
 		return nil
 	}
-	if err := x.undo(ctx, e, j.typ); err != nil {
+	if err := x.undo(ctx, j, e); err != nil {
 		return fmt.Errorf("undo it as it was before: %w", err)
 	}
 	describe := func(name, aim string) string { return strings.TrimSpace(name + " " + aim) }

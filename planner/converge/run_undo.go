@@ -27,7 +27,7 @@ func (x *session) examineRemoval(j *job) {
 func (x *session) remove(ctx context.Context, j *job) {
 	x.start(j)
 	x.notify(j)
-	if err := x.undo(ctx, x.ledger.entry(x.catalog.Site, j.id), j.typ); err != nil {
+	if err := x.undo(ctx, j, x.ledger.entry(x.catalog.Site, j.id)); err != nil {
 		j.fail(err)
 		return
 	}
@@ -40,10 +40,11 @@ func (x *session) remove(ctx context.Context, j *job) {
 
 // undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in the ledger on the
 // disk first; a failure leaves the entry there, to be undone again.
-func (x *session) undo(ctx context.Context, e *entry, typ Type) error {
+// What was already gone is in the message of the job's result.
+func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	var cutOff error
 	if e.Digest == "" {
-		_, cutOff = x.resume(ctx, e, typ)
+		_, cutOff = x.resume(ctx, e, j.typ)
 	} else {
 		e.Digest, e.Run = "", x.catalog.Run
 		x.ledger.change(record{Entry: e})
@@ -51,7 +52,8 @@ func (x *session) undo(ctx context.Context, e *entry, typ Type) error {
 	if err := x.save(); err != nil {
 		return fmt.Errorf("not begun: %w", err)
 	}
-	_, err := guarded(e.Type, func() (any, error) { return nil, typ.Undo(ctx, x.sys, e.Title, e.Before) })
+	_, err := guarded(e.Type, func() (any, error) { return nil, j.typ.Undo(ctx, x.sys, e.Title, e.Before) })
+	j.result.Message, err = asGone(err)
 	x.sys.Forget()
 	if err != nil {
 		return errors.Join(fmt.Errorf("undo: %w", err), cutOff) // what could not be completed matters only where it is in the way

@@ -334,6 +334,11 @@ func (t mountType) Undo(ctx context.Context, s *System, title string, before jso
 	if err := t.announce(ctx, s, f); err != nil || b.Mounted == nil {
 		return err
 	}
+	if live == nil {
+		if err := s.directoryGone(title+"/.", "what was mounted there before"); err != nil {
+			return err
+		}
+	}
 	switch {
 	case live == nil && len(former) > 0:
 		return t.mount(ctx, s, title)

@@ -223,12 +223,13 @@ func (t sysctlType) Undo(ctx context.Context, s *System, title string, before js
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("what was there before: %w", err)
 	}
-	if err := t.undoFile(s, title, b); err != nil {
+	left := t.undoFile(s, title, b)
+	if _, err := asGone(left); err != nil {
 		return err
 	}
 	live, err := t.live(s, title)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // its module is gone, and the value with it
+		return left // its module is gone, and the value with it
 	}
 	if err != nil {
 		return err
@@ -240,20 +241,33 @@ func (t sysctlType) Undo(ctx context.Context, s *System, title string, before js
 		}
 		content, err := s.ReadFile(path.Join(backupPath, b.LiveKept))
 		if err != nil {
-			return fmt.Errorf("the copy of the value before: %w", err)
+			return copyGone(err, title)
 		}
 		former = strings.TrimRight(string(content), "\n")
 	}
 	if live == former {
-		return nil
+		return left
 	}
-	return t.set(ctx, s, title, former)
+	if err := t.set(ctx, s, title, former); err != nil {
+		return err
+	}
+	return left
 }
 
 func (sysctlType) undoFile(s *System, title string, b sysctlBefore) error {
 	file := sysctlFile(title)
 	if b.File != "" {
-		return s.Restore(b.File, file)
+		if err := s.directoryGone(file, "what was in "+file+" before"); err != nil {
+			return err
+		}
+		err := s.Restore(b.File, file)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := s.Remove(file); err != nil {
+			return err
+		}
+		return copyGone(err, file)
 	}
 	return entries{Made: b.Made}.writeBack(s, &textFile{path: file}, Attributes{})
 }

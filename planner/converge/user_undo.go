@@ -461,7 +461,7 @@ func bringHash(ctx context.Context, s *System, b userBefore, is string) error {
 	}
 	hash, err := s.ReadFile(backupPath + "/" + b.Hash)
 	if err != nil {
-		return fmt.Errorf("the copy of its former password's hash: %w", err)
+		return copyGone(err, "its password's hash")
 	}
 	if string(hash) == is {
 		return nil

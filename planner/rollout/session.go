@@ -71,6 +71,9 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 			delete(actions, r.ID)
 		}
 		o.add(r)
+		if r.Status == converge.Changed && r.Message != "" { // it was undone, and something that this needed was already gone
+			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s", n.Name, r.ID, r.Message))
+		}
 		if r.Status == converge.Differs && r.Message == "" {
 			r.Message = "it has noop, so it stays as it is: " + differing(r.Differences)
 			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s differs and has noop, so it stays as it is: %s", n.Name, r.ID, differing(r.Differences)))

@@ -2,7 +2,9 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -19,7 +21,9 @@ type TearDownReport struct {
 	Site   string
 	Status Status // succeeded: every node is torn down; degraded: some node is not; or interrupted
 	Nodes  map[string]TearDownNode
-	Err    error // the tear-down could not be driven: bad input, or an event that could not be recorded
+	// Warnings say what was already gone.
+	Warnings []string
+	Err      error // the tear-down could not be driven: bad input, or an event that could not be recorded
 }
 
 // TearDownNode is what became of one node.
@@ -50,6 +54,7 @@ func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options
 	}
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "tear down"})
 	report.Nodes = d.tearDown(steps)
+	report.Warnings = d.report.Warnings
 	report.Status = StatusSucceeded
 	for _, n := range report.Nodes {
 		if n.Status != TornDown {
@@ -102,7 +107,10 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 		d.warn("", st.node, w)
 	}
 	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done, Message: reason(o.err, o.failures)}
-	switch {
+	switch at := d.nodes[st.node].Connection; {
+	case at.Transport == "local" && errors.Is(o.err, fs.ErrNotExist) && o.ledger == nil:
+		d.warn("", st.node, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone", st.node, at.Root))
+		return TearDownNode{Status: TornDown}
 	case !o.sent, o.err != nil && ctx.Err() != nil:
 		if d.brake.running.Err() != nil {
 			d.stopped()
@@ -187,5 +195,6 @@ func (r TearDownReport) String() string {
 	for _, end := range []Removal{NotTornDown, Unreachable, TornDown} {
 		writeList(&b, "", byEnd[end], func(n string) { writeRemoval(&b, n, end, r.Nodes[n].Message, r.Nodes[n].Undone) })
 	}
+	writeList(&b, "warnings:\n", r.Warnings, func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
 	return b.String()
 }
