@@ -231,7 +231,8 @@ func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
 		case err != nil:
 			return err
 		case len(names) > 0:
-			return nil
+			s.leaveDirectory(dir)
+			continue
 		}
 		if err := s.Remove(dir); err != nil {
 			return err

@@ -54,7 +54,7 @@ func (x *session) plan() []*job {
 		seen[j.id] = true
 	}
 	x.keepApart(jobs)
-	x.newestFirst(jobs)
+	x.undoFirst(jobs)
 	return jobs
 }
 

@@ -26,7 +26,9 @@ type ledger struct {
 	// Locked tells for each site that the node was locked (Catalog.Lock) and is not unlocked yet.
 	Locked map[string]hold `json:"locked,omitempty"`
 	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
-	Pending []key    `json:"refresh_pending,omitempty"`
+	Pending []key `json:"refresh_pending,omitempty"`
+	// Left lists directories that slipway made, whose own entries are gone, and in which other things of slipway are still.
+	Left    []string `json:"left,omitempty"`
 	Entries []*entry `json:"entries"` // in the order in which they were first applied
 	// Noop lists for each site the resources that have noop, and so are only looked at: id -> digest. Such a resource has an entry too
 	// when it was applied before it had noop.
@@ -52,6 +54,8 @@ type entry struct {
 	Digest string          `json:"digest"`           // empty while an apply or undo was begun and is not finished
 	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)
 	Run    string          `json:"run"`              // the run that touched it last
+	// Requires lists what the resource has required so far: it is undone before that.
+	Requires []resource.ID `json:"requires,omitempty"`
 
 	id resource.ID
 }
@@ -70,6 +74,8 @@ type record struct {
 	Unlock string   `json:"unlock,omitempty"` // a site
 	Made   []string `json:"made,omitempty"`
 	Noop   *noop    `json:"noop,omitempty"`
+	Left   string   `json:"left,omitempty"` // a directory
+	Gone   string   `json:"gone,omitempty"` // a directory is not left any more
 }
 
 // noop says that a resource has noop, or with an empty digest that it has it no more.
@@ -120,6 +126,12 @@ func (l *ledger) carryOut(r record) {
 		delete(l.Locked, r.Unlock)
 	case len(r.Made) > 0:
 		l.Made = r.Made
+	case r.Left != "":
+		if !slices.Contains(l.Left, r.Left) {
+			l.Left = append(l.Left, r.Left)
+		}
+	case r.Gone != "":
+		l.Left = slices.DeleteFunc(l.Left, func(dir string) bool { return dir == r.Gone })
 	case r.Noop != nil && r.Noop.Digest == "":
 		delete(l.Noop[r.Noop.Site], r.Noop.ID)
 	case r.Noop != nil:

@@ -171,6 +171,11 @@ func (x *session) leave() error {
 	if x.broken != nil {
 		return x.broken
 	}
+	if x.applying() {
+		if err := x.sys.removeLeft(x.ledger); err != nil {
+			return err
+		}
+	}
 	if err := x.ledger.fold(x.sys); err != nil || !x.applying() {
 		return err
 	}

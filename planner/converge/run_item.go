@@ -201,7 +201,7 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 		}
 		x.ledger.change(record{Entry: &entry{
 			Site: x.catalog.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim, Digest: digest, Before: before, Run: x.catalog.Run,
-			id: j.id,
+			Requires: slices.Sorted(slices.Values(j.Requires)), id: j.id,
 		}})
 		return nil
 	}
@@ -214,6 +214,10 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 			e.Before = before
 			x.ledger.change(record{Entry: e})
 		}
+	}
+	if all := union(e.Requires, j.Requires); len(all) > len(e.Requires) {
+		e.Requires = all
+		x.ledger.change(record{Entry: e})
 	}
 	switch {
 	case e.Digest == digest:

@@ -115,14 +115,18 @@ func (x *session) handOver() {
 	}
 }
 
-// newestFirst brings the removals among jobs into the order in which a tear-down would have them: what was applied last goes first. Those that
-// require something stay where the controller put them.
-func (x *session) newestFirst(jobs []*job) {
-	age := map[resource.ID]int{}
-	for i, e := range x.ledger.Entries {
+// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([undoOrder]). Those that require something stay
+// where the controller put them.
+func (x *session) undoFirst(jobs []*job) {
+	var own []*entry
+	for _, e := range x.ledger.Entries {
 		if e.Site == x.catalog.Site {
-			age[e.id] = i + 1
+			own = append(own, e)
 		}
+	}
+	turn := map[resource.ID]int{} // what is not in the ledger comes last
+	for i, e := range undoOrder(own) {
+		turn[e.id] = i - len(own)
 	}
 	var places []int
 	var removals []*job
@@ -131,7 +135,7 @@ func (x *session) newestFirst(jobs []*job) {
 			places, removals = append(places, i), append(removals, j)
 		}
 	}
-	slices.SortStableFunc(removals, func(a, b *job) int { return cmp.Compare(age[b.id], age[a.id]) })
+	slices.SortStableFunc(removals, func(a, b *job) int { return cmp.Compare(turn[a.id], turn[b.id]) })
 	for i, place := range places {
 		jobs[place] = removals[i]
 	}

@@ -63,7 +63,7 @@ func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	return nil
 }
 
-// tearDown undoes everything that the site applied, newest first. What fails stays in the ledger, and the rest goes on.
+// tearDown undoes everything that the site applied, in [undoOrder]. What fails stays in the ledger, and the rest goes on.
 func (x *session) tearDown(ctx context.Context) {
 	var own []*entry
 	for _, e := range x.ledger.Entries {
@@ -71,7 +71,7 @@ func (x *session) tearDown(ctx context.Context) {
 			own = append(own, e)
 		}
 	}
-	for _, e := range slices.Backward(own) {
+	for _, e := range undoOrder(own) {
 		j := &job{Item: Item{Remove: true}, id: e.id, typ: x.types[e.Type]}
 		j.Type, j.Title = e.Type, e.Title
 		if j.typ == nil {

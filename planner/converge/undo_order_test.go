@@ -84,6 +84,13 @@ func TestMadeDirectoryGoesWithItsLast(t *testing.T) {
 		if _, err := s.Lstat("/dd/sub"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("/dd/sub is left: %v", err)
 		}
+		if !foreign { // what a resource looks after again stays until that goes
+			runAll(t, s, managed(t, "file", "/dd", directory))
+			if _, err := s.Lstat("/dd"); err != nil {
+				t.Error(err)
+			}
+			runAll(t, s, removal("file[/dd]"))
+		}
 		if _, err := s.Lstat("/dd"); (err == nil) != foreign {
 			t.Errorf("foreign file %v, /dd: %v", foreign, err)
 		}
