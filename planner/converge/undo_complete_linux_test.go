@@ -1,0 +1,148 @@
+package converge
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// TestUndoBringsAccessListsBack: the group bits of a file with an access list are the list's mask. They must not become the group's own when the
+// file comes back, nor must the list be lost.
+func TestUndoBringsAccessListsBack(t *testing.T) {
+	const mask = "\x02\x00\x00\x00\x01\x00\x06\x00\xff\xff\xff\xff\x02\x00\x06\x00\x01\x00\x00\x00\x04\x00\x04\x00\xff\xff\xff\xff\x10\x00\x06\x00\xff\xff\xff\xff\x20\x00\x00\x00\xff\xff\xff\xff"
+	const list, standard = "system.posix_acl_access", "system.posix_acl_default"
+	for name, tt := range map[string]struct {
+		path       string
+		lists      []string
+		parameters resource.Parameters
+	}{
+		"a file that was removed":       {"/f", []string{list}, resource.Parameters{"ensure": "absent"}},
+		"a file with another owner":     {"/f", []string{list}, resource.Parameters{"content": "new", "owner": "7"}},
+		"a directory that was removed":  {"/d", []string{list, standard}, resource.Parameters{"ensure": "absent", "force": true}},
+		"a directory with another mode": {"/d", []string{list, standard}, resource.Parameters{"ensure": "directory", "mode": "0700"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			needRoot(t)
+			s := folder(t, map[string]string{"/f": "old", "/d/": ""})
+			real := filepath.Join(s.root, tt.path)
+			for _, attribute := range tt.lists {
+				if err := unix.Setxattr(real, attribute, []byte(mask), 0); errors.Is(err, unix.ENOTSUP) {
+					t.Skipf("NOT TESTED: the file system of %s knows no access lists", s.root)
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			runAll(t, s, managed(t, "file", tt.path, tt.parameters))
+			if got := runAll(t, s)[0]; got.Status != Changed {
+				t.Fatal(got.Message)
+			}
+			for _, attribute := range tt.lists {
+				value := make([]byte, 100)
+				n, err := unix.Getxattr(real, attribute, value)
+				if err != nil || string(value[:n]) != mask {
+					t.Errorf("%s is %q, %v; want %q", attribute, value[:max(n, 0)], err, mask)
+				}
+			}
+		})
+	}
+}
+
+// TestUndoBringsAnyBytesBack: what is no UTF-8 goes through the ledger unchanged.
+func TestUndoBringsAnyBytesBack(t *testing.T) {
+	const latin1 = "/caf\xe9"
+	s := folder(t, nil)
+	if err := os.Symlink(latin1, filepath.Join(s.root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	runAll(t, s, managed(t, "file", "/link", resource.Parameters{"target": "/elsewhere"}))
+	runAll(t, s)
+	if info, err := s.Lstat("/link"); info.Target != latin1 || err != nil {
+		t.Errorf("the link leads to %q, %v; want %q", info.Target, err, latin1)
+	}
+
+	files := accountFiles()
+	files["/etc/passwd"] = strings.Replace(files["/etc/passwd"], "Ann A", "Ann \xc5", 1)
+	r := &recorder{}
+	s = wholeMachine(t, files, r.run)
+	ann := res(t, userType{}, "ann", resource.Parameters{"comment": "Ann"})
+	before, err := userType{}.Capture(t.Context(), s, ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, "/etc/passwd", "Ann \xc5", "Ann")
+	s.Forget()
+	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
+		t.Fatal(err)
+	}
+	if want := "usermod -c Ann \xc5 ann"; !slices.Contains(r.ran, want) {
+		t.Errorf("ran %q, want %q", r.ran, want)
+	}
+}
+
+// TestUndoBringsAgeingBack: an account that had expired comes back expired, and a password as old as it was.
+func TestUndoBringsAgeingBack(t *testing.T) {
+	files := accountFiles()
+	files["/etc/shadow"] = strings.Replace(files["/etc/shadow"], "hash:1:0:99999:7:::", "hash:19000:1:30:7:14:18262:", 1)
+	files["/usr/bin/chage"] = ""
+	for name, tt := range map[string]struct {
+		parameters resource.Parameters
+		want       string
+	}{
+		"deleted":      {resource.Parameters{"ensure": "absent"}, "chage -d 19000 -m 1 -M 30 -W 7 -I 14 -E 18262 ann"},
+		"new password": {resource.Parameters{"password": "$6$other"}, "chage -d 19000 ann"},
+	} {
+		r := &recorder{}
+		s := wholeMachine(t, files, r.run)
+		before, err := userType{}.Capture(t.Context(), s, res(t, userType{}, "ann", tt.parameters))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "deleted" {
+			edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
+			edit(t, s, "/etc/shadow", "ann:", "was:")
+			r.effects = map[string]func(){"useradd": func() {
+				edit(t, s, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
+				edit(t, s, "/etc/shadow", "was:$6$former$hash:19000:1:30:7:14:18262:", "ann:!:20000:0:99999:7:::")
+			}}
+		} else {
+			edit(t, s, "/etc/shadow", "$6$former$hash:19000", "$6$other:20000")
+		}
+		s.Forget()
+		if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(r.ran, tt.want) {
+			t.Errorf("%s: ran %q, want %q", name, r.ran, tt.want)
+		}
+	}
+}
+
+// TestWhatAppearsLaterIsKept: what is to be absent and came back is kept before it is deleted again, and returns.
+func TestWhatAppearsLaterIsKept(t *testing.T) {
+	for name, was := range map[string]map[string]string{"nothing at first": {"/etc/hosts": ""}, "another file at first": {"/f": "first", "/etc/hosts": "10.0.0.1 h\n"}} {
+		s := folder(t, was)
+		items := []Item{managed(t, "file", "/f", resource.Parameters{"ensure": "absent"}), managed(t, "host", "h", resource.Parameters{"ensure": "absent"})}
+		runAll(t, s, items...)
+		for path, content := range map[string]string{"/f": "theirs", "/etc/hosts": "10.0.0.2 h\n"} {
+			if err := s.WriteFile(path, []byte(content), Attributes{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := runAll(t, s, items...)[0]; got.Status != Changed {
+			t.Errorf("%s: %s", name, got.Status)
+		}
+		runAll(t, s)
+		for path, want := range map[string]string{"/f": "theirs", "/etc/hosts": "10.0.0.2 h\n"} {
+			if content, err := s.ReadFile(path); string(content) != want || err != nil {
+				t.Errorf("%s: %s is %q, %v; want %q", name, path, content, err, want)
+			}
+		}
+	}
+}
