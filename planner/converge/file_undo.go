@@ -20,12 +20,14 @@ import (
 type fileBefore struct {
 	Path   string `json:"path"`
 	Kind   string `json:"kind"`
-	Target string `json:"target,omitempty"` // of a link
+	Target octets `json:"target,omitempty"` // of a link
 	Kept   string `json:"kept,omitempty"`   // name of the copy of a file
 	Mode   uint32 `json:"mode,omitempty"`   // of a file or directory, as in chmod
 	UID    int    `json:"uid,omitempty"`
 	GID    int    `json:"gid,omitempty"`
-	Stays  bool   `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
+	// Extended holds the access lists and the label of a file or directory that may be made anew.
+	Extended extended `json:"extended,omitempty"`
+	Stays    bool     `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
 	// Said lists what the resource has said something of so far: content (or that it is another thing than it was), target, mode,
 	// owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
 	Said []string `json:"said,omitempty"`
@@ -55,7 +57,7 @@ func (t fileType) Capture(_ context.Context, s *System, r resource.Resource) (js
 	if err != nil {
 		return nil, err
 	}
-	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, info.Target, chmodBits(info.Mode), info.UID, info.GID
+	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
 	b.Said = t.said(r, kind)
 	if err := b.keep(s, r); err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 		return nil, err
 	}
 	if b.Kind == fileAbsent && !b.says(saidContent) { // others have put there what is there now
-		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, info.Target, chmodBits(info.Mode), info.UID, info.GID
+		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
 	}
 	for _, name := range t.said(r, kind) {
 		if b.says(name) {
@@ -84,7 +86,7 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 		switch {
 		case name == saidContent && b.Kind == fileFile:
 			if kind != fileFile { // it was replaced by hand
-				b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, info.Target, chmodBits(info.Mode), info.UID, info.GID
+				b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
 			}
 			if err := b.keep(s, r); err != nil {
 				return nil, err
@@ -92,7 +94,7 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 		case b.Kind != kind:
 			// It was another thing, which had no such thing to bring back, or is gone.
 		case name == "target":
-			b.Target = info.Target
+			b.Target = octets(info.Target)
 		case name == "mode":
 			b.Mode = chmodBits(info.Mode)
 		case name == "owner":
@@ -143,7 +145,7 @@ func (t fileType) Release(_ context.Context, s *System, r resource.Resource, bef
 		}
 	}
 	if b.Kind == fileLink && kind == fileLink && (ensure == "" || ensure == filePresent) && (b.says("target") || returning["ensure"] == fileLink) {
-		returning["ensure"], returning["target"] = fileLink, b.Target
+		returning["ensure"], returning["target"] = fileLink, string(b.Target)
 	}
 	if err := a.returnTo(s, returning, r, kind); err != nil {
 		return nil, nil, err
@@ -195,10 +197,13 @@ func (a Attributes) returnTo(s *System, p resource.Parameters, r resource.Resour
 	return errors.Join(account("owner", a.UID, userNames), account("group", a.GID, groupNames))
 }
 
-// keep keeps a copy of a file whose content may change.
+// keep keeps a copy of a file whose content may change, and what else it or a directory needs to be made anew.
 func (b *fileBefore) keep(s *System, r resource.Resource) (err error) {
-	if b.Kind != fileFile || !b.says(saidContent) {
+	if !b.says(saidContent) || b.Kind != fileFile && b.Kind != fileDirectory {
 		return nil
+	}
+	if b.Extended, err = s.extended(b.Path); err != nil || b.Kind == fileDirectory {
+		return err
 	}
 	if !r.Parameters.BoolOr("backup", true) {
 		b.Stays = true
@@ -292,6 +297,9 @@ func (b fileBefore) undoFile(s *System, kind string) error {
 		return copyGone(err, b.Path)
 	}
 	a := b.attributes()
+	if kind != fileFile || b.says("owner") { // a new file, or one that lost its access list to another owner
+		a.Extended = &b.Extended
+	}
 	if kind != fileFile { // else those that slipway did not change stay as others left them
 		a = a.or(kept)
 	}
@@ -302,8 +310,8 @@ func (b fileBefore) undoFile(s *System, kind string) error {
 func (b fileBefore) undoLink(s *System, kind string, info Info) error {
 	a := b.attributes()
 	a.Mode = nil
-	if kind != fileLink || info.Target != b.Target && b.says("target") {
-		if err := s.Symlink(b.Path, b.Target); err != nil {
+	if kind != fileLink || info.Target != string(b.Target) && b.says("target") {
+		if err := s.Symlink(b.Path, string(b.Target)); err != nil {
 			return err
 		}
 		a = a.or(Attributes{UID: &b.UID, GID: &b.GID})
@@ -319,7 +327,7 @@ func (b fileBefore) undoDirectory(s *System, kind string) error {
 		return err
 	}
 	mode := fs.FileMode(b.Mode)
-	return s.Mkdir(b.Path, Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID})
+	return s.Mkdir(b.Path, Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID, Extended: &b.Extended})
 }
 
 // attributes returns those that slipway has changed, as they were.

@@ -206,7 +206,11 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 		return nil
 	}
 	if e.Digest != j.Digest || digest == "" {
-		before, err := x.captured(ctx, j, e.Before)
+		known := e.Before
+		if digest == "" && e.Digest == j.Digest && removes(j.Resource) {
+			known = nil // what is to be gone came back: nobody has kept it yet
+		}
+		before, err := x.captured(ctx, j, known)
 		if err != nil {
 			return err
 		}
@@ -228,6 +232,12 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 	e.Digest, e.Run = digest, x.catalog.Run
 	x.ledger.change(record{Entry: e})
 	return nil
+}
+
+// removes reports whether a resource is about something that is to be gone.
+func removes(r resource.Resource) bool {
+	ensure := r.Parameters.String("ensure")
+	return ensure == "absent" || ensure == "purged"
 }
 
 // captured asks the type what is there before, or, when that is known, to widen it.

@@ -57,7 +57,12 @@ type Attributes struct {
 	Mode *fs.FileMode // permission bits with setuid, setgid and sticky, as bits of fs.FileMode or as in chmod (0o4755)
 	UID  *int
 	GID  *int
+	// Extended is given to a file that is written or a directory that is made, in place of what is there.
+	Extended *extended
 }
+
+// extended is extended attributes of a file, by name.
+type extended map[string][]byte
 
 // Info is what Lstat tells of a file.
 type Info struct {

@@ -16,6 +16,7 @@ type User struct {
 	Home     string
 	Shell    string
 	Hash     string
+	Ageing   []string // the fields of /etc/shadow after the hash: last change, minimum, maximum, warning, inactive, expiry
 }
 
 // Group is an entry of /etc/group.
@@ -50,6 +51,9 @@ func (s *System) readUsers() (map[string]User, error) {
 	err = s.readAccounts("/etc/shadow", 2, func(f []string) {
 		if u, ok := users[f[0]]; ok && u.Hash == "" {
 			u.Hash = f[1]
+			if len(f) >= 8 {
+				u.Ageing = f[2:8]
+			}
 			users[f[0]] = u
 		}
 	})

@@ -318,7 +318,8 @@ func TestAccounts(t *testing.T) {
 	users, err := b.Users()
 	want := map[string]User{
 		"root": {Name: "root", Home: "/root", Shell: "/bin/sh", Comment: "root"},
-		"app":  {Name: "app", UID: 900, GID: 901, Comment: "The App,,", Home: "/srv/app", Shell: "/bin/false", Hash: "$6$hash"},
+		"app": {Name: "app", UID: 900, GID: 901, Comment: "The App,,", Home: "/srv/app", Shell: "/bin/false", Hash: "$6$hash",
+			Ageing: []string{"19000", "0", "99999", "7", "", ""}},
 	}
 	if diff := cmp.Diff(want, users); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)

@@ -30,6 +30,7 @@ func (s *System) Mkdir(path string, a Attributes) error                       { 
 func (s *System) Symlink(path, target string) error                           { return errNotLinux }
 func (s *System) Remove(path string) error                                    { return errNotLinux }
 func (s *System) RemoveAll(path string) error                                 { return errNotLinux }
+func (s *System) extended(path string) (extended, error)                      { return nil, errNotLinux }
 func (s *System) createLog(path string) (*os.File, error)                     { return nil, errNotLinux }
 func (s *System) read(path string) ([]byte, Info, error)                      { return nil, Info{}, errNotLinux }
 func (s *System) execute(context.Context, Command) (Output, error)            { return Output{}, errNotLinux }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,6 +49,9 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 		}
 	case !info.IsLink() || follow:
 		return p.fail("write", errors.New("is there and not a regular file"))
+	}
+	if a.Extended != nil {
+		more = *a.Extended
 	}
 	if a.Mode != nil {
 		mode = *a.Mode
@@ -177,6 +181,13 @@ func (s *System) Mkdir(path string, a Attributes) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return p.fail("stat", err)
+	}
+	if a.Extended != nil {
+		for name, value := range *a.Extended { // a descriptor for lookup only takes none
+			if err := unix.Setxattr("/proc/self/fd/"+strconv.Itoa(fd), name, value, 0); err != nil {
+				return p.fail("setxattr "+name, err)
+			}
+		}
 	}
 	if err := p.setAttributes(fd, &st, a); err != nil {
 		return err

@@ -14,12 +14,29 @@ func keptAttribute(name string) bool {
 	return name == "system.posix_acl_access" || name == "security.selinux" || strings.HasPrefix(name, "user.")
 }
 
-// extended is the extended attributes of a file that are kept.
-type extended map[string][]byte
-
 // extendedOf reads them from the regular file at p, if it belongs to owner: the file that replaces it will, and another user's access list
 // must not open it.
 func (p place) extendedOf(owner int) (extended, error) {
+	return p.extendedIf(owner, keptAttribute)
+}
+
+// extended reads the access lists and the label of the file or directory at a path.
+func (s *System) extended(path string) (extended, error) {
+	p, err := s.locate(path, false)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	info, err := p.lstat()
+	if err != nil {
+		return nil, err
+	}
+	return p.extendedIf(info.UID, func(name string) bool {
+		return strings.HasPrefix(name, "system.posix_acl_") || name == "security.selinux"
+	})
+}
+
+func (p place) extendedIf(owner int, wanted func(name string) bool) (extended, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) {
 		return nil, nil // a session that is not root; it cannot read the content either
@@ -45,7 +62,7 @@ func (p place) extendedOf(owner int) (extended, error) {
 	}
 	var out extended
 	for name := range bytes.SplitSeq(names[:n], []byte{0}) {
-		if !keptAttribute(string(name)) {
+		if !wanted(string(name)) {
 			continue
 		}
 		value := make([]byte, 64<<10)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -143,7 +144,7 @@ func (t sysctlType) Capture(_ context.Context, s *System, r resource.Resource) (
 	if err != nil {
 		return nil, err
 	}
-	if b.Live = live; r.Sensitive() {
+	if b.Live = live; r.Sensitive() || !utf8.ValidString(live) { // JSON cannot hold anything else
 		file, err := sysctlPath(r.Title)
 		if err != nil {
 			return nil, err

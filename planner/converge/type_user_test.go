@@ -147,7 +147,7 @@ func TestUserThatWasThere(t *testing.T) {
 	hash := b.Hash
 	b.Hash = ""
 	want := userBefore{Name: "ann", Want: true, Existed: true, Said: []string{"uid", "groups", "comment", "password"}, UID: 1000,
-		Listed: []string{"web"}, Comment: "Ann A", Private: &groupBefore{Name: "ann", Want: true, Existed: true, GID: 1000}}
+		Ageing: []string{"1", "0", "99999", "7", "", ""}, Listed: []string{"web"}, Comment: "Ann A", Private: &groupBefore{Name: "ann", Want: true, Existed: true, GID: 1000}}
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}

@@ -95,7 +95,7 @@ func TestUndoBringsAgeingBack(t *testing.T) {
 		parameters resource.Parameters
 		want       string
 	}{
-		"deleted":      {resource.Parameters{"ensure": "absent"}, "chage -d 19000 -m 1 -M 30 -W 7 -I 14 -E 18262 ann"},
+		"deleted":      {resource.Parameters{"ensure": "absent"}, "chage -d 19000 -m 1 -M 30 -I 14 -E 18262 ann"},
 		"new password": {resource.Parameters{"password": "$6$other"}, "chage -d 19000 ann"},
 	} {
 		r := &recorder{}

@@ -25,10 +25,12 @@ type userBefore struct {
 	UID     int      `json:"uid,omitempty"`
 	GID     int      `json:"gid,omitempty"`
 	Groups  []string `json:"groups,omitempty"` // without the primary one
-	Comment string   `json:"comment,omitempty"`
-	Home    string   `json:"home,omitempty"`
-	Shell   string   `json:"shell,omitempty"`
+	Comment octets   `json:"comment,omitempty"`
+	Home    octets   `json:"home,omitempty"`
+	Shell   octets   `json:"shell,omitempty"`
 	Hash    string   `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
+	// Ageing is what /etc/shadow says after the hash (User.Ageing), where that is given again.
+	Ageing []string `json:"ageing,omitempty"`
 	// Listed are the groups that the resource has named so far; Inclusive tells that the user was to be in no others.
 	Listed    []string `json:"listed,omitempty"`
 	Inclusive bool     `json:"inclusive,omitempty"`
@@ -82,7 +84,7 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 	case b.Want:
 		return b, b.widen(s, r.Parameters, u, groups)
 	}
-	b.UID, b.GID, b.Comment, b.Home, b.Shell, b.Groups = u.UID, u.GID, u.Comment, u.Home, u.Shell, supplementary(u, groups)
+	b.UID, b.GID, b.Comment, b.Home, b.Shell, b.Groups = u.UID, u.GID, octets(u.Comment), octets(u.Home), octets(u.Shell), supplementary(u, groups)
 	return b, b.keepHash(s, u)
 }
 
@@ -191,7 +193,7 @@ func (b userBefore) returning(s *System, p resource.Parameters) (resource.Parame
 		}
 	}
 	if _, moves := out["home"]; moves && b.Moves {
-		taken, err := exists(s, b.Home)
+		taken, err := exists(s, string(b.Home))
 		if err != nil {
 			return nil, err
 		}
@@ -216,11 +218,11 @@ func (b *userBefore) widen(s *System, p resource.Parameters, u User, groups map[
 		case "gid":
 			b.GID = u.GID
 		case "comment":
-			b.Comment = u.Comment
+			b.Comment = octets(u.Comment)
 		case "home":
-			b.Home = u.Home
+			b.Home = octets(u.Home)
 		case "shell":
-			b.Shell = u.Shell
+			b.Shell = octets(u.Shell)
 		case "password":
 			if err := b.keepHash(s, u); err != nil {
 				return err
@@ -309,6 +311,7 @@ func texts(list []string) []any {
 
 // keepHash keeps a hash as a file that only root can read, as /etc/shadow is.
 func (b *userBefore) keepHash(s *System, u User) (err error) {
+	b.Ageing = u.Ageing
 	if u.Hash != "" {
 		b.Hash, err = s.keepText("password of "+b.Name, u.Hash)
 	}
@@ -360,7 +363,10 @@ func undoUser(ctx context.Context, s *System, b userBefore) error {
 	if err != nil {
 		return err
 	}
-	return bringHash(ctx, s, b, u.Hash)
+	if err := bringHash(ctx, s, b, u.Hash); err != nil {
+		return err
+	}
+	return bringAgeing(ctx, s, b)
 }
 
 // undoAttributes brings back what slipway was told to look after.
@@ -380,7 +386,7 @@ func (b userBefore) undoAttributes(ctx context.Context, s *System, u User, group
 		return nil
 	}
 	if b.Moves && slices.Contains(args, "-d") {
-		taken, err := exists(s, b.Home)
+		taken, err := exists(s, string(b.Home))
 		if err != nil {
 			return err
 		}
@@ -412,7 +418,7 @@ func (b userBefore) undoGroups(u User, groups map[string]Group) []any {
 // makeAgain makes a user that slipway deleted.
 func (b userBefore) makeAgain(ctx context.Context, s *System, groups map[string]Group) error {
 	p := b.parameters(groups)
-	home, err := exists(s, b.Home)
+	home, err := exists(s, string(b.Home))
 	if err != nil {
 		return err
 	}
@@ -422,9 +428,9 @@ func (b userBefore) makeAgain(ctx context.Context, s *System, groups map[string]
 
 // parameters are those of a resource that makes the user as it was.
 func (b userBefore) parameters(groups map[string]Group) resource.Parameters {
-	p := resource.Parameters{"uid": int64(b.UID), "gid": strconv.Itoa(b.GID), "comment": b.Comment, "home": b.Home}
+	p := resource.Parameters{"uid": int64(b.UID), "gid": strconv.Itoa(b.GID), "comment": string(b.Comment), "home": string(b.Home)}
 	if b.Shell != "" {
-		p["shell"] = b.Shell
+		p["shell"] = string(b.Shell)
 	}
 	list := []any{}
 	for _, g := range b.Groups {
@@ -468,3 +474,30 @@ func bringHash(ctx context.Context, s *System, b userBefore, is string) error {
 	}
 	return setHash(ctx, s, b.Name, string(hash))
 }
+
+// bringAgeing sets the age of the password, and of a user that was made again all that /etc/shadow said about its expiry.
+func bringAgeing(ctx context.Context, s *System, b userBefore) error {
+	s.Forget()
+	users, err := s.Users()
+	if err != nil {
+		return err
+	}
+	is := users[b.Name].Ageing
+	if len(b.Ageing) != len(ageingOptions) || len(is) != len(ageingOptions) {
+		return nil // there is no shadow database, or there was none
+	}
+	var args []string
+	for i, option := range ageingOptions {
+		if is[i] == b.Ageing[i] || b.Want && i > 0 { // of a user that stayed, a new password has changed its own age only
+			continue
+		}
+		args = append(args, option, cmp.Or(b.Ageing[i], "-1"))
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	return runShadow(ctx, s, "chage", append(args, b.Name)...)
+}
+
+// ageingOptions are the options of chage for User.Ageing.
+var ageingOptions = []string{"-d", "-m", "-M", "-W", "-I", "-E"}
