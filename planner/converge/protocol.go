@@ -2,7 +2,9 @@ package converge
 
 import (
 	"encoding/json"
+	"reflect"
 
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -142,7 +144,8 @@ type SessionError struct {
 	Message string `json:"message"` // what is wrong, then what would be right
 }
 
-func (e *SessionError) Error() string { return e.Message }
+// Error returns the message cleaned, whoever wrote it.
+func (e *SessionError) Error() string { return outside.Text(e.Message).String() }
 
 // Summary is the last message of a session.
 type Summary struct {
@@ -160,20 +163,44 @@ type Message struct {
 	Summary *Summary `json:"summary,omitempty"`
 }
 
-// Legible takes out of the texts of a message what acts on terminals. A helper sends none of it; what else may speak in its place is not to be trusted.
+// Legible takes out of every text of a message, whatever field it is in, what acts on terminals. A helper sends none of it; what else may speak in its
+// place is not to be trusted.
 func (m Message) Legible() {
-	if r := m.Result; r != nil {
-		r.Message, r.Output, r.Diff = resource.Visible(r.Message), resource.Visible(r.Output), resource.Visible(r.Diff)
-		for i := range r.Differences {
-			d := &r.Differences[i]
-			d.Parameter, d.Is, d.Should = resource.Visible(d.Parameter), resource.Visible(d.Is), resource.Visible(d.Should)
-		}
-	}
+	legible(reflect.ValueOf(m))
 	if s := m.Summary; s != nil {
 		s.Identity = s.Identity.bounded()
 	}
-	if s := m.Summary; s != nil && s.Error != nil {
-		s.Error.Message = resource.Visible(s.Error.Message)
+}
+
+// legible cleans the texts that v leads to: v itself, where it can be set, and what is behind pointers and in structs, lists and maps.
+func legible(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(resource.Visible(v.String()))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			legible(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			legible(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			legible(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			k, e := reflect.New(key.Type()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			k.Set(key)
+			e.Set(v.MapIndex(key))
+			legible(k)
+			legible(e)
+			v.SetMapIndex(key, reflect.Value{})
+			v.SetMapIndex(k, e)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 
 	"golang.org/x/crypto/ssh"
@@ -50,8 +51,8 @@ func newKeyring(node string, source keySource) (*keyring, error) {
 			return nil, err
 		}
 	} else if source.certificate != "" {
-		return nil, &Error{Kind: Config, Node: node, Message: source.attribute + ".certificate is set without the private key that it belongs to: set " +
-			source.attribute + ".private_key or " + source.attribute + ".private_key_file"}
+		return nil, &Error{Kind: Config, Node: node, Message: outside.Textf("%s.certificate is set without the private key that it belongs to: set "+
+			"%[1]s.private_key or %[1]s.private_key_file", source.attribute)}
 	}
 	return ring, nil
 }
@@ -204,7 +205,7 @@ func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signe
 }
 
 func keyError(node string, err error, format string, args ...any) *Error {
-	return &Error{Kind: Key, Node: node, Message: fmt.Sprintf(format, args...), Err: err}
+	return &Error{Kind: Key, Node: node, Message: outside.Textf(format, args...), Err: err}
 }
 
 // describe names a public key the way ssh-keygen -l does.

@@ -3,7 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
-	"fmt"
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"sync"
 	"time"
 
@@ -117,7 +117,7 @@ func (c *connection) listen() {
 			continue
 		}
 		if silent++; silent >= c.rules.silentBeats {
-			c.end(&Error{Kind: Lost, Node: c.node, Message: fmt.Sprintf("the node stopped answering: nothing came for %s",
+			c.end(&Error{Kind: Lost, Node: c.node, Message: outside.Textf("the node stopped answering: nothing came for %s",
 				time.Duration(silent)*c.rules.beat)})
 			return
 		}
@@ -161,7 +161,7 @@ func (c *connection) Start(ctx context.Context, command string) (Session, error)
 }
 
 func (c *connection) givenUp(ctx context.Context) *Error {
-	return &Error{Kind: Lost, Node: c.node, Message: fmt.Sprintf("starting a command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)}
+	return &Error{Kind: Lost, Node: c.node, Message: outside.Textf("starting a command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)}
 }
 
 type opening struct {
@@ -188,7 +188,7 @@ func (c *connection) open(ctx context.Context, command string) opening {
 		case <-c.dead:
 			return opening{err: c.cause()}
 		case <-ctx.Done():
-			return opening{err: &Error{Kind: Busy, Node: c.node, Err: err, Message: fmt.Sprintf(
+			return opening{err: &Error{Kind: Busy, Node: c.node, Err: err, Message: outside.Textf(
 				"the node refuses another session (%s); its sshd must allow at least %d for each connection (MaxSessions)", refused.Message, MaxSessions)}}
 		}
 	}
@@ -221,6 +221,6 @@ func (c *connection) lost(err error) *Error {
 	case <-c.dead:
 		return c.cause()
 	case <-time.After(time.Second):
-		return &Error{Kind: Lost, Node: c.node, Message: fmt.Sprintf("the session broke off: %v", err), Err: err}
+		return &Error{Kind: Lost, Node: c.node, Message: outside.Textf("the session broke off: %v", err), Err: err}
 	}
 }

@@ -1,6 +1,10 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
+)
 
 // Kind classifies a failure of a connection by what the user has to do about it.
 type Kind string
@@ -21,7 +25,7 @@ const (
 type Error struct {
 	Kind    Kind
 	Node    string
-	Message string
+	Message outside.Text
 	Err     error // what caused it, may be nil
 }
 
@@ -31,13 +35,13 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ExitError is a command that ran and ended with a status other than 0.
 type ExitError struct {
-	Status int    // exit status; 128 + n for a signal n
-	Signal string // name without SIG ("KILL"), empty when the command ended by itself
+	Status int          // exit status; 128 + n for a signal n
+	Signal outside.Text // name without SIG ("KILL"), empty when the command ended by itself
 }
 
 func (e *ExitError) Error() string {
 	if e.Signal != "" {
-		return "command was ended by signal SIG" + e.Signal
+		return "command was ended by signal SIG" + e.Signal.String()
 	}
 	return fmt.Sprintf("command ended with status %d", e.Status)
 }

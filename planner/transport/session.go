@@ -3,7 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
-	"fmt"
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"io"
 	"sync"
 
@@ -86,7 +86,7 @@ func (s *session) watch(ctx context.Context) {
 			}
 		case <-c.closed:
 		case <-ctx.Done():
-			s.finish(&Error{Kind: Lost, Node: c.node, Message: fmt.Sprintf("the command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)})
+			s.finish(&Error{Kind: Lost, Node: c.node, Message: outside.Textf("the command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)})
 		}
 		s.stdout.cut()
 		s.stderr.cut()
@@ -104,7 +104,7 @@ func (s *session) outcome(err error) error {
 		return nil
 	}
 	if errors.As(err, &exit) {
-		return &ExitError{Status: exit.ExitStatus(), Signal: exit.Signal()}
+		return &ExitError{Status: exit.ExitStatus(), Signal: outside.Text(exit.Signal())}
 	}
 	return s.conn.lost(err)
 }

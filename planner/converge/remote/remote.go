@@ -10,10 +10,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
@@ -80,7 +80,7 @@ func (l limits) converge(ctx context.Context, conn Conn, connection site.Connect
 	return f.work(ctx, body, each)
 }
 
-// failed returns a session that could not do its work.
+// failed returns a session that could not do its work. The message may quote what a node said.
 func failed(code converge.Code, format string, args ...any) *converge.SessionError {
-	return &converge.SessionError{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &converge.SessionError{Code: code, Message: outside.Textf(format, args...).String()}
 }
