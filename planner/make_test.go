@@ -153,9 +153,9 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 		want   string
 	}{
 		"gone": {func(s *site.Site) { s.Overrides = nil },
-			"2 changes on node n: update file[/etc/motd] (no longer by override everywhere, web), remove file[/made] (no longer by override more)"},
+			"2 changes on node n: remove file[/made] (no longer by override more), update file[/etc/motd] (no longer by override everywhere, web)"},
 		"one of two": {func(s *site.Site) { s.Overrides = s.Overrides[:1] },
-			"2 changes on node n: update file[/etc/motd] (by override everywhere, no longer by override web), remove file[/made] (no longer by override more)"},
+			"2 changes on node n: remove file[/made] (no longer by override more), update file[/etc/motd] (by override everywhere, no longer by override web)"},
 		"not this node": {func(s *site.Site) { s.Nodes[0].Roles = nil },
 			"1 change on node n: update file[/etc/motd] (by override everywhere, no longer by override web)"},
 		"changed": {func(s *site.Site) { s.Overrides[2].Configuration = made("y") }, "1 change on node n: update file[/made] (by override more)"},
@@ -295,9 +295,9 @@ func TestSteps(t *testing.T) {
 	}
 	want := []string{
 		"1. all: prepare 11 nodes (node-a, node-b, node-c, node-d, node-e, node-f, node-g, node-h and 3 more)",
-		"2. all: node phase, 2 nodes at a time: 189 changes on 11 nodes: create file[/a] (absent, by override gone) on node-a, " +
+		"2. all: node phase, 2 nodes at a time: 189 changes on 11 nodes: create file[/a] (absent, by override gone) on node-a, file[/z] (by override gone) on node-a, " +
 			"file[/etc/a] on 11, file[/etc/b] on 11, file[/etc/c] on 11, file[/etc/d] on 11, file[/etc/e] on 11, file[/etc/f] on 11, " +
-			"file[/etc/g] on 11, file[/etc/h] on 11, file[/etc/i] on 11, file[/etc/j] on 11, file[/etc/k] on 11, file[/z] (by override gone) on node-a and 6 more",
+			"file[/etc/g] on 11, file[/etc/h] on 11, file[/etc/i] on 11, file[/etc/j] on 11, file[/etc/k] on 11, file[/etc/l] on 11 and 5 more (create 5 file)",
 	}
 	if d := cmp.Diff(want, mustMake(t, s, nil, nil).Steps()); d != "" {
 		t.Error(d)

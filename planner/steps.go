@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 )
 
 const (
-	titlesShown = 12 // resources that one step lists
+	titlesShown = 12 // resources of one kind that a step lists
 	cutAfter    = 60 // characters of one name or title in a step
 )
 
@@ -28,8 +27,8 @@ func (p *Plan) Steps() []string {
 	return lines
 }
 
-// Lines describes the plan: one line for each phase, in the order of the run, with counts and titles. A line lists at most 12 resources, more
-// only where overrides change them, and 8 nodes, and cuts long titles. An empty plan has no lines.
+// Lines describes the plan: one line for each phase, in the order of the run, with counts and titles. A line lists at most 12 resources
+// of each kind, more only where overrides change them, and 8 nodes, and cuts long titles. An empty plan has no lines.
 func (p *Plan) Lines() []string {
 	groups := make(map[string]Group, len(p.Groups))
 	for _, g := range p.Groups {
@@ -161,18 +160,18 @@ func (ph Phase) callbacks() string {
 		nodes[what] = append(nodes[what], t.Node)
 	}
 	var parts []string
-	for _, what := range order[:min(len(order), titlesShown)] {
-		on := nodes[what]
-		if on[0] != "" {
+	var kinds counts
+	for _, what := range order {
+		typ, _, _ := strings.Cut(what, " ")
+		if kinds.past("%d "+typ, false) {
+			continue
+		}
+		if on := nodes[what]; on[0] != "" {
 			what += " for " + onNodes(on)
 		}
 		parts = append(parts, what)
 	}
-	told := strings.Join(parts, ", ")
-	if more := len(order) - len(parts); more > 0 {
-		told += fmt.Sprintf(" and %d more", more)
-	}
-	return told
+	return strings.Join(parts, ", ") + kinds.rest()
 }
 
 // waiting tells of parameters that are known only when callbacks have returned their values.
@@ -245,39 +244,29 @@ func overridden(t task.Task) bool {
 	return len(t.Override)+len(t.Overrode) > 0 && t.Action != task.Refresh
 }
 
-// forget is how a step tells that the entry for an action of a plugin goes, of which nothing is undone.
+// forget is how a step shows that the entry for an action of a plugin goes, of which nothing is undone.
 const forget task.Action = "forget"
 
-// actionOrder is the order in which a step tells what is done. Refreshing and forgetting change nothing by themselves, so they are told apart.
-var actionOrder = []task.Action{task.Create, task.Update, task.Repair, task.Remove, task.Refresh, forget}
-
-// changes tells what tasks do: `3 changes on 2 nodes: create file[/a] on 2, remove file[/b] on n1; refresh service[c] on n1`.
+// changes describes what tasks do, in the order in which they do it: `3 changes on 2 nodes: create file[/a] on 2, refresh service[c] on n1, remove file[/b] on n1`. Refreshing and
+// forgetting change nothing by themselves, and are not counted.
 func changes(tasks []task.Task) string {
 	n, nodes := 0, Phase{Tasks: tasks}.nodes()
 	all := gather(tasks)
-	var changed, others []change
 	var touched []string
 	for _, c := range all {
-		if c.action == task.Refresh || c.action == forget {
-			others = append(others, c)
-			continue
+		if c.action != task.Refresh && c.action != forget {
+			n += len(c.nodes)
+			touched = append(touched, c.nodes...)
 		}
-		n += len(c.nodes)
-		touched = append(touched, c.nodes...)
-		changed = append(changed, c)
 	}
-	var parts []string
-	if n > 0 {
-		parts = append(parts, fmt.Sprintf("%s on %s: %s", count(n, "change"), onNodes(distinct(touched)), tell(changed, len(nodes))))
+	listed := listChanges(all, len(nodes))
+	switch {
+	case n > 0:
+		return fmt.Sprintf("%s on %s: %s", count(n, "change"), onNodes(distinct(touched)), listed)
+	case len(nodes) == 1:
+		return listed + " on " + onNodes(nodes)
 	}
-	if len(others) > 0 {
-		told := tell(others, len(nodes))
-		if n == 0 && len(nodes) == 1 {
-			told += " on " + onNodes(nodes)
-		}
-		parts = append(parts, told)
-	}
-	return strings.Join(parts, "; ")
+	return listed
 }
 
 // distinct returns names sorted, each once.
@@ -293,39 +282,57 @@ func onNodes(nodes []string) string {
 	return count(len(nodes), "node")
 }
 
-// gather unites the tasks that do the same on several nodes, by action and resource.
+// gather unites the tasks that do the same on several nodes, by action and resource. What comes first on any node stands first, unless nodes disagree.
 func gather(tasks []task.Task) []change {
 	index := make(map[changeKey]int)
 	var out []change
-	for _, t := range tasks {
+	var after [][]int // change -> those that come right before it on some node
+	last := -1
+	for i, t := range tasks {
 		action := t.Action
 		if action == task.Remove && isAction(t.Resource.Type) {
 			action = forget
 		}
 		k := changeKey{action, t.Resource.Type, t.Resource.Title, remark(t), overridden(t)}
-		i, ok := index[k]
+		this, ok := index[k]
 		if !ok {
-			i = len(out)
-			index[k] = i
+			this = len(out)
+			index[k] = this
 			out = append(out, change{changeKey: k})
+			after = append(after, nil)
 		}
-		out[i].nodes = append(out[i].nodes, t.Node)
+		out[this].nodes = append(out[this].nodes, t.Node)
+		if i > 0 && tasks[i-1].Node == t.Node {
+			after[this] = append(after[this], last)
+		}
+		last = this
 	}
-	slices.SortFunc(out, func(a, b change) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(actionOrder, a.action), slices.Index(actionOrder, b.action)),
-			strings.Compare(a.typ, b.typ), strings.Compare(a.title, b.title), strings.Compare(a.remark, b.remark))
-	})
-	return out
+	ordered, seen := make([]change, 0, len(out)), make([]bool, len(out))
+	var visit func(i int)
+	visit = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, before := range after[i] {
+			visit(before)
+		}
+		ordered = append(ordered, out[i])
+	}
+	for i := range out {
+		visit(i)
+	}
+	return ordered
 }
 
-// tell lists changes of a phase that works on so many nodes, the action before the first resource that it is done to. What overrides
-// change is always listed.
-func tell(changes []change, nodes int) string {
+// listChanges lists changes of a phase that works on so many nodes, the action where it is another one than before. Of each kind, an action on resources of one type, the first ones are
+// listed, and all that overrides change; the others are counted.
+func listChanges(changes []change, nodes int) string {
 	var parts []string
 	var action task.Action
-	for i, c := range changes {
-		if i >= titlesShown && !c.overridden {
+	var kinds counts
+	for _, c := range changes {
+		if kinds.past(fmt.Sprintf("%s %%d %s", c.action, c.typ), c.overridden) {
 			continue
 		}
 		s := fmt.Sprintf("%s[%s]%s", c.typ, cut(c.title), c.remark)
@@ -342,11 +349,42 @@ func tell(changes []change, nodes int) string {
 		}
 		parts = append(parts, s)
 	}
-	told := strings.Join(parts, ", ")
-	if more := len(changes) - len(parts); more > 0 {
-		told += fmt.Sprintf(" and %d more", more)
+	return strings.Join(parts, ", ") + kinds.rest()
+}
+
+// counts says of many things of several kinds which are listed: the first ones of each kind.
+type counts struct {
+	order  []string // the kinds that have more, as formats of a number
+	number map[string]int
+}
+
+// past counts one of a kind, and reports whether it is one of those that are only counted. One that is always listed is not.
+func (c *counts) past(kind string, always bool) bool {
+	if always {
+		return false
 	}
-	return told
+	if c.number == nil {
+		c.number = make(map[string]int)
+	}
+	c.number[kind]++
+	if c.number[kind] == titlesShown+1 {
+		c.order = append(c.order, kind)
+	}
+	return c.number[kind] > titlesShown
+}
+
+// rest says how many are not listed: ` and 5 more (create 3 file, remove 2 package)`; nothing when all are.
+func (c *counts) rest() string {
+	more, parts := 0, make([]string, len(c.order))
+	for i, kind := range c.order {
+		n := c.number[kind] - titlesShown
+		more += n
+		parts[i] = fmt.Sprintf(kind, n)
+	}
+	if more == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more (%s)", more, strings.Join(parts, ", "))
 }
 
 // cut shortens a long name, and makes one line of it.

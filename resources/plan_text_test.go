@@ -265,6 +265,40 @@ func TestAStateWithoutNumbers(t *testing.T) {
 	c.empty()
 }
 
+// The text of a plan grows with the change and not with the site.
+func TestAPlanGrowsWithTheChange(t *testing.T) {
+	const nodes, groups = 1000, 5
+	s := newSandbox(t)
+	c := newCommandLine(t)
+	for i := range nodes {
+		s.mkdir(fmt.Sprintf("n%04d", i), "etc")
+	}
+	c.configure(fmt.Sprintf(`
+provider "slipway" { journal_directory = %q }
+locals { names = [for i in range(%d) : format("n%%04d", i)] }
+resource "slipway_service" "motd" {
+  name          = "motd"
+  selectors     = []
+  configuration = { file = { "/etc/motd" = { content = "hello\n" } } }
+}
+resource "slipway_deployment" "test" {
+  site        = "lon1"
+  nodes       = [for i, n in local.names : { name = n, tags = ["t${i %% %d}"], connect = { transport = "local", root = "%s/${n}" } }]
+  groups      = [for i in range(%d) : { name = "g${i}", critical = false, selectors = [{ node_tags = ["t${i}"] }] }]
+  services    = [slipway_service.motd]
+}
+`, filepath.Join(s.dir, "journal"), nodes, groups, s.dir, groups))
+	c.apply()
+	s.write("n0007", "etc/motd", "by hand\n")
+	text := c.changes()
+	c.shows(text, 2, []string{"g2: prepare 1 node (n0007)", "g2: node phase: 1 change on node n0007: repair file[/etc/motd]"}, "n0007")
+	if lines := strings.Count(text, "\n"); lines >= 80 {
+		t.Errorf("the plan has %d lines, 80 or more:\n%s", lines, text)
+	}
+	c.apply()
+	c.empty()
+}
+
 // unwrapped undoes the line breaks and boxes that Terraform draws around diagnostics.
 func unwrapped(text string) string {
 	var b strings.Builder

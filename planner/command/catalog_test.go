@@ -16,7 +16,7 @@ const (
 // A site with a catalog is the same site in documents and in Terraform: it has the same plan, down to the digest.
 func TestCatalogs(t *testing.T) {
 	const steps = "service time: create (version 2, creating)\n1. default (critical): prepare 3 nodes (compute1, compute2, control1)\n" +
-		"2. default (critical): node phase: 15 changes on 3 nodes: create file[/etc/chrony/chrony.conf] on 3, host[time-10-0-0-1] on 3, host[time-10-0-0-2] on 3, package[chrony] on 3, service[chrony] on 3\n"
+		"2. default (critical): node phase: 15 changes on 3 nodes: create host[time-10-0-0-1] on 3, host[time-10-0-0-2] on 3, package[chrony] on 3, file[/etc/chrony/chrony.conf] on 3, service[chrony] on 3\n"
 	documents, errOut, status := answer(t, "", "plan", catalogSiteFile, catalogFile)
 	if status != 0 || !strings.Contains(documents, steps) {
 		t.Errorf("status %d, %s%s", status, documents, errOut)

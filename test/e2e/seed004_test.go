@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,21 +148,17 @@ resource "slipway_group" "rest" {
 	w.must(w.plan(), 0, "No changes")
 
 	w.set("overrides", true)
-	step := func(suffix string, files ...string) string {
-		list := []string{"create file[/etc/slipway-excepted] (by override strict)" + suffix, "host[db] (by override strict)" + suffix,
-			"update file[/etc/slipway-filtered] (by override filtered)" + suffix}
-		list = append(list, files...)
-		list = append(list, "package[fontconfig-config] (by override seed)"+suffix, "package[mc] (absent, by override seed)"+suffix)
-		return strings.Join(list, ", ")
+	step := func(suffix string, files ...string) []string {
+		return append(files, "file[/etc/slipway-excepted] (by override strict)"+suffix, "host[db] (by override strict)"+suffix,
+			"file[/etc/slipway-filtered] (by override filtered)"+suffix, "package[fontconfig-config] (by override seed)"+suffix, "package[mc] (absent, by override seed)"+suffix)
 	}
-	w.must(w.plan(), 2,
-		"1.2 narrow (critical): node phase: 7 changes on node "+grouped.Name+": "+step("",
-			"file[/etc/slipway-merged] (by override by-site, by-group)", "file[/etc/slipway-replaced] (by override by-site, by-group)"),
-		"1.4 compute (critical): node phase: 14 changes on 2 nodes: "+step(" on 2",
+	w.must(w.plan(), 2, slices.Concat(
+		[]string{"2.2 narrow (critical): node phase: 7 changes on node " + grouped.Name + ": ", "2.4 compute (critical): node phase: 14 changes on 2 nodes: ", "2.6 rest (critical): node phase: 7 changes on node " + plain.Name + ": "},
+		step("", "file[/etc/slipway-merged] (by override by-site, by-group)", "file[/etc/slipway-replaced] (by override by-site, by-group)"),
+		step(" on 2",
 			"file[/etc/slipway-merged] (by override by-site, by-node) on "+all.Name, "file[/etc/slipway-merged] (by override by-site, by-role) on "+role.Name,
 			"file[/etc/slipway-replaced] (by override by-site, by-role) on "+role.Name, "file[/etc/slipway-replaced] (by override by-title) on "+all.Name),
-		"1.6 rest (critical): node phase: 7 changes on node "+plain.Name+": "+step("",
-			"file[/etc/slipway-merged] (by override by-site)", "file[/etc/slipway-replaced] (by override by-site)"))
+		step("", "file[/etc/slipway-merged] (by override by-site)", "file[/etc/slipway-replaced] (by override by-site)"))...)
 	w.must(w.apply(), 0)
 	for _, c := range []struct {
 		node             lab.Node
