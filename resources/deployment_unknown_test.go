@@ -3,6 +3,8 @@ package resources_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -39,6 +41,13 @@ func newPlanning(t *testing.T) *planning {
 // plan returns the planned attributes of a new deployment with the given configuration; what it leaves out is null.
 func (p *planning) plan(config map[string]tftypes.Value) map[string]tftypes.Value {
 	p.t.Helper()
+	planned, _ := p.planAndWarnings(config)
+	return planned
+}
+
+// planAndWarnings is plan, with the texts of the warnings.
+func (p *planning) planAndWarnings(config map[string]tftypes.Value) (map[string]tftypes.Value, string) {
+	p.t.Helper()
 	given, proposed := map[string]tftypes.Value{}, map[string]tftypes.Value{}
 	computed := map[string]bool{"run": true, "steps": true, "last_run_steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true, "service_status": true, "service_values": true,
 		"parallelism": true, "parallel_groups": true, "on_destroy": true, "drift_detection": true}
@@ -66,6 +75,10 @@ func (p *planning) plan(config map[string]tftypes.Value) map[string]tftypes.Valu
 			p.t.Fatalf("%s: %s", d.Summary, d.Detail)
 		}
 	}
+	var warnings strings.Builder
+	for _, d := range resp.Diagnostics {
+		warnings.WriteString(d.Detail + "\n")
+	}
 	planned, err := resp.PlannedState.Unmarshal(p.typ)
 	if err != nil {
 		p.t.Fatal(err)
@@ -74,7 +87,7 @@ func (p *planning) plan(config map[string]tftypes.Value) map[string]tftypes.Valu
 	if err := planned.As(&out); err != nil {
 		p.t.Fatal(err)
 	}
-	return out
+	return out, warnings.String()
 }
 
 func (p *planning) dynamic(v tftypes.Value) *tfprotov6.DynamicValue {
@@ -147,6 +160,12 @@ func randomSite(r *rand.Rand) map[string]tftypes.Value {
 func TestUnknownToKnownNeverContradicts(t *testing.T) {
 	t.Parallel()
 	p := newPlanning(t)
+	shown := 0
+	defer func() {
+		if shown == 0 {
+			t.Error("no steps were shown while values were unknown")
+		}
+	}()
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		known := randomSite(r)
@@ -166,7 +185,17 @@ func TestUnknownToKnownNeverContradicts(t *testing.T) {
 			}
 			partly[name] = v
 		}
-		before, after, again := p.plan(partly), p.plan(known), p.plan(known)
+		before, warnings := p.planAndWarnings(partly)
+		after, again := p.plan(known), p.plan(known)
+		if hidden > 0 { // what is shown all the same is done
+			done := after["steps"].String() + after["changed_nodes"].String()
+			for _, what := range regexp.MustCompile(`(?:file|host)\[[^\]]*\]|\bn[0-9]\b`).FindAllString(warnings, -1) {
+				shown++
+				if !strings.Contains(done, what) {
+					t.Errorf("seed %d: %s is shown while %d values are unknown, and is not among what is done: %s\n%s", seed, what, hidden, done, warnings)
+				}
+			}
+		}
 		for name := range after {
 			if !after[name].Equal(again[name]) {
 				t.Fatalf("seed %d: %s is planned as %s and as %s", seed, name, after[name], again[name])

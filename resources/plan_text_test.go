@@ -299,6 +299,51 @@ resource "slipway_deployment" "test" {
 	c.empty()
 }
 
+// What is not known yet hides only the steps that depend on it.
+func TestUnknownInputsHideWhatDependsOnThem(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	known := s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n"}), "")
+	c.configure(known)
+	c.apply()
+	s.write("b", "etc/motd", "by hand\n")
+	c.configure(strings.Replace(known, "nodes = [slipway_node.a", "nodes = [slipway_node.c, slipway_node.a", 1) + fmt.Sprintf(`
+resource "terraform_data" "root" { input = %q }
+resource "slipway_node" "c" {
+  name    = "c"
+  connect = { transport = "local", root = terraform_data.root.output }
+}
+`, filepath.Join(s.dir, "c")))
+	s.mkdir("c", "etc")
+	text := c.changes()
+	for _, want := range []string{
+		"Warning: 1 of 3 nodes is not known yet: its steps are missing",
+		"\n  2. default (critical): prepare 1 node (b)\n  2. default (critical): node phase: 1 change on node b: repair file[/etc/motd]\n",
+		"run             = 1 -> 2",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	c.apply()
+	c.empty()
+
+	// A service that is not known yet: nothing of it is removed, and the other one's steps are shown.
+	other := files("other", map[string]string{"/etc/other": "x\n"})
+	c.configure(s.config([]string{"a", "b"}, []string{"motd", "other"}, strings.Replace(files("motd", map[string]string{"/etc/motd": "hello\n"}), `"hello\n"`, "terraform_data.text.output", 1)+other, "") +
+		"resource \"terraform_data\" \"text\" { input = \"bye\\n\" }\n")
+	text = c.changes()
+	for want, shown := range map[string]bool{
+		"Warning: 1 of 2 services is not known yet": true, "prepare 2 nodes (a, b)": true, "2 changes on 2 nodes: create file[/etc/other] on 2": true, "remove": false, "  3. cleanup: tear down c\n": true,
+	} {
+		if strings.Contains(strings.ReplaceAll(text, "that are removed", ""), want) != shown {
+			t.Errorf("%q is shown: %v, in:\n%s", want, !shown, text)
+		}
+	}
+	c.apply()
+	c.empty()
+}
+
 // unwrapped undoes the line breaks and boxes that Terraform draws around diagnostics.
 func unwrapped(text string) string {
 	var b strings.Builder
