@@ -51,7 +51,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	if !known {
-		plan.setUnknown()
+		resp.Diagnostics.Append(d.planPart(ctx, &plan, prior, past)...)
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 		return
 	}

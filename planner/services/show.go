@@ -9,21 +9,25 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 )
 
-// Steps tells the changes of the plan, a line each. No line holds a value.
+// Steps describes the changes of the plan, a line each. No line holds a value.
 func (t *Turn) Steps() []string {
 	var out []string
 	for _, c := range t.Changes() {
-		line := fmt.Sprintf("service %s: %s", c.Service, c.Kind)
-		if c.Kind == Update && len(c.Attributes) > 0 {
-			line += " " + strings.Join(c.Attributes, ", ")
-		}
-		from := ""
-		if c.From != "" {
-			from = c.From + " to "
-		}
-		out = append(out, fmt.Sprintf("%s (version %d, %s%s)", line, c.Version, from, c.To))
+		out = append(out, c.String())
 	}
 	return out
+}
+
+func (c Change) String() string {
+	line := fmt.Sprintf("service %s: %s", c.Service, c.Kind)
+	if c.Kind == Update && len(c.Attributes) > 0 {
+		line += " " + strings.Join(c.Attributes, ", ")
+	}
+	from := ""
+	if c.From != "" {
+		from = c.From + " to "
+	}
+	return fmt.Sprintf("%s (version %d, %s%s)", line, c.Version, from, c.To)
 }
 
 // Allocated returns the values of attributes with the modifier r that slipway chose for a service, by their place, `port` or `sites[host=a].port`, as far as
