@@ -143,3 +143,63 @@ for u in slipbob slipnew; do getent passwd $u | cut -d: -f1,5-; id -nG $u; done`
 	w.must(w.plan(), 0, "No changes")
 	w.mustDestroy()
 }
+
+// TestFailedRefreshIsRolledBack updates a service whose file notifies a daemon that another service brings, and the daemon does not restart with the new
+// file: the update is the one to be rolled back, diagnose names the daemon, and the daemon runs again.
+func TestFailedRefreshIsRolledBack(t *testing.T) {
+	t.Parallel()
+	two := takeForTruth(t, 2)
+	const unit = `[Service]
+ExecStartPre=/bin/sh -c "! grep -q broken /etc/slipway-vhost"
+ExecStart=/bin/sleep infinity
+`
+	onEach(t, two, fmt.Sprintf("printf %%s %s >/etc/systemd/system/slipway-daemon.service; systemctl daemon-reload", "'"+unit+"'"))
+	t.Cleanup(func() {
+		onEach(t, two, "systemctl stop slipway-daemon; rm /etc/systemd/system/slipway-daemon.service; systemctl daemon-reload")
+	})
+	w := newWorkspace(t, config{site: "vhost", nodes: two, more: []string{"daemon", "vhost"}, services: `
+variable "release" {
+  type    = string
+  default = "first"
+}
+data "slipway_catalog" "site" { documents = [file("${path.module}/catalog.yaml")] }
+resource "slipway_service" "daemon" {
+  name          = "daemon"
+  selectors     = []
+  configuration = { service = { slipway-daemon = { ensure = "running" } } }
+}
+resource "slipway_service" "vhost" {
+  name                = "vhost"
+  selectors           = []
+  entity              = data.slipway_catalog.site.entities.vhost
+  attributes          = { name = "vhost", release = var.release }
+  rollback_on_failure = true
+}
+`}.hcl(t))
+	w.write("catalog.yaml", `
+entities:
+  vhost:
+    identity: name
+    attributes:
+      name: string
+      release: {type: string, modifier: rw+}
+    tasks:
+    - name: configuration
+      config: {type: file, title: /etc/slipway-vhost, parameters: {content: "release ${self.release}\n", notify: ["service[slipway-daemon]"]}}
+`)
+	defer w.mustDestroy()
+	w.must(w.apply(), 0)
+	w.set("release", "broken")
+	w.must(w.apply(), 1, `The update of the service "vhost" was rolled back`, "service[slipway-daemon] on "+two[0].Name)
+	for i, got := range onEach(t, two, "cat /etc/slipway-vhost; systemctl is-active slipway-daemon || true") {
+		if got != "release first\nactive\n" {
+			t.Errorf("%s has %q after the rollback", two[i].Name, got)
+		}
+	}
+	if out, err := w.companion("services", "diagnose", "vhost"); err != nil || !strings.Contains(string(out), "service[slipway-daemon]") {
+		t.Errorf("diagnose: %v\n%s", err, out)
+	}
+	w.set("release", "first")
+	w.must(w.apply(), 0)
+	w.must(w.plan(), 0, "No changes")
+}
