@@ -152,7 +152,7 @@ func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.
 			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
 		}
 	}
-	for name, tasks := range p.ByService(brought) {
+	for name, tasks := range report.ByService(p, brought) {
 		progress, failures := report.Progress(tasks)
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
 	}

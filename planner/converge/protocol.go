@@ -98,7 +98,7 @@ type Result struct {
 	Status      Status       `json:"status"`
 	Differences []Difference `json:"differences,omitempty"` // found before anything was changed
 	Diff        string       `json:"diff,omitempty"`        // unified, of the text that a difference stands for; bounded, and empty when it may be secret
-	Refreshed   bool         `json:"refreshed,omitempty"`   // it was notified and acted on it
+	Refreshed   bool         `json:"refreshed,omitempty"`   // it was notified and acted on it; with Failed, that is what failed
 	Message     string       `json:"message,omitempty"`     // why it failed or was skipped: cause, then remedy
 	Output      string       `json:"output,omitempty"`      // what commands printed, the last [OutputLimit] bytes; empty when sensitive
 	Millis      int64        `json:"millis"`

@@ -92,6 +92,7 @@ func (x *session) refresh(ctx context.Context, j *job) {
 	}
 	_, err := guarded(j.Type, func() (any, error) { return nil, refresher.Refresh(ctx, x.sys, j.Resource) })
 	x.sys.Forget()
+	j.result.Refreshed = true
 	if err != nil {
 		j.fail(fmt.Errorf("refresh: %w", err))
 		return
@@ -101,6 +102,5 @@ func (x *session) refresh(ctx context.Context, j *job) {
 		j.fail(fmt.Errorf("refreshed, but not recorded: %w", err))
 		return
 	}
-	j.result.Refreshed = true
 	j.finish(Changed)
 }

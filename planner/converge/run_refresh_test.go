@@ -73,7 +73,7 @@ func TestRefresh(t *testing.T) {
 			return nil
 		}
 		results, _ := b.converge(Apply, conf("1"), svc)
-		b.wantStatuses(results, "plain[conf] changed", "svc[s] failed")
+		b.wantStatuses(results, "plain[conf] changed", "svc[s] failed refreshed")
 		b.hook = nil
 		results, _ = b.converge(Apply, conf("1"), svc)
 		b.wantStatuses(results, "plain[conf] unchanged", "svc[s] changed refreshed")

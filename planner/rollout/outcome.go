@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -78,6 +79,51 @@ func (r Report) Did() func(task.Task) bool {
 			return n.Attempted && n.Reachable
 		}
 		return altered[t.Node][taskID(t)]
+	}
+}
+
+// ByService returns the tasks of a plan by the service that they are for ([planner.Plan.ByService]), and with each service the tasks of others whose refresh
+// failed after a change of its own had notified them, directly or through what was refreshed in between.
+func (r Report) ByService(p *planner.Plan, before planner.Brought) map[string][]task.Task {
+	out := p.ByService(before)
+	for _, node := range slices.Sorted(maps.Keys(r.Nodes)) {
+		for _, f := range r.Nodes[node].Failures {
+			if f.Refresh {
+				r.answerable(p, node, f.Resource, out)
+			}
+		}
+	}
+	return out
+}
+
+// answerable adds the task of a refresh that failed on a node to the services whose changes led to it.
+func (r Report) answerable(p *planner.Plan, node string, refreshed resource.ID, services map[string][]task.Task) {
+	var failed task.Task
+	var changes []task.Task
+	for _, phase := range p.Phases {
+		for _, t := range phase.Tasks {
+			switch id := t.Resource.ID(); {
+			case t.Node != node:
+			case id == refreshed:
+				failed = t
+			case slices.Contains(r.Nodes[node].Altered, id):
+				changes = append(changes, t)
+			}
+		}
+	}
+	seen := map[string]bool{failed.Service: true, "": true}
+	led := []resource.ID{refreshed}
+	for i := 0; i < len(led); i++ {
+		for _, t := range changes {
+			if !slices.Contains(t.Notifies, led[i]) || slices.Contains(led, t.Resource.ID()) {
+				continue
+			}
+			led = append(led, t.Resource.ID())
+			if !seen[t.Service] {
+				seen[t.Service] = true
+				services[t.Service] = append(services[t.Service], failed)
+			}
+		}
 	}
 }
 

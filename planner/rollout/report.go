@@ -80,6 +80,7 @@ type Failure struct {
 	Resource resource.ID
 	Message  string
 	Skipped  bool
+	Refresh  bool // what failed is that it reacted to a notification
 }
 
 // take adds a session's outcome.

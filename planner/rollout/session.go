@@ -150,7 +150,7 @@ func (o *outcome) add(r converge.Result) {
 		o.skipped++
 		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "skipped"), Skipped: true})
 	case converge.Failed:
-		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "failed without a reason")})
+		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "failed without a reason"), Refresh: r.Refreshed})
 	default:
 		o.failures = append(o.failures, Failure{Resource: r.ID, Message: fmt.Sprintf("status %q has no meaning in mode %q", r.Status, converge.Apply)})
 	}
