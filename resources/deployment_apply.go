@@ -156,7 +156,6 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	}
 	w.did = append(w.turn.Steps(), todo.Part(report.Did()).Lines()...)
 	diags.Append(d.passes(ctx, run, w, in, todo, &report, options)...)
-	_ = executor.Close() // every answer that counts has been read
 
 	done := in.outcome(p, report)
 	if done.model.LastRunSteps.IsUnknown() { // there was work
@@ -165,6 +164,12 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	done.Machines = options.Machines.Known()
 	diags.Append(done.called(in, w.deployed, todo, w.called, report)...)
 	diags.Append(done.leaveDeparted(ctx, in, w, report)...)
+	if in.prior == nil {
+		old := d.provider.Runs.replacedBy(desired.Name)
+		old.nodes = d.provider.reach(old.nodes, in.key)
+		diags.Append(done.giveUp(run.ctx, old, w, options, failed(report, p))...)
+	}
+	_ = executor.Close() // every answer that counts has been read
 	done.took(w)
 	diags.Append(run.history(context.WithoutCancel(ctx), w.turn)...)
 	diags.Append(run.end(string(report.Status), report.String())...)

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,13 +29,27 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		return
 	}
 	name := state.Site.ValueString()
-	if !saved || d.provider.Runs.wasCreated(name) {
+	if !saved && state.Nodes.IsNull() {
+		return
+	}
+	if !saved {
+		nodes, diags := state.nodes(ctx, past)
+		resp.Diagnostics.Append(diags...)
+		d.provider.Runs.replace(name, replaced{nodes, state.Nodes})
+		return
+	}
+	if d.provider.Runs.wasCreated(name) {
 		return
 	}
 	if resp.Diagnostics.Append(protectedFromDestroy(ctx, state)...); resp.Diagnostics.HasError() {
 		return
 	}
-	if state.OnDestroy.ValueString() == onDestroyRetain || state.Nodes.IsNull() {
+	if state.OnDestroy.ValueString() == onDestroyRetain {
+		return
+	}
+	if state.Nodes.IsNull() {
+		resp.Diagnostics.AddError("The site was not torn down",
+			"The deployment was imported, and its nodes are known only after an apply. Run terraform apply and then destroy; to let go of the nodes as they are, remove the deployment from the state with terraform state rm.")
 		return
 	}
 	nodes, diags := state.nodes(ctx, past)
@@ -42,6 +57,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	nodes = slices.Concat(nodes, past.given(nodes))
 	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
 	defer cancel()
 	run, diags := d.begin(ctx, "delete", name, nil)

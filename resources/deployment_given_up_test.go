@@ -43,3 +43,16 @@ func TestNodeGivenUpAfterAFailedCreate(t *testing.T) {
 		run(t, steps, s.gone("a", "b"), s.has("b", "etc/motd", "-"))
 	}
 }
+
+// A creation that fails again keeps the node that it gave up in the state, so that the one after it knows the node, too.
+func TestNodeGivenUpAfterTwoFailedCreates(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	broken, good := map[string]string{"/etc/motd": "one", "/nowhere/x": "x"}, map[string]string{"/etc/motd": "one"}
+	failed := regexp.MustCompile(`not\s+rolled\s+out`)
+	run(t, []resource.TestStep{
+		{Config: s.on(files("motd", broken), "", "a=a", "b=b"), ExpectError: failed},
+		{Config: s.on(files("motd", broken), "", "a=a"), ExpectError: failed},
+		{Config: s.on(files("motd", good), "", "a=a"), ExpectNonEmptyPlan: true, Check: s.has("b", "etc/motd", "one")},
+		{Config: s.on(files("motd", good), "", "a=a"), Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-"))},
+	}, s.gone("a", "b"))
+}

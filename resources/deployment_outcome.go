@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
@@ -73,6 +74,14 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 		}
 		out.Applied[node] = ledger
 	}
+	for name, n := range in.past.Given {
+		if _, here := report.Nodes[name]; !here && len(out.Applied[name]) > 0 {
+			if out.Given == nil {
+				out.Given = map[string]site.Node{}
+			}
+			out.Given[name] = n
+		}
+	}
 	out.model.NodeStatus, out.model.GroupStatus, out.model.Unreachable = stringMap(nodes), stringMap(groups), stringList(unreachable)
 	switch {
 	case report.Status == rollout.StatusInterrupted:
@@ -131,7 +140,7 @@ func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, w *work, re
 	}
 	left := map[string]string{}
 	for _, name := range w.plan.Departed {
-		if len(done.Applied[name]) > 0 {
+		if _, given := done.Given[name]; !given && len(done.Applied[name]) > 0 {
 			left[name] = was[name]
 		}
 	}

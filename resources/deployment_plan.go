@@ -118,6 +118,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 		if diags.HasError() {
 			return nil, false, diags
 		}
+		before = slices.Concat(before, past.given(before))
 		w.before = before
 		if !d.provider.Unknown {
 			w.before = d.provider.reach(before, key)

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // privateKey holds what a deployment remembers of its runs. Create, Read and Update always set it, because its absence means something:
@@ -32,6 +33,8 @@ type memory struct {
 	Departed map[string]credentials
 	// Machines are the nodes' machines, as they were last seen.
 	Machines map[string]converge.Identity
+	// Given are the nodes of a failed creation that the next one gave up, and that are still to be torn down, with their secrets.
+	Given map[string]site.Node
 }
 
 // secretly are the two digests of a resource that is made of a value which is not kept.
@@ -55,6 +58,8 @@ type privateV3 struct {
 	Departed map[string]credentials `json:"departed,omitempty"`
 
 	Machines map[string]converge.Identity `json:"machines,omitempty"`
+
+	Given map[string]site.Node `json:"given,omitempty"`
 }
 
 const privateVersion = 3
@@ -86,12 +91,12 @@ func recall(ctx context.Context, from privateReader) (m memory, saved bool, diag
 			values[name] = services.Numbers(v)
 		}
 	}
-	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed, Machines: p.Machines}, true, diags
+	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed, Machines: p.Machines, Given: p.Given}, true, diags
 }
 
 // remember saves what the deployment remembers.
 func remember(ctx context.Context, to privateWriter, m memory) (diags diag.Diagnostics) {
-	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret, Departed: m.Departed, Machines: m.Machines})
+	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret, Departed: m.Departed, Machines: m.Machines, Given: m.Given})
 	if err != nil {
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags

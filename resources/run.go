@@ -19,8 +19,9 @@ type Runs struct {
 	mu       sync.Mutex
 	sites    map[string]bool
 	memories map[string]*siteMemory
-	giveUp   chan struct{} // closed when the process ends
-	stop     chan struct{} // closed when runs have to end in an orderly way
+	replaced map[string]replaced // site -> the tainted deployment that is being replaced
+	giveUp   chan struct{}       // closed when the process ends
+	stop     chan struct{}       // closed when runs have to end in an orderly way
 	stopOnce sync.Once
 	work     sync.WaitGroup
 }
