@@ -17,7 +17,7 @@ import (
 var errNotLetIn = errors.New("not let in")
 
 func (s *Server) configure(client ssh.PublicKey) {
-	s.config = &ssh.ServerConfig{}
+	s.config = &ssh.ServerConfig{Config: ssh.Config{KeyExchanges: s.options.KeyExchanges}}
 	for _, k := range s.options.HostKeys {
 		s.config.AddHostKey(k)
 	}

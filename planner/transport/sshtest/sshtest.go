@@ -22,12 +22,13 @@ const User = "tester"
 
 // Options say how a server differs from a plain one.
 type Options struct {
-	HostKeys  []ssh.Signer    // default: one new ed25519 key
-	Password  string          // let the user in with this password only, not with keys
-	Authority ssh.PublicKey   // let in certificates that this key signed, and no plain keys
-	Keys      []ssh.PublicKey // let in these keys too
-	Env       []string        // environment of commands; default: that of the test
-	Forced    string          // run this instead of every command
+	HostKeys     []ssh.Signer    // default: one new ed25519 key
+	Password     string          // let the user in with this password only, not with keys
+	Authority    ssh.PublicKey   // let in certificates that this key signed, and no plain keys
+	Keys         []ssh.PublicKey // let in these keys too
+	Env          []string        // environment of commands; default: that of the test
+	KeyExchanges []string        // default: those of the library
+	Forced       string          // run this instead of every command
 }
 
 // Server is a running server. Its methods may be called at any time.

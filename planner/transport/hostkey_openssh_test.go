@@ -1,0 +1,72 @@
+package transport
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// Patterns and unknown types of keys mean what they mean to OpenSSH, on ports other than 22, too: accept-new trusts no new key of a host that
+// known_hosts has something to say about.
+func TestKnownHostsAsOpenSSHReadsThem(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Options{})
+	other, own := sshtest.NewKey(t).PublicKey(), s.HostKey.PublicKey()
+	bracketed := knownhosts.Normalize(s.Address)
+	for _, test := range []struct {
+		name, content string
+		word          string // of the refusal; empty: the host is trusted
+	}{
+		{"authority for all", "@cert-authority " + line(t, "*", other), "certificate authority"},
+		{"other key for all", line(t, "*", other), "CHANGED"},
+		{"key for all", line(t, "elsewhere,*", own), ""},
+		{"pattern over the port", line(t, "*127.0.0.?]:*", other), "CHANGED"},
+		{"pattern without a port", line(t, "127.0.0.*", other), ""},
+		{"negated", line(t, "*,!*", other), ""},
+		{"revoked for all", "@revoked " + line(t, "*", own), "is revoked"},
+		{"unknown type", bracketed + " ssh-future AAAA", "types that slipway cannot verify"},
+		{"unknown type for all", "* ssh-future AAAA", "types that slipway cannot verify"},
+		{"unknown type elsewhere", "elsewhere ssh-future AAAA", ""},
+		{"unknown type and its key", bracketed + " ssh-future AAAA\n" + s.KnownHost(), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := s.Connection()
+			c.KnownHosts, c.HostKeyPolicy, c.KnownHostsFile = nil, acceptNew, filepath.Join(t.TempDir(), "known_hosts")
+			if err := os.WriteFile(c.KnownHostsFile, []byte(test.content+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			host, _ := s.Host()
+			conn, err := Dial(t.Context(), c, "web1", host)
+			if err == nil {
+				conn.Close()
+			}
+			var refused *Error
+			switch {
+			case test.word == "" && err != nil:
+				t.Errorf("the host is not trusted: %v", err)
+			case test.word != "" && (!errors.As(err, &refused) || refused.Kind != HostKey || !strings.Contains(err.Error(), test.word)):
+				t.Errorf("error is %v, want %q", err, test.word)
+			}
+		})
+	}
+}
+
+// SHA-1 is broken: a server that can agree on keys with nothing else is refused.
+func TestNoKeyExchangeWithSHA1(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Options{KeyExchanges: []string{ssh.InsecureKeyExchangeDH14SHA1}})
+	host, _ := s.Host()
+	conn, err := Dial(t.Context(), s.Connection(), "web1", host)
+	if err == nil {
+		conn.Close()
+	}
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Kind != Config || !strings.Contains(err.Error(), "no algorithm that is still safe") {
+		t.Errorf("error is %v", err)
+	}
+}
