@@ -37,7 +37,7 @@ func (c *chain) close() {
 // extend adds a hop. A server that resets the connection before its banner has too many of them for the moment (sshd:
 // MaxStartups; execution.md 2.2): it is asked again, with growing pauses, until ctx ends.
 func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
-	db, err := h.hosts.read()
+	db, err := h.hosts.read(h.address)
 	if err != nil {
 		return err
 	}
@@ -143,6 +143,7 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 	v.learn = func(key ssh.PublicKey) error { return v.remember(ctx, key) }
 	var accepts []string // what the server lets a user authenticate with; nil until it said so
 	config := &ssh.ClientConfig{
+		Config:            ssh.Config{KeyExchanges: ssh.SupportedAlgorithms().KeyExchanges}, // the library's default has one with SHA-1
 		User:              h.user,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(h.keys.signers...)},
 		HostKeyCallback:   v.check,

@@ -63,6 +63,7 @@ type database struct {
 	check   ssh.HostKeyCallback
 	origin  map[int]string // line -> where the user wrote it
 	authors map[int]bool   // lines of @cert-authority
+	foreign map[int]bool   // lines with a type of key that is unknown here
 }
 
 // known is what a database says of one host.
@@ -70,14 +71,15 @@ type known struct {
 	keys      []ssh.PublicKey // its keys
 	where     []string        // where each stands
 	authority bool            // a certificate authority speaks for it
+	foreign   bool            // it has keys of types that are unknown here
 }
 
-// read reads the file anew, because another connection may have added to it.
-func (h *hostKeys) read() (*database, error) {
-	db := &database{origin: map[int]string{}, authors: map[int]bool{}}
+// read reads the file anew, because another connection may have added to it, for the connection to address (host:port).
+func (h *hostKeys) read(address string) (*database, error) {
+	db := &database{origin: map[int]string{}, authors: map[int]bool{}, foreign: map[int]bool{}}
 	var lines []string
 	add := func(line, origin string) {
-		lines = append(lines, line)
+		lines = append(lines, withPort(line, knownhosts.Normalize(address)))
 		db.origin[len(lines)] = origin
 		db.authors[len(lines)] = strings.HasPrefix(line, "@cert-authority")
 	}
@@ -96,8 +98,9 @@ func (h *hostKeys) read() (*database, error) {
 		for i, line := range strings.Split(string(content), "\n") {
 			line, origin := strings.TrimSpace(line), fmt.Sprintf("%s:%d", h.file, i+1)
 			foreign, err := parseKnownHost(line)
-			if foreign {
-				continue // a file kept by newer software may hold types of keys that we cannot verify with
+			if foreign { // newer software keeps the file, too: nothing is verified with this line, but its hosts are known
+				db.foreign[len(lines)+1] = true
+				line, err = withStandIn(line)
 			}
 			if err != nil {
 				return nil, h.config(err, "connection.known_hosts_file: %s: %v", origin, err)
@@ -115,6 +118,70 @@ func (h *hostKeys) read() (*database, error) {
 		}
 	}
 	return nil, h.config(err, "known hosts cannot be read: %v", err)
+}
+
+// withPort adds the host of a connection, as known_hosts writes it, to the patterns of a line that match it. The library takes every pattern without a port
+// for one of port 22; to OpenSSH, a pattern is matched with all of `[host]:port` (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
+func withPort(line, host string) string {
+	fields := strings.Fields(line)
+	at := 0
+	if strings.HasPrefix(line, "@") {
+		at = 1
+	}
+	if line == "" || line[0] == '#' || len(fields) <= at || !strings.HasPrefix(host, "[") {
+		return line
+	}
+	patterns := strings.Split(fields[at], ",")
+	for _, p := range patterns {
+		pattern, negated := strings.CutPrefix(p, "!")
+		if pattern == host || !matches(strings.ToLower(pattern), strings.ToLower(host)) {
+			continue
+		}
+		if negated {
+			host = "!" + host
+			fields[at] += "," + host
+			break
+		}
+		if !slices.Contains(patterns, host) {
+			patterns = append(patterns, host)
+			fields[at] += "," + host
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
+// matches reports whether text is what pattern describes: * is any text, ? any one byte.
+func matches(pattern, text string) bool {
+	switch {
+	case pattern == "":
+		return text == ""
+	case pattern[0] == '*':
+		return matches(pattern[1:], text) || text != "" && matches(pattern, text[1:])
+	}
+	return text != "" && (pattern[0] == '?' || pattern[0] == text[0]) && matches(pattern[1:], text[1:])
+}
+
+// withStandIn puts a new key, which no host has, in the place of a line's key.
+func withStandIn(line string) (string, error) {
+	key, err := newKey()
+	if err != nil {
+		return "", err
+	}
+	fields := strings.Fields(line)
+	at := 1
+	if strings.HasPrefix(line, "@") {
+		at = 2
+	}
+	return strings.Join(fields[:at], " ") + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))), nil
+}
+
+// newKey returns a key that nobody has.
+func newKey() (ssh.PublicKey, error) {
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.NewPublicKey(public)
 }
 
 // newCallback hands lines to knownhosts, which reads files only.
@@ -160,11 +227,7 @@ func parseKnownHost(line string) (foreign bool, err error) {
 // lookup returns what is known of address (host:port).
 func (db *database) lookup(address string) (known, error) {
 	// The only question that knownhosts answers is "is it this key?"; asking for a key that nobody has makes it list its own.
-	public, _, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return known{}, err
-	}
-	stranger, err := ssh.NewPublicKey(public)
+	stranger, err := newKey()
 	if err != nil {
 		return known{}, err
 	}
@@ -177,6 +240,10 @@ func (db *database) lookup(address string) (known, error) {
 	for _, want := range mismatch.Want {
 		if db.authors[want.Line] {
 			k.authority = true
+			continue
+		}
+		if db.foreign[want.Line] {
+			k.foreign = true
 			continue
 		}
 		k.keys = append(k.keys, want.Key)
@@ -257,6 +324,10 @@ func (v *verifier) refusal(key ssh.PublicKey, err error) *Error {
 			v.hop.address, describe(key), knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch) && len(v.known.keys) > 0:
 		return v.changed("it showed " + describe(key))
+	case errors.As(err, &mismatch) && v.known.foreign:
+		return v.hop.errorf(HostKey, err, "the host key %s of %s is unknown: known_hosts has only keys of types that slipway cannot verify for it. Compare that with "+
+			"the host's own; if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
+			describe(key), v.hop.address, knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch):
 		return v.hop.errorf(HostKey, err, "%s shows the plain host key %s, but known_hosts has only a certificate authority for it: "+
 			"a host certificate signed by that authority is wanted", v.hop.address, describe(key))

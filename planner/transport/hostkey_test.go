@@ -196,7 +196,7 @@ func TestAcceptNewRace(t *testing.T) {
 		t.Fatal(err)
 	}
 	meet := func() *verifier {
-		db, err := hosts.read()
+		db, err := hosts.read("host:22")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,13 +33,13 @@ func (v *verifier) remember(ctx context.Context, key ssh.PublicKey) error {
 	if err := lock(ctx, f); err != nil {
 		return fail(err)
 	}
-	if v.db, err = v.hop.hosts.read(); err != nil {
+	if v.db, err = v.hop.hosts.read(v.hop.address); err != nil {
 		return err
 	}
 	if v.known, err = v.db.lookup(v.hop.address); err != nil {
 		return err
 	}
-	if len(v.known.keys) > 0 || v.known.authority {
+	if len(v.known.keys) > 0 || v.known.authority || v.known.foreign {
 		return v.db.check(v.hop.address, &net.TCPAddr{}, key)
 	}
 	line := knownhosts.Line([]string{v.hop.address}, key) + "\n"
