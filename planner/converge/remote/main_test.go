@@ -108,6 +108,7 @@ func (n *node) converge(h Helpers) (converge.Summary, []converge.Result, error) 
 func catalog() converge.Catalog {
 	return converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: converge.Apply, Items: []converge.Item{
 		{Resource: resource.Resource{Type: "file", Title: "/etc/motd", Parameters: resource.Parameters{"content": "it's $HOME\n"}}},
+		{Resource: resource.Resource{Type: "file", Title: "/a", Parameters: resource.Parameters{"content": "a"}}},
 	}}
 }
 

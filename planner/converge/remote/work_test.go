@@ -2,6 +2,8 @@ package remote
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -39,15 +41,19 @@ func TestWhatHelpersSend(t *testing.T) {
 		{"unknown field", `echo '{"progress":1}'`, 0, converge.CodeProtocol, []string{"progress"}},
 		{"both", `echo '{"result":{"id":"a[b]"},"summary":{"protocol":1}}'`, 0, converge.CodeProtocol, []string{"one of result and summary"}},
 		{"two on a line", `echo '{"result":{"id":"a[b]"}} {"result":{"id":"a[b]"}}'`, 0, converge.CodeProtocol, []string{"something follows"}},
-		{"after the summary", "read -r c\n" + summary + "\n" + result, 0, converge.CodeProtocol, []string{"after its summary"}},
+		{"a stray line after the summary", "read -r c\n" + summary + "\n" + result + "; echo a job of a login script", 0, "", nil},
+		{"more results than items", "read -r c\n" + result + "\n" + result + "\n" + result + "\n" + summary, 2, converge.CodeProtocol, []string{"more than the 2 results"}},
+		{"more entries than a ledger holds", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"amd64\"},\"ledger\":{'; " +
+			"seq -s, -f '\"file[/%.0f]\":\"x\"' 1 90000 | tr -d '\\n'; echo '}}}'", 0, converge.CodeProtocol, []string{"90000 resources", "at most 10000"}},
 		{"half a line", "read -r c\nprintf '{\"result\":'", 0, converge.CodeLost, nil},
 		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"more than 16777216 bytes"}},
 		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"'; head -c 5000000 /dev/zero | tr '\\000' x; echo '\",\"arch\":\"\"},\"ledger\":{}}}'", 0, "", nil},
-		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 1, "", nil},
+		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 0, converge.CodeProtocol, []string{"a result of more than 262144 bytes"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := newNode(t, sshtest.Options{})
 			n.program("tr", `exec /usr/bin/tr "$@"`)
+			n.program("seq", `exec /usr/bin/seq "$@"`)
 			_, results, err := n.converge(n.helpers(test.script))
 			if len(results) != test.results {
 				t.Errorf("%d results, want %d", len(results), test.results)
@@ -140,6 +146,58 @@ func TestTheContextEnds(t *testing.T) {
 		if _, _, err := n.converge(n.helpers(good)); err != nil {
 			t.Errorf("the connection did not survive: %v", err)
 		}
+	})
+	// The connection of a node that is mute is given up after 8 s; the session must not last as long.
+	ends := func(t *testing.T, n *node, run func() error, words ...string) {
+		ended := make(chan error, 1)
+		go func() { ended <- run() }()
+		select {
+		case err := <-ended:
+			refused(t, err, converge.CodeLost, words...)
+		case <-time.After(5 * time.Second):
+			t.Error("the session goes on after its end")
+			_ = n.conn.Close()
+			<-ended
+		}
+	}
+	t.Run("helper does not read its catalog", func(t *testing.T) {
+		n := newNode(t, sshtest.Options{})
+		n.limits.grace = 100 * time.Millisecond
+		large := catalog()
+		large.Items[0].Parameters["content"] = strings.Repeat("x", 8<<20) // the window of a session has 2 MiB
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ends(t, n, func() error {
+			_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(result+"\nexec sleep 1000"), large, func(converge.Result) {
+				n.server.Mute(true)
+				cancel()
+			})
+			return err
+		}, "context canceled", "unknown")
+		n.server.Mute(false)
+	})
+	t.Run("node does not read the helper", func(t *testing.T) {
+		n := newNode(t, sshtest.Options{})
+		n.limits.upload = 500 * time.Millisecond
+		n.program("head", `touch "$NODE/here"; exec sleep 1000`)
+		noise := make([]byte, 8<<20)
+		if _, err := rand.Read(noise); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for t.Context().Err() == nil {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(n.bin), "here")); err == nil {
+					n.server.Mute(true)
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		ends(t, n, func() error {
+			_, _, err := n.converge(n.helpers("# " + hex.EncodeToString(noise) + "\n" + good))
+			return err
+		}, "could not be started in time")
+		n.server.Mute(false)
 	})
 	t.Run("before the helper runs", func(t *testing.T) {
 		n := newNode(t, sshtest.Options{})
