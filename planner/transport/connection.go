@@ -199,7 +199,7 @@ func (c *connection) start(raw *ssh.Session, command string) opening {
 	stdin, err1 := raw.StdinPipe()
 	stdout, err2 := raw.StdoutPipe()
 	stderr, err3 := raw.StderrPipe()
-	s.stdin, s.stdout, s.stderr = stdin, newStream(stdout), newStream(stderr)
+	s.stdin, s.stdout, s.stderr = newInlet(stdin), newStream(stdout), newStream(stderr)
 	err := errors.Join(err1, err2, err3)
 	if err == nil {
 		err = raw.Start(command)

@@ -12,10 +12,10 @@ import (
 
 // session is a running command.
 type session struct {
-	raw   *ssh.Session
-	conn  *connection
-	stdin io.WriteCloser
+	raw  *ssh.Session
+	conn *connection
 
+	stdin          inlet
 	stdout, stderr stream
 
 	once  sync.Once
@@ -45,6 +45,28 @@ func (s stream) pump() {
 // cut gives the reader the end of the output.
 func (s stream) cut() { s.to.Close() }
 
+// inlet carries input from the writer to the library, whose writes last until the node takes what it gets. An inlet can be cut.
+type inlet struct {
+	*io.PipeWriter
+	from *io.PipeReader
+	to   io.WriteCloser
+}
+
+func newInlet(to io.WriteCloser) inlet {
+	r, w := io.Pipe()
+	return inlet{PipeWriter: w, from: r, to: to}
+}
+
+// pump carries until the writer closes the inlet, the node takes no more or the inlet is cut.
+func (i inlet) pump() {
+	_, err := io.Copy(i.to, i.from)
+	i.from.CloseWithError(err)
+	_ = i.to.Close() // a connection that breaks shows in Wait
+}
+
+// cut ends the writer's write.
+func (i inlet) cut() { i.from.CloseWithError(io.ErrClosedPipe) }
+
 func (s *session) Stdin() io.WriteCloser { return s.stdin }
 func (s *session) Stdout() io.Reader     { return s.stdout }
 func (s *session) Stderr() io.Reader     { return s.stderr }
@@ -68,6 +90,7 @@ func (s *session) finish(err error) {
 func (s *session) watch(ctx context.Context) {
 	c := s.conn
 	c.tasks.Go(func() { s.finish(s.outcome(s.raw.Wait())) })
+	c.tasks.Go(s.stdin.pump)
 	read := make(chan struct{})
 	c.tasks.Go(func() {
 		var pumps sync.WaitGroup
@@ -88,6 +111,7 @@ func (s *session) watch(ctx context.Context) {
 		case <-ctx.Done():
 			s.finish(&Error{Kind: Lost, Node: c.node, Message: outside.Textf("the command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)})
 		}
+		s.stdin.cut()
 		s.stdout.cut()
 		s.stderr.cut()
 		// Ask the node to end the command. Nobody waits for it: OpenSSH does not signal the commands of root, and keeps the session as

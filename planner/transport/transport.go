@@ -20,7 +20,8 @@ type Conn interface {
 	Close() error
 }
 
-// Session is a running command. What is not read of its output stops the command, sooner or later.
+// Session is a running command. What is not read of its output stops the command, sooner or later. A command that does not read its input holds up who writes to
+// it, for no longer than the session lives.
 type Session interface {
 	Stdin() io.WriteCloser
 	Stdout() io.Reader
