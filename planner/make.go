@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -54,6 +55,12 @@ func Settled(s site.Site) (Applied, site.Problems) {
 func (m *model) make(applied Applied, drift Drift) (*Plan, site.Problems) {
 	if len(m.problems.Errors()) > 0 {
 		return nil, m.problems
+	}
+	for _, node := range slices.Sorted(maps.Keys(m.wanted)) {
+		if n := len(m.wanted[node].tasks); n > converge.MostResources {
+			return nil, append(m.problems, site.Problem{Object: "node", Name: node, Code: site.BadStructure, Message: fmt.Sprintf(
+				"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites", n, converge.MostResources)})
+		}
 	}
 	p, err := m.plan(applied, drift)
 	if err != nil {

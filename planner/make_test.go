@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -312,5 +313,22 @@ func TestSteps(t *testing.T) {
 	}
 	if d := cmp.Diff(want, mustMake(t, s, nil, nil).Steps()); d != "" {
 		t.Error(d)
+	}
+}
+
+// A node has no more resources than its ledger may report.
+func TestResourcesOfANodeAreBounded(t *testing.T) {
+	for count, fails := range map[int]bool{10_000: false, 10_001: true} {
+		files := titles{}
+		for i := range count {
+			files[fmt.Sprintf("/srv/%d", i)] = map[string]any{"content": "x"}
+		}
+		_, problems := planner.Make(site.Site{
+			Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Services: []site.Service{{Name: "many", Configuration: conf{"file": files}}},
+		}, nil, nil)
+		errs := problems.Errors()
+		if fails != (len(errs) > 0) || fails && !strings.Contains(errs[0].Error(), `node "a": has 10001 resources, and a site may have at most 10000 on a node`) {
+			t.Errorf("%d resources: %v", count, errs)
+		}
 	}
 }

@@ -21,8 +21,8 @@ func (fileType) Schema() resource.Schema {
 			{Name: "ensure", Kind: resource.String, Values: []string{filePresent, fileFile, fileDirectory, fileLink, fileAbsent},
 				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content` or `source`; " +
 					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
-			{Name: "content", Kind: resource.String,
-				Description: "The whole content. Without `content` and `source`, the content of a file that is there stays, and a new one is empty."},
+			{Name: "content", Kind: resource.String, Check: checkContent,
+				Description: "The whole content, at most 8 MiB. Without `content` and `source`, the content of a file that is there stays, and a new one is empty."},
 			{Name: "source", Kind: resource.String, Check: checkAbsolute,
 				Description: "Absolute path of a file on the node itself whose content is copied. A file of the controller is given as `content = file(...)`."},
 			{Name: "target", Kind: resource.String, Check: checkTarget,
@@ -46,6 +46,16 @@ func checkAbsolute(value any) error {
 	p, _ := value.(string)
 	if !path.IsAbs(p) || path.Clean(p) != p || p == "/" || strings.ContainsRune(p, 0) {
 		return fmt.Errorf("%q must be an absolute path below /, without . or .. or a slash at the end", p)
+	}
+	return nil
+}
+
+// mostContent bounds the content of a file, in bytes: Terraform and the provider each need many times its size in memory.
+const mostContent = 8 << 20
+
+func checkContent(value any) error {
+	if text, _ := value.(string); len(text) > mostContent {
+		return fmt.Errorf("has %d bytes, and may have at most %d (8 MiB); put it into a package or an archive that the node fetches itself", len(text), mostContent)
 	}
 	return nil
 }

@@ -77,7 +77,11 @@ func (l limits) converge(ctx context.Context, conn Conn, connection site.Connect
 	if !early() {
 		return converge.Summary{}, f.lost()
 	}
-	return f.work(ctx, body, each)
+	most := len(catalog.Items)
+	if catalog.TearDown {
+		most = converge.MostResources
+	}
+	return f.work(ctx, body, most, each)
 }
 
 // failed returns a session that could not do its work. The message may quote what a node said.

@@ -14,8 +14,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// longest bounds a message, in bytes. The summary tells the whole ledger: of more than 100,000 resources at this bound.
-const longest = 16 << 20
+// The bounds of what a helper sends, in bytes.
+const (
+	longest     = 16 << 20  // of a message; the summary has the whole ledger, see converge.MostResources
+	longestItem = 256 << 10 // of a result: the helper bounds its texts
+)
 
 var errLong = errors.New("the line is too long")
 
@@ -33,8 +36,8 @@ func (f *far) line(most int) (string, error) {
 	}
 }
 
-// work hands the catalog to the running helper and takes its results.
-func (f *far) work(ctx context.Context, body []byte, each func(converge.Result)) (converge.Summary, error) {
+// work hands the catalog to the running helper and takes its results. A node that sends more of them than most is given up.
+func (f *far) work(ctx context.Context, body []byte, most int, each func(converge.Result)) (converge.Summary, error) {
 	over := make(chan struct{})
 	fed := sync.OnceFunc(func() { close(over) })
 	defer fed()
@@ -53,7 +56,7 @@ func (f *far) work(ctx context.Context, body []byte, each func(converge.Result))
 	defer stop()
 
 	said := false
-	for {
+	for results := 0; ; {
 		line, err := f.line(longest)
 		switch {
 		case errors.Is(err, errLong):
@@ -69,6 +72,12 @@ func (f *far) work(ctx context.Context, body []byte, each func(converge.Result))
 			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s", err, shown(line))
 		}
 		if m.Result != nil {
+			switch results++; {
+			case results > most:
+				return converge.Summary{}, failed(converge.CodeProtocol, "the node sent more than the %d results that it was asked for, and was given up; look at what runs there in place of slipway's helper", most)
+			case len(line) > longestItem:
+				return converge.Summary{}, failed(converge.CodeProtocol, "the node sent a result of more than %d bytes, and was given up; look at what runs there in place of slipway's helper", longestItem)
+			}
 			each(*m.Result)
 			continue
 		}
@@ -105,14 +114,15 @@ func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 // takes anything from the summary.
 func (f *far) judge(s converge.Summary) (converge.Summary, error) {
 	done := f.within(f.grace)
-	line, _ := f.line(longest)
-	if line == "" {
+	// What follows is not from the helper, but from a job of a login script, say.
+	if _, err := io.Copy(io.Discard, io.LimitReader(f.out, noise)); err == nil {
 		_ = f.finish()
 	}
 	done()
 	switch {
-	case line != "":
-		return s, failed(converge.CodeProtocol, "the helper sent a line after its summary: %s", shown(line))
+	case len(s.Ledger) > converge.MostResources:
+		return converge.Summary{}, failed(converge.CodeProtocol, "the node reports %d resources of the site, and may hold at most %d; its ledger must not be trusted before somebody has looked at it",
+			len(s.Ledger), converge.MostResources)
 	case s.Error != nil:
 		return s, s.Error
 	case s.Protocol != converge.Protocol:
