@@ -154,7 +154,7 @@ func TestTheContextEnds(t *testing.T) {
 		select {
 		case err := <-ended:
 			refused(t, err, converge.CodeLost, words...)
-		case <-time.After(5 * time.Second):
+		case <-time.After(7 * time.Second):
 			t.Error("the session goes on after its end")
 			_ = n.conn.Close()
 			<-ended
@@ -180,7 +180,7 @@ func TestTheContextEnds(t *testing.T) {
 		n := newNode(t, sshtest.Options{})
 		n.limits.upload = 500 * time.Millisecond
 		n.program("head", `touch "$NODE/here"; exec sleep 1000`)
-		noise := make([]byte, 8<<20)
+		noise := make([]byte, 4<<20)
 		if _, err := rand.Read(noise); err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +193,9 @@ func TestTheContextEnds(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 		}()
+		large := n.helpers("# " + hex.EncodeToString(noise) + "\n" + good)
 		ends(t, n, func() error {
-			_, _, err := n.converge(n.helpers("# " + hex.EncodeToString(noise) + "\n" + good))
+			_, _, err := n.converge(large)
 			return err
 		}, "could not be started in time")
 		n.server.Mute(false)
