@@ -120,6 +120,41 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// A node that another session works on is waited for, as long as the group has time. Who it is and how long it was waited is in the journal and in the error.
+func TestBusyNodesAreWaitedFor(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}, Groups: strategy.Default()}
+	s.Groups[0].DeployTimeout = 10 * time.Minute
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		fake, journaled := newFaulty(), &diary{}
+		fake.faults[at{"a", deploying}] = "busy"
+		fake.faults[at{"b", deploying}] = "refused"
+		r, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: fake, Recorder: journaled, RunID: "r1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Nodes["a"].Stage != strategy.Deployed {
+			t.Errorf("a, which was busy for a moment, is %s: %v", r.Nodes["a"].Stage, r.Nodes["a"].Error)
+		}
+		var limit *rollout.TimeLimitError
+		if err := r.Nodes["b"].Error; !errors.As(err, &limit) || !strings.Contains(err.Error(), "another controller works on the node; it was waited for ") {
+			t.Errorf("b, which is busy for ever: %v", err)
+		}
+		noted := map[string]int{}
+		for _, e := range journaled.events {
+			if e.Kind == journal.Note && strings.HasPrefix(e.Message, "waiting: another ") {
+				noted[e.Node]++
+			}
+		}
+		if noted["a"] != 1 || noted["b"] != 1 {
+			t.Errorf("notes of waiting: %v, want one for each node", noted)
+		}
+	})
+}
+
 // Callers decide on the errors of nodes, so they can be told apart.
 func TestErrorsAreTyped(t *testing.T) {
 	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}} // no groups: the default strategy
