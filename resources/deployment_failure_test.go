@@ -179,7 +179,7 @@ func TestDegradedWithoutWork(t *testing.T) {
 	run(t, []resource.TestStep{
 		{Config: config("1"), ConfigStateChecks: []statecheck.StateCheck{status("deployed")}},
 		{
-			PreConfig:          func() { release = s.lock("b") },
+			PreConfig:          func() { release = s.spoil("b") },
 			Config:             config("2"),
 			ConfigStateChecks:  []statecheck.StateCheck{status("degraded")},
 			ExpectNonEmptyPlan: true,
@@ -262,7 +262,7 @@ func TestDeleteFails(t *testing.T) {
 	run(t, []resource.TestStep{
 		{Config: config},
 		{
-			PreConfig:   func() { release = s.lock("a") },
+			PreConfig:   func() { release = s.spoil("a") },
 			Config:      config,
 			Destroy:     true,
 			ExpectError: regexp.MustCompile(`not torn down`),
@@ -290,7 +290,7 @@ func TestDepartedNodeIsTriedAgain(t *testing.T) {
 	run(t, []resource.TestStep{
 		{Config: s.config([]string{"a", "b"}, []string{"motd"}, motd, "")},
 		{
-			PreConfig:   func() { release = s.lock("b") },
+			PreConfig:   func() { release = s.spoil("b") },
 			Config:      alone,
 			ExpectError: regexp.MustCompile(`(?s)not rolled out.*"b"`),
 		},
@@ -345,7 +345,7 @@ resource "slipway_deployment" "test" {
 	var release func()
 	run(t, []resource.TestStep{
 		{Config: config("slipway_node.a, slipway_node.b")},
-		{PreConfig: func() { release = s.lock("b") }, Config: config("slipway_node.a"), ExpectError: regexp.MustCompile(`(?s)not rolled out.*"b"`)},
+		{PreConfig: func() { release = s.spoil("b") }, Config: config("slipway_node.a"), ExpectError: regexp.MustCompile(`(?s)not rolled out.*"b"`)},
 		{
 			PreConfig: func() { release() },
 			Config:    config("slipway_node.a"),

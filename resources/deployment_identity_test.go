@@ -104,7 +104,7 @@ func TestNodeTakesAnothersPlace(t *testing.T) {
 	run(t, []resource.TestStep{
 		{Config: s.on(motd, "", "n0=a", "n1=b")},
 		{
-			PreConfig: func() { release = s.lock("a") },
+			PreConfig: func() { release = s.spoil("a") },
 			Config:    left, ExpectError: regexp.MustCompile(`n0.old: failed`),
 		},
 		{

@@ -89,7 +89,7 @@ func TestDeleteFailsHalfWay(t *testing.T) {
 		run(t, []resource.TestStep{
 			{Config: config},
 			{
-				PreConfig: func() { release = s.lock("b") },
+				PreConfig: func() { release = s.spoil("b") },
 				Config:    config, Destroy: true, ExpectError: regexp.MustCompile(`not torn down`),
 			},
 			{

@@ -120,7 +120,7 @@ func TestTriggersOutliveAFailedNode(t *testing.T) {
 	run(t, []resource.TestStep{
 		{Config: with("1")},
 		{
-			PreConfig:          func() { s.write("b", "etc/motd", "changed by hand"); release = s.lock("b") },
+			PreConfig:          func() { s.write("b", "etc/motd", "changed by hand"); release = s.spoil("b") },
 			Config:             with("2"),
 			ExpectNonEmptyPlan: true,
 			Check:              s.has("b", "etc/motd", "changed by hand"),

@@ -2,13 +2,13 @@ package resources_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -110,18 +110,25 @@ func (s *sandbox) gone(nodes ...string) resource.TestCheckFunc {
 	}
 }
 
-// lock takes a node's lock, as another controller would, and returns what gives it back.
-func (s *sandbox) lock(node string) (release func()) {
+// spoil makes every session on a node fail, until release: its ledger cannot be read.
+func (s *sandbox) spoil(node string) (release func()) {
 	s.t.Helper()
-	f, err := os.OpenFile(s.path(node, "var/lib/slipway/lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	ledger := s.path(node, "var/lib/slipway/ledger.json")
+	before, err := os.ReadFile(ledger)
+	missing := errors.Is(err, os.ErrNotExist)
+	if err != nil && !missing {
 		s.t.Fatal(err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := os.WriteFile(ledger, []byte("spoiled"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	return func() {
-		if err := f.Close(); err != nil {
+		if missing {
+			err = os.Remove(ledger)
+		} else {
+			err = os.WriteFile(ledger, before, 0o600)
+		}
+		if err != nil {
 			s.t.Error(err)
 		}
 	}

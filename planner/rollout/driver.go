@@ -276,7 +276,7 @@ func (d *driver) step(ctx context.Context, c call, st step) verdict {
 	if o.ok() {
 		return done
 	}
-	if d.brake.running.Err() != nil && o.err != nil {
+	if o.err != nil && (d.brake.running.Err() != nil || busy(o.err) && d.brake.stopped()) {
 		d.tellFailure(c, st.node)
 		d.stopped()
 		return cutShort

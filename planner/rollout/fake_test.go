@@ -105,6 +105,9 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	if opened != nil {
 		return summary, opened
 	}
+	if fault == "occupied" {
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked, Message: "another controller works on the node"}
+	}
 	pause := time.Minute
 	if d, ok := f.slow[here]; ok {
 		pause = d
@@ -130,7 +133,7 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	case "needs":
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeNeeds, Message: "puppet is not on the node"}
 	case "refused":
-		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked, Message: "another controller works on the node"}
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeRoot, Message: "the user may not change the node"}
 	case "local": // as the engine in this process does it: a session that was ended still sums up
 		<-ctx.Done()
 		for _, item := range c.Items {

@@ -131,7 +131,7 @@ func TestBusyNodesAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, journaled := newFaulty(), &diary{}
 		fake.faults[at{"a", deploying}] = "busy"
-		fake.faults[at{"b", deploying}] = "refused"
+		fake.faults[at{"b", deploying}] = "occupied"
 		r, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: fake, Recorder: journaled, RunID: "r1"})
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestBusyNodesAreWaitedFor(t *testing.T) {
 			t.Errorf("a, which was busy for a moment, is %s: %v", r.Nodes["a"].Stage, r.Nodes["a"].Error)
 		}
 		var limit *rollout.TimeLimitError
-		if err := r.Nodes["b"].Error; !errors.As(err, &limit) || !strings.Contains(err.Error(), "another controller works on the node; it was waited for ") {
+		if err := r.Nodes["b"].Error; !errors.As(err, &limit) || !strings.Contains(err.Error(), "another controller works on the node; it was waited for 10m0s") {
 			t.Errorf("b, which is busy for ever: %v", err)
 		}
 		noted := map[string]int{}
@@ -179,7 +179,7 @@ func TestErrorsAreTyped(t *testing.T) {
 		t.Errorf("a: %v is no time limit of an hour of the group default", r.Nodes["a"].Error)
 	}
 	var session *converge.SessionError
-	if !errors.As(r.Nodes["b"].Error, &session) || session.Code != converge.CodeLocked {
+	if !errors.As(r.Nodes["b"].Error, &session) || session.Code != converge.CodeRoot {
 		t.Errorf("b: %v is no session error", r.Nodes["b"].Error)
 	}
 	if r.Nodes["c"].Stage != strategy.Deployed || r.Status != rollout.StatusFailed {

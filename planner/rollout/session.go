@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -89,10 +90,7 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	}
 	o.sent = true
 	c.Begins = d.toBegin(n.Name, c)
-	summary, err := d.converge(ctx, n, c, finished)
-	if err == nil && summary.Error != nil {
-		err = summary.Error
-	}
+	summary, err := d.whenFree(ctx, n, c, group, st, finished)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = fmt.Errorf("%w; the session was given up: %w", cause, err)
 	}
@@ -112,6 +110,46 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 		o.warnings = append(o.warnings, fmt.Sprintf("node %q stays locked: %s", n.Name, failed.Message))
 	}
 	return o
+}
+
+// busyPause is the time between two tries while another session, often the remains of this run's own, works on a node. The node waits a few seconds by itself, too.
+const busyPause = time.Second
+
+// whenFree runs a catalog on a node. While another session works on the node it is waited for, until ctx ends or, unless the node is to be unlocked, the run is
+// stopped. The journal says so once; the error says for how long it was waited.
+func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, group string, st step, each func(converge.Result)) (converge.Summary, error) {
+	start := d.Now()
+	stop := d.brake.stopping
+	if len(st.tasks) == 1 && st.tasks[0].Action == task.Unlock {
+		stop = ctx
+	}
+	for noted := false; ; noted = true {
+		summary, err := d.converge(ctx, n, c, each)
+		if err == nil && summary.Error != nil {
+			err = summary.Error
+		}
+		if !busy(err) {
+			return summary, err
+		}
+		if !noted {
+			d.log.append(journal.Event{Kind: journal.Note, Group: group, Phase: st.phase, Node: n.Name, Message: "waiting: " + err.Error()})
+		}
+		timer := time.NewTimer(busyPause)
+		select {
+		case <-timer.C:
+			continue
+		case <-ctx.Done():
+		case <-stop.Done():
+		}
+		timer.Stop()
+		return summary, fmt.Errorf("%w; it was waited for %s", err, d.Now().Sub(start).Round(time.Second))
+	}
+}
+
+// busy reports whether a session ended because another one works on the node.
+func busy(err error) bool {
+	var failed *converge.SessionError
+	return errors.As(err, &failed) && failed.Code == converge.CodeLocked
 }
 
 // tolerate turns the failures of tasks that may fail into warnings, and an error of the session too when all of its tasks may fail. A

@@ -12,12 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-const (
-	// DefaultUnlockTimeout bounds the session that unlocks a node whose window did not end as planned.
-	DefaultUnlockTimeout = 5 * time.Minute
-	// unlockPause is the time between two tries while another session, often the remains of this run's own, holds the node.
-	unlockPause = 5 * time.Second
-)
+// DefaultUnlockTimeout bounds the session that unlocks a node whose window did not end as planned.
+const DefaultUnlockTimeout = 5 * time.Minute
 
 // windows works on the nodes of a rolling group, each with all its steps between lock and unlock, up to MaxParallel at once. A
 // node that stays locked keeps its place for the rest of the run: never are more than MaxParallel nodes locked. Nodes that
@@ -177,11 +173,8 @@ func (d *driver) unlock(c call, last step) verdict {
 	catalog := d.catalog(converge.Apply, nil)
 	catalog.Unlock = c.rolling.Unlock
 	o := outcome{err: context.Cause(ctx)}
-	for ctx.Err() == nil {
+	if ctx.Err() == nil {
 		o = d.session(ctx, d.nodes[st.node], catalog, st, c.group)
-		if !busy(o.err) || !pause(ctx, unlockPause) {
-			break
-		}
 	}
 	for _, w := range o.warnings {
 		d.warn(c.group, st.node, w)
@@ -203,22 +196,4 @@ func (d *driver) unlock(c call, last step) verdict {
 	}
 	d.tellNode(c.group, st.node, strategy.Failed, d.reason(st.node))
 	return failure
-}
-
-// busy reports whether a session ended because another one holds the node.
-func busy(err error) bool {
-	var failed *converge.SessionError
-	return errors.As(err, &failed) && failed.Code == converge.CodeLocked
-}
-
-// pause waits, and reports whether there is time for another try.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -84,11 +84,6 @@ func TestBadAccess(t *testing.T) {
 			name: "noexec", says: []string{"/var/lib/slipway", "noexec"},
 			before: "mkdir /var/lib/slipway && mount -t tmpfs -o noexec,mode=700 none /var/lib/slipway", after: "umount /var/lib/slipway && rmdir /var/lib/slipway",
 		},
-		{
-			name: "another controller is at work", says: []string{"another session", `site "lon2"`},
-			before: `mkdir -m 700 /var/lib/slipway && cd /var/lib/slipway && echo 'site "lon2", run "r9"' >lock && chmod 600 lock && (setsid flock lock sleep 300.25 >/dev/null 2>&1 </dev/null &)`,
-			after:  `pkill -xf "sleep 300.25"; rm -r /var/lib/slipway`,
-		},
 	} {
 		t.Run(o.name, func(t *testing.T) { o.meet(t, node) })
 	}
