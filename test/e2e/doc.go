@@ -29,6 +29,12 @@
 //	progress is in the journal                        e2e TestSeed001 (order of groups), TestNodesHangMidRun, TestSeed003 (order of tasks)
 //	the provider does not outlive Terraform           e2e TestKilled/terminal closed
 //
+// Plans show the work (design.md 10):
+//
+//	the steps of the last run again, reinstalled,     e2e TestPlanShowsTheWork
+//	   failed, interrupted, without refresh
+//	a creation that failed                            e2e TestTaintedPlanShowsTheCreation
+//
 // Worked examples and windows:
 //
 //	seed 001, the five groups                         e2e TestSeed001
