@@ -191,6 +191,7 @@ func (w *work) goOn(ctx context.Context, journaled []services.Seen, o rollout.Op
 		}
 	}
 	left := planner.Applied{}
+	o.Limits = rollout.PrepareLimits(w.deployed.Groups, w.plan)
 	for node, found := range rollout.Survey(ctx, w.desired.Nodes, nil, w.desired.Name, o) {
 		if len(found.Ledger) > 0 { // a node that does not answer now fails when its turn comes
 			left[node] = found.Ledger

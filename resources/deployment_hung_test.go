@@ -53,7 +53,7 @@ resource "slipway_group" "near" {
 resource "slipway_node" "hung" {
   name    = "hung"
   address = "127.0.0.1"
-  connect = { user = "nobody", port = %d, connect_timeout = "30s", host_key_policy = "accept-new", known_hosts_file = %q, private_key_file = %q }
+  connect = { user = "nobody", port = %d, connect_timeout = "15s", host_key_policy = "accept-new", known_hosts_file = %q, private_key_file = %q }
 }
 resource "slipway_group" "far" {
   name            = "far"
@@ -68,7 +68,7 @@ resource "slipway_group" "far" {
 			PreConfig: func() { begin = time.Now() }, Config: config("slipway_group.far, slipway_group.near", "slipway_node.a, slipway_node.hung", hung), ConfigStateChecks: []statecheck.StateCheck{status("degraded")},
 			ExpectNonEmptyPlan: true,
 			Check: resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"), func(*terraform.State) error {
-				if took := time.Since(begin); took > 20*time.Second || accepted.Load() != 1 {
+				if took := time.Since(begin); took > 14*time.Second || accepted.Load() != 1 {
 					return fmt.Errorf("the run took %s, and the hung node was tried %d times", took, accepted.Load())
 				}
 				return nil

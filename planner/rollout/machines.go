@@ -23,11 +23,13 @@ type Machines struct {
 	seen  map[string]converge.Identity // what this apply saw
 	asked map[string]error             // the nodes that were asked in this apply, and why one did not answer; nil when it did
 	twice map[string]string            // node -> another node that is the same machine
+	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer: they are not prepared any more.
+	silent map[string]error
 }
 
 // NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since. They are not changed.
 func NewMachines(known map[string]converge.Identity) *Machines {
-	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{}, twice: map[string]string{}}
+	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{}, twice: map[string]string{}, silent: map[string]error{}}
 }
 
 // Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the machine of another node
@@ -66,6 +68,23 @@ func (m *Machines) saw(node string, id converge.Identity, err error) {
 			m.twice[node], m.twice[other] = other, node
 		}
 	}
+}
+
+// gaveUp takes down that a node did not answer in its time.
+func (m *Machines) gaveUp(node string, err error) {
+	if !unreachable(err) && !errors.As(err, new(*TimeLimitError)) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.silent[node] = err
+}
+
+// silence says why a node is not prepared: it did not answer in its time already. nil: it may be.
+func (m *Machines) silence(node string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.silent[node]
 }
 
 // wasAsked reports whether a node was asked in this apply.
@@ -169,6 +188,9 @@ func (d *driver) ask(ctx context.Context, nodes []string, limit time.Duration) {
 			defer cancel()
 			summary, err := d.Executor.Converge(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
 			d.Machines.saw(name, summary.Identity, err)
+			if one.Err() == nil {
+				d.Machines.gaveUp(name, err)
+			}
 		})
 	}
 	asking.Wait()
@@ -222,6 +244,9 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	if _, wanted := d.wanted[n.Name]; !wanted {
 		return d.Executor.Converge(ctx, n, c, each)
 	}
+	if err := d.Machines.silence(n.Name); err != nil && c.Mode == converge.Prepare {
+		return converge.Summary{}, err
+	}
 	changes := c.Mode == converge.Apply || len(c.Begins) > 0
 	if changes && !d.Machines.answered(n.Name) {
 		if summary, err := d.whoIs(ctx, n); err != nil {
@@ -236,6 +261,9 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	summary, err := d.Executor.Converge(ctx, n, c, each)
 	if err == nil || ctx.Err() == nil {
 		d.Machines.saw(n.Name, summary.Identity, err)
+		if c.Mode == converge.Prepare {
+			d.Machines.gaveUp(n.Name, err)
+		}
 	}
 	if !changes && err == nil {
 		d.compare(ctx, n.Name)

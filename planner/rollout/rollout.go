@@ -45,12 +45,13 @@ type Options struct {
 	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node and have no tasks
 	// that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
 	ParallelGroups int
-	Grace          time.Duration        // how long running sessions may go on after ctx ended; 0 is 30 seconds
-	GiveUp         <-chan struct{}      // closed when even the grace is too long: running sessions are given up at once; nil is never
-	Now            func() time.Time     // the clock of events; nil is time.Now
-	Machines       *Machines            // which machines the nodes are; nil knows nothing yet
-	Departed       map[string]site.Node // how the nodes that left the site are reached
-	Purpose        string               // what this pass of the run is for, besides the plan; for the journal
+	Grace          time.Duration             // how long running sessions may go on after ctx ended; 0 is 30 seconds
+	GiveUp         <-chan struct{}           // closed when even the grace is too long: running sessions are given up at once; nil is never
+	Now            func() time.Time          // the clock of events; nil is time.Now
+	Machines       *Machines                 // which machines the nodes are; nil knows nothing yet
+	Limits         map[string]TimeLimitError // how long Survey may look at a node, and why; a node without one has the time that all have
+	Departed       map[string]site.Node      // how the nodes that left the site are reached
+	Purpose        string                    // what this pass of the run is for, besides the plan; for the journal
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this run yielded before. It
 	// is called for many tasks at once and must not change t or values; its error must not hold a value. nil: the plan has no such task.
 	Resolve func(t task.Task, values Values) (task.Task, error)

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -47,16 +49,27 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 		mu      sync.Mutex
 		running sync.WaitGroup
 		slots   = make(chan struct{}, o.Parallelism)
+		all     = ctx
 	)
 	for _, n := range nodes {
 		slots <- struct{}{} // sessions end with ctx, so this does too
 		running.Go(func() {
-			defer func() { <-slots }()
+			leave := sync.OnceFunc(func() { <-slots })
+			defer leave()
+			ctx := ctx
+			if limit, bounded := o.Limits[n.Name]; bounded {
+				silent := time.AfterFunc(time.Second, leave) // who does not answer keeps no other node waiting
+				defer silent.Stop()
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeoutCause(ctx, limit.Limit, &limit)
+				defer cancel()
+			}
 			survey := look(ctx, o.Executor, n, converge.Catalog{
 				Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[n.Name],
 			})
-			if survey.Error == nil || ctx.Err() == nil {
+			if survey.Error == nil || all.Err() == nil {
 				o.Machines.saw(n.Name, survey.Identity, survey.Error)
+				o.Machines.gaveUp(n.Name, survey.Error)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -64,6 +77,21 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 		})
 	}
 	running.Wait()
+	return out
+}
+
+// PrepareLimits returns how long the preparation of each node may take: what its group gives it. They bound the survey with which a run begins.
+func PrepareLimits(groups []site.Group, p *planner.Plan) map[string]TimeLimitError {
+	given := map[string]time.Duration{}
+	for _, g := range groups {
+		given[g.Name] = g.PrepareTimeout
+	}
+	out := map[string]TimeLimitError{}
+	for _, g := range p.Groups {
+		for _, node := range g.Owned {
+			out[node] = TimeLimitError{Call: "prepare", Group: g.Name, Limit: orDuration(given[g.Name], DefaultPrepareTimeout)}
+		}
+	}
 	return out
 }
 
