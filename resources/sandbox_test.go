@@ -2,7 +2,6 @@ package resources_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -110,25 +109,15 @@ func (s *sandbox) gone(nodes ...string) resource.TestCheckFunc {
 	}
 }
 
-// spoil makes every session on a node fail, until release: its ledger cannot be read.
+// spoil makes every session on a node fail, until release: another version of slipway has written the log of its ledger.
 func (s *sandbox) spoil(node string) (release func()) {
 	s.t.Helper()
-	ledger := s.path(node, "var/lib/slipway/ledger.json")
-	before, err := os.ReadFile(ledger)
-	missing := errors.Is(err, os.ErrNotExist)
-	if err != nil && !missing {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(ledger, []byte("spoiled"), 0o600); err != nil {
+	log := s.path(node, "var/lib/slipway/ledger.log")
+	if err := os.WriteFile(log, []byte("{\"version\":99}\n{}\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	return func() {
-		if missing {
-			err = os.Remove(ledger)
-		} else {
-			err = os.WriteFile(ledger, before, 0o600)
-		}
-		if err != nil {
+		if err := os.Remove(log); err != nil {
 			s.t.Error(err)
 		}
 	}

@@ -47,6 +47,8 @@ resource "slipway_group" "all" {
   critical        = true
   selectors       = []
   prepare_timeout = "15s"
+
+  success_criteria = { percent_successful_nodes = 100 }
 }
 `, groupList: []string{"all"}}.hcl(t))
 	n[0].On(t, `mkdir -m 700 /var/lib/slipway && cd /var/lib/slipway && echo 'site "lon2", run "r9"' >lock && chmod 600 lock && (setsid flock lock sleep 300.25 >/dev/null 2>&1 </dev/null &)`)
