@@ -1,0 +1,57 @@
+package converge
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// TestOneFileByTwoPaths: two paths lead to one file, through a link in one of them. The second resource is refused, and names the first.
+func TestOneFileByTwoPaths(t *testing.T) {
+	content := func(text string) resource.Parameters { return resource.Parameters{"content": text} }
+	for name, tt := range map[string]struct {
+		link  bool // it is there before the run
+		items []Item
+	}{
+		"a link that is there": {true, []Item{managed(t, "file", "/real/f", content("1")), managed(t, "file", "/alias/f", content("2"))}},
+		"a link that the run makes": {false, []Item{managed(t, "file", "/real/f", content("1")),
+			managed(t, "file", "/alias", resource.Parameters{"target": "real"}), managed(t, "file", "/alias/f", content("2"))}},
+		"settings": {true, []Item{
+			managed(t, "ini_setting", "a", resource.Parameters{"path": "/real/i", "section": "s", "setting": "k", "value": "1"}),
+			managed(t, "ini_setting", "b", resource.Parameters{"path": "/alias/i", "section": "s", "setting": "k", "value": "2"})}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := folder(t, map[string]string{"/real/f": "original", "/real/i": "[s]\nk = original\n"})
+			if tt.link {
+				if err := os.Symlink("real", filepath.Join(s.root, "alias")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				results := runAll(t, s, tt.items...)
+				last, first := results[len(results)-1], results[0]
+				if first.Status == Failed || last.Status != Failed || !strings.Contains(last.Message, string(first.ID)) {
+					t.Errorf("the first is %s, the second %s: %q", first.Status, last.Status, last.Message)
+				}
+			}
+			runAll(t, s)
+			for path, want := range map[string]string{"/real/f": "original", "/real/i": "[s]\nk = original\n"} {
+				if is, err := s.ReadFile(path); string(is) != want || err != nil {
+					t.Errorf("%s is %q, %v", path, is, err)
+				}
+			}
+		})
+	}
+}
+
+// TestOnePackageByTwoNames: a name with the node's own architecture is the name without.
+func TestOnePackageByTwoNames(t *testing.T) {
+	s := aptNode(t, stanza("tree", ""), &recorder{})
+	results := runAll(t, s, managed(t, "package", "tree", nil), managed(t, "package", "tree:amd64", nil))
+	if results[0].Status != Unchanged || results[1].Status != Failed || !strings.Contains(results[1].Message, "package[tree]") {
+		t.Errorf("%+v", results)
+	}
+}

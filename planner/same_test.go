@@ -1,0 +1,58 @@
+package planner_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// TestTwoResourcesForOneObject: resources with different titles that look after one object of a node are an error that names both.
+func TestTwoResourcesForOneObject(t *testing.T) {
+	p := func(pairs ...any) resource.Parameters {
+		out := resource.Parameters{}
+		for i := 0; i < len(pairs); i += 2 {
+			out[pairs[i].(string)] = pairs[i+1]
+		}
+		return out
+	}
+	type titles = map[string]resource.Parameters
+	for name, tt := range map[string]struct {
+		typ   string
+		both  titles
+		clash bool
+	}{
+		"path of a file":      {"file", titles{"one": p("path", "/etc/p", "content", "1"), "/etc/p": p("content", "2")}, true},
+		"other paths":         {"file", titles{"one": p("path", "/etc/q", "content", "1"), "/etc/p": p("content", "2")}, false},
+		"name of a package":   {"package", titles{"x": p("name", "tree"), "tree": p()}, true},
+		"architecture":        {"package", titles{"tree": p(), "tree:amd64": p()}, true},
+		"other architectures": {"package", titles{"libc6:amd64": p(), "libc6:i386": p()}, false},
+		"suffix of a service": {"service", titles{"web": p("enable", true), "web.service": p("enable", true)}, true},
+		"name of a user":      {"user", titles{"x": p("name", "ann"), "ann": p()}, true},
+		"name of a group":     {"group", titles{"x": p("name", "adm"), "adm": p()}, true},
+		"spelling of a key":   {"sysctl", titles{"net.ipv4.ip_forward": p("value", "1"), "net/ipv4/ip_forward": p("value", "1")}, true},
+		"case of a host":      {"host", titles{"Web": p("ip", "10.0.0.1"), "web": p("ip", "10.0.0.1")}, true},
+		"a setting": {"ini_setting", titles{"a": p("path", "/a", "section", "s", "setting", "k", "value", "1"),
+			"b": p("path", "/a", "section", "s", "setting", "k", "value", "2")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := site.Site{Name: "s", Nodes: []site.Node{{Name: "n", Address: "10.0.0.1"}},
+				Services: []site.Service{{Name: "svc", Configuration: map[string]map[string]resource.Parameters{tt.typ: tt.both}}}}
+			_, problems := planner.Make(s, nil, nil)
+			var texts []string
+			for _, e := range problems.Errors() {
+				texts = append(texts, e.Error())
+			}
+			text := strings.Join(texts, "\n")
+			named := true
+			for title := range tt.both {
+				named = named && strings.Contains(text, string(resource.MakeID(tt.typ, title)))
+			}
+			if tt.clash && !named || !tt.clash && text != "" {
+				t.Errorf("errors: %q", text)
+			}
+		})
+	}
+}
