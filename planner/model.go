@@ -184,6 +184,9 @@ func (m *model) furnish() {
 		for _, p := range mistakes {
 			found.add(p, k.nodes)
 		}
+		for _, p := range sameObject(m.schemas, tasks) {
+			found.add(p, k.nodes)
+		}
 		k.catalog = &catalog{details: load.Details}
 		sections := m.sectionsOf(k, tasks)
 		beyond := m.relate(k, tasks, sections, found)

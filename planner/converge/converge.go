@@ -44,6 +44,12 @@ type Named interface {
 	Object(r resource.Resource) (name, aim string)
 }
 
+// Resolver is implemented by Named types whose objects have several names, which only the node knows to be one.
+type Resolver interface {
+	// Resolve returns the one name of an object on the node as it is now; a name that cannot be resolved is returned as it is.
+	Resolve(s *System, object string) string
+}
+
 // Widener is implemented by types whose Capture describes only what the resource says something of: anything else is not
 // slipway's to bring back.
 type Widener interface {

@@ -216,6 +216,9 @@ func (b *fileBefore) keep(s *System, r resource.Resource) (err error) {
 // Object is the path.
 func (fileType) Object(r resource.Resource) (name, aim string) { return pathOf(r), "" }
 
+// Resolve follows the links in the path's directory: /var/run/x is /run/x.
+func (fileType) Resolve(s *System, object string) string { return s.resolved(object) }
+
 func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	var b fileBefore
 	if err := json.Unmarshal(before, &b); err != nil {

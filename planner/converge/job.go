@@ -22,6 +22,8 @@ type job struct {
 	mistake error
 	object  string // what it looks after (Named)
 	aim     string
+	// resolved is the object under its one name at the start of the session.
+	resolved object
 	// follows is the one that looked after the object until now, and is about to leave it.
 	follows  *job
 	followed bool

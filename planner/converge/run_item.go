@@ -50,7 +50,7 @@ func (x *session) blocker(j *job) resource.ID {
 
 func (x *session) examineState(ctx context.Context, j *job) {
 	if x.applying() && !j.Noop() {
-		err := x.occupied(j)
+		err := errors.Join(x.occupied(j), x.shared(j))
 		if err == nil {
 			err = x.leaveFormer(ctx, j)
 		}

@@ -17,6 +17,33 @@ func (j *job) looksAfter() (o object, ok bool) {
 	return object{j.Type, j.object}, j.object != "" && j.mistake == nil && !j.Remove
 }
 
+// resolved returns what an object is on the node as it is now, under its one name.
+func (x *session) resolved(o object) object {
+	if r, ok := x.types[o.typ].(Resolver); ok {
+		o.name = r.Resolve(x.sys, o.name)
+	}
+	return o
+}
+
+// shared returns an error when the object of a job is one that an earlier resource looks after under another name, because of a link that this
+// session made: before, they were two.
+func (x *session) shared(j *job) error {
+	o, ok := j.looksAfter()
+	if !ok {
+		return nil
+	}
+	is := x.resolved(o)
+	if is == j.resolved {
+		return nil
+	}
+	for _, e := range x.ledger.Entries {
+		if e.Type == o.typ && e.Object != "" && e.key() != x.key(j) && x.resolved(object{e.Type, e.Object}) == is {
+			return fmt.Errorf("%s looks after %s already, which is %s; make one resource of both", e.id, e.Object, o.name)
+		}
+	}
+	return nil
+}
+
 // keepApart finds resources that look after what another one looks after already, in the catalog or in the ledger: each would undo
 // what the other one did. What a resource of the catalog is about to leave is free for another one.
 func (x *session) keepApart(jobs []*job) {
@@ -32,7 +59,7 @@ func (x *session) keepApart(jobs []*job) {
 		if e.Object == "" {
 			continue
 		}
-		if o, j := (object{e.Type, e.Object}), leaving[e.id]; j != nil && e.Site == x.catalog.Site {
+		if o, j := x.resolved(object{e.Type, e.Object}), leaving[e.id]; j != nil && e.Site == x.catalog.Site {
 			left[o] = j
 		} else {
 			taken[o] = e.key()
@@ -43,6 +70,8 @@ func (x *session) keepApart(jobs []*job) {
 		if !ok {
 			continue
 		}
+		o = x.resolved(o)
+		j.resolved = o
 		switch other, is := taken[o]; {
 		case !is || other == x.key(j):
 			taken[o] = x.key(j)
@@ -93,7 +122,7 @@ func (x *session) handOver() {
 	heirs := map[object]*job{}
 	for _, j := range x.jobs {
 		if o, ok := j.looksAfter(); ok && !j.Noop() && !j.RefreshOnly && x.ledger.entry(x.catalog.Site, j.id) == nil {
-			heirs[o] = j
+			heirs[x.resolved(o)] = j
 		}
 	}
 	for _, j := range x.jobs {
@@ -101,12 +130,12 @@ func (x *session) handOver() {
 		if !j.Remove || e == nil || e.Object == "" {
 			continue
 		}
-		heir := heirs[object{e.Type, e.Object}]
+		heir := heirs[x.resolved(object{e.Type, e.Object})]
 		if heir == nil || heir.aim != e.Aim {
 			continue
 		}
 		was, now := e.key(), *e
-		now.Title, now.id, now.Digest, now.Run = heir.Title, heir.id, "", x.catalog.Run
+		now.Title, now.Object, now.id, now.Digest, now.Run = heir.Title, heir.object, heir.id, "", x.catalog.Run
 		if x.ledger.owes(was) {
 			x.ledger.settle(was)
 			x.ledger.owe(now.key())

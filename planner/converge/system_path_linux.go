@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -104,6 +105,22 @@ func (s *System) locate(name string, follow bool) (place, error) {
 		}
 	}
 	return w.end("."), nil
+}
+
+// resolved returns a path with the links in its directory followed, as seen from the root; it is returned as it is where its directory is not there.
+func (s *System) resolved(name string) string {
+	p, err := s.locate(name, false)
+	if err != nil {
+		return name
+	}
+	defer p.close()
+	dir, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(p.dir))
+	root, rootErr := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(s.base.Fd())))
+	below, inside := strings.CutPrefix(dir, strings.TrimSuffix(root, "/"))
+	if err != nil || rootErr != nil || !inside {
+		return name
+	}
+	return path.Join("/", below, p.name)
 }
 
 // walk is a path half way.

@@ -122,6 +122,12 @@ func (iniType) Object(r resource.Resource) (name, aim string) {
 	return fmt.Sprintf("%s [%s] %s", p.Path, p.Section, p.Setting), ""
 }
 
+// Resolve follows the links in the path's directory.
+func (iniType) Resolve(s *System, object string) string {
+	file, rest, _ := strings.Cut(object, " [")
+	return s.resolved(file) + " [" + rest
+}
+
 func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	p := placeOf(r)
 	f, err := s.readText(p.Path)

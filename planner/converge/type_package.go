@@ -27,6 +27,10 @@ func (packageType) Schema() resource.Schema {
 			{Name: "provider", Kind: resource.String, Values: []string{"apt", "dnf", "apk"},
 				Description: "The package manager. Default: the one that the node has."},
 		},
+		Object: func(r resource.Resource) (name, variant string) {
+			name, variant, _ = strings.Cut(wantPackage(r).name, ":")
+			return name, variant
+		},
 		Check: func(r resource.Resource) []resource.ParameterError {
 			if err := checkPackageName(wantPackage(r).name); err != nil {
 				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
@@ -198,6 +202,19 @@ func (t packageType) Capture(ctx context.Context, s *System, r resource.Resource
 func (packageType) Object(r resource.Resource) (name, aim string) {
 	w := wantPackage(r)
 	return w.name, aimOf(w.install())
+}
+
+// Resolve leaves the node's own architecture out of the name, where dpkg's database says it.
+func (packageType) Resolve(s *System, object string) string {
+	name, arch, qualified := strings.Cut(object, ":")
+	if !qualified {
+		return object
+	}
+	db, err := readDpkg(s)
+	if err != nil {
+		return object // another package manager, whose names have no architecture
+	}
+	return db.key(name, arch)
 }
 
 func (t packageType) Apply(ctx context.Context, s *System, r resource.Resource) error {

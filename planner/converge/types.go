@@ -23,7 +23,14 @@ func Schemas() map[string]resource.Schema { return schemasOf(types) }
 func schemasOf(types map[string]Type) map[string]resource.Schema {
 	out := make(map[string]resource.Schema, len(types))
 	for name, t := range types {
-		out[name] = t.Schema()
+		schema := t.Schema()
+		if n, ok := t.(Named); ok && schema.Object == nil {
+			schema.Object = func(r resource.Resource) (string, string) {
+				object, _ := n.Object(r)
+				return object, ""
+			}
+		}
+		out[name] = schema
 	}
 	return out
 }

@@ -21,6 +21,9 @@ type Schema struct {
 	// Check validates what no single parameter can tell (two parameters that exclude each other); optional. It sees
 	// parameters that already passed their own checks, normalised. Its texts name parameters and do not repeat values.
 	Check func(Resource) []ParameterError
+	// Object names what a resource looks after on a node; optional, the title where there is none. Two resources of one node must not look after the same object:
+	// of equal names with different variants they do only when one of these is empty (the architecture of a package).
+	Object func(Resource) (name, variant string)
 }
 
 // Parameter declares one parameter of a type.
