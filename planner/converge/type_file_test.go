@@ -89,6 +89,14 @@ func TestFile(t *testing.T) {
 		"attributes of a directory": {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------", "/d/x": "-rw-r--r-- x"}},
 		"attributes of a link":      {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "mode", "0600"), want: map[string]string{"/l": "Lrwxrwxrwx /t", "/t": "-rw-r--r-- theirs"}},
 		"mode of a new link":        {before: map[string]string{"/t": "theirs"}, item: item("file[/l]", "ensure", "link", "target", "/t", "mode", "0600"), diffs: []Difference{{"ensure", "absent", "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /t", "/t": "-rw-r--r-- theirs"}},
+		"directory, x where r is":   {item: item("file[/d]", "ensure", "directory", "mode", "0640"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "drwxr-x---"}},
+		"directory is so already":   {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "directory", "mode", "0644"), want: map[string]string{"/d": "drwxr-xr-x"}},
+		"symbolic, new":             {item: item("file[/f]", "content", "x", "mode", "u=rwx,g=r,o="), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rwxr----- x"}},
+		"symbolic, new directory":   {item: item("file[/d]", "ensure", "directory", "mode", "go-rx,+t"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "dtrwx------"}},
+		"symbolic, there":           {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+w,u+x"), diffs: []Difference{{"mode", "0644", "0764"}}, want: map[string]string{"/f": "-rwxrw-r-- old"}},
+		"symbolic, new content":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "mode", "g+w"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}2d711642"}, {"mode", "0644", "0664"}}, want: map[string]string{"/f": "-rw-rw-r-- x"}},
+		"symbolic, X of a file":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "a+X"), want: map[string]string{"/f": "-rw-r--r-- old"}},
+		"symbolic, X later":         {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+X,u+x"), diffs: []Difference{{"mode", "0644", "0754"}}, want: map[string]string{"/f": "-rwxr-xr-- old"}},
 		"already so":                {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +136,7 @@ func TestFileFails(t *testing.T) {
 		item   Item
 		want   string
 	}{
-		"no parent":     {item: item("file[/a/b/f]", "content", "x"), want: "the directory /a/b is not there; make it first"},
+		"no parent":     {item: item("file[/a/b/f]", "content", "x"), want: `the directory /a/b is not there; make it first, as a file resource with ensure = "directory", or name what makes it in require`},
 		"no owner":      {item: item("file[/f]", "content", "x", "owner", "app"), want: `owner "app": no such user`},
 		"no group":      {item: item("file[/f]", "content", "x", "group", "app"), want: `group "app": no such group`},
 		"no source":     {item: item("file[/f]", "source", "/s"), want: "source: lstat /s: no such file"},
@@ -138,7 +146,11 @@ func TestFileFails(t *testing.T) {
 		"title":         {item: item("file[motd]", "content", "x"), want: "path: must be given"},
 		"path":          {item: item("file[x]", "path", "/a/../b"), want: "must be an absolute path"},
 		"mode":          {item: item("file[/f]", "mode", "0999"), want: `"0999" must be 3 or 4 octal digits`},
-		"mode number":   {item: item("file[/f]", "mode", int64(644)), want: "mode: must be a string, in quotes"},
+		"mode number":   {item: item("file[/f]", "mode", int64(644)), want: `mode: must be a string, in quotes: "0644", not 644`},
+		"mode X":        {item: item("file[/f]", "mode", "u=X"), want: `"u=X": X goes with + only`},
+		"mode words":    {item: item("file[/f]", "mode", "u+q"), want: `"u+q" must be 3 or 4 octal digits, like "0644", or changes like "u=rw,g+w"`},
+		"mode swaps":    {item: item("file[/f]", "mode", "u=g,g=o,o=u"), want: `"u=g,g=o,o=u" gives another mode each time`},
+		"rel. source":   {item: item("file[/f]", "source", "files/motd"), want: `source: "files/motd" must be an absolute path on the node; send a file of the controller with content = file("files/motd")`},
 		"two contents":  {item: item("file[/f]", "content", "x", "source", "/s"), want: "excludes content"},
 		"link content":  {item: item("file[/f]", "target", "x", "content", "x"), want: `content: does not go with ensure = "link"`},
 		"link, nowhere": {item: item("file[/f]", "ensure", "link"), want: "a link needs one"},

@@ -324,3 +324,15 @@ func TestHomeThatMoves(t *testing.T) {
 	undone(t, s, userType{}, res(t, userType{}, "bob", nil), before)
 	r.wantRan(t, "userdel -r bob")
 }
+
+// A user whose shell does not exist cannot log in.
+func TestUserShellMustExist(t *testing.T) {
+	for _, there := range []string{"", "ann:x:1000:1000:::/bin/sh\n"} {
+		r := &recorder{}
+		s := wholeMachine(t, map[string]string{"/etc/passwd": there, "/etc/group": "ann:x:1000:\n", "/etc/shells": "/bin/nosh\n", "/usr/sbin/useradd": "", "/usr/sbin/usermod": ""}, r.run)
+		err := userType{}.Apply(t.Context(), s, res(t, userType{}, "ann", resource.Parameters{"shell": "/bin/nosh"}))
+		if err == nil || !strings.Contains(err.Error(), `user "ann": shell: the node has no program /bin/nosh; install its package first and require it`) || len(r.ran) > 0 {
+			t.Errorf("%v, ran %v", err, r.ran)
+		}
+	}
+}
