@@ -3,9 +3,7 @@ package converge
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -23,12 +21,12 @@ func (fileType) Schema() resource.Schema {
 					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
 			{Name: "content", Kind: resource.String, Check: checkContent,
 				Description: "The whole content, at most 8 MiB. Without `content` and `source`, the content of a file that is there stays, and a new one is empty."},
-			{Name: "source", Kind: resource.String, Check: checkAbsolute,
+			{Name: "source", Kind: resource.String, Check: checkSource,
 				Description: "Absolute path of a file on the node itself whose content is copied. A file of the controller is given as `content = file(...)`."},
 			{Name: "target", Kind: resource.String, Check: checkTarget,
 				Description: "Where a link leads, absolute or relative to the link's directory; it need not be there."},
-			{Name: "mode", Kind: resource.String, Check: checkMode,
-				Description: "Permissions as 3 or 4 octal digits, like \"0644\". A link has no mode of its own: it is ignored there, with a notice in the output. Default: what is there stays; a new file gets 0644, a new directory 0755."},
+			{Name: "mode", Kind: resource.String, Check: checkMode, Instead: quotedMode,
+				Description: "Permissions as 3 or 4 octal digits, like \"0644\", which set x of a directory where they set r; or as changes of those that are there (of a new file 0644, of a new directory 0755), like \"u=rw,g+w,o=\" or \"a+X\", as in chmod(1). A link has no mode of its own: it is ignored there, with a notice in the output. Default: what is there stays; a new file gets 0644, a new directory 0755."},
 			{Name: "owner", Kind: resource.String, Scalars: true, Check: checkAccount,
 				Description: "User that owns it, a link itself and not what it leads to, by name or number. Default: what is there stays; a new one belongs to the session's user."},
 			{Name: "group", Kind: resource.String, Scalars: true, Check: checkAccount,
@@ -60,26 +58,18 @@ func checkContent(value any) error {
 	return nil
 }
 
+func checkSource(value any) error {
+	if p, _ := value.(string); !path.IsAbs(p) {
+		return fmt.Errorf("%q must be an absolute path on the node; send a file of the controller with content = file(%q)", p, p)
+	}
+	return checkAbsolute(value)
+}
+
 func checkTarget(value any) error {
 	if t, _ := value.(string); t == "" || strings.ContainsRune(t, 0) {
 		return errors.New("must be a path")
 	}
 	return nil
-}
-
-func checkMode(value any) error {
-	text, _ := value.(string)
-	_, err := parseMode(text)
-	return err
-}
-
-// parseMode reads 3 or 4 octal digits.
-func parseMode(text string) (fs.FileMode, error) {
-	mode, err := strconv.ParseUint(text, 8, 12)
-	if err != nil || len(text) != 3 && len(text) != 4 {
-		return 0, fmt.Errorf("%q must be 3 or 4 octal digits, like \"0644\"", text)
-	}
-	return fs.FileMode(mode), nil
 }
 
 func checkAccount(value any) error {

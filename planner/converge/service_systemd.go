@@ -79,6 +79,7 @@ func unitState(p map[string]string) serviceState {
 	if p["ConditionResult"] == "no" {
 		state.detail += ", ConditionResult=no: a condition in its unit was not met"
 	}
+	state.finished = p["Type"] == "oneshot" && p["ActiveState"] == "inactive" && p["Result"] == "success" && p["ConditionResult"] != "no"
 	switch p["ActiveState"] {
 	case "active", "reloading", "refreshing":
 		state.active = running
@@ -210,6 +211,10 @@ func (m systemd) activate(ctx context.Context, s *System, unit, verb, should str
 		// What the service said goes into the result's output.
 		if _, err := s.Run(ctx, Command{Argv: []string{"systemctl", "status", "--no-pager", "--full", "-n", "10", "--", unit}}); err != nil {
 			return err
+		}
+		if should == running && is.finished && out.Status == 0 {
+			return fmt.Errorf("it ran and has finished: %s is of the type oneshot, which runs to its end and is not running then; "+
+				"leave ensure out, or set RemainAfterExit=yes in the unit", unit)
 		}
 		return fmt.Errorf("%sit is %s after systemctl %s, not %s (%s); `journalctl -u %s` on the node tells more", cause, is.active, verb, should, is.detail, unit)
 	}

@@ -97,7 +97,7 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 	case p.Has("mode") && kind == fileLink:
 		s.notice(at + " is a link, and links have no mode of their own; mode is ignored")
 	case p.Has("mode"):
-		mode, err := parseMode(p.String("mode"))
+		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
 		if err != nil {
 			return nil, err
 		}
@@ -201,8 +201,12 @@ func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error
 	if err != nil {
 		return err
 	}
-	if ensure == fileLink {
-		a.Mode = nil
+	if p := r.Parameters; p.Has("mode") && ensure != fileLink {
+		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
+		if err != nil {
+			return err
+		}
+		a.Mode = &mode
 	}
 	want, given, err := wantedContent(s, r)
 	if err != nil {
@@ -245,7 +249,7 @@ func parentThere(s *System, at string) error {
 	parent := path.Dir(at)
 	_, err := s.Lstat(parent + "/.")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there; make it first, as a file resource with ensure = \"directory\"", parent)
+		return fmt.Errorf("the directory %s is not there; make it first, as a file resource with ensure = \"directory\", or name what makes it in require", parent)
 	}
 	return err
 }
@@ -258,16 +262,10 @@ func clearDirectory(s *System, at string, r resource.Resource) error {
 	return s.RemoveAll(at)
 }
 
+// wantedAttributes returns the owner and group that a resource wants.
 func wantedAttributes(s *System, r resource.Resource) (Attributes, error) {
 	var a Attributes
 	p := r.Parameters
-	if p.Has("mode") {
-		mode, err := parseMode(p.String("mode"))
-		if err != nil {
-			return a, err
-		}
-		a.Mode = &mode
-	}
 	if p.Has("owner") {
 		uid, ok, err := s.LookupUser(p.String("owner"))
 		if err != nil {

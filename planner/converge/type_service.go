@@ -52,7 +52,9 @@ type serviceState struct {
 	enabled enablement
 	levels  []string // OpenRC: the runlevels that start it
 	reload  bool     // systemd: files changed since it read them
-	detail  string   // for errors: the manager's own words
+	// finished: systemd, a unit of the type oneshot has run and ended well, so it is stopped.
+	finished bool
+	detail   string // for errors: the manager's own words
 }
 
 // serviceWant is what is wanted of a service; empty fields leave what is there.

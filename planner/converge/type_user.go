@@ -38,7 +38,7 @@ func (userType) Schema() resource.Schema {
 			{Name: "home", Kind: resource.String, Check: checkPasswdPath, Description: "The home directory. Default when the user is made: chosen by the node."},
 			{Name: "managehome", Kind: resource.Bool,
 				Description: "Make the home directory with the user, move it when `home` changes, and remove it with the user. Default: false."},
-			{Name: "shell", Kind: resource.String, Check: checkPasswdPath, Description: "The login shell. Default when the user is made: chosen by the node."},
+			{Name: "shell", Kind: resource.String, Check: checkPasswdPath, Description: "The login shell, a program that the node has. Default when the user is made: chosen by the node."},
 			{Name: "password", Kind: resource.String, Sensitive: true, Check: checkHash,
 				Description: "The password's hash, as in /etc/shadow (`$6$...`); `!` for none that fits. It must not be empty and must hold no colon."},
 			{Name: "system", Kind: resource.Bool, Description: "Take the id from the range for the system when the user is made. Default: false."},
@@ -208,6 +208,15 @@ func (userType) apply(ctx context.Context, s *System, r resource.Resource) error
 	}
 	if err := missingGroups(groups, p); err != nil {
 		return err
+	}
+	if shell := p.String("shell"); shell != "" && shell != u.Shell {
+		program, err := s.program(shell)
+		if err == nil && program == "" {
+			err = fmt.Errorf("the node has no program %s; install its package first and require it, or name another shell", shell)
+		}
+		if err != nil {
+			return fmt.Errorf("shell: %w", err)
+		}
 	}
 	if !there {
 		_, private := groups[name]

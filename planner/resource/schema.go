@@ -35,6 +35,8 @@ type Parameter struct {
 	Description string   // with unit, bounds and default
 	Sensitive   bool     // never shown: not in differences, events, errors
 	Scalars     bool     // String, StringList, StringMap: a number or bool counts as its text (`value = 1`)
+	// Instead returns what to write, as a string, in place of a number or bool, empty where nothing can be offered; optional. String only.
+	Instead func(value any) string
 	// Check validates one value of the right kind; optional. The value is a string, bool, int64, []string or map[string]string,
 	// as Kind says. Its text must not repeat the value of a sensitive parameter.
 	Check func(value any) error

@@ -208,6 +208,9 @@ func (c *parameterCheck) text(path string, written, normal any) {
 		right := "must be a string"
 		if _, isScalar := scalarText(normal); isScalar {
 			right += ", in quotes"
+			if c.Instead != nil && !c.secret && c.Instead(normal) != "" {
+				right += fmt.Sprintf(": %q", c.Instead(normal))
+			}
 		}
 		c.wrong(path, right, written)
 	case !utf8.ValidString(s):

@@ -29,6 +29,9 @@ var autorequired = map[string]func(c *catalogOf, r resource.Resource) []int{
 		for _, name := range r.Parameters.Strings("groups") {
 			groups = append(groups, collect(c.group(name))...)
 		}
+		if shell, ok := c.file(r.Parameters.String("shell")); ok {
+			groups = append(groups, shell)
+		}
 		if !r.Parameters.Has("gid") { // it comes with the group of its name
 			groups = append(groups, collect(c.group(accountName(r)))...)
 		}

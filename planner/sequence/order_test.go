@@ -62,6 +62,7 @@ func TestOrder(t *testing.T) {
 		"file: an owner by number":     {rs("a file[/a] owner=12", "b user[12]"), "file[/a] user[12]"},
 		"user: name instead of title":  {rs("a file[/a] owner=u", "b user[x] name=u"), "user[x] file[/a]"},
 		"user: groups":                 {rs("a user[u] groups=g,h", "b group[h]"), "group[h] user[u]"},
+		"user: shell":                  {rs("a user[u] shell=/opt/sh", "b file[/opt/sh]"), "file[/opt/sh] user[u]"},
 		"cron: user":                   {rs("a cron[c] user=u", "b user[u]"), "user[u] cron[c]"},
 		"exec: user and cwd":           {rs("a exec[e] user=u cwd=/w", "b user[u]", "c file[/w]"), "user[u] file[/w] exec[e]"},
 		"ini_setting: its file":        {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"), "file[/etc/x.ini] ini_setting[i]"},
