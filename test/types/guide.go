@@ -34,6 +34,23 @@ touch, so that removing the resource from the site brings it back: a package tha
 there before returns (unless ` + "`backup = false`" + `). The exceptions are ` + "`exec`" + `, because what a command did cannot be undone, and the
 content of a directory that ` + "`force`" + ` removed.
 
+## What is no longer given
+
+A parameter that an override or an earlier form of a resource gave, and that the present form does not give, returns to what was there before slipway
+first touched it. Where slipway made the object, there was nothing before, and the parameter returns to what a new object has. So nodes with equal
+configuration end equal, whatever they had in between. From then on the parameter is left alone.
+
+| type | returns | where slipway made the object | stays |
+|---|---|---|---|
+| ` + "`file`" + ` | ` + "`mode`" + `, ` + "`owner`" + `, ` + "`group`" + `, ` + "`target`" + `, and the content (or the link or directory) that was there, unless ` + "`backup = false`" + ` | ` + "`mode`" + ` 0644, of a directory 0755; ` + "`owner`" + ` and ` + "`group`" + ` of the session | the content of a file that slipway made |
+| ` + "`user`" + ` | ` + "`uid`" + `, ` + "`gid`" + `, ` + "`groups`" + `, ` + "`comment`" + `, ` + "`home`" + `, ` + "`shell`" + `, ` + "`password`" + ` | no ` + "`comment`" + `, no other ` + "`groups`" + `, no ` + "`password`" + `, the ` + "`shell`" + ` of /etc/default/useradd | ` + "`uid`" + `, ` + "`gid`" + ` and ` + "`home`" + ` of a user that slipway made |
+| ` + "`group`" + ` | ` + "`gid`" + ` | | ` + "`gid`" + ` of a group that slipway made |
+| ` + "`service`" + ` | ` + "`ensure`" + ` and ` + "`enable`" + ` | | a service that did not exist before |
+| ` + "`host`" + ` | ` + "`host_aliases`" + `, ` + "`comment`" + ` | no aliases, no comment | |
+| ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
+| ` + "`package`" + ` | | | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
+| ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`ini_setting`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
+
 `
 
 var kinds = map[resource.Kind]string{
