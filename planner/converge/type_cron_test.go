@@ -80,6 +80,87 @@ func TestCron(t *testing.T) {
 	}
 }
 
+// A job that is there already, by its command and times or by Puppet's name, is the job.
+func TestCronRecognisesJobs(t *testing.T) {
+	const tab = "/var/spool/cron/crontabs/root"
+	backup := resource.Parameters{"command": "/bin/backup", "minute": int64(5), "hour": int64(4), "weekday": "mon"}
+	with := func(more resource.Parameters) resource.Parameters {
+		p := resource.Parameters{}
+		for _, m := range []resource.Parameters{backup, more} {
+			for k, v := range m {
+				p[k] = v
+			}
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		name, tab  string
+		parameters resource.Parameters
+		want       string
+	}{
+		{"by command and times", "0 1 * * * a\n5 4 * * Mon  /bin/backup\n", backup, "0 1 * * * a\n# slipway: b\n5 4 * * 1 /bin/backup\n"},
+		{"by Puppet's name", "# Puppet Name: b\nA=1\n0 0 * * * old\n", backup, "# slipway: b\n5 4 * * 1 /bin/backup\n"},
+		{"of another of Puppet's", "# Puppet Name: c\n5 4 * * 1 /bin/backup\n", backup, "# Puppet Name: c\n5 4 * * 1 /bin/backup\n# slipway: b\n5 4 * * 1 /bin/backup\n"},
+		{"other times", "5 4 * * * /bin/backup\n", backup, "5 4 * * * /bin/backup\n# slipway: b\n5 4 * * 1 /bin/backup\n"},
+		{"absent", "0 1 * * * a\n5 4 * * 1 /bin/backup\n", with(resource.Parameters{"ensure": "absent"}), "0 1 * * * a\n"},
+		{"absent, by Puppet's name", "# Puppet Name: b\n0 0 * * * old\n0 1 * * * a\n", resource.Parameters{"ensure": "absent"}, "0 1 * * * a\n"},
+		{"secret", "5 4 * * 1 /bin/backup\n", with(resource.Parameters{"sensitive": true}), "# slipway: b\n5 4 * * 1 /bin/backup\n"},
+		{"special", "@daily /bin/backup\n", resource.Parameters{"command": "/bin/backup", "special": "daily"}, "# slipway: b\n@daily /bin/backup\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := folder(t, map[string]string{tab: tt.tab})
+			if err := os.Chmod(s.root+tab, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := res(t, cronType{}, "b", tt.parameters)
+			s.work.id = r.ID()
+			if diffs, err := (cronType{}).Check(t.Context(), s, r); err != nil || len(diffs) == 0 {
+				t.Errorf("nothing differs: %v", err)
+			}
+			before := applied(t, s, cronType{}, r)
+			if content, err := s.ReadFile(tab); err != nil || string(content) != tt.want {
+				t.Errorf("%v, got\n%s\nwant\n%s", err, content, tt.want)
+			}
+			undone(t, s, cronType{}, r, before)
+			if content, err := s.ReadFile(tab); err != nil || string(content) != tt.tab {
+				t.Errorf("undone: %v, got\n%s\nwant\n%s", err, content, tt.tab)
+			}
+		})
+	}
+}
+
+// Debian's `crontab -l | crontab -` drops up to three comments at the start of a crontab.
+func TestCronMarkerSurvivesCrontabOfDebian(t *testing.T) {
+	const tab = "/var/spool/cron/crontabs/root"
+	s := folder(t, map[string]string{"/var/spool/cron/crontabs/": ""})
+	was := inventory(t, s)
+	first := res(t, cronType{}, "a", resource.Parameters{"command": "x"})
+	second := res(t, cronType{}, "b", resource.Parameters{"command": "y"})
+	s.work.id = first.ID()
+	one := applied(t, s, cronType{}, first)
+	s.work.id = second.ID()
+	two := applied(t, s, cronType{}, second)
+	content, err := s.ReadFile(tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := string(content)
+	for range 3 {
+		if line, rest, _ := strings.Cut(kept, "\n"); strings.HasPrefix(line, "#") {
+			kept = rest
+		}
+	}
+	if kept != string(content) {
+		t.Errorf("of\n%s\nonly this is left:\n%s", content, kept)
+	}
+	undone(t, s, cronType{}, second, two)
+	s.work.id = first.ID()
+	undone(t, s, cronType{}, first, one)
+	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCronFindsTheSpool(t *testing.T) {
 	r := res(t, cronType{}, "tidy", resource.Parameters{"command": "x", "user": "ann"})
 	for _, tt := range []struct {
@@ -96,7 +177,7 @@ func TestCronFindsTheSpool(t *testing.T) {
 		checkUndo(t, s, []change{{cronType{}, r}}, tt.want, "")
 		apply(t, s, cronType{}, r)
 		content, err := s.ReadFile(tt.want)
-		if err != nil || string(content) != "# slipway: tidy\n* * * * * x\n" {
+		if err != nil || string(content) != "\n# slipway: tidy\n* * * * * x\n" {
 			t.Errorf("%s: %q, %v", tt.name, content, err)
 		}
 		if info, err := s.Lstat(tt.want); err != nil || info.Mode.Perm() != 0o600 {
