@@ -1,14 +1,19 @@
 package converge
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// cronMarker opens the lines of a job that slipway looks after; the title follows.
-const cronMarker = "# slipway: "
+// cronMarker opens the lines of a job that slipway looks after, puppetMarker those of one that Puppet did; the title follows.
+const (
+	cronMarker   = "# slipway: "
+	puppetMarker = "# Puppet Name: "
+)
 
 // cronJob is a job as it stands in a crontab: the marker, settings of the environment, and the line of the job.
 type cronJob struct {
@@ -101,13 +106,18 @@ func isCronSetting(text string) bool {
 	})
 }
 
-// findJob finds the lines of a job: the marker, settings, and the first line that is neither comment nor blank. Anything
-// else between them ends it, because it is not slipway's.
-func findJob(title string) func(lines) []span {
+// findJob finds the lines of a job: the marker, slipway's or Puppet's, settings, and the first line that is neither comment nor blank. Anything
+// else between them ends it, because it is not slipway's. Where no marker has the title, it finds the lines of jobs without a marker for which
+// is, if not nil, holds.
+func findJob(title string, is func(cronJob) bool) func(lines) []span {
 	return func(l lines) []span {
-		var out []span
+		var marked, plain []span
 		for i := 0; i < len(l); i++ {
-			if l[i].text != cronMarker+title {
+			text := l[i].text
+			if !strings.HasPrefix(text, cronMarker) && !strings.HasPrefix(text, puppetMarker) {
+				if is != nil && isCronJob(text) && is(parseJob([]string{"", text})) {
+					plain = append(plain, span{i, i + 1})
+				}
 				continue
 			}
 			end := i + 1
@@ -119,16 +129,46 @@ func findJob(title string) func(lines) []span {
 					end++
 				}
 			}
-			out = append(out, span{i, end})
+			if text == cronMarker+title || text == puppetMarker+title {
+				marked = append(marked, span{i, end})
+			}
 			i = end - 1
 		}
-		return out
+		if len(marked) > 0 {
+			return marked
+		}
+		return plain
 	}
 }
 
-// setJob puts a job in, or takes it out when it is nil. cron ignores a last line without an end, so the file gets one.
-func setJob(l lines, title string, j *cronJob) lines {
-	found := findJob(title)(l)
+// isCronJob reports whether a line is a job.
+func isCronJob(text string) bool {
+	text = strings.TrimSpace(text)
+	return text != "" && text[0] != '#' && !isCronSetting(text)
+}
+
+// line is the job's own line in the form in which jobs are compared: names of months and days are numbers.
+func (j cronJob) line() string {
+	schedule := slices.Clone(j.schedule)
+	if len(schedule) == len(cronFields) {
+		for i, f := range cronFields {
+			if text, err := f.text(strings.Split(schedule[i], ",")); err == nil {
+				schedule[i] = text
+			}
+		}
+	}
+	return strings.Join(schedule, " ") + " " + j.command
+}
+
+// digest stands for a job in the ledger, which must not hold commands that are secret.
+func (j cronJob) digest() string {
+	sum := sha256.Sum256([]byte(j.line()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// setJob puts a job in place of those found, or takes these out when it is nil. cron ignores a last line without an end, so the file gets one.
+// A crontab without lines gets an empty one first: `crontab -l` of Debian leaves out up to three comments at the start.
+func setJob(l lines, found []span, title string, j *cronJob) lines {
 	switch {
 	case j == nil:
 		for _, x := range slices.Backward(found) {
@@ -140,7 +180,11 @@ func setJob(l lines, title string, j *cronJob) lines {
 			l = slices.Clone(l)
 			l[len(l)-1].end = l.endFor(l[len(l)-1].text)
 		}
-		return l.insert(len(l), j.texts(title)...)
+		texts := j.texts(title)
+		if len(l) == 0 {
+			texts = append([]string{""}, texts...)
+		}
+		return l.insert(len(l), texts...)
 	}
 	atEnd := found[0].to == len(l)
 	l = l.replace(found[0], j.texts(title)...)
@@ -150,11 +194,20 @@ func setJob(l lines, title string, j *cronJob) lines {
 	return l
 }
 
-// undoJob brings former jobs back. unended tells that the file's last line had no end.
-func undoJob(l lines, title string, former []block, unended bool) lines {
-	found := findJob(title)(l)
+// undoJob brings former jobs back in place of those found. unended tells that the file's last line had no end, empty that it had no lines.
+func undoJob(l lines, found []span, former []block, unended, empty bool) lines {
 	atEnd := len(found) > 0 && found[len(found)-1].to == len(l)
+	blank := -1 // the empty line that was put before the job, unless the next one needs it
+	if empty && len(found) > 0 && len(former) == 0 {
+		x := found[0]
+		if before := x.from - 1; before >= 0 && l[before].text == "" && (before > 0 || x.to == len(l) || !strings.HasPrefix(l[x.to].text, "#")) {
+			blank = before
+		}
+	}
 	l = l.restore(found, former, 1)
+	if blank >= 0 {
+		l = l.remove(span{blank, blank + 1})
+	}
 	if unended && atEnd && len(l) > 0 {
 		l = slices.Clone(l)
 		l[len(l)-1].end = ""

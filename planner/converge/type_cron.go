@@ -40,7 +40,7 @@ func (cronType) Schema() resource.Schema {
 	)
 	return resource.Schema{
 		Type:       "cron",
-		Summary:    "A job in a user's crontab.",
+		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, or with the title as Puppet's name, is taken over.",
 		Parameters: parameters,
 		Check: func(r resource.Resource) []resource.ParameterError {
 			var errs []resource.ParameterError
@@ -97,6 +97,8 @@ type cronBefore struct {
 	User    string       `json:"user"`
 	Crontab string       `json:"crontab"`           // empty when cron was not installed
 	Unended bool         `json:"unended,omitempty"` // the file's last line had no end
+	Empty   bool         `json:"empty,omitempty"`   // the file had no lines
+	Jobs    []string     `json:"jobs,omitempty"`    // digests of the forms that the job had; its mark may get lost
 	Mode    *fs.FileMode `json:"mode,omitempty"`
 	UID     *int         `json:"uid,omitempty"`
 	GID     *int         `json:"gid,omitempty"`
@@ -171,7 +173,11 @@ func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Di
 	if err != nil {
 		return nil, err
 	}
-	found := findJob(r.Title)(f.lines)
+	find, err := t.find(r)
+	if err != nil {
+		return nil, err
+	}
+	found := find(f.lines)
 	if wantsAbsent(r) || len(found) == 0 {
 		is, should := "absent", "present"
 		if len(found) > 0 {
@@ -194,6 +200,9 @@ func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Di
 	}
 	if !slices.Equal(is.environment, should.environment) {
 		c.text("environment", strings.Join(is.environment, " "), strings.Join(should.environment, " "))
+	}
+	if f.lines[found[0].from].text != cronMarker+r.Title {
+		c.found = append(c.found, Difference{"ensure", "present, without slipway's mark", "present"})
 	}
 	if found[0].to == len(f.lines) && !f.lines.ended() {
 		c.found = append(c.found, Difference{"command", "on a last line without an end, which cron ignores", "on a line with an end"})
@@ -237,15 +246,20 @@ func (t cronType) Capture(_ context.Context, s *System, r resource.Resource) (js
 		return nil, err
 	}
 	b.Crontab = crontab
-	if b.entries, err = s.remember(r, crontab, findJob(r.Title)); err != nil {
+	find, err := t.find(r)
+	if err != nil {
 		return nil, err
 	}
+	if b.entries, err = s.remember(r, crontab, find); err != nil {
+		return nil, err
+	}
+	b.Empty = !b.File
 	if b.File {
 		f, err := s.readText(crontab)
 		if err != nil {
 			return nil, err
 		}
-		b.Unended = !f.lines.ended()
+		b.Unended, b.Empty = !f.lines.ended(), len(f.lines) == 0
 		info, err := s.Lstat(crontab)
 		if err != nil {
 			return nil, err
@@ -253,7 +267,45 @@ func (t cronType) Capture(_ context.Context, s *System, r resource.Resource) (js
 		mode := info.Mode.Perm()
 		b.Mode, b.UID, b.GID = &mode, &info.UID, &info.GID
 	}
+	return t.noted(r, b)
+}
+
+// Widen notes the job as it is about to be.
+func (t cronType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+	var b cronBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, fmt.Errorf("what was there before: %w", err)
+	}
+	if b.Crontab == "" { // cron was not installed
+		return t.Capture(context.Background(), s, r)
+	}
+	return t.noted(r, b)
+}
+
+func (cronType) noted(r resource.Resource, b cronBefore) (json.RawMessage, error) {
+	if r.Parameters.Has("command") {
+		j, err := wantedJob(r)
+		if err != nil {
+			return nil, err
+		}
+		if d := j.digest(); !slices.Contains(b.Jobs, d) {
+			b.Jobs = append(b.Jobs, d)
+		}
+	}
 	return json.Marshal(b)
+}
+
+// find returns what finds r's job: by its name or, where no job has it, by its command and times.
+func (cronType) find(r resource.Resource) (func(lines) []span, error) {
+	if !r.Parameters.Has("command") {
+		return findJob(r.Title, nil), nil
+	}
+	j, err := wantedJob(r)
+	if err != nil {
+		return nil, err
+	}
+	line := j.line()
+	return findJob(r.Title, func(other cronJob) bool { return other.line() == line }), nil
 }
 
 func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error {
@@ -265,8 +317,12 @@ func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error
 	if err != nil {
 		return err
 	}
+	find, err := t.find(r)
+	if err != nil {
+		return err
+	}
 	if wantsAbsent(r) {
-		f.lines = setJob(f.lines, r.Title, nil)
+		f.lines = setJob(f.lines, find(f.lines), r.Title, nil)
 		return f.write(s, Attributes{})
 	}
 	j, err := wantedJob(r)
@@ -280,7 +336,7 @@ func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error
 	if err := s.makeAbove(crontab); err != nil {
 		return err
 	}
-	f.lines = setJob(f.lines, r.Title, &j)
+	f.lines = setJob(f.lines, find(f.lines), r.Title, &j)
 	return f.write(s, a)
 }
 
@@ -296,11 +352,12 @@ func (cronType) Undo(_ context.Context, s *System, title string, before json.Raw
 	if err != nil {
 		return err
 	}
-	former, err := b.former(s, findJob(title))
+	find := findJob(title, func(j cronJob) bool { return slices.Contains(b.Jobs, j.digest()) })
+	former, err := b.former(s, find)
 	if err != nil {
 		return err
 	}
-	f.lines = undoJob(f.lines, title, former, b.Unended)
+	f.lines = undoJob(f.lines, find(f.lines), former, b.Unended, b.Empty || !b.File)
 	a := Attributes{Mode: b.Mode}
 	if s.Machine() {
 		a.UID, a.GID = b.UID, b.GID

@@ -311,8 +311,10 @@ func FuzzCrontab(f *testing.F) {
 			set = nil
 		}
 		unended := !parseLines([]byte(text)).ended()
-		fuzzEditor(t, text, findJob(title), func(l lines) lines { return setJob(l, title, set) }, func(l lines, former []block) lines {
-			return undoJob(l, title, former, unended)
+		find := findJob(title, func(j cronJob) bool { return j.line() == job.line() })
+		empty := len(parseLines([]byte(text))) == 0
+		fuzzEditor(t, text, find, func(l lines) lines { return setJob(l, find(l), title, set) }, func(l lines, former []block) lines {
+			return undoJob(l, find(l), former, unended, empty)
 		})
 	})
 }
