@@ -55,7 +55,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 		"a secret setting, its copy gone":    {"ini_setting", "x", with(setting, "sensitive", true), remove(backupPath), "the copy of what was in /d/a.ini before is gone", "[s]\n"},
 		"a host, its directory gone":         {"host", "h", resource.Parameters{"ip": "10.0.0.2"}, remove("/etc"), "/etc is gone", ""},
 		"a kernel parameter, directory gone": {"sysctl", "net.x", resource.Parameters{"value": "2"}, remove("/etc/sysctl.d"), "/etc/sysctl.d is gone", ""},
-		"a job, its directory gone":          {"cron", "j", resource.Parameters{"command": "/bin/new", "user": "root"}, remove("/var/spool/cron"), "", ""},
+		"a job, its directory gone":          {"cron", "j", resource.Parameters{"command": "/bin/new", "user": "root"}, remove("/var/spool/cron"), "/var/spool/cron/crontabs is gone", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := folder(t, map[string]string{
