@@ -44,7 +44,9 @@ func TestIniSetting(t *testing.T) {
 		{"byte order mark", "\ufeff[main]\ncolor=blue\n", nil, []Difference{{"ensure", "absent", "present"}}, "\ufeffcolor = red\n[main]\ncolor=blue\n"},
 		{"empty value", "color =\n", nil, []Difference{{"value", "", "red"}}, "color = red\n"},
 		{"to an empty value", "color = blue\n", resource.Parameters{"value": ""}, []Difference{{"value", "blue", ""}}, "color = \n"},
-		{"twice there", "color=1\ncolor=2\n", nil, []Difference{{"value", "1", "red"}}, "color=red\ncolor=red\n"},
+		{"twice there", "color=1\nx=1\ncolor=2\n", nil, []Difference{{"value", "1", "red"}, {"setting", "on 2 lines", "on one line"}}, "color=red\nx=1\n"},
+		{"twice there, and equal", "color=red\ncolor=red\n", nil, []Difference{{"setting", "on 2 lines", "on one line"}}, "color=red\n"},
+		{"next to its commented-out twin", "[a]\n# colors are\n#color = blue\nsize=1\n[b]\n;color=x\n", resource.Parameters{"section": "a"}, []Difference{{"ensure", "absent", "present"}}, "[a]\n# colors are\n#color = blue\ncolor = red\nsize=1\n[b]\n;color=x\n"},
 		{"a number and a bool", "color=1\n", resource.Parameters{"value": true}, []Difference{{"value", "1", "true"}}, "color=true\n"},
 		{"a comment is no setting", "#color=1\n;color=1\n", nil, []Difference{{"ensure", "absent", "present"}}, "#color=1\n;color=1\ncolor = red\n"},
 		{"absent", file, resource.Parameters{"section": "main", "ensure": "absent", "value": nil}, []Difference{{"ensure", "present", "absent"}}, strings.Replace(file, "  color  =  blue  \n", "", 1)},
@@ -79,6 +81,18 @@ func TestIniSetting(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A section that slipway made goes when the setting in it is to be absent.
+func TestIniSettingTakesItsSectionAlong(t *testing.T) {
+	for _, text := range []string{"[a]\nx=1\n", "[a]\nx=1\n[new]\n"} {
+		b := nodeOf(t, map[string]string{"/x.ini": text})
+		b.apply(item("ini_setting[s]", "path", "/x.ini", "section", "new", "setting", "color", "value", "red"))
+		b.apply(item("ini_setting[s]", "path", "/x.ini", "section", "new", "setting", "color", "ensure", "absent"))
+		if got := b.get("/x.ini"); got != text {
+			t.Errorf("%q, want %q", got, text)
+		}
 	}
 }
 

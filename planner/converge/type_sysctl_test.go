@@ -132,3 +132,40 @@ func TestSysctlFileIsReadLast(t *testing.T) {
 		}
 	}
 }
+
+// What `sysctl --system` reads later counts at boot, too: the later names of its directories, then /etc/sysctl.conf.
+func TestSysctlContradictedLater(t *testing.T) {
+	const live, own = "proc/sys/net/ipv4/ip_forward", "etc/sysctl.d/99-zz-slipway-net.ipv4.ip_forward.conf"
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		is    string
+	}{
+		{"sysctl.conf", map[string]string{"etc/sysctl.conf": "# x\nnet.ipv4.ip_forward=0\n"}, "0 by /etc/sysctl.conf, which is read later"},
+		{"a later name", map[string]string{"usr/lib/sysctl.d/zz.conf": "-net/ipv4/ip_forward = 0\n", "etc/sysctl.d/99-a.conf": "net.ipv4.ip_forward = 2\n"}, "0 by /usr/lib/sysctl.d/zz.conf, which is read later"},
+		{"the last one agrees", map[string]string{"etc/sysctl.d/zz.conf": "net.ipv4.ip_forward=0\n", "etc/sysctl.conf": "net.ipv4.ip_forward=0\nnet.ipv4.ip_forward=1\n"}, ""},
+		{"one that is replaced", map[string]string{"etc/sysctl.d/zz.conf": "\n", "usr/lib/sysctl.d/zz.conf": "net.ipv4.ip_forward=0\n"}, ""},
+		{"another name", map[string]string{"etc/sysctl.d/zz": "net.ipv4.ip_forward=0\n", "etc/sysctl.d/zz.conf": "#net.ipv4.ip_forward=0\nnet.ipv4.ip_forwarding=0\n"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			files := map[string]string{live: "1\n", own: "net.ipv4.ip_forward = 1\n"}
+			for name, content := range tt.files {
+				files[name] = content
+			}
+			s := kernelParameters(t, files)
+			r := res(t, sysctlType{}, "net.ipv4.ip_forward", resource.Parameters{"value": "1"})
+			var want []Difference
+			if tt.is != "" {
+				want = []Difference{{"persist", tt.is, "1 at boot"}}
+			}
+			diffs, err := sysctlType{}.Check(t.Context(), s, r)
+			if diff := cmp.Diff(want, diffs); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+			err = sysctlType{}.Apply(t.Context(), s, r)
+			if (err != nil) != (tt.is != "") || err != nil && !strings.Contains(err.Error(), tt.is+"; take it out there") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
