@@ -113,11 +113,14 @@ func (p iniPlace) values(l lines) []string {
 	return out
 }
 
-// set gives the setting a value: in every line that it has, because parsers differ in which of them counts, or in a new one at
-// the end of its section, which is made at the end of the file when there is none.
+// set gives the setting a value: in the first line that it has, of which it keeps no other, because parsers differ in which of them counts; or in
+// a new line after the last one that is commented out, else at the end of its section, which is made at the end of the file when there is none.
 func (p iniPlace) set(l lines, value string) lines {
-	found := p.find(l)
-	for _, x := range found {
+	if found := p.find(l); len(found) > 0 {
+		for _, x := range slices.Backward(found[1:]) {
+			l = l.remove(x)
+		}
+		x := found[0]
 		text := l[x.from].text
 		from, to, _ := p.value(text)
 		switch {
@@ -128,12 +131,16 @@ func (p iniPlace) set(l lines, value string) lines {
 		default:
 			l = l.replace(x, text[:from]+value+text[to:])
 		}
-	}
-	if len(found) > 0 {
 		return l
 	}
 	added := p.Setting + p.Separator + value
 	if s := p.sections(l); len(s) > 0 {
+		for i := range slices.Backward(l[s[0].from:s[0].to]) {
+			text := strings.TrimSpace(l[s[0].from+i].text)
+			if _, _, twin := p.value(strings.TrimLeft(text, "#; \t")); twin && isIniComment(text) {
+				return l.insert(s[0].from+i+1, added)
+			}
+		}
 		at := s[0].to
 		for at > s[0].from && strings.TrimSpace(l[at-1].text) == "" {
 			at--

@@ -19,7 +19,7 @@ type iniType struct{}
 func (iniType) Schema() resource.Schema {
 	return resource.Schema{
 		Type:    "ini_setting",
-		Summary: "A setting in an ini file; the title is of your choice.",
+		Summary: "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file whose last line has no end goes on having none.",
 		Parameters: []resource.Parameter{
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the setting is there. Default: present."},
 			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there, with mode 0644, or 0600 for a sensitive setting; its directory must be there."},
@@ -149,6 +149,9 @@ func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Diffe
 				break
 			}
 		}
+		if len(values) > 1 {
+			c.found = append(c.found, Difference{"setting", fmt.Sprintf("on %d lines", len(values)), "on one line"})
+		}
 	}
 	return c.found, nil
 }
@@ -201,6 +204,13 @@ func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
 	}
 	if wantsAbsent(r) {
 		f.lines = p.unset(f.lines)
+		b, err := ownIni(s)
+		if err != nil {
+			return err
+		}
+		if b != nil && !b.SectionThere && b.Section == p.Section {
+			f.lines = b.removeSection(f.lines, b.Blank)
+		}
 	} else {
 		f.lines = p.set(f.lines, r.Parameters.String("value"))
 	}
@@ -214,6 +224,22 @@ func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
 		return fmt.Errorf("%w; make the directory %s first, and require it", err, path.Dir(p.Path))
 	}
 	return err
+}
+
+// ownIni returns what the ledger holds of the resource at work, nil when it holds nothing.
+func ownIni(s *System) (*iniBefore, error) {
+	if s.work.ledger == nil {
+		return nil, nil
+	}
+	e := s.work.ledger.entry(s.work.site, s.work.id)
+	if e == nil || len(e.Before) == 0 {
+		return nil, nil
+	}
+	var b iniBefore
+	if err := json.Unmarshal(e.Before, &b); err != nil {
+		return nil, fmt.Errorf("what was there before: %w", err)
+	}
+	return &b, nil
 }
 
 func (iniType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +31,7 @@ func (sysctlType) Schema() resource.Schema {
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
 			{Name: "value", Kind: resource.String, Scalars: true, Required: true, Check: checkSysctlValue, Description: "The value. Blanks between several numbers count as equal, however many."},
-			{Name: "persist", Kind: resource.Bool, Description: "Whether a file in /etc/sysctl.d sets it at boot too. Default: true."},
+			{Name: "persist", Kind: resource.Bool, Description: "Whether a file in /etc/sysctl.d sets it at boot too. A file that `sysctl --system` reads later and that sets another value is an error. Default: true."},
 		},
 		Check: func(r resource.Resource) []resource.ParameterError {
 			if _, err := sysctlPath(r.Title); err != nil {
@@ -134,8 +136,66 @@ func (t sysctlType) Check(_ context.Context, s *System, r resource.Resource) ([]
 		c.found = append(c.found, Difference{"persist", fmt.Sprint(there), fmt.Sprint(persist)})
 	case persist && string(content) != sysctlContent(r):
 		c.found = append(c.found, Difference{"persist", "another value at boot", "this value at boot"})
+	case persist:
+		later, err := t.contradicted(s, r)
+		if err != nil {
+			return nil, err
+		}
+		if later != "" {
+			c.text("persist", later, plainBlanks(r.Parameters.String("value"))+" at boot")
+		}
 	}
 	return c.found, nil
+}
+
+// sysctlDirs are the directories that sysctl(8) reads with --system. Of files with one name, that of the first directory counts.
+var sysctlDirs = []string{sysctlDir, "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
+
+// contradicted returns the other value that the parameter gets after slipway's file was read, and from which file; empty when it gets none.
+// Patterns count less than a name, so they contradict nothing.
+func (sysctlType) contradicted(s *System, r resource.Resource) (string, error) {
+	files := map[string]string{}
+	for _, dir := range slices.Backward(sysctlDirs) {
+		names, err := s.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, ".conf") && name > path.Base(sysctlFile(r.Title)) {
+				files[name] = dir + "/" + name
+			}
+		}
+	}
+	var later []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		later = append(later, files[name])
+	}
+	key, err := sysctlPath(r.Title)
+	if err != nil {
+		return "", err
+	}
+	value, by := plainBlanks(r.Parameters.String("value")), ""
+	should := value
+	for _, file := range append(later, "/etc/sysctl.conf") {
+		if info, err := s.behind(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsRegular() { // a link to /dev/null leaves the file out
+			continue
+		}
+		content, err := s.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		for text := range strings.Lines(string(content)) {
+			name, given, ok := strings.Cut(text, "=")
+			name = strings.TrimPrefix(strings.TrimSpace(name), "-")
+			if at, err := sysctlPath(strings.TrimSpace(name)); ok && err == nil && at == key {
+				value, by = plainBlanks(given), file
+			}
+		}
+	}
+	if value == should {
+		return "", nil
+	}
+	return value + " by " + by + ", which is read later", nil
 }
 
 func (t sysctlType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
@@ -199,7 +259,17 @@ func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) e
 		private := fs.FileMode(0o600)
 		a.Mode = &private
 	}
-	return s.WriteFile(file, []byte(sysctlContent(r)), a)
+	if err := s.WriteFile(file, []byte(sysctlContent(r)), a); err != nil {
+		return err
+	}
+	later, err := t.contradicted(s, r)
+	if err == nil && later != "" {
+		if r.Sensitive() {
+			later = "another value by a file that is read later"
+		}
+		err = fmt.Errorf("kernel parameter %s: it is set, yet at boot it gets %s; take it out there, or set persist = false", r.Title, later)
+	}
+	return err
 }
 
 // set writes the live value. A file below /proc/sys cannot be replaced, so a command writes to it; the value goes in by standard
