@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -323,5 +324,29 @@ func TestGuide(t *testing.T) {
 		if line = strings.TrimRight(line, "\n"); line != "" && !strings.Contains(string(guide), "\n    "+line+"\n") {
 			t.Errorf("the guide does not show %q", line)
 		}
+	}
+}
+
+// What a plan or state has beside its deployments is rolled out nowhere.
+func TestValidateWarnsOfWhatIsInNoDeployment(t *testing.T) {
+	held := func(typ, name string) string {
+		return fmt.Sprintf(`{"address": "%s.%s", "mode": "managed", "type": %q, "values": {"name": %q}}`, typ, name, typ, name)
+	}
+	deployment := func(name, nodes, services string) string {
+		return fmt.Sprintf(`{"address": "slipway_deployment.%s", "mode": "managed", "type": "slipway_deployment", "values": {"site": %q, "nodes": %s, "groups": null, "services": %s, "overrides": []}}`, name, name, nodes, services)
+	}
+	file := write(t, "state.json", fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`, strings.Join([]string{
+		deployment("a", `{"x": {"name": "n1", "address": "10.0.0.1"}}`, `[]`), deployment("b", `[{"name": "n2", "address": "10.0.0.2"}]`, `[{"name": "motd", "selectors": [], "configuration": {}}]`),
+		held("slipway_node", "n1"), held("slipway_node", "n2"), held("slipway_node", "spare"), held("slipway_service", "motd"), held("slipway_service", "ntp"), held("slipway_override", "loud"),
+		`{"address": "slipway_node.later", "mode": "managed", "type": "slipway_node", "values": {}}`, held("other_node", "x"),
+	}, ",")))
+	out, _, status := answer(t, "", "validate", "--address", "slipway_deployment.a", file)
+	want := strings.ReplaceAll(`F: warning: slipway_node.spare: is in the nodes of no deployment, so nothing is rolled out on it; add it there, or take it away
+F: warning: slipway_override.loud: is in the overrides of no deployment, so it changes nothing; add it there, or take it away
+F: warning: slipway_service.ntp: is in the services of no deployment, so it is rolled out nowhere; add it there, or take it away
+valid: site a, 1 node, no groups, so the default strategy counts, 0 services, 0 overrides
+`, "F", file)
+	if d := cmp.Diff(want, out); d != "" || status != 0 {
+		t.Errorf("status %d: %s", status, d)
 	}
 }
