@@ -2,11 +2,14 @@ package planner
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // namesShown bounds how many names one sentence lists.
@@ -83,6 +86,38 @@ func (m *model) warnOfNoGroup(nodes []site.Node, applied Applied) {
 				subject, so, w.consequence, them),
 		})
 	}
+}
+
+// similar warns of resources that overrides make and that services bring under almost the same title: a typo makes a second one. Titles that differ in digits or one letter only
+// are names of several things, and an override that says create means it.
+func (m *model) similar(brought, made []task.Task) (problems site.Problems) {
+	titles := make(map[string][]string)
+	for i := range brought {
+		r := brought[i].Resource
+		titles[r.Type] = append(titles[r.Type], r.Title)
+	}
+	for _, t := range made[:min(len(made), resource.MostHints)] {
+		r := t.Resource
+		near := resource.Nearest(r.Title, titles[r.Type])
+		author := slices.IndexFunc(m.site.Overrides, func(o site.Override) bool { return slices.Contains(t.Override, o.Name) })
+		if near == "" || author < 0 || path.Dir(near) == path.Dir(r.Title) && resource.Nearest(path.Base(r.Title), []string{path.Base(near)}) == "" || withoutDigits(near) == withoutDigits(r.Title) || m.site.Overrides[author].Options.Create != nil {
+			continue
+		}
+		problems = append(problems, site.Problem{
+			Object: "override", Name: m.site.Overrides[author].Name, Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: site.SimilarResource, Warning: true,
+			Message: fmt.Sprintf("makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(), near),
+		})
+	}
+	return problems
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // warnOfNoEffect tells of overrides that make no difference on any node. With errors about, nobody knows.

@@ -187,6 +187,9 @@ func (m *model) furnish() {
 		for _, p := range sameObject(m.schemas, tasks) {
 			found.add(p, k.nodes)
 		}
+		for _, p := range m.similar(tasks[:len(load.Tasks)], tasks[len(load.Tasks):]) {
+			found.add(p, k.nodes)
+		}
 		k.catalog = &catalog{details: load.Details}
 		sections := m.sectionsOf(k, tasks)
 		beyond := m.relate(k, tasks, sections, found)
@@ -270,6 +273,8 @@ func relationProblem(err error, overrides *override.Set, details map[resource.ID
 		p := site.Problem{Code: site.UnknownReference, Message: fmt.Sprintf("there is no %s", unresolved.Reference)}
 		if unresolved.Nearest != "" {
 			p.Message += fmt.Sprintf("; did you mean %s?", unresolved.Nearest)
+		} else if len(unresolved.Others) > 0 {
+			p.Message += fmt.Sprintf("; of the type %s there are %s", split(unresolved.Reference).Type, list(unresolved.Others))
 		}
 		return source(p, unresolved.Task, unresolved.Relation, unresolved.Reference)
 	case errors.As(err, &cycle):

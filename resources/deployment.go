@@ -229,7 +229,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"service_values": schema.MapAttribute{
 				Computed: true, ElementType: serviceValuesType,
-				MarkdownDescription: "What slipway chose or callbacks returned for attributes with the modifier `r`: service, then attribute; inside of embedded entities its place, such as `sites[host=a].port`. Texts as they are, everything else as JSON. Values that a pool gives are known at plan time and stay; those of sensitive " +
+				MarkdownDescription: "What slipway chose or callbacks returned for attributes with the modifier `r`: service, then attribute; inside of embedded entities its place, such as `sites[host=a].port`. Texts as they are, everything else as JSON. In the plan of a creation all of it is known after apply, because a journal may know services of the site that no state has; later, values that a pool gives are known at plan time and stay; those of sensitive " +
 					"attributes are not among them.",
 			},
 			"drift": schema.ListNestedAttribute{

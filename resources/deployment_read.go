@@ -203,7 +203,7 @@ func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task) []driftM
 func change(item rollout.DriftItem) string {
 	parts := make([]string, 0, len(item.Differences)+1)
 	for _, d := range item.Differences {
-		parts = append(parts, fmt.Sprintf("%s is %s, should be %s", d.Parameter, d.Is, d.Should))
+		parts = append(parts, d.String())
 	}
 	if item.Message != "" {
 		parts = append(parts, item.Message)
@@ -211,17 +211,14 @@ func change(item rollout.DriftItem) string {
 	return strings.TrimSuffix(strings.Join(parts, "; ")+"\n"+item.Diff, "\n")
 }
 
-// reasons lists why nodes could not be reached, a line each, sorted, at most 20.
+// reasons lists why nodes could not be reached, a line each, sorted, at most 20. The same reason on many nodes is one line.
 func reasons(of map[string]error) string {
-	var b strings.Builder
-	for i, node := range sortedKeys(of) {
-		if i == 20 {
-			fmt.Fprintf(&b, "and %d more\n", len(of)-i)
-			break
-		}
-		fmt.Fprintf(&b, "%s: %v\n", node, of[node])
+	alike := rollout.SaidAlike(sortedKeys(of), func(node string) string { return of[node].Error() })
+	lines := make([]string, len(alike))
+	for i, a := range alike {
+		lines[i] = a.Who() + ": " + a.Reason
 	}
-	return b.String()
+	return strings.Join(firstLines(lines), "\n") + "\n"
 }
 
 func sortedKeys[V any](m map[string]V) []string {

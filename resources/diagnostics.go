@@ -109,6 +109,7 @@ var summaries = map[site.Code]string{
 	site.NoEffect:                       "Override without effect",
 	site.NodeMoved:                      "Node at another place",
 	site.SameMachine:                    "Two nodes on one machine",
+	site.SimilarResource:                "Override that makes a resource",
 	site.Protected:                      "The plan takes away more than protect allows",
 	site.BadStructure:                   "Value of the wrong form",
 	site.BadValue:                       "Invalid value",

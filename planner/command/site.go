@@ -84,7 +84,7 @@ var inventoryCodes = []site.Code{site.NoNodes, site.UnknownNode, site.Unreachabl
 // check validates a site as a plan does, and returns what it found with its places. Without an inventory nothing is said of what is
 // selected.
 func check(s *document.Site) document.Problems {
-	return locate(s, preview.Check(s.Site))
+	return append(locate(s, preview.Check(s.Site)), s.Warnings...)
 }
 
 func locate(s *document.Site, found site.Problems) document.Problems {

@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -11,6 +12,18 @@ const shownLimit = 80
 
 // hiddenValue stands for a value that is not shown.
 const hiddenValue = "(sensitive)"
+
+// String says what differs: `mode is 0600, should be 0644`.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s is %s, should be %s", d.Parameter, orEmpty(d.Is), orEmpty(d.Should))
+}
+
+func orEmpty(value string) string {
+	if value == "" {
+		return "empty"
+	}
+	return value
+}
 
 // comparison collects the differences of one resource, without the values of a sensitive one.
 type comparison struct {

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // deploymentType is the resource that holds a whole site in its attributes.
@@ -88,6 +90,7 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	}
 	r.siteFields(chosen.values, fs, chosen.address, s)
 	s.mark(chosen.values, chosen.sensitive)
+	s.Warnings = append(s.Warnings, r.besideDeployments(values, found)...)
 	s.Inventory = true
 	if digest, ok := fs.get("digest"); ok && planned && !o.Prior && changes(change) {
 		s.Digest, _ = r.text(digest, join(chosen.address, "digest"))
@@ -95,6 +98,46 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	if drift, ok := fs.get("drift"); ok {
 		r.drift(drift, join(chosen.address, "drift"), s)
 	}
+}
+
+// heldTypes are the resources that do nothing by themselves: the attribute of a deployment that takes them, and what follows from being in none.
+var heldTypes = map[string]struct{ attribute, so string }{
+	"slipway_node":     {"nodes", "nothing is rolled out on it"},
+	"slipway_group":    {"groups", "it orders nothing"},
+	"slipway_service":  {"services", "it is rolled out nowhere"},
+	"slipway_override": {"overrides", "it changes nothing"},
+}
+
+// besideDeployments warns of resources that no deployment of a plan or state has, by their names. A deployment whose attribute is not known may have them.
+func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Problems) {
+	taken := map[string]map[string]bool{} // attribute -> name
+	for _, held := range heldTypes {
+		names := map[string]bool{}
+		for _, f := range all {
+			_, objects := child(f.values, held.attribute)
+			if objects == nil {
+				names = nil
+				break
+			}
+			for _, object := range objects.Content {
+				if _, name := child(object, "name"); name != nil {
+					names[name.Value] = true
+				}
+			}
+		}
+		taken[held.attribute] = names
+	}
+	for _, res := range resourcesOf(values) {
+		held, isHeld := heldTypes[res.typ]
+		_, name := child(res.values, "name")
+		if !isHeld || name == nil || name.Value == "" || taken[held.attribute] == nil || taken[held.attribute][name.Value] {
+			continue
+		}
+		warnings = append(warnings, Problem{File: r.file, Path: res.address, Code: site.NoEffect, Warning: true,
+			Message: fmt.Sprintf("is in the %s of no deployment, so %s; add it there, or take it away", held.attribute, held.so)})
+	}
+	slices.SortFunc(warnings, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	return warnings
 }
 
 // found is a deployment in a plan or state.
@@ -107,6 +150,24 @@ type found struct {
 // deployments returns those of all modules, sorted by address.
 func deployments(values *yaml.Node) []found {
 	var out []found
+	for _, res := range resourcesOf(values) {
+		if res.typ == deploymentType {
+			out = append(out, found{res.address, res.values, res.sensitive})
+		}
+	}
+	slices.SortFunc(out, func(a, b found) int { return strings.Compare(a.address, b.address) })
+	return out
+}
+
+// shown is a managed resource of a plan or state.
+type shown struct {
+	address, typ      string
+	values, sensitive *yaml.Node // sensitive is nil when Terraform marks nothing
+}
+
+// resourcesOf returns the managed resources of all modules.
+func resourcesOf(values *yaml.Node) []shown {
+	var out []shown
 	var walk func(module *yaml.Node)
 	walk = func(module *yaml.Node) {
 		for _, res := range itemsOf(module, "resources") {
@@ -115,8 +176,8 @@ func deployments(values *yaml.Node) []found {
 			_, typ := child(res, "type")
 			_, values := child(res, "values")
 			_, sensitive := child(res, "sensitive_values")
-			if address != nil && mode != nil && typ != nil && values != nil && mode.Value == "managed" && typ.Value == deploymentType {
-				out = append(out, found{address.Value, values, sensitive})
+			if address != nil && mode != nil && typ != nil && values != nil && mode.Value == "managed" {
+				out = append(out, shown{address.Value, typ.Value, values, sensitive})
 			}
 		}
 		for _, below := range itemsOf(module, "child_modules") {
@@ -128,7 +189,6 @@ func deployments(values *yaml.Node) []found {
 			walk(root)
 		}
 	}
-	slices.SortFunc(out, func(a, b found) int { return strings.Compare(a.address, b.address) })
 	return out
 }
 

@@ -40,6 +40,8 @@ type Site struct {
 	// planned none. Both come from plans and states only.
 	Drift  map[string][]resource.ID
 	Digest string
+	// Warnings are about what stands beside the site in a plan or state.
+	Warnings Problems
 	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their entities themselves.
 	Catalog *catalog.Catalog
 	// Lifecycles are those that the documents define beside the ones that slipway brings.

@@ -36,13 +36,22 @@ func MakeID(typ, title string) ID { return ID(typ + "[" + title + "]") }
 func ParseID(s string) (typ, title string, err error) {
 	open := strings.IndexByte(s, '[')
 	if open <= 0 || !strings.HasSuffix(s, "]") || open+1 == len(s)-1 || strings.ContainsFunc(s[:open], notTypeName) {
-		return "", "", fmt.Errorf("%q is not a reference of the form type[title]", s)
+		return "", "", fmt.Errorf("%q is not a reference of the form type[title]%s", s, asTerraformRefers(s))
 	}
 	title = s[open+1 : len(s)-1]
 	if n := len(title); n > 2 && (title[0] == '\'' || title[0] == '"') && title[n-1] == title[0] {
 		title = title[1 : n-1]
 	}
 	return strings.ToLower(s[:open]), title, nil
+}
+
+// asTerraformRefers ends the message about `package.tree`, which is how Terraform names a resource.
+func asTerraformRefers(s string) string {
+	typ, title, found := strings.Cut(s, ".")
+	if !found || typ == "" || title == "" || strings.ContainsFunc(typ, notTypeName) || strings.ContainsAny(title, "[]") {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", string(MakeID(typ, title)))
 }
 
 // reference returns the one form of a reference. The usual one, which is that form, costs nothing.

@@ -96,6 +96,20 @@ func (r *NodeReport) take(group string, o outcome) {
 	r.Unknown += o.unknown
 }
 
+// idle reports whether the node counts as deployed because it had no work: nobody has asked it.
+func (r NodeReport) idle() bool { return r.Stage == strategy.Deployed && !r.Attempted }
+
+// withoutWork says how many of a group's deployed nodes nobody has asked.
+func withoutWork(idle int) string {
+	switch idle {
+	case 0:
+		return ""
+	case 1:
+		return ", 1 of them had no work and was not contacted"
+	}
+	return fmt.Sprintf(", %d of them had no work and were not contacted", idle)
+}
+
 func (r NodeReport) failed() bool { return r.Error != nil || len(r.Failures) > 0 }
 
 // Reason says in one line why a node failed; empty when it did not. Of many failed items the first ones are named.
@@ -223,13 +237,16 @@ func (r Report) String() string {
 		if g.Critical {
 			critical = " (critical)"
 		}
-		deployed := 0
+		deployed, idle := 0, 0
 		for _, n := range g.Members {
 			if r.Nodes[n].Stage == strategy.Deployed {
 				deployed++
 			}
+			if r.Nodes[n].idle() {
+				idle++
+			}
 		}
-		fmt.Fprintf(&b, "  %s%s: %s, %d of %d nodes deployed\n", g.Name, critical, g.Stage, deployed, len(g.Members))
+		fmt.Fprintf(&b, "  %s%s: %s, %d of %d nodes deployed%s\n", g.Name, critical, g.Stage, deployed, len(g.Members), withoutWork(idle))
 		for _, v := range verdicts(g) {
 			fmt.Fprintf(&b, "    %s\n", v)
 		}
@@ -238,17 +255,29 @@ func (r Report) String() string {
 		b.WriteString("nodes:\n")
 	}
 	byStage := map[strategy.Stage][]string{}
+	var idle []string
 	for _, n := range slices.Sorted(maps.Keys(r.Nodes)) {
+		if r.Nodes[n].idle() {
+			idle = append(idle, n)
+			continue
+		}
 		byStage[r.Nodes[n].Stage] = append(byStage[r.Nodes[n].Stage], n)
 	}
-	for _, s := range stages {
-		if nodes := byStage[s]; len(nodes) > 0 {
-			fmt.Fprintf(&b, "  %s: %s%s\n", s, strings.Join(nodes[:min(len(nodes), listed)], ", "), andMore(nodes, " "))
+	stageOf := func(stage string, nodes []string) {
+		if len(nodes) > 0 {
+			fmt.Fprintf(&b, "  %s: %s%s\n", stage, strings.Join(nodes[:min(len(nodes), listed)], ", "), andMore(nodes, " "))
 		}
 	}
-	writeList(&b, "failed nodes:\n", byStage[strategy.Failed], func(n string) {
-		fmt.Fprintf(&b, "  %s (%s): %s\n", n, r.Nodes[n].Group, or(r.Nodes[n].Reason(), "no reason is known"))
+	for _, s := range stages {
+		stageOf(string(s), byStage[s])
+		if s == strategy.Deployed {
+			stageOf(string(s)+" (no work, not contacted)", idle)
+		}
+	}
+	failed := SaidAlike(byStage[strategy.Failed], func(n string) string {
+		return fmt.Sprintf("(%s): %s", r.Nodes[n].Group, or(r.Nodes[n].Reason(), "no reason is known"))
 	})
+	writeList(&b, "failed nodes:\n", failed, func(a Alike) { fmt.Fprintf(&b, "  %s %s\n", a.Who(), a.Reason) })
 	writeList(&b, "nodes that left the site:\n", slices.Sorted(maps.Keys(r.Departed)), func(n string) {
 		writeRemoval(&b, n, r.Departed[n].Status, r.Departed[n].Message, r.Departed[n].Undone)
 	})

@@ -198,7 +198,7 @@ func (o *outcome) add(r converge.Result) {
 func differing(ds []converge.Difference) string {
 	parts := make([]string, len(ds))
 	for i, d := range ds {
-		parts[i] = fmt.Sprintf("%s is %s, should be %s", d.Parameter, d.Is, d.Should)
+		parts[i] = d.String()
 	}
 	return strings.Join(parts, "; ")
 }

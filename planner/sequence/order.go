@@ -17,6 +17,7 @@ type UnresolvedError struct {
 	Relation  string    // require, before, notify or subscribe
 	Reference resource.ID
 	Nearest   resource.ID // what may have been meant; may be empty
+	Others    []string    // titles of the node's resources of the same type, sorted; nil when there is a nearest
 }
 
 func (e *UnresolvedError) Error() string {
@@ -184,7 +185,7 @@ func (c *catalogOf) relate(beyond map[resource.ID]Beyond) []error {
 			for _, id := range c.tasks[i].Resource.References(relation.name) {
 				other, ok := c.index[id]
 				if !ok {
-					errs = append(errs, &UnresolvedError{c.tasks[i], relation.name, id, c.nearest(id, len(errs))})
+					errs = append(errs, c.unresolved(c.tasks[i], relation.name, id, len(errs)))
 					continue
 				}
 				earlier, later := i, other
@@ -301,16 +302,33 @@ func (c *catalogOf) written(later, earlier task.Task) (relation string, writer t
 	return Requires, later, earlier.Resource.ID()
 }
 
-// nearest returns the resource of the node that a wrong reference may have meant, while there were few of them before.
-func (c *catalogOf) nearest(id resource.ID, before int) resource.ID {
+// unresolved returns the error of a wrong reference, with what it may have meant while there were few of them before: a resource that is written
+// almost the same, or one of another type with the same title.
+func (c *catalogOf) unresolved(t task.Task, relation string, id resource.ID, before int) *UnresolvedError {
+	e := &UnresolvedError{Task: t, Relation: relation, Reference: id}
 	if before >= resource.MostHints {
-		return ""
+		return e
 	}
+	wanted, title, _ := strings.Cut(string(id), "[")
 	candidates := make([]string, len(c.names))
+	var namesake string
 	for i, name := range c.names {
 		candidates[i] = string(name)
+		switch typ, rest, _ := strings.Cut(string(name), "["); {
+		case typ == wanted:
+			e.Others = append(e.Others, strings.TrimSuffix(rest, "]"))
+		case rest == title && (namesake == "" || string(name) < namesake):
+			namesake = string(name)
+		}
 	}
-	return resource.ID(resource.Nearest(string(id), candidates))
+	if near := resource.Nearest(string(id), candidates); near != "" {
+		namesake = near
+	}
+	if e.Nearest = resource.ID(namesake); namesake != "" {
+		e.Others = nil
+	}
+	slices.Sort(e.Others)
+	return e
 }
 
 // mentions counts what the tasks require and notify.

@@ -71,7 +71,7 @@ func (g Group) validateMembership(inv *Inventory, before int) Problems {
 	problems := g.Selectors.validate("group", g.Name, inv, before)
 	members := len(inv.Members(g.Selectors))
 	if members == 0 {
-		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do; check names, tags, labels and racks")
+		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do: %s", inv.why(g.Selectors))
 		p.Warning = true
 		problems = append(problems, p)
 	}

@@ -60,7 +60,7 @@ func TestValidateGroups(t *testing.T) {
 		}, []string{
 			`error bad_label group "a": selectors[1].node_labels[0]: label "x" has no colon; write one as "key:value"`,
 			`warning unknown_node group "b": selectors[0].node_names[0]: there is no node "ghost", so it selects nothing`,
-			`warning no_nodes group "b": selectors: no node is selected, so the group has nothing to do; check names, tags, labels and racks`,
+			`warning no_nodes group "b": selectors: no node is selected, so the group has nothing to do: no node has such a name; there are n1, n2, n3, n4`,
 		}},
 		{"criteria that nothing can meet", []Group{
 			{Name: "a", Critical: true, SuccessCriteria: &SuccessCriteria{MinimumSuccessfulNodes: number(5)}},

@@ -104,5 +104,6 @@ const (
 	NoEffect          Code = "no_effect"        // an override that changes nothing
 	NodeMoved         Code = "node_moved"       // a node that is another machine than before
 	SameMachine       Code = "same_machine"     // two nodes that are one machine
+	SimilarResource   Code = "similar_resource" // an override makes a resource that is there under almost the same title
 	Protected         Code = "protected"        // a plan that takes away more than it may
 )

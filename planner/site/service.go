@@ -14,7 +14,7 @@ func validateServices(services []Service, inv *Inventory) Problems {
 		if len(mistakes.Errors()) == 0 && len(inv.Members(s.Selectors)) == 0 {
 			problems = append(problems, Problem{
 				Object: "service", Name: s.Name, Attribute: "selectors", Code: NoNodes, Warning: true,
-				Message: "no node is selected, so the service is placed nowhere; check names, tags, labels and racks",
+				Message: "no node is selected, so the service is placed nowhere: " + inv.why(s.Selectors),
 			})
 		}
 	}

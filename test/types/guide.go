@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -76,7 +77,18 @@ func guide() string {
 		}
 		table(&b, s.Parameters)
 	}
+	appendix(&b, "Actions of remote tasks", "What `type` and `parameters` of a `remote` task of an entity may be (guide [Catalogs](catalog)).", converge.Actions())
+	appendix(&b, "Callbacks", "What `type` and `parameters` of a `callback` of an entity may be. It runs on the machine that slipway runs on.", callback.Schemas())
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// appendix lists what is no configuration resource and has parameters as they have.
+func appendix(b *strings.Builder, title, intro string, schemas map[string]resource.Schema) {
+	fmt.Fprintf(b, "## %s\n\n%s\n\n", title, intro)
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		fmt.Fprintf(b, "### %s\n\n%s\n\n", name, schemas[name].Summary)
+		table(b, schemas[name].Parameters)
+	}
 }
 
 func table(b *strings.Builder, parameters []resource.Parameter) {
