@@ -77,6 +77,16 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// What is not in the journal is a question without an answer, of whatever command.
+func TestNamesThatTheJournalDoesNotKnow(t *testing.T) {
+	dir := record(t, "lon1", "run-1")
+	for _, args := range [][]string{{"report", "zzz"}, {"watch", "zzz"}, {"services", "show", "nope"}} {
+		if _, err := run(t, append(args, "--journal-directory", dir)...); ExitStatus(err) != statusBad {
+			t.Errorf("%v ends with status %d (%v), want %d", args, ExitStatus(err), err, statusBad)
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	dir := record(t, "lon1", "run-1", "other")
 	out, err := run(t, "report", "run", "--journal-directory", dir)
