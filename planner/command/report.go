@@ -27,7 +27,7 @@ func newReport(j *journalFlags) *cobra.Command {
 		defer store.Close() //nolint:errcheck // read only
 		run, err := store.Run(cmd.Context(), argument(args))
 		if err != nil {
-			return err
+			return bad(err)
 		}
 		events, err := allEvents(cmd.Context(), store, run.ID)
 		if err != nil {

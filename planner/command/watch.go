@@ -32,7 +32,7 @@ func newWatch(j *journalFlags) *cobra.Command {
 		defer store.Close() //nolint:errcheck // read only
 		run, err := store.Run(cmd.Context(), argument(args))
 		if err != nil {
-			return err
+			return bad(err)
 		}
 		err = follow(cmd.Context(), store, run.ID, &printer{w: cmd.OutOrStdout()}, *output)
 		if cmd.Context().Err() != nil {
