@@ -181,17 +181,25 @@ func (w *walk) expand(name string) (isLink bool, err error) {
 // trusted reports whether a file of this owner can only have been made by root or by the session itself.
 func trusted(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }
 
-// dirTrusted reports whether no other user can put names into a directory, or, when it is sticky, replace those of its owner.
+// dirTrusted reports whether no other user can put files of root into a directory: nobody else may write to it, or it is sticky, which keeps
+// what root put there, and the kernel refuses second names for files of others.
 func dirTrusted(dir int) bool {
 	var st unix.Stat_t
 	if unix.Fstatat(dir, "", &st, unix.AT_EMPTY_PATH) != nil || !trusted(st.Uid) {
 		return false
 	}
-	if st.Mode&unix.S_ISVTX != 0 {
+	if st.Mode&unix.S_ISVTX != 0 && hardlinksProtected() {
 		return true
 	}
 	byGroup := st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 && int(st.Gid) != os.Getegid()
 	return !byGroup && st.Mode&unix.S_IWOTH == 0
+}
+
+// hardlinksProtected reports whether users can give a second name only to files that they may read and write. It is false where the kernel does
+// not say.
+func hardlinksProtected() bool {
+	value, err := os.ReadFile("/proc/sys/fs/protected_hardlinks")
+	return err == nil && strings.TrimSpace(string(value)) == "1"
 }
 
 // components splits a path; empty names and "." mean nothing.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -62,8 +63,8 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 	if a.GID != nil {
 		gid = *a.GID
 	}
-	temp := p.beside()
-	if err := temp.unlink(); err != nil {
+	temp, err := p.temporary()
+	if err != nil {
 		return err
 	}
 	fd, err := unix.Openat(temp.dir, temp.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
@@ -128,6 +129,19 @@ func (p place) own(fd, uid, gid int) error {
 func (p place) beside() place {
 	sum := sha256.Sum256([]byte(p.name))
 	return place{dir: p.dir, name: ".slipway-" + hex.EncodeToString(sum[:8]), path: p.path}
+}
+
+// temporary returns the place of the temporary file for p, with nothing there.
+func (p place) temporary() (place, error) {
+	temp := p.beside()
+	err := unix.Unlinkat(temp.dir, temp.name, 0)
+	if errors.Is(err, unix.EISDIR) {
+		err = fmt.Errorf("%q in the same directory, the name of slipway's temporary file, is a directory; remove it", temp.name)
+	}
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return temp, p.fail("write", err)
+	}
+	return temp, nil
 }
 
 func (p place) renameTo(to place) error {
@@ -202,8 +216,8 @@ func (s *System) Symlink(path, target string) error {
 		return err
 	}
 	defer p.close()
-	temp := p.beside()
-	if err := temp.unlink(); err != nil {
+	temp, err := p.temporary()
+	if err != nil {
 		return err
 	}
 	if err := unix.Symlinkat(target, temp.dir, temp.name); err != nil {
