@@ -118,3 +118,26 @@ func entries(attributes []*tfprotov6.SchemaAttribute) []string {
 	}
 	return out
 }
+
+// The table of promises names tests that there are.
+func TestReliability(t *testing.T) {
+	var there strings.Builder
+	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, "_test.go") {
+			there.WriteString(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`\bTest\w+`).FindAllString(read(t, pages, "reliability.md"), -1)
+	if len(named) == 0 {
+		t.Fatal("no test is named")
+	}
+	for _, name := range named {
+		if !strings.Contains(there.String(), "\nfunc "+name+"(") {
+			t.Errorf("docs/reliability.md names %s, and there is no such test", name)
+		}
+	}
+}
