@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,15 @@ func New(version string) *cobra.Command {
 	return root
 }
 
+// missingError means that there is no journal yet. It matches [fs.ErrNotExist].
+type missingError struct{ error }
+
+func (missingError) Is(target error) bool { return target == fs.ErrNotExist }
+
+func missingJournal(format string, args ...any) error {
+	return missingError{fmt.Errorf(format, args...)}
+}
+
 // journalFlags say which journal is meant.
 type journalFlags struct {
 	directory string
@@ -55,7 +65,7 @@ func (f *journalFlags) file() (string, error) {
 	}
 	entries, err := os.ReadDir(f.directory)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("there is no journal directory %q: run this where terraform apply ran, or give --journal-directory", f.directory)
+		return "", missingJournal("there is no journal directory %q: run this where terraform apply ran, or give --journal-directory", f.directory)
 	}
 	if err != nil {
 		return "", err
@@ -69,9 +79,9 @@ func (f *journalFlags) file() (string, error) {
 	slices.Sort(sites)
 	switch {
 	case len(sites) == 0:
-		return "", fmt.Errorf("the directory %q holds no journal: no site was applied from here yet", f.directory)
+		return "", missingJournal("the directory %q holds no journal: no site was applied from here yet", f.directory)
 	case f.site != "" && !slices.Contains(sites, f.site):
-		return "", fmt.Errorf("--site %q: the directory %q holds no journal of it; it holds those of %s", f.site, f.directory, strings.Join(sites, ", "))
+		return "", missingJournal("--site %q: the directory %q holds no journal of it; it holds those of %s", f.site, f.directory, strings.Join(sites, ", "))
 	case f.site != "":
 		return journal.File(f.directory, f.site), nil
 	case len(sites) == 1:

@@ -110,7 +110,7 @@ func TestReport(t *testing.T) {
 
 func TestWatchEndsWithTheRun(t *testing.T) {
 	dir := record(t, "lon1", "run-1")
-	out, err := run(t, "watch", "--journal-directory", dir)
+	out, err := run(t, "watch", "run-1", "--journal-directory", dir)
 	if err != nil || !strings.Contains(out, "task finished  control  ctl1  exec[b]  failed  exit status 3") || !strings.HasSuffix(out, "run run-1: failed\n") {
 		t.Errorf("%v:\n%s", err, out)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -20,27 +22,75 @@ func newWatch(j *journalFlags) *cobra.Command {
 		Use:   "watch [RUN]",
 		Short: "Follow a run while it is at work, to its end",
 		Long: "Follow a run while it is at work: Terraform shows nothing of it before it ends. RUN is the id of a run, or a beginning of it; without it\n" +
-			"the newest run is followed. With --output json every line is one event.",
+			"the run at work is followed, and while there is no such run, the next one is waited for. With --output json every line is one event.",
 		Args: atMostOneRun,
 	}
 	output := outputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		store, err := j.open(cmd.Context())
-		if err != nil {
+		ctx := cmd.Context()
+		store, run, err := j.watched(ctx, argument(args), &printer{w: cmd.ErrOrStderr()})
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return errors.New("no longer watched; no run was started")
+		case err != nil:
 			return err
 		}
 		defer store.Close() //nolint:errcheck // read only
-		run, err := store.Run(cmd.Context(), argument(args))
-		if err != nil {
-			return bad(err)
-		}
-		err = follow(cmd.Context(), store, run.ID, &printer{w: cmd.OutOrStdout()}, *output)
-		if cmd.Context().Err() != nil {
+		err = follow(ctx, store, run.ID, &printer{w: cmd.OutOrStdout()}, *output)
+		if ctx.Err() != nil {
 			return errors.New("no longer watched; the run itself goes on")
 		}
 		return err
 	}
 	return cmd
+}
+
+// watched returns the run that id means, with its journal. An empty id means the run at work; while there is no such run, it waits for one
+// that starts, and prints a notice of it.
+func (f *journalFlags) watched(ctx context.Context, id string, notices *printer) (*journal.Store, journal.Run, error) {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	var last string // the run that was the newest one when the waiting started
+	for waiting := false; ; waiting = true {
+		store, run, err := f.run(ctx, id)
+		switch {
+		case err == nil && (id != "" || run.Status == journal.Running || waiting && run.ID != last):
+			return store, run, nil
+		case err == nil:
+			if err := store.Close(); err != nil {
+				return nil, run, err
+			}
+			err = fmt.Errorf("no run is at work on the site %s; report shows the last one", run.Site)
+		case id != "" || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, journal.ErrNoRun):
+			return nil, run, err
+		}
+		if !waiting {
+			last = run.ID
+			notices.printf("waiting for a run: %v\n", err)
+		}
+		if notices.err != nil {
+			return nil, run, notices.err
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return nil, run, ctx.Err()
+		}
+	}
+}
+
+// run opens the journal and returns it with a run of it; the errors of the journal's missing parts match [fs.ErrNotExist] and
+// [journal.ErrNoRun].
+func (f *journalFlags) run(ctx context.Context, id string) (*journal.Store, journal.Run, error) {
+	store, err := f.open(ctx)
+	if err != nil {
+		return nil, journal.Run{}, err
+	}
+	run, err := store.Run(ctx, id)
+	if err != nil {
+		return nil, run, errors.Join(bad(err), store.Close())
+	}
+	return store, run, nil
 }
 
 // follow prints the events of a run until it has ended.
