@@ -8,10 +8,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// The marks with which a script that runs as part of a package transaction reports that it is reached, and waits.
+// waitScript is for a script that runs as part of a package transaction: it reports its process id in the file waitReached, and waits.
 const (
 	waitReached = "/run/slipway-test-reached"
-	waitScript  = "touch " + waitReached + "; while :; do sleep 0.1; done"
+	waitScript  = "echo $$ >" + waitReached + "; while :; do sleep 0.1; done"
 )
 
 // nginxSite is a site with nginx-light, which brings other packages along, on one node.
@@ -27,13 +27,14 @@ resource "slipway_service" "nginx" {
 `}.hcl(t))
 }
 
-// killAtWait kills Terraform and its provider once the waiting script runs on the node, and waits until the node has ended the transaction.
+// killAtWait kills Terraform and its provider once the waiting script runs on the node, and there the package transaction, which would otherwise
+// finish.
 func (p *process) killAtWait(n lab.Node) {
 	p.t.Helper()
-	p.until(n, "the script of the package waits", "[ -e "+waitReached+" ]")
+	p.until(n, "the script of the package waits", "[ -s "+waitReached+" ]")
 	p.signal(syscall.SIGKILL, -p.pid())
 	p.wait()
-	n.On(p.t, "rm "+waitReached)
+	n.On(p.t, "pkill -KILL -s $(ps -o sid= -p $(cat "+waitReached+")); rm "+waitReached)
 	until(p.t, n, "no package transaction runs", "! pgrep -x apt-get && ! pgrep -x dpkg")
 }
 
@@ -45,7 +46,7 @@ func TestInterruptedDestroyLeavesNoPackage(t *testing.T) {
 	before := fingerprints(t, n)
 	w := nginxSite(t, "cutdestroy", n)
 	w.must(w.apply(), 0)
-	n.On(t, `sed -i "2i [ \"\$1\" != purge ] || { `+waitScript+`; }" /var/lib/dpkg/info/nginx-common.postrm`)
+	n.On(t, `sed -i "2i [ \"\$1\" != purge ] || { `+strings.ReplaceAll(waitScript, "$", `\$`)+`; }" /var/lib/dpkg/info/nginx-common.postrm`)
 	p := w.begin("destroy", "-input=false", "-no-color", "-auto-approve")
 	p.killAtWait(n)
 	n.On(t, "sed -i 2d /var/lib/dpkg/info/nginx-common.postrm")
