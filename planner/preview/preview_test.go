@@ -57,7 +57,7 @@ func TestMake(t *testing.T) {
 			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 1 change on node n1: create file[/c]"}},
 		"first run": {nil, []string{a, plain}, []string{
 			"service a: create (version 2, creating)",
-			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 2 changes on node n1: create file[/c], file[/etc/web-a]"}},
+			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 2 changes on node n1: create file[/etc/web-a], file[/c]"}},
 		"nothing": {[]string{a, b, plain}, []string{plain, b, a}, nil},
 		// The port of b was given out before, so that of a is not b's; without --applied it would be.
 		"allocated values stay": {[]string{b}, []string{a, b}, []string{
@@ -65,7 +65,7 @@ func TestMake(t *testing.T) {
 			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 1 change on node n1: create file[/etc/web-a]"}},
 		"update and removal": {[]string{a, b}, []string{strings.Replace(a, "name: a}", "name: a, size: 2}", 1)}, []string{
 			"service a: update size (version 5, up to update_inprogress)", "service b: delete (version 5, up to deleting)",
-			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 2 changes on node n1: update file[/etc/web-a], remove file[/etc/web-b]"}},
+			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 2 changes on node n1: remove file[/etc/web-b], update file[/etc/web-a]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before preview.Before

@@ -153,8 +153,8 @@ func TestEmbeddedEntities(t *testing.T) {
 
 	// One site stays with its port and a new root, one goes, and one comes in its place.
 	changed := `-var=sites={"www.example.org"="/srv/new","shop.example.org"="/srv/shop"}`
-	if status, out := s.status("plan", "-detailed-exitcode", changed); status != 2 || !strings.Contains(out, "node phase: 6 changes on 2 nodes: create file[/etc/proxy/shop.example.org.conf] on 2, "+
-		"update file[/etc/proxy/www.example.org.conf] on 2, remove file[/etc/proxy/docs.example.org.conf] on 2") {
+	if status, out := s.status("plan", "-detailed-exitcode", changed); status != 2 || !strings.Contains(out, "node phase: 6 changes on 2 nodes: remove file[/etc/proxy/docs.example.org.conf] on 2, "+
+		"create file[/etc/proxy/shop.example.org.conf] on 2, update file[/etc/proxy/www.example.org.conf] on 2") {
 		t.Errorf("the plan of the change ends with status %d:\n%s", status, out)
 	}
 	s.apply(changed)
