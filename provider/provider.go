@@ -81,6 +81,9 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	}
 	connection, known, diags := p.connection(ctx, m.Connection)
 	resp.Diagnostics.Append(diags...)
+	if known {
+		resp.Diagnostics.Append(resources.FileWarnings(connection)...)
+	}
 	data := resources.ProviderData{
 		Connection:       connection,
 		JournalDirectory: p.journalDirectory(m.JournalDirectory),

@@ -172,7 +172,7 @@ func TestConfigure(t *testing.T) {
 				}
 				return
 			}
-			if len(resp.Diagnostics) > 0 {
+			if resp.Diagnostics.HasError() {
 				t.Fatal(resp.Diagnostics)
 			}
 			got, ok := resp.ResourceData.(resources.ProviderData)

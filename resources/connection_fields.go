@@ -29,6 +29,9 @@ type ConnectionField struct {
 
 	strings  []validator.String
 	integers []validator.Int64
+	// file is whether a node's field names a file that a run needs. The provider looks for its own when it is configured, with those of the
+	// environment.
+	file bool
 }
 
 // FieldKind is the kind of value that a connection field takes.
@@ -59,7 +62,7 @@ func ConnectionFields() []ConnectionField {
 			integers: []validator.Int64{int64validator.Between(1, 65535)}, Parse: parsePort},
 		{Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`.", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.PrivateKey })},
-		{Name: "private_key_file", Description: "File that holds the private key; `~` is the home directory of the user who runs Terraform.", strings: notEmpty,
+		{Name: "private_key_file", Description: "File that holds the private key; `~` is the home directory of the user who runs Terraform.", strings: notEmpty, file: true,
 			Parse: text(func(c *site.Connection) *string { return &c.PrivateKeyFile })},
 		{Name: "passphrase", Sensitive: true, Description: "Passphrase of the private key.", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.Passphrase })},
@@ -100,7 +103,7 @@ func hopFields() []ConnectionField {
 		{Name: "port", Kind: NumberField, Description: "Port of the SSH server, 1 to 65535.", Default: "22", integers: []validator.Int64{int64validator.Between(1, 65535)}},
 		{Name: "user", Description: "User to log in as." + ofConnection, strings: notEmpty},
 		{Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`." + ofConnection, strings: notEmpty},
-		{Name: "private_key_file", Description: "File that holds the private key." + ofConnection, strings: notEmpty},
+		{Name: "private_key_file", Description: "File that holds the private key." + ofConnection, strings: notEmpty, file: true},
 	}
 }
 

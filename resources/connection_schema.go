@@ -2,6 +2,7 @@ package resources
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -56,7 +57,11 @@ func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attrib
 		}
 		switch f.Kind {
 		case TextField:
-			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.strings}
+			validators := f.strings
+			if f.file {
+				validators = append(slices.Clone(validators), presentFile{})
+			}
+			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: validators}
 		case NumberField:
 			attributes[f.Name] = schema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.integers}
 		case FlagField:

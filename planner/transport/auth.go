@@ -213,6 +213,21 @@ func describe(key ssh.PublicKey) string {
 	return key.Type() + " " + ssh.FingerprintSHA256(key)
 }
 
+// CheckFile returns why a file that a connection names cannot be read, or nil. It looks at the directory only: what is read may be a pipe.
+func CheckFile(name string) error {
+	name, err := expand(name)
+	if err != nil {
+		return err
+	}
+	switch info, err := os.Stat(name); {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, cause(err))
+	case info.IsDir():
+		return fmt.Errorf("%s: is a directory", name)
+	}
+	return nil
+}
+
 // expand replaces a leading ~/ by the home directory of the user that runs slipway.
 func expand(path string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "~/")
