@@ -1,0 +1,60 @@
+package remote
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
+)
+
+// What sudo and PAM print when an account may not do what it should, and what the error says about it.
+func TestErrorsOfAccountsSayWhatTheyAre(t *testing.T) {
+	yes := true
+	for name, test := range map[string]struct {
+		sudo, forced, password string
+		code                   converge.Code
+		words                  []string
+	}{
+		"rule for other commands": {sudo: `shift; echo "Sorry, user tester is not allowed to execute '$*' as root on web1." >&2; exit 1`, code: converge.CodeSudo,
+			words: []string{"is not allowed to execute", "web1", "do not allow /bin/sh", "tester ALL=(root) NOPASSWD: ALL"}},
+		"no rule": {sudo: `echo "tester is not in the sudoers file." >&2; exit 1`, password: "x", code: converge.CodeSudo,
+			words: []string{"is not in the sudoers file", "no rule in sudoers", "tester ALL=(root) ALL"}},
+		"terminal": {sudo: `echo "sudo: sorry, you must have a tty to run sudo" >&2; exit 1`, code: converge.CodeSudo,
+			words: []string{"you must have a tty", "Defaults:tester !requiretty"}},
+		"no sudo": {sudo: `echo "/bin/sh: 1: exec: sudo: not found" >&2; exit 127`, code: converge.CodeSudo,
+			words: []string{"not found", "sudo is not installed"}},
+		"sudo of an expired account": {sudo: `echo 'sudo: Account expired or PAM config lacks an "account" section for sudo, contact your system administrator' >&2; exit 1`,
+			code: converge.CodeSudo, words: []string{"Account expired", "has expired", "chage"}},
+		"expired password": {forced: `echo "WARNING: Your password has expired." >&2; echo "Password change required but no TTY available." >&2; exit 1`,
+			code: converge.CodeShell, words: []string{"Password change required", "has expired", "chage"}},
+		"no login": {forced: `echo "This account is currently not available."; exit 1`, code: converge.CodeShell,
+			words: []string{"currently not available", "nologin", "usermod -s /bin/sh tester"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t, sshtest.Options{Forced: test.forced})
+			if test.sudo != "" {
+				n.program("sudo", test.sudo)
+				n.connection.Sudo, n.connection.SudoPassword = &yes, test.password
+			}
+			_, _, err := n.converge(n.helpers(good))
+			refused(t, err, test.code, test.words...)
+			if strings.Contains(err.Error(), "umask") {
+				t.Errorf("the message shows the bootstrap: %v", err)
+			}
+		})
+	}
+}
+
+// Login scripts print what they like, also what a session of slipway has printed.
+func TestBannersAreNotTakenForTheBootstrap(t *testing.T) {
+	for _, banner := range []string{"slipway-bootstrap fail not_root", "slipway-bootstrap have", "slipway-bootstrap need linux/amd64"} {
+		n := newNode(t, sshtest.Options{})
+		n.limits.start = 2 * time.Second
+		s, err := n.limits.converge(t.Context(), noisyConn{n.conn, `echo "` + banner + `"; `}, n.connection, n.helpers(good), catalog(), func(converge.Result) {})
+		if err != nil || s.Protocol != converge.Protocol {
+			t.Errorf("%s: summary %v, error %v", banner, s, err)
+		}
+	}
+}
