@@ -1,14 +1,16 @@
 package remote
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 )
 
-// marker begins every line that the bootstrap writes, so that greetings of login scripts cannot be taken for it.
-const marker = "slipway-bootstrap "
+// newMark returns the word that begins every line of a session's bootstrap. It is random, so that nothing that login scripts print is taken for
+// such a line.
+func newMark() string { return "slipway-bootstrap-" + rand.Text() }
 
-// What follows the marker.
+// What follows the mark.
 const (
 	saysShell = "shell" // the login shell ran the command
 	saysRoot  = "root"  // the session's user is root
@@ -38,8 +40,8 @@ var machines = map[string]string{
 }
 
 // command returns what is started on the node. prompt is sudo's, when there is a password for it.
-func (h Helpers) command(sudo bool, prompt string) string {
-	script := h.bootstrap()
+func (h Helpers) command(mark string, sudo bool, prompt string) string {
+	script := h.bootstrap(mark)
 	if sudo {
 		become := "exec sudo -n"
 		if prompt != "" {
@@ -48,7 +50,7 @@ func (h Helpers) command(sudo bool, prompt string) string {
 		script = become + " /bin/sh -c " + quote(script)
 	}
 	// A line of its own, whatever login scripts have printed.
-	return "/bin/sh -c " + quote("echo; echo "+quote(marker+saysShell)+"; "+script)
+	return "/bin/sh -c " + quote("echo; echo "+quote(mark+" "+saysShell)+"; "+script)
 }
 
 // bootstrap returns the script that starts the helper, and fetches it first when it is not there. It needs a POSIX
@@ -58,14 +60,14 @@ func (h Helpers) command(sudo bool, prompt string) string {
 // It executes nothing that another user could have put there: the directory is not a link, it and all above it belong to root and are not
 // writable for others (above it, sticky directories and the group root may be), and a helper that is there has the right owner, mode and
 // digest. A helper that cannot be checked, for want of sha256sum, is sent again.
-func (h Helpers) bootstrap() string {
+func (h Helpers) bootstrap(mark string) string {
 	var arms strings.Builder
 	for _, platform := range h.Platforms() {
 		if p := h.carried[platform]; machines[platform] != "" {
 			fmt.Fprintf(&arms, "%s) w=%s; h=%s; n=%d; z=%d; s=%s;; ", machines[platform], platform, p.file(), len(p.compressed), p.size, p.sum)
 		}
 	}
-	return strings.NewReplacer("MARKER", strings.TrimSpace(marker), "ARMS", arms.String(), "DIRECTORY", h.directory).Replace(strings.Join([]string{
+	return strings.NewReplacer("MARKER", mark, "ARMS", arms.String(), "DIRECTORY", h.directory).Replace(strings.Join([]string{
 		`fail() { echo "MARKER fail $1"; shift; echo "$*"; exit 1; }`,
 		`[ "$(id -u)" = 0 ] || fail not_root "$(id -un)"`,
 		`echo "MARKER root"`,

@@ -30,6 +30,7 @@ type far struct {
 	password string // of sudo; empty is none
 	prompt   string // by which sudo asks for it
 	helpers  Helpers
+	mark     string // begins the lines of the bootstrap
 }
 
 // Reasons for which we end a session.
@@ -41,7 +42,7 @@ var (
 // listen follows standard error to its end, and answers sudo's prompt.
 func (f *far) listen() {
 	f.out = bufio.NewReaderSize(f.session.Stdout(), 64<<10)
-	f.errs = &complaints{}
+	f.errs = &complaints{script: f.helpers.bootstrap(f.mark)}
 	f.heard.Go(func() {
 		asked := 0
 		f.errs.follow(f.session.Stderr(), f.prompt, func() {
@@ -100,11 +101,12 @@ func (f *far) lost() error {
 
 // complaints are the last bytes of standard error.
 type complaints struct {
-	mu   sync.Mutex
-	tail []byte
+	script string // is left out: sudo repeats a command that it does not allow
+	mu     sync.Mutex
+	tail   []byte
 }
 
-// keep bounds complaints, in bytes.
+// keep bounds complaints, in bytes, without the script.
 const keep = 2048
 
 // follow reads to the end and calls prompted whenever prompt came; prompts are not kept.
@@ -133,17 +135,21 @@ func (c *complaints) add(p []byte, prompt string) bool {
 			return true
 		}
 	}
-	if excess := len(c.tail) - keep; excess > 0 {
+	if excess := len(c.tail) - keep - len(c.script); excess > 0 {
 		c.tail = bytes.Clone(c.tail[excess:])
 	}
 	return false
 }
 
-// text returns the complaints as they came.
+// text returns the complaints as they came, without the script.
 func (c *complaints) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return string(c.tail)
+	text := string(c.tail)
+	if c.script != "" {
+		text = strings.ReplaceAll(text, c.script, "...")
+	}
+	return text[max(0, len(text)-keep):]
 }
 
 // shown quotes what a node printed for a message, and bounds it; nothing stays empty.

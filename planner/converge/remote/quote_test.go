@@ -32,11 +32,11 @@ func TestTheBootstrapPassesThroughForeignShells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if script := h.bootstrap(); strings.ContainsAny(script, "'\\!\n") {
+	if script := h.bootstrap(newMark()); strings.ContainsAny(script, "'\\!\n") {
 		t.Errorf("the script holds a character that some shell takes apart: %s", script)
 	}
 	for _, sudo := range []bool{false, true} {
-		command := strings.ReplaceAll(h.command(sudo, "prompt:"), `'\''`, "")
+		command := strings.ReplaceAll(h.command(newMark(), sudo, "prompt:"), `'\''`, "")
 		if strings.ContainsAny(command, "\\!\n") {
 			t.Errorf("the command holds a character that some shell takes apart: %s", command)
 		}

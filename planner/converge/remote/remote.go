@@ -59,12 +59,12 @@ func (l limits) converge(ctx context.Context, conn Conn, connection site.Connect
 	if user == "" {
 		user = transport.DefaultUser
 	}
-	f := &far{limits: l, life: life, end: end, user: user, password: connection.SudoPassword, helpers: helpers}
+	f := &far{limits: l, life: life, end: end, user: user, password: connection.SudoPassword, helpers: helpers, mark: newMark()}
 	f.sudo = connection.Sudo != nil && *connection.Sudo
 	if f.sudo && f.password != "" {
 		f.prompt = "slipway-" + rand.Text() + ":"
 	}
-	if f.session, err = conn.Start(life, helpers.command(f.sudo, f.prompt)); err != nil {
+	if f.session, err = conn.Start(life, helpers.command(f.mark, f.sudo, f.prompt)); err != nil {
 		early()
 		return converge.Summary{}, err
 	}

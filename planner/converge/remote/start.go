@@ -21,7 +21,7 @@ func (f *far) bootstrap() error {
 	var said string             // the last thing that the bootstrap said
 	for {
 		line, err := f.line(noise)
-		word, ours := strings.CutPrefix(line, marker)
+		word, ours := strings.CutPrefix(line, f.mark+" ")
 		if !ours {
 			printed.WriteString(line)
 			printed.WriteByte('\n')
@@ -106,7 +106,8 @@ func (f *far) noStart(err error, said, printed string) error {
 	case why == nil && errors.As(err, &broken) && !errors.Is(err, errSlow):
 		return err
 	}
-	if printed = shown(printed + "\n" + f.errs.text()); printed == "" {
+	raw := printed + "\n" + f.errs.text()
+	if printed = shown(raw); printed == "" {
 		printed = "nothing"
 	}
 	var slow string
@@ -116,14 +117,49 @@ func (f *far) noStart(err error, said, printed string) error {
 	switch {
 	case said == "":
 		return failed(converge.CodeShell, "the login shell of the user %q (connection.user) does not run commands%s (no shell, or a forced command); it printed %s. "+
-			"A shell such as /bin/sh is needed", f.user, slow, printed)
+			"A shell such as /bin/sh is needed%s", f.user, slow, printed, f.advice(raw, ""))
 	case said == saysShell && errors.Is(why, errPassword):
 		return failed(converge.CodeSudo, "sudo does not accept connection.sudo_password for the user %q", f.user)
-	case said == saysShell && f.sudo && f.password != "":
-		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s. The user needs a rule in sudoers", f.user, slow, printed)
 	case said == saysShell && f.sudo:
-		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s. The user needs a NOPASSWD rule in sudoers, or set "+
-			"connection.sudo_password (connect.credentials.sudo_password of a node)", f.user, slow, printed)
+		otherwise := ". The user needs a NOPASSWD rule in sudoers, or set connection.sudo_password (connect.credentials.sudo_password of a node)"
+		if f.password != "" {
+			otherwise = ". The user needs a rule in sudoers"
+		}
+		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s%s", f.user, slow, printed, f.advice(raw, otherwise))
 	}
 	return failed(converge.CodeLost, "the helper could not be started%s; the node printed %s", slow, printed)
+}
+
+// expired is the advice for an account or password of the user that has expired.
+const expired = ". The account or the password of the user has expired: on the node, chage -l USER shows which; chage -E -1 USER renews the account, passwd USER the password"
+
+// causes are what sudo, PAM and login shells print, in lower case, and what to do about it: USER is the user, RULE how a rule in sudoers ends.
+var causes = []struct{ printed, advice string }{
+	{"account expired", expired},
+	{"account has expired", expired},
+	{"account or password is expired", expired},
+	{"password has expired", expired},
+	{"password change required", expired},
+	{"account is currently not available", ", and that of the user is nologin: usermod -s /bin/sh USER"},
+	{"is not allowed to execute", ". The user's rules in sudoers do not allow /bin/sh; one that does is: USER ALL=(root) RULE"},
+	{"may not run sudo", ". The user's rules in sudoers do not allow /bin/sh; one that does is: USER ALL=(root) RULE"},
+	{"is not in the sudoers file", ". The user has no rule in sudoers; one that is enough is: USER ALL=(root) RULE"},
+	{"must have a tty", ". sudo asks for a terminal, and there is no terminal here; add to sudoers: Defaults:USER !requiretty"},
+	{"sudo: not found", ". sudo is not installed: install it, or set connection.user to root"},
+	{"sudo: command not found", ". sudo is not installed: install it, or set connection.user to root"},
+}
+
+// advice returns what to do about what a node printed, or otherwise, where that is not known.
+func (f *far) advice(printed, otherwise string) string {
+	rule := "NOPASSWD: ALL"
+	if f.password != "" {
+		rule = "ALL"
+	}
+	printed = strings.ToLower(printed)
+	for _, c := range causes {
+		if strings.Contains(printed, c.printed) {
+			return strings.NewReplacer("USER", f.user, "RULE", rule).Replace(c.advice)
+		}
+	}
+	return otherwise
 }
