@@ -173,10 +173,10 @@ resource "slipway_group" "rest" {
 	w.must(w.plan(), 0, "No changes")
 
 	w.set("overrides", false)
-	w.must(w.plan(), 2, "7 changes on node "+grouped.Name+": update file[/etc/slipway-filtered] (no longer by override filtered), "+
+	w.must(w.plan(), 2, "7 changes on node "+grouped.Name+": remove host[db] (no longer by override strict), "+
+		"file[/etc/slipway-excepted] (no longer by override strict), update file[/etc/slipway-filtered] (no longer by override filtered), "+
 		"file[/etc/slipway-merged] (no longer by override by-site, by-group), file[/etc/slipway-replaced] (no longer by override by-site, by-group), "+
-		"package[fontconfig-config] (no longer by override seed), package[mc] (no longer by override seed), "+
-		"remove file[/etc/slipway-excepted] (no longer by override strict), host[db] (no longer by override strict)")
+		"package[fontconfig-config] (no longer by override seed), package[mc] (no longer by override seed)")
 	w.must(w.apply(), 0)
 	for i, got := range onEach(t, four, seed004Look) {
 		if want := strings.Replace(bare, "\nold\n", "\nlatest\n", 1); got != want {
