@@ -39,7 +39,7 @@ func TestPluginFailures(t *testing.T) {
 	w.set("plugins", []string{"soft", "hard"})
 	w.set("content", "second")
 	forgetDiaries(t, two)
-	w.must(w.apply(), 1, "The site was not rolled out", weak.Name, "hard-1.0.0/1", "failed after 2 tries: the command ended with status 4")
+	w.must(w.apply(), 1, "The site was not rolled out", weak.Name, "hard-1.0.0/1", "failed after 2 tries: the command", "it ended with status 4")
 	w.assertStatus("failed", weak.Name)
 	if got := names(diaryOf(t, weak)); !slices.Equal(got, []string{"hard/1", "hard/1"}) {
 		t.Errorf("%s ran %v, want both tries of the first task and nothing more", weak.Name, got)

@@ -64,7 +64,7 @@ resource "slipway_service" "w" {
 		}
 	}
 	await(t, "the lease of the dead run expires and its work is planned", func() bool {
-		w.must(w.plan(), 2, "update exec[w] on 2")
+		w.must(w.plan(), 2, "exec[w] on 2")
 		r := w.apply()
 		if r.status != 0 && !strings.Contains(unwrapped(r.out), "Another run is at work") {
 			t.Fatalf("apply after the end:\n%s", r.out)
