@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 )
 
 // apk is Alpine's package manager. What is installed is read from its own database.
@@ -163,6 +164,7 @@ func (a apk) transact(ctx context.Context, s *System, wants []packageWant) error
 // add runs a command that installs, and once more after a refresh of the index when that lacks something.
 func (apk) add(ctx context.Context, s *System, args []string) error {
 	c := apkCommand(args...)
+	started := time.Now()
 	out, err := s.Run(ctx, c)
 	s.Forget()
 	if err != nil {
@@ -172,7 +174,7 @@ func (apk) add(ctx context.Context, s *System, args []string) error {
 		return nil
 	}
 	if !strings.Contains(out.Combined, "unable to select packages") && !strings.Contains(out.Combined, "unsatisfiable constraints") {
-		return toolError(c, out)
+		return lockError(s, toolError(c, out), out, started)
 	}
 	fresh, err := remembered(s, "apk.fresh", func() (*bool, error) { return new(bool), nil })
 	if err != nil {

@@ -174,7 +174,8 @@ func aptUpdate(ctx context.Context, s *System) error {
 // runUnlocked runs a command that does not wait for a lock by itself, for up to two minutes again while it prints that another process has
 // the lock.
 func runUnlocked(ctx context.Context, s *System, c Command, locked string) error {
-	for deadline := time.Now().Add(120 * time.Second); ; {
+	started := time.Now()
+	for {
 		out, err := s.Run(ctx, c)
 		if err != nil {
 			return err
@@ -182,8 +183,8 @@ func runUnlocked(ctx context.Context, s *System, c Command, locked string) error
 		if out.Status == 0 {
 			return nil
 		}
-		if !strings.Contains(out.Combined, locked) || time.Now().After(deadline) {
-			return toolError(c, out)
+		if !strings.Contains(out.Combined, locked) || time.Since(started) > 120*time.Second {
+			return lockError(s, toolError(c, out), out, started)
 		}
 		if err := pause(ctx, 2*time.Second); err != nil {
 			return err

@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 // mustRun runs one of the node's own tools, which must end with status 0, and forgets what was known of the node, because the tool
 // may have changed it even if it failed.
 func mustRun(ctx context.Context, s *System, c Command) error {
+	started := time.Now()
 	out, err := s.Run(ctx, c)
 	s.Forget()
 	if err != nil {
 		return err
 	}
 	if out.Status != 0 {
-		return toolError(c, out)
+		return lockError(s, toolError(c, out), out, started)
 	}
 	return nil
 }
@@ -28,7 +30,7 @@ func ask(ctx context.Context, s *System, c Command) (Output, error) {
 	return s.Run(ctx, c)
 }
 
-// toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt and dpkg mark as errors, or else the
+// toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt, dpkg and apk mark as errors, or else the
 // last line. It never shows arguments or standard input.
 func toolError(c Command, out Output) error {
 	var said []string
@@ -39,7 +41,7 @@ func toolError(c Command, out Output) error {
 			continue
 		}
 		last = line
-		if text, ok := strings.CutPrefix(line, "E: "); ok || strings.HasPrefix(line, "dpkg: error ") {
+		if text, ok := strings.CutPrefix(line, "E: "); ok || strings.HasPrefix(line, "dpkg: error") || strings.HasPrefix(line, "ERROR: ") {
 			said = append(said, text)
 		}
 	}
