@@ -176,10 +176,7 @@ func setJob(l lines, found []span, title string, j *cronJob) lines {
 		}
 		return l
 	case len(found) == 0:
-		if !l.ended() {
-			l = slices.Clone(l)
-			l[len(l)-1].end = l.endFor(l[len(l)-1].text)
-		}
+		l = l.close()
 		texts := j.texts(title)
 		if len(l) == 0 {
 			texts = append([]string{""}, texts...)
@@ -188,8 +185,8 @@ func setJob(l lines, found []span, title string, j *cronJob) lines {
 	}
 	atEnd := found[0].to == len(l)
 	l = l.replace(found[0], j.texts(title)...)
-	if last := len(l) - 1; atEnd && !l.ended() {
-		l[last].end = l.endFor(l[last].text)
+	if atEnd {
+		l = l.close()
 	}
 	return l
 }

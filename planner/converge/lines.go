@@ -62,6 +62,17 @@ func (l lines) endFor(text string) string {
 	return "\n"
 }
 
+// close gives the last line an end when it has none.
+func (l lines) close() lines {
+	if l.ended() {
+		return l
+	}
+	out := slices.Clone(l)
+	last := &out[len(out)-1]
+	last.end = l.endFor(last.text)
+	return out
+}
+
 // insert puts new lines before line at, which may be the number of lines.
 func (l lines) insert(at int, texts ...string) lines {
 	added := make(lines, len(texts))

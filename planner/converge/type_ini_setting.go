@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -19,7 +20,7 @@ type iniType struct{}
 func (iniType) Schema() resource.Schema {
 	return resource.Schema{
 		Type:    "ini_setting",
-		Summary: "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file whose last line has no end goes on having none.",
+		Summary: "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file that it changes ends with a newline.",
 		Parameters: []resource.Parameter{
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the setting is there. Default: present."},
 			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there, with mode 0644, or 0600 for a sensitive setting; its directory must be there."},
@@ -114,6 +115,8 @@ type iniBefore struct {
 	iniPlace
 	SectionThere bool `json:"section_there"`
 	Blank        bool `json:"blank,omitempty"` // a section that slipway makes gets a blank line before it
+	// Unended is the digest of the file's last line when that had no end.
+	Unended string `json:"unended,omitempty"`
 }
 
 // Object is the setting, in its section, in its file.
@@ -168,13 +171,32 @@ func (iniType) Capture(_ context.Context, s *System, r resource.Resource) (json.
 	}
 	// A missing directory is an error of Apply: slipway makes none here, so it removes none either.
 	e.Made = nil
-	b := iniBefore{entries: e, iniPlace: p, SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0, Blank: p.wantsBlank(f.lines)}
+	b := iniBefore{entries: e, iniPlace: p, SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0, Blank: p.wantsBlank(f.lines), Unended: unended(f.lines)}
 	if p.Section != "" && b.SectionThere {
 		if err := b.inheritSection(s); err != nil {
 			return nil, err
 		}
 	}
+	if err := b.inheritEnd(s); err != nil {
+		return nil, err
+	}
 	return json.Marshal(b)
+}
+
+// inheritEnd corrects b for a last line that has an end only because slipway gave it one for another setting.
+func (b *iniBefore) inheritEnd(s *System) error {
+	_, err := othersIn(s, b.In, func(e *entry, _ entries) (bool, error) {
+		var other iniBefore
+		if e.Type != "ini_setting" || b.Unended != "" {
+			return false, nil
+		}
+		if err := json.Unmarshal(e.Before, &other); err != nil {
+			return false, err
+		}
+		b.Unended = other.Unended
+		return b.Unended != "", nil
+	})
+	return err
 }
 
 // inheritSection corrects b for a section that is there only because slipway made it for another setting.
@@ -202,6 +224,7 @@ func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
 	if err != nil {
 		return err
 	}
+	was := f.lines
 	if wantsAbsent(r) {
 		f.lines = p.unset(f.lines)
 		b, err := ownIni(s)
@@ -213,6 +236,9 @@ func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
 		}
 	} else {
 		f.lines = p.set(f.lines, r.Parameters.String("value"))
+	}
+	if !slices.Equal(was, f.lines) {
+		f.lines = f.lines.close()
 	}
 	var a Attributes
 	if !f.there && r.Sensitive() {
@@ -266,5 +292,17 @@ func (b iniBefore) undo(l lines, former []block) lines {
 	if !b.SectionThere {
 		l = b.removeSection(l, b.Blank)
 	}
+	if last := len(l) - 1; b.Unended != "" && l.digest(last) == b.Unended {
+		l = slices.Clone(l)
+		l[last].end = ""
+	}
 	return l
+}
+
+// unended returns the digest of a last line without an end, nothing when it has one.
+func unended(l lines) string {
+	if l.ended() {
+		return ""
+	}
+	return l.digest(len(l) - 1)
 }

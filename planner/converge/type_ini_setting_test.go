@@ -215,12 +215,20 @@ func FuzzIni(f *testing.F) {
 		}
 		p := placeOf(r)
 		l := parseLines([]byte(text))
-		b := iniBefore{iniPlace: p, SectionThere: p.Section == "" || len(p.sections(l)) > 0, Blank: p.wantsBlank(l)}
+		b := iniBefore{iniPlace: p, SectionThere: p.Section == "" || len(p.sections(l)) > 0, Blank: p.wantsBlank(l), Unended: unended(l)}
 		fuzzEditor(t, text, p.find, func(l lines) lines {
+			was := l
 			if absent {
-				return p.unset(l)
+				l = p.unset(l)
+			} else {
+				l = p.set(l, value)
 			}
-			l = p.set(l, value)
+			if !slices.Equal(was, l) {
+				l = l.close()
+			}
+			if absent {
+				return l
+			}
 			values := p.values(l)
 			if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return v != value }) {
 				t.Fatalf("%q: set to %q, it has the values %q", l.bytes(), value, values)
