@@ -45,7 +45,7 @@ cd /etc && stat -c '%n %a %U' torture torture/greeting && cat torture/greeting i
 grep -o 'listen [0-9]*' nginx/conf.d/status.conf
 echo "nginx $(systemctl is-active nginx) $(systemctl is-enabled nginx) $(ss -Hltn | awk '{print $4}' | grep -o '808.' | sort -u)"
 getent group crew; getent passwd pilot; ls -d /home/pilot
-crontab -l -u pilot | grep -v '^#'
+crontab -l -u pilot | grep '^[^#]'
 findmnt -rn -o FSTYPE /srv/scratch
 sysctl -n net.ipv4.conf.all.log_martians
 grep db.example hosts | tr -s '\t ' ' '
