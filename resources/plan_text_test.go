@@ -344,6 +344,34 @@ resource "slipway_node" "c" {
 	c.empty()
 }
 
+// TestUnknownInputsHideNoTearDown takes nodes out while another one is not known yet.
+func TestUnknownInputsHideNoTearDown(t *testing.T) {
+	s := newSandbox(t, "a", "b", "d")
+	c := newCommandLine(t)
+	motd := files("motd", map[string]string{"/etc/motd": "hello\n"})
+	c.configure(s.config([]string{"a", "b", "d"}, []string{"motd"}, motd, ""))
+	c.apply()
+	late := fmt.Sprintf(`
+resource "terraform_data" "root" { input = %q }
+resource "slipway_node" "c" {
+  name    = "c"
+  connect = { transport = "local", root = terraform_data.root.output }
+}
+`, filepath.Join(s.dir, "c"))
+	with := func(nodes ...string) string {
+		return strings.Replace(s.config(nodes, []string{"motd"}, motd, ""), "nodes = [slipway_node.a", "nodes = [slipway_node.c, slipway_node.a", 1) + late
+	}
+	s.mkdir("c", "etc")
+	c.configure(with("a", "b"))
+	if text := c.changes(); !strings.Contains(text, "The plan tears down 1 node: d") {
+		t.Errorf("the tear-down is hidden:\n%s", text)
+	}
+	c.configure(with("a"))
+	if text := c.run(1, "plan", "-input=false", "-no-color"); !strings.Contains(unwrapped(text), "the plan tears down 2 of 3 nodes: b, d") {
+		t.Errorf("the plan is not refused:\n%s", text)
+	}
+}
+
 // unwrapped undoes the line breaks and boxes that Terraform draws around diagnostics.
 func unwrapped(text string) string {
 	var b strings.Builder
