@@ -3,7 +3,6 @@ package resources
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
@@ -21,7 +21,9 @@ import (
 type lacking struct {
 	nodes, allNodes       int
 	services, allServices int
-	attribute             string // that is not known as a whole, or of which any part may concern every step; empty when there is none
+	names                 []string // of the nodes
+	nameless              bool     // the name of a node is not known either
+	attribute             string   // that is not known as a whole, or of which any part may concern every step; empty when there is none
 }
 
 // knownPart returns the deployment without the nodes and services that are not wholly known.
@@ -58,7 +60,12 @@ func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV
 			return m, l, nil
 		}
 		var known tftypes.Value
-		known, *list.lacks, *list.all = knownMembers(raw)
+		var dropped []tftypes.Value
+		known, dropped, *list.all = knownMembers(raw)
+		*list.lacks = len(dropped)
+		if list.name == "nodes" {
+			l.names, l.nameless = namesOf(dropped)
+		}
 		if *list.value, err = sealed.Seal(known); err != nil {
 			return m, l, err
 		}
@@ -66,27 +73,47 @@ func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV
 	return part, l, nil
 }
 
-// knownMembers returns a list or map of objects without those that are not wholly known, how many these are, and how many there are in all.
-func knownMembers(v tftypes.Value) (known tftypes.Value, lacking, all int) {
+// knownMembers returns a list or map of objects without those that are not wholly known, these, and how many there are in all.
+func knownMembers(v tftypes.Value) (known tftypes.Value, dropped []tftypes.Value, all int) {
 	if elements, ok := elementsOf(v); ok {
-		kept := slices.DeleteFunc(slices.Clone(elements), func(e tftypes.Value) bool { return !e.IsFullyKnown() })
-		elementTypes := make([]tftypes.Type, len(kept))
-		for i, e := range kept {
-			elementTypes[i] = e.Type()
+		var kept []tftypes.Value
+		var elementTypes []tftypes.Type
+		for _, e := range elements {
+			if !e.IsFullyKnown() {
+				dropped = append(dropped, e)
+				continue
+			}
+			kept, elementTypes = append(kept, e), append(elementTypes, e.Type())
 		}
-		return tftypes.NewValue(tftypes.Tuple{ElementTypes: elementTypes}, kept), len(elements) - len(kept), len(elements)
+		return tftypes.NewValue(tftypes.Tuple{ElementTypes: elementTypes}, kept), dropped, len(elements)
 	}
 	entries, ok := entriesOf(v)
 	if !ok || v.IsNull() {
-		return v, 0, 0
+		return v, nil, 0
 	}
 	kept := map[string]tftypes.Value{}
 	for key, e := range entries {
 		if e.IsFullyKnown() {
 			kept[key] = e
+		} else {
+			dropped = append(dropped, e)
 		}
 	}
-	return objectOf(kept), len(entries) - len(kept), len(entries)
+	return objectOf(kept), dropped, len(entries)
+}
+
+// namesOf returns the names of objects that are known, and whether the name of any is not.
+func namesOf(objects []tftypes.Value) (names []string, nameless bool) {
+	for _, o := range objects {
+		entries, _ := entriesOf(o)
+		var name string
+		if v, ok := entries["name"]; !ok || !v.IsKnown() || v.As(&name) != nil {
+			nameless = true
+			continue
+		}
+		names = append(names, name)
+	}
+	return names, nameless
 }
 
 // planPart plans what does not depend on what is not known yet. Terraform takes no list that is known in part, so the steps are in a warning, which says what they lack. The
@@ -118,6 +145,9 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, prio
 	if problems.HasError() || !known {
 		diags.AddWarning(summary, lacks.String()+", and without them the site cannot be planned.")
 		return diags
+	}
+	if prior != nil {
+		diags.Append(protectFrom(ctx, whole, *prior, past, w.lossesWithout(lacks), lacks.nameless)...)
 	}
 	lines := w.certain(lacks)
 	if len(lines) > 0 {
@@ -158,12 +188,24 @@ func (l lacking) String() string {
 func (l lacking) also() string {
 	var parts []string
 	if l.nodes > 0 {
-		parts = append(parts, "nodes that are torn down")
+		parts = append(parts, "the steps of nodes that are torn down")
 	}
 	if l.services > 0 {
 		parts = append(parts, "resources and services that are removed")
 	}
 	return "\n\nNot shown either: " + strings.Join(parts, ", and ") + "."
+}
+
+// lossesWithout returns what a plan takes away, but for the nodes that are lacking, and without removals when services are lacking: theirs may stay.
+func (w *work) lossesWithout(l lacking) planner.Losses {
+	losses := w.plan.Losses(w.applied)
+	for _, name := range l.names {
+		delete(losses.TornDown, name)
+	}
+	if l.services > 0 {
+		losses.Removed = nil
+	}
+	return losses
 }
 
 // certain returns the steps of a plan that stay when what is lacking becomes known: a machine or resource may come under another name, so nothing is taken away for certain.

@@ -65,15 +65,19 @@ func protectOf(ctx context.Context, o types.Object) (m protectModel, diags diag.
 
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name is destroyed and made anew.
 func protect(ctx context.Context, plan, prior deploymentModelV1, past memory, w *work) diag.Diagnostics {
+	return protectFrom(ctx, plan, prior, past, w.plan.Losses(w.applied), false)
+}
+
+// protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown then, and checked in the apply.
+func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past memory, losses planner.Losses, atMost bool) diag.Diagnostics {
 	if !plan.Site.Equal(prior.Site) {
 		return protectWhole(ctx, prior, past)
 	}
-	losses := w.plan.Losses(w.applied)
 	settings, diags := protectOf(ctx, plan.Protect)
 	if diags.HasError() {
 		return diags
 	}
-	if !plan.Protect.IsUnknown() && !settings.MaxTornDownNodes.IsUnknown() && !settings.MaxRemovedResources.IsUnknown() {
+	if !atMost && !plan.Protect.IsUnknown() && !settings.MaxTornDownNodes.IsUnknown() && !settings.MaxRemovedResources.IsUnknown() {
 		limits := planner.Protection{TornDown: settings.MaxTornDownNodes.ValueString(), Removed: settings.MaxRemovedResources.ValueInt64Pointer()}
 		diags.Append(Diagnostics(limits.Check(losses))...)
 	}
