@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -107,4 +108,19 @@ func TestDeleteFailsHalfWay(t *testing.T) {
 			{Config: config, ConfigPlanChecks: nothingPlanned()},
 		}, s.gone("a", "b"))
 	}
+}
+
+// A node whose folder is gone leaves the site: there is nothing to undo, and the run says so.
+func TestFolderOfADepartedNodeIsGone(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	var w warnings
+	w.run(t, []resource.TestStep{
+		{Config: s.on(motd, "", "a=a", "b=b"), Check: w.lack(".")},
+		{
+			PreConfig: func() { s.must(os.RemoveAll(s.path("b", ""))) }, Config: s.on(motd, "", "a=a"),
+			Check: w.say(`its folder \S+/b is gone, or never was, and with it all that could be undone`),
+		},
+		{Config: s.on(motd, "", "a=a"), ConfigPlanChecks: nothingPlanned()},
+	}, s.gone("a"))
 }
