@@ -302,6 +302,7 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 		case err == nil:
 			machines[st.node] = summary.Identity
 		case ctx.Err() != nil: // it was given up, which says nothing about the node
+		case folderGone(d.nodes[st.node], err): // its tear-down says so
 		case unreachable(err):
 			out[st.node] = TearDownNode{Status: Unreachable, Error: err, Message: reason(err, nil)}
 		default:

@@ -107,9 +107,10 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 		d.warn("", st.node, w)
 	}
 	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done, Message: reason(o.err, o.failures)}
-	switch at := d.nodes[st.node].Connection; {
-	case at.Transport == "local" && errors.Is(o.err, fs.ErrNotExist) && o.ledger == nil:
-		d.warn("", st.node, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone", st.node, at.Root))
+	switch {
+	case folderGone(d.nodes[st.node], o.err) && o.ledger == nil:
+		d.warn("", st.node, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone", st.node,
+			d.nodes[st.node].Connection.Root))
 		return TearDownNode{Status: TornDown}
 	case !o.sent, o.err != nil && ctx.Err() != nil:
 		if d.brake.running.Err() != nil {
@@ -124,6 +125,11 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 		n.Message = "an earlier run locked it, and no command that unlocks it is known; unlock it by hand" // torn down all the same
 	}
 	return n
+}
+
+// folderGone reports whether a session with a node failed because the node is a folder that does not exist.
+func folderGone(n site.Node, err error) bool {
+	return n.Connection.Transport == "local" && errors.Is(err, fs.ErrNotExist)
 }
 
 // cleanup tears down the nodes that left the site, and those that are in no group any more. One that left and does not answer is
