@@ -32,7 +32,7 @@ func (m *deploymentModelV1) keepComputed(prior deploymentModelV1) {
 	m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
 }
 
-// keepRun takes what the prior state tells of the last run.
+// keepRun takes over what the prior state has of the last run.
 func (m *deploymentModelV1) keepRun(prior deploymentModelV1) {
 	m.Run, m.Steps, m.LastRunSteps, m.ChangedNodes = prior.Run, prior.Steps, prior.LastRunSteps, prior.ChangedNodes
 }
@@ -45,7 +45,7 @@ func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
 	moving := w.turn.Moving()
 	m.setServices(w.turn, w.desired.Values, w.returning())
 	switch {
-	case prior == nil || prior.Nodes.IsNull(): // what the ledgers tell comes on top, and services that only a journal has
+	case prior == nil || prior.Nodes.IsNull(): // what the ledgers have comes on top, and services that only a journal has
 		m.ServiceStatus = types.MapUnknown(serviceStatusType)
 		if prior == nil {
 			m.ServiceValues, prior = types.MapUnknown(serviceValuesType), &deploymentModelV1{}

@@ -201,7 +201,7 @@ func (p *printer) diagnosis(d diagnosisJSON) {
 			}
 		}
 		if len(f.Tasks) == 0 {
-			p.printf("  no task of its own failed; `report %s` tells of the nodes\n", f.Run)
+			p.printf("  no task of its own failed; `report %s` shows the nodes\n", f.Run)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func setJob(l lines, found []span, title string, j *cronJob) lines {
 	return l
 }
 
-// undoJob brings former jobs back in place of those found. unended tells that the file's last line had no end, empty that it had no lines.
+// undoJob brings former jobs back in place of those found. unended says that the file's last line had no end, empty that it had no lines.
 func undoJob(l lines, found []span, former []block, unended, empty bool) lines {
 	atEnd := len(found) > 0 && found[len(found)-1].to == len(l)
 	blank := -1 // the empty line that was put before the job, unless the next one needs it

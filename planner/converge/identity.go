@@ -9,7 +9,7 @@ type Identity struct {
 	Root    string `json:"root,omitempty"`    // device and inode of the node's root directory: links lead to the same one
 }
 
-// Running reports whether the identity tells a running machine from others.
+// Running reports whether the identity is that of a running machine.
 func (i Identity) Running() bool { return i.Boot != "" && i.Root != "" }
 
 // Same reports whether two identities are those of one machine. Two machines never run with one boot id below one root; a machine that was

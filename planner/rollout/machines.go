@@ -14,7 +14,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Machines knows which machine each node of a site is. An address does not tell: one machine may have several, and several names. It serves all passes
+// Machines knows which machine each node of a site is. An address does not say it: one machine may have several, and several names. It serves all passes
 // of an apply.
 type Machines struct {
 	known map[string]converge.Identity // what earlier runs and refreshes saw; not changed
