@@ -59,7 +59,7 @@ type timing struct {
 func (m timing) String() string { return fmt.Sprintf("%s after %d tasks", m.later, m.finished) }
 
 func (x torture) moment(operation string) timing {
-	tasks := map[string]int{"create": 60, "update": 35, "destroy": 2}[operation]
+	tasks := map[string]int{"create": 60, "update": 35, "destroy": 1}[operation]
 	later := map[string]int{"create": 1000, "update": 500, "destroy": 2500}[operation]
 	return timing{
 		finished: x.random.IntN(tasks), later: time.Duration(x.random.IntN(later)) * time.Millisecond,
@@ -166,6 +166,6 @@ func (w *workspace) running(operation string) (p progress, ok bool) {
 	defer func() { _ = db.Close() }()
 	err = db.QueryRow(`
 		SELECT id, (SELECT count(*) FROM events WHERE run = id AND kind = 'task_started'), (SELECT count(*) FROM events WHERE run = id AND kind = 'task_finished')
-		FROM runs WHERE operation = ? AND ended_at IS NULL ORDER BY started_at DESC LIMIT 1`, operation).Scan(&p.id, &p.started, &p.finished)
+		FROM runs WHERE operation = ? AND ended_at IS NULL ORDER BY started_at DESC LIMIT 1`, strings.Replace(operation, "destroy", "delete", 1)).Scan(&p.id, &p.started, &p.finished)
 	return p, err == nil
 }
