@@ -19,7 +19,7 @@ type failure struct {
 }
 
 // replayRun drives a strategy with scripted outcomes and compares the final stages and the calls on the way.
-func replayRun(t *testing.T, f *file, v *vector) {
+func replayRun(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy", "outcomes", "order_matters")
 	expect := expectations(t, v.keys["expect"],
 		"before", "groups", "nodes", "prepare", "deploy", "failed", "critical_failed", "order", "error")
@@ -75,7 +75,7 @@ func replayRun(t *testing.T, f *file, v *vector) {
 }
 
 // drive walks all groups, as rollout does.
-func drive(t *testing.T, m *strategy.Machine, prepareOutcomes, deployOutcomes map[string]string) (prepare, deploy calls) {
+func drive(t testing.TB, m *strategy.Machine, prepareOutcomes, deployOutcomes map[string]string) (prepare, deploy calls) {
 	t.Helper()
 	prepare, deploy = calls{}, calls{}
 	call := func(into calls, group string, todo []string, outcomes map[string]string) (succeeded []string) {
@@ -135,7 +135,7 @@ func sorted(c calls) calls {
 }
 
 // inOrder checks that the names stand in an order of groups one after the other.
-func inOrder(t *testing.T, order, names []string) {
+func inOrder(t testing.TB, order, names []string) {
 	t.Helper()
 	last := -1
 	for _, name := range names {
@@ -148,7 +148,7 @@ func inOrder(t *testing.T, order, names []string) {
 	}
 }
 
-func same(t *testing.T, what string, got, want any) {
+func same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
@@ -156,7 +156,7 @@ func same(t *testing.T, what string, got, want any) {
 }
 
 // replayCriteria judges groups on given node stages.
-func replayCriteria(t *testing.T, f *file, v *vector) {
+func replayCriteria(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy", "node_stages", "phase", "group")
 	machine, err := strategy.New(groups(t, f, v), inventory(t, f, v), nil)
 	if err != nil {
@@ -214,7 +214,7 @@ func replayCriteria(t *testing.T, f *file, v *vector) {
 }
 
 // replayTransition applies group stages one after the other, from NOT_STARTED.
-func replayTransition(t *testing.T, _ *file, v *vector) {
+func replayTransition(t testing.TB, _ *file, v *vector) {
 	v.inputs(t, "steps")
 	expect := expectations(t, v.keys["expect"], "ok", "error", "at", "stage", "final")
 	var steps []string
@@ -244,7 +244,7 @@ func replayTransition(t *testing.T, _ *file, v *vector) {
 }
 
 // replayDefault compares a generated strategy.
-func replayDefault(t *testing.T, _ *file, v *vector) {
+func replayDefault(t testing.TB, _ *file, v *vector) {
 	v.inputs(t, "target_nodes")
 	expect := expectations(t, v.keys["expect"], "groups", "error")
 	got := strategy.Default()
@@ -275,7 +275,7 @@ func replayDefault(t *testing.T, _ *file, v *vector) {
 }
 
 // replayOrder compares the processing order.
-func replayOrder(t *testing.T, f *file, v *vector) {
+func replayOrder(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy")
 	got, err := strategy.Order(groups(t, f, v))
 	if wantedError(t, v, err) {

@@ -9,7 +9,7 @@ import (
 )
 
 // replayMembership compares the nodes that selectors select.
-func replayMembership(t *testing.T, f *file, v *vector) {
+func replayMembership(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "selectors")
 	nodes := inventory(t, f, v)
 	selectors := v.keys["selectors"]
@@ -32,7 +32,7 @@ func replayMembership(t *testing.T, f *file, v *vector) {
 
 // wantedError checks an error against a vector whose expectation may be `{error: kind}`, and reports whether that is so. An
 // error that is not expected ends the test.
-func wantedError(t *testing.T, v *vector, err error) bool {
+func wantedError(t testing.TB, v *vector, err error) bool {
 	t.Helper()
 	if expect := v.keys["expect"]; expect.Kind == yaml.MappingNode {
 		want := decode[string](t, expectations(t, expect, "error")["error"])
@@ -46,7 +46,7 @@ func wantedError(t *testing.T, v *vector, err error) bool {
 }
 
 // replayValidate looks for the one kind of error that a strategy has, in one case or in several.
-func replayValidate(t *testing.T, f *file, v *vector) {
+func replayValidate(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy", "cases")
 	var nodes []site.Node
 	if v.has("inventory") {
@@ -73,7 +73,7 @@ func replayValidate(t *testing.T, f *file, v *vector) {
 	}
 }
 
-func validate(t *testing.T, strategy yaml.Node, nodes []site.Node, expected yaml.Node) {
+func validate(t testing.TB, strategy yaml.Node, nodes []site.Node, expected yaml.Node) {
 	t.Helper()
 	expect := expectations(t, expected, "ok", "error", "involves", "not_involves")
 	groups, err := parse(t, strategy)
@@ -107,7 +107,7 @@ func validate(t *testing.T, strategy yaml.Node, nodes []site.Node, expected yaml
 }
 
 // replayLabel splits labels.
-func replayLabel(t *testing.T, _ *file, v *vector) {
+func replayLabel(t testing.TB, _ *file, v *vector) {
 	v.inputs(t, "cases")
 	var cases []struct {
 		In    string

@@ -16,7 +16,7 @@ import (
 )
 
 // inventory returns the nodes of a vector, which names one of the file's inventories or brings its own.
-func inventory(t *testing.T, f *file, v *vector) []site.Node {
+func inventory(t testing.TB, f *file, v *vector) []site.Node {
 	t.Helper()
 	node := named(t, f, v, "inventory", "inventories")
 	items := strictly[[]struct {
@@ -39,7 +39,7 @@ func inventory(t *testing.T, f *file, v *vector) []site.Node {
 }
 
 // groups parses the strategy of a vector, which names one of the file's strategies or brings its own.
-func groups(t *testing.T, f *file, v *vector) []site.Group {
+func groups(t testing.TB, f *file, v *vector) []site.Group {
 	t.Helper()
 	node := named(t, f, v, "strategy", "strategies")
 	out, err := parse(t, withoutEmptySelectors(node))
@@ -49,7 +49,7 @@ func groups(t *testing.T, f *file, v *vector) []site.Group {
 	return out
 }
 
-func parse(t *testing.T, strategy yaml.Node) ([]site.Group, error) {
+func parse(t testing.TB, strategy yaml.Node) ([]site.Group, error) {
 	t.Helper()
 	data, err := yaml.Marshal(&strategy)
 	if err != nil {
@@ -59,7 +59,7 @@ func parse(t *testing.T, strategy yaml.Node) ([]site.Group, error) {
 }
 
 // named returns a part of a vector, or what the file holds in a section under the name that the part gives.
-func named(t *testing.T, f *file, v *vector, part, section string) yaml.Node {
+func named(t testing.TB, f *file, v *vector, part, section string) yaml.Node {
 	t.Helper()
 	node, ok := v.keys[part]
 	if !ok {
@@ -104,7 +104,7 @@ type complaint struct {
 }
 
 // complaints translates an error into the error kinds of the vectors.
-func complaints(t *testing.T, err error) []complaint {
+func complaints(t testing.TB, err error) []complaint {
 	t.Helper()
 	var (
 		inDocument   document.Problems
@@ -156,7 +156,7 @@ func complaints(t *testing.T, err error) []complaint {
 }
 
 // expectError compares an error with the kind that is expected, empty for none, and returns the complaints of that kind.
-func expectError(t *testing.T, err error, want string) []complaint {
+func expectError(t testing.TB, err error, want string) []complaint {
 	t.Helper()
 	all := complaints(t, err)
 	if want == "" {

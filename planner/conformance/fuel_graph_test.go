@@ -12,7 +12,7 @@ import (
 )
 
 // replayGraph connects graph tasks and looks at their order, a part of them, or the waves of groups.
-func replayGraph(t *testing.T, f *file, v *vector) {
+func replayGraph(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "tasks", "start", "end", "nodes")
 	var tasks []site.GraphTask
 	node := v.keys["tasks"]
@@ -95,7 +95,7 @@ type turn struct {
 	priority    int
 }
 
-func replayWaves(t *testing.T, v *vector, graph *plugin.Graph) (checked bool) {
+func replayWaves(t testing.TB, v *vector, graph *plugin.Graph) (checked bool) {
 	t.Helper()
 	members := map[string][]string{}
 	for _, pair := range decode[[][]string](t, v.keys["nodes"]) {

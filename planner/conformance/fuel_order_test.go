@@ -12,7 +12,7 @@ import (
 )
 
 // replayStageStrings reads the texts that are stages, and those that are not.
-func replayStageStrings(t *testing.T, _ *file, v *vector) {
+func replayStageStrings(t testing.TB, _ *file, v *vector) {
 	v.inputs(t, "valid", "invalid")
 	valid, invalid := decode[[][]yaml.Node](t, v.keys["valid"]), decode[[][]yaml.Node](t, v.keys["invalid"])
 	if len(valid) == 0 || len(invalid) == 0 {
@@ -43,7 +43,7 @@ type pluginOf struct {
 }
 
 // plugins reads the plugins of a vector from documents; what the vectors leave out of a task is filled in.
-func plugins(t *testing.T, v *vector) ([]site.Plugin, error) {
+func plugins(t testing.TB, v *vector) ([]site.Plugin, error) {
 	t.Helper()
 	var out []site.Plugin
 	for _, p := range strictly[[]pluginOf](t, v.keys["plugins"]) {
@@ -78,7 +78,7 @@ func plugins(t *testing.T, v *vector) ([]site.Plugin, error) {
 }
 
 // replayOrdering puts the tasks of one stage in order and places them on nodes.
-func replayOrdering(t *testing.T, f *file, v *vector) {
+func replayOrdering(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "stage", "plugins", "uids", "nodes")
 	node, ok := v.keys["nodes"]
 	if !ok {

@@ -78,7 +78,7 @@ func kindOf(node yaml.Node, key string) resource.Kind {
 }
 
 // layer reads an override from a document with the keys given, of those that the value has.
-func layer(t *testing.T, name string, keys map[string]yaml.Node) (site.Override, error) {
+func layer(t testing.TB, name string, keys map[string]yaml.Node) (site.Override, error) {
 	t.Helper()
 	l, err := readLayer(t, name, keys)
 	if err != nil {
@@ -87,7 +87,7 @@ func layer(t *testing.T, name string, keys map[string]yaml.Node) (site.Override,
 	return l.Override, nil
 }
 
-func readLayer(t *testing.T, name string, keys map[string]yaml.Node) (*document.Layer, error) {
+func readLayer(t testing.TB, name string, keys map[string]yaml.Node) (*document.Layer, error) {
 	t.Helper()
 	content := map[string]*yaml.Node{}
 	for key, node := range keys {
@@ -135,7 +135,7 @@ func normal(c resource.Configuration, schemas map[string]resource.Schema) map[re
 }
 
 // replayOverride lays one override over a catalog.
-func replayOverride(t *testing.T, _ *file, v *vector) {
+func replayOverride(t testing.TB, _ *file, v *vector) {
 	v.inputs(t, "catalog", "override")
 	expect := expectations(t, v.keys["expect"], "catalog", "created", "error", "catalog_after")
 	parts := decode[map[string]yaml.Node](t, v.keys["override"])
@@ -187,7 +187,7 @@ func replayOverride(t *testing.T, _ *file, v *vector) {
 }
 
 // replayLayers merges layers of data per parameter. The vectors give the strongest first.
-func replayLayers(t *testing.T, _ *file, v *vector) {
+func replayLayers(t testing.TB, _ *file, v *vector) {
 	v.inputs(t, "layers")
 	var layers []site.Override
 	var err error
@@ -211,7 +211,7 @@ func replayLayers(t *testing.T, _ *file, v *vector) {
 }
 
 // replayServerLayers takes the records that concern a node and merges them, each replacing titles whole.
-func replayServerLayers(t *testing.T, _ *file, v *vector) {
+func replayServerLayers(t testing.TB, _ *file, v *vector) {
 	v.inputs(t, "node", "configs")
 	node := strictly[struct {
 		ID      string
@@ -288,7 +288,7 @@ func pointers(nodes map[string]yaml.Node) map[string]*yaml.Node {
 }
 
 // plain returns a value as YAML has it, so that the kinds of maps and numbers do not matter.
-func plain(t *testing.T, v any) any {
+func plain(t testing.TB, v any) any {
 	t.Helper()
 	data, err := yaml.Marshal(v)
 	if err != nil {

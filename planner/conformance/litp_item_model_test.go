@@ -23,7 +23,7 @@ var modelKeys = []string{"model", "items", "types", "all_applied", "states", "re
 
 // loadItems makes the model that a vector gives: the types and models it names and what it adds; then all Applied, single states, what is
 // not known and what is removed, in this order.
-func loadItems(t *testing.T, f *file, given yaml.Node) *item.Tree {
+func loadItems(t testing.TB, f *file, given yaml.Node) *item.Tree {
 	t.Helper()
 	parts := mapping(t, given)
 	registry, problems := item.Register(itemTypes(t, f, parts["types"]))
@@ -69,7 +69,7 @@ func loadItems(t *testing.T, f *file, given yaml.Node) *item.Tree {
 }
 
 // addItems adds items in the order given. Nodes have their id as host name unless the vector says otherwise.
-func addItems(t *testing.T, f *file, tree *item.Tree, items []itemOf) {
+func addItems(t testing.TB, f *file, tree *item.Tree, items []itemOf) {
 	t.Helper()
 	for _, i := range items {
 		path := expand(t, f, i.Path)
@@ -92,7 +92,7 @@ func addItems(t *testing.T, f *file, tree *item.Tree, items []itemOf) {
 	}
 }
 
-func mustHold(t *testing.T, problems site.Problems) {
+func mustHold(t testing.TB, problems site.Problems) {
 	t.Helper()
 	if errors := problems.Errors(); len(errors) > 0 {
 		t.Fatal(errors)
@@ -100,7 +100,7 @@ func mustHold(t *testing.T, problems site.Problems) {
 }
 
 // expand writes the path that an alias such as "@n1/os" stands for.
-func expand(t *testing.T, f *file, text string) item.Path {
+func expand(t testing.TB, f *file, text string) item.Path {
 	t.Helper()
 	if !strings.HasPrefix(text, "@") {
 		return item.Path(text)
@@ -118,7 +118,7 @@ func expand(t *testing.T, f *file, text string) item.Path {
 }
 
 // itemTypes reads the types of the file and those that a vector adds to them.
-func itemTypes(t *testing.T, f *file, more yaml.Node) item.Definitions {
+func itemTypes(t testing.TB, f *file, more yaml.Node) item.Definitions {
 	t.Helper()
 	d := item.Definitions{Properties: []item.PropertyType{{ID: "any"}}}
 	byID := make(map[string]item.Type)
@@ -146,7 +146,7 @@ var typeElements = []struct {
 	{"children", item.Child}, {"references", item.Reference}, {"collections", item.Collection}, {"ref_collections", item.RefCollection},
 }
 
-func itemType(t *testing.T, id string, body yaml.Node) item.Type {
+func itemType(t testing.TB, id string, body yaml.Node) item.Type {
 	t.Helper()
 	parts := mapping(t, body)
 	known := []string{"extends", "props", "node_order_view"}
@@ -182,7 +182,7 @@ func itemType(t *testing.T, id string, body yaml.Node) item.Type {
 // idLists are the properties that list ids, by the collection they are about.
 var idLists = map[string]string{"depends_on": "clusters", "dependency_list": "services", "node_list": "nodes"}
 
-func itemProperty(t *testing.T, typeID string, node yaml.Node) item.Element {
+func itemProperty(t testing.TB, typeID string, node yaml.Node) item.Element {
 	t.Helper()
 	e := item.Element{Name: node.Value, Kind: item.Property, Type: "any"}
 	if node.Kind == yaml.MappingNode {
@@ -216,7 +216,7 @@ func itemProperty(t *testing.T, typeID string, node yaml.Node) item.Element {
 	return e
 }
 
-func itemElement(t *testing.T, name string, kind item.Kind, node yaml.Node) item.Element {
+func itemElement(t testing.TB, name string, kind item.Kind, node yaml.Node) item.Element {
 	t.Helper()
 	e := item.Element{Name: name, Kind: kind, Type: node.Value}
 	if node.Kind != yaml.MappingNode {
@@ -244,7 +244,7 @@ func itemElement(t *testing.T, name string, kind item.Kind, node yaml.Node) item
 }
 
 // mapping is a node as a mapping, through an alias of YAML; a node that is absent is an empty one.
-func mapping(t *testing.T, node yaml.Node) map[string]yaml.Node {
+func mapping(t testing.TB, node yaml.Node) map[string]yaml.Node {
 	t.Helper()
 	if node.Kind == 0 {
 		return nil
@@ -262,7 +262,7 @@ func mapping(t *testing.T, node yaml.Node) map[string]yaml.Node {
 }
 
 // textOrTexts is a list of texts, one text with commas, or nothing.
-func textOrTexts(t *testing.T, node yaml.Node) []string {
+func textOrTexts(t testing.TB, node yaml.Node) []string {
 	t.Helper()
 	switch node.Kind {
 	case 0:
@@ -277,7 +277,7 @@ func textOrTexts(t *testing.T, node yaml.Node) []string {
 	return decode[[]string](t, node)
 }
 
-func isSet(t *testing.T, node yaml.Node) bool {
+func isSet(t testing.TB, node yaml.Node) bool {
 	t.Helper()
 	return node.Kind != 0 && decode[bool](t, node)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // itemInputs fails the test when a vector has parts that no code looks at, in itself or in what it gives.
-func itemInputs(t *testing.T, v *vector, more ...string) {
+func itemInputs(t testing.TB, v *vector, more ...string) {
 	t.Helper()
 	v.inputs(t, append([]string{"source", "source_kind", "stage", "given"}, more...)...)
 	for key := range mapping(t, v.keys["given"]) {
@@ -24,7 +24,7 @@ func itemInputs(t *testing.T, v *vector, more ...string) {
 }
 
 // replayItemRequires checks the paths that items require by the structure of their types.
-func replayItemRequires(t *testing.T, f *file, v *vector) {
+func replayItemRequires(t testing.TB, f *file, v *vector) {
 	itemInputs(t, v)
 	tree := loadItems(t, f, v.keys["given"])
 	expect := expectations(t, v.keys["expect"], "required_paths")
@@ -47,7 +47,7 @@ func replayItemRequires(t *testing.T, f *file, v *vector) {
 }
 
 // replayItemValidate checks which mistakes a model has, by path and kind.
-func replayItemValidate(t *testing.T, f *file, v *vector) {
+func replayItemValidate(t testing.TB, f *file, v *vector) {
 	itemInputs(t, v)
 	tree := loadItems(t, f, v.keys["given"])
 	expect := expectations(t, v.keys["expect"], "errors")
@@ -80,35 +80,35 @@ func (s stepOf) given() map[string]string {
 }
 
 // itemSteps is the table of what a step does.
-var itemSteps = map[string]func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems{
-	"create": func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems {
+var itemSteps = map[string]func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems{
+	"create": func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems {
 		return tree.Create(expand(t, f, s.Path), s.Type, s.given())
 	},
-	"inherit": func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems {
+	"inherit": func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems {
 		return tree.Inherit(expand(t, f, s.Path), expand(t, f, s.Source), s.given())
 	},
-	"update": func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems {
+	"update": func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems {
 		return tree.Update(expand(t, f, s.Path), s.Props)
 	},
-	"remove": func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems {
+	"remove": func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems {
 		return tree.Remove(expand(t, f, s.Path))
 	},
-	"undeterminable": func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems {
+	"undeterminable": func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems {
 		return tree.MarkUndeterminable(expand(t, f, s.Path))
 	},
-	"set_all_applied": func(_ *testing.T, _ *file, tree *item.Tree, _ stepOf) site.Problems {
+	"set_all_applied": func(_ testing.TB, _ *file, tree *item.Tree, _ stepOf) site.Problems {
 		tree.PlanSucceeded()
 		return nil
 	},
-	"task_removed": func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems {
+	"task_removed": func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems {
 		tree.TasksSucceeded(expand(t, f, s.Path))
 		return nil
 	},
-	"plan_end": func(_ *testing.T, _ *file, tree *item.Tree, _ stepOf) site.Problems {
+	"plan_end": func(_ testing.TB, _ *file, tree *item.Tree, _ stepOf) site.Problems {
 		tree.DeleteRemoved()
 		return nil
 	},
-	"plan_tasks": func(t *testing.T, f *file, tree *item.Tree, s stepOf) site.Problems {
+	"plan_tasks": func(t testing.TB, f *file, tree *item.Tree, s stepOf) site.Problems {
 		outcomes := make(map[item.Path][]item.Outcome)
 		for path, states := range s.Tasks {
 			for _, state := range states {
@@ -131,7 +131,7 @@ var taskProgress = map[string]item.Progress{
 }
 
 // replayItemState takes items through steps and looks at their states after each.
-func replayItemState(t *testing.T, f *file, v *vector) {
+func replayItemState(t testing.TB, f *file, v *vector) {
 	itemInputs(t, v, "steps")
 	tree := loadItems(t, f, v.keys["given"])
 	for i, node := range decode[[]yaml.Node](t, v.keys["steps"]) {
@@ -153,7 +153,7 @@ func replayItemState(t *testing.T, f *file, v *vector) {
 	}
 }
 
-func step(t *testing.T, node yaml.Node) stepOf {
+func step(t testing.TB, node yaml.Node) stepOf {
 	t.Helper()
 	known := []string{"op", "path", "type", "source", "error", "props", "tasks", "expect"}
 	for key := range mapping(t, node) {
@@ -164,7 +164,7 @@ func step(t *testing.T, node yaml.Node) stepOf {
 	return decode[stepOf](t, node)
 }
 
-func expectItem(t *testing.T, i int, it *item.Item, path string, want yaml.Node) {
+func expectItem(t testing.TB, i int, it *item.Item, path string, want yaml.Node) {
 	t.Helper()
 	if want.Tag == "!!null" {
 		if it != nil {
@@ -203,7 +203,7 @@ func expectItem(t *testing.T, i int, it *item.Item, path string, want yaml.Node)
 }
 
 // expectProperties checks the properties that the vector names; null is one that is not there.
-func expectProperties(t *testing.T, i int, path string, got map[string]string, want yaml.Node) {
+func expectProperties(t testing.TB, i int, path string, got map[string]string, want yaml.Node) {
 	t.Helper()
 	for name, value := range decode[map[string]*string](t, want) {
 		have, set := got[name]

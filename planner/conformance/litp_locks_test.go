@@ -12,7 +12,7 @@ import (
 )
 
 // replayLeftLocked asks for each case whether a node that an earlier plan left locked is unlocked.
-func replayLeftLocked(t *testing.T, f *file, v *vector) {
+func replayLeftLocked(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given", "cases")
 	in := sequenceInput(t, f, v)
 	cluster, _ := clusterOf(in.Model, in.LeftLocked[0])
@@ -29,7 +29,7 @@ func replayLeftLocked(t *testing.T, f *file, v *vector) {
 
 // together is what a vector gives with what a case of it adds about the model, which is taken out of the case; more tells whether that is more than
 // the name of a model.
-func together(t *testing.T, given yaml.Node, parts map[string]yaml.Node) (all yaml.Node, more bool) {
+func together(t testing.TB, given yaml.Node, parts map[string]yaml.Node) (all yaml.Node, more bool) {
 	t.Helper()
 	merged := maps.Clone(mapping(t, given))
 	if merged == nil {
@@ -50,7 +50,7 @@ func together(t *testing.T, given yaml.Node, parts map[string]yaml.Node) (all ya
 	return all, more
 }
 
-func policyList(t *testing.T, nodes []yaml.Node) []sequence.Policy {
+func policyList(t testing.TB, nodes []yaml.Node) []sequence.Policy {
 	t.Helper()
 	list := yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for i := range nodes {
@@ -70,7 +70,7 @@ func clusterOf(m sequence.Model, node string) (sequence.Cluster, bool) {
 
 // replayLockDecision asks for each case whether a node is locked. A case says what differs from a node in use in a cluster of two nodes with an
 // HA manager, or from what the vector gives where that is more than the name of a model.
-func replayLockDecision(t *testing.T, f *file, v *vector) {
+func replayLockDecision(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given", "cases")
 	for i, node := range decode[[]yaml.Node](t, v.keys["cases"]) {
 		parts := mapping(t, node)
@@ -118,7 +118,7 @@ func replayLockDecision(t *testing.T, f *file, v *vector) {
 }
 
 // policies reads a list of names, or of names with the clusters that they leave out.
-func policies(t *testing.T, node yaml.Node) []sequence.Policy {
+func policies(t testing.TB, node yaml.Node) []sequence.Policy {
 	t.Helper()
 	var out []sequence.Policy
 	for _, p := range decode[[]yaml.Node](t, node) {

@@ -32,7 +32,7 @@ var workKeys = []string{
 }
 
 // work reads a task. Group is that of the vector for all its tasks.
-func work(t *testing.T, f *file, node yaml.Node, group string) (sequence.Work, workOf) {
+func work(t testing.TB, f *file, node yaml.Node, group string) (sequence.Work, workOf) {
 	t.Helper()
 	for key := range mapping(t, node) {
 		if !slices.Contains(workKeys, key) {
@@ -87,7 +87,7 @@ func work(t *testing.T, f *file, node yaml.Node, group string) (sequence.Work, w
 	return w, in
 }
 
-func digest(t *testing.T, args yaml.Node) string {
+func digest(t testing.TB, args yaml.Node) string {
 	t.Helper()
 	if args.Kind == 0 {
 		return ""
@@ -110,7 +110,7 @@ func future(node yaml.Node) bool {
 }
 
 // sequenceInput reads what a vector gives for a schedule.
-func sequenceInput(t *testing.T, f *file, v *vector) sequence.Input {
+func sequenceInput(t testing.TB, f *file, v *vector) sequence.Input {
 	t.Helper()
 	given := mapping(t, v.keys["given"])
 	for key := range given {
@@ -179,7 +179,7 @@ func addLock(in sequence.Input, node string) {
 }
 
 // replayBuild makes a schedule, or only builds it, and looks at its phases.
-func replayBuild(t *testing.T, f *file, v *vector) {
+func replayBuild(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given")
 	in := sequenceInput(t, f, v)
 	schedule := sequence.Make
@@ -221,7 +221,7 @@ func phaseIDs(s *sequence.Schedule) [][]string {
 	return out
 }
 
-func checkSchedule(t *testing.T, f *file, s *sequence.Schedule, expect map[string]yaml.Node) {
+func checkSchedule(t testing.TB, f *file, s *sequence.Schedule, expect map[string]yaml.Node) {
 	t.Helper()
 	phases := phaseIDs(s)
 	position := make(map[string]int)
@@ -289,7 +289,7 @@ func sortedLists(lists [][]string) [][]string {
 }
 
 // treeOf reads a phase tree: the phases that each phase waits for.
-func treeOf(t *testing.T, node yaml.Node) [][]int {
+func treeOf(t testing.TB, node yaml.Node) [][]int {
 	t.Helper()
 	byPhase := decode[map[int][]int](t, node)
 	out := make([][]int, len(byPhase))
@@ -304,7 +304,7 @@ func treeOf(t *testing.T, node yaml.Node) [][]int {
 	return out
 }
 
-func replayTaskGroups(t *testing.T, f *file, v *vector) {
+func replayTaskGroups(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given")
 	want := decode[map[string]string](t, expectations(t, v.keys["expect"], "groups")["groups"])
 	got := make(map[string]string)
@@ -319,7 +319,7 @@ func replayTaskGroups(t *testing.T, f *file, v *vector) {
 	same(t, "groups", got, want)
 }
 
-func replayLevels(t *testing.T, f *file, v *vector) {
+func replayLevels(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given")
 	expect := expectations(t, v.keys["expect"], "levels", "error", "message_contains")
 	levels, cycle := sequence.Levels(decode[map[string][]string](t, mapping(t, v.keys["given"])["graph"]))
@@ -337,7 +337,7 @@ func replayLevels(t *testing.T, f *file, v *vector) {
 	}
 }
 
-func replayMayDepend(t *testing.T, f *file, v *vector) {
+func replayMayDepend(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given", "cases")
 	for i, c := range strictly[[]struct {
 		TaskNodes []*string `yaml:"task_nodes"`
@@ -367,7 +367,7 @@ func textOf(s *string) string {
 	return *s
 }
 
-func replayTree(t *testing.T, f *file, v *vector) {
+func replayTree(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given")
 	given := mapping(t, v.keys["given"])
 	var phases []sequence.TreePhase
@@ -386,7 +386,7 @@ func replayTree(t *testing.T, f *file, v *vector) {
 	same(t, "tree", sequence.Tree(phases, decode[map[string][]string](t, given["clusters"])), want)
 }
 
-func replayReady(t *testing.T, f *file, v *vector) {
+func replayReady(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given")
 	given := mapping(t, v.keys["given"])
 	tree := treeOf(t, given["tree"])
@@ -418,7 +418,7 @@ func replayReady(t *testing.T, f *file, v *vector) {
 	}
 }
 
-func replayPlanState(t *testing.T, f *file, v *vector) {
+func replayPlanState(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given", "cases")
 	for i, c := range strictly[[]struct {
 		From, Event, To string
@@ -437,7 +437,7 @@ func replayPlanState(t *testing.T, f *file, v *vector) {
 	}
 }
 
-func replaySnapshot(t *testing.T, f *file, v *vector) {
+func replaySnapshot(t testing.TB, f *file, v *vector) {
 	litpInputs(t, v, "given")
 	expect := expectations(t, v.keys["expect"], "group_order", "phases", "error")
 	given := mapping(t, v.keys["given"])

@@ -11,7 +11,7 @@ import (
 )
 
 // known fails the test when a mapping has keys that no code looks at, and returns it.
-func known(t *testing.T, what string, node yaml.Node, keys ...string) map[string]yaml.Node {
+func known(t testing.TB, what string, node yaml.Node, keys ...string) map[string]yaml.Node {
 	t.Helper()
 	out := decode[map[string]yaml.Node](t, node)
 	for key := range out {
@@ -23,7 +23,7 @@ func known(t *testing.T, what string, node yaml.Node, keys ...string) map[string
 }
 
 // plainValue reads a value in the form of attributes: whole numbers are int64.
-func plainValue(t *testing.T, node yaml.Node) any {
+func plainValue(t testing.TB, node yaml.Node) any {
 	t.Helper()
 	var value any
 	if err := node.Decode(&value); err != nil {
@@ -49,14 +49,14 @@ func plainOf(value any) any {
 }
 
 // attributesOf reads a set of attributes; null is none.
-func attributesOf(t *testing.T, node yaml.Node) map[string]any {
+func attributesOf(t testing.TB, node yaml.Node) map[string]any {
 	t.Helper()
 	out, _ := plainValue(t, node).(map[string]any)
 	return out
 }
 
 // text, number and flag read a part that may be missing.
-func text(t *testing.T, node yaml.Node) string {
+func text(t testing.TB, node yaml.Node) string {
 	t.Helper()
 	if node.IsZero() {
 		return ""
@@ -64,7 +64,7 @@ func text(t *testing.T, node yaml.Node) string {
 	return decode[string](t, node)
 }
 
-func number(t *testing.T, node yaml.Node) int {
+func number(t testing.TB, node yaml.Node) int {
 	t.Helper()
 	if node.IsZero() {
 		return 0
@@ -72,7 +72,7 @@ func number(t *testing.T, node yaml.Node) int {
 	return decode[int](t, node)
 }
 
-func flag(t *testing.T, node yaml.Node) bool {
+func flag(t testing.TB, node yaml.Node) bool {
 	t.Helper()
 	return !node.IsZero() && decode[bool](t, node)
 }
@@ -86,7 +86,7 @@ func pairs(node yaml.Node) (keys []string, values []yaml.Node) {
 }
 
 // lifecycleOf reads a lifecycle as vectors write them.
-func lifecycleOf(t *testing.T, name string, node yaml.Node) lifecycle.Lifecycle {
+func lifecycleOf(t testing.TB, name string, node yaml.Node) lifecycle.Lifecycle {
 	t.Helper()
 	keys := known(t, "lifecycle", node, "initial", "alternative_initial", "states", "transfers", "provenance", "cite", "note")
 	out := lifecycle.Lifecycle{Name: name, Initial: text(t, keys["initial"])}
@@ -118,7 +118,7 @@ func lifecycleOf(t *testing.T, name string, node yaml.Node) lifecycle.Lifecycle 
 }
 
 // lifecycleNamed returns a lifecycle of the vector, or a shipped one.
-func lifecycleNamed(t *testing.T, v *vector, name string) lifecycle.Lifecycle {
+func lifecycleNamed(t testing.TB, v *vector, name string) lifecycle.Lifecycle {
 	t.Helper()
 	if node, ok := mapping(t, v.keys["lifecycles"])[name]; ok {
 		return lifecycleOf(t, name, node)
@@ -131,7 +131,7 @@ func lifecycleNamed(t *testing.T, v *vector, name string) lifecycle.Lifecycle {
 }
 
 // entitiesOf adds the entities of the file and those of the vector, which win, to an inventory.
-func entitiesOf(t *testing.T, f *file, v *vector, inventory *lifecycle.Inventory) {
+func entitiesOf(t testing.TB, f *file, v *vector, inventory *lifecycle.Inventory) {
 	t.Helper()
 	all := mapping(t, f.root["entities"])
 	for name, node := range mapping(t, v.keys["entities"]) {
@@ -170,7 +170,7 @@ func entitiesOf(t *testing.T, f *file, v *vector, inventory *lifecycle.Inventory
 	}
 }
 
-func structureOf(t *testing.T, keys map[string]yaml.Node) catalog.Structure {
+func structureOf(t testing.TB, keys map[string]yaml.Node) catalog.Structure {
 	t.Helper()
 	var out catalog.Structure
 	for _, node := range items(t, keys["attributes"]) {
@@ -208,7 +208,7 @@ func structureOf(t *testing.T, keys map[string]yaml.Node) catalog.Structure {
 	return out
 }
 
-func items(t *testing.T, node yaml.Node) []yaml.Node {
+func items(t testing.TB, node yaml.Node) []yaml.Node {
 	t.Helper()
 	if node.IsZero() {
 		return nil
@@ -216,7 +216,7 @@ func items(t *testing.T, node yaml.Node) []yaml.Node {
 	return decode[[]yaml.Node](t, node)
 }
 
-func modifierOf(t *testing.T, node yaml.Node) catalog.Modifier {
+func modifierOf(t testing.TB, node yaml.Node) catalog.Modifier {
 	t.Helper()
 	if node.IsZero() {
 		return catalog.Fixed
@@ -224,7 +224,7 @@ func modifierOf(t *testing.T, node yaml.Node) catalog.Modifier {
 	return catalog.Modifier(text(t, node))
 }
 
-func upperOf(t *testing.T, node yaml.Node) *int {
+func upperOf(t testing.TB, node yaml.Node) *int {
 	t.Helper()
 	if node.IsZero() {
 		return nil

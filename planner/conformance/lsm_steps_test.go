@@ -35,26 +35,26 @@ type lsmStep struct {
 	refused error
 }
 
-func (s *lsmStep) call(t *testing.T) lifecycle.Call {
+func (s *lsmStep) call(t testing.TB) lifecycle.Call {
 	return lifecycle.Call{ID: s.id, Version: number(t, s.args["version"])}
 }
 
 // lsmVerb is what a step does, with the arguments that it can have.
 type lsmVerb struct {
 	args []string
-	do   func(t *testing.T, s *lsmStep)
+	do   func(t testing.TB, s *lsmStep)
 }
 
 // lsmVerbs is the table of verbs.
 var lsmVerbs = map[string]lsmVerb{
-	"create": {[]string{"entity", "attrs", "initial_state", "config"}, func(t *testing.T, s *lsmStep) {
+	"create": {[]string{"entity", "attrs", "initial_state", "config"}, func(t testing.TB, s *lsmStep) {
 		c := lifecycle.Create{ID: s.id, Entity: text(t, s.args["entity"]), Initial: text(t, s.args["initial_state"]), Attributes: attributesOf(t, s.args["attrs"])}
 		if config, ok := s.args["config"]; ok {
 			c.Config = decode[map[string]bool](t, config)
 		}
 		s.result, s.refused = s.run.inventory.Create(c)
 	}},
-	"update": {[]string{"version", "patch", "put", "edits", "ignore_read_only"}, func(t *testing.T, s *lsmStep) {
+	"update": {[]string{"version", "patch", "put", "edits", "ignore_read_only"}, func(t testing.TB, s *lsmStep) {
 		change := lifecycle.Change{IgnoreReadOnly: flag(t, s.args["ignore_read_only"])}
 		for key, into := range map[string]*map[string]any{"patch": &change.Patch, "put": &change.Put} {
 			if node, ok := s.args[key]; ok {
@@ -71,19 +71,19 @@ var lsmVerbs = map[string]lsmVerb{
 		}
 		s.result, s.refused = s.run.inventory.Update(s.call(t), change)
 	}},
-	"delete": {[]string{"version"}, func(t *testing.T, s *lsmStep) {
+	"delete": {[]string{"version"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.Delete(s.call(t))
 	}},
-	"set_state": {[]string{"version", "target"}, func(t *testing.T, s *lsmStep) {
+	"set_state": {[]string{"version", "target"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.SetState(s.call(t), text(t, s.args["target"]))
 	}},
-	"force_state": {[]string{"version", "state", "op"}, func(t *testing.T, s *lsmStep) {
+	"force_state": {[]string{"version", "state", "op"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.ForceState(s.call(t), text(t, s.args["state"]), lifecycle.Operation(text(t, s.args["op"])))
 	}},
-	"config": {[]string{"version", "config"}, func(t *testing.T, s *lsmStep) {
+	"config": {[]string{"version", "config"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.SetConfig(s.call(t), decode[map[string]bool](t, s.args["config"]))
 	}},
-	"validation": {[]string{"ok", "allocated", "for_version"}, func(t *testing.T, s *lsmStep) {
+	"validation": {[]string{"ok", "allocated", "for_version"}, func(t testing.TB, s *lsmStep) {
 		s.run.seeded(t, s.id)
 		v := lifecycle.Validation{OK: flag(t, s.args["ok"]), ForVersion: number(t, s.args["for_version"])}
 		if node, ok := s.args["allocated"]; ok {
@@ -91,21 +91,21 @@ var lsmVerbs = map[string]lsmVerb{
 		}
 		s.result, s.refused = s.run.inventory.Validated(s.call(t), v)
 	}},
-	"resources": {[]string{"outcome", "dsv"}, func(t *testing.T, s *lsmStep) {
+	"resources": {[]string{"outcome", "dsv"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.Deployed(s.call(t), lifecycle.Outcome(text(t, s.args["outcome"])), number(t, s.args["dsv"]))
 	}},
-	"restart": {nil, func(t *testing.T, s *lsmStep) {
+	"restart": {nil, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.Restart(s.call(t).At)
 		for _, in := range s.run.inventory.Instances() {
 			s.run.touched[in.ID] = true
 		}
 	}},
 	"allocate": {[]string{"entity", "attribute", "lower", "upper"}, replayAllocate},
-	"query":    {nil, func(*testing.T, *lsmStep) {}},
+	"query":    {nil, func(testing.TB, *lsmStep) {}},
 }
 
 // replayAllocate chooses a value for an attribute of the service, or of all children of its kind.
-func replayAllocate(t *testing.T, s *lsmStep) {
+func replayAllocate(t testing.TB, s *lsmStep) {
 	e, ok := s.run.inventory.Entity(text(t, s.args["entity"]), nil)
 	if !ok {
 		t.Fatal("there is no such entity")
@@ -154,7 +154,7 @@ func replayAllocate(t *testing.T, s *lsmStep) {
 }
 
 // replaySteps carries the steps out, and compares after each.
-func replaySteps(t *testing.T, f *file, v *vector) {
+func replaySteps(t testing.TB, f *file, v *vector) {
 	run := &lsmRun{optimised: flag(t, v.keys["optimize"]), partial: flag(t, v.keys["partial"]), touched: make(map[string]bool)}
 	run.inventory = lifecycle.NewInventory(lifecycle.Settings{Optimise: run.optimised, Partial: run.partial})
 	entitiesOf(t, f, v, run.inventory)
@@ -168,7 +168,7 @@ func replaySteps(t *testing.T, f *file, v *vector) {
 	for i, node := range steps {
 		args := decode[map[string]yaml.Node](t, node)
 		do := text(t, args["do"])
-		t.Run(fmt.Sprintf("%d_%s", i, do), func(t *testing.T) {
+		subtest(t, fmt.Sprintf("%d_%s", i, do), func(t testing.TB) {
 			verb, ok := lsmVerbs[do]
 			if !ok {
 				t.Fatalf("no code handles the step %q", do)
@@ -195,7 +195,7 @@ func replaySteps(t *testing.T, f *file, v *vector) {
 }
 
 // given puts a service into the inventory.
-func (r *lsmRun) given(t *testing.T, node yaml.Node) {
+func (r *lsmRun) given(t testing.TB, node yaml.Node) {
 	t.Helper()
 	k := known(t, "given service", node, "id", "entity", "state", "version", "dsv", "candidate", "active", "rollback", "deleted", "last", "config")
 	in := lifecycle.Instance{ID: text(t, k["id"]), Entity: text(t, k["entity"]), State: text(t, k["state"]), Version: number(t, k["version"]),
@@ -217,7 +217,7 @@ func (r *lsmRun) given(t *testing.T, node yaml.Node) {
 }
 
 // seeded begins the validation that a given service waits for, which was under way before the vector begins.
-func (r *lsmRun) seeded(t *testing.T, id string) {
+func (r *lsmRun) seeded(t testing.TB, id string) {
 	t.Helper()
 	in, ok := r.inventory.Instance(id)
 	if !ok || r.touched[id] || in.Pending != nil {
@@ -233,7 +233,7 @@ func (r *lsmRun) seeded(t *testing.T, id string) {
 }
 
 // compare compares what the step expects with what came of it.
-func (s *lsmStep) compare(t *testing.T) {
+func (s *lsmStep) compare(t testing.TB) {
 	t.Helper()
 	expect := s.args["expect"]
 	k := make(map[string]yaml.Node)
@@ -259,7 +259,7 @@ func (s *lsmStep) compare(t *testing.T) {
 	}
 }
 
-func (s *lsmStep) compareError(t *testing.T, k map[string]yaml.Node) {
+func (s *lsmStep) compareError(t testing.TB, k map[string]yaml.Node) {
 	t.Helper()
 	want, path := text(t, k["error"]), text(t, k["path"])
 	if want == "" {
@@ -280,9 +280,9 @@ func (s *lsmStep) compareError(t *testing.T, k map[string]yaml.Node) {
 }
 
 // lsmLooks is the table of what a step can expect beside errors and services, in the form of the vectors.
-var lsmLooks = map[string]func(t *testing.T, s *lsmStep) any{
-	"result": func(_ *testing.T, s *lsmStep) any { return s.value },
-	"trace": func(_ *testing.T, s *lsmStep) any {
+var lsmLooks = map[string]func(t testing.TB, s *lsmStep) any{
+	"result": func(_ testing.TB, s *lsmStep) any { return s.value },
+	"trace": func(_ testing.TB, s *lsmStep) any {
 		out := []any{}
 		for _, h := range s.result.Trace {
 			if h.Service == s.id {
@@ -291,7 +291,7 @@ var lsmLooks = map[string]func(t *testing.T, s *lsmStep) any{
 		}
 		return out
 	},
-	"events": func(_ *testing.T, s *lsmStep) any {
+	"events": func(_ testing.TB, s *lsmStep) any {
 		out := []any{}
 		for _, e := range s.result.Events {
 			if e.Service != s.id {
@@ -305,7 +305,7 @@ var lsmLooks = map[string]func(t *testing.T, s *lsmStep) any{
 		}
 		return out
 	},
-	"compiles": func(_ *testing.T, s *lsmStep) any {
+	"compiles": func(_ testing.TB, s *lsmStep) any {
 		out := []any{}
 		for _, c := range s.result.Compiles {
 			row := []any{c.Service, int64(c.Version)}
@@ -316,7 +316,7 @@ var lsmLooks = map[string]func(t *testing.T, s *lsmStep) any{
 		}
 		return out
 	},
-	"export": func(t *testing.T, s *lsmStep) any {
+	"export": func(t testing.TB, s *lsmStep) any {
 		members, err := s.run.inventory.Export()
 		if err != nil {
 			t.Error(err)
@@ -327,7 +327,7 @@ var lsmLooks = map[string]func(t *testing.T, s *lsmStep) any{
 		}
 		return out
 	},
-	"validate_members": func(t *testing.T, s *lsmStep) any {
+	"validate_members": func(t testing.TB, s *lsmStep) any {
 		members, err := s.run.inventory.Validation(s.id)
 		if err != nil {
 			t.Error(err)
@@ -338,7 +338,7 @@ var lsmLooks = map[string]func(t *testing.T, s *lsmStep) any{
 		}
 		return out
 	},
-	"resource_sets": func(_ *testing.T, s *lsmStep) any {
+	"resource_sets": func(_ testing.TB, s *lsmStep) any {
 		out := map[string]any{}
 		for root, members := range s.run.inventory.ResourceSets() {
 			out[root] = listOf(members)
@@ -356,7 +356,7 @@ func listOf(texts []string) []any {
 }
 
 // compareInstance compares a service with the parts that are expected of it.
-func compareInstance(t *testing.T, inventory *lifecycle.Inventory, id string, k map[string]yaml.Node) {
+func compareInstance(t testing.TB, inventory *lifecycle.Inventory, id string, k map[string]yaml.Node) {
 	t.Helper()
 	parts := map[string]func(in lifecycle.Instance) any{
 		"state":     func(in lifecycle.Instance) any { return in.State },

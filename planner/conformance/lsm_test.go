@@ -10,7 +10,7 @@ import (
 )
 
 // replayLSM replays a vector about services: steps of one inventory, or what is wrong with a lifecycle.
-func replayLSM(t *testing.T, f *file, v *vector) {
+func replayLSM(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "basis", "cite", "entities", "lifecycles", "given", "optimize", "partial", "steps", "lint")
 	switch {
 	case v.has("steps") == v.has("lint"):
@@ -23,7 +23,7 @@ func replayLSM(t *testing.T, f *file, v *vector) {
 }
 
 // replayLint compares the codes of what is wrong with a lifecycle, each once.
-func replayLint(t *testing.T, v *vector) {
+func replayLint(t testing.TB, v *vector) {
 	k := known(t, "lint", v.keys["lint"], "lifecycle", "expect")
 	node := k["lifecycle"]
 	var l lifecycle.Lifecycle
@@ -46,12 +46,12 @@ func replayLint(t *testing.T, v *vector) {
 }
 
 // replayLifecycles compares the shipped lifecycles with those of the file: the same states and transfers, in any order.
-func replayLifecycles(t *testing.T, _ *file, v *vector) {
+func replayLifecycles(t testing.TB, _ *file, v *vector) {
 	if len(v.keys) == 0 {
 		t.Fatal("no lifecycles")
 	}
 	for name, node := range v.keys {
-		t.Run(name, func(t *testing.T) {
+		subtest(t, name, func(t testing.TB) {
 			shipped, ok := lifecycle.Find(name)
 			if !ok {
 				t.Fatal("is not shipped")
