@@ -38,7 +38,7 @@ func newLifecycleList() *cobra.Command {
 	}
 	output := outputFlag(cmd, asMarkdown)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		all := machines(lifecycle.Shipped())
+		all := machines(document.ShippedLifecycles())
 		p := &printer{w: cmd.OutOrStdout()}
 		if *output == asJSON {
 			return writeJSON(p.w, summaries(all))
@@ -223,7 +223,7 @@ func machines(all []lifecycle.Lifecycle) []*lifecycle.Machine {
 
 // machineNamed returns the lifecycle that an argument means. name chooses in a file.
 func machineNamed(cmd *cobra.Command, argument, name string) (*lifecycle.Machine, error) {
-	shipped := lifecycle.Shipped()
+	shipped := document.ShippedLifecycles()
 	if i := slices.IndexFunc(shipped, func(l lifecycle.Lifecycle) bool { return l.Name == argument }); i >= 0 {
 		return machines(shipped[i : i+1])[0], nil
 	}

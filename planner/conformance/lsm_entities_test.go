@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -123,7 +124,7 @@ func lifecycleNamed(t testing.TB, v *vector, name string) lifecycle.Lifecycle {
 	if node, ok := mapping(t, v.keys["lifecycles"])[name]; ok {
 		return lifecycleOf(t, name, node)
 	}
-	l, ok := lifecycle.Find(name)
+	l, ok := document.ShippedLifecycle(name)
 	if !ok {
 		t.Fatalf("there is no lifecycle %q", name)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -52,10 +53,12 @@ func replayLifecycles(t testing.TB, _ *file, v *vector) {
 	}
 	for name, node := range v.keys {
 		subtest(t, name, func(t testing.TB) {
-			shipped, ok := lifecycle.Find(name)
+			shipped, ok := document.ShippedLifecycle(name)
 			if !ok {
 				t.Fatal("is not shipped")
 			}
+			shipped.States = slices.Clone(shipped.States)
+			shipped.Transfers = slices.Clone(shipped.Transfers)
 			for i := range shipped.States { // what the file says nothing of
 				shipped.States[i].PreviousOnValidate, shipped.States[i].PreviousOnExport = lifecycle.None, lifecycle.None
 			}

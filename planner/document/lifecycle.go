@@ -19,8 +19,20 @@ const lifecycleObject = "lifecycle"
 //
 // The error is of type [Problems].
 func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
+	lr, problems := readLifecycles(sources)
+	if len(problems) == 0 {
+		problems = lr.lint()
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return lr.out, nil
+}
+
+// readLifecycles reads lifecycles, whose form alone is looked at.
+func readLifecycles(sources []Source) (*lifecycleReader, Problems) {
 	var problems Problems
-	lr := lifecycleReader{places: make(catalogPlaces)}
+	lr := &lifecycleReader{places: make(catalogPlaces)}
 	for _, source := range sources {
 		lr.reader, lr.lines = &reader{file: source.Name}, lines(source.Data)
 		documents := lr.documents(source.Data)
@@ -33,13 +45,7 @@ func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
 		lr.problems.sort()
 		problems = append(problems, lr.problems...)
 	}
-	if len(problems) == 0 {
-		problems = lr.lint()
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return lr.out, nil
+	return lr, problems
 }
 
 type lifecycleReader struct {
@@ -68,7 +74,7 @@ func (r *lifecycleReader) lint() Problems {
 			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
 				Message: fmt.Sprintf("there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at %s", first)}))
 		}
-		if _, shipped := lifecycle.Find(l.Name); shipped {
+		if _, shipped := ShippedLifecycle(l.Name); shipped {
 			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
 				Message: "slipway brings a lifecycle of this name; give yours another one"}))
 		}

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
 // TestWriteLifecycle reads back what is written: all shipped lifecycles, and one with everything that a document can say.
@@ -29,7 +27,7 @@ func TestWriteLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range append(lifecycle.Shipped(), parsed...) {
+	for _, l := range append(ShippedLifecycles(), parsed...) {
 		want := l
 		want.Name = "own_" + l.Name
 		text, err := WriteLifecycle(want)

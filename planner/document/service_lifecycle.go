@@ -25,7 +25,7 @@ func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 		return nil, nil
 	}
 	if !strings.ContainsAny(text, ":\n") {
-		if l, ok := lifecycle.Find(text); ok {
+		if l, ok := ShippedLifecycle(text); ok {
 			return &l, nil
 		}
 		return nil, fmt.Errorf("%s; give one of these names, or a document", noLifecycle(text, nil))
@@ -42,7 +42,7 @@ func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 
 // noLifecycle says that there is no such lifecycle, and which one may be meant. own are those of the documents.
 func noLifecycle(name string, own []lifecycle.Lifecycle) string {
-	shipped := lifecycleNames(lifecycle.Shipped())
+	shipped := lifecycleNames(ShippedLifecycles())
 	hint := resource.DidYouMean(name, append(lifecycleNames(own), shipped...))
 	return fmt.Sprintf("there is no lifecycle %q%s", cut(name, maxWord), hint) + "; slipway brings " + strings.Join(shipped, ", ")
 }
@@ -84,7 +84,7 @@ func (c *Catalog) namedLifecycles() Problems {
 		for _, e := range d.Entities {
 			at := c.places[[2]string{"entity", e.Name}][seen[e.Name]]
 			seen[e.Name]++
-			if _, shipped := lifecycle.Find(e.Lifecycle); e.Lifecycle == "" || shipped || c.lifecycle(e.Lifecycle) != nil {
+			if _, shipped := ShippedLifecycle(e.Lifecycle); e.Lifecycle == "" || shipped || c.lifecycle(e.Lifecycle) != nil {
 				continue
 			}
 			found := at.find("lifecycle")
@@ -162,7 +162,7 @@ func (s *Site) furnishLifecycles() Problems {
 	found := make(map[*lifecycle.Lifecycle]*lifecycle.Lifecycle, len(s.lifecycles))
 	for _, n := range s.lifecycles {
 		l := s.catalog.lifecycle(n.lifecycle.Name)
-		if shipped, ok := lifecycle.Find(n.lifecycle.Name); ok {
+		if shipped, ok := ShippedLifecycle(n.lifecycle.Name); ok {
 			l = &shipped
 		}
 		if l == nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -144,7 +143,7 @@ func TestShowWithLifecycles(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.Site.Services
-	simple, _ := lifecycle.Find("simple")
+	simple, _ := ShippedLifecycle("simple")
 	for i, want := range []site.Service{
 		{}, {Lifecycle: &simple, Gates: map[string]bool{"a": true, "b": false}, RollbackOnFailure: true, TargetState: "up"},
 		{Lifecycle: &c.Lifecycles[0]}, {Lifecycle: &c.Lifecycles[0]}, {},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -63,7 +64,7 @@ func TestLifecycle(t *testing.T) {
 
 // Every transfer of every shipped lifecycle is drawn, and every failure.
 func TestShippedLifecycles(t *testing.T) {
-	for _, l := range lifecycle.Shipped() {
+	for _, l := range document.ShippedLifecycles() {
 		m, problems := lifecycle.New(l)
 		if len(problems) > 0 {
 			t.Fatal(problems)

@@ -12,8 +12,8 @@
 //   - resource_based: the deployment of the service's tasks succeeded, or failed.
 //
 // A transfer that can fail has an error state. [Lint] tells everything that is wrong with a lifecycle; [New] makes the [Machine] of one that is
-// sound, and nothing else is ever followed. [Shipped] are the lifecycles that come with slipway, [Default] is the one that counts where an entity
-// names none, and [WithDeleteValidation] derives one that protects services others refer to.
+// sound, and nothing else is ever followed. The lifecycles that come with slipway are a document (package document); [Default] is the one that
+// counts where an entity names none.
 //
 // # Services
 //

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 )
@@ -373,7 +374,7 @@ func TestEntityVersions(t *testing.T) {
 	next.Version = 2
 	next.Attributes = append(next.Attributes, attribute("rack", "string", catalog.Fixed))
 	e := resolved(t, next)[0]
-	l, _ := lifecycle.Find("slipway_default")
+	l, _ := document.ShippedLifecycle("slipway_default")
 	if err := r.AddEntity(e, l, map[string]bool{"auto_rolback": true}); err == nil {
 		t.Error("a gate that is none is taken")
 	}
@@ -419,7 +420,7 @@ func TestEntityVersions(t *testing.T) {
 
 func shipped(t *testing.T, name string) lifecycle.Lifecycle {
 	t.Helper()
-	l, ok := lifecycle.Find(name)
+	l, ok := document.ShippedLifecycle(name)
 	if !ok {
 		t.Fatalf("no lifecycle %q", name)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -61,7 +62,7 @@ func newRig(t *testing.T, s lifecycle.Settings, gates map[string]bool, entities 
 	t.Helper()
 	r := &rig{T: t, Inventory: lifecycle.NewInventory(s)}
 	for _, e := range resolved(t, entities...) {
-		l, ok := lifecycle.Find(e.Lifecycle)
+		l, ok := document.ShippedLifecycle(e.Lifecycle)
 		if !ok {
 			t.Fatalf("no lifecycle %q", e.Lifecycle)
 		}

@@ -1,11 +1,11 @@
 package lifecycle_test
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -165,50 +165,8 @@ func TestLintIsBounded(t *testing.T) {
 	}
 }
 
-func TestShipped(t *testing.T) {
-	// States and transfers as lsm.md 11 counts them.
-	want := map[string][2]int{
-		"simple": {17, 29}, "simple_with_delete_validate": {21, 37}, "simple_with_set_state": {11, 16}, "simple_with_deallocation": {18, 30},
-		"service": {20, 53}, "service_with_delete_validate": {24, 61}, "service_2020": {16, 34}, "cloudconnect": {26, 49}, "basic_optimized": {7, 6},
-		"slipway_default": {13, 24},
-	}
-	got := make(map[string][2]int)
-	for _, l := range lifecycle.Shipped() {
-		got[l.Name] = [2]int{len(l.States), len(l.Transfers)}
-		for _, p := range lifecycle.Lint(l) {
-			t.Errorf("%s: %v", l.Name, p)
-		}
-		if found, ok := lifecycle.Find(l.Name); !ok || found.Name != l.Name {
-			t.Errorf("%s is not found", l.Name)
-		}
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v\nwant %v", got, want)
-	}
-	if _, ok := lifecycle.Find("nothing"); ok {
-		t.Error("found nothing")
-	}
-}
-
-func TestGatesOfTheDefaultAreItsOwn(t *testing.T) {
-	for _, l := range lifecycle.Shipped() {
-		m, problems := lifecycle.New(l)
-		if problems != nil {
-			t.Fatal(problems)
-		}
-		for gate := range lifecycle.Gates(l.Name) {
-			if !slices.Contains(m.Gates(), gate) {
-				t.Errorf("%s has no gate %s", l.Name, gate)
-			}
-		}
-	}
-	if open, ok := lifecycle.Gates(lifecycle.Default)[lifecycle.AutoRollback]; !ok || open {
-		t.Error("a failed update is rolled back without being asked")
-	}
-}
-
 func TestMachine(t *testing.T) {
-	l, _ := lifecycle.Find("simple")
+	l, _ := document.ShippedLifecycle("simple")
 	m, problems := lifecycle.New(l)
 	if problems != nil {
 		t.Fatal(problems)

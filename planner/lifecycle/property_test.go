@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 )
@@ -153,7 +154,7 @@ func TestMachinesKeepTheirRules(t *testing.T) {
 	for seed := range uint64(1500) {
 		follow(seed, anyLifecycle(rand.New(rand.NewPCG(seed, 1))))
 	}
-	for i, l := range lifecycle.Shipped() {
+	for i, l := range document.ShippedLifecycles() {
 		for seed := range uint64(10) {
 			follow(uint64(i)*100+seed, l)
 		}
@@ -278,7 +279,7 @@ func resolvedPlain(t *testing.T) *catalog.Entity {
 
 // TestEveryStateCanBeLeftForGood: in shipped lifecycles some stimuli lead from every state to a deleted one.
 func TestEveryStateCanBeLeftForGood(t *testing.T) {
-	for _, l := range lifecycle.Shipped() {
+	for _, l := range document.ShippedLifecycles() {
 		ends := make(map[string]bool)
 		for _, s := range l.States {
 			ends[s.Name] = s.Deleted

@@ -329,7 +329,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestGate deploys a service of a lifecycle that waits for a request.
 func TestGate(t *testing.T) {
-	l, _ := lifecycle.Find("service")
+	l, _ := document.ShippedLifecycle("service")
 	f := newFixture(t)
 	held := func(s *site.Service) {
 		s.Lifecycle = &l
@@ -354,7 +354,7 @@ func TestGate(t *testing.T) {
 
 // TestDeallocation goes through two deployments in one run.
 func TestDeallocation(t *testing.T) {
-	l, _ := lifecycle.Find("simple_with_deallocation")
+	l, _ := document.ShippedLifecycle("simple_with_deallocation")
 	f := newFixture(t)
 	f.want(f.web("a", nil, func(s *site.Service) { s.Lifecycle = &l }))
 	f.run()

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -129,7 +130,7 @@ func (b Basis) with(e *catalog.Entity) (basis, error) {
 func machineOf(e *catalog.Entity, own *lifecycle.Lifecycle) (*lifecycle.Machine, error) {
 	l := own
 	if l == nil {
-		shipped, ok := lifecycle.Find(e.Lifecycle)
+		shipped, ok := document.ShippedLifecycle(e.Lifecycle)
 		if !ok {
 			return nil, fmt.Errorf("names the lifecycle %q, which slipway does not bring; give it as service_lifecycle of the service, or %s", e.Lifecycle, knownLifecycles())
 		}
@@ -144,7 +145,7 @@ func machineOf(e *catalog.Entity, own *lifecycle.Lifecycle) (*lifecycle.Machine,
 
 func knownLifecycles() string {
 	var names []string
-	for _, l := range lifecycle.Shipped() {
+	for _, l := range document.ShippedLifecycles() {
 		names = append(names, l.Name)
 	}
 	slices.Sort(names)

@@ -18,7 +18,7 @@ import (
 // through drives a service through a shipped lifecycle.
 func through(t *testing.T, name string) func(*site.Service) {
 	t.Helper()
-	l, ok := lifecycle.Find(name)
+	l, ok := document.ShippedLifecycle(name)
 	if !ok {
 		t.Fatalf("no lifecycle %q", name)
 	}
@@ -27,7 +27,7 @@ func through(t *testing.T, name string) func(*site.Service) {
 
 // TestShippedLifecycles takes a service through creation, update, a deletion that fails, another service of its name, and deletion.
 func TestShippedLifecycles(t *testing.T) {
-	for _, l := range lifecycle.Shipped() {
+	for _, l := range document.ShippedLifecycles() {
 		t.Run(l.Name, func(t *testing.T) {
 			f := newFixture(t)
 			own := through(t, l.Name)

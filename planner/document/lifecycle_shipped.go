@@ -1,0 +1,36 @@
+package document
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+)
+
+//go:embed lifecycles.yaml
+var shippedText []byte
+
+// shipped reads the lifecycles that come with slipway. An error is a defect of this package, which its tests find.
+var shipped = sync.OnceValue(func() []lifecycle.Lifecycle {
+	all, problems := readLifecycles([]Source{{Name: "lifecycles.yaml", Data: shippedText}})
+	if len(problems) > 0 {
+		panic(problems)
+	}
+	slices.SortFunc(all.out, func(a, b lifecycle.Lifecycle) int { return strings.Compare(a.Name, b.Name) })
+	return all.out
+})
+
+// ShippedLifecycles returns the lifecycles that come with slipway, by name. What they refer to must not be changed.
+func ShippedLifecycles() []lifecycle.Lifecycle { return slices.Clone(shipped()) }
+
+// ShippedLifecycle returns a shipped lifecycle by its name. What it refers to must not be changed.
+func ShippedLifecycle(name string) (lifecycle.Lifecycle, bool) {
+	for _, l := range shipped() {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return lifecycle.Lifecycle{}, false
+}
