@@ -122,13 +122,16 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name, Message: "connection refused"}
 	case "auth":
 		return converge.Summary{}, &transport.Error{Kind: transport.Auth, Node: n.Name, Message: "no key was accepted"}
-	case "busy": // the first time: another session is about to end
+	case "busy", "vanishes": // the first time another session is about to end; after that one vanishes
 		f.mu.Lock()
 		f.tries[here]++
 		first := f.tries[here] == 1
 		f.mu.Unlock()
 		if first {
 			return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked, Message: "another session works on the node"}
+		}
+		if fault == "vanishes" {
+			return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name, Message: "no answer"}
 		}
 	case "needs":
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeNeeds, Message: "puppet is not on the node"}
