@@ -3,15 +3,18 @@ package resources
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 const defaultTearDownTimeout = time.Hour
@@ -57,7 +60,8 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	nodes = slices.Concat(nodes, past.given(nodes))
+	given := past.given(nodes)
+	nodes = slices.Concat(nodes, given)
 	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
 	defer cancel()
 	run, diags := d.begin(ctx, "delete", name, nil)
@@ -84,19 +88,33 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if len(report.Warnings) > 0 {
 		resp.Diagnostics.AddWarning("Not everything could be brought back", strings.Join(report.Warnings, "\n"))
 	}
-	var left, forgotten bool
-	for node, n := range report.Nodes {
-		left = left || n.Status == rollout.NotTornDown
-		forgotten = forgotten || n.Status == rollout.Unreachable
-		if n.Status == rollout.TornDown {
+	left := report.Status == rollout.StatusInterrupted
+	var silent, lost []string
+	for _, node := range sortedKeys(report.Nodes) {
+		switch report.Nodes[node].Status {
+		case rollout.NotTornDown:
+			left = true
+		case rollout.TornDown:
 			delete(past.Applied, node)
+		case rollout.Unreachable:
+			silent = append(silent, node)
+			if !slices.ContainsFunc(state.Unreachable.Elements(), types.StringValue(node).Equal) && !slices.ContainsFunc(given, func(n site.Node) bool { return n.Name == node }) {
+				lost = append(lost, node) // it answered the last refresh or run; those that are given up are in no refresh
+			}
 		}
 	}
 	switch {
-	case left || report.Status == rollout.StatusInterrupted:
-		resp.Diagnostics.AddError("The site was not torn down", report.String()+"\nThe deployment stays in the state. Mend the cause and destroy again, or set on_destroy = \"retain\" and apply to let go of the nodes as they are.")
+	case left || len(lost) > 0:
+		var answered string
+		if len(lost) > 0 {
+			answered = fmt.Sprintf("\nNodes that answered until now do not answer any more: %s. Bring them back; those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
+				strings.Join(firstLines(lost), ", "))
+		}
+		resp.Diagnostics.AddError("The site was not torn down", report.String()+answered+
+			"\nThe deployment stays in the state. Fix the cause and destroy again, or set on_destroy = \"retain\" and apply to let go of the nodes as they are.")
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("unreachable"), stringList(silent))...)
 		resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, past)...)
-	case forgotten:
+	case len(silent) > 0:
 		resp.Diagnostics.AddWarning("Nodes were forgotten", report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
 	}
 }

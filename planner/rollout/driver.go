@@ -42,6 +42,7 @@ type driver struct {
 	ended      map[string]bool // nodes whose last stage is in the journal
 	begun      map[string]bool // nodes whose ledger tells that their actions are begun
 	callFailed map[string]bool // callbacks by name
+	met        map[string]bool // nodes that answered in this run
 }
 
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
@@ -49,7 +50,7 @@ func newDriver(ctx context.Context, siteName string, o Options) *driver {
 		Options: o, site: siteName, brake: newBrake(ctx, o.Grace, o.GiveUp),
 		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, owned: map[string][]string{}, waits: map[string][]string{}, locks: locks{open: map[string]bool{}},
 		slots: make(chan struct{}, o.Parallelism), calling: make(chan struct{}, 1),
-		told: map[string]bool{}, ended: map[string]bool{}, begun: map[string]bool{}, callFailed: map[string]bool{},
+		told: map[string]bool{}, ended: map[string]bool{}, begun: map[string]bool{}, callFailed: map[string]bool{}, met: map[string]bool{},
 		report: Report{
 			Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
 			Callbacks: map[string]string{}, Values: Values{},

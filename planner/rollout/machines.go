@@ -186,7 +186,7 @@ func (d *driver) ask(ctx context.Context, nodes []string, limit time.Duration) {
 			}
 			one, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
-			summary, err := d.Executor.Converge(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
+			summary, err := d.contact(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
 			d.Machines.saw(name, summary.Identity, err)
 			if one.Err() == nil {
 				d.Machines.gaveUp(name, err)
@@ -196,9 +196,20 @@ func (d *driver) ask(ctx context.Context, nodes []string, limit time.Duration) {
 	asking.Wait()
 }
 
+// contact runs a catalog on a node, and notes that the node answered in this run when it did.
+func (d *driver) contact(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+	summary, err := d.Executor.Converge(ctx, n, c, each)
+	if (outcome{err: err}).answered(false) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.met[n.Name] = true
+	}
+	return summary, err
+}
+
 // whoIs asks a node which machine it is.
 func (d *driver) whoIs(ctx context.Context, n site.Node) (converge.Summary, error) {
-	summary, err := d.Executor.Converge(ctx, n, d.catalog(converge.Prepare, nil), func(converge.Result) {})
+	summary, err := d.contact(ctx, n, d.catalog(converge.Prepare, nil), func(converge.Result) {})
 	if _, wanted := d.wanted[n.Name]; wanted && (err == nil || ctx.Err() == nil) {
 		d.Machines.saw(n.Name, summary.Identity, err)
 	}
@@ -242,7 +253,7 @@ func (d *driver) compare(ctx context.Context, nodes ...string) {
 // converge runs a catalog on a node. One of the site is asked first which machine it is, and nothing is done on a machine that is another node, too.
 func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
 	if _, wanted := d.wanted[n.Name]; !wanted {
-		return d.Executor.Converge(ctx, n, c, each)
+		return d.contact(ctx, n, c, each)
 	}
 	if err := d.Machines.silence(n.Name); err != nil && c.Mode == converge.Prepare {
 		return converge.Summary{}, err
@@ -258,7 +269,7 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	if err := d.refusal(n.Name); err != nil && opens {
 		return converge.Summary{}, err
 	}
-	summary, err := d.Executor.Converge(ctx, n, c, each)
+	summary, err := d.contact(ctx, n, c, each)
 	if err == nil || ctx.Err() == nil {
 		d.Machines.saw(n.Name, summary.Identity, err)
 		if c.Mode == converge.Prepare {

@@ -37,7 +37,7 @@ type TearDownNode struct {
 }
 
 // TearDown undoes everything that the site applied on the nodes, all of them at once up to Options.Parallelism. A node that does not
-// answer is unreachable and left as it is; whether to go on without it is the caller's decision.
+// answer at all is unreachable and left as it is; whether to go on without it is the caller's decision. One that answered and is lost after that is not torn down.
 func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options) TearDownReport {
 	report := TearDownReport{Site: siteName, Nodes: map[string]TearDownNode{}}
 	o, err := o.recorded()
@@ -117,6 +117,8 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 			d.stopped()
 		}
 		n.Status = NotTornDown // it was given up, which says nothing about the node
+	case unreachable(o.err) && d.hasMet(st.node):
+		n.Status, n.Message = NotTornDown, "it answered in this run, and is lost since: "+n.Message
 	case unreachable(o.err):
 		n.Status = Unreachable
 	case !o.ok():
@@ -125,6 +127,13 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 		n.Message = "an earlier run locked it, and no command that unlocks it is known; unlock it by hand" // torn down all the same
 	}
 	return n
+}
+
+// hasMet reports whether a node answered in this run.
+func (d *driver) hasMet(node string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.met[node]
 }
 
 // folderGone reports whether a session with a node failed because the node is a folder that does not exist.
