@@ -34,7 +34,7 @@ func (m *model) engage(nodes []site.Node) {
 		m.hold(nil)
 		return
 	}
-	graph, problems := plugin.NewAnchored(m.site.Plugins)
+	graph, problems := plugin.NewGraph(m.site.Plugins)
 	m.problems = append(m.problems, problems...)
 	if graph == nil {
 		return

@@ -59,7 +59,7 @@
 // The tasks of plugins become actions (kind [task.Remote]), each with its own place in the run. `pre_deployment/P` stands in pre_node of the group that
 // owns the node, `post_deployment/P` in post_cluster, in the order of number, plugin and place in its document ([plugin.Order], fuel.md A3). Graph tasks
 // come after them: in pre_node what must end before deploy_start, in post_cluster what must begin after deploy_end, all others in cluster
-// ([plugin.NewAnchored], fuel.md A7). A requirement between graph tasks is kept on each node that runs both; a node that runs the later one only waits
+// ([plugin.NewGraph], fuel.md A7). A requirement between graph tasks is kept on each node that runs both; a node that runs the later one only waits
 // for all nodes of the earlier one, and where the order of groups makes that impossible it is an error that names both tasks. Tasks whose roles match no node,
 // or mean the controller, are told by a warning (fuel.md F-07).
 //

@@ -33,6 +33,9 @@ func newOrder() *cobra.Command {
 	flags := &siteFlags{}
 	flags.add(cmd)
 	var inventory []string
+	var part graphPart
+	cmd.Flags().StringVar(&part.from, "from", "", "tell only the graph tasks from this `TASK` onwards")
+	cmd.Flags().StringVar(&part.to, "to", "", "tell only the graph tasks up to this `TASK`")
 	cmd.Flags().StringSliceVar(&inventory, "nodes", nil, "`FILE` with the nodes for documents of plugins: a site document, or what terraform show -json prints of a plan; may be given several times")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, inventory...); err != nil {
@@ -43,6 +46,9 @@ func newOrder() *cobra.Command {
 			return err
 		}
 		o, warnings, err := q.answer()
+		if err == nil {
+			err = o.only(part)
+		}
 		if err != nil {
 			return err
 		}
@@ -238,6 +244,7 @@ type ordered struct {
 	plugins int    // that count on the site
 	stages  []plugin.Sequence
 	graph   *plugin.Graph
+	tasks   []site.GraphTask
 	placed  bool
 	steps   [][]plugin.Member
 }
@@ -247,8 +254,28 @@ func orderOf(plugins []site.Plugin) (*ordered, site.Problems) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	graph, problems := plugin.NewAnchored(plugins)
-	return &ordered{stages: stages, graph: graph}, problems
+	graph, problems := plugin.NewGraph(plugins)
+	o := &ordered{stages: stages, graph: graph}
+	if graph != nil {
+		o.tasks = graph.Tasks()
+	}
+	return o, problems
+}
+
+// graphPart is what is told of the graph tasks, and of nothing else; without either everything is.
+type graphPart struct{ from, to string }
+
+// only leaves a part of the graph tasks.
+func (o *ordered) only(part graphPart) error {
+	if part == (graphPart{}) {
+		return nil
+	}
+	tasks, err := o.graph.Part(part.from, part.to)
+	if err != nil {
+		return bad(fmt.Errorf("--from, --to: %w", err))
+	}
+	o.stages, o.tasks, o.steps = nil, tasks, nil
+	return nil
 }
 
 // place places the tasks on nodes, and returns warnings of those that have none.

@@ -53,7 +53,7 @@ func (o *ordered) sections() []section {
 		out = append(out, stage)
 	}
 	graph := section{title: "graph", header: []string{"#", "TASK", "TYPE", "AFTER"}}
-	for i, t := range o.graph.Tasks() {
+	for i, t := range o.tasks {
 		graph.rows = append(graph.rows, []string{strconv.Itoa(i + 1), t.ID, t.Type, shortList(o.graph.Before(t.ID), ", ")})
 	}
 	groups := section{title: "groups", header: []string{"STEP", "GROUP", "NODES"}}
@@ -149,7 +149,7 @@ func (o *ordered) json(warnings document.Problems) orderJSON {
 		}
 		out.Stages = append(out.Stages, stage)
 	}
-	for _, t := range o.graph.Tasks() {
+	for _, t := range o.tasks {
 		out.Graph = append(out.Graph, graphTaskJSON{t.ID, t.Type, o.graph.Before(t.ID)})
 	}
 	for _, step := range o.steps {

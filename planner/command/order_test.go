@@ -42,6 +42,28 @@ func plugins(t *testing.T) string {
 	})
 }
 
+func TestOrderOfAPart(t *testing.T) {
+	graph := write(t, "net.yaml", "graph_tasks:\n- {id: a, type: skipped}\n- {id: b, type: skipped, requires: [a]}\n- {id: c, type: skipped, requires: [b]}\n- {id: d, type: skipped}\n")
+	for args, want := range map[string]string{"--from b": "b c", "--to b": "a b", "--from b --to b": "b", "--from c --to a": ""} {
+		out, err := run(t, append([]string{"order", graph, "-o", "json"}, strings.Fields(args)...)...)
+		var told orderJSON
+		if err != nil || json.Unmarshal([]byte(out), &told) != nil {
+			t.Fatal(err, out)
+		}
+		var got []string
+		for _, task := range told.Graph {
+			got = append(got, task.Task)
+		}
+		if strings.Join(got, " ") != want || len(told.Stages) != 0 {
+			t.Errorf("%s: got %v, want %s", args, got, want)
+		}
+	}
+	_, errOut, status := answer(t, "", "order", graph, "--from", "bb")
+	if want := `--from, --to: there is no task "bb"; did you mean "b"?`; status != 2 || !strings.Contains(errOut, want) {
+		t.Errorf("status %d: %s, want %s", status, errOut, want)
+	}
+}
+
 func TestOrderTable(t *testing.T) {
 	dir := plugins(t)
 	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"), filepath.Join(dir, "net/deployment_tasks.yaml"), "--nodes", filepath.Join(dir, "site.yaml"))

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -26,6 +28,8 @@ func newSimulate() *cobra.Command {
 	flags, script := &siteFlags{}, &outcomeFlags{}
 	flags.add(cmd)
 	script.add(cmd)
+	var only []string
+	cmd.Flags().StringSliceVar(&only, "only", nil, "simulate a run of these `NODES` alone, as one critical group all of which must succeed, instead of the site's groups")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, script.file); err != nil {
 			return err
@@ -33,6 +37,11 @@ func newSimulate() *cobra.Command {
 		s, warnings, err := withNodes(cmd, args, document.Options{Address: flags.address})
 		if err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("only") {
+			if err := target(s, only); err != nil {
+				return bad(err)
+			}
 		}
 		run, err := play(cmd, s, script)
 		if err != nil {
@@ -47,6 +56,22 @@ func newSimulate() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// target replaces the groups of a site by one of the nodes given.
+func target(s *document.Site, nodes []string) error {
+	known := make([]string, len(s.Site.Nodes))
+	for i, n := range s.Site.Nodes {
+		known[i] = n.Name
+	}
+	for _, name := range nodes {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("--only %s: there is no node %q%s", strings.Join(nodes, ","), name, resource.DidYouMean(name, known))
+		}
+	}
+	var err error
+	s.Site.Groups, err = strategy.Targets(nodes)
+	return err
 }
 
 // play simulates a run with the outcomes that the flags script.

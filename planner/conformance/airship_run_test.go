@@ -1,10 +1,17 @@
 package conformance
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/simulate"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -18,7 +25,7 @@ type failure struct {
 	Criteria []string
 }
 
-// replayRun drives a strategy with scripted outcomes and compares the final stages and the calls on the way.
+// replayRun applies a site with the strategy, and simulates the same with the companion's means: groups and nodes must come to the same stages.
 func replayRun(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy", "outcomes", "order_matters")
 	expect := expectations(t, v.keys["expect"],
@@ -26,94 +33,102 @@ func replayRun(t testing.TB, f *file, v *vector) {
 	if len(expect) == 0 {
 		t.Fatal("the vector expects nothing")
 	}
-	var outcomes struct{ Prepare, Deploy map[string]string }
-	v.into(t, "outcomes", &outcomes)
-	machine, err := strategy.New(groups(t, f, v), inventory(t, f, v), nil)
+	var script simulate.Outcomes
+	v.into(t, "outcomes", &script)
+	s := withWork(inventory(t, f, v), groups(t, f, v), script)
+	foreseen, err := simulate.New(s, script)
 	expectError(t, err, decode[string](t, expect["error"]))
 	if err != nil {
 		return
 	}
-	prepare, deploy := drive(t, machine, outcomes.Prepare, outcomes.Deploy)
-	report := machine.Report()
-
+	did, err := apply(t, s, script, nil)
+	var problems site.Problems
+	if errors.As(err, &problems) && len(reachable(problems.Errors())) == 0 { // what always fails has no plan
+		same(t, "a critical group fails", foreseen.Status, simulate.Failed)
+		did = asSimulated(foreseen)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, g := range did.report.Groups {
+		order = append(order, g.Name)
+	}
 	for key, want := range expect {
 		switch key {
 		case "groups":
-			got := map[string]string{}
-			for _, g := range report.Groups {
-				got[g.Name] = string(g.Stage)
-			}
-			same(t, key, got, decode[map[string]string](t, want))
+			same(t, key, stagesOf(did.report.Groups), decode[map[string]string](t, want))
+			same(t, "simulated "+key, stagesOf(foreseen.Report.Groups), decode[map[string]string](t, want))
 		case "nodes":
 			got := map[string]string{}
-			for _, s := range report.Nodes {
-				for _, node := range s.Nodes {
-					got[node] = string(s.Stage)
-				}
+			for name, n := range did.report.Nodes {
+				got[name] = string(n.Stage)
 			}
 			same(t, key, got, decode[map[string]string](t, want))
-		case "prepare":
-			same(t, key, prepare, sorted(decode[calls](t, want)))
-		case "deploy":
-			same(t, key, deploy, sorted(decode[calls](t, want)))
+		case "prepare", "deploy":
+			phase := simulate.Phase(key)
+			want := sorted(decode[calls](t, want))
+			same(t, "simulated "+key, callsOf(foreseen, phase), want)
+			same(t, key, did.calls[phase], slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(want))...))))
 		case "failed":
-			same(t, key, failures(report), decode[map[string]failure](t, want))
+			want := decode[map[string]failure](t, want)
+			for _, f := range want {
+				slices.Sort(f.Criteria)
+			}
+			same(t, key, failures(did.report.Groups), want)
+			same(t, "simulated "+key, failures(foreseen.Report.Groups), want)
 		case "critical_failed":
-			same(t, key, machine.CriticalFailed(), decode[bool](t, want))
-			same(t, "report's critical_failed", report.CriticalFailed, decode[bool](t, want))
+			same(t, key, did.report.Status == rollout.StatusFailed, decode[bool](t, want))
+			same(t, "simulated "+key, foreseen.Status == simulate.Failed, decode[bool](t, want))
 		case "before":
 			for _, pair := range decode[[][]string](t, want) {
-				inOrder(t, machine.Order(), pair)
+				inOrder(t, order, pair)
 			}
 		case "order":
-			same(t, key, machine.Order(), decode[[]string](t, want))
+			same(t, key, order, decode[[]string](t, want))
 		}
 	}
-	var order []string
-	v.into(t, "order_matters", &order)
-	inOrder(t, machine.Order(), order)
+	var matters []string
+	v.into(t, "order_matters", &matters)
+	inOrder(t, order, matters)
 }
 
-// drive walks all groups, as rollout does.
-func drive(t testing.TB, m *strategy.Machine, prepareOutcomes, deployOutcomes map[string]string) (prepare, deploy calls) {
-	t.Helper()
-	prepare, deploy = calls{}, calls{}
-	call := func(into calls, group string, todo []string, outcomes map[string]string) (succeeded []string) {
-		if len(todo) > 0 {
-			into[group] = todo
+// asSimulated is a simulated run in the form of one that was made.
+func asSimulated(run simulate.Run) applied {
+	out := applied{report: rollout.Report{Groups: run.Report.Groups, Status: rollout.Status(run.Status), Nodes: map[string]rollout.NodeReport{}},
+		calls: map[simulate.Phase][]string{}}
+	for _, stage := range run.Report.Nodes {
+		for _, node := range stage.Nodes {
+			out.report.Nodes[node] = rollout.NodeReport{Stage: stage.Stage}
 		}
-		for _, node := range todo {
-			switch outcome := outcomes[node]; outcome {
-			case "", "success":
-				succeeded = append(succeeded, node)
-			case "failure", "timeout": // a node that was not done in time has not succeeded; those that were have (D-14)
-			default:
-				t.Fatalf("node %s: there is no outcome %q", node, outcome)
-			}
-		}
-		return succeeded
 	}
-	for {
-		group, ok := m.Next()
-		if !ok {
-			break
-		}
-		todo := m.StartPrepare(group)
-		if shortfalls, _ := m.FinishPrepare(group, call(prepare, group, todo, prepareOutcomes)); len(shortfalls) > 0 {
-			continue
-		}
-		todo = m.StartDeploy(group)
-		m.FinishDeploy(group, call(deploy, group, todo, deployOutcomes))
+	for _, phase := range simulate.Phases() {
+		out.calls[phase] = slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(callsOf(run, phase)))...)))
 	}
-	if err := m.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return prepare, deploy
+	return out
 }
 
-func failures(r strategy.Report) map[string]failure {
+func stagesOf(groups []strategy.GroupReport) map[string]string {
+	out := map[string]string{}
+	for _, g := range groups {
+		out[g.Name] = string(g.Stage)
+	}
+	return out
+}
+
+// callsOf returns the nodes that a simulated run submits in a phase. A group without any is absent.
+func callsOf(run simulate.Run, phase simulate.Phase) calls {
+	out := calls{}
+	for _, step := range run.Steps {
+		if step.Phase == phase && len(step.Nodes) > 0 {
+			out[step.Group] = step.Nodes
+		}
+	}
+	return out
+}
+
+func failures(groups []strategy.GroupReport) map[string]failure {
 	out := map[string]failure{}
-	for _, g := range r.Groups {
+	for _, g := range groups {
 		if len(g.Shortfalls) == 0 {
 			continue
 		}
@@ -121,6 +136,7 @@ func failures(r strategy.Report) map[string]failure {
 		for _, s := range g.Shortfalls {
 			failed.Criteria = append(failed.Criteria, s.Criterion)
 		}
+		slices.Sort(failed.Criteria)
 		out[g.Name] = failed
 	}
 	return out
@@ -155,61 +171,119 @@ func same(t testing.TB, what string, got, want any) {
 	}
 }
 
-// replayCriteria judges groups on given node stages.
+// replayCriteria applies a site with one group after the other, whose nodes come to the stages that are given: those that are deployed have nothing to
+// do, and those whose stage is no success in the phase fail there.
 func replayCriteria(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy", "node_stages", "phase", "group")
-	machine, err := strategy.New(groups(t, f, v), inventory(t, f, v), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stages map[string]string
+	var stages map[string]strategy.Stage
 	v.into(t, "node_stages", &stages)
-	for node, stage := range stages {
-		if e := machine.SetNode(node, strategy.Stage(stage)); e != nil {
-			err = e
+	phase := decode[strategy.Stage](t, v.keys["phase"])
+	nodes, all := inventory(t, f, v), groups(t, f, v)
+	if kind, ok := decode[map[string]any](t, v.keys["expect"])["error"].(string); ok {
+		judgeError(t, v, withWork(nodes, all, nil), stages, phase, kind)
+		return
+	}
+	script := simulate.Outcomes{simulate.Prepare: {}, simulate.Deploy: {}}
+	for _, n := range nodes {
+		switch stage := stages[n.Name]; {
+		case stage == strategy.Deployed, stage == phase:
+		case phase == strategy.Prepared:
+			script.Add(simulate.Prepare, n.Name, simulate.Failure)
+		default:
+			script.Add(simulate.Deploy, n.Name, simulate.Failure)
 		}
 	}
-	var phase string
-	v.into(t, "phase", &phase)
 	type shortfall struct {
 		Criteria string
 		Needed   int
 		Actual   float64
 	}
-	expect := decode[map[string]any](t, v.keys["expect"])
-	if kind, ok := expect["error"].(string); ok {
-		judged := machine.Order()
-		if v.has("group") {
-			judged = []string{decode[string](t, v.keys["group"])}
-		}
-		for _, group := range judged {
-			if _, e := machine.Judge(group, strategy.Stage(phase)); e != nil {
-				err = e
-			}
-		}
-		expectError(t, err, kind)
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect := decode[map[string][]shortfall](t, v.keys["expect"])
 	if len(expect) == 0 {
 		t.Fatal("the vector expects nothing")
 	}
-	for group, want := range decode[map[string][]shortfall](t, v.keys["expect"]) {
-		shortfalls, err := machine.Judge(group, strategy.Stage(phase))
+	for name, want := range expect {
+		i := slices.IndexFunc(all, func(g site.Group) bool { return g.Name == name })
+		if i < 0 {
+			t.Fatalf("there is no group %q", name)
+		}
+		alone := all[i]
+		alone.DependsOn = nil
+		s := withWork(nodes, []site.Group{alone}, script)
+		before, problems := planner.Settled(s)
+		if before == nil {
+			t.Fatal(problems)
+		}
+		maps.DeleteFunc(before, func(node string, _ map[resource.ID]string) bool { return stages[node] != strategy.Deployed })
+		did, err := apply(t, s, script, before)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		got := []shortfall{}
-		for _, s := range shortfalls {
+		for _, s := range did.report.Groups[0].Shortfalls {
+			same(t, name+": phase", s.Phase, phase)
 			got = append(got, shortfall{s.Criterion, s.Needed, float64(s.Actual)})
 		}
 		for i := range want {
 			want[i].Actual = float64(int(want[i].Actual)) // slipway rounds percentages down
 		}
-		same(t, group, got, want)
+		same(t, name, got, want)
+	}
+}
+
+// judgeError looks for the error of a question that no run asks: about nodes, a group or a phase that do not exist.
+func judgeError(t testing.TB, v *vector, s site.Site, stages map[string]strategy.Stage, phase strategy.Stage, kind string) {
+	t.Helper()
+	script := simulate.Outcomes{}
+	for node := range stages {
+		script.Add(simulate.Prepare, node, simulate.Success)
+	}
+	run, err := simulate.New(s, script)
+	machine, invalid := strategy.New(s.Groups, s.Nodes, nil)
+	if invalid != nil {
+		t.Fatal(invalid)
+	}
+	var asked []string
+	for _, g := range run.Report.Groups {
+		asked = append(asked, g.Name)
+	}
+	if v.has("group") {
+		asked = []string{decode[string](t, v.keys["group"])}
+	}
+	for _, group := range asked {
+		if _, wrong := machine.Judge(group, phase); wrong != nil {
+			err = wrong
+		}
+	}
+	expectError(t, err, kind)
+}
+
+// replayCounts decides whether a group of so many nodes, of which so many succeed, meets a percentage.
+func replayCounts(t testing.TB, _ *file, v *vector) {
+	v.inputs(t, "cases")
+	cases := decode[[]struct {
+		Total, Successful, Percent int
+		OK                         bool
+	}](t, v.keys["cases"])
+	if len(cases) == 0 {
+		t.Fatal("the vector has no cases")
+	}
+	for _, c := range cases {
+		var nodes []site.Node
+		script := simulate.Outcomes{}
+		for i := range c.Total {
+			nodes = append(nodes, site.Node{Name: fmt.Sprintf("n%03d", i)})
+			if i >= c.Successful {
+				script.Add(simulate.Deploy, nodes[i].Name, simulate.Failure)
+			}
+		}
+		group := site.Group{Name: "g", SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: &c.Percent}}
+		did, err := apply(t, withWork(nodes, []site.Group{group}, script), script, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, fmt.Sprintf("%d of %d at %d percent", c.Successful, c.Total, c.Percent), did.report.Groups[0].Stage == strategy.Deployed, c.OK)
 	}
 }
 
@@ -229,8 +303,8 @@ func replayTransition(t testing.TB, _ *file, v *vector) {
 		stage = strategy.Stage(step)
 	}
 	kind, hasError := expect["error"]
-	if hasError == decode[bool](t, expect["ok"]) {
-		t.Fatal("the vector must expect either ok: true or an error")
+	if ok := decode[bool](t, expect["ok"]); len(expect) == 0 || ok && hasError {
+		t.Fatal("the vector expects nothing, or both that it goes well and an error")
 	}
 	expectError(t, err, decode[string](t, kind))
 	if at, ok := expect["at"]; ok {
@@ -274,12 +348,24 @@ func replayDefault(t testing.TB, _ *file, v *vector) {
 	same(t, "groups", got, want)
 }
 
-// replayOrder compares the processing order.
+// replayOrder compares the processing order that a plan has.
 func replayOrder(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy")
-	got, err := strategy.Order(groups(t, f, v))
-	if wantedError(t, v, err) {
+	plan, problems := planner.Make(withWork(inventory(t, f, v), groups(t, f, v), nil), nil, nil)
+	if wantedError(t, v, orNil(problems)) {
 		return
 	}
+	var got []string
+	for _, g := range plan.Groups {
+		got = append(got, g.Name)
+	}
 	same(t, "order", got, decode[[]string](t, v.keys["expect"]))
+}
+
+// orNil returns problems as an error, nil when none is one.
+func orNil(problems site.Problems) error {
+	if errs := problems.Errors(); len(errs) > 0 {
+		return errs
+	}
+	return nil
 }

@@ -2,16 +2,17 @@ package conformance
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// replayGraph connects graph tasks and looks at their order, a part of them, or the waves of groups.
+// replayGraph plans a site with the graph tasks, which finds what is wrong, and looks at what the companion's order tells: their order, a part of them, or
+// the waves of groups.
 func replayGraph(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "tasks", "start", "end", "nodes")
 	var tasks []site.GraphTask
@@ -33,11 +34,13 @@ func replayGraph(t testing.TB, f *file, v *vector) {
 		case plugin.Shell:
 			g.Parameters = site.Parameters{"cmd": "true", "timeout": int64(1)}
 		case plugin.Puppet:
-			g.Parameters = site.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": int64(1)}
+			g.Parameters = site.Parameters{"puppet_manifest": "/srv/site.pp", "puppet_modules": "/srv/modules", "timeout": int64(1)}
 		}
 		tasks = append(tasks, g)
 	}
-	graph, problems := plugin.NewGraph([]site.Plugin{{Name: "vectors", GraphTasks: tasks}})
+	made := []site.Plugin{{Name: "vectors", GraphTasks: tasks}}
+	_, problems := planner.Make(site.Site{Name: "vectors", Nodes: []site.Node{{Name: "n", Roles: []string{"any"}}}, Plugins: made}, nil, nil)
+	graph, _ := plugin.NewGraph(made)
 	var start, end string
 	v.into(t, "start", &start)
 	v.into(t, "end", &end)
@@ -48,7 +51,7 @@ func replayGraph(t testing.TB, f *file, v *vector) {
 			}
 		}
 		want := expectations(t, expect, "error", "unknown", "users")
-		found := expectError(t, problems, decode[string](t, want["error"]))
+		found := expectError(t, orNil(problems), decode[string](t, want["error"]))
 		for _, key := range []string{"unknown", "users"} {
 			for _, name := range decode[[]string](t, want[key]) {
 				if !names(found, name) {
@@ -68,18 +71,11 @@ func replayGraph(t testing.TB, f *file, v *vector) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := decode[[]string](t, v.keys["expect"])
-		slices.SortFunc(got, strings.Compare)
-		slices.SortFunc(want, strings.Compare)
-		same(t, "tasks", got, want)
+		same(t, "tasks", slices.Sorted(slices.Values(idsOf(got))), slices.Sorted(slices.Values(decode[[]string](t, v.keys["expect"]))))
 	}
 	if v.has("expect_order") {
 		checked = true
-		var got []string
-		for _, task := range graph.Tasks() {
-			got = append(got, task.ID)
-		}
-		same(t, "order", got, decode[[]string](t, v.keys["expect_order"]))
+		same(t, "order", idsOf(graph.Tasks()), decode[[]string](t, v.keys["expect_order"]))
 	}
 	if v.has("nodes") {
 		checked = replayWaves(t, v, graph)
@@ -87,6 +83,14 @@ func replayGraph(t testing.TB, f *file, v *vector) {
 	if !checked {
 		t.Fatal("the vector expects nothing")
 	}
+}
+
+func idsOf(tasks []site.GraphTask) []string {
+	ids := make([]string, len(tasks))
+	for i, task := range tasks {
+		ids[i] = task.ID
+	}
+	return ids
 }
 
 // turn is when a node has its turn in a group; the vectors count the steps 100, 200, 300.

@@ -1,14 +1,18 @@
 package conformance
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // replayStageStrings reads the texts that are stages, and those that are not.
@@ -42,6 +46,12 @@ type pluginOf struct {
 	Tasks    []map[string]any
 }
 
+// usual are the parameters that the vectors leave out, by the type of the task.
+var usual = map[string]map[string]any{
+	"shell": {"cmd": "true", "timeout": 1}, "reboot": {"timeout": 1},
+	"puppet": {"puppet_manifest": "/srv/site.pp", "puppet_modules": "/srv/modules", "timeout": 1},
+}
+
 // plugins reads the plugins of a vector from documents; what the vectors leave out of a task is filled in.
 func plugins(t testing.TB, v *vector) ([]site.Plugin, error) {
 	t.Helper()
@@ -54,10 +64,7 @@ func plugins(t testing.TB, v *vector) ([]site.Plugin, error) {
 				}
 			}
 			if _, given := task["parameters"]; !given {
-				task["parameters"] = map[string]any{"cmd": "true", "timeout": 1}
-				if task["type"] == "puppet" {
-					task["parameters"] = map[string]any{"puppet_manifest": "site.pp", "puppet_modules": "modules", "timeout": 1}
-				}
+				task["parameters"] = usual[fmt.Sprint(task["type"])]
 			}
 		}
 		version := p.FullName
@@ -77,45 +84,108 @@ func plugins(t testing.TB, v *vector) ([]site.Plugin, error) {
 	return out, nil
 }
 
-// replayOrdering puts the tasks of one stage in order and places them on nodes.
+// ran is a task of a plugin in a plan.
+type ran struct {
+	id    string // plugin[index], as the vectors name it
+	task  task.Task
+	nodes []string
+}
+
+// ranIn returns the tasks of plugins that a plan runs in a task group, in their order.
+func ranIn(plan *planner.Plan, group task.Group) []ran {
+	out := []ran{}
+	for _, ph := range plan.Phases {
+		if ph.TaskGroup != group {
+			continue
+		}
+		for _, t := range ph.Tasks {
+			if t.Action != task.Run {
+				continue
+			}
+			i := slices.IndexFunc(out, func(r ran) bool { return r.task.Name == t.Name })
+			if i < 0 {
+				i = len(out)
+				out = append(out, ran{task: t})
+			}
+			out[i].nodes = append(out[i].nodes, t.Node)
+		}
+	}
+	return out
+}
+
+// rendered is what a task does, with all that counts where the vector says nothing, in the words of Fuel.
+func rendered(r ran) map[string]any {
+	parameters := map[string]any{"cwd": "/plugins/" + strings.Split(r.id, "[")[0]} // the folder of the plugin, which a task runs in
+	for name, value := range r.task.Resource.Parameters {
+		parameters[plugin.ParameterOf(name)] = value
+	}
+	return map[string]any{"type": r.task.Resource.Type, "fail_on_error": !r.task.Tolerate, "parameters": parameters}
+}
+
+// replayOrdering plans a site with the plugins. What the function stage_order of the provider says must be the same, with the tasks of the controller,
+// which no run has.
 func replayOrdering(t testing.TB, f *file, v *vector) {
-	v.inputs(t, "stage", "plugins", "uids", "nodes")
+	v.inputs(t, "stage", "plugins", "uids", "nodes", "rendered", "warnings")
 	node, ok := v.keys["nodes"]
 	if !ok {
 		node = f.root["nodes"]
 	}
-	var nodes []site.Node
+	s := site.Site{Name: "vectors"}
 	for _, n := range strictly[[]struct {
 		UID   string
 		Roles []string
 	}](t, node) {
-		nodes = append(nodes, site.Node{Name: n.UID, Roles: n.Roles})
+		s.Nodes = append(s.Nodes, site.Node{Name: n.UID, Roles: n.Roles})
 	}
-	read, err := plugins(t, v)
+	var err error
+	s.Plugins, err = plugins(t, v)
 	if wantedError(t, v, err) {
 		return
 	}
-	sequences, problems := plugin.Order(read)
-	if len(problems) > 0 {
+	plan, problems := planner.Make(s, nil, nil)
+	if plan == nil {
 		t.Fatal(problems)
 	}
 	stage := decode[string](t, v.keys["stage"])
-	i := slices.IndexFunc(sequences, func(s plugin.Sequence) bool { return s.Stage == stage })
-	if i < 0 {
+	group, ok := map[string]task.Group{plugin.PreDeployment: task.PreNode, plugin.PostDeployment: task.PostCluster}[stage]
+	if !ok {
 		t.Fatalf("there is no stage %q", stage)
 	}
-	placed, problems := sequences[i].On(nodes)
-	if errs := problems.Errors(); len(errs) > 0 {
-		t.Fatal(errs)
+	planned := ranIn(plan, group)
+	sequences, problems2 := plugin.Order(s.Plugins)
+	if len(problems2) > 0 {
+		t.Fatal(problems2)
 	}
-	same(t, "tasks left out that are warned of", len(problems), len(sequences[i].Tasks)-len(placed.Tasks))
+	sequence, warnings := sequences[slices.Index(plugin.Stages(), stage)].On(s.Nodes)
 	ids, commands := []string{}, []string{}
 	places := map[string][]string{}
-	for _, o := range placed.Tasks {
+	for _, o := range sequence.Tasks {
+		name := o.Name()
 		o.Plugin.Version = "" // the vectors name tasks without it
 		ids = append(ids, o.ID())
 		places[o.ID()] = o.Place.Names()
 		commands = append(commands, plugin.SettingsOf(o.Task.Type, o.Task.Parameters).Command)
+		if o.Place.Controller && len(o.Place.Nodes) == 0 {
+			continue
+		}
+		if len(planned) == 0 || planned[0].task.Name != name {
+			t.Fatalf("the plan does not have %s in its place", name)
+		}
+		planned[0].id = o.ID()
+		same(t, "nodes of "+name+" in the plan", slices.Sorted(slices.Values(planned[0].nodes)), slices.Sorted(slices.Values(o.Place.Nodes)))
+		if want, ok := mapping(t, v.keys["rendered"])[o.ID()]; ok {
+			same(t, o.ID(), plain(t, rendered(planned[0])), plain(t, decode[any](t, want)))
+		}
+		planned = planned[1:]
+	}
+	same(t, "other tasks in the plan", len(planned), 0)
+	if v.has("warnings") {
+		same(t, "warnings", len(warnings), decode[int](t, v.keys["warnings"]))
+		for _, w := range warnings {
+			if !slices.Contains(problems, w) {
+				t.Errorf("the plan does not say: %v", w)
+			}
+		}
 	}
 	if v.has("expect") {
 		same(t, "order", ids, decode[[]string](t, v.keys["expect"]))

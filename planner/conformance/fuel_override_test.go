@@ -30,9 +30,6 @@ func abstractTypes(values ...yaml.Node) map[string]resource.Schema {
 	for _, name := range []string{"file", "package", "service", "user", "group"} {
 		schema := resource.Schema{Type: name}
 		for _, p := range ours[name].Parameters {
-			if p.Name == "name" {
-				continue // the title is the identity (OV-44)
-			}
 			usual := resource.Parameter{Name: p.Name, Scalars: true} // the vectors are not about which values a type takes
 			for _, node := range values {
 				usual.Kind = max(usual.Kind, kindOf(node, p.Name))

@@ -14,6 +14,8 @@ var kinds = map[string]func(t testing.TB, f *file, v *vector){
 	"default":    replayDefault,
 	"order":      replayOrder,
 
+	"criteria_count": replayCounts,
+
 	"fuel:stage_strings": replayStageStrings,
 	"fuel:ordering":      replayOrdering,
 	"fuel:override":      replayOverride,

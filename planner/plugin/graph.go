@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,14 +22,9 @@ type Graph struct {
 	order  []int
 }
 
-// NewGraph connects the graph tasks of plugins. A reference to a task that no plugin brings, an id that two bring, and a cycle, whose
-// tasks are named in order, are errors. Warnings come with the graph; with errors there is none.
-func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) { return newGraph(plugins, false) }
-
-// NewAnchored is NewGraph with the tasks that every run has, see [Anchors]. Those that no plugin brings are not among [Graph.Tasks].
-func NewAnchored(plugins []site.Plugin) (*Graph, site.Problems) { return newGraph(plugins, true) }
-
-func newGraph(plugins []site.Plugin, anchored bool) (*Graph, site.Problems) {
+// NewGraph connects the graph tasks of plugins, and the tasks that every run has, see [Anchors]. A reference to a task that no plugin brings, an id that
+// two bring, and a cycle, whose tasks are named in order, are errors. Warnings come with the graph; with errors there is none.
+func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) {
 	b := &builder{Graph: &Graph{index: make(map[string]int)}, edges: make(map[[2]int]bool)}
 	b.problems = validate(plugins)
 	for _, p := range plugins {
@@ -44,14 +40,10 @@ func newGraph(plugins []site.Plugin, anchored bool) (*Graph, site.Problems) {
 			b.owners = append(b.owners, origin{p, i})
 		}
 	}
-	if anchored {
-		b.anchor()
-	}
+	b.anchor()
 	b.before, b.after, b.groups = make([][]int, len(b.tasks)), make([][]int, len(b.tasks)), make([][]int, len(b.tasks))
 	b.connect()
-	if anchored {
-		b.chain()
-	}
+	b.chain()
 	b.sort()
 	if len(b.problems.Errors()) > 0 {
 		return nil, b.problems
@@ -226,9 +218,14 @@ func (b *builder) cycles(waiting []int) [][]int {
 
 // Tasks returns all tasks that plugins bring in an order that keeps every edge; where edges leave a choice, in the order given.
 func (g *Graph) Tasks() []site.GraphTask {
+	return g.chosen(func(int) bool { return true })
+}
+
+// chosen returns those of Tasks, by their places.
+func (g *Graph) chosen(is func(at int) bool) []site.GraphTask {
 	out := make([]site.GraphTask, 0, len(g.order))
 	for _, at := range g.order {
-		if g.owners[at].index != implicit {
+		if g.owners[at].index != implicit && is(at) {
 			out = append(out, g.tasks[at])
 		}
 	}
@@ -250,9 +247,9 @@ func (g *Graph) Before(id string) []string {
 	return ids
 }
 
-// Part returns the ids of the tasks from start onwards and up to end, both included, in the order of [Graph.Tasks]. An empty start or
-// end is no bound. The error names an id that does not exist.
-func (g *Graph) Part(start, end string) ([]string, error) {
+// Part returns those of [Graph.Tasks] from start onwards and up to end, both included. An empty start or end is no bound. The error names an id that
+// does not exist.
+func (g *Graph) Part(start, end string) ([]site.GraphTask, error) {
 	in := make([]int, len(g.tasks))
 	bounds := 0
 	for _, bound := range []struct {
@@ -264,20 +261,14 @@ func (g *Graph) Part(start, end string) ([]string, error) {
 		}
 		i, ok := g.index[bound.id]
 		if !ok {
-			return nil, fmt.Errorf("there is no task %q", bound.id)
+			return nil, fmt.Errorf("there is no task %q%s", bound.id, resource.DidYouMean(bound.id, slices.Sorted(maps.Keys(g.index))))
 		}
 		bounds++
 		for _, at := range reach(i, bound.edges) {
 			in[at]++
 		}
 	}
-	ids := []string{}
-	for _, i := range g.order {
-		if in[i] == bounds {
-			ids = append(ids, g.tasks[i].ID)
-		}
-	}
-	return ids, nil
+	return g.chosen(func(at int) bool { return in[at] == bounds }), nil
 }
 
 // reach returns a task and all that can be reached from it.

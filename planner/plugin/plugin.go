@@ -2,8 +2,8 @@
 // fuel.md A), on which nodes, and with what settings. It is pure.
 //
 // There are two kinds. A stage task says in which stage of a run it belongs, and where in it by a number (`post_deployment/100`);
-// [Order] puts those of all plugins in one order. A graph task has an id and names the tasks before and after it; [NewAnchored]
-// connects those of all plugins and the points that every run has, [Anchors]; [NewGraph] leaves these out.
+// [Order] puts those of all plugins in one order. A graph task has an id and names the tasks before and after it; [NewGraph]
+// connects those of all plugins and the points that every run has, [Anchors].
 package plugin
 
 import "github.com/slipway/terraform-provider-slipway/planner/site"
