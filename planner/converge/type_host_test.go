@@ -33,6 +33,15 @@ func TestHost(t *testing.T) {
 			[]Difference{{"ensure", "present", "absent"}}, strings.SplitAfterN(debianHosts, "\n", 3)[2]},
 		{"no comment, no aliases", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "", "host_aliases": []any{}},
 			[]Difference{{"host_aliases", "db.example", ""}, {"comment", "primary", ""}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb", 1)},
+		{"duplicates, one remains", "10.0.0.8 db\n" + debianHosts + "10.0.0.1 db\n", "db", resource.Parameters{"ip": "10.0.0.1"},
+			[]Difference{{"ip", "10.0.0.8", "10.0.0.1"}, {"ip", "on 3 lines", "on one line"}},
+			"10.0.0.1\tdb\n" + strings.Replace(debianHosts, "10.0.0.1  db db.example # primary\n", "", 1)},
+		{"duplicates of the right line", "10.0.0.1 db\n10.0.0.1 db\n", "db", resource.Parameters{"ip": "10.0.0.1"},
+			[]Difference{{"ip", "on 2 lines", "on one line"}}, "10.0.0.1 db\n"},
+		{"the address of the other kind stays", debianHosts, "localhost", resource.Parameters{"ip": "::2"},
+			[]Difference{{"ip", "::1", "::2"}}, strings.Replace(debianHosts, "::1 localhost ip6-localhost", "::2\tlocalhost\tip6-localhost", 1)},
+		{"no address of the kind", "10.0.0.1 db a\n10.0.0.2 db\n", "db", resource.Parameters{"ip": "fe80::1"},
+			[]Difference{{"ip", "10.0.0.1", "fe80::1"}, {"ip", "on 2 lines", "on one line"}}, "fe80::1\tdb\ta\n"},
 		{"sensitive", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "hush", "sensitive": true},
 			[]Difference{{"comment", "(sensitive)", "(sensitive)"}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb\tdb.example\t# hush", 1)},
 	} {
@@ -73,18 +82,47 @@ func TestHostInAnEmptySandbox(t *testing.T) {
 	checkUndo(t, s, []change{{hostType{}, res(t, hostType{}, "web", resource.Parameters{"ip": "10.0.0.2"})}}, "/etc/hosts", "")
 }
 
-// A later form of the resource is undone to what was there before the first one.
+// A later form of the resource is undone to what was there before the first one, and leaves nothing of the forms before it.
 func TestHostUndoAfterAnUpdate(t *testing.T) {
 	s := folder(t, map[string]string{"etc/hosts": debianHosts})
 	was := inventory(t, s)
-	first := res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.2"})
-	before := applied(t, s, hostType{}, first)
-	before = updated(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ensure": "absent"}), before)
-	before = updated(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ip": "fe80::1", "comment": "v6"}), before)
-	undone(t, s, hostType{}, first, before)
-	// The line had gone in between, so it is at the end, where it was.
-	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+	for i, form := range []struct {
+		parameters resource.Parameters
+		want       string
+	}{
+		{resource.Parameters{"ip": "10.0.0.2"}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.2\tdb\tdb.example\t# primary", 1)},
+		{resource.Parameters{"ensure": "absent"}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary\n", "", 1)},
+		{resource.Parameters{"ip": "fe80::1", "comment": "v6"}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "fe80::1\tdb\tdb.example\t# v6", 1)},
+		{resource.Parameters{"ip": "10.0.0.3"}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.3\tdb\tdb.example\t# primary", 1)},
+	} {
+		r := res(t, hostType{}, "db", form.parameters)
+		if got := runAll(t, s, Item{Resource: r, Digest: fmt.Sprint(i)}); got[0].Status != Changed {
+			t.Fatalf("%+v", got)
+		}
+		if content, err := s.ReadFile("/etc/hosts"); err != nil || string(content) != form.want {
+			t.Fatalf("%v: %q, %v, want %q", form.parameters, content, err, form.want)
+		}
+	}
+	runAll(t, s)
+	now := inventory(t, s)
+	delete(was, "/var")
+	delete(now, "/var")
+	delete(now, "/var/lib")
+	if diff := cmp.Diff(was, now); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A line that another one adds for the name while slipway's is there stays, and each that was there before comes back once.
+func TestHostUndoLeavesForeignDuplicates(t *testing.T) {
+	s := folder(t, map[string]string{"etc/hosts": "10.0.0.8 db\n# note\n10.0.0.9 db\n10.0.0.9 db\n::9 db\n"})
+	r := res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.1"})
+	before := applied(t, s, hostType{}, r)
+	edit(t, s, "/etc/hosts", "::9 db\n", "::8 db\n10.7.7.7 db\n")
+	undone(t, s, hostType{}, r, before)
+	const want = "10.0.0.8 db\n# note\n10.0.0.9 db\n10.0.0.9 db\n::8 db\n10.7.7.7 db\n"
+	if got, err := s.ReadFile("/etc/hosts"); err != nil || string(got) != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }
 
