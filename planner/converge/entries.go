@@ -118,9 +118,9 @@ func (s *System) remember(r resource.Resource, path string, find func(lines) []s
 		}
 	}
 	secret, text := r.Sensitive(), true
-	for _, x := range find(f.lines) {
-		e.Former = append(e.Former, f.lines.block(x))
-		for _, t := range f.lines.texts(x) {
+	e.Former = f.lines.blocks(find(f.lines))
+	for _, b := range e.Former {
+		for _, t := range b.Lines {
 			text = text && utf8.ValidString(t) // JSON cannot hold anything else
 		}
 	}
@@ -200,11 +200,7 @@ func (e *entries) former(s *System, find func(lines) []span) ([]block, error) {
 		return nil, err
 	}
 	l := parseText(e.Kept, content).lines
-	var out []block
-	for _, x := range find(l) {
-		out = append(out, l.block(x))
-	}
-	return out, nil
+	return l.blocks(find(l)), nil
 }
 
 // writeBack writes a file whose entry has its former content again, or removes it when slipway made it and nothing is left

@@ -123,32 +123,89 @@ func (l lines) texts(s span) []string {
 	return out
 }
 
-// block is neighbouring lines as they were before slipway touched them, and where they were. It is kept in the ledger. The
-// neighbours, which are not slipway's, are kept as short digests, because a file may hold secrets.
+// block is neighbouring lines of an entry as they were before slipway touched them, and where they were. It is kept in the ledger. The
+// lines around it, which are not slipway's, are kept as short digests, because a file may hold secrets. Other lines of the entry do not count there.
 type block struct {
 	Lines       []string `json:"lines"`
 	Line        int      `json:"line"` // number of lines before it
 	Previous    string   `json:"previous,omitempty"`
 	Next        string   `json:"next,omitempty"`
+	Above       string   `json:"above,omitempty"`        // of all lines before it
+	Below       string   `json:"below,omitempty"`        // of all lines after it
 	Ends        []string `json:"ends,omitempty"`         // of the lines, when they are not all "\n"
 	PreviousEnd string   `json:"previous_end,omitempty"` // of the line before
 }
 
-func (l lines) block(s span) block {
-	b := block{Lines: l.texts(s), Line: s.from, Previous: l.digest(s.from - 1), Next: l.digest(s.to)}
-	for _, x := range l[s.from:s.to] {
-		if x.end != "\n" {
-			b.Ends = nil
-			for _, y := range l[s.from:s.to] {
-				b.Ends = append(b.Ends, y.end)
+// blocks returns an entry, whose lines are found.
+func (l lines) blocks(found []span) []block {
+	above, below := l.around(found)
+	var out []block
+	for _, s := range found {
+		b := block{
+			Lines: l.texts(s), Line: s.from,
+			Previous: above[s.from].nearest, Above: above[s.from].all, Next: below[s.to].nearest, Below: below[s.to].all,
+		}
+		for _, x := range l[s.from:s.to] {
+			if x.end != "\n" {
+				b.Ends = nil
+				for _, y := range l[s.from:s.to] {
+					b.Ends = append(b.Ends, y.end)
+				}
+				break
 			}
-			break
+		}
+		if s.from > 0 {
+			b.PreviousEnd = l[s.from-1].end
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// side is the digests of the lines on one side of a position: of the nearest one, which is empty at the end of the file, and of all together.
+type side struct {
+	nearest, all string
+}
+
+// agree returns how much speaks for it that s is what was there then.
+func (s side) agree(then side) int {
+	score := 0
+	if s.all == then.all {
+		score += 4
+	}
+	if s.nearest == then.nearest {
+		score += 2
+	}
+	if then.nearest == "" {
+		score /= 2
+	}
+	return score
+}
+
+// around returns what is above and below each position, from 0 to the number of lines, without the lines of own.
+func (l lines) around(own []span) (above, below []side) {
+	above, below = make([]side, len(l)+1), make([]side, len(l)+1)
+	nothing := side{all: shortDigest("")}
+	above[0], below[len(l)] = nothing, nothing
+	owned := make([]bool, len(l))
+	for _, s := range own {
+		for i := s.from; i < s.to; i++ {
+			owned[i] = true
 		}
 	}
-	if s.from > 0 {
-		b.PreviousEnd = l[s.from-1].end
+	next := func(s side, i int) side {
+		if owned[i] {
+			return s
+		}
+		return side{l.digest(i), shortDigest(s.all + l[i].text)}
 	}
-	return b
+	for i := range l {
+		above[i+1] = next(above[i], i)
+	}
+	for i := range slices.Backward(l) {
+		below[i] = next(below[i+1], i)
+	}
+	return above, below
 }
 
 // digest returns a short digest of a line, empty beyond the ends of the file.
@@ -156,22 +213,26 @@ func (l lines) digest(i int) string {
 	if i < 0 || i >= len(l) {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(l[i].text))
+	return shortDigest(l[i].text)
+}
+
+func shortDigest(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])
 }
 
-// putBack inserts b where it was, or, when the file changed since, where its neighbours are now.
-func (l lines) putBack(b block) lines {
-	best, bestScore := 0, -1
-	for at := range len(l) + 1 {
-		score := 0
-		if l.digest(at-1) == b.Previous {
-			score += 2
+// putBack inserts b, a part of the entry whose other lines are own, not before the line from, and returns where. That is where all lines above or below
+// are those of then; else between its neighbours or beside one of them; of several such positions, the one nearest to where it was, moved by shift. That
+// it was the first or the last line counts less, because others add lines there. What ended the file without an end does so again.
+func (l lines) putBack(b block, own []span, from, shift int) (lines, span) {
+	above, below := l.around(own)
+	best, bestScore := from, -1
+	for at := from; at <= len(l); at++ {
+		score := above[at].agree(side{b.Previous, b.Above}) + below[at].agree(side{b.Next, b.Below})
+		if at == len(l) && len(b.Ends) > 0 && b.Ends[len(b.Ends)-1] == "" {
+			score += 16
 		}
-		if l.digest(at) == b.Next {
-			score += 2
-		}
-		if score > bestScore || score == bestScore && distance(at, b.Line) < distance(best, b.Line) {
+		if score > bestScore || score == bestScore && distance(at, b.Line+shift) < distance(best, b.Line+shift) {
 			best, bestScore = at, score
 		}
 	}
@@ -179,7 +240,7 @@ func (l lines) putBack(b block) lines {
 	if best == len(l) && !l.ended() && b.PreviousEnd != "" {
 		out[best-1].end = b.PreviousEnd // the insertion gave it an end, and could only guess which
 	}
-	return out.withEnds(best, b)
+	return out.withEnds(best, b), span{best, best + len(b.Lines)}
 }
 
 // withEnds gives the lines of b, which are at from, the ends that they had, where these are possible there.
@@ -197,6 +258,8 @@ func (l lines) withEnds(from int, b block) lines {
 			out[at].end = end
 		case end == "" && last:
 			out[at].end = ""
+		case end == "":
+			out[at].end = l.endFor(out[at].text)
 		}
 	}
 	return out
@@ -208,18 +271,35 @@ func distance(a, b int) int { return max(a-b, b-a) }
 // former text at the place where they are; former blocks that are missing are put back; owned is how many of found are
 // slipway's, of which those beyond the former ones are removed.
 func (l lines) restore(found []span, former []block, owned int) lines {
-	out := l
-	// From the end, so that the spans before stay right.
-	for i := len(found) - 1; i >= 0; i-- {
+	out, from := l, 0
+	grown, moved := 0, 0 // lines that came so far, and how far the part of the entry before is from where it was
+	var own []span
+	for i, x := range found {
+		x = span{x.from + grown, x.to + grown}
+		size := x.to - x.from
 		switch {
 		case i < len(former):
-			out = out.replace(found[i], former[i].Lines...).withEnds(found[i].from, former[i])
+			out = out.replace(x, former[i].Lines...).withEnds(x.from, former[i])
+			x.to = x.from + len(former[i].Lines)
+			grown += x.to - x.from - size
+			from, moved = x.to, x.from-former[i].Line
 		case i < owned:
-			out = out.remove(found[i])
+			out = out.remove(x)
+			grown -= size
+			continue
 		}
+		own = append(own, x)
 	}
 	for _, b := range former[min(len(found), len(former)):] {
-		out = out.putBack(b)
+		var x span
+		out, x = out.putBack(b, own, from, moved)
+		for i, o := range own {
+			if o.from >= x.from {
+				own[i] = span{o.from + x.to - x.from, o.to + x.to - x.from}
+			}
+		}
+		own = append(own, x)
+		from, moved = x.to, x.from-b.Line
 	}
 	return out
 }

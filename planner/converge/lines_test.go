@@ -45,9 +45,10 @@ func TestLinesPutBack(t *testing.T) {
 		}
 		from := r.IntN(len(l))
 		s := span{from, from + 1 + r.IntN(len(l)-from)}
-		b := l.block(s)
+		b := l.blocks([]span{s})[0]
 		left := parseLines(l.remove(s).bytes())
-		if got := string(left.putBack(b).bytes()); got != text {
+		back, _ := left.putBack(b, nil, 0, 0)
+		if got := string(back.bytes()); got != text {
 			t.Fatalf("seed %d: %q without %v is %q, and came back as %q", seed, text, s, left.bytes(), got)
 		}
 		at := r.IntN(len(l) + 1)
@@ -61,7 +62,7 @@ func TestLinesPutBack(t *testing.T) {
 // A block goes back between its neighbours when lines came or went elsewhere.
 func TestLinesPutBackAmongForeignEdits(t *testing.T) {
 	l := parseLines([]byte("one\ntwo\nthree\nfour\n"))
-	b := l.block(span{2, 3})
+	b := l.blocks([]span{{2, 3}})[0]
 	for _, tt := range []struct{ now, want string }{
 		{"zero\nzero\none\ntwo\nfour\n", "zero\nzero\none\ntwo\nthree\nfour\n"},
 		{"four\n", "three\nfour\n"},
@@ -69,7 +70,8 @@ func TestLinesPutBackAmongForeignEdits(t *testing.T) {
 		{"", "three\n"},
 		{"a\nb\nc\nd\n", "a\nb\nthree\nc\nd\n"},
 	} {
-		if got := string(parseLines([]byte(tt.now)).putBack(b).bytes()); got != tt.want {
+		back, _ := parseLines([]byte(tt.now)).putBack(b, nil, 0, 0)
+		if got := string(back.bytes()); got != tt.want {
 			t.Errorf("into %q: %q, want %q", tt.now, got, tt.want)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// hostType looks after one line of /etc/hosts: the first whose canonical name is the title. Further lines of that name (localhost
-// has one for IPv4 and one for IPv6) are left alone, except that `ensure = absent` removes them all.
+// hostType looks after one line of /etc/hosts: the first whose canonical name is the title and whose address is IPv4 or IPv6 like that of the
+// resource or, where none is, the first of that name. Of those lines it is the one that remains. A line with the other kind of address (localhost has one
+// for IPv4 and one for IPv6) is left alone, except that `ensure = absent` removes all.
 type hostType struct{}
 
 const hostsPath = "/etc/hosts"
@@ -21,7 +22,7 @@ const hostsPath = "/etc/hosts"
 func (hostType) Schema() resource.Schema {
 	return resource.Schema{
 		Type:    "host",
-		Summary: "A line of /etc/hosts; the title is the canonical name.",
+		Summary: "A line of /etc/hosts; the title is the canonical name. Of several lines of the name with an IPv4 address, or with an IPv6 address when ip is one, the first remains.",
 		Parameters: []resource.Parameter{
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the name is there. Default: present."},
 			{Name: "ip", Kind: resource.String, Check: checkAddress, Description: "The IPv4 or IPv6 address. Required unless the name is to be absent."},
@@ -119,21 +120,64 @@ func (e hostEntry) with(r resource.Resource) hostEntry {
 	return e
 }
 
-// findHost finds the lines of a host. Host names do not differ by case.
-func findHost(name string) func(lines) []span {
+// The families of addresses.
+const (
+	ipv4 = "IPv4"
+	ipv6 = "IPv6"
+)
+
+func familyOf(ip string) string {
+	if strings.Contains(ip, ":") {
+		return ipv6
+	}
+	return ipv4
+}
+
+// hostFamily returns the family of a resource's address, empty for one that is to be absent.
+func hostFamily(r resource.Resource) string {
+	if wantsAbsent(r) {
+		return ""
+	}
+	return familyOf(r.Parameters.String("ip"))
+}
+
+// findHost finds the lines of a host whose addresses are of a family or, when it has none or family is empty, all its lines. Host names do not
+// differ by case.
+func findHost(name, family string) func(lines) []span {
 	return func(l lines) []span {
-		var out []span
+		var all, some []span
 		for i, x := range l {
 			if e, ok := parseHost(x.text); ok && strings.EqualFold(e.name, name) {
-				out = append(out, span{i, i + 1})
+				all = append(all, span{i, i + 1})
+				if familyOf(e.ip) == family {
+					some = append(some, span{i, i + 1})
+				}
 			}
 		}
-		return out
+		if len(some) > 0 {
+			return some
+		}
+		return all
 	}
 }
 
-// Object is the host name, in lower case.
-func (hostType) Object(r resource.Resource) (name, aim string) { return strings.ToLower(r.Title), "" }
+// hostBefore is what was there of a host before slipway touched it.
+type hostBefore struct {
+	entries
+	Family string `json:"family,omitempty"`
+}
+
+// Object is the host name, in lower case. A resource that turns to the other family, or to absent, brings what it changed back first.
+func (hostType) Object(r resource.Resource) (name, aim string) {
+	aim = hostFamily(r)
+	switch {
+	case wantsAbsent(r):
+		aim = "absent"
+	case aim == ipv4:
+		aim = "" // as ledgers have it that know no families
+	}
+	return strings.ToLower(r.Title), aim
+}
 
 func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	f, err := s.readText(hostsPath)
@@ -141,7 +185,7 @@ func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 		return nil, err
 	}
 	c := comparison{resource: r}
-	found := findHost(r.Title)(f.lines)
+	found := findHost(r.Title, hostFamily(r))(f.lines)
 	switch {
 	case wantsAbsent(r) && len(found) > 0:
 		c.state("present", "absent")
@@ -153,22 +197,25 @@ func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 		c.text("ip", is.ip, should.ip)
 		c.text("host_aliases", strings.Join(is.aliases, " "), strings.Join(should.aliases, " "))
 		c.text("comment", is.comment, should.comment)
+		if len(found) > 1 {
+			c.found = append(c.found, Difference{"ip", fmt.Sprintf("on %d lines", len(found)), "on one line"})
+		}
 	}
 	return c.found, nil
 }
 
 func (hostType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
-	e, err := s.remember(r, hostsPath, findHost(r.Title))
+	e, err := s.remember(r, hostsPath, findHost(r.Title, hostFamily(r)))
 	if err != nil {
 		return nil, err
 	}
 	e.widen(r, hostParts, nil, nil, takeHost)
-	return json.Marshal(e)
+	return json.Marshal(hostBefore{e, hostFamily(r)})
 }
 
 // Widen takes down what r says something of for the first time.
 func (hostType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
-	var e entries
+	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
 		return nil, fmt.Errorf("what was there before: %w", err)
 	}
@@ -176,17 +223,17 @@ func (hostType) Widen(_ context.Context, s *System, r resource.Resource, before 
 	if err != nil {
 		return nil, err
 	}
-	e.widen(r, hostParts, f.lines, findHost(r.Title)(f.lines), takeHost)
+	e.widen(r, hostParts, f.lines, findHost(r.Title, e.Family)(f.lines), takeHost)
 	return json.Marshal(e)
 }
 
 // Release returns parts of the line that was there; a line that slipway made has neither aliases nor a comment.
 func (hostType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
-	var e entries
+	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
 		return nil, nil, fmt.Errorf("what was there before: %w", err)
 	}
-	former, err := e.former(s, findHost(r.Title))
+	former, err := e.former(s, findHost(r.Title, e.Family))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,15 +294,17 @@ func (hostType) Apply(_ context.Context, s *System, r resource.Resource) error {
 }
 
 func applyHost(l lines, r resource.Resource) lines {
-	found := findHost(r.Title)(l)
-	switch {
-	case wantsAbsent(r):
-		for _, x := range slices.Backward(found) {
+	found := findHost(r.Title, hostFamily(r))(l)
+	if !wantsAbsent(r) && len(found) == 0 {
+		return l.insert(len(l), hostEntry{}.with(r).String())
+	}
+	for i, x := range slices.Backward(found) {
+		if i > 0 || wantsAbsent(r) {
 			l = l.remove(x)
 		}
+	}
+	if wantsAbsent(r) {
 		return l
-	case len(found) == 0:
-		return l.insert(len(l), hostEntry{}.with(r).String())
 	}
 	is, _ := parseHost(l[found[0].from].text)
 	if should := is.with(r); should.String() != is.String() {
@@ -265,7 +314,7 @@ func applyHost(l lines, r resource.Resource) lines {
 }
 
 func (hostType) Undo(_ context.Context, s *System, title string, before json.RawMessage) error {
-	var e entries
+	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
 		return fmt.Errorf("what was there before: %w", err)
 	}
@@ -273,15 +322,34 @@ func (hostType) Undo(_ context.Context, s *System, title string, before json.Raw
 	if err != nil {
 		return err
 	}
-	find := findHost(title)
+	find := findHost(title, e.Family)
 	former, err := e.former(s, find)
 	if err != nil {
 		return err
 	}
-	found := find(f.lines)
-	if len(found) > 0 && len(former) > 0 {
-		former[0].Lines = []string{takeHost(f.lines[found[0].from].text, former[0].Lines[0], append([]string{"ip"}, e.Fields...))}
-	}
-	f.lines = f.lines.restore(found, former, 1)
+	f.lines = undoHost(f.lines, find(f.lines), former, append([]string{"ip"}, e.Fields...))
 	return e.writeBack(s, f, Attributes{})
+}
+
+// undoHost brings former lines back in place of slipway's, the first of those found. Further ones are not slipway's and stay; a former line that is
+// among them is back already. parts are what slipway changed in its line.
+func undoHost(l lines, found []span, former []block, parts []string) lines {
+	if len(found) == 0 || len(former) == 0 {
+		return l.restore(found, former, 1)
+	}
+	text := func(x span) string { return l[x.from].text }
+	own := max(0, slices.IndexFunc(found, func(x span) bool { return text(x) == former[0].Lines[0] }))
+	others := slices.Delete(slices.Clone(found), own, own+1)
+	first := former[0]
+	first.Lines = []string{takeHost(text(found[own]), first.Lines[0], parts)}
+	missing := []block{first}
+	for _, b := range former[1:] {
+		i := slices.IndexFunc(others, func(x span) bool { return text(x) == b.Lines[0] })
+		if i < 0 {
+			missing = append(missing, b)
+			continue
+		}
+		others = slices.Delete(others, i, i+1)
+	}
+	return l.restore(found[own:own+1], missing, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,7 +161,7 @@ func TestHostSchema(t *testing.T) {
 var hostFragments = []string{"", "# note", "127.0.0.1 localhost", "::1\tlocalhost x", "10.0.0.1 db a b # c", "10.0.0.2 DB", "junk", " 10.0.0.3 web", "10.0.0.4 web # \r"}
 
 func TestHostUndoProperty(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		text := randomText(r, hostFragments)
 		s := folder(t, map[string]string{"etc/hosts": text})
@@ -185,6 +186,82 @@ func TestHostUndoProperty(t *testing.T) {
 	}
 }
 
+// What others add, take out or change among the lines of other names stays as they left it, and so does its order among the lines that come back.
+func TestHostUndoAmongForeignEdits(t *testing.T) {
+	for seed := range uint64(6000) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		text := randomText(r, hostFragments)
+		type applied struct {
+			title, family string
+			former        []block
+		}
+		var changes []applied
+		l := parseLines([]byte(text))
+		for range 1 + r.IntN(3) {
+			p := pick(r, resource.Parameters{"ip": "10.9.9.9"}, resource.Parameters{"ip": "fe80::1"}, resource.Parameters{"ensure": "absent"})
+			title := pick(r, "localhost", "db", "web", "new")
+			if slices.ContainsFunc(changes, func(c applied) bool { return c.title == title }) {
+				continue
+			}
+			host := resource.Resource{Type: "host", Title: title, Parameters: p}
+			changes = append(changes, applied{title, hostFamily(host), l.blocks(findHost(title, hostFamily(host))(l))})
+			l = parseLines(applyHost(l, host).bytes())
+		}
+		now, at, edit := l.bytes(), r.IntN(8), pick(r, "insert", "change", "delete")
+		l = parseLines(editOthers(l, at, edit).bytes())
+		for _, c := range slices.Backward(changes) {
+			for range 2 {
+				l = parseLines(undoHost(l, findHost(c.title, c.family)(l), c.former, []string{"ip"}).bytes())
+			}
+		}
+		back := l.bytes()
+		want, got := editOthers(parseLines([]byte(text)), at, edit), l
+		if edit == "insert" { // beside lines that were not there, it may be above or below them
+			if !slices.Contains(got.texts(span{0, len(got)}), foreignHost) {
+				t.Fatalf("seed %d: %q, applied %q, lost the foreign line: %q", seed, text, now, back)
+			}
+			isForeign := func(x line) bool { return x.text == foreignHost }
+			want, got = slices.DeleteFunc(want, isForeign), slices.DeleteFunc(got, isForeign)
+		}
+		all := func(l lines) []string { return l.texts(span{0, len(l)}) }
+		diff := cmp.Diff(all(want), all(got))
+		for other := range 8 { // of equal lines, any may be the one that was deleted
+			if edit == "delete" && slices.Equal(all(editOthers(parseLines(now), other, edit)), all(editOthers(parseLines(now), at, edit))) &&
+				slices.Equal(all(editOthers(parseLines([]byte(text)), other, edit)), all(got)) {
+				diff = ""
+			}
+		}
+		if diff != "" {
+			t.Fatalf("seed %d: %q, applied %q, %s at %d: undo gives %q: %s", seed, text, now, edit, at, back, diff)
+		}
+	}
+}
+
+const foreignHost = "10.7.7.7 foreign"
+
+// editOthers inserts, changes or deletes a line among those of names that the test does not look after.
+func editOthers(l lines, at int, edit string) lines {
+	var others []int
+	for i, x := range l {
+		if e, ok := parseHost(x.text); !ok || !slices.Contains([]string{"localhost", "db", "web", "new"}, strings.ToLower(e.name)) {
+			others = append(others, i)
+		}
+	}
+	switch {
+	case edit == "insert" && at < len(others):
+		return l.insert(others[at], foreignHost)
+	case edit == "insert":
+		return l.insert(len(l), foreignHost)
+	case len(others) == 0:
+		return l
+	case edit == "delete":
+		i := others[at%len(others)]
+		return l.remove(span{i, i + 1})
+	}
+	i := others[at%len(others)]
+	return l.replace(span{i, i + 1}, "# changed")
+}
+
 func hasTitle(changes []change, title string) bool {
 	for _, c := range changes {
 		if c.Title == title {
@@ -207,8 +284,8 @@ func FuzzHosts(f *testing.F) {
 		if absent {
 			r.Parameters["ensure"] = "absent"
 		}
-		fuzzEditor(t, text, findHost(title), func(l lines) lines { return applyHost(l, r) }, func(l lines, former []block) lines {
-			return l.restore(findHost(title)(l), former, 1)
+		fuzzEditor(t, text, findHost(title, hostFamily(r)), func(l lines) lines { return applyHost(l, r) }, func(l lines, former []block) lines {
+			return undoHost(l, findHost(title, hostFamily(r))(l), former, append([]string{"ip"}, hostParts...))
 		})
 	})
 }
@@ -218,10 +295,7 @@ func FuzzHosts(f *testing.F) {
 func fuzzEditor(t *testing.T, text string, find func(lines) []span, apply func(lines) lines, undo func(lines, []block) lines) {
 	t.Helper()
 	l := parseLines([]byte(text))
-	var former []block
-	for _, x := range find(l) {
-		former = append(former, l.block(x))
-	}
+	former := l.blocks(find(l))
 	ledger, err := json.Marshal(former)
 	if err != nil {
 		t.Fatal(err)
