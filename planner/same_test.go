@@ -36,6 +36,12 @@ func TestTwoResourcesForOneObject(t *testing.T) {
 		"case of a host":      {"host", titles{"Web": p("ip", "10.0.0.1"), "web": p("ip", "10.0.0.1")}, true},
 		"a setting": {"ini_setting", titles{"a": p("path", "/a", "section", "s", "setting", "k", "value", "1"),
 			"b": p("path", "/a", "section", "s", "setting", "k", "value", "2")}, true},
+		"a job of a crontab": {"cron", titles{"a": p("command", "x", "minute", "5", "weekday", "sun"), "b": p("command", "x", "minute", "5", "weekday", "0")}, true},
+		"other times":        {"cron", titles{"a": p("command", "x", "minute", "5"), "b": p("command", "x", "minute", "6")}, false},
+		"other users":        {"cron", titles{"a": p("command", "x", "minute", "5"), "b": p("command", "x", "minute", "5", "user", "ann")}, false},
+		"a job under its former title": {"cron", titles{"a": p("command", "x", "minute", "5", "ensure", "absent"),
+			"b": p("command", "x", "minute", "5")}, false},
+		"a name and an alias": {"host", titles{"db": p("ip", "10.0.0.1", "host_aliases", []any{"web"}), "web": p("ip", "10.0.0.1")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := site.Site{Name: "s", Nodes: []site.Node{{Name: "n", Address: "10.0.0.1"}},

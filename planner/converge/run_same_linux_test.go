@@ -22,12 +22,17 @@ func TestOneFileByTwoPaths(t *testing.T) {
 		"settings": {true, []Item{
 			managed(t, "ini_setting", "a", resource.Parameters{"path": "/real/i", "section": "s", "setting": "k", "value": "1"}),
 			managed(t, "ini_setting", "b", resource.Parameters{"path": "/alias/i", "section": "s", "setting": "k", "value": "2"})}},
+		"settings in a file that is a link": {true, []Item{
+			managed(t, "ini_setting", "a", resource.Parameters{"path": "/real/i", "section": "s", "setting": "k", "value": "1"}),
+			managed(t, "ini_setting", "b", resource.Parameters{"path": "/i", "section": "s", "setting": "k", "value": "2"})}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := folder(t, map[string]string{"/real/f": "original", "/real/i": "[s]\nk = original\n"})
 			if tt.link {
-				if err := os.Symlink("real", filepath.Join(s.root, "alias")); err != nil {
-					t.Fatal(err)
+				for name, target := range map[string]string{"alias": "real", "i": "real/i"} {
+					if err := os.Symlink(target, filepath.Join(s.root, name)); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			for range 2 {
@@ -53,5 +58,50 @@ func TestOnePackageByTwoNames(t *testing.T) {
 	results := runAll(t, s, managed(t, "package", "tree", nil), managed(t, "package", "tree:amd64", nil))
 	if results[0].Status != Unchanged || results[1].Status != Failed || !strings.Contains(results[1].Message, "package[tree]") {
 		t.Errorf("%+v", results)
+	}
+}
+
+// TestOneMountPointByTwoPaths: the second resource is refused, and what is mounted is found by either path.
+func TestOneMountPointByTwoPaths(t *testing.T) {
+	for name, paths := range map[string][2]string{"a link above": {"/alias/x", "/real/x"}, "a link": {"/point", "/real/x"}} {
+		t.Run(name, func(t *testing.T) {
+			k := newKernel(t, rootFstab)
+			if err := os.MkdirAll(filepath.Join(k.sys.root, "real/x"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for name, target := range map[string]string{"alias": "real", "point": "real/x"} {
+				if err := os.Symlink(target, filepath.Join(k.sys.root, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			k.set([]string{"/real/x tmpfs tmpfs noexec"})
+			p := resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "noexec"}
+			for range 2 {
+				results := runAll(t, k.sys, managed(t, "mount", paths[0], p), managed(t, "mount", paths[1], p))
+				if results[0].Status == Failed || results[1].Status != Failed || !strings.Contains(results[1].Message, "mount["+paths[0]+"]") {
+					t.Errorf("%+v", results)
+				}
+			}
+		})
+	}
+}
+
+// TestOneServiceByTwoNames: a unit's other name is the unit.
+func TestOneServiceByTwoNames(t *testing.T) {
+	s := systemdNode(t, &recorder{})
+	for _, dir := range []string{"/etc/systemd/system", "/usr/lib/systemd/system"} {
+		if err := os.MkdirAll(filepath.Join(s.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/usr/lib/systemd/system/ssh.service", filepath.Join(s.root, "etc/systemd/system/sshd.service")); err != nil {
+		t.Fatal(err)
+	}
+	x := &session{sys: s, types: every}
+	if one, other := x.resolved(object{"service", "sshd"}), x.resolved(object{"service", "ssh"}); one != other {
+		t.Errorf("%v and %v", one, other)
+	}
+	if one, other := x.resolved(object{"service", "web"}), (object{"service", "web"}); one != other {
+		t.Errorf("%v became %v", other, one)
 	}
 }
