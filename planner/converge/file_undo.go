@@ -217,7 +217,7 @@ func (b *fileBefore) keep(s *System, r resource.Resource) (err error) {
 func (fileType) Object(r resource.Resource) (name, aim string) { return pathOf(r), "" }
 
 // Resolve follows the links in the path's directory: /var/run/x is /run/x.
-func (fileType) Resolve(s *System, object string) string { return s.resolved(object) }
+func (fileType) Resolve(s *System, object string) string { return s.resolved(object, false) }
 
 func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	var b fileBefore

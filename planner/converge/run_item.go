@@ -127,7 +127,7 @@ func (x *session) resume(ctx context.Context, e *entry, typ Type) ([]Difference,
 // verified as any other difference.
 func (x *session) complete(ctx context.Context, j *job) error {
 	e := x.ledger.entry(x.catalog.Site, j.id)
-	if _, ok := j.typ.(Releaser); !ok || e == nil || e.Digest == j.Digest || e.Object != j.object || e.Aim != j.aim {
+	if _, ok := j.typ.(Releaser); !ok || e == nil || e.Digest == j.Digest || x.moves(j) || e.Aim != j.aim {
 		return nil
 	}
 	returning, _, err := x.released(ctx, j, j.Resource, e.Before)
@@ -165,7 +165,7 @@ func (x *session) concluded(ctx context.Context, j *job, e *entry) error {
 		}
 		e.Before = rest
 	}
-	e.Digest, e.Run = j.Digest, x.catalog.Run
+	e.Digest, e.Run, e.Object = j.Digest, x.catalog.Run, j.object
 	x.ledger.change(record{Entry: e})
 	return nil
 }

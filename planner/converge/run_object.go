@@ -86,10 +86,10 @@ func (x *session) keepApart(jobs []*job) {
 	}
 }
 
-// moves reports whether the resource looked after another object until now.
+// moves reports whether the resource looked after another object until now. An older ledger may not say what it looked after.
 func (x *session) moves(j *job) bool {
 	e := x.ledger.entry(x.catalog.Site, j.id)
-	return e != nil && e.Object != j.object
+	return e != nil && e.Object != "" && e.Object != j.object
 }
 
 // leaveFirst lets the resources whose object another one is to have leave it before anything else is done.

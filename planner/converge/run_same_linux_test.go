@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -81,6 +83,76 @@ func TestOneMountPointByTwoPaths(t *testing.T) {
 				if results[0].Status == Failed || results[1].Status != Failed || !strings.Contains(results[1].Message, "mount["+paths[0]+"]") {
 					t.Errorf("%+v", results)
 				}
+			}
+		})
+	}
+}
+
+// TestMountOfAnOlderLedger: an entry that does not say what it looks after is not undone for that.
+func TestMountOfAnOlderLedger(t *testing.T) {
+	k := newKernel(t, rootFstab)
+	p := resource.Parameters{"device": "tmpfs", "fstype": "tmpfs"}
+	runAll(t, k.sys, managed(t, "mount", "/mnt", p))
+	l, err := k.sys.readLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Entries[0].Object = ""
+	if err := l.fold(k.sys); err != nil {
+		t.Fatal(err)
+	}
+	k.calls = nil
+	p["options"] = "noexec"
+	if got := runAll(t, k.sys, managed(t, "mount", "/mnt", p)); got[0].Status != Changed || len(got[0].Differences) != 1 {
+		t.Errorf("%+v", got)
+	}
+	for _, call := range k.calls {
+		if strings.HasPrefix(call, "umount") {
+			t.Errorf("it was unmounted: %q", k.calls)
+		}
+	}
+	if l, err = k.sys.readLedger(); err != nil || l.Entries[0].Object != "/mnt" {
+		t.Errorf("the ledger knows %+v, %v", l.Entries[0], err)
+	}
+}
+
+// TestHardLinksOfOneFile: two names of one file become files of their own when slipway writes them, so that a second run has nothing to do. Undo brings
+// the contents and attributes back, and not that they were one file. Owner, group and mode alone are changed for both names.
+func TestHardLinksOfOneFile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		parameters resource.Parameters
+		one        bool // they stay one file
+	}{
+		"content": {resource.Parameters{"content": "new"}, false},
+		"mode":    {resource.Parameters{"mode": "0600"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := folder(t, map[string]string{"a": "old"})
+			if err := os.Link(filepath.Join(s.root, "a"), filepath.Join(s.root, "b")); err != nil {
+				t.Fatal(err)
+			}
+			was := inventory(t, s)
+			one := func() bool {
+				a, errA := os.Stat(filepath.Join(s.root, "a"))
+				b, errB := os.Stat(filepath.Join(s.root, "b"))
+				return errA == nil && errB == nil && os.SameFile(a, b)
+			}
+			items := []Item{managed(t, "file", "/a", tt.parameters), managed(t, "file", "/b", tt.parameters)}
+			runAll(t, s, items...)
+			if one() != tt.one {
+				t.Errorf("one file: %v", one())
+			}
+			for _, r := range runAll(t, s, items...) {
+				if r.Status != Unchanged {
+					t.Errorf("the second run: %+v", r)
+				}
+			}
+			runAll(t, s)
+			now := inventory(t, s)
+			delete(now, "/var")
+			delete(now, "/var/lib")
+			if diff := cmp.Diff(was, now); diff != "" || one() != tt.one {
+				t.Errorf("one file: %v, %s", one(), diff)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ func (s *System) createLog(path string) (*os.File, error)                     { 
 func (s *System) read(path string) ([]byte, Info, error)                      { return nil, Info{}, errNotLinux }
 func (s *System) execute(context.Context, Command) (Output, error)            { return Output{}, errNotLinux }
 
-func (s *System) resolved(path string) string { return path }
+func (s *System) resolved(path string, _ bool) string { return path }
 
 func (s *System) identity() Identity { return Identity{} }
 

@@ -107,9 +107,10 @@ func (s *System) locate(name string, follow bool) (place, error) {
 	return w.end("."), nil
 }
 
-// resolved returns a path with the links in its directory followed, as seen from the root; it is returned as it is where its directory is not there.
-func (s *System) resolved(name string) string {
-	p, err := s.locate(name, false)
+// resolved returns a path with the links in its directory followed, as seen from the root, and with follow a link at its end; it is returned as it
+// is where its directory is not there.
+func (s *System) resolved(name string, follow bool) string {
+	p, err := s.locate(name, follow)
 	if err != nil {
 		return name
 	}

@@ -39,6 +39,14 @@ func (cronType) Schema() resource.Schema {
 		resource.Parameter{Name: "environment", Kind: resource.StringList, Check: checkCronEnvironment, Description: "Settings NAME=value, which count for this job and, as always in a crontab, for all that follow in it."},
 	)
 	return resource.Schema{
+		// Two titles would be one job, run twice. In the ledger the object is the title, which stays when command and times change.
+		Object: func(r resource.Resource) (name, variant string) {
+			j, err := wantedJob(r)
+			if err != nil || wantsAbsent(r) {
+				return "", ""
+			}
+			return cronUser(r) + ": " + j.line(), ""
+		},
 		Type:       "cron",
 		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, or with the title as Puppet's name, is taken over.",
 		Parameters: parameters,

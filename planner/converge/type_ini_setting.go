@@ -125,10 +125,10 @@ func (iniType) Object(r resource.Resource) (name, aim string) {
 	return fmt.Sprintf("%s [%s] %s", p.Path, p.Section, p.Setting), ""
 }
 
-// Resolve follows the links in the path's directory.
+// Resolve follows the links in the path: a setting is written into the file that a link leads to.
 func (iniType) Resolve(s *System, object string) string {
 	file, rest, _ := strings.Cut(object, " [")
-	return s.resolved(file) + " [" + rest
+	return s.resolved(file, true) + " [" + rest
 }
 
 func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {

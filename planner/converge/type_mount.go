@@ -86,7 +86,21 @@ func (mountType) mounted(s *System, point string) (*mounted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return findMounted(string(content), point), nil
+	if m := findMounted(string(content), point); m != nil {
+		return m, nil
+	}
+	return findMounted(string(content), s.resolved(point, true)), nil // the kernel knows it without links
+}
+
+// Object is the mount point.
+func (mountType) Object(r resource.Resource) (name, aim string) { return r.Title, "" }
+
+// Resolve follows the links in the path, except where something is mounted by it: then it has none, and a look at it may hang.
+func (mountType) Resolve(s *System, object string) string {
+	if content, err := s.ReadFile(mountinfoPath); err == nil && findMounted(string(content), object) != nil {
+		return object
+	}
+	return s.resolved(object, true)
 }
 
 func (t mountType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -328,6 +329,32 @@ func (b *serviceBefore) widen(want serviceWant, is serviceState) {
 func (serviceType) Object(r resource.Resource) (name, aim string) {
 	return strings.TrimSuffix(r.Parameters.StringOr("name", r.Title), ".service"), ""
 }
+
+// Resolve follows a unit's other names, which are links of systemd to its file.
+func (serviceType) Resolve(s *System, object string) string {
+	for range aliasLimit {
+		unit := systemd{}.unit(object)
+		next := unit
+		for _, dir := range unitDirs {
+			if info, err := s.Lstat(path.Join(dir, unit)); err == nil {
+				if info.IsLink() && info.Target != "/dev/null" {
+					next = path.Base(string(info.Target))
+				}
+				break
+			}
+		}
+		if next == unit {
+			break
+		}
+		object = strings.TrimSuffix(next, ".service")
+	}
+	return object
+}
+
+// unitDirs are where systemd looks for units; the first counts. aliasLimit bounds the links from name to name.
+var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
+
+const aliasLimit = 8
 
 func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) error {
 	m, _, unit, is, err := t.stateOf(ctx, s, r)
