@@ -37,8 +37,7 @@ func (w *work) schedule(k sequence.Key, callbacks []int) ([][]task.Task, error) 
 		return nil, s.cycleError(cycles[0])
 	}
 	var out [][]task.Task
-	for _, phase := range phases {
-		slices.Sort(phase) // by node, and on a node in the order of execution
+	for _, phase := range phases { // by node, and on a node in the order of execution
 		out = append(out, s.split(phase)...)
 	}
 	return out, nil

@@ -16,10 +16,9 @@ type Scope struct {
 
 // Place is what the order of a task depends on beside its requirements. The zero value is a config task.
 type Place struct {
-	Path     string // the item's path: decides between config tasks of a phase that do not require each other (litp.md 101)
-	Class    int    // priority class, 1 first; 0 is no class, which comes last (litp.md section 10, D1)
-	Callback bool   // a callback or remote task, which shares no phase with what it requires (litp.md 98)
-	Skip     bool   // need not run: it orders the others and is then left out (litp.md 100)
+	Class    int  // priority class, 1 first; 0 is no class, which comes last (litp.md section 10, D1)
+	Callback bool // a callback or remote task, which shares no phase with what it requires (litp.md 98)
+	Skip     bool // need not run: it orders the others and is then left out (litp.md 100)
 }
 
 // NewScope makes a scope of tasks without requirements.
@@ -63,7 +62,7 @@ func (s *Scope) Align(sets [][]int) {
 type Cycle []int
 
 // Phases orders the tasks into phases: as few as litp.md 97 to 101 makes, each either of callbacks or of config tasks of one
-// class. Config tasks that require each other may share a phase and stand in it in the order of their requirements; a callback never
+// class, in ascending order. Config tasks that require each other may share a phase: the node puts them in order (litp.md 101); a callback never
 // does. Instead of phases there are cycles, one for each set of tasks that all wait for each other. The time is that of sorting
 // the tasks and walking the requirements once.
 func (s *Scope) Phases() ([][]int, []Cycle) {
@@ -112,44 +111,5 @@ func (s *Scope) cycles(requires adjacency) []Cycle {
 		out = append(out, append(cycle[first:len(cycle):len(cycle)], cycle[:first]...))
 	}
 	slices.SortFunc(out, func(a, b Cycle) int { return cmp.Compare(a[0], b[0]) })
-	return out
-}
-
-// Required returns all tasks that a task requires, directly or not, ascending.
-func (s *Scope) Required(task int) []int { return s.closure().required(task) }
-
-// closure answers what a task requires, without holding the answers.
-type closure struct {
-	tasks    int
-	requires adjacency
-	seen     []int32
-	search   int32
-}
-
-func (s *Scope) closure() *closure {
-	n := len(s.tasks) + s.gates
-	return &closure{tasks: len(s.tasks), requires: newAdjacency(n, s.edges), seen: make([]int32, n)}
-}
-
-func (c *closure) required(task int) []int {
-	c.search++
-	var out []int
-	stack := []int32{int32(task)}
-	c.seen[task] = c.search
-	for len(stack) > 0 {
-		at := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, to := range c.requires.from(at) {
-			if c.seen[to] == c.search {
-				continue
-			}
-			c.seen[to] = c.search
-			if int(to) < c.tasks {
-				out = append(out, int(to))
-			}
-			stack = append(stack, to)
-		}
-	}
-	slices.Sort(out)
 	return out
 }

@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func scopeOf(text string) (*Scope, []string) {
 	}
 	places := make([]Place, len(names))
 	for i, name := range names {
-		places[i] = Place{Path: "/" + name[1:], Callback: strings.ContainsAny(name[:1], "km"), Skip: name[0] == 's'}
+		places[i] = Place{Callback: strings.ContainsAny(name[:1], "km"), Skip: name[0] == 's'}
 		if name[0] == 'n' || name[0] == 'm' {
 			places[i].Class = 1
 		}
@@ -54,8 +53,7 @@ func named(phases [][]int, names []string) string {
 func TestScopePhases(t *testing.T) {
 	tests := map[string]struct{ tasks, want string }{
 		"nothing":                               {"", ""},
-		"config tasks share a phase":            {"r3<r1 r2 r1", "r1 r2 r3"},
-		"requirement beats path":                {"r1<r3 r2 r3", "r2 r3 r1"},
+		"config tasks share a phase":            {"r3<r1 r2 r1", "r3 r2 r1"},
 		"callbacks first (A08)":                 {"r1 k2", "k2 | r1"},
 		"callbacks in input order (A11)":        {"k2 k1", "k2 k1"},
 		"a config task behind a callback (A09)": {"r1<k2 k2", "k2 | r1"},
@@ -123,23 +121,13 @@ func TestScopeCycleThroughGate(t *testing.T) {
 	}
 }
 
-func TestScopeRequired(t *testing.T) {
-	s, _ := scopeOf("r1 k2<r1 r3<k2 r4")
-	if diff := cmp.Diff([]int{0, 1}, s.Required(2)); diff != "" {
-		t.Error(diff)
-	}
-	if got := s.Required(3); got != nil {
-		t.Error(got)
-	}
-}
-
 // randomScope makes a scope without cycles. requires holds the same requirements without gates.
 func randomScope(r *rand.Rand, classes int) (*Scope, []Place, [][]int) {
 	n := 1 + r.IntN(30)
 	places := make([]Place, n)
 	for i := range places {
 		places[i] = Place{
-			Path: fmt.Sprintf("/p%d", r.IntN(n)), Callback: r.IntN(3) == 0, Skip: r.IntN(6) == 0, Class: r.IntN(classes + 1),
+			Callback: r.IntN(3) == 0, Skip: r.IntN(6) == 0, Class: r.IntN(classes + 1),
 		}
 	}
 	s := NewScope(places)
@@ -175,7 +163,7 @@ func randomScope(r *rand.Rand, classes int) (*Scope, []Place, [][]int) {
 }
 
 // TestScopeProperties checks random scopes: nothing lies before what it requires, or beside it where one is a callback; no phase is
-// mixed; what needs to run is there once and nothing else; the same scope gives the same phases; independent callbacks keep their order.
+// mixed; what needs to run is there once and nothing else; the same scope gives the same phases; a phase is in input order.
 func TestScopeProperties(t *testing.T) {
 	for seed := range uint64(3000) {
 		s, places, requires := randomScope(rand.New(rand.NewPCG(seed, 1)), int(seed%3))
@@ -183,32 +171,33 @@ func TestScopeProperties(t *testing.T) {
 		if cycles != nil {
 			t.Fatalf("seed %d: cycles %v", seed, cycles)
 		}
-		at, within, seen := make(map[int]int), make(map[int]int), 0
+		at, seen := make(map[int]int), 0
 		for p, phase := range phases {
 			for w, i := range phase {
-				at[i], within[i] = p, w
+				at[i] = p
 				seen++
 				if first := places[phase[0]]; places[i].Callback != first.Callback || places[i].Class != first.Class {
 					t.Fatalf("seed %d: phase %d is mixed", seed, p)
 				}
-				if w > 0 && places[i].Callback && phase[w-1] > i {
-					t.Fatalf("seed %d: phase %d: callbacks are not in input order", seed, p)
+				if w > 0 && phase[w-1] > i {
+					t.Fatalf("seed %d: phase %d is not in input order", seed, p)
 				}
 			}
 			if len(phase) == 0 {
 				t.Fatalf("seed %d: phase %d is empty", seed, p)
 			}
 		}
+		required := closureOf(requires)
 		for i := range places {
 			_, there := at[i]
 			if there == places[i].Skip {
 				t.Fatalf("seed %d: task %d: there is %t, skip is %t", seed, i, there, places[i].Skip)
 			}
-			for _, r := range s.Required(i) {
+			for r := range required[i] {
 				if places[i].Skip || places[r].Skip {
 					continue
 				}
-				together := !places[i].Callback && !places[r].Callback && at[i] == at[r] && within[i] > within[r]
+				together := !places[i].Callback && !places[r].Callback && at[i] == at[r]
 				if at[i] <= at[r] && !together {
 					t.Fatalf("seed %d: task %d in phase %d requires %d in phase %d", seed, i, at[i], r, at[r])
 				}
@@ -237,10 +226,9 @@ func asSets(phases [][]int) [][]int {
 	return out
 }
 
-// byTheRules follows litp.md 97 to 100 word by word, over the transitive closure, for tasks without classes.
-func byTheRules(places []Place, requires [][]int) [][]int {
-	n := len(places)
-	closure := make([]map[int]bool, n)
+// closureOf returns all that each task requires, directly or not.
+func closureOf(requires [][]int) []map[int]bool {
+	closure := make([]map[int]bool, len(requires))
 	var behind func(i int) map[int]bool
 	behind = func(i int) map[int]bool {
 		if closure[i] == nil {
@@ -254,9 +242,16 @@ func byTheRules(places []Place, requires [][]int) [][]int {
 		}
 		return closure[i]
 	}
-	for i := range n {
+	for i := range requires {
 		behind(i)
 	}
+	return closure
+}
+
+// byTheRules follows litp.md 97 to 100 word by word, over the transitive closure, for tasks without classes.
+func byTheRules(places []Place, requires [][]int) [][]int {
+	n := len(places)
+	closure := closureOf(requires)
 	var phases [][]int
 	placed := make([]bool, n)
 	for left := n; left > 0; {

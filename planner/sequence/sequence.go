@@ -3,11 +3,6 @@
 // Plans are made of three parts of it. [OrderNode] is the requirements between the tasks of one node. [Phases] is the table of task groups: one
 // place per task group, and per deployment group where the task group repeats. A [Scope] is the tasks of one place: known by their numbers
 // and what they require, made into phases in the time of sorting them.
-//
-// [Make], which no plan goes through, is the whole way from tasks to phases that litp.md sections 3 to 7 tell: task groups by [Rules],
-// lock windows, removal, what is remembered, and requirements of tasks and of the [Model]. It builds one [Scope] after the other.
-// [Tree] and [Ready] tell which phases may run at the same time, [PlanState] how far a plan has come, [SnapshotPlan] the phases of plans
-// that handle snapshots.
 package sequence
 
 import (

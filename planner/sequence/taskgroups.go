@@ -31,3 +31,12 @@ var slots = []Slot{
 
 // Slots returns the task groups in the order of a run.
 func Slots() []Slot { return slices.Clone(slots) }
+
+// groupPlace is the place of each task group in the order of a run.
+var groupPlace = func() map[task.Group]int {
+	out := make(map[task.Group]int, len(slots))
+	for i, s := range slots {
+		out[s.Group] = i
+	}
+	return out
+}()
