@@ -1,0 +1,82 @@
+package rollout_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// stamped notes when sessions start, on the clock of the bubble.
+type stamped struct {
+	*faulty
+	began   time.Time
+	started map[at]time.Duration
+}
+
+func (s *stamped) Converge(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+	s.mu.Lock()
+	if here := (at{n.Name, kindOf(c)}); s.started[here] == 0 {
+		s.started[here] = time.Since(s.began)
+	}
+	s.mu.Unlock()
+	return s.faulty.Converge(ctx, n, c, each)
+}
+
+// A node that does not answer is tried once in a run, for as long as its group prepares at most, and keeps the group before it waiting for a moment only:
+// in a first run, which surveys all nodes, and in a later one, which asks new nodes which machines they are.
+func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
+	for name, first := range map[string]bool{"first run": true, "later run": false} {
+		t.Run(name, func(t *testing.T) {
+			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "hung"}}, Groups: []site.Group{
+				{Name: "near", Selectors: []site.Selector{{NodeNames: []string{"a"}}}},
+				{Name: "zfar", Selectors: []site.Selector{{NodeNames: []string{"hung"}}}, PrepareTimeout: 5 * time.Minute},
+			}}
+			p, err := plan(s, nil, nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFaulty()
+			for _, kind := range []string{preparing, checking, deploying} {
+				f.slow[at{"a", kind}], f.slow[at{"hung", kind}] = time.Second, time.Hour
+			}
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				e := &stamped{faulty: f, began: time.Now(), started: map[at]time.Duration{}}
+				o := rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1", Machines: rollout.NewMachines(nil)}
+				if first {
+					survey := o
+					survey.Limits = rollout.PrepareLimits(s.Groups, p)
+					found := rollout.Survey(ctx, s.Nodes, nil, s.Name, survey)
+					if found["a"].Error != nil || found["hung"].Error == nil {
+						t.Errorf("the survey found %+v", found)
+					}
+				}
+				report, err := rollout.Run(ctx, s, p, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := e.started[at{"a", deploying}]; got > 10*time.Second {
+					t.Errorf("the other group's node was worked on after %s", got)
+				}
+				if took := time.Since(e.began); took > 6*time.Minute {
+					t.Errorf("the run took %s", took)
+				}
+				if a, hung := report.Nodes["a"].Stage, report.Nodes["hung"].Stage; a != strategy.Deployed || hung != strategy.Failed {
+					t.Errorf("node a is %s and the hung one %s", a, hung)
+				}
+				tried := slices.DeleteFunc(f.sessions, func(s string) bool { return s != "prepare hung" && s != "check hung" })
+				if len(tried) != 1 || len(f.overlap) > 0 {
+					t.Errorf("sessions on the hung node: %q, two at once: %q", tried, f.overlap)
+				}
+			})
+		})
+	}
+}
