@@ -17,17 +17,18 @@ import (
 // share is guarded by mu, and the group machine and what follows from it by walk, which is never taken while mu is held.
 type driver struct {
 	Options
-	site    string
-	brake   *brake
-	log     *log
-	work    work
-	nodes   map[string]site.Node
-	wanted  map[string]site.Node // those of the site; empty when it is torn down
-	owned   map[string][]string  // group -> the nodes that the plan gives to it
-	waits   map[string][]string  // group -> those that must be complete before it is begun, for the sake of its tasks
-	locks   locks
-	slots   chan struct{} // a node that is worked on holds one: Parallelism
-	calling chan struct{} // the callback that runs holds it
+	site          string
+	brake         *brake
+	log           *log
+	work          work
+	nodes         map[string]site.Node
+	wanted        map[string]site.Node // those of the site; empty when it is torn down
+	owned         map[string][]string  // group -> the nodes that the plan gives to it
+	waits         map[string][]string  // group -> those that must be complete before it is begun, for the sake of its tasks
+	locks         locks
+	prepareLimits map[string]TimeLimitError // node -> how long it may take to be prepared
+	slots         chan struct{}             // a node that is worked on holds one: Parallelism
+	calling       chan struct{}             // the callback that runs holds it
 
 	walk    sync.Mutex
 	machine *strategy.Machine

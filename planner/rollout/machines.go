@@ -25,11 +25,13 @@ type Machines struct {
 	twice map[string]string            // node -> another node that is the same machine
 	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer: they are not prepared any more.
 	silent map[string]error
+	under  map[string]chan struct{} // nodes that are being asked now; closed at the end
 }
 
 // NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since. They are not changed.
 func NewMachines(known map[string]converge.Identity) *Machines {
-	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{}, twice: map[string]string{}, silent: map[string]error{}}
+	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{}, twice: map[string]string{},
+		silent: map[string]error{}, under: map[string]chan struct{}{}}
 }
 
 // Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the machine of another node
@@ -164,36 +166,98 @@ func (m *Machines) of(machine converge.Identity, not string, nodes map[string]si
 
 var errNoIdentity = errors.New("it has no identity")
 
-// The time in which nodes are asked which machines they are: each one before anything is changed, all of them together, and each one before a
-// node is torn down. New nodes that need longer are asked when their groups prepare.
+// How long nodes that are asked which machines they are, or what their ledgers hold, are waited for: before work begins on other nodes, those that may be
+// the machine of a node that is about to be worked on, and before a node is torn down. They may answer later; who works on them waits for that.
 const (
+	patience    = 2 * time.Second
+	askAll      = 30 * time.Second // for all new nodes of a run together
 	askOne      = 10 * time.Second
-	askAll      = 30 * time.Second
 	askTearDown = 2 * time.Minute
 )
 
-// ask finds out which machines nodes of the site are, without changing them. It may be called within a session, so it takes none of the places of
-// nodes that are worked on.
-func (d *driver) ask(ctx context.Context, nodes []string, limit time.Duration) {
-	var asking sync.WaitGroup
-	places := make(chan struct{}, d.Parallelism)
-	for _, name := range nodes {
+// inquire calls ask for every node, for up to parallelism at once, and returns when each call has ended or was waited for as long as wait says (0: to its
+// end), or ctx has ended. The other calls go on: see await. A node that is being asked is not asked again.
+func (m *Machines) inquire(ctx context.Context, nodes []string, parallelism int, wait func(node string) time.Duration, ask func(node string)) {
+	var waiting sync.WaitGroup
+	places := make(chan struct{}, parallelism)
+	for _, node := range nodes {
 		places <- struct{}{}
-		asking.Go(func() {
+		ended := m.begin(node, ask)
+		waiting.Go(func() {
 			defer func() { <-places }()
-			if ctx.Err() != nil || d.stopped() {
+			limit := wait(node)
+			if limit == 0 {
+				<-ended
 				return
 			}
-			one, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			summary, err := d.contact(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
-			d.Machines.saw(name, summary.Identity, err)
-			if one.Err() == nil {
-				d.Machines.gaveUp(name, err)
+			timer := time.NewTimer(limit)
+			defer timer.Stop()
+			select {
+			case <-ended:
+			case <-timer.C:
+			case <-ctx.Done():
 			}
 		})
 	}
-	asking.Wait()
+	waiting.Wait()
+}
+
+// begin calls ask for a node unless it is being asked, and returns what is closed at the end.
+func (m *Machines) begin(node string, ask func(node string)) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ended, under := m.under[node]
+	if under {
+		return ended
+	}
+	ended = make(chan struct{})
+	m.under[node] = ended
+	go func() {
+		ask(node)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.under, node)
+		close(ended)
+	}()
+	return ended
+}
+
+// await returns when a node is not being asked any more, or ctx has ended.
+func (m *Machines) await(ctx context.Context, node string) {
+	m.mu.Lock()
+	ended, under := m.under[node]
+	m.mu.Unlock()
+	if under {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// ask finds out which machines nodes of the site are, without changing them, and waits for each of them as long as wait says. It may be called within a
+// session, so it takes none of the places of nodes that are worked on.
+func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
+	d.Machines.inquire(ctx, nodes, d.Parallelism, func(string) time.Duration { return wait }, func(name string) {
+		if ctx.Err() != nil || d.stopped() {
+			return
+		}
+		limit, given := d.prepareLimits[name]
+		if !given {
+			limit = TimeLimitError{Call: "prepare", Limit: DefaultPrepareTimeout}
+		}
+		one, cancel := context.WithTimeoutCause(d.brake.stopping, limit.Limit, &limit)
+		defer cancel()
+		summary, err := d.contact(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
+		if err != nil && d.brake.stopped() {
+			return
+		}
+		if cause := context.Cause(one); err != nil && cause != nil {
+			err = fmt.Errorf("%w; the session was given up: %w", cause, err)
+		}
+		d.Machines.saw(name, summary.Identity, err)
+		d.Machines.gaveUp(name, err)
+	})
 }
 
 // contact runs a catalog on a node, and notes that the node answered in this run when it did.
@@ -217,7 +281,8 @@ func (d *driver) whoIs(ctx context.Context, n site.Node) (converge.Summary, erro
 }
 
 // identify asks the nodes with work that nobody knows yet who they are, before anything is changed on any node: groups come one after the other, and
-// a machine that has a second name in a later one must not be worked on under the first. Where all work is in one group, its preparation asks.
+// a machine that has a second name in a later one must not be worked on under the first. Those that do not answer soon are waited for when their turn comes: if one
+// is the machine of another node after all, nothing is done on it. Where all work is in one group, its preparation asks.
 func (d *driver) identify() {
 	groups, nodes := map[string]bool{}, map[string]bool{}
 	for name, st := range d.work.prepare {
@@ -233,7 +298,7 @@ func (d *driver) identify() {
 	ctx, cancel := context.WithTimeout(d.brake.running, askAll)
 	defer cancel()
 	names := slices.Sorted(maps.Keys(nodes))
-	d.ask(ctx, names, askOne)
+	d.ask(ctx, names, patience)
 	d.compare(ctx, names...)
 }
 
@@ -255,6 +320,7 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	if _, wanted := d.wanted[n.Name]; !wanted {
 		return d.contact(ctx, n, c, each)
 	}
+	d.Machines.await(ctx, n.Name)
 	if err := d.Machines.silence(n.Name); err != nil && c.Mode == converge.Prepare {
 		return converge.Summary{}, err
 	}

@@ -49,7 +49,7 @@ type Options struct {
 	GiveUp         <-chan struct{}           // closed when even the grace is too long: running sessions are given up at once; nil is never
 	Now            func() time.Time          // the clock of events; nil is time.Now
 	Machines       *Machines                 // which machines the nodes are; nil knows nothing yet
-	Limits         map[string]TimeLimitError // how long Survey may look at a node, and why; a node without one has the time that all have
+	Limits         map[string]TimeLimitError // how long Survey may look at a node, and why; a node without one is waited for as long as all may take
 	Departed       map[string]site.Node      // how the nodes that left the site are reached
 	Purpose        string                    // what this pass of the run is for, besides the plan; for the journal
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this run yielded before. It
@@ -138,6 +138,7 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	for _, g := range p.Groups {
 		d.owned[g.Name], d.waits[g.Name] = g.Owned, g.After
 	}
+	d.prepareLimits = PrepareLimits(groups, p)
 	maps.Copy(d.locks.open, w.locked)
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: strings.TrimPrefix(o.Purpose+": plan "+p.Digest, ": ")})

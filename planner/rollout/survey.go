@@ -3,8 +3,8 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,8 +33,8 @@ type DriftItem struct {
 }
 
 // Survey looks at nodes without changing them: how far they are from their items, and what their ledgers hold. It ends when all
-// nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause. There is an entry
-// for every node.
+// nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause. Nodes with a limit are waited for a moment only:
+// their sessions go on, until ctx ends, and the run with the same Machines waits for them where it works on these nodes. There is an entry for every node.
 func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.Item, siteName string, o Options) map[string]NodeSurvey {
 	out := make(map[string]NodeSurvey, len(nodes))
 	o, err := o.withDefaults()
@@ -44,39 +44,45 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 		}
 		return out
 	}
-	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
-	var (
-		mu      sync.Mutex
-		running sync.WaitGroup
-		slots   = make(chan struct{}, o.Parallelism)
-		all     = ctx
-	)
+	named := make(map[string]site.Node, len(nodes))
 	for _, n := range nodes {
-		slots <- struct{}{} // sessions end with ctx, so this does too
-		running.Go(func() {
-			leave := sync.OnceFunc(func() { <-slots })
-			defer leave()
-			ctx := ctx
-			if limit, bounded := o.Limits[n.Name]; bounded {
-				silent := time.AfterFunc(time.Second, leave) // who does not answer keeps no other node waiting
-				defer silent.Stop()
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeoutCause(ctx, limit.Limit, &limit)
-				defer cancel()
-			}
-			survey := look(ctx, o.Executor, n, converge.Catalog{
-				Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[n.Name],
-			})
-			if survey.Error == nil || all.Err() == nil {
-				o.Machines.saw(n.Name, survey.Identity, survey.Error)
-				o.Machines.gaveUp(n.Name, survey.Error)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			out[n.Name] = survey
-		})
+		named[n.Name] = n
 	}
-	running.Wait()
+	var mu sync.Mutex
+	found := make(map[string]NodeSurvey, len(nodes))
+	wait := func(node string) time.Duration {
+		if _, bounded := o.Limits[node]; bounded {
+			return patience
+		}
+		return 0
+	}
+	o.Machines.inquire(ctx, slices.Sorted(maps.Keys(named)), o.Parallelism, wait, func(node string) {
+		one := ctx
+		if limit, bounded := o.Limits[node]; bounded {
+			var cancel context.CancelFunc
+			one, cancel = context.WithTimeoutCause(ctx, limit.Limit, &limit)
+			defer cancel()
+		}
+		survey := look(one, o.Executor, named[node], converge.Catalog{
+			Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[node],
+		})
+		if survey.Error == nil || ctx.Err() == nil {
+			o.Machines.saw(node, survey.Identity, survey.Error)
+			o.Machines.gaveUp(node, survey.Error)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		found[node] = survey
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	for node := range named {
+		survey, done := found[node]
+		if !done {
+			survey.Error = fmt.Errorf("it did not answer within %s", patience)
+		}
+		out[node] = survey
+	}
 	return out
 }
 
