@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -304,6 +306,7 @@ func (d *driver) reason(node string) string {
 
 // remaining brings the machine's last word into the report.
 func (d *driver) remaining() {
+	d.refuseIdle()
 	d.tellGroups()
 	last := d.machine.Report()
 	d.report.Groups = last.Groups
@@ -326,5 +329,17 @@ func (d *driver) remaining() {
 			r.Locked = d.locks.isOpen(n)
 			r.Ledger = withLock(r.Ledger, r.Locked)
 		})
+	}
+}
+
+// refuseIdle fails the nodes without work that are the machine of another node: nothing is done on it under either name.
+func (d *driver) refuseIdle() {
+	for _, n := range slices.Sorted(maps.Keys(d.wanted)) {
+		if err := d.Machines.refusal(n); err != nil && d.nodeStage(n) == strategy.Deployed && !d.report.Nodes[n].Attempted {
+			d.failRun(true)
+			d.setNode(n, strategy.Failed)
+			d.note(n, func(r *NodeReport) { r.Error = err })
+			d.tellNode(d.report.Nodes[n].Group, n, strategy.Failed, err.Error())
+		}
 	}
 }

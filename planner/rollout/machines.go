@@ -97,6 +97,14 @@ func (m *Machines) wasAsked(node string) bool {
 	return asked
 }
 
+// saidWho reports whether a node said in this apply which machine it is.
+func (m *Machines) saidWho(node string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, seen := m.seen[node]
+	return seen
+}
+
 // answered reports whether a node answered in this apply, or was known before.
 func (m *Machines) answered(node string) bool {
 	m.mu.Lock()

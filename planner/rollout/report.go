@@ -58,6 +58,7 @@ type NodeReport struct {
 	// attempted has nil here and the ledger that it had before the run.
 	// A node that is left locked has task.LeftLocked in it.
 	Ledger map[resource.ID]string
+	Asked  bool // it said in this run which machine it is, be it without work
 	Locked bool // its lock window is open, or may be: the session that knows did not tell; then Ledger may be nil
 }
 
@@ -97,7 +98,7 @@ func (r *NodeReport) take(group string, o outcome) {
 }
 
 // idle reports whether the node counts as deployed because it had no work: nobody has asked it.
-func (r NodeReport) idle() bool { return r.Stage == strategy.Deployed && !r.Attempted }
+func (r NodeReport) idle() bool { return r.Stage == strategy.Deployed && !r.Attempted && !r.Asked }
 
 // withoutWork says how many of a group's deployed nodes nobody has asked.
 func withoutWork(idle int) string {

@@ -149,6 +149,9 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	}
 	d.remaining()
 	d.cleanup()
+	for n := range d.report.Nodes {
+		d.note(n, func(r *NodeReport) { r.Asked = d.Machines.saidWho(n) })
+	}
 	d.report.Status = d.status()
 	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(d.report.Status)})
 	return d.report, errors.Join(d.close(), m.Err(), d.wrong)
