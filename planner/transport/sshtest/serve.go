@@ -22,6 +22,9 @@ func (s *Server) configure(client ssh.PublicKey) {
 		s.config.AddHostKey(k)
 	}
 	o := s.options
+	if o.Banner != "" {
+		s.config.BannerCallback = func(ssh.ConnMetadata) string { return o.Banner }
+	}
 	if o.Password != "" {
 		s.config.PasswordCallback = func(c ssh.ConnMetadata, password []byte) (*ssh.Permissions, error) {
 			if c.User() != User || string(password) != o.Password {
@@ -114,7 +117,17 @@ func (g gate) Write(p []byte) (int, error) {
 }
 
 func (s *Server) serve(c net.Conn) {
-	conn, channels, requests, err := ssh.NewServerConn(gate{c, s}, s.config)
+	config := *s.config
+	if s.options.Denied != "" {
+		var before ssh.ServerPreAuthConn
+		config.PreAuthConnCallback = func(conn ssh.ServerPreAuthConn) { before = conn }
+		config.VerifiedPublicKeyCallback = func(ssh.ConnMetadata, ssh.PublicKey, *ssh.Permissions, string) (*ssh.Permissions, error) {
+			err := before.SendAuthBanner(s.options.Denied)
+			_ = c.(*net.TCPConn).CloseWrite() // what was said arrives before the end
+			return nil, errors.Join(errNotLetIn, err)
+		}
+	}
+	conn, channels, requests, err := ssh.NewServerConn(gate{c, s}, &config)
 	if err != nil {
 		return
 	}
@@ -127,9 +140,9 @@ func (s *Server) serve(c net.Conn) {
 		case n.ChannelType() == "direct-tcpip":
 			running.Go(func() { s.forward(n) })
 		case n.ChannelType() != "session":
-			_ = n.Reject(ssh.UnknownChannelType, "only sessions and forwarding")
+			_ = n.Reject(ssh.UnknownChannelType, "only sessions and forwarding"+s.options.Evil)
 		case s.refused():
-			_ = n.Reject(ssh.ConnectionFailed, "open failed")
+			_ = n.Reject(ssh.ConnectionFailed, "open failed"+s.options.Evil)
 		default:
 			running.Go(func() { s.session(n) })
 		}
@@ -160,7 +173,7 @@ func (s *Server) forward(n ssh.NewChannel) {
 	}
 	out, err := net.Dial("tcp", net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
 	if err != nil {
-		_ = n.Reject(ssh.ConnectionFailed, fmt.Sprintf("connect failed: %v", err))
+		_ = n.Reject(ssh.ConnectionFailed, fmt.Sprintf("connect failed: %v%s", err, s.options.Evil))
 		return
 	}
 	defer out.Close()
@@ -259,7 +272,7 @@ func (s *Server) run(channel ssh.Channel, line string, r *ssh.Request, leave fun
 					CoreDumped bool
 					Error      string
 					Language   string
-				}{map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[status.Signal()], false, "", ""}))
+				}{map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[status.Signal()] + s.options.Evil, false, "", ""}))
 				channel.Close()
 				return
 			}

@@ -29,6 +29,9 @@ type Options struct {
 	Env          []string        // environment of commands; default: that of the test
 	KeyExchanges []string        // default: those of the library
 	Forced       string          // run this instead of every command
+	Banner       string          // say this before authentication
+	Denied       string          // say this to a user whose key is right, and hang up: sshd does so for an account that PAM refuses
+	Evil         string          // add this to what the server says where it refuses channels, and to names of signals
 }
 
 // Server is a running server. Its methods may be called at any time.
