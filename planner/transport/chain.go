@@ -141,7 +141,7 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 	}
 	v := &verifier{hop: h, db: db, known: known}
 	v.learn = func(key ssh.PublicKey) error { return v.remember(ctx, key) }
-	var accepts []string // what the server lets a user authenticate with; nil until it said so
+	var login login
 	config := &ssh.ClientConfig{
 		Config:            ssh.Config{KeyExchanges: ssh.SupportedAlgorithms().KeyExchanges}, // the library's default has one with SHA-1
 		User:              h.user,
@@ -149,9 +149,10 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 		HostKeyCallback:   v.check,
 		HostKeyAlgorithms: known.algorithms(),
 		AuthCallback: func(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
-			accepts = append([]string{}, c.AllowedMethods...)
+			login.accepts = append([]string{}, c.AllowedMethods...)
 			return nil, nil
 		},
+		BannerCallback: login.hear,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = abort() }) // the handshake fails of it
 	conn, channels, requests, err := ssh.NewClientConn(w, h.address, config)
@@ -163,18 +164,43 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 		return ssh.NewClient(conn, channels, requests), nil
 	}
 	w.Close()
-	return nil, h.refusal(ctx, err, w, v, accepts, limit)
+	return nil, h.refusal(ctx, err, w, v, login, limit)
+}
+
+// login is what a server says while a user authenticates.
+type login struct {
+	accepts []string // the methods that it lets the user authenticate with; nil until it said so
+	banner  string   // the last one: that of PAM, where PAM refuses the account
+}
+
+// longestBanner bounds what is kept of a banner, in bytes.
+const longestBanner = 300
+
+// hear takes a banner.
+func (l *login) hear(text string) error {
+	if text = strings.Join(strings.Fields(text), " "); text != "" {
+		l.banner = strings.ToValidUTF8(text[:min(len(text), longestBanner)], "")
+	}
+	return nil
+}
+
+// said quotes the banner, for the end of a message.
+func (l login) said() string {
+	if l.banner == "" {
+		return ""
+	}
+	return ". It says: " + l.banner
 }
 
 // refusal explains why a handshake failed.
-func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, accepts []string, limit time.Duration) *Error {
+func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, l login, limit time.Duration) *Error {
 	var algorithms *ssh.AlgorithmNegotiationError
 	switch {
 	case v.failure != nil:
 		return v.failure
 	case ctx.Err() != nil && !w.greeted():
 		return h.outOfTime(ctx.Err(), limit, "TCP connects, but no SSH banner came; no connection")
-	case ctx.Err() != nil && accepts == nil:
+	case ctx.Err() != nil && l.accepts == nil:
 		return h.outOfTime(ctx.Err(), limit, "the key exchange did not end; no connection")
 	case ctx.Err() != nil:
 		return h.outOfTime(ctx.Err(), limit, "authentication did not end; no connection")
@@ -184,8 +210,11 @@ func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, acce
 		return h.errorf(HostKey, err, "%s shows no host certificate, but known_hosts has only a certificate authority for it", h.address)
 	case errors.As(err, &algorithms):
 		return h.errorf(Config, err, "%s speaks no algorithm that is still safe: %v", h.address, algorithms)
-	case accepts != nil && !hungUp(err):
-		return h.refusedKeys(err, accepts)
+	case l.accepts != nil && !hungUp(err):
+		return h.refusedKeys(err, l)
+	case l.accepts != nil && l.banner != "":
+		return h.errorf(Auth, err, "%s hung up on the user %q (%s.user) during the login: the account may have expired or be locked (chage -l, passwd -S)%s",
+			h.address, h.user, h.attribute, l.said())
 	case !w.greeted() && w.text() != "":
 		return h.errorf(Unreachable, err, "%s does not speak SSH; it said %q", h.address, w.text())
 	case hungUp(err) && !w.greeted():
@@ -201,16 +230,16 @@ func hungUp(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-func (h *hop) refusedKeys(err error, accepts []string) *Error {
+func (h *hop) refusedKeys(err error, l login) *Error {
 	tried := "publickey with " + strings.Join(h.keys.names, ", ")
-	if !slices.Contains(accepts, "publickey") {
-		return h.errorf(Auth, err, "%s lets the user %q authenticate with %s only: slipway needs publickey (PubkeyAuthentication)",
-			h.address, h.user, strings.Join(accepts, ", "))
+	if !slices.Contains(l.accepts, "publickey") {
+		return h.errorf(Auth, err, "%s lets the user %q authenticate with %s only: slipway needs publickey (PubkeyAuthentication)%s",
+			h.address, h.user, strings.Join(l.accepts, ", "), l.said())
 	}
 	var reason string // the server's own words, when it had any
 	if inner := errors.Unwrap(err); inner != nil && !strings.Contains(inner.Error(), "unable to authenticate") {
 		reason = fmt.Sprintf(" (%v)", inner)
 	}
-	return h.errorf(Auth, err, "%s does not let the user %q in (%s.user); tried %s%s. One of these keys must be in the user's authorized_keys there",
-		h.address, h.user, h.attribute, tried, reason)
+	return h.errorf(Auth, err, "%s does not let the user %q in (%s.user); tried %s%s. One of these keys must be in the user's authorized_keys there%s",
+		h.address, h.user, h.attribute, tried, reason, l.said())
 }

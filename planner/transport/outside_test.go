@@ -18,7 +18,7 @@ func TestTextFromServersIsPrintedCleaned(t *testing.T) {
 	h := &hop{node: "web1", address: "web1:22", hosts: &hostKeys{node: "web1"}, keys: &keyring{names: []string{"id"}}}
 	w := &wire{}
 	refusal := func(err error, accepts []string) error {
-		return h.refusal(t.Context(), err, w, &verifier{hop: h}, accepts, time.Second)
+		return h.refusal(t.Context(), err, w, &verifier{hop: h}, login{accepts: accepts}, time.Second)
 	}
 	for what, err := range map[string]error{
 		"algorithms":  refusal(&ssh.AlgorithmNegotiationError{What: "key exchange" + evil}, nil),

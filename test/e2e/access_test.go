@@ -82,6 +82,10 @@ func TestBadAccess(t *testing.T) {
 			before: "usermod -s /usr/sbin/nologin slipway", after: "usermod -s /bin/bash slipway",
 		},
 		{
+			name: "account expired", connection: as("user", "slipway"), says: []string{"has expired", "connection.user", `"slipway"`},
+			before: "chage -E 0 slipway", after: "chage -E -1 slipway",
+		},
+		{
 			name: "noexec", says: []string{"/var/lib/slipway", "noexec"},
 			before: "mkdir /var/lib/slipway && mount -t tmpfs -o noexec,mode=700 none /var/lib/slipway", after: "umount /var/lib/slipway && rmdir /var/lib/slipway",
 		},
