@@ -50,8 +50,8 @@ type model struct {
 	states          map[string]string // path -> state
 	undeterminable  []string
 	removed         []string
-	dependsOn       map[string]string // cluster -> clusters
-	order           map[string]any    // type of cluster -> what its view of the node order gives
+	dependsOn       map[string]string         // cluster -> clusters
+	types           map[string]map[string]any // of the vector
 }
 
 // readModel reads what a vector gives.
@@ -80,7 +80,7 @@ func readModel(t testing.TB, f *file, given yaml.Node) model {
 	m := model{
 		locks: each(in.Locks, path), policies: in.LockPolicies, lockProvider: in.LockProvider == "all" || len(in.Locks) > 0, leftLocked: path(in.LeftLocked),
 		allApplied: in.AllApplied, states: make(map[string]string), undeterminable: each(in.Undeterminable, path), removed: each(in.Remove, path),
-		dependsOn: in.ClusterDepends, order: make(map[string]any),
+		dependsOn: in.ClusterDepends, types: in.Types,
 	}
 	models := decode[map[string][]itemOf](t, f.root["models"])
 	names, several := in.Model.([]any)
@@ -98,11 +98,6 @@ func readModel(t testing.TB, f *file, given yaml.Node) model {
 		}
 		m.items = slices.DeleteFunc(m.items, func(other itemOf) bool { return other.Path == i.Path })
 		m.items = append(m.items, i)
-	}
-	for name, of := range in.Types {
-		if view, ok := of["node_order_view"]; ok {
-			m.order[name] = view
-		}
 	}
 	for _, s := range in.States {
 		m.states[path(s.Path)] = s.State
@@ -190,6 +185,24 @@ func clusterOf(path string) string {
 }
 
 func within(path, top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
+
+// siblings returns the items that one requires because the vector's own types say so: a child may name others of the same parent.
+func (m model) siblings(path string) (out []string) {
+	at := strings.LastIndexByte(path, '/')
+	for _, parent := range m.items {
+		if parent.Path != path[:at] {
+			continue
+		}
+		for name := parent.Type; name != ""; name, _ = m.types[name]["extends"].(string) {
+			children, _ := m.types[name]["children"].(map[string]any)
+			child, _ := children[path[at+1:]].(map[string]any)
+			if text, ok := child["require"].(string); ok {
+				out = append(out, each(strings.Split(text, ","), func(id string) string { return parent.Path + "/" + strings.TrimSpace(id) })...)
+			}
+		}
+	}
+	return out
+}
 
 // isRemoved reports whether an item goes away: one that is named, or lies below one that is, or inherits from one.
 func (m model) isRemoved(path string) bool {

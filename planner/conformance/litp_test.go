@@ -347,6 +347,9 @@ func replayRequired(t testing.TB, f *file, v *vector) {
 		if w.Node = w.Item; node == "" {
 			w.Node = expand(t, f, "@n1")
 		}
+		for _, path := range m.siblings(w.Item) {
+			w.Requires = append(w.Requires, "item:"+path)
+		}
 		m.tasks, items[w.ID] = append(m.tasks, w), w.Item
 	}
 	p := m.plan(t, nil)
