@@ -41,7 +41,7 @@ func (w work) rounds(group string, nodes []string, rolling bool) []round {
 			n++
 		}
 		if inWindow {
-			rounds = append(rounds, round{windows: windows(all[:n])})
+			rounds = append(rounds, round{windows: w.windows(all[:n])})
 		} else {
 			r := round{kind: first.kind, steps: all[:n]}
 			slices.SortStableFunc(r.steps, func(a, b step) int { return a.index - b.index })
@@ -67,8 +67,8 @@ func (w work) unblocked(group, node string) []step {
 	return slices.Clone(steps)
 }
 
-// windows splits steps by node, in the order of the nodes' names (litp.md 82, Q16).
-func windows(steps []step) [][]step {
+// windows splits steps by node, in the order of the nodes' names (litp.md 82, Q16). Those that are spared lock and unlock come last (litp.md 81).
+func (w work) windows(steps []step) [][]step {
 	var out [][]step
 	at := map[string]int{}
 	for _, st := range steps {
@@ -80,7 +80,15 @@ func windows(steps []step) [][]step {
 		}
 		out[i] = append(out[i], st)
 	}
-	slices.SortFunc(out, func(a, b []step) int { return strings.Compare(a[0].node, b[0].node) })
+	slices.SortFunc(out, func(a, b []step) int {
+		switch x, y := a[0].node, b[0].node; {
+		case w.spared[x] == w.spared[y]:
+			return strings.Compare(x, y)
+		case w.spared[x]:
+			return 1
+		}
+		return -1
+	})
 	return out
 }
 
