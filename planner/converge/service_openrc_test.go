@@ -47,7 +47,7 @@ func TestOpenRC(t *testing.T) {
 	r.effects = map[string]func(){
 		"rc-service --nocolor sshd start": func() { r.answers["rc-service --nocolor sshd status"] = Output{Status: 0} },
 		"rc-update add sshd":              func() { r.answers["rc-update show"] = prints(runlevels + "sshd | default\n") },
-		"rc-update --all del crond":       func() { r.answers["rc-update show"] = prints("sshd | default\n") },
+		"rc-update del crond default":     func() { r.answers["rc-update show"] = prints("sshd | default\n") },
 		"rc-service --nocolor crond stop": func() { r.answers["rc-service --nocolor crond status"] = Output{Status: 3} },
 	}
 	apply(t, s, serviceType{}, res(t, serviceType{}, "sshd", resource.Parameters{"ensure": "running", "enable": true}))
@@ -59,7 +59,7 @@ func TestOpenRC(t *testing.T) {
 		}
 	}
 	r.ran = changing
-	r.wantRan(t, "rc-update add sshd default", "rc-service --nocolor sshd start", "rc-update --all del crond", "rc-service --nocolor crond stop")
+	r.wantRan(t, "rc-update add sshd default", "rc-service --nocolor sshd start", "rc-update del crond default", "rc-service --nocolor crond stop")
 	if text := `{"unit":"crond","provider":"openrc","exists":true,"active":"running","said_enabled":true,"enabled":"true","levels":["default"]}`; string(before) != text {
 		t.Errorf("captured %s, want %s", before, text)
 	}

@@ -10,6 +10,6 @@ import (
 
 // nodes are lent to one test after the other; the tests run at the same time. SLIPWAY_LAB names another lab, so that two checkouts can be
 // tested at once.
-var nodes = lab.NewPool(lab.Lab{Name: cmp.Or(os.Getenv("SLIPWAY_LAB"), "e2e"), Nodes: 20, Parallel: 8, Packages: []string{"fontconfig-config", "mc", "puppet-agent"}})
+var nodes = lab.NewPool(lab.Lab{Name: cmp.Or(os.Getenv("SLIPWAY_LAB"), "e2e"), Nodes: 20, Parallel: 8, Packages: []string{"fontconfig-config", "mc", "puppet-agent", "openrc", "sysvinit-core"}})
 
 func TestMain(m *testing.M) { nodes.Main(m) }

@@ -64,13 +64,19 @@ resource "slipway_group" "all" {
 	w.mustDestroy()
 }
 
-// TestAKilledHelperEndsItsCommand kills the helper during a command: what the command started ends, also in a session of its own. What an earlier command left
-// running, and what systemd started, lives on.
+// TestAKilledHelperEndsItsCommand kills the helper during a command, alone and with the process that supervises the command:
+// what the command started ends, also in a session of its own, at once or before the next session works. What an earlier
+// command left running, and what systemd started, lives on.
 func TestAKilledHelperEndsItsCommand(t *testing.T) {
 	t.Parallel()
 	n := takeForSlow(t, 1)[0]
 	const left, started, child = "sleep 241.25", "sleep 242.25", "sleep 243.25"
-	w := newWorkspace(t, config{site: "helper", nodes: []lab.Node{n}, services: fmt.Sprintf(`
+	t.Cleanup(func() { n.On(t, fmt.Sprintf(`pkill -xf "%s"; pkill -xf "(/usr)?(/bin/)?%s"; true`, left, started)) })
+	for name, kill := range map[string]func(){
+		"helper":     func() { n.On(t, "pkill -KILL -f /var/lib/slipway/[h]elper-") },
+		"supervisor": func() { killAll(t, n) },
+	} {
+		w := newWorkspace(t, config{site: "helper", nodes: []lab.Node{n}, services: fmt.Sprintf(`
 resource "slipway_service" "slow" {
   name      = "slow"
   selectors = []
@@ -80,20 +86,23 @@ resource "slipway_service" "slow" {
   } }
 }
 `, left, started, child, slow), more: []string{"slow"}}.hcl(t))
-	t.Cleanup(func() { n.On(t, fmt.Sprintf(`pkill -xf "%s"; pkill -xf "(/usr)?(/bin/)?%s"; true`, left, started)) })
-	p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
-	p.untilSlow(n)
-	n.On(t, "pkill -KILL -f /var/lib/slipway/[h]elper-")
-	if r := p.wait(); r.status == 0 {
-		t.Errorf("Terraform ended with status 0:\n%s", r.out)
+		p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
+		p.untilSlow(n)
+		kill()
+		if r := p.wait(); r.status == 0 {
+			t.Errorf("%s: Terraform ended with status 0:\n%s", name, r.out)
+		}
+		if name == "helper" {
+			until(t, n, "the command ends", `! pgrep -xf "`+slow+`"`)
+			until(t, n, "what it started ends", `! pgrep -xf "`+child+`"`)
+		}
+		n.On(t, "touch /run/slow-done")
+		w.must(w.apply(), 0)
+		if got := n.On(t, fmt.Sprintf(`pgrep -cxf "%s|%s"; pgrep -cxf "%s"; pgrep -cf "[s]leep 242.25"`, child, slow, left)); got != "0\n1\n1\n" {
+			t.Errorf("%s: what the command, an earlier one and systemd started runs %q times, want 0, 1, 1", name, got)
+		}
+		w.must(w.plan(), 0)
+		w.mustDestroy()
+		n.On(t, fmt.Sprintf(`rm /run/slow-done; pkill -xf "%s"; pkill -xf "(/usr)?(/bin/)?%s"; true`, left, started))
 	}
-	until(t, n, "the command ends", `! pgrep -xf "`+slow+`"`)
-	until(t, n, "what it started ends", `! pgrep -xf "`+child+`"`)
-	if got := n.On(t, fmt.Sprintf(`pgrep -cxf "%s"; pgrep -cf "[s]leep 242.25"`, left)); got != "1\n1\n" {
-		t.Errorf("what an earlier command and systemd started runs %q times, want once each", got)
-	}
-	n.On(t, "touch /run/slow-done")
-	w.must(w.apply(), 0)
-	w.must(w.plan(), 0)
-	w.mustDestroy()
 }
