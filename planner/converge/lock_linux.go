@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 )
 
 // lockPoll is the time between two tries to get the lock.
@@ -20,7 +22,7 @@ const lockPoll = 20 * time.Millisecond
 // A command that is at work has it too.
 type nodeLock struct {
 	f    *os.File
-	text string // who holds it, as the file says; empty when that may be shared
+	text string // who holds it, as the first line of the file says; empty when that may be shared
 	left bool   // a command has it for longer than the session
 }
 
@@ -48,7 +50,45 @@ func (l *nodeLock) leave(program string) {
 		return
 	}
 	l.left = true
-	_, _ = l.f.WriteAt([]byte(l.text+", which has ended while "+program+" was at work\n"), 0) // only shown to those who wait
+	_ = l.write(l.text+", which has ended while "+program+" was at work", "") // only shown to those who wait
+}
+
+// cgroup makes a cgroup for a command, named in the lock, so that the next session ends what is left of the command should
+// all that knows of it be killed. It is empty where there can be none, and where the lock may be shared.
+func (l *nodeLock) cgroup() string {
+	if l == nil || l.text == "" {
+		return ""
+	}
+	dir := supervisor.NewCgroup()
+	if dir != "" && l.write(l.text, dir) != nil {
+		l.drop(dir)
+		return "" // the command may be the one that clears the full disk
+	}
+	return dir
+}
+
+// drop removes the cgroup of a command that has ended.
+func (l *nodeLock) drop(cgroup string) {
+	if cgroup != "" {
+		_ = os.Remove(cgroup)   // what the command left in cgroups of its own below this one lives on
+		_ = l.write(l.text, "") // the name is gone in any case, and who holds the lock is only shown to those who wait
+	}
+}
+
+// write empties the lock, then says in it who holds it and, in a second line, the cgroup of the command at work.
+func (l *nodeLock) write(who, cgroup string) error {
+	if err := l.f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.f.WriteAt([]byte(who+"\n"+cgroup), 0)
+	return err
+}
+
+// read returns what write wrote.
+func (l *nodeLock) read() (who, cgroup string, err error) {
+	text, err := io.ReadAll(io.NewSectionReader(l.f, 0, 1<<16))
+	who, cgroup, _ = strings.Cut(string(text), "\n")
+	return who, cgroup, err
 }
 
 // errBusy says that another session holds the lock.
@@ -104,8 +144,8 @@ func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
 	if err := unix.Flock(fd, how|unix.LOCK_NB); err != nil {
 		defer f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			holder, _ := io.ReadAll(io.LimitReader(f, 256)) // only to tell more in the error
-			return nil, errBusy{strings.TrimSpace(string(holder))}
+			holder, _, _ := (&nodeLock{f: f}).read() // only to tell more in the error
+			return nil, errBusy{holder}
 		}
 		return nil, p.fail("lock", err)
 	}
@@ -120,10 +160,14 @@ func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
 	l := &nodeLock{f: f}
 	if alone {
 		l.text = fmt.Sprintf("%s, process %d", who, os.Getpid())
-		if err := f.Truncate(0); err != nil {
-			return nil, errors.Join(p.fail("lock", err), f.Close())
+		_, cgroup, err := l.read()
+		if err == nil && cgroup != "" {
+			err = supervisor.EndCgroup(cgroup)
 		}
-		if _, err := f.WriteAt([]byte(l.text+"\n"), 0); err != nil {
+		if err == nil {
+			err = l.write(l.text, "")
+		}
+		if err != nil {
 			return nil, errors.Join(p.fail("lock", err), f.Close())
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 )
 
 // A session that is killed takes the command of the user that it runs with it, with everything that the command started, also in sessions of their
@@ -65,10 +66,7 @@ exec sleep 600`, os.Getenv("DIR"), os.Getpid())
 		Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[daemon]", "command", daemon), item("exec[x]", "command", script)}}, func(Result) {})
 		t.Fatal("not killed")
 	}
-	needRoot(t)
-	if slices.IndexFunc([]string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}, func(dir string) bool { return unix.Access(dir+"/cgroup.procs", unix.W_OK) == nil }) < 0 {
-		t.Skip("NOT TESTED: what a killed session left, because this machine has no cgroups of version 2 to write to")
-	}
+	needCgroups(t)
 	dir := t.TempDir()
 	if state, out := child(t, os.Geteuid(), "killed", "DIR="+dir); state.ExitCode() != -1 {
 		t.Fatalf("the session was not killed: %v\n%s", state, out)
@@ -90,6 +88,35 @@ exec sleep 600`, os.Getenv("DIR"), os.Getpid())
 	}
 	if !alive(pidIn(t, dir, "daemon")) {
 		t.Error("what an earlier command of the killed session left running was ended")
+	}
+}
+
+// Where only the process that supervises the command is killed, the session itself ends what the command started.
+func TestTheSessionEndsWhatAKilledSupervisorLeft(t *testing.T) {
+	needCgroups(t)
+	dir := t.TempDir()
+	s := machineIn(t, dir)
+	script := fmt.Sprintf(`cd %s; setsid sh -c 'echo $$ >session; exec sleep 600' >/dev/null 2>&1 & until test -s %[1]s/session; do sleep 0.01; done; kill -9 $PPID; exec sleep 600`, dir)
+	var messages []string
+	Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[x]", "command", script)}}, func(r Result) { messages = append(messages, r.Message) })
+	if pid := pidIn(t, dir, "session"); alive(pid) {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		t.Error("what the command started still runs")
+	}
+	if len(messages) != 1 || !strings.Contains(messages[0], "the process that supervises the command was killed: what the command has done is unknown; it printed") {
+		t.Errorf("%q", messages)
+	}
+}
+
+// needCgroups skips a test where commands get no cgroup.
+func needCgroups(t *testing.T) {
+	t.Helper()
+	dir := supervisor.NewCgroup()
+	if dir == "" {
+		t.Skip("NOT TESTED: what is left of a command whose supervisor was killed, because this machine has no cgroups of version 2 to write to")
+	}
+	if err := supervisor.EndCgroup(dir); err != nil {
+		t.Fatal(err)
 	}
 }
 

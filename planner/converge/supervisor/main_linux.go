@@ -77,6 +77,9 @@ func supervise() (Ended, error) {
 		t.end()
 	}
 	t.finish()
+	if c.Cgroup != "" { // all that is left lives on
+		free(c.Cgroup, func(int) bool { return true })
+	}
 	ended.Status = t.status.ExitStatus()
 	if t.status.Signaled() {
 		ended.Status = 128 + int(t.status.Signal())
@@ -124,7 +127,19 @@ func start(c Command) (*tree, error) {
 		runtime.LockOSThread()
 		attributes.Pdeathsig = unix.SIGKILL
 	}
-	process, err := os.StartProcess(c.Path, c.Argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files, Sys: attributes})
+	begin := func() (*os.Process, error) {
+		return os.StartProcess(c.Path, c.Argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files, Sys: attributes})
+	}
+	var process *os.Process
+	if cgroup, cgroupErr := os.Open(c.Cgroup); cgroupErr == nil {
+		attributes.UseCgroupFD, attributes.CgroupFD = true, int(cgroup.Fd())
+		process, err = begin()
+		_ = cgroup.Close() // it was only read
+		attributes.UseCgroupFD = false
+	}
+	if process == nil { // there is no cgroup, or the kernel does not start processes in one
+		process, err = begin()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -169,9 +184,9 @@ func (t *tree) reap() {
 	}
 }
 
-// end ends the tree, and returns when nothing of it is left.
+// end ends the tree, and returns when nothing of it is left but services.
 func (t *tree) end() {
-	signalAll(unix.SIGTERM)
+	t.signal(unix.SIGTERM)
 	for wait := termGrace; ; wait = 50 * time.Millisecond {
 		select {
 		case <-t.alone:
@@ -180,13 +195,16 @@ func (t *tree) end() {
 		}
 		// What is stopped starts nothing more, so that the second signal finds all.
 		for known := -1; ; {
-			n := signalAll(unix.SIGSTOP)
+			n := t.signal(unix.SIGSTOP)
 			if n == known {
 				break
 			}
 			known = n
 		}
-		signalAll(unix.SIGKILL)
+		if t.signal(unix.SIGKILL) == 0 {
+			<-t.over
+			return
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -55,11 +56,15 @@ func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File
 		copied.Go(func() { _, _ = io.Copy(stderr, ours[2]) })
 		_ = json.NewEncoder(ours[0]).Encode(c.request()) // when the supervisor cannot read it, there is no report
 		var o outcome
-		if json.NewDecoder(ours[reportFile]).Decode(&o.ended) != nil {
-			o.err = errKilled
-		}
+		killed := json.NewDecoder(ours[reportFile]).Decode(&o.ended) != nil
 		copied.Wait()
 		_, _ = process.Wait() // the report says more than the status
+		switch {
+		case killed && c.Cgroup == "":
+			o.err = errLoose
+		case killed:
+			o.err = errors.Join(errKilled, EndCgroup(c.Cgroup))
+		}
 		over <- o
 	}()
 	select {
@@ -97,14 +102,15 @@ type request struct {
 	Timeout   time.Duration
 	Merge     bool
 	Finish    bool
+	Cgroup    []byte
 }
 
 func (c Command) request() request {
-	return request{[]byte(c.Path), []byte(c.Dir), convert[[]byte](c.Argv), convert[[]byte](c.Env), c.Stdin, c.User, c.Timeout, c.Merge, c.Finish}
+	return request{[]byte(c.Path), []byte(c.Dir), convert[[]byte](c.Argv), convert[[]byte](c.Env), c.Stdin, c.User, c.Timeout, c.Merge, c.Finish, []byte(c.Cgroup)}
 }
 
 func (r request) command() Command {
-	return Command{string(r.Path), convert[string](r.Argv), convert[string](r.Env), string(r.Dir), r.Stdin, r.User, r.Timeout, r.Merge, r.Finish}
+	return Command{string(r.Path), convert[string](r.Argv), convert[string](r.Env), string(r.Dir), r.Stdin, r.User, r.Timeout, r.Merge, r.Finish, string(r.Cgroup)}
 }
 
 func convert[To, From string | []byte](list []From) []To {

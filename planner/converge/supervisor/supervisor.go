@@ -2,7 +2,8 @@
 //
 // The supervisor is the caller's own program once more, under the name [Name]. It is the reaper of all that the command starts (PR_SET_CHILD_SUBREAPER),
 // also in sessions of their own, so nothing can leave its sight. When the command must end, at its timeout, with its caller's context or because the caller was
-// killed, the supervisor ends all of it and only then itself. What a command that ended by itself has left running lives on.
+// killed, the supervisor ends all of it and only then itself. What a command that ended by itself has left running lives on, and so do services.
+// Where the supervisor is killed too, [EndCgroup] ends what is left.
 //
 // The supervisor holds the node's lock for as long as it lives, and the command does not, so that no daemon keeps the lock: whoever gets it next knows that nothing
 // of the command is at work any more.
@@ -10,6 +11,7 @@ package supervisor
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -29,6 +31,8 @@ type Command struct {
 	Merge   bool          // standard error goes where standard output goes, in the order in which the command writes
 	// Finish lets the command run to its end, or to its timeout, when the caller is gone or does not want to wait: cutting it would do more harm.
 	Finish bool
+	// Cgroup is one that [NewCgroup] made for the command; empty is none. What lives on after the command is moved out of it.
+	Cgroup string
 }
 
 // User is the one as whom a command runs.
@@ -55,5 +59,8 @@ const (
 // ErrLeft says that a command with Finish was still running when the caller had to go. It runs on, and the supervisor with it.
 var ErrLeft = errors.New("it runs on to its end, and the node stays locked until then")
 
-// errKilled says that a supervisor ended without a report.
-var errKilled = errors.New("the process that supervises the command was killed: what the command has done is unknown, and what it started may run on")
+// These say that a supervisor ended without a report.
+var (
+	errKilled = errors.New("the process that supervises the command was killed: what the command has done is unknown")
+	errLoose  = fmt.Errorf("%w, and what it started may run on", errKilled) // where it has no cgroup
+)

@@ -3,21 +3,55 @@ package supervisor
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// signalAll sends a signal to all processes below this one and returns their number.
-func signalAll(s unix.Signal) int {
+// signal sends a signal to all processes of the tree, except services that are up, and returns their number.
+func (t *tree) signal(s unix.Signal) int {
 	children := processes()
-	n := 0
-	for below := children[os.Getpid()]; len(below) > 0; below = below[1:] {
-		_ = unix.Kill(below[0], s) // it may be gone meanwhile
-		n++
-		below = append(below, children[below[0]]...)
+	top := slices.DeleteFunc(children[os.Getpid()], func(pid int) bool { return pid != t.pid && isService(pid) })
+	all := withChildren(top, children)
+	for _, pid := range all {
+		_ = unix.Kill(pid, s) // it may be gone meanwhile
 	}
-	return n
+	return len(all)
+}
+
+// withChildren returns processes with all that are below them.
+func withChildren(pids []int, children map[int][]int) []int {
+	for i := 0; i < len(pids); i++ {
+		pids = append(pids, children[pids[i]]...)
+	}
+	return pids
+}
+
+// openrcState is where OpenRC keeps what it knows.
+const openrcState = "/run/openrc"
+
+// isService reports whether a process, whose parent has ended, is a service that OpenRC started. Such a service descends from
+// what asked for it, other than those of systemd. It has OpenRC's variables, unless it has written its title over its
+// environment, as sshd and nginx do.
+func isService(pid int) bool {
+	if unix.Access(openrcState, unix.F_OK) != nil {
+		return false
+	}
+	environment, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil || len(environment) == 0 {
+		return false
+	}
+	overwritten := true
+	for variable := range bytes.SplitSeq(environment, []byte{0}) {
+		switch name, _, found := bytes.Cut(variable, []byte("=")); {
+		case string(name) == "RC_SVCNAME":
+			return true
+		case found && !bytes.ContainsAny(name, " :/"):
+			overwritten = false
+		}
+	}
+	return overwritten
 }
 
 // processes returns the children of every process of this machine that has some.
