@@ -83,7 +83,8 @@ func (m openrc) set(ctx context.Context, s *System, unit string, is serviceState
 		return errors.New("OpenRC cannot mask a service; use enable = false")
 	case want.enabled == disabled, want.enabled == enabled && len(is.levels) > 0:
 		if len(is.levels) > 0 {
-			if err := mustRun(ctx, s, Command{Argv: []string{"rc-update", "--all", "del", unit}}); err != nil {
+			// With --all, OpenRC fails wherever a runlevel does not have the service.
+			if err := mustRun(ctx, s, Command{Argv: append([]string{"rc-update", "del", unit}, is.levels...)}); err != nil {
 				return err
 			}
 		}
