@@ -90,6 +90,7 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 		Version:          p.version,
 		Unknown:          !known || m.JournalDirectory.IsUnknown(),
 		Runs:             p.runs,
+		Planned:          &resources.Planned{},
 	}
 	resp.ResourceData, resp.DataSourceData = data, data
 }

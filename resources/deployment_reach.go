@@ -12,8 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// reachedOtherwise warns of nodes that could not be checked at the refresh and that the apply reaches through another connection. A refresh
-// gets the state alone, so it can only use the connections of the last apply; a plan knows both.
+// reachedOtherwise warns of nodes that could not be checked at the refresh and that the apply reaches through another connection.
 func reachedOtherwise(prior deploymentModelV1, w *work) (diags diag.Diagnostics) {
 	before := make(map[string]site.Node, len(w.before))
 	for _, n := range w.before {
@@ -35,8 +34,7 @@ func reachedOtherwise(prior deploymentModelV1, w *work) (diags diag.Diagnostics)
 	}
 	if len(lines) > 0 {
 		diags.AddWarning(fmt.Sprintf("Nodes that could not be checked are reached otherwise: %d", len(lines)),
-			"Their connections were changed since the last apply: what the refresh says of them is about the old connections. The plan counts on the nodes being as they were left, "+
-				"the apply uses the new connections, and the next refresh checks through them.\n"+strings.Join(firstLines(lines), "\n"))
+			"Their connections were changed since the last apply. The plan counts on the nodes being as they were left; the apply and the next refresh use the new connections.\n"+strings.Join(firstLines(lines), "\n"))
 	}
 	return diags
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 )
 
-// A refresh knows the connections of the last apply only. Its warning says so, and the plan, which knows the new ones too, says which nodes
-// the apply reaches otherwise.
+// A node that moves to another machine is looked at where the last apply left it. The warning says so, and the plan says which nodes the apply reaches
+// otherwise.
 func TestConnectionCorrected(t *testing.T) {
 	s := newSandbox(t, "old", "new", "other")
 	motd := files("motd", map[string]string{"/etc/motd": "one"})
@@ -23,7 +23,7 @@ func TestConnectionCorrected(t *testing.T) {
 			PreConfig: broken, Config: s.on(motd, "", "a=new", "b=other"),
 			Check: resource.ComposeTestCheckFunc(
 				w.say(`(?s)1 of 2 nodes could not be checked.*through the connections of the last apply.*`+
-					`Nodes that could not be checked are reached otherwise.*what the refresh says of them is about the old connections.*`+
+					`Nodes that could not be checked are reached otherwise.*the apply and the next refresh use the new connections.*`+
 					`a: the folder \S+/new, was the folder \S+/old`),
 				s.has("new", "etc/motd", "one"),
 			),

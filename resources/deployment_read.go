@@ -58,15 +58,11 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	executor := rollout.NewInProcess()
-	defer func() { _ = executor.Close() }() // nothing is lost with a connection that closes badly after its last answer
 	items := make(map[string][]converge.Item, len(desired))
 	for node, tasks := range desired {
 		items[node] = rollout.Items(tasks)
 	}
-	found := rollout.Survey(ctx, d.provider.reach(s.Nodes, types.StringNull()), items, s.Name, rollout.Options{
-		Executor: executor, Parallelism: int(state.Parallelism.ValueInt64()),
-	})
+	found := d.survey(ctx, s, items, past.Machines, int(state.Parallelism.ValueInt64()))
 
 	if past.Applied == nil {
 		past.Applied = planner.Applied{}
@@ -107,9 +103,42 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	if len(unreachable) > 0 {
 		resp.Diagnostics.AddWarning(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
-			"A refresh looks at nodes through the connections of the last apply; one that is corrected since is used by the next apply. What is known of these nodes stays as it was; they count "+
+			"A refresh looks at nodes through the connections of the last apply, and in a plan through those that were corrected since. What is known of these nodes stays as it was; they count "+
 				"neither as drifted nor as gone.\n"+reasons(unreachable))
 	}
+}
+
+// survey looks at the nodes of a state, where the plan at work corrects connections through the new ones. An answer that came so counts when it is that of the same
+// machine: the place is the same, or its identity. Otherwise the node is looked at as the last apply reached it.
+func (d *Deployment) survey(ctx context.Context, s site.Site, items map[string][]converge.Item, machines map[string]converge.Identity, parallelism int) map[string]rollout.NodeSurvey {
+	look := func(nodes []site.Node) map[string]rollout.NodeSurvey {
+		executor := rollout.NewInProcess()
+		defer func() { _ = executor.Close() }() // nothing is lost with a connection that closes badly after its last answer
+		return rollout.Survey(ctx, nodes, items, s.Name, rollout.Options{Executor: executor, Parallelism: parallelism})
+	}
+	now := slices.Clone(s.Nodes)
+	corrected := map[string]bool{}
+	for i, n := range s.Nodes {
+		now[i], corrected[n.Name] = d.provider.Planned.of(n)
+	}
+	before, now := d.provider.reach(s.Nodes, types.StringNull()), d.provider.reach(now, types.StringNull())
+	found := look(now)
+	var again []site.Node
+	for i, n := range before {
+		survey := found[n.Name]
+		if corrected[n.Name] && (survey.Error != nil || now[i].Place() != n.Place() && !survey.Identity.Same(machines[n.Name])) {
+			again = append(again, n)
+		}
+	}
+	if len(again) == 0 {
+		return found
+	}
+	for name, survey := range look(again) {
+		if survey.Error == nil || found[name].Error == nil { // what the corrected connection says is of more use
+			found[name] = survey
+		}
+	}
+	return found
 }
 
 // warnOfCreation explains the plan that follows a creation that failed: Terraform holds the deployment for tainted, and says that it must be replaced.

@@ -24,7 +24,7 @@ type held[M any] struct {
 
 var (
 	_ resource.ResourceWithImportState = (*held[nodeModelV1])(nil)
-	_ asis.Idle                        = (*node)(nil)
+	_ asis.Quiet                       = (*node)(nil)
 )
 
 // heldIdentity names a held resource outside of any state.

@@ -21,13 +21,20 @@ import (
 
 // NewNode returns slipway_node: a machine, as desired state.
 func NewNode() resource.Resource {
-	return &node{held[nodeModelV1]{object: "node", schema: nodeSchema}}
+	return &node{held: held[nodeModelV1]{object: "node", schema: nodeSchema}}
 }
 
 // node is slipway_node.
-type node struct{ held[nodeModelV1] }
+type node struct {
+	held[nodeModelV1]
+	planned *Planned
+}
 
-var _ resource.ResourceWithUpgradeState = (*node)(nil)
+var (
+	_ resource.ResourceWithUpgradeState = (*node)(nil)
+	_ resource.ResourceWithConfigure    = (*node)(nil)
+	_ resource.ResourceWithModifyPlan   = (*node)(nil)
+)
 
 // nodeModelV1 is a node at schema version 1.
 type nodeModelV1 struct {

@@ -19,6 +19,8 @@ type ProviderData struct {
 	Unknown bool
 	// Runs is shared by everything that starts runs in this process, so that main can wait for them.
 	Runs *Runs
+	// Planned are the nodes that the plan at work reaches otherwise.
+	Planned *Planned
 }
 
 // reach returns the nodes as they are reached: each with its own connection over the provider's. key, when it is not null, is a

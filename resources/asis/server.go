@@ -9,7 +9,7 @@
 // Every answer is the one that the framework would have given. Where that is not certain without looking closer, the framework is asked:
 //
 //   - ReadResource is answered for resources that are [Idle].
-//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan, when the proposed state is the prior state. Their plan modifiers must do nothing, and tell nothing, where nothing changes; RequiresReplace is such a one.
+//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan that is not [Quiet], when the proposed state is the prior state. Their plan modifiers must do nothing, and tell nothing, where nothing changes; RequiresReplace is such a one.
 //   - Neither is answered for an object that has private data, such as one that was just imported, or that is on its way in or out.
 package asis
 
@@ -32,6 +32,12 @@ import (
 type Idle interface {
 	resource.ResourceWithIdentity
 	Idle()
+}
+
+// Quiet is an idle resource whose ModifyPlan does nothing where the proposed state is the prior state.
+type Quiet interface {
+	Idle
+	Quiet()
 }
 
 // server answers for what stays as it is. All else passes.
@@ -71,7 +77,8 @@ func NewServer(ctx context.Context, p provider.Provider, inner sealed.Server) (s
 			return nil, fmt.Errorf("%s has no schema or no identity", name.TypeName)
 		}
 		_, modifies := r.(resource.ResourceWithModifyPlan)
-		about := idle{map[string]bool{}, !modifies && plain(schema.Block)}
+		_, quiet := r.(Quiet)
+		about := idle{map[string]bool{}, (!modifies || quiet) && plain(schema.Block)}
 		for _, a := range identity.IdentityAttributes {
 			about.identity[a.Name] = true
 		}
