@@ -139,11 +139,13 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		ParallelGroups: int(in.plan.ParallelGroups.ValueInt64()), Machines: rollout.NewMachines(w.machines),
 		GiveUp: d.provider.Runs.ending(), Caller: promising(desired, controller.New(controller.Options{})),
 	}
+	surveying, stop := context.WithCancel(run.ctx) // nodes that are slow to answer are waited for where they are worked on
+	defer stop()
 	if in.prior == nil || in.prior.Nodes.IsNull() {
 		if in.prior != nil {
 			journaled = nil // the refresh after the import took them over
 		}
-		w.goOn(run.ctx, journaled, options)
+		w.goOn(surveying, journaled, options)
 	}
 	diags.Append(run.recordServices(run.ctx, services.Present(in.past.Services), nil)...)
 	diags.Append(run.history(run.ctx, w.turn)...)
@@ -169,6 +171,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		old.nodes = d.provider.reach(old.nodes, in.key)
 		diags.Append(done.giveUp(run.ctx, old, w, options, failed(report, p))...)
 	}
+	stop()
 	_ = executor.Close() // every answer that counts has been read
 	done.took(w)
 	diags.Append(run.history(context.WithoutCancel(ctx), w.turn)...)
@@ -193,7 +196,7 @@ func (w *work) goOn(ctx context.Context, journaled []services.Seen, o rollout.Op
 	left := planner.Applied{}
 	o.Limits = rollout.PrepareLimits(w.deployed.Groups, w.plan)
 	for node, found := range rollout.Survey(ctx, w.desired.Nodes, nil, w.desired.Name, o) {
-		if len(found.Ledger) > 0 { // a node that does not answer now fails when its turn comes
+		if len(found.Ledger) > 0 { // one that does not answer now fails when its turn comes; what one has that answers later is in the next plan
 			left[node] = found.Ledger
 		}
 	}

@@ -53,13 +53,13 @@ resource "slipway_group" "near" {
 resource "slipway_node" "hung" {
   name    = "hung"
   address = "127.0.0.1"
-  connect = { user = "nobody", port = %d, connect_timeout = "15s", host_key_policy = "accept-new", known_hosts_file = %q, private_key_file = %q }
+  connect = { user = "nobody", port = %d, connect_timeout = "10m", host_key_policy = "accept-new", known_hosts_file = %q, private_key_file = %q }
 }
 resource "slipway_group" "far" {
   name            = "far"
   selectors       = [{ node_names = ["hung"] }]
   critical        = false
-  prepare_timeout = "1s"
+  prepare_timeout = "5s"
 }
 `, l.Addr().(*net.TCPAddr).Port, s.path("a", "known_hosts"), s.path("a", "key"))
 	var begin time.Time
@@ -68,7 +68,7 @@ resource "slipway_group" "far" {
 			PreConfig: func() { begin = time.Now() }, Config: config("slipway_group.far, slipway_group.near", "slipway_node.a, slipway_node.hung", hung), ConfigStateChecks: []statecheck.StateCheck{status("degraded")},
 			ExpectNonEmptyPlan: true,
 			Check: resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"), func(*terraform.State) error {
-				if took := time.Since(begin); took > 14*time.Second || accepted.Load() > 1 { // on a busy machine its second may be over before the first try
+				if took := time.Since(begin); took > 5*time.Minute || accepted.Load() != 1 {
 					return fmt.Errorf("the run took %s, and the hung node was tried %d times", took, accepted.Load())
 				}
 				return nil
