@@ -39,6 +39,26 @@ func fileWarning(at path.Path, file string) (diags diag.Diagnostics) {
 	return diags
 }
 
+// knownHostsWarnings warns of the files of known hosts that nodes name themselves and that are missing. The nodes are as they are reached: whether slipway makes a file
+// depends on the policy that counts for the node, which may be the provider's.
+func (p ProviderData) knownHostsWarnings(nodes []site.Node) (diags diag.Diagnostics) {
+	missing := map[string]error{}
+	for _, n := range nodes {
+		c := n.Connection
+		own := c.Transport != "local" && c.KnownHostsFile != p.Connection.KnownHostsFile // the provider's is looked for when it is configured
+		if own && c.KnownHostsFile != "" && c.HostKeyPolicy != "accept-new" {
+			if err := transport.CheckFile(c.KnownHostsFile); err != nil {
+				missing[n.Name] = fmt.Errorf("connect.known_hosts_file: %w", err)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		diags.AddAttributeWarning(path.Root("nodes"), "File of a connection cannot be read", reasons(missing)+"These nodes are not reached as it is: correct the path, or write the file. "+
+			"Nothing needs to be done where another resource of this configuration writes it before the deployment.")
+	}
+	return diags
+}
+
 // presentFile warns of a file that is missing.
 type presentFile struct{}
 

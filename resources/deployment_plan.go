@@ -65,6 +65,9 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	if !d.provider.Unknown {
+		resp.Diagnostics.Append(d.provider.knownHostsWarnings(w.desired.Nodes)...)
+	}
 	if prior != nil {
 		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w)...)
 		resp.Diagnostics.Append(reachedOtherwise(*prior, w)...)
