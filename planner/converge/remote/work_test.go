@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,11 @@ func TestWhatHelpersSend(t *testing.T) {
 			"seq -s, -f '\"file[/%.0f]\":\"x\"' 1 90000 | tr -d '\\n'; echo '}}}'", 0, converge.CodeProtocol, []string{"90000 resources", "at most 10000"}},
 		{"half a line", "read -r c\nprintf '{\"result\":'", 0, converge.CodeLost, nil},
 		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"more than 16777216 bytes"}},
-		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"'; head -c 5000000 /dev/zero | tr '\\000' x; echo '\",\"arch\":\"\"},\"ledger\":{}}}'", 0, "", nil},
+		{"long facts", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"'; head -c 300 /dev/zero | tr '\\000' x; echo '\",\"arch\":\"\"},\"ledger\":{}}}'",
+			0, converge.CodeProtocol, []string{"a fact of more than 256 bytes"}},
+		{"long error", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"busy'; ` +
+			"head -c 5000000 /dev/zero | tr '\\000' x; echo '\"}}}'", 0, converge.CodeProtocol, []string{"an error of more than 16384 bytes"}},
+		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"\"},\"ledger\":{\"file[/'; head -c 5000000 /dev/zero | tr '\\000' x; echo ']\":\"\"}}}'", 0, "", nil},
 		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 0, converge.CodeProtocol, []string{"a result of more than 262144 bytes"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -67,6 +72,31 @@ func TestWhatHelpersSend(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestAllResultsOfASessionAreBounded: results that are each within their bound are too much together, and none of them stays in memory.
+func TestAllResultsOfASessionAreBounded(t *testing.T) {
+	n := newNode(t, sshtest.Options{})
+	n.program("tr", `exec /usr/bin/tr "$@"`)
+	line := filepath.Join(filepath.Dir(n.bin), "line")
+	script := `read -r c
+{ printf '{"result":{"id":"a[b]","status":"changed","millis":1,"output":"'; head -c 250000 /dev/zero | tr '\000' x; echo '"}}'; } > ` + line + `
+i=0; while [ $i -lt 400 ]; do cat ` + line + `; i=$((i+1)); done
+` + summary
+	c := catalog()
+	for range 400 {
+		c.Items = append(c.Items, c.Items[0])
+	}
+	var most uint64
+	_, err := n.limits.converge(t.Context(), n.conn, n.connection, n.helpers(script), c, func(converge.Result) {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		most = max(most, m.HeapAlloc)
+	})
+	refused(t, err, converge.CodeProtocol, "more than 67108864 bytes", "was given up")
+	if most > 64<<20 {
+		t.Errorf("the session took %d bytes of memory", most)
 	}
 }
 
