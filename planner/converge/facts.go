@@ -17,7 +17,7 @@ func (s *System) Facts() Facts {
 		}
 		for line := range strings.Lines(string(content)) {
 			if v, ok := strings.CutPrefix(strings.TrimSpace(line), "ID="); ok {
-				f.Distribution = strings.Trim(v, `"'`)
+				f.Distribution = bounded(strings.Trim(v, `"'`), FactLimit)
 			}
 		}
 		break

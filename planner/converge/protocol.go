@@ -2,6 +2,7 @@ package converge
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 
 	"github.com/slipway/terraform-provider-slipway/planner/outside"
@@ -110,7 +111,16 @@ type Result struct {
 // OutputLimit bounds Result.Output, in bytes.
 const OutputLimit = 4096
 
-// Facts describe the node.
+// The bounds of what a helper sends, in bytes. A node that exceeds one is given up. The helper leaves Diff and Output out of further results when
+// half of the session's bound is reached, so that what counts has room.
+const (
+	FactLimit    = 256
+	ErrorLimit   = 16 << 10
+	ResultLimit  = 256 << 10
+	SessionLimit = 64 << 20 // of all results together
+)
+
+// Facts describe the node. Each is at most [FactLimit] bytes long.
 type Facts struct {
 	OS             string `json:"os"`                        // GOOS
 	Arch           string `json:"arch"`                      // GOARCH
@@ -158,6 +168,20 @@ type Summary struct {
 	Ledger   map[resource.ID]string `json:"ledger"`           // what the site has applied on the node now: id -> digest; an entry that was begun and not finished, or notified and not refreshed, has digest ""
 	Locked   bool                   `json:"locked,omitempty"` // the lock window that a run of the site opened on the node is open
 	Error    *SessionError          `json:"error,omitempty"`
+}
+
+// Excess says what of a summary is longer than its bound, empty when nothing is.
+func (s Summary) Excess() string {
+	f := s.Facts
+	for _, fact := range []string{f.OS, f.Arch, f.Distribution, f.PackageManager, f.Init, f.BootID} {
+		if len(fact) > FactLimit {
+			return fmt.Sprintf("a fact of more than %d bytes", FactLimit)
+		}
+	}
+	if s.Error != nil && len(s.Error.Code)+len(s.Error.Message) > ErrorLimit {
+		return fmt.Sprintf("an error of more than %d bytes", ErrorLimit)
+	}
+	return ""
 }
 
 // Message is one line of a session's output: exactly one field is set.

@@ -45,7 +45,10 @@ func Serve(ctx context.Context, s *System, in io.Reader, out io.Writer, silence 
 		}
 		cancel(err)
 	}()
-	summary = Run(ctx, s, catalog, func(r Result) { _ = w.write(Message{Result: &r}) }) // w keeps the error
+	summary = Run(ctx, s, catalog, func(r Result) { w.result(r) })
+	if summary.Error != nil {
+		summary.Error.Message = bounded(summary.Error.Message, ErrorLimit/2)
+	}
 	_ = w.write(Message{Summary: &summary})
 	return summary, w.err
 }
@@ -157,9 +160,18 @@ func plainValue(value any) (any, error) {
 
 // lineWriter writes messages as lines until the first error.
 type lineWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-	err error
+	mu   sync.Mutex
+	out  io.Writer
+	sent int // bytes
+	err  error
+}
+
+// result writes a result, in short when the session has sent much already. The writer keeps the error.
+func (w *lineWriter) result(r Result) {
+	if w.sent > SessionLimit/2 {
+		r.Diff, r.Output = "", ""
+	}
+	_ = w.write(Message{Result: &r})
 }
 
 func (w *lineWriter) write(m Message) error {
@@ -170,6 +182,7 @@ func (w *lineWriter) write(m Message) error {
 	}
 	line, err := m.Encode()
 	if err == nil {
+		w.sent += len(line)
 		_, err = w.out.Write(line)
 	}
 	w.err = err

@@ -267,3 +267,19 @@ func TestSilenceBeforeTheCatalogEndsTheSession(t *testing.T) {
 		t.Errorf("%+v", summary.Error)
 	}
 }
+
+// TestResultsGetShort: a session that has sent much leaves out what it can do without, and stays below the bound at which it is given up.
+func TestResultsGetShort(t *testing.T) {
+	for sent, want := range map[int]string{0: "o", SessionLimit/2 + 1: ""} {
+		var out strings.Builder
+		w := &lineWriter{out: &out, sent: sent}
+		w.result(Result{ID: "a[b]", Status: Failed, Message: "m", Diff: "o", Output: "o"})
+		var m Message
+		if err := json.Unmarshal([]byte(out.String()), &m); err != nil || w.err != nil {
+			t.Fatal(err, w.err)
+		}
+		if r := m.Result; r.Message != "m" || r.Diff != want || r.Output != want || w.sent != sent+out.Len() {
+			t.Errorf("after %d bytes: %+v, sent %d", sent, r, w.sent)
+		}
+	}
+}

@@ -14,11 +14,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// The bounds of what a helper sends, in bytes.
-const (
-	longest     = 16 << 20  // of a message; the summary has the whole ledger, see converge.MostResources
-	longestItem = 256 << 10 // of a result: the helper bounds its texts
-)
+// longest bounds a message, in bytes; the summary has the whole ledger, see converge.MostResources.
+const longest = 16 << 20
 
 var errLong = errors.New("the line is too long")
 
@@ -56,7 +53,7 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 	defer stop()
 
 	said := false
-	for results := 0; ; {
+	for results, size := 0, 0; ; {
 		line, err := f.line(longest)
 		switch {
 		case errors.Is(err, errLong):
@@ -72,18 +69,30 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s", err, shown(line))
 		}
 		if m.Result != nil {
-			switch results++; {
+			results++
+			size += len(line)
+			switch {
 			case results > most:
-				return converge.Summary{}, failed(converge.CodeProtocol, "the node sent more than the %d results that it was asked for, and was given up; look at what runs there in place of slipway's helper", most)
-			case len(line) > longestItem:
-				return converge.Summary{}, failed(converge.CodeProtocol, "the node sent a result of more than %d bytes, and was given up; look at what runs there in place of slipway's helper", longestItem)
+				return converge.Summary{}, flood("more than the %d results that it was asked for", most)
+			case len(line) > converge.ResultLimit:
+				return converge.Summary{}, flood("a result of more than %d bytes", converge.ResultLimit)
+			case size > converge.SessionLimit:
+				return converge.Summary{}, flood("results of more than %d bytes together", converge.SessionLimit)
 			}
 			each(*m.Result)
 			continue
 		}
 		fed()
+		if excess := m.Summary.Excess(); excess != "" {
+			return converge.Summary{}, flood("%s", excess)
+		}
 		return f.judge(*m.Summary)
 	}
+}
+
+// flood returns the error of a node that sends more than slipway's helper would.
+func flood(format string, args ...any) error {
+	return failed(converge.CodeProtocol, "the node sent "+format+", and was given up; look at what runs there in place of slipway's helper", args...)
 }
 
 // feed sends the catalog, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A write that fails
