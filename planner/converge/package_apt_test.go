@@ -268,9 +268,9 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 	whole := stanza("jq", "Depends: onig\n") + stanza("onig", "")
 	half := stanza("jq", "Depends: onig\n") + strings.Replace(stanza("onig", ""), "ok installed", "ok half-configured", 1)
 	for name, tt := range map[string]struct {
-		after string
-		want  Status
-		tells string
+		after   string
+		want    Status
+		message string
 	}{
 		"completed":        {whole, Changed, ""},
 		"cannot be":        {half, Failed, "onig, which came along with it, is half-configured"},
@@ -287,7 +287,7 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 			i := Item{Resource: resource.Resource{Type: "package", Title: "jq"}, Digest: "d"}
 			interrupted(t, s, i, `{"name":"jq","provider":"apt","install":true,"present":false,"came":["onig"]}`)
 			got := runAll(t, s, i)[0]
-			if got.Status != tt.want || !strings.Contains(got.Message, tt.tells) {
+			if got.Status != tt.want || !strings.Contains(got.Message, tt.message) {
 				t.Errorf("the outcome is %q: %s", got.Status, got.Message)
 			}
 			r.wantRan(t, configure)

@@ -42,7 +42,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 		typ, title string
 		parameters resource.Parameters
 		meanwhile  func(*testing.T, *System)
-		tells      string
+		message    string
 		left       string // what is in /d/file or /d/a.ini afterwards
 	}{
 		"a file, its directory gone":         {"file", "/d/file", content, remove("/d"), "/d is gone", ""},
@@ -74,7 +74,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 			}
 			tt.meanwhile(t, s)
 			got := runAll(t, s)[0]
-			if got.Status != Changed || !strings.Contains(got.Message, tt.tells) || tt.tells == "" && got.Message != "" {
+			if got.Status != Changed || !strings.Contains(got.Message, tt.message) || tt.message == "" && got.Message != "" {
 				t.Errorf("undone: %q, message %q", got.Status, got.Message)
 			}
 			if _, err := s.Lstat(home); err == nil {
