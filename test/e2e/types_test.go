@@ -56,3 +56,57 @@ resource "slipway_service" "types" {
 	n.On(t, undated)
 	assertUntouched(t, before, n)
 }
+
+// TestTypesThroughTheNodesOwnTools applies what the node's own tools and other entries disturb: a crontab that slipway made goes through crontab, modes
+// are symbolic, a section of an ini file gets empty, a host has several lines. Everything is as it was after the destroy.
+func TestTypesThroughTheNodesOwnTools(t *testing.T) {
+	t.Parallel()
+	one := nodes.Take(t, 1)
+	n := one[0]
+	n.On(t, `printf '[other]\nk = 1\n' > /etc/slipway.ini; sed -i '1i 10.0.0.8 dup.example' /etc/hosts; printf '10.0.0.9 dup.example # second\n' >> /etc/hosts`)
+	t.Cleanup(func() { n.On(t, "rm -f /etc/slipway.ini; sed -i '/dup.example/d' /etc/hosts") })
+	before := fingerprints(t, n)
+
+	site := func(ensure string) string {
+		return config{site: "tools", nodes: one, more: []string{"types"}, services: `
+resource "slipway_service" "types" {
+  name      = "types"
+  selectors = []
+  configuration = {
+    file = {
+      "/srv/slipway-modes"          = { ensure = "directory", mode = "0644" }
+      "/srv/slipway-modes/symbolic" = { content = "x\n", mode = "u=rwx,g=rx,o=" }
+    }
+    cron        = { "nightly" = { command = "/bin/true", user = "games", hour = "3", minute = "5" } }
+    host        = { "dup.example" = { ip = "10.0.0.1" } }
+    ini_setting = {
+      one = { path = "/etc/slipway.ini", section = "made", setting = "one", value = "1", ensure = "` + ensure + `" }
+      two = { path = "/etc/slipway.ini", section = "made", setting = "two", value = "2", ensure = "` + ensure + `" }
+    }
+  }
+}
+`}.hcl(t)
+	}
+	w := newWorkspace(t, site("present"))
+	w.must(w.apply(), 0)
+	n.On(t, "crontab -u games -l | crontab -u games -")
+	w.must(w.plan(), 0, "No changes")
+	for _, c := range []struct{ of, command, want string }{
+		{"the modes", "stat -c %a /srv/slipway-modes /srv/slipway-modes/symbolic", "755\n750"},
+		{"the job, counted", "crontab -u games -l | grep -c '/bin/true'", "1"},
+		{"the lines of the host", "grep dup.example /etc/hosts", "10.0.0.1\tdup.example"},
+		{"the settings", "cat /etc/slipway.ini", "[other]\nk = 1\n\n[made]\none = 1\ntwo = 2"},
+	} {
+		if got := strings.TrimSpace(n.On(t, c.command)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.of, got, c.want)
+		}
+	}
+	w.write("main.tf", site("absent"))
+	w.must(w.apply(), 0)
+	if got := n.On(t, "cat /etc/slipway.ini"); got != "[other]\nk = 1\n" {
+		t.Errorf("with an emptied section: %q", got)
+	}
+	w.must(w.plan(), 0, "No changes")
+	w.mustDestroy()
+	assertUntouched(t, before, n)
+}
