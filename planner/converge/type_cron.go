@@ -366,6 +366,9 @@ func (cronType) Undo(_ context.Context, s *System, title string, before json.Raw
 		return err
 	}
 	f.lines = undoJob(f.lines, find(f.lines), former, b.Unended, b.Empty || !b.File)
+	if !b.File && !slices.ContainsFunc(f.lines, func(x line) bool { return !isCrontabComment(x.text) }) {
+		f.lines = nil
+	}
 	a := Attributes{Mode: b.Mode}
 	if s.Machine() {
 		a.UID, a.GID = b.UID, b.GID
