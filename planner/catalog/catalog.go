@@ -62,8 +62,6 @@ const (
 	PoolExhausted    Code = "pool_exhausted"      // no value of a pool is free
 	PoolConflict     Code = "pool_conflict"       // two services have the same value of a pool
 	OutOfPool        Code = "out_of_pool"         // a service has a value that its pool does not have any more
-	BadEditTarget    Code = "bad_edit_target"     // the target of an edit is no path, or does not lead to exactly one place
-	BadEdit          Code = "bad_edit"            // an edit whose operation is unknown, or whose value does not fit the operation
 
 	BadName       Code = "bad_name"
 	BadValue      Code = "bad_value"

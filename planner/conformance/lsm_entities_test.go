@@ -78,51 +78,34 @@ func flag(t testing.TB, node yaml.Node) bool {
 	return !node.IsZero() && decode[bool](t, node)
 }
 
-// pairs returns the keys and values of a mapping, in its order.
-func pairs(node yaml.Node) (keys []string, values []yaml.Node) {
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		keys, values = append(keys, node.Content[i].Value), append(values, *node.Content[i+1])
-	}
-	return keys, values
-}
-
-// lifecycleOf reads a lifecycle as vectors write them.
-func lifecycleOf(t testing.TB, name string, node yaml.Node) lifecycle.Lifecycle {
+// lifecycleOf reads a lifecycle of a vector as the document of a user. The error is one of its form, or tells what is wrong with it.
+func lifecycleOf(t testing.TB, name string, node yaml.Node) (lifecycle.Lifecycle, error) {
 	t.Helper()
-	keys := known(t, "lifecycle", node, "initial", "alternative_initial", "states", "transfers", "provenance", "cite", "note")
-	out := lifecycle.Lifecycle{Name: name, Initial: text(t, keys["initial"])}
-	if n, ok := keys["alternative_initial"]; ok {
-		out.AlternativeInitial = decode[[]string](t, n)
+	keys := mapping(t, node)
+	for _, explains := range []string{"provenance", "cite", "note"} {
+		delete(keys, explains)
 	}
-	names, states := pairs(keys["states"])
-	for i, n := range states {
-		k := known(t, "state", n, "export", "self", "others", "purge", "deleted", "label", "model_state")
-		s := lifecycle.State{Name: names[i], Label: lifecycle.Info,
-			Export: flag(t, k["export"]), Purge: flag(t, k["purge"]), Deleted: flag(t, k["deleted"]),
-			ValidateSelf: lifecycle.Set(text(t, k["self"])), ValidateOthers: lifecycle.Set(text(t, k["others"])),
-			ModelState: lifecycle.ModelState(text(t, k["model_state"]))}
-		if label, ok := k["label"]; ok {
-			s.Label = lifecycle.Label(text(t, label))
-		}
-		out.States = append(out.States, s)
+	data, err := yaml.Marshal(map[string]any{"lifecycles": map[string]any{"vector": pointers(keys)}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, n := range decode[[]yaml.Node](t, keys["transfers"]) {
-		k := known(t, "transfer", n, "from", "to", "error", "trigger", "validate", "op", "error_op", "config", "same", "error_same")
-		out.Transfers = append(out.Transfers, lifecycle.Transfer{
-			Source: text(t, k["from"]), Target: text(t, k["to"]), Error: text(t, k["error"]), Trigger: lifecycle.Trigger(text(t, k["trigger"])),
-			Validate: flag(t, k["validate"]), Config: text(t, k["config"]),
-			Operation: lifecycle.Operation(text(t, k["op"])), ErrorOperation: lifecycle.Operation(text(t, k["error_op"])),
-			Preserves: flag(t, k["same"]), ErrorPreserves: flag(t, k["error_same"]),
-		})
+	found, err := document.ParseLifecycles([]document.Source{{Name: name, Data: data}})
+	if err != nil {
+		return lifecycle.Lifecycle{}, err
 	}
-	return out
+	found[0].Name = name
+	return found[0], nil
 }
 
 // lifecycleNamed returns a lifecycle of the vector, or a shipped one.
 func lifecycleNamed(t testing.TB, v *vector, name string) lifecycle.Lifecycle {
 	t.Helper()
 	if node, ok := mapping(t, v.keys["lifecycles"])[name]; ok {
-		return lifecycleOf(t, name, node)
+		l, err := lifecycleOf(t, name, node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
 	}
 	l, ok := document.ShippedLifecycle(name)
 	if !ok {
@@ -131,8 +114,8 @@ func lifecycleNamed(t testing.TB, v *vector, name string) lifecycle.Lifecycle {
 	return l
 }
 
-// entitiesOf adds the entities of the file and those of the vector, which win, to an inventory.
-func entitiesOf(t testing.TB, f *file, v *vector, inventory *lifecycle.Inventory) {
+// entitiesOf returns the entities of the file and those of the vector, which win, with their lifecycles.
+func entitiesOf(t testing.TB, f *file, v *vector) map[string]lifecycle.Entity {
 	t.Helper()
 	all := mapping(t, f.root["entities"])
 	for name, node := range mapping(t, v.keys["entities"]) {
@@ -163,12 +146,16 @@ func entitiesOf(t testing.TB, f *file, v *vector, inventory *lifecycle.Inventory
 	if len(problems) > 0 {
 		t.FailNow()
 	}
+	out := make(map[string]lifecycle.Entity)
 	for i := range resolved.Entities {
 		e := &resolved.Entities[i]
-		if err := inventory.AddEntity(e, lifecycleNamed(t, v, e.Lifecycle), gates[e.Name]); err != nil {
-			t.Fatal(err)
+		machine, mistakes := lifecycle.New(lifecycleNamed(t, v, e.Lifecycle))
+		if len(mistakes) > 0 {
+			t.Fatal(mistakes)
 		}
+		out[e.Name] = lifecycle.Entity{Entity: e, Machine: machine, Config: gates[e.Name]}
 	}
+	return out
 }
 
 func structureOf(t testing.TB, keys map[string]yaml.Node) catalog.Structure {

@@ -1,8 +1,10 @@
 package conformance
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +15,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // lsmRun is an inventory during the steps of a vector.
 type lsmRun struct {
 	inventory *lifecycle.Inventory
-	optimised bool
-	partial   bool
+	entities  map[string]lifecycle.Entity
 	touched   map[string]bool // services that a step was about
 }
 
@@ -55,21 +59,8 @@ var lsmVerbs = map[string]lsmVerb{
 		s.result, s.refused = s.run.inventory.Create(c)
 	}},
 	"update": {[]string{"version", "patch", "put", "edits", "ignore_read_only"}, func(t testing.TB, s *lsmStep) {
-		change := lifecycle.Change{IgnoreReadOnly: flag(t, s.args["ignore_read_only"])}
-		for key, into := range map[string]*map[string]any{"patch": &change.Patch, "put": &change.Put} {
-			if node, ok := s.args[key]; ok {
-				*into = attributesOf(t, node)
-			}
-		}
-		for _, node := range items(t, s.args["edits"]) {
-			k := known(t, "edit", node, "edit_id", "operation", "target", "value")
-			e := edit.Edit{ID: text(t, k["edit_id"]), Operation: text(t, k["operation"]), Target: text(t, k["target"])}
-			if value, ok := k["value"]; ok {
-				e.Value = plainValue(t, value)
-			}
-			change.Edits = append(change.Edits, e)
-		}
-		s.result, s.refused = s.run.inventory.Update(s.call(t), change)
+		in, _ := s.run.inventory.Instance(s.id)
+		s.result, s.refused = s.run.inventory.Update(s.call(t), s.wanted(t, s.run.entities[in.Entity].Entity, in.Base()), "")
 	}},
 	"delete": {[]string{"version"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.Delete(s.call(t))
@@ -80,84 +71,152 @@ var lsmVerbs = map[string]lsmVerb{
 	"force_state": {[]string{"version", "state", "op"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.ForceState(s.call(t), text(t, s.args["state"]), lifecycle.Operation(text(t, s.args["op"])))
 	}},
-	"config": {[]string{"version", "config"}, func(t testing.TB, s *lsmStep) {
-		s.result, s.refused = s.run.inventory.SetConfig(s.call(t), decode[map[string]bool](t, s.args["config"]))
+	"config": {[]string{"version", "config", "values"}, func(t testing.TB, s *lsmStep) {
+		s.result, s.refused = s.run.inventory.SetConfig(s.call(t), s.gates(t))
 	}},
 	"validation": {[]string{"ok", "allocated", "for_version"}, func(t testing.TB, s *lsmStep) {
 		s.run.seeded(t, s.id)
 		v := lifecycle.Validation{OK: flag(t, s.args["ok"]), ForVersion: number(t, s.args["for_version"])}
 		if node, ok := s.args["allocated"]; ok {
-			v.Allocated = attributesOf(t, node)
+			in, _ := s.run.inventory.Instance(s.id)
+			v.Candidate = maps.Clone(in.Base())
+			maps.Copy(v.Candidate, attributesOf(t, node))
 		}
 		s.result, s.refused = s.run.inventory.Validated(s.call(t), v)
 	}},
 	"resources": {[]string{"outcome", "dsv"}, func(t testing.TB, s *lsmStep) {
-		s.result, s.refused = s.run.inventory.Deployed(s.call(t), lifecycle.Outcome(text(t, s.args["outcome"])), number(t, s.args["dsv"]))
+		s.result, s.refused = s.run.inventory.Deployed(s.call(t), outcomeOf(t, s.args["outcome"]), number(t, s.args["dsv"]))
 	}},
 	"restart": {nil, func(t testing.TB, s *lsmStep) {
-		s.result, s.refused = s.run.inventory.Restart(s.call(t).At)
-		for _, in := range s.run.inventory.Instances() {
-			s.run.touched[in.ID] = true
-		}
+		s.run.restart(t)
+	}},
+	"settle": {nil, func(t testing.TB, s *lsmStep) {
+		s.result = s.run.settle(t, s.id)
 	}},
 	"allocate": {[]string{"entity", "attribute", "lower", "upper"}, replayAllocate},
 	"query":    {nil, func(testing.TB, *lsmStep) {}},
 }
 
-// replayAllocate chooses a value for an attribute of the service, or of all children of its kind.
+// gates returns the gates that a step sets.
+func (s *lsmStep) gates(t testing.TB) map[string]bool {
+	for _, part := range []string{"config", "values"} {
+		if node, ok := s.args[part]; ok {
+			return decode[map[string]bool](t, node)
+		}
+	}
+	return nil
+}
+
+// wanted returns the whole attributes that an update asks for, as a configuration has them. What a put leaves out is null, unless slipway's values are to
+// be ignored: a configuration then says nothing of them.
+func (s *lsmStep) wanted(t testing.TB, e *catalog.Entity, base map[string]any) map[string]any {
+	t.Helper()
+	out := maps.Clone(base)
+	switch {
+	case s.args["put"].Kind != 0:
+		out = attributesOf(t, s.args["put"])
+		ignored := flag(t, s.args["ignore_read_only"])
+		for _, a := range e.Attributes {
+			_, given := out[a.Name]
+			switch {
+			case a.Modifier != catalog.Allocated:
+			case ignored:
+				delete(out, a.Name)
+			case !given:
+				out[a.Name] = nil
+			}
+		}
+	case s.args["edits"].Kind != 0:
+		out, _ = plainOf(copied(base)).(map[string]any)
+		for _, node := range items(t, s.args["edits"]) {
+			edited(t, e.Structure, out, node)
+		}
+	default:
+		if out == nil {
+			out = make(map[string]any)
+		}
+		maps.Copy(out, attributesOf(t, s.args["patch"]))
+	}
+	return out
+}
+
+// outcomeOf is what tasks come to together: a word, or the states of resources as a run reports them.
+func outcomeOf(t testing.TB, node yaml.Node) lifecycle.Outcome {
+	t.Helper()
+	if node.Kind != yaml.MappingNode {
+		return lifecycle.Outcome(text(t, node))
+	}
+	var n rollout.NodeReport
+	var tasks []task.Task
+	for title, state := range decode[map[string]string](t, node) {
+		of := task.Task{Node: "n", Resource: resource.Resource{Type: "file", Title: title}}
+		tasks = append(tasks, of)
+		switch state {
+		case "deployed":
+			n.Done = append(n.Done, of.Resource.ID())
+		case "failed":
+			n.Failures = append(n.Failures, rollout.Failure{Resource: of.Resource.ID()})
+		case "skipped":
+			n.Failures = append(n.Failures, rollout.Failure{Resource: of.Resource.ID(), Skipped: true})
+		}
+	}
+	progress, _ := rollout.Report{Nodes: map[string]rollout.NodeReport{"n": n}}.Progress(tasks)
+	return progress.Outcome()
+}
+
+// replayAllocate chooses a value for an attribute of the service, or of a new child of it (`files[].uid`).
 func replayAllocate(t testing.TB, s *lsmStep) {
-	e, ok := s.run.inventory.Entity(text(t, s.args["entity"]), nil)
-	if !ok {
-		t.Fatal("there is no such entity")
+	name := text(t, s.args["entity"])
+	own := *s.run.entities[name].Entity
+	path := strings.Split(text(t, s.args["attribute"]), "[].")
+	pool := catalog.Pool{Name: "pool", Integer: &catalog.IntegerPool{From: int64(number(t, s.args["lower"])), To: int64(number(t, s.args["upper"]))}}
+	in, _ := s.run.inventory.Instance(s.id)
+	candidate, _ := copied(in.Base()).(map[string]any)
+	if candidate == nil {
+		candidate = make(map[string]any)
 	}
-	name := text(t, s.args["attribute"])
-	pattern, err := edit.ParsePattern(name)
-	if err != nil {
-		t.Fatal(err)
+	within, child := &own.Structure, candidate
+	for _, list := range path[:len(path)-1] {
+		within.Embedded = slices.Clone(within.Embedded)
+		i := slices.IndexFunc(within.Embedded, func(e catalog.Embedded) bool { return e.Name == list })
+		children, _ := child[list].([]any)
+		next := map[string]any{}
+		child[list], child, within = append(children, next), next, &within.Embedded[i].Structure
 	}
-	pool := catalog.Pool{Integer: &catalog.IntegerPool{From: int64(number(t, s.args["lower"])), To: int64(number(t, s.args["upper"]))}}
-	entity := *e.Entity
-	entity.Attributes = slices.Clone(entity.Attributes)
-	own := slices.IndexFunc(entity.Attributes, func(a catalog.Attribute) bool { return a.Name == name })
-	if own >= 0 {
-		entity.Attributes[own].Allocate = &catalog.Allocation{Pool: name, Own: &pool}
+	attribute := path[len(path)-1]
+	within.Attributes = slices.Clone(within.Attributes)
+	i := slices.IndexFunc(within.Attributes, func(a catalog.Attribute) bool { return a.Name == attribute })
+	if i < 0 {
+		t.Fatalf("there is no attribute %s", attribute)
 	}
+	within.Attributes[i].Allocate = &catalog.Allocation{Pool: pool.Name, Own: &pool}
 	var live []allocation.Service
-	var used []any
-	for _, in := range s.run.inventory.Instances() {
-		if in.Entity != e.Name || in.Deleted {
-			continue
+	for _, other := range s.run.inventory.Instances() {
+		if other.Entity == name && !other.Deleted {
+			live = append(live, allocation.Service{ID: other.ID, Name: other.ID, Entity: &own, Sets: []map[string]any{other.Candidate, other.Active, other.Rollback}})
 		}
-		sets := []map[string]any{in.Candidate, in.Active, in.Rollback}
-		live = append(live, allocation.Service{ID: in.ID, Name: in.ID, Entity: &entity, Sets: sets})
-		used = append(used, allocation.Values(pattern, sets...)...)
 	}
-	refused := func(kind catalog.Code, path, message string) {
-		s.refused = &lifecycle.Error{Kind: lifecycle.Kind(kind), Service: s.id, Path: path, Message: message}
-	}
-	in, there := s.run.inventory.Instance(s.id)
-	if own < 0 || !there {
-		var exhausted *allocation.Exhausted
-		if s.value, err = allocation.Pick(pool, "", used); errors.As(err, &exhausted) {
-			refused(catalog.PoolExhausted, name, err.Error())
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	request := allocation.Request{Service: allocation.Service{ID: s.id, Name: s.id, Entity: &own}, Candidate: candidate}
+	got, _, mistakes := allocation.NewBook(live).Allocate(request)
+	if len(mistakes) > 0 {
+		s.refused = &lifecycle.Error{Kind: lifecycle.Kind(mistakes[0].Code), Service: s.id, Path: mistakes[0].Path, Message: mistakes[0].Message}
 		return
 	}
-	request := allocation.Request{Service: allocation.Service{ID: s.id, Name: s.id, Entity: &entity}, Candidate: in.Base()}
-	candidate, _, mistakes := allocation.NewBook(live).Allocate(request)
-	s.value = candidate[name]
-	if len(mistakes) > 0 {
-		refused(mistakes[0].Code, mistakes[0].Path, mistakes[0].Message)
+	for _, list := range path[:len(path)-1] {
+		children, _ := got[list].([]any)
+		got, _ = children[len(children)-1].(map[string]any)
 	}
+	s.value = got[attribute]
 }
 
 // replaySteps carries the steps out, and compares after each.
 func replaySteps(t testing.TB, f *file, v *vector) {
-	run := &lsmRun{optimised: flag(t, v.keys["optimize"]), partial: flag(t, v.keys["partial"]), touched: make(map[string]bool)}
-	run.inventory = lifecycle.NewInventory(lifecycle.Settings{Optimise: run.optimised, Partial: run.partial})
-	entitiesOf(t, f, v, run.inventory)
+	run := &lsmRun{inventory: lifecycle.NewInventory(), entities: entitiesOf(t, f, v), touched: make(map[string]bool)}
+	for _, e := range run.entities {
+		if err := run.inventory.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, node := range items(t, v.keys["given"]) {
 		run.given(t, node)
 	}
@@ -223,13 +282,56 @@ func (r *lsmRun) seeded(t testing.TB, id string) {
 	if !ok || r.touched[id] || in.Pending != nil {
 		return
 	}
-	e, _ := r.inventory.Entity(in.Entity, &in.EntityVersion)
-	if auto, ok := e.Machine.Transfer(in.State, lifecycle.Auto); !ok || !auto.Validate {
-		return
+	if auto, ok := r.entities[in.Entity].Machine.Transfer(in.State, lifecycle.Auto); ok && auto.Validate {
+		r.settle(t, id)
 	}
-	if _, err := r.inventory.Settle(lifecycle.Call{ID: id}); err != nil {
+}
+
+// settle lets a service go on by itself: its gates are set as they are.
+func (r *lsmRun) settle(t testing.TB, id string) lifecycle.Result {
+	t.Helper()
+	in, _ := r.inventory.Instance(id)
+	result, err := r.inventory.SetConfig(lifecycle.Call{ID: id, Version: in.Version}, in.Config)
+	if err != nil {
 		t.Fatal(err)
 	}
+	return result
+}
+
+// restart goes on with what is written down of the services: as a next plan does, from the state that the run before it left.
+func (r *lsmRun) restart(t testing.TB) {
+	t.Helper()
+	written, err := json.Marshal(services.State{Records: records(r.inventory.Instances())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state services.State
+	if err := json.Unmarshal(written, &state); err != nil {
+		t.Fatal(err)
+	}
+	r.inventory = lifecycle.NewInventory()
+	for _, e := range r.entities {
+		if err := r.inventory.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, record := range state.Records {
+		if err := r.inventory.Load(record.Instance); err != nil {
+			t.Fatal(err)
+		}
+		if !record.Deleted {
+			r.settle(t, id)
+		}
+		r.touched[id] = true
+	}
+}
+
+func records(instances []lifecycle.Instance) map[string]services.Record {
+	out := make(map[string]services.Record)
+	for _, in := range instances {
+		out[in.ID] = services.Record{Instance: in}
+	}
+	return out
 }
 
 // compare compares what the step expects with what came of it.
@@ -239,7 +341,7 @@ func (s *lsmStep) compare(t testing.TB) {
 	k := make(map[string]yaml.Node)
 	if !expect.IsZero() {
 		k = known(t, "expect", expect, "error", "path", "state", "version", "dsv", "candidate", "active", "rollback", "deleted", "pending",
-			"trace", "events", "compiles", "export", "validate_members", "resource_sets", "instances", "result")
+			"trace", "events", "compiles", "export", "validate_members", "instances", "result")
 	}
 	s.compareError(t, k)
 	if s.result.Stopped != nil {
@@ -307,12 +409,10 @@ var lsmLooks = map[string]func(t testing.TB, s *lsmStep) any{
 	},
 	"compiles": func(_ testing.TB, s *lsmStep) any {
 		out := []any{}
-		for _, c := range s.result.Compiles {
-			row := []any{c.Service, int64(c.Version)}
-			if s.run.partial {
-				row = append(row, listOf(c.Scope))
+		for _, e := range s.result.Events {
+			if e.Step == lifecycle.Compiling {
+				out = append(out, []any{e.Service, int64(e.Version + 1)})
 			}
-			out = append(out, row)
 		}
 		return out
 	},
@@ -338,21 +438,6 @@ var lsmLooks = map[string]func(t testing.TB, s *lsmStep) any{
 		}
 		return out
 	},
-	"resource_sets": func(_ testing.TB, s *lsmStep) any {
-		out := map[string]any{}
-		for root, members := range s.run.inventory.ResourceSets() {
-			out[root] = listOf(members)
-		}
-		return out
-	},
-}
-
-func listOf(texts []string) []any {
-	out := make([]any, len(texts))
-	for i, s := range texts {
-		out[i] = s
-	}
-	return out
 }
 
 // compareInstance compares a service with the parts that are expected of it.

@@ -27,19 +27,16 @@ func replayLSM(t testing.TB, f *file, v *vector) {
 func replayLint(t testing.TB, v *vector) {
 	k := known(t, "lint", v.keys["lint"], "lifecycle", "expect")
 	node := k["lifecycle"]
-	var l lifecycle.Lifecycle
-	if name := ""; node.Decode(&name) == nil {
-		l = lifecycleNamed(t, v, name)
-	} else {
-		l = lifecycleOf(t, "", node)
-	}
 	codes := make(map[string]bool)
-	for _, p := range lifecycle.Lint(l) {
-		t.Log(p)
-		if p.Message == "" {
-			t.Errorf("%s: no message", p.Code)
+	if name := ""; node.Decode(&name) == nil {
+		for _, p := range lifecycle.Lint(lifecycleNamed(t, v, name)) {
+			codes[string(p.Code)] = true
 		}
-		codes[string(p.Code)] = true
+	} else if _, err := lifecycleOf(t, "lint", node); err != nil {
+		for _, c := range complaints(t, err) {
+			t.Log(c.text)
+			codes[c.kind] = true
+		}
 	}
 	want := decode[[]string](t, k["expect"])
 	slices.Sort(want)
@@ -62,7 +59,11 @@ func replayLifecycles(t testing.TB, _ *file, v *vector) {
 			for i := range shipped.States { // what the file says nothing of
 				shipped.States[i].PreviousOnValidate, shipped.States[i].PreviousOnExport = lifecycle.None, lifecycle.None
 			}
-			same(t, "lifecycle", sortedParts(shipped), sortedParts(lifecycleOf(t, name, node)))
+			recorded, err := lifecycleOf(t, name, node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "lifecycle", sortedParts(shipped), sortedParts(recorded))
 			for _, p := range lifecycle.Lint(shipped) {
 				t.Error(p)
 			}

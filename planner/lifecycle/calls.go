@@ -29,16 +29,6 @@ type Create struct {
 	Message       string
 }
 
-// Change is an update of attributes. Exactly one of Patch, Put and Edits is set.
-type Change struct {
-	Patch map[string]any // takes the place of attributes on the first level, all others stay (PATCH v1)
-	Put   map[string]any // takes the place of all attributes
-	Edits []edit.Edit    // change attributes at their paths (PATCH v2)
-	// IgnoreReadOnly lets a Put name attributes with the modifier r; what it says of them does not count.
-	IgnoreReadOnly bool
-	Basis          string // of the new attributes, see [Sets]
-}
-
 // Create adds a service in an initial state. Its attributes are checked as those of a user are: types and limits, then references, then the identity,
 // then modifiers; all mistakes of one kind of check come together.
 func (v *Inventory) Create(c Create) (Result, error) {
@@ -113,8 +103,9 @@ func (v *Inventory) check(c Call, versioned bool) (*work, *Error) {
 	return v.begin(in, c.At, c.Message), nil
 }
 
-// Update gives a service new attributes, as its candidate, and sets off the on_update transfer.
-func (v *Inventory) Update(c Call, change Change) (Result, error) {
+// Update gives a service new attributes, as its candidate, and sets off the on_update transfer. What they leave out returns to its default, but what
+// slipway has set stays (lsm.md 18, 20). basis is what they are made under, see [Sets].
+func (v *Inventory) Update(c Call, attributes map[string]any, basis string) (Result, error) {
 	w, err := v.check(c, true)
 	if err != nil {
 		return Result{}, err
@@ -123,11 +114,11 @@ func (v *Inventory) Update(c Call, change Change) (Result, error) {
 	if !ok {
 		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be updated in state %s", w.in.State)
 	}
-	next, err := w.next(change)
+	next, err := w.next(attributes)
 	if err != nil {
 		return Result{}, err
 	}
-	w.in.Candidate, w.in.Basis.Candidate, w.changed = next, change.Basis, true
+	w.in.Candidate, w.in.Basis.Candidate, w.changed = next, basis, true
 	if _, err := w.execute(t, true, false); err != nil {
 		return w.failed(err)
 	}
@@ -135,26 +126,22 @@ func (v *Inventory) Update(c Call, change Change) (Result, error) {
 }
 
 // Preview returns the attributes that an update would give the service, and refuses what Update refuses because of them; state and version do not count.
-func (v *Inventory) Preview(id string, change Change) (map[string]any, error) {
+func (v *Inventory) Preview(id string, attributes map[string]any) (map[string]any, error) {
 	in, ok := v.instances[id]
 	if !ok {
 		return nil, refuse(UnknownInstance, id, "there is no such service")
 	}
-	next, err := v.begin(in, time.Time{}, "").next(change)
+	next, err := v.begin(in, time.Time{}, "").next(attributes)
 	if err != nil {
 		return nil, err
 	}
 	return next, nil
 }
 
-// next returns the complete attributes after a change.
-func (w *work) next(change Change) (map[string]any, *Error) {
+// next returns the complete attributes after an update.
+func (w *work) next(attributes map[string]any) (map[string]any, *Error) {
 	base := w.in.Base()
-	next, err := w.tree(base, change)
-	if err != nil {
-		return nil, err
-	}
-	complete, err := w.inventory.complete(w.entity, w.in.ID, next)
+	complete, err := w.inventory.complete(w.entity, w.in.ID, edit.Carry(w.entity.Entity, base, attributes))
 	if err != nil {
 		return nil, err
 	}
@@ -167,31 +154,6 @@ func (w *work) next(change Change) (map[string]any, *Error) {
 		return nil, mistaken(w.in.ID, mistakes)
 	}
 	return complete, nil
-}
-
-// tree returns the attributes after a change, before defaults.
-func (w *work) tree(base map[string]any, change Change) (map[string]any, *Error) {
-	given := 0
-	for _, is := range []bool{change.Patch != nil, change.Put != nil, change.Edits != nil} {
-		if is {
-			given++
-		}
-	}
-	if given != 1 {
-		return nil, refuse(BadCall, w.in.ID, "an update is one of patch, put and edits; %d are given", given)
-	}
-	entity := w.entity.Entity
-	switch {
-	case change.Put != nil:
-		return edit.Put(entity, base, change.Put, change.IgnoreReadOnly), nil
-	case change.Patch != nil:
-		return edit.Carry(entity, base, edit.Merge(base, change.Patch)), nil
-	}
-	next, mistakes := edit.Apply(entity, base, change.Edits)
-	if len(mistakes) > 0 {
-		return nil, mistaken(w.in.ID, mistakes)
-	}
-	return edit.Carry(entity, base, next), nil
 }
 
 // Delete sets off the on_delete transfer.
@@ -253,31 +215,6 @@ func (v *Inventory) SetConfig(c Call, config map[string]bool) (Result, error) {
 	}
 	w.in.Config = maps.Clone(config)
 	return w.settled(false)
-}
-
-// Restart is what follows a stop of the process that drives the services: validations that were under way are lost; those of automatic transfers begin
-// anew, under the same correlation id, those that a person asked for do not. Every service goes on from where it is (lsm.md 7).
-func (v *Inventory) Restart(at time.Time) (Result, error) {
-	var all Result
-	for _, in := range v.sorted() {
-		w := v.begin(in, at, "")
-		w.in.Pending = nil
-		result, err := w.settled(in.Preserved)
-		if err != nil {
-			return all, err
-		}
-		all.join(result)
-	}
-	return all, nil
-}
-
-// Settle lets one service go on by itself, as every call does in the end; it does nothing to a service that is where its last call left it.
-func (v *Inventory) Settle(c Call) (Result, error) {
-	in, ok := v.instances[c.ID]
-	if !ok {
-		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
-	}
-	return v.begin(in, c.At, c.Message).settled(in.Preserved)
 }
 
 // complete returns attributes with their defaults, when types, rules, limits and references hold.

@@ -104,9 +104,7 @@ type move struct {
 func (w *work) move(m move, event func(Step)) {
 	target := w.entity.Machine.states[m.state]
 	after := target.Role(m.sets.Active != nil)
-	optimised := m.preserves && w.inventory.settings.Optimise
-	compiles := (m.before.Export || after.Export) && !optimised
-	if compiles {
+	if (m.before.Export || after.Export) && !m.preserves {
 		event(Compiling)
 	}
 	event(Executed)
@@ -122,13 +120,6 @@ func (w *work) move(m move, event func(Step)) {
 	w.in.Updated = w.at
 	w.changed = false
 	w.result.Trace = append(w.result.Trace, Hop{w.in.ID, w.in.Version, w.in.State, w.in})
-	if compiles {
-		c := Compile{Service: w.in.ID, Version: w.in.Version}
-		if w.inventory.settings.Partial {
-			c.Scope = w.inventory.scope(&w.in)
-		}
-		w.result.Compiles = append(w.result.Compiles, c)
-	}
 }
 
 // validate asks for the validation that a transfer waits for.
@@ -144,7 +135,7 @@ func (w *work) validate(t Transfer) {
 func (w *work) settle(preserved bool) {
 	been := []string{w.in.State}
 	for !w.in.Deleted {
-		if preserved && w.inventory.settings.Optimise && w.in.Last != "" && w.role().Export {
+		if preserved && w.in.Last != "" && w.role().Export {
 			if t, ok := w.entity.Machine.Transfer(w.in.State, ResourceBased); ok {
 				// States that a known result leads between would never be left: it leads to each once.
 				target, _, _ := t.end(w.in.Last == Succeeded)

@@ -12,12 +12,10 @@ type Kind string
 
 // The kinds of refusals that are not about attributes.
 const (
-	UnknownInstance     Kind = "unknown_instance"
+	UnknownInstance     Kind = "not_found"
 	InstanceExists      Kind = "instance_exists"
 	UnknownEntity       Kind = "unknown_entity"
 	EntityExists        Kind = "entity_exists"
-	EntityInUse         Kind = "entity_in_use"
-	BadLifecycle        Kind = "bad_lifecycle"
 	InvalidInitialState Kind = "invalid_initial_state"
 	Deleted             Kind = "deleted"
 	MissingVersion      Kind = "missing_version"
@@ -27,9 +25,8 @@ const (
 	UnknownState        Kind = "unknown_state"
 	UnknownOperation    Kind = "bad_operation"
 	UnknownConfig       Kind = "unknown_config"
-	UnknownSet          Kind = "bad_attribute_set"
 	BadCall             Kind = "bad_call" // the call itself says too little or too much
-	BadReference        Kind = "bad_reference"
+	BadReference        Kind = "unknown_reference"
 	IdentityConflict    Kind = "identity_conflict"
 	NothingToExport     Kind = "nothing_to_export"
 )

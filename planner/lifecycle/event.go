@@ -91,28 +91,10 @@ type Hop struct {
 	After Instance `json:"-"` // the service, right after it
 }
 
-// Compile asks for a plan and run with the desired state as it now is.
-type Compile struct {
-	Service string   `json:"service"` // whose transfer asks
-	Version int      `json:"version"` // after it
-	Scope   []string `json:"scope"`   // services that are enough, empty where nothing is left of the tree; nil: everything
-}
-
 // Result is what a call did.
 type Result struct {
-	Events   []Event
-	Trace    []Hop     // every executed transfer, in order
-	Compiles []Compile // of them, those that changed what is to be deployed
+	Events []Event
+	Trace  []Hop // every executed transfer, in order
 	// Stopped is set when the call itself was carried out, but an automatic transfer after it was aborted: the service rests where it should not.
 	Stopped *Error
-}
-
-// join adds what another call did.
-func (r *Result) join(other Result) {
-	r.Events = append(r.Events, other.Events...)
-	r.Trace = append(r.Trace, other.Trace...)
-	r.Compiles = append(r.Compiles, other.Compiles...)
-	if r.Stopped == nil {
-		r.Stopped = other.Stopped
-	}
 }

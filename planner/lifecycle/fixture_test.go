@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -58,9 +59,9 @@ type rig struct {
 }
 
 // newRig makes an inventory of entities whose lifecycles are shipped ones; gates are those of all of them.
-func newRig(t *testing.T, s lifecycle.Settings, gates map[string]bool, entities ...catalog.Entity) *rig {
+func newRig(t *testing.T, gates map[string]bool, entities ...catalog.Entity) *rig {
 	t.Helper()
-	r := &rig{T: t, Inventory: lifecycle.NewInventory(s)}
+	r := &rig{T: t, Inventory: lifecycle.NewInventory()}
 	for _, e := range resolved(t, entities...) {
 		l, ok := document.ShippedLifecycle(e.Lifecycle)
 		if !ok {
@@ -71,6 +72,15 @@ func newRig(t *testing.T, s lifecycle.Settings, gates map[string]bool, entities 
 		}
 	}
 	return r
+}
+
+// AddEntity adds an entity with a lifecycle of its own.
+func (r *rig) AddEntity(e *catalog.Entity, l lifecycle.Lifecycle, gates map[string]bool) error {
+	m, problems := lifecycle.New(l)
+	if len(problems) > 0 {
+		return problems[0]
+	}
+	return r.Add(lifecycle.Entity{Entity: e, Machine: m, Config: gates})
 }
 
 func resolved(t *testing.T, entities ...catalog.Entity) []*catalog.Entity {
@@ -99,11 +109,17 @@ func (r *rig) create(id, entity string, attributes object) *rig {
 }
 
 func (r *rig) patch(id string, attributes object) *rig {
-	return r.did(r.Update(r.call(id), lifecycle.Change{Patch: attributes}))
+	in, _ := r.Instance(id)
+	next := maps.Clone(in.Base())
+	if next == nil {
+		next = object{}
+	}
+	maps.Copy(next, attributes)
+	return r.put(id, next)
 }
 
-func (r *rig) put(id string, attributes object, ignore bool) *rig {
-	return r.did(r.Update(r.call(id), lifecycle.Change{Put: attributes, IgnoreReadOnly: ignore}))
+func (r *rig) put(id string, attributes object) *rig {
+	return r.did(r.Update(r.call(id), attributes, ""))
 }
 
 func (r *rig) delete(id string) *rig { return r.did(r.Delete(r.call(id))) }
@@ -199,12 +215,10 @@ func (r *rig) events(want ...string) *rig {
 func (r *rig) compiles(want ...string) *rig {
 	r.Helper()
 	var got []string
-	for _, c := range r.last.Compiles {
-		text := fmt.Sprintf("%s %d", c.Service, c.Version)
-		if c.Scope != nil {
-			text += " " + strings.Join(c.Scope, ",")
+	for _, e := range r.last.Events {
+		if e.Step == lifecycle.Compiling {
+			got = append(got, fmt.Sprintf("%s %d", e.Service, e.Version+1))
 		}
-		got = append(got, text)
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		r.Fatalf("compiles (-want +got):\n%s", d)

@@ -5,19 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
-
-// Settings are those of a whole inventory.
-type Settings struct {
-	// Optimise leaves out plans after transfers that preserve the desired state (lsm.md 10).
-	Optimise bool
-	// Partial limits plans to the tree of services that a transfer concerns (lsm.md 15).
-	Partial bool
-}
 
 // Entity is an entity together with the lifecycle of its services.
 type Entity struct {
@@ -38,7 +29,7 @@ type Instance struct {
 	Sets
 	Config  map[string]bool `json:"config,omitempty"` // gates, before those of the entity
 	Deleted bool            `json:"deleted,omitempty"`
-	Pending *Pending        `json:"pending,omitempty"` // validation that is under way
+	Pending *Pending        `json:"-"` // validation that is under way, which ends with the process
 	// Last is the deployment result for the desired version, when one is known: Succeeded or Failed.
 	Last Outcome `json:"last,omitempty"`
 	// Preserved tells that the last transfer preserved the desired state.
@@ -50,90 +41,37 @@ type Instance struct {
 
 // Pending is a transfer that waits for its validation.
 type Pending struct {
-	Trigger Trigger `json:"trigger"` // auto or api_set_state
-	Target  string  `json:"target"`
-	Error   string  `json:"error"`
-	Version int     `json:"version"` // of the service when the validation was asked for
+	Trigger Trigger // auto or api_set_state
+	Target  string
+	Error   string
+	Version int // of the service when the validation was asked for
 }
 
 // Inventory holds services, and drives each through its lifecycle. It is memory only: it has no clock and makes no ids, and equal calls on equal
 // inventories have equal results. It is not safe for use by several goroutines at once.
 type Inventory struct {
-	settings  Settings
 	entities  map[string][]*Entity // by name, lowest version first
 	instances map[string]*Instance // never changed in place
 	ids       []string             // of the instances, sorted
 }
 
 // NewInventory returns an empty inventory.
-func NewInventory(s Settings) *Inventory {
-	return &Inventory{settings: s, entities: make(map[string][]*Entity), instances: make(map[string]*Instance)}
+func NewInventory() *Inventory {
+	return &Inventory{entities: make(map[string][]*Entity), instances: make(map[string]*Instance)}
 }
 
-// Clone returns a copy; what happens to one does not show in the other.
-func (v *Inventory) Clone() *Inventory {
-	out := &Inventory{v.settings, make(map[string][]*Entity, len(v.entities)), maps.Clone(v.instances), slices.Clone(v.ids)}
-	for name, versions := range v.entities {
-		out.entities[name] = slices.Clone(versions)
-	}
-	return out
-}
-
-// AddEntity makes an entity known. Its lifecycle must be sound, see [Lint], and its gates must be those of the lifecycle. A version that is known already
-// can only be replaced while it is the only one and its number is 0 (lsm.md 2, "Multi-version").
-func (v *Inventory) AddEntity(e *catalog.Entity, l Lifecycle, config map[string]bool) error {
-	m, problems := New(l)
-	if len(problems) > 0 {
-		lines := make([]string, len(problems))
-		for i, p := range problems {
-			lines[i] = p.Error()
-		}
-		return refuse(BadLifecycle, "", "entity %q: lifecycle %q: %s", e.Name, l.Name, strings.Join(lines, "; "))
-	}
-	return v.Add(Entity{e, m, config})
-}
-
-// Add is AddEntity for a machine that exists already.
+// Add makes a version of an entity known. Its gates must be those of the lifecycle.
 func (v *Inventory) Add(e Entity) error {
 	if err := checkGates("", e.Machine, e.Config); err != nil {
 		return err
 	}
 	versions := v.entities[e.Name]
 	i, found := slices.BinarySearchFunc(versions, e.Version, func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })
-	switch {
-	case !found:
-		v.entities[e.Name] = slices.Insert(slices.Clone(versions), i, &e)
-	case e.Version == 0 && len(versions) == 1:
-		v.entities[e.Name] = []*Entity{&e}
-	default:
+	if found {
 		return refuse(EntityExists, "", "entity %q has a version %d already, and a version does not change; add one with a higher number", e.Name, e.Version)
 	}
+	v.entities[e.Name] = slices.Insert(versions, i, &e)
 	return nil
-}
-
-// RemoveEntity forgets a version of an entity. It is refused while there are services of it that are not deleted.
-func (v *Inventory) RemoveEntity(name string, version int) error {
-	if _, err := v.entity(name, &version); err != nil {
-		return err
-	}
-	for _, in := range v.sorted() {
-		if in.Entity == name && in.EntityVersion == version && !in.Deleted {
-			return refuse(EntityInUse, in.ID, "is of version %d of entity %q; delete it, or move it to another version, before that one is removed", version, name)
-		}
-	}
-	if v.entities[name] = slices.DeleteFunc(slices.Clone(v.entities[name]), func(e *Entity) bool { return e.Version == version }); len(v.entities[name]) == 0 {
-		delete(v.entities, name)
-	}
-	return nil
-}
-
-// Entity returns a version of an entity; the highest one for nil.
-func (v *Inventory) Entity(name string, version *int) (Entity, bool) {
-	e, err := v.entity(name, version)
-	if err != nil {
-		return Entity{}, false
-	}
-	return *e, true
 }
 
 func (v *Inventory) entity(name string, version *int) (*Entity, *Error) {
@@ -152,7 +90,7 @@ func (v *Inventory) entity(name string, version *int) (*Entity, *Error) {
 	return nil, refuse(UnknownEntity, "", "entity %q has no version %d; the highest is %d", name, *version, versions[len(versions)-1].Version)
 }
 
-// Load puts a service into the inventory as it is, for example from the journal. Nothing happens to it until [Inventory.Restart]. It must be
+// Load puts a service into the inventory as it is, for example from the journal. Nothing happens to it until a call. It must be
 // of a known entity, in a known state, and have an id that is not taken.
 func (v *Inventory) Load(in Instance) error {
 	if in.ID == "" {
@@ -248,11 +186,8 @@ func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
 // of returns the entity of a service in the inventory, which is always known.
 func (v *Inventory) of(in *Instance) *Entity {
 	versions := v.entities[in.Entity]
-	if i, found := slices.BinarySearchFunc(versions, in.EntityVersion, func(e *Entity, version int) int { return cmp.Compare(e.Version, version) }); found {
-		return versions[i]
-	}
-	// RemoveEntity leaves deleted services behind.
-	return &Entity{Entity: &catalog.Entity{Name: in.Entity, Version: in.EntityVersion}, Machine: &Machine{}}
+	i, _ := slices.BinarySearchFunc(versions, in.EntityVersion, func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })
+	return versions[i]
 }
 
 // checkGates refuses gates that the lifecycle does not have (lsm.md 18, 19).

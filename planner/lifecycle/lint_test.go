@@ -183,21 +183,6 @@ func TestMachine(t *testing.T) {
 			t.Errorf("from %s: %q, want %q", state, got, want)
 		}
 	}
-	for _, tt := range []struct {
-		state             string
-		validating        bool
-		previous, current lifecycle.Set
-	}{
-		{"update_start", true, lifecycle.Active, lifecycle.Candidate},
-		{"update_start", false, lifecycle.None, lifecycle.Active},
-		{"update_inprogress", false, lifecycle.Rollback, lifecycle.Active},
-		{"rollback", false, lifecycle.Candidate, lifecycle.Active},
-		{"up", false, lifecycle.None, lifecycle.Active},
-	} {
-		if previous, current := m.Compared(tt.state, tt.validating); previous != tt.previous || current != tt.current {
-			t.Errorf("%+v: got %q against %q", tt, previous, current)
-		}
-	}
 }
 
 func TestOldModelStates(t *testing.T) {

@@ -105,13 +105,3 @@ func (m *Machine) WayTo(state string, trigger Trigger) ([]string, bool) {
 	}
 	return nil, false
 }
-
-// Compared returns the two sets whose difference is what an update adds and removes, for a service in a state: while it is validated, or when it is
-// deployed (lsm.md 13). previous is None where nothing is compared.
-func (m *Machine) Compared(state string, validating bool) (previous, current Set) {
-	s := m.states[state]
-	if validating {
-		return s.PreviousOnValidate, s.Role(true).Self
-	}
-	return s.PreviousOnExport, Active
-}

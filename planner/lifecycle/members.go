@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
@@ -164,74 +163,5 @@ func (v *Inventory) references(s catalog.Structure, attributes map[string]any) [
 		}
 		out = append(out, catalog.Mistake{Path: path, Code: catalog.Code(BadReference), Message: message})
 	})
-	return out
-}
-
-// Root returns the service at the top of the tree that a service belongs to, by its owners: itself where it has none (lsm.md 15).
-func (v *Inventory) Root(id string) (string, bool) {
-	in, ok := v.instances[id]
-	if !ok {
-		return "", false
-	}
-	return v.rootOf(in), true
-}
-
-// rootOf climbs by the owner's relation, with the value of the candidate, else of the active set, else of the rollback set. It ends where the owner is
-// not in the inventory, or where owners go in a circle.
-func (v *Inventory) rootOf(in *Instance) string {
-	seen := []string{in.ID}
-	for {
-		owner := v.of(in).Owner
-		if owner == nil {
-			return in.ID
-		}
-		id, _ := in.current()[owner.Relation].(string)
-		next, ok := v.instances[id]
-		if !ok || slices.Contains(seen, id) {
-			return in.ID
-		}
-		seen = append(seen, id)
-		in = next
-	}
-}
-
-// Tree returns the services whose root is the given one, deleted ones too, in the order of their ids: what a partial plan looks at.
-func (v *Inventory) Tree(root string) []string {
-	var out []string
-	for _, in := range v.sorted() {
-		if v.rootOf(in) == root {
-			out = append(out, in.ID)
-		}
-	}
-	return out
-}
-
-// scope returns what a transfer of a service has planned again: all of its tree that exports, in the order of the ids (lsm.md 15). changed is the service after it.
-func (v *Inventory) scope(changed *Instance) []string {
-	root, out := v.rootOf(changed), []string{}
-	add := func(in *Instance) {
-		if role, ok := v.role(in); ok && role.Export && v.rootOf(in) == root {
-			out = append(out, in.ID)
-		}
-	}
-	add(changed)
-	for _, in := range v.sorted() {
-		if in.ID != changed.ID {
-			add(in)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// ResourceSets returns what is exported, tree by tree: the ids of the members by the id of their root. A tree that exports nothing has no set.
-func (v *Inventory) ResourceSets() map[string][]string {
-	out := make(map[string][]string)
-	for _, in := range v.sorted() {
-		if role, ok := v.role(in); ok && role.Export {
-			root := v.rootOf(in)
-			out[root] = append(out[root], in.ID)
-		}
-	}
 	return out
 }

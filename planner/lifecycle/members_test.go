@@ -8,21 +8,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
 // site makes two routers with ports, and a link between them, all up.
-func site(t *testing.T, s lifecycle.Settings) *rig {
+func site(t *testing.T) *rig {
 	t.Helper()
-	r := newRig(t, s, nil, network("simple_with_delete_validate")...)
+	r := newRig(t, nil, network("simple_with_delete_validate")...)
 	r.up("r1", "router", object{"name": "r1"}).up("r2", "router", object{"name": "r2"})
 	r.up("p1", "port", object{"name": "p1", "router": "r1"}).up("p2", "port", object{"name": "p2", "router": "r2"})
 	return r.up("l", "link", object{"name": "l", "ends": []any{"r1", "r2"}, "path": []any{object{"via": "p1"}}})
 }
 
 func TestReferences(t *testing.T) {
-	r := site(t, none)
+	r := site(t)
 	r.create("p3", "port", object{"name": "p3", "router": "r9"}).refused(lifecycle.BadReference, "router")
 	r.create("p3", "port", object{"name": "p3", "router": "p1"}).refused(lifecycle.BadReference, "router") // of another entity
 	r.create("p3", "port", object{"name": "p3", "router": nil}).refused("limit_violation", "router")
@@ -39,7 +38,7 @@ func TestReferences(t *testing.T) {
 }
 
 func TestReferrersProtect(t *testing.T) {
-	r := site(t, none).delete("r1").at("r1", "delete_validating_up", 5)
+	r := site(t).delete("r1").at("r1", "delete_validating_up", 5)
 	dangling, err := r.Dangling("r1")
 	want := []lifecycle.Reference{{ID: "l", Set: lifecycle.Active, Path: "ends[0]", Target: "r1"}, {ID: "p1", Set: lifecycle.Active, Path: "router", Target: "r1"}}
 	if d := cmp.Diff(want, dangling); err != nil || d != "" {
@@ -66,7 +65,7 @@ func TestReferrersProtect(t *testing.T) {
 }
 
 func TestADeletionThatFailsWhileItIsValidated(t *testing.T) {
-	r := newRig(t, none, nil, plain("p", "simple_with_delete_validate")).up("a", "p", values("n", 1)).deployed("a", bad).at("a", "failed", 5)
+	r := newRig(t, nil, plain("p", "simple_with_delete_validate")).up("a", "p", values("n", 1)).deployed("a", bad).at("a", "failed", 5)
 	r.delete("a").at("a", "delete_validating_failed", 6).deployed("a", good).at("a", "delete_validating_failed", 6).events("6 RESOURCE ignored")
 	if in, _ := r.Instance("a"); in.Pending == nil || in.Pending.Target != "deleting" {
 		t.Errorf("%+v", in.Pending)
@@ -75,7 +74,7 @@ func TestADeletionThatFailsWhileItIsValidated(t *testing.T) {
 }
 
 func TestTwoCreationsDoNotSeeEachOther(t *testing.T) {
-	r := newRig(t, none, map[string]bool{"auto_creating": false}, plain("p", "service"))
+	r := newRig(t, map[string]bool{"auto_creating": false}, plain("p", "service"))
 	r.create("a", "p", values("a", 1)).create("b", "p", values("b", 1)).ok()
 	seen := func(id string) string {
 		members, err := r.Validation(id)
@@ -98,7 +97,7 @@ func TestTwoCreationsDoNotSeeEachOther(t *testing.T) {
 }
 
 func TestExport(t *testing.T) {
-	r := newRig(t, none, nil, plain("p", "simple_with_deallocation"))
+	r := newRig(t, nil, plain("p", "simple_with_deallocation"))
 	r.up("a", "p", values("a", 1)).delete("a").create("b", "p", values("b", 1)).validated("b", false).at("b", "rejected")
 	members, err := r.Export()
 	if d := cmp.Diff([]lifecycle.Member{{ID: "a", Set: lifecycle.Active, Purge: true}}, members); err != nil || d != "" {
@@ -112,51 +111,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-func TestPartialPlans(t *testing.T) {
-	r := site(t, lifecycle.Settings{Partial: true})
-	if root, ok := r.Root("p1"); !ok || root != "r1" {
-		t.Error(root)
-	}
-	if _, ok := r.Root("x"); ok {
-		t.Error("no such service, and a root")
-	}
-	if d := cmp.Diff([]string{"p1", "r1"}, r.Tree("r1")); d != "" {
-		t.Error(d)
-	}
-	r.create("p3", "port", object{"name": "p3", "router": "r1"}).validated("p3", true).compiles("p3 3 p1,p3,r1")
-	r.deployed("r2", bad).compiles("r2 5 p2,r2")
-	r.patch("l", object{"ends": []any{"r1"}}).compiles("l 5 l")
-	want := map[string][]string{"r1": {"p1", "p3", "r1"}, "r2": {"p2", "r2"}, "l": {"l"}}
-	if d := cmp.Diff(want, r.ResourceSets()); d != "" {
-		t.Error(d)
-	}
-	r.delete("p2").validated("p2", true).compiles("p2 6 p2,r2").deployed("p2", good).compiles("p2 7 r2")
-	if d := cmp.Diff([]string{"r2"}, r.ResourceSets()["r2"]); d != "" {
-		t.Error(d)
-	}
-}
-
-func TestOwnersInACircleEnd(t *testing.T) {
-	entities := []catalog.Entity{{Name: "part", Lifecycle: "simple", Owner: &catalog.Owner{Entity: "part", Relation: "of"}, Structure: catalog.Structure{
-		Relations: []catalog.Relation{{Name: "of", Entity: "part", Modifier: catalog.Fixed, Upper: limit(1)}}}}}
-	r := newRig(t, none, nil, entities...)
-	for id, of := range map[string]string{"a": "b", "b": "a", "c": "gone"} {
-		in := lifecycle.Instance{ID: id, Entity: "part", State: "up", Version: 1, DesiredVersion: 1}
-		in.Active = object{"of": of}
-		if err := r.Load(in); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if root, _ := r.Root("c"); root != "c" {
-		t.Error(root)
-	}
-	if root, _ := r.Root("a"); root == "" {
-		t.Error("no root")
-	}
-}
-
 func TestLoad(t *testing.T) {
-	r := newRig(t, none, nil, plain("p", "simple"))
+	r := newRig(t, nil, plain("p", "simple"))
 	for want, in := range map[lifecycle.Kind]lifecycle.Instance{
 		lifecycle.BadCall:       {},
 		lifecycle.UnknownEntity: {ID: "a", Entity: "q", State: "up"},
@@ -173,29 +129,8 @@ func TestLoad(t *testing.T) {
 	r.refused(lifecycle.InstanceExists, "")
 }
 
-func TestClonesAreApart(t *testing.T) {
-	r := newRig(t, none, nil, plain("p", "simple")).up("a", "p", values("n", 1))
-	before := r.Instances()
-	clone := &rig{T: t, Inventory: r.Clone()}
-	clone.patch("a", object{"size": int64(2)}).validated("a", true).ok().create("b", "p", values("m", 1)).ok()
-	if d := cmp.Diff(before, r.Instances()); d != "" {
-		t.Error(d)
-	}
-	if len(clone.Instances()) != 2 {
-		t.Error("the clone has not what happened to it")
-	}
-	r.create("b", "p", values("b", 1)).create("c", "p", values("c", 1)).ok()
-	before = r.Instances()
-	clone = &rig{T: t, Inventory: r.Clone()}
-	clone.create("0", "p", values("0", 1)).ok()
-	clone.did(clone.Forget(lifecycle.Call{ID: "b"})).ok()
-	if d := cmp.Diff(before, r.Instances()); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestAServiceWithoutTheSetIsLeftOut(t *testing.T) {
-	r := newRig(t, none, nil, plain("p", "simple"))
+	r := newRig(t, nil, plain("p", "simple"))
 	for id, state := range map[string]string{"a": "up", "b": "update_start", "c": "up"} {
 		in := lifecycle.Instance{ID: id, Entity: "p", State: state, Version: 1, DesiredVersion: 1}
 		if id == "c" {
@@ -208,31 +143,6 @@ func TestAServiceWithoutTheSetIsLeftOut(t *testing.T) {
 	members, err := r.Validation("b")
 	if d := cmp.Diff([]lifecycle.Member{{ID: "c", Set: lifecycle.Active}}, members); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
-	}
-}
-
-func TestProgress(t *testing.T) {
-	states := func(text string) []lifecycle.TaskState {
-		var out []lifecycle.TaskState
-		for _, s := range strings.Fields(text) {
-			out = append(out, lifecycle.TaskState(s))
-		}
-		return out
-	}
-	for _, tt := range []struct {
-		states  string
-		want    lifecycle.Progress
-		outcome lifecycle.Outcome
-	}{
-		{"", lifecycle.Progress{}, good},
-		{"deployed deployed", lifecycle.Progress{Total: 2, Deployed: 2}, good},
-		{"deployed skipped undefined", lifecycle.Progress{Total: 3, Deployed: 1, Waiting: 2}, lifecycle.Waiting},
-		{"deployed skipped failed", lifecycle.Progress{Total: 3, Deployed: 1, Failed: 1, Waiting: 1}, bad},
-	} {
-		got := lifecycle.Count(states(tt.states))
-		if got != tt.want || got.Outcome() != tt.outcome {
-			t.Errorf("%q: got %+v, %s", tt.states, got, got.Outcome())
-		}
 	}
 }
 

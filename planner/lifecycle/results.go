@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
@@ -22,11 +21,8 @@ const (
 type Validation struct {
 	ForVersion int // of the service that was validated; 0: the one that it has
 	OK         bool
-	// Allocated are the values that were chosen meanwhile for attributes with the modifier r, by name or dict path (`files[name=f1].uid`). They
-	// are kept also when the validation failed (lsm.md 12).
-	Allocated map[string]any
-	// Candidate is the same in another form: the whole candidate with the values that were chosen, as allocation.Book returns it. One of the two
-	// is given at most.
+	// Candidate is the whole candidate with the values that were chosen meanwhile for attributes with the modifier r, as allocation.Book returns it; nil
+	// when none was. They are kept also when the validation failed (lsm.md 12).
 	Candidate map[string]any
 }
 
@@ -50,7 +46,7 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 	if !ok {
 		return Result{}, refuse(TransferNotAllowed, c.ID, "waits for a transfer from %s to %s that its lifecycle does not have", in.State, in.Pending.Target)
 	}
-	if err := w.allocate(result); err != nil {
+	if err := w.allocate(result.Candidate); err != nil {
 		return Result{}, err
 	}
 	w.in.Pending = nil
@@ -69,31 +65,19 @@ func (w *work) awaited() (Transfer, bool) {
 	return w.entity.Machine.Transfer(w.in.State, Auto)
 }
 
-// allocate writes allocated values into the candidate, which is made from the active set where there is none.
-func (w *work) allocate(result Validation) *Error {
-	base, next := w.in.Base(), result.Candidate
-	switch {
-	case len(result.Allocated) == 0 && next == nil:
+// allocate takes the candidate with allocated values, which is made from the active set where there was none.
+func (w *work) allocate(next map[string]any) *Error {
+	if next == nil {
 		return nil
-	case len(result.Allocated) > 0 && next != nil:
-		return refuse(BadCall, w.in.ID, "allocated values are given by path or as a whole candidate; both are given")
-	case next == nil:
-		var edits []edit.Edit
-		for _, path := range slices.Sorted(maps.Keys(result.Allocated)) {
-			edits = append(edits, edit.Edit{ID: path, Operation: edit.Replace, Target: path, Value: result.Allocated[path]})
-		}
-		var mistakes []catalog.Mistake
-		if next, mistakes = edit.Apply(w.entity.Entity, base, edits); len(mistakes) > 0 {
-			return mistaken(w.in.ID, mistakes)
-		}
 	}
+	base := w.in.Base()
 	complete, mistakes := w.entity.Check(next)
 	if len(mistakes) > 0 {
 		return mistaken(w.in.ID, mistakes)
 	}
 	before, _ := w.entity.Check(base)
 	// With what slipway sets as it was, nothing may differ.
-	if theirs := edit.Put(w.entity.Entity, before, complete, true); catalog.Canonical(theirs) != catalog.Canonical(before) {
+	if theirs := edit.Restore(w.entity.Entity, before, complete); catalog.Canonical(theirs) != catalog.Canonical(before) {
 		return refuse(BadCall, w.in.ID, "an allocation sets attributes with the modifier r only; others differ from the candidate")
 	}
 	if catalog.Canonical(complete) == catalog.Canonical(before) {

@@ -216,7 +216,7 @@ func (t *Turn) bring(name string) error {
 	if err := t.gate(in, wanted); err != nil {
 		return err
 	}
-	complete, err := t.inventory.Preview(name, lifecycle.Change{Put: wanted.Attributes})
+	complete, err := t.inventory.Preview(name, wanted.Attributes)
 	if err != nil {
 		return err
 	}
@@ -244,8 +244,7 @@ func (t *Turn) bring(name string) error {
 			return nil
 		}
 	}
-	result, err := t.inventory.Update(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "the configuration changed"},
-		lifecycle.Change{Put: wanted.Attributes, Basis: digest})
+	result, err := t.inventory.Update(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "the configuration changed"}, wanted.Attributes, digest)
 	if err != nil {
 		return err
 	}

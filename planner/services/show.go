@@ -6,7 +6,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 )
 
 // Steps describes the changes of the plan, a line each. No line holds a value.
@@ -42,6 +41,9 @@ func (t *Turn) Allocated(service string) map[string]any {
 	return out
 }
 
+// escaped writes a name or value of a place, `files[name=a\.txt].uid`, so that it ends where it seems to.
+var escaped = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `.`, `\.`, `*`, `\*`, `=`, `\=`)
+
 func allocated(s catalog.Structure, set map[string]any, at string, out map[string]any) {
 	for _, a := range s.Attributes {
 		if value := set[a.Name]; a.Modifier == catalog.Allocated && !a.Sensitive && value != nil {
@@ -58,11 +60,10 @@ func allocated(s catalog.Structure, set map[string]any, at string, out map[strin
 				if !ok {
 					continue
 				}
-				part := edit.Part{Name: e.Name}
+				place := escaped.Replace(e.Name)
 				for _, key := range e.Key {
-					part.Filters = append(part.Filters, edit.Filter{Name: key, Value: fmt.Sprint(child[key])})
+					place += "[" + escaped.Replace(key) + "=" + escaped.Replace(fmt.Sprint(child[key])) + "]"
 				}
-				place := edit.Path{part}.String()
 				if len(e.Key) == 0 {
 					place = fmt.Sprintf("%s[%d]", e.Name, i)
 				}

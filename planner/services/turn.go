@@ -99,7 +99,7 @@ func Rest(state State, s site.Site) (*Turn, site.Problems) {
 
 func newTurn(state State, s site.Site, at time.Time) *Turn {
 	t := &Turn{
-		at: at, site: s, wanted: make(map[string]site.Service), inventory: lifecycle.NewInventory(lifecycle.Settings{}), records: make(map[string]Record),
+		at: at, site: s, wanted: make(map[string]site.Service), inventory: lifecycle.NewInventory(), records: make(map[string]Record),
 		bases: make(map[string]basis, len(state.Bases)), numbers: make(map[string]int), highest: make(map[string]int), former: make(map[string]int, len(state.Former)),
 	}
 	maps.Copy(t.former, state.Former)

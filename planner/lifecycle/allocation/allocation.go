@@ -201,59 +201,6 @@ func (e *Exhausted) Error() string {
 		e.Pool, e.Size)
 }
 
-// Values returns what sets have under a path to an attribute of all children, such as `items[name=*].id`; see edit.ParsePattern. Null is left out.
-func Values(pattern edit.Path, sets ...map[string]any) []any {
-	var out []any
-	for _, set := range sets {
-		out = follow(pattern, set, out)
-	}
-	return out
-}
-
-func follow(pattern edit.Path, value any, out []any) []any {
-	switch v := value.(type) {
-	case nil:
-		return out
-	case []any:
-		for _, element := range v {
-			out = follow(pattern, element, out)
-		}
-		return out
-	case map[string]any:
-		if len(pattern) > 0 {
-			return follow(pattern[1:], v[pattern[0].Name], out)
-		}
-	}
-	if len(pattern) == 0 {
-		out = append(out, value)
-	}
-	return out
-}
-
-// Pick chooses one value of a pool that is none of those in use. The seed is what a pool that derives makes it from. The error is an [*Exhausted], or one of a
-// definition that catalog.Resolve refuses.
-func Pick(definition catalog.Pool, seed string, used []any) (any, error) {
-	p, err := newPool(definition)
-	if err != nil {
-		return nil, fmt.Errorf("pool %q: %w", definition.Name, err)
-	}
-	var spans [families][]span
-	for _, value := range used {
-		if at, ok := p.read(value); ok {
-			spans[at.family] = append(spans[at.family], at.span())
-		}
-	}
-	var taken [families]runs
-	for f := range spans {
-		taken[f] = of(spans[f])
-	}
-	l, at, ok := p.pick(seed, &taken)
-	if !ok {
-		return nil, &Exhausted{Pool: definition.Name, Size: p.size().String()}
-	}
-	return p.write(l, at, false), nil
-}
-
 // copied copies objects and lists to any depth.
 func copied(tree map[string]any) map[string]any {
 	out := make(map[string]any, len(tree))

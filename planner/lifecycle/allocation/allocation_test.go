@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
@@ -11,7 +12,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 )
 
 const entities = `
@@ -172,7 +172,8 @@ func TestRack(t *testing.T) {
 		}
 	})
 	t.Run("another key attribute", func(t *testing.T) {
-		next := edit.Merge(first, set{"site": "ams"})
+		next := maps.Clone(first)
+		next["site"] = "ams"
 		out, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
 		if len(mistakes) > 0 || shown(given) != "vlan=1" || out["vlan"] != int64(1) || next["vlan"] != int64(-1) {
 			t.Error(given, mistakes)
@@ -184,7 +185,8 @@ func TestRack(t *testing.T) {
 		}
 	})
 	t.Run("another key attribute of a child", func(t *testing.T) {
-		next := edit.Merge(first, set{"units": []any{set{"slot": int64(2), "kind": "b", "id": int64(1), "secret": int64(2)}, set{"slot": int64(1), "kind": "a", "id": int64(2), "secret": int64(1)}}})
+		next := maps.Clone(first)
+		maps.Copy(next, set{"units": []any{set{"slot": int64(2), "kind": "b", "id": int64(1), "secret": int64(2)}, set{"slot": int64(1), "kind": "a", "id": int64(2), "secret": int64(1)}}})
 		_, given, mistakes := allocation.NewBook([]allocation.Service{service(rack, "r1", first)}).Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
 		if text := shown(given); len(mistakes) > 0 || !strings.HasPrefix(text, "units[0].id=3 units[0].address=fd") {
 			t.Error(text, mistakes)
@@ -324,19 +326,6 @@ func TestDerived(t *testing.T) {
 			}
 			seen[value] = true
 			used = append(used, value)
-		}
-	}
-}
-
-func TestValues(t *testing.T) {
-	sets := []set{{"id": int64(1), "items": []any{set{"id": int64(2)}, set{"id": nil}}, "one": set{"id": "x"}}, nil, {"items": []any{}}}
-	for pattern, want := range map[string]string{"id": "[1]", "items[name=*].id": "[2]", "items[].id": "[2]", "one.id": `["x"]`, "nope[].id": "null"} {
-		path, err := edit.ParsePattern(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := encode(t, allocation.Values(path, sets...)); got != want {
-			t.Errorf("%s: %s, want %s", pattern, got, want)
 		}
 	}
 }

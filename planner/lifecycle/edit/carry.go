@@ -13,6 +13,11 @@ func Carry(entity *catalog.Entity, prior, next map[string]any) map[string]any {
 	return carry(entity.Structure, prior, next)
 }
 
+// Restore returns next with everything that slipway sets as it is in prior.
+func Restore(entity *catalog.Entity, prior, next map[string]any) map[string]any {
+	return Carry(entity, prior, withoutAllocated(entity.Structure, next))
+}
+
 func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
 	out := make(map[string]any, len(next))
 	maps.Copy(out, next)

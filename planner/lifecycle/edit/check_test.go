@@ -1,7 +1,6 @@
 package edit_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +50,7 @@ func TestCheck(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := entity(t, c.entity)
 			prior := tree(t, e, c.prior)
-			next, mistakes := e.Check(edit.Carry(e, prior, edit.Merge(prior, read(t, c.change))))
+			next, mistakes := e.Check(edit.Carry(e, prior, merged(prior, read(t, c.change))))
 			if len(mistakes) > 0 {
 				t.Fatal(mistakes)
 			}
@@ -73,43 +72,12 @@ func TestCheck(t *testing.T) {
 func TestCheckOfWhatIsNew(t *testing.T) {
 	e := entity(t, "share")
 	next := tree(t, e, share)
-	prior := edit.Merge(next, nil)
+	prior := merged(next, nil)
 	for _, name := range []string{"site", "name", "boot", "disks", "home"} {
 		delete(prior, name)
 	}
 	if mistakes := edit.Check(e, prior, next); len(mistakes) > 0 {
 		t.Error(mistakes)
-	}
-}
-
-func TestTracking(t *testing.T) {
-	e := entity(t, "share")
-	previous := tree(t, e, share)
-	current := tree(t, e, `{name: n, size: 1, backup: {target: nas}, disks: [{slot: 2}],
-	  files: [{name: f3, parts: [{at: 1}]}, {name: f1, mode: 1, parts: [{at: 2}, {at: 1, side: a}]}]}`)
-	places := func(children []edit.Child) []string {
-		var out []string
-		for _, c := range children {
-			if pick(previous, "") == nil || c.Value == nil {
-				t.Error("no value", c)
-			}
-			out = append(out, c.Path+" "+c.At)
-		}
-		return out
-	}
-	want := []string{"files files[0]", "files.parts files[0].parts[0]", "files.parts files[1].parts[0]", "backup backup"}
-	if got := places(edit.Added(e, previous, current)); !slices.Equal(got, want) {
-		t.Errorf("added %q, want %q", got, want)
-	}
-	want = []string{"files.parts files[0].parts[1]", "files files[1]", "disks disks[0]", "boot boot", "leases leases[0]", "notes notes[0]", "notes notes[1]", "notes notes[2]"}
-	if got := places(edit.Removed(e, previous, current)); !slices.Equal(got, want) {
-		t.Errorf("removed %q, want %q", got, want)
-	}
-	if got := edit.Added(e, nil, current); len(got) != 7 {
-		t.Errorf("without a set before: %v", got)
-	}
-	if got := edit.Removed(e, nil, current); len(got) != 0 {
-		t.Errorf("without a set before: %v", got)
 	}
 }
 
