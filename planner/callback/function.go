@@ -70,9 +70,6 @@ var builtins = []Builtin{
 	},
 }
 
-// Builtins returns the declarations of the built-in functions.
-func Builtins() []Builtin { return slices.Clone(builtins) }
-
 func function() resource.Schema {
 	names := make([]string, len(builtins))
 	for i, b := range builtins {

@@ -256,6 +256,14 @@ func replaySteps(t testing.TB, f *file, v *vector) {
 // given puts a service into the inventory.
 func (r *lsmRun) given(t testing.TB, node yaml.Node) {
 	t.Helper()
+	if err := r.inventory.Load(instanceOf(t, node)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// instanceOf reads a service that is given.
+func instanceOf(t testing.TB, node yaml.Node) lifecycle.Instance {
+	t.Helper()
 	k := known(t, "given service", node, "id", "entity", "state", "version", "dsv", "candidate", "active", "rollback", "deleted", "last", "config")
 	in := lifecycle.Instance{ID: text(t, k["id"]), Entity: text(t, k["entity"]), State: text(t, k["state"]), Version: number(t, k["version"]),
 		DesiredVersion: number(t, k["version"]), Deleted: flag(t, k["deleted"]), Last: lifecycle.Outcome(text(t, k["last"]))}
@@ -270,9 +278,7 @@ func (r *lsmRun) given(t testing.TB, node yaml.Node) {
 			in.Sets = in.With(set, attributesOf(t, n))
 		}
 	}
-	if err := r.inventory.Load(in); err != nil {
-		t.Fatal(err)
-	}
+	return in
 }
 
 // seeded begins the validation that a given service waits for, which was under way before the vector begins.

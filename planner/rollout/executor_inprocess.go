@@ -33,24 +33,9 @@ type Dial func(ctx context.Context, c site.Connection, name, address string) (tr
 // send runs a catalog through a connection: remote.Converge, but for tests.
 type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog, func(converge.Result)) (converge.Summary, error)
 
-// ConnectOption changes how an InProcess connects.
-type ConnectOption func(*InProcess)
-
-// WithDial replaces [transport.Dial].
-func WithDial(dial Dial) ConnectOption { return func(e *InProcess) { e.dial = dial } }
-
-// WithHelpers sends these helpers to nodes instead of those that the build carries.
-func WithHelpers(h remote.Helpers) ConnectOption {
-	return func(e *InProcess) { e.helpers = func() (remote.Helpers, error) { return h, nil } }
-}
-
 // NewInProcess returns an executor without connections. Close it.
-func NewInProcess(options ...ConnectOption) *InProcess {
-	e := &InProcess{dial: transport.Dial, send: remote.Converge, helpers: sync.OnceValues(remote.Embedded), nodes: map[string]*link{}}
-	for _, option := range options {
-		option(e)
-	}
-	return e
+func NewInProcess() *InProcess {
+	return &InProcess{dial: transport.Dial, send: remote.Converge, helpers: sync.OnceValues(remote.Embedded), nodes: map[string]*link{}}
 }
 
 // link is what the executor knows of one node.

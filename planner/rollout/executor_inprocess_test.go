@@ -22,7 +22,7 @@ import (
 )
 
 // obeying gives the executor a script in the place of the helper, which sums up and does nothing.
-func obeying(t *testing.T) ConnectOption {
+func obeying(t *testing.T) *InProcess {
 	return WithHelpers(helpertest.Script(t, t.TempDir(), "#!/bin/sh\nread -r catalog\necho '{\"summary\":{\"protocol\":1,\"ledger\":{}}}'\n"))
 }
 
@@ -48,7 +48,7 @@ func catalogs(mode converge.Mode) converge.Catalog {
 // One connection per node serves all its sessions, one after the other.
 func TestOneConnectionPerNode(t *testing.T) {
 	servers := map[string]*sshtest.Server{"a": start(t), "b": start(t)}
-	e := NewInProcess(obeying(t))
+	e := obeying(t)
 	const calls = 4
 	var running sync.WaitGroup
 	for name, server := range servers {
@@ -83,7 +83,7 @@ func TestDialErrorsReachTheCaller(t *testing.T) {
 	node := sshNode("a", server)
 	other := sshtest.NewKey(t).PublicKey()
 	node.Connection.KnownHosts = []string{knownhosts.Line([]string{server.Address}, other)}
-	e := NewInProcess(obeying(t))
+	e := obeying(t)
 	defer func() { _ = e.Close() }()
 	_, err := e.Converge(t.Context(), node, catalogs(converge.Prepare), nil)
 	var failed *transport.Error
@@ -107,10 +107,10 @@ func (p pipe) Close() error { p.closed.Add(1); return nil }
 func TestLostConnectionIsReplaced(t *testing.T) {
 	dialled := 0
 	var closed atomic.Int32
-	e := NewInProcess(WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) {
+	e := WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) {
 		dialled++
 		return pipe{closed: &closed}, nil
-	}))
+	})
 	answers := []error{
 		nil,
 		&transport.Error{Kind: transport.Lost, Node: "a", Message: "no sign of life"},
@@ -138,9 +138,9 @@ func TestWaitingForANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		active := 0
 		var closed atomic.Int32
-		e := NewInProcess(WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) {
+		e := WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) {
 			return pipe{closed: &closed}, nil
-		}))
+		})
 		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog, func(converge.Result)) (converge.Summary, error) {
 			active++
 			if active > 1 {

@@ -130,7 +130,8 @@ func TestRestarts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &test.machine
 				m.boot, m.asked = 1, map[resource.ID]int{}
-				e := NewInProcess(WithDial(m.dial), WithHelpers(remote.Helpers{}))
+				e := WithHelpers(remote.Helpers{})
+				e.dial = m.dial
 				e.send = m.send
 				ctx, cancel := context.WithCancel(t.Context())
 				if test.stop > 0 {

@@ -38,7 +38,7 @@ func TestSSHConnectionsAndSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := rollout.NewInProcess(rollout.WithHelpers(helpertest.Script(t, t.TempDir(), obedient)))
+	e := rollout.WithHelpers(helpertest.Script(t, t.TempDir(), obedient))
 	r, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1"})
 	if err != nil || r.Status != rollout.StatusSucceeded {
 		t.Fatalf("error %v\n%s", err, r)
