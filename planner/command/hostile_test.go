@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote/helpertest"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -149,7 +150,10 @@ func (h hostile) run(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := rollout.NewInProcess(rollout.WithHelpers(helpertest.Script(t, t.TempDir(), "#!/bin/sh\n"+h.helper+"\n")))
+	e := rollout.NewInProcess()
+	e.Helpers = func() (remote.Helpers, error) {
+		return helpertest.Script(t, t.TempDir(), "#!/bin/sh\n"+h.helper+"\n"), nil
+	}
 	report, err := rollout.Run(t.Context(), site.Site{Name: "lon1", Nodes: []site.Node{n}}, p, rollout.Options{Executor: e, Recorder: w, RunID: "r1"})
 	if err != nil {
 		t.Fatal(err)

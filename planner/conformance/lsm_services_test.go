@@ -16,8 +16,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// planned is a site whose services go through plans and runs, as those of terraform apply do.
-type planned struct {
+// planRun is a site whose services go through plans and runs, as those of terraform apply do.
+type planRun struct {
 	entities map[string]lifecycle.Entity
 	state    services.State
 	site     site.Site
@@ -48,7 +48,7 @@ func TestVectorsOfServicesArePlanned(t *testing.T) {
 // Conclude brings the outcome. It stops at the first step that none makes, such as a validation that fails, which leaves no plan, and returns
 // how many it took.
 func replayPlans(t testing.TB, f *file, v *vector) int {
-	p := &planned{entities: entitiesOf(t, f, v), site: site.Site{Name: "vectors"}, history: make(map[string]map[int]services.Version), ahead: make(map[string]int)}
+	p := &planRun{entities: entitiesOf(t, f, v), site: site.Site{Name: "vectors"}, history: make(map[string]map[int]services.Version), ahead: make(map[string]int)}
 	if !p.given(t, items(t, v.keys["given"])) {
 		return 0
 	}
@@ -78,12 +78,12 @@ func fails(t testing.TB, after []yaml.Node, id string) bool {
 }
 
 // wants returns the place of a service among the wanted ones, -1 for none.
-func (p *planned) wants(id string) int {
+func (p *planRun) wants(id string) int {
 	return slices.IndexFunc(p.site.Services, func(s site.Service) bool { return s.Name == id })
 }
 
 // want adds a service that the configuration has.
-func (p *planned) want(id, entity string, attributes map[string]any, gates map[string]bool) {
+func (p *planRun) want(id, entity string, attributes map[string]any, gates map[string]bool) {
 	e := p.entities[entity]
 	own := e.Machine.Lifecycle()
 	all := maps.Clone(e.Config)
@@ -95,7 +95,7 @@ func (p *planned) want(id, entity string, attributes map[string]any, gates map[s
 }
 
 // given makes the state that earlier runs left: services at rest. Others have no plan.
-func (p *planned) given(t testing.TB, list []yaml.Node) bool {
+func (p *planRun) given(t testing.TB, list []yaml.Node) bool {
 	var all []lifecycle.Instance
 	for _, node := range list {
 		in := instanceOf(t, node)
@@ -148,7 +148,7 @@ func unallocated(e *catalog.Entity, attributes map[string]any) map[string]any {
 }
 
 // step plans a step, or brings the outcome of its run. It is false for one that no plan makes.
-func (p *planned) step(t testing.TB, do string, s *lsmStep) bool {
+func (p *planRun) step(t testing.TB, do string, s *lsmStep) bool {
 	r, exists := p.state.Records[s.id]
 	if version, told := s.args["version"]; told && (!exists || number(t, version) != r.Version) || !told && slices.Contains([]string{"update", "delete", "set_state"}, do) {
 		return false // Terraform plans on what it has read
@@ -230,7 +230,7 @@ func unallocatedUnlessGiven(t testing.TB, s *lsmStep, e *catalog.Entity, attribu
 }
 
 // refusal compares why a plan is refused. What is fixed makes a plan another service instead, and a plan looks for a way to what the state allows not.
-func (p *planned) refusal(t testing.TB, s *lsmStep, want string, turn *services.Turn, problems site.Problems) {
+func (p *planRun) refusal(t testing.TB, s *lsmStep, want string, turn *services.Turn, problems site.Problems) {
 	t.Helper()
 	path := text(t, mapping(t, s.args["expect"])["path"])
 	for _, problem := range problems {
@@ -259,7 +259,7 @@ func withoutPlaces(path string) string {
 }
 
 // conclude brings the outcome of a service's tasks; nothing is known of the others.
-func (p *planned) conclude(t testing.TB, id string, outcome lifecycle.Outcome) bool {
+func (p *planRun) conclude(t testing.TB, id string, outcome lifecycle.Outcome) bool {
 	t.Helper()
 	turn, problems := services.Rest(p.state, p.site)
 	if len(problems.Errors()) > 0 {
@@ -276,7 +276,7 @@ func (p *planned) conclude(t testing.TB, id string, outcome lifecycle.Outcome) b
 }
 
 // took keeps what a turn did.
-func (p *planned) took(turn *services.Turn) {
+func (p *planRun) took(turn *services.Turn) {
 	for _, v := range turn.Versions() {
 		if p.history[v.ID] == nil {
 			p.history[v.ID] = make(map[int]services.Version)
@@ -292,7 +292,7 @@ func (p *planned) took(turn *services.Turn) {
 }
 
 // compare looks the version up that a step expects: a plan goes through several at once.
-func (p *planned) compare(t testing.TB, s *lsmStep) {
+func (p *planRun) compare(t testing.TB, s *lsmStep) {
 	t.Helper()
 	k := mapping(t, s.args["expect"])
 	if _, told := k["version"]; !told {

@@ -18,9 +18,10 @@ import (
 // and used for everything after, and one session at a time on each node. A local node needs no connection: its catalog
 // is run here, below the node's root. Nodes carry the connections that count for them ([site.Connection.Over]).
 type InProcess struct {
-	dial    Dial
-	send    send
-	helpers func() (remote.Helpers, error)
+	dial Dial
+	send send
+	// Helpers gives those that are sent to nodes; NewInProcess sets it to what the build carries.
+	Helpers func() (remote.Helpers, error)
 
 	mu     sync.Mutex
 	nodes  map[string]*link
@@ -35,7 +36,7 @@ type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, co
 
 // NewInProcess returns an executor without connections. Close it.
 func NewInProcess() *InProcess {
-	return &InProcess{dial: transport.Dial, send: remote.Converge, helpers: sync.OnceValues(remote.Embedded), nodes: map[string]*link{}}
+	return &InProcess{dial: transport.Dial, send: remote.Converge, Helpers: sync.OnceValues(remote.Embedded), nodes: map[string]*link{}}
 }
 
 // link is what the executor knows of one node.
@@ -72,7 +73,7 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 	if node.Connection.Transport == "local" {
 		return local(ctx, node, c, each)
 	}
-	helpers, err := e.helpers()
+	helpers, err := e.Helpers()
 	if err != nil {
 		return converge.Summary{}, fmt.Errorf("node %q: the helper that this build carries cannot be used: %w", node.Name, err)
 	}

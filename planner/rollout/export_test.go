@@ -5,7 +5,7 @@ import "github.com/slipway/terraform-provider-slipway/planner/converge/remote"
 // WithHelpers is NewInProcess that sends these helpers to nodes instead of those that the build carries.
 func WithHelpers(h remote.Helpers) *InProcess {
 	e := NewInProcess()
-	e.helpers = func() (remote.Helpers, error) { return h, nil }
+	e.Helpers = func() (remote.Helpers, error) { return h, nil }
 	return e
 }
 
