@@ -218,7 +218,7 @@ type changeKey struct {
 }
 
 // remark says that a resource is wanted away, which "create" would hide, which overrides change or make it, or did so before (fuel.md F-10), and what of it is known only when
-// callbacks have returned their values.
+// callbacks have returned their values, or when Terraform has applied what it is made from.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
@@ -232,6 +232,9 @@ func remark(t task.Task) string {
 	}
 	if len(t.Pending) > 0 {
 		remarks = append(remarks, list(t.Pending)+" known in the run")
+	}
+	if unknown := t.Resource.Parameters.Unknown(); len(unknown) > 0 {
+		remarks = append(remarks, list(unknown)+" known after apply")
 	}
 	if len(remarks) == 0 {
 		return ""

@@ -24,13 +24,12 @@ const (
 	nullsAreErrors              // an override cannot take a parameter away, so null would silently do nothing (fuel.md, OV-36)
 )
 
-// block is one configuration resource as far as it is known.
+// block is one configuration resource as far as it is known; parameters that are not are [planresource.Unknown].
 type block struct {
 	planresource.Resource
-	at      string          // its place: `configuration.file["/etc/motd"]`
-	typeAt  string          // the place of its type: `configuration.file`
-	bare    bool            // a type without any title, so there is no resource
-	unknown map[string]bool // parameters that are not known yet; they are not in Parameters
+	at     string // its place: `configuration.file["/etc/motd"]`
+	typeAt string // the place of its type: `configuration.file`
+	bare   bool   // a type without any title, so there is no resource
 }
 
 // configuration reads type -> title -> parameters, sorted by type and title. A type without titles gives a bare block.
@@ -66,11 +65,11 @@ func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block
 
 // block reads the parameters of what about names.
 func (r *reading) block(at string, about planresource.Resource, parameters tftypes.Value, nulls nulls) block {
-	b := block{Resource: about, at: at, unknown: map[string]bool{}}
+	b := block{Resource: about, at: at}
 	b.Parameters = planresource.Parameters{}
 	for _, p := range r.entries(at, parameters, nulls, "parameters") {
 		if !p.value.IsFullyKnown() {
-			r.unknown, b.unknown[p.key] = true, true
+			r.unknown, b.Parameters[p.key] = true, planresource.Unknown{}
 			continue
 		}
 		if value, ok := r.plain(keyedPath(at, p.key), p.value); ok {
@@ -237,12 +236,12 @@ func (v configurationValidator) ValidateDynamic(ctx context.Context, req validat
 
 // check reports what the type of a configuration resource does not accept.
 func (v configurationValidator) check(schema planresource.Schema, b block) site.Problems {
-	if v.partial || len(b.unknown) > 0 {
+	if v.partial {
 		schema.Check = nil // it judges the whole resource
 	}
 	var problems site.Problems
 	for _, e := range schema.Validate(b.Resource) {
-		if e.Missing && (v.partial || b.unknown[e.Parameter]) {
+		if e.Missing && v.partial {
 			continue
 		}
 		p := site.ParameterProblem("", "", b.Type, b.Title, e)
@@ -251,23 +250,6 @@ func (v configurationValidator) check(schema planresource.Schema, b block) site.
 		}
 		problems = append(problems, p)
 	}
-	for name := range b.unknown {
-		// A parameter that no value could make right is reported even before its value is known.
-		if e, wrong := unknownName(schema, name); wrong {
-			problems = append(problems, site.Problem{Attribute: namePath(b.at, name), Code: site.UnknownParameter, Message: e})
-		}
-	}
 	slices.SortStableFunc(problems, func(a, b site.Problem) int { return strings.Compare(a.Attribute, b.Attribute) })
 	return problems
-}
-
-// unknownName reports a parameter that the type does not have.
-func unknownName(schema planresource.Schema, name string) (message string, wrong bool) {
-	probe := planresource.Resource{Type: schema.Type, Title: "x", Parameters: planresource.Parameters{name: ""}}
-	for _, e := range schema.Validate(probe) {
-		if e.Unknown && e.Parameter == name {
-			return e.Message, true
-		}
-	}
-	return "", false
 }

@@ -16,6 +16,7 @@ import (
 
 // reading converts one value and remembers what it found on the way.
 type reading struct {
+	partly   bool // unknown parameters of configuration resources are taken as [planresource.Unknown]
 	unknown  bool // something inside is unknown
 	problems site.Problems
 }
@@ -31,7 +32,7 @@ func (r *reading) report(at string, code site.Code, format string, args ...any) 
 func (r *reading) conform(at string, v tftypes.Value, want tftypes.Type) tftypes.Value {
 	null := tftypes.NewValue(want, nil)
 	if want.Is(tftypes.DynamicPseudoType) {
-		r.unknown = r.unknown || !v.IsFullyKnown()
+		r.unknown = r.unknown || !r.partly && !v.IsFullyKnown()
 		return v
 	}
 	if !v.IsKnown() {

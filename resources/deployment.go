@@ -203,7 +203,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"changed_nodes": schema.MapAttribute{
 				Computed: true, ElementType: types.Int64Type,
 				MarkdownDescription: "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that it tears down leave the map. " +
-					"0 is a run of slipway 0.1.0, which had no numbers.",
+					"0 says that no run with a number changed the node yet. Where something is not known before the apply, the nodes that it may concern are known after apply.",
 			},
 			"status": schema.StringAttribute{
 				Computed:            true,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -39,7 +40,11 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 		return // no node was touched: nothing to save
 	}
 	if diags.HasError() { // Terraform holds it for tainted: the plan of the replacement prints what is not in the state
-		done.model.Steps, done.model.ChangedNodes = stringList(nil), types.MapValueMust(types.Int64Type, nil)
+		numbers := make(map[string]attr.Value)
+		for name := range done.model.NodeStatus.Elements() {
+			numbers[name] = types.Int64Value(0)
+		}
+		done.model.Steps, done.model.ChangedNodes = stringList(nil), types.MapValueMust(types.Int64Type, numbers)
 	}
 	d.provider.Runs.created(plan.Site.ValueString())
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, *done)...)

@@ -49,6 +49,8 @@ type deploymentModelV1 struct {
 
 	ServiceStatus types.Map `tfsdk:"service_status"`
 	ServiceValues types.Map `tfsdk:"service_values"`
+
+	partly bool // unknown parameters of configuration resources do not keep the site from being planned
 }
 
 // driftModel is one element of drift.
@@ -83,9 +85,9 @@ func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, 
 	take(ok, d)
 	s.Groups, ok, d = GroupsFrom(ctx, path.Root("groups"), m.Groups)
 	take(ok, d)
-	s.Services, ok, d = ServicesFrom(ctx, path.Root("services"), m.Services)
+	s.Services, ok, d = servicesFrom(ctx, path.Root("services"), m.Services, m.partly)
 	take(ok, d)
-	s.Overrides, ok, d = OverridesFrom(ctx, path.Root("overrides"), m.Overrides)
+	s.Overrides, ok, d = overridesFrom(ctx, path.Root("overrides"), m.Overrides, m.partly)
 	take(ok, d)
 	s.Plugins, ok, d = PluginsFrom(ctx, path.Root("plugins"), m.Plugins)
 	take(ok, d)

@@ -3,120 +3,24 @@ package resources
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
-// lacking says what of a deployment is not known yet.
-type lacking struct {
-	nodes, allNodes       int
-	services, allServices int
-	names                 []string // of the nodes
-	nameless              bool     // the name of a node is not known either
-	attribute             string   // that is not known as a whole, or of which any part may concern every step; empty when there is none
-}
-
-// knownPart returns the deployment without the nodes and services that are not wholly known.
-func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV1, l lacking, err error) {
-	for _, a := range []struct {
-		name  string
-		value attr.Value
-	}{
-		{"site", m.Site}, {"groups", m.Groups}, {"overrides", m.Overrides}, {"plugins", m.Plugins}, {"ordering", m.Ordering}, {"triggers", m.Triggers},
-	} {
-		raw, err := opened(ctx, a.value)
-		if err != nil {
-			return m, l, err
-		}
-		if !raw.IsFullyKnown() {
-			l.attribute = a.name
-			return m, l, nil
-		}
-	}
-	part = m
-	for _, list := range []struct {
-		name       string
-		value      *sealed.Value
-		lacks, all *int
-	}{
-		{"nodes", &part.Nodes, &l.nodes, &l.allNodes}, {"services", &part.Services, &l.services, &l.allServices},
-	} {
-		raw, err := list.value.Open()
-		if err != nil {
-			return m, l, err
-		}
-		if !raw.IsKnown() {
-			l.attribute = list.name
-			return m, l, nil
-		}
-		var known tftypes.Value
-		var dropped []tftypes.Value
-		known, dropped, *list.all = knownMembers(raw)
-		*list.lacks = len(dropped)
-		if list.name == "nodes" {
-			l.names, l.nameless = namesOf(dropped)
-		}
-		if *list.value, err = sealed.Seal(known); err != nil {
-			return m, l, err
-		}
-	}
-	return part, l, nil
-}
-
-// knownMembers returns a list or map of objects without those that are not wholly known, these, and how many there are in all.
-func knownMembers(v tftypes.Value) (known tftypes.Value, dropped []tftypes.Value, all int) {
-	if elements, ok := elementsOf(v); ok {
-		var kept []tftypes.Value
-		var elementTypes []tftypes.Type
-		for _, e := range elements {
-			if !e.IsFullyKnown() {
-				dropped = append(dropped, e)
-				continue
-			}
-			kept, elementTypes = append(kept, e), append(elementTypes, e.Type())
-		}
-		return tftypes.NewValue(tftypes.Tuple{ElementTypes: elementTypes}, kept), dropped, len(elements)
-	}
-	entries, ok := entriesOf(v)
-	if !ok || v.IsNull() {
-		return v, nil, 0
-	}
-	kept := map[string]tftypes.Value{}
-	for key, e := range entries {
-		if e.IsFullyKnown() {
-			kept[key] = e
-		} else {
-			dropped = append(dropped, e)
-		}
-	}
-	return objectOf(kept), dropped, len(entries)
-}
-
-// namesOf returns the names of objects that are known, and whether the name of any is not.
-func namesOf(objects []tftypes.Value) (names []string, nameless bool) {
-	for _, o := range objects {
-		entries, _ := entriesOf(o)
-		var name string
-		if v, ok := entries["name"]; !ok || !v.IsKnown() || v.As(&name) != nil {
-			nameless = true
-			continue
-		}
-		names = append(names, name)
-	}
-	return names, nameless
-}
-
-// planPart plans what does not depend on what is not known yet. Terraform takes no list that is known in part, so the steps are in a warning, which says what they lack. The
+// planPart plans what does not depend on what is not known yet. Terraform takes no list whose length is not known, so the steps are in a warning, which names what they lack. The
 // plan itself has what stays as it is when the rest becomes known.
 func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, prior *deploymentModelV1, past memory) (diags diag.Diagnostics) {
 	whole := *plan
@@ -143,87 +47,276 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, prio
 	}
 	w, known, problems := d.work(ctx, part, prior, past, types.StringNull(), time.Time{})
 	if problems.HasError() || !known {
-		diags.AddWarning(summary, lacks.String()+", and without them the site cannot be planned.")
+		reason := ""
+		if problems.HasError() {
+			reason = ":\n" + problems.Errors()[0].Detail()
+		}
+		diags.AddWarning(summary, lacks.listed()+"Without that the site cannot be planned"+reason)
 		return diags
 	}
 	if prior != nil {
 		diags.Append(protectFrom(ctx, whole, *prior, past, w.lossesWithout(lacks), lacks.nameless)...)
 	}
-	lines := w.certain(lacks)
-	if len(lines) > 0 {
+	sure := w.sure(lacks)
+	certain := w.changesWithout(lacks)
+	certain = append(certain, w.plan.Part(func(t task.Task) bool { return sure[keyOf(t)] }).Lines()...)
+	perhaps := w.plan.Part(func(t task.Task) bool { return !sure[keyOf(t)] && !lacks.hides(t) }).Lines()
+	if len(certain) > 0 {
 		plan.Run = types.Int64Value(run)
 	}
-	for i, line := range lines {
-		lines[i] = fmt.Sprintf("  %d. %s", run, line) // Terraform does not break lines that are indented
+	if prior != nil && !prior.Nodes.IsNull() {
+		d.foreseePart(ctx, plan, *prior, w, lacks, sure, past)
 	}
-	if len(lines) == 0 {
-		lines = []string{"  no steps"}
-	}
-	whose := "their"
-	if lacks.nodes+lacks.services == 1 {
-		whose = "its"
-	}
-	diags.AddWarning(lacks.String()+": "+whose+" steps are missing", "The plan is made again in the apply, when everything is known. What is certain of it:\n\n"+strings.Join(lines, "\n")+lacks.also())
+	diags.AddWarning(lacks.summary(), lacks.listed()+"The plan is made again in the apply, when everything is known. What is certain of it:\n\n"+
+		stepsOf(run, certain)+besides(run, perhaps)+lacks.also())
 	return diags
 }
 
-func (l lacking) String() string {
-	var parts []string
-	for _, p := range []struct {
-		what      string
-		lacks, of int
-	}{{"nodes", l.nodes, l.allNodes}, {"services", l.services, l.allServices}} {
-		if p.lacks > 0 {
-			parts = append(parts, fmt.Sprintf("%d of %d %s", p.lacks, p.of, p.what))
-		}
+// stepsOf lists steps that have no numbers of their own yet. Terraform does not break lines that are indented.
+func stepsOf(run int64, lines []string) string {
+	if len(lines) == 0 {
+		return "  no steps\n"
 	}
-	are := " are"
-	if l.nodes+l.services == 1 {
-		are = " is"
+	var b strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&b, "  %d. %s\n", run, line)
 	}
-	return strings.Join(parts, " and ") + are + " not known yet"
+	return b.String()
+}
+
+func besides(run int64, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\nWhat may be done besides, depending on what is not known:\n\n" + stepsOf(run, lines)
+}
+
+// summary says how much is not known, and whether steps are missing for that.
+func (l lacking) summary() string {
+	switch n := l.nodes.lacks + l.services.lacks; {
+	case n == 0 && l.brings.none():
+		return l.String()
+	case n == 1 && l.resources.lacks+l.overrides.lacks == 0:
+		return l.String() + ": its steps are missing"
+	}
+	return l.String() + ": their steps are missing"
+}
+
+// listed lists what is not known.
+func (l lacking) listed() string {
+	return "Not known before the apply:\n\n  " + strings.Join(firstLines(l.places), "\n  ") + "\n\n"
 }
 
 // also says what more is missing: what is taken away may turn out to stay.
 func (l lacking) also() string {
-	var parts []string
-	if l.nodes > 0 {
-		parts = append(parts, "the steps of nodes that are torn down")
+	if l.brings.none() {
+		return ""
 	}
-	if l.services > 0 {
-		parts = append(parts, "resources and services that are removed")
-	}
-	return "\n\nNot shown either: " + strings.Join(parts, ", and ") + "."
+	return "\nNot shown: what is removed because no service that is known brings it."
 }
 
-// lossesWithout returns what a plan takes away, but for the nodes that are lacking, and without removals when services are lacking: theirs may stay.
+// lossesWithout returns what a plan takes away, but for what may turn out to stay.
 func (w *work) lossesWithout(l lacking) planner.Losses {
 	losses := w.plan.Losses(w.applied)
 	for _, name := range l.names {
 		delete(losses.TornDown, name)
 	}
-	if l.services > 0 {
-		losses.Removed = nil
+	for node, ids := range losses.Removed {
+		ids = slices.DeleteFunc(ids, func(id planresource.ID) bool {
+			typ, title, _ := strings.Cut(string(id), "[")
+			return l.brings.may(planresource.Resource{Type: typ, Title: strings.TrimSuffix(title, "]")})
+		})
+		if losses.Removed[node] = ids; len(ids) == 0 {
+			delete(losses.Removed, node)
+		}
 	}
 	return losses
 }
 
-// certain returns the steps of a plan that stay when what is lacking becomes known: a machine or resource may come under another name, so nothing is taken away for certain.
-func (w *work) certain(l lacking) []string {
-	var lines []string
+// changesWithout returns what certainly becomes of services of entities, a line each.
+func (w *work) changesWithout(l lacking) (lines []string) {
 	for _, c := range w.turn.Changes() {
-		if c.Kind != services.Delete || l.services == 0 {
+		if c.Kind != services.Delete || !l.unnamed && !l.wanted[c.Service] {
 			lines = append(lines, c.String())
 		}
 	}
-	stays := func(t task.Task) bool {
-		return !(t.Action == task.Forget && l.nodes > 0 || t.Action == task.Remove && l.services > 0)
-	}
-	works := make(map[string]bool)
+	return lines
+}
+
+// taskKey is what makes tasks of two plans the same, whatever they do.
+type taskKey struct {
+	node, name string
+	group      task.Group
+	resource   planresource.ID
+}
+
+func keyOf(t task.Task) taskKey { return taskKey{t.Node, t.Name, t.Group, t.Resource.ID()} }
+
+// sure returns the tasks of the plan that are done whatever becomes of what is not known: those that are left when resources with unknown parameters come out as they are applied.
+func (w *work) sure(l lacking) map[taskKey]bool {
+	least, applied := w.plan, maps.Clone(w.applied)
 	for _, phase := range w.plan.Phases {
 		for _, t := range phase.Tasks {
-			works[t.Node] = works[t.Node] || t.Action != task.PrepareNode && stays(t)
+			if id := t.Resource.ID(); len(t.Resource.Parameters.Unknown()) > 0 && applied[t.Node][id] != "" {
+				applied[t.Node] = maps.Clone(applied[t.Node])
+				applied[t.Node][id] = t.Digest
+				least = nil
+			}
 		}
 	}
-	return append(lines, w.plan.Part(func(t task.Task) bool { return stays(t) && works[t.Node] }).Lines()...)
+	if least == nil {
+		least, _ = w.memory.Make(w.deployed, applied, w.drift) // the same site has a plan already
+	}
+	works := make(map[string]bool)
+	for _, phase := range least.Phases {
+		for _, t := range phase.Tasks {
+			works[t.Node] = works[t.Node] || t.Action != task.PrepareNode && l.stays(t)
+		}
+	}
+	sure := make(map[taskKey]bool)
+	for _, phase := range least.Phases {
+		for _, t := range phase.Tasks {
+			sure[keyOf(t)] = l.stays(t) && works[t.Node]
+		}
+	}
+	return sure
+}
+
+// foreseePart shows of nodes and groups what stays as it is, and leaves open what may change. Terraform takes a map with the keys that it will have in the end only, so where they are not
+// certain, nothing of it is known.
+func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *work, l lacking, sure map[taskKey]bool, past memory) {
+	if l.anyGroup {
+		return
+	}
+	s := w.deployed
+	s.Nodes = slices.Concat(s.Nodes, l.absent)
+	concerned := w.concerned(s, l)
+	ends, err := rollout.Foresee(s, w.plan, concerned)
+	if err != nil {
+		return
+	}
+	if l.entities {
+		for g := range ends.Groups {
+			ends.Groups[g] = ""
+		}
+	}
+	differs := w.differs(ctx, *m, prior, l, past) || !m.Run.IsUnknown()
+	if differs || sameKeys(prior.NodeStatus, ends.Nodes) {
+		m.NodeStatus = steady(prior.NodeStatus, ends.Nodes)
+	}
+	if differs || sameKeys(prior.GroupStatus, ends.Groups) {
+		m.GroupStatus = steady(prior.GroupStatus, ends.Groups)
+	}
+	numbers := prior.ChangedNodes.Elements()
+	torn := w.plan.TornDown()
+	for _, name := range l.names {
+		if _, member := ends.Nodes[name]; !member {
+			return // it may be torn down
+		}
+		torn = slices.DeleteFunc(torn, func(n string) bool { return n == name })
+	}
+	if l.nodes.lacks > 0 && slices.ContainsFunc(torn, func(name string) bool { _, before := numbers[name]; return !before }) {
+		return // it may have another name now
+	}
+	changed := make(map[string]attr.Value)
+	for node := range concerned {
+		changed[node] = types.Int64Unknown()
+	}
+	for key, certain := range sure {
+		if certain {
+			changed[key.node] = m.Run
+		}
+	}
+	nodes := lastRuns(prior, s.Nodes, ends.Nodes, changed, torn, m.Run)
+	if differs || sameKeys(prior.ChangedNodes, nodes) {
+		m.ChangedNodes = types.MapValueMust(types.Int64Type, nodes)
+	}
+	m.keepServices(prior, w, s, concerned, l)
+}
+
+// keepServices keeps what the state shows of services of entities when the run does not concern any of them.
+func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *work, s site.Site, concerned map[string]bool, l lacking) {
+	if l.entities || w.turn.Moves() {
+		return
+	}
+	inventory := site.NewInventory(s.Nodes)
+	for _, service := range s.Services {
+		if service.Entity != nil && slices.ContainsFunc(inventory.Members(service.Selectors), func(n string) bool { return concerned[n] }) {
+			return
+		}
+	}
+	var shown deploymentModelV1
+	shown.setServices(w.turn, w.desired.Values, w.returning())
+	if shown.ServiceStatus.Equal(prior.ServiceStatus) && shown.ServiceValues.Equal(prior.ServiceValues) {
+		m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
+	}
+}
+
+// concerned returns the nodes of a site on which the run may do anything.
+func (w *work) concerned(s site.Site, l lacking) map[string]bool {
+	out := w.busy(w.turn.Moving())
+	for _, names := range [][]string{w.plan.ChangedNodes(), l.names} {
+		for _, name := range names {
+			out[name] = true
+		}
+	}
+	inventory, placed := site.NewInventory(s.Nodes), l.partial
+	if l.anywhere {
+		placed = append(placed, site.Service{}) // no selectors: all nodes
+	}
+	for _, service := range s.Services {
+		if l.entities && service.Entity != nil { // services refer to each other
+			placed = append(placed, service)
+		}
+	}
+	for _, service := range placed {
+		for _, node := range inventory.Members(service.Selectors) {
+			out[node] = true
+		}
+	}
+	return out
+}
+
+// differs reports whether the deployment certainly asks for something else than the prior state, so that the apply does not keep the state as it is.
+func (w *work) differs(ctx context.Context, m, prior deploymentModelV1, l lacking, past memory) bool {
+	if !m.Groups.Equal(prior.Groups) || !m.Plugins.Equal(prior.Plugins) || !m.Ordering.Equal(prior.Ordering) || !m.Triggers.Equal(prior.Triggers) {
+		return true
+	}
+	before, diags := prior.nodes(ctx, past)
+	if diags.HasError() {
+		return false
+	}
+	names := make(map[string]bool, len(before))
+	for _, n := range before {
+		names[n.Name] = true
+	}
+	now := slices.Clone(l.names)
+	for _, n := range w.desired.Nodes {
+		now = append(now, n.Name)
+	}
+	return len(now) != len(names) || slices.ContainsFunc(now, func(name string) bool { return !names[name] })
+}
+
+func sameKeys[V any](prior types.Map, planned map[string]V) bool {
+	before := prior.Elements()
+	for key := range planned {
+		if _, there := before[key]; !there {
+			return false
+		}
+	}
+	return len(before) == len(planned)
+}
+
+// steady returns the stages that are certain and the same as before; the others are unknown, since the apply may find nothing to do and keep what the state has.
+func steady[S ~string](prior types.Map, planned map[string]S) types.Map {
+	before := prior.Elements()
+	out := make(map[string]S, len(planned))
+	for key, stage := range planned {
+		if was, there := before[key]; there && was.Equal(types.StringValue(string(stage))) || !there {
+			out[key] = stage
+		} else {
+			out[key] = ""
+		}
+	}
+	return stringMap(out)
 }

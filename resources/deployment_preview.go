@@ -3,12 +3,12 @@ package resources
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // What a plan shows of a run. Terraform prints no attribute, and no element of a list or map, that equals the state's; so every line begins with the number of its
@@ -54,37 +54,62 @@ func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
 		return
 	case w.plan.Empty() && len(moving) == 0:
 		m.keepRun(*prior)
+		m.setLastRuns(w, *prior, nil)
 	default:
 		m.number(w, *prior)
 	}
 	m.foresee(w, moving)
 }
 
-// number gives the run its number, and shows its steps and the nodes that it changes. A node that it tears down leaves the map, which prints it; one that is not in the map is printed
-// by coming into it.
+// number gives the run its number, and shows its steps and the nodes that it changes.
 func (m *deploymentModelV1) number(w *work, prior deploymentModelV1) {
 	run := prior.Run.ValueInt64() + 1
 	m.Run = types.Int64Value(run)
 	m.Steps = stringList(numbered(run, append(w.turn.Steps(), w.plan.Lines()...)))
-	nodes := maps.Clone(prior.ChangedNodes.Elements())
-	if nodes == nil {
-		nodes = map[string]attr.Value{}
-	}
-	gone := w.plan.TornDown()
+	changed := make(map[string]attr.Value)
 	for _, name := range w.plan.ChangedNodes() {
-		_, torn := slices.BinarySearch(gone, name)
-		if _, before := nodes[name]; torn && before {
-			delete(nodes, name)
-		} else {
-			nodes[name] = m.Run
+		changed[name] = m.Run
+	}
+	m.setLastRuns(w, prior, changed)
+}
+
+// setLastRuns sets the number of the last run of each node; changed are those of this run.
+func (m *deploymentModelV1) setLastRuns(w *work, prior deploymentModelV1, changed map[string]attr.Value) {
+	members := make(map[string]bool)
+	for _, g := range w.plan.Groups {
+		for _, name := range g.Members {
+			members[name] = true
 		}
 	}
-	inSite := make(map[string]bool, len(w.desired.Nodes))
-	for _, n := range w.desired.Nodes {
-		inSite[n.Name] = true
+	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.desired.Nodes, members, changed, w.plan.TornDown(), m.Run))
+}
+
+// lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site. Which nodes these are depends on nothing that the run does, so that it
+// is known before everything else is. A node that is torn down leaves the map, which prints it; one that is not in the map is printed by coming into it.
+func lastRuns[V any](prior deploymentModelV1, nodes []site.Node, members map[string]V, changed map[string]attr.Value, torn []string, run types.Int64) map[string]attr.Value {
+	before := prior.ChangedNodes.Elements()
+	out := make(map[string]attr.Value, len(nodes))
+	for _, n := range nodes {
+		number, has := before[n.Name]
+		_, member := members[n.Name]
+		switch now, is := changed[n.Name]; {
+		case !has && !member:
+		case is:
+			out[n.Name] = now
+		case has:
+			out[n.Name] = number
+		default:
+			out[n.Name] = types.Int64Value(0)
+		}
 	}
-	maps.DeleteFunc(nodes, func(name string, number attr.Value) bool { return !inSite[name] && !number.Equal(m.Run) })
-	m.ChangedNodes = types.MapValueMust(types.Int64Type, nodes)
+	for _, name := range torn {
+		if _, has := before[name]; has {
+			delete(out, name)
+		} else {
+			out[name] = run
+		}
+	}
+	return out
 }
 
 // numbered puts the number of the run and its own in front of every line: `8.1 ntp-node: prepare 1 node (ntp1)`.
@@ -98,13 +123,7 @@ func numbered(run int64, lines []string) []string {
 
 // foresee shows how nodes, groups and services stand after the run, as far as it has nothing to do with them.
 func (m *deploymentModelV1) foresee(w *work, moving map[string]bool) {
-	busy := make(map[string]bool) // a service that moves may be deployed a second time, wherever it brings anything
-	for node, brought := range w.brought {
-		for _, service := range brought {
-			busy[node] = busy[node] || moving[service]
-		}
-	}
-	if ends, err := rollout.Foresee(w.deployed, w.plan, busy); err == nil { // what is wrong with groups, the plan says
+	if ends, err := rollout.Foresee(w.deployed, w.plan, w.busy(moving)); err == nil { // what is wrong with groups, the plan says
 		m.NodeStatus, m.GroupStatus = stringMap(ends.Nodes), stringMap(ends.Groups)
 	}
 	for service := range w.plan.ByService(w.brought) {
@@ -121,4 +140,17 @@ func (m *deploymentModelV1) foresee(w *work, moving map[string]bool) {
 		}
 	}
 	m.ServiceStatus = types.MapValueMust(serviceStatusType, statuses)
+}
+
+// busy returns the nodes on which services that move bring anything: they may be deployed a second time there.
+func (w *work) busy(moving map[string]bool) map[string]bool {
+	busy := make(map[string]bool)
+	for node, brought := range w.brought {
+		for _, service := range brought {
+			if moving[service] {
+				busy[node] = true
+			}
+		}
+	}
+	return busy
 }

@@ -27,30 +27,42 @@ import (
 
 // NodesFrom reads the nodes of a deployment. Those in a state of slipway 0.1.0 have the secrets of their connection beside everything else.
 func NodesFrom(ctx context.Context, at path.Path, v attr.Value) (nodes []site.Node, known bool, diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "node", nodeSchema(), nodeModelV1.Value)
+	return objectsFrom(ctx, at, v, "node", nodeSchema(), false, nodeModelV1.Value)
 }
 
 // GroupsFrom reads the groups of a deployment. They are nil, and not just empty, when the attribute is null.
 func GroupsFrom(ctx context.Context, at path.Path, v attr.Value) (groups []site.Group, known bool, diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "group", groupSchema(), groupModelV0.Value)
+	return objectsFrom(ctx, at, v, "group", groupSchema(), false, groupModelV0.Value)
 }
 
 // ServicesFrom reads the services of a deployment. Those of one entity share it.
 func ServicesFrom(ctx context.Context, at path.Path, v attr.Value) (services []site.Service, known bool, diags diag.Diagnostics) {
+	return servicesFrom(ctx, at, v, false)
+}
+
+// servicesFrom is ServicesFrom; with partly, unknown parameters of configuration resources come as [planresource.Unknown].
+func servicesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (services []site.Service, known bool, diags diag.Diagnostics) {
 	parsed := entities{}
-	return objectsFrom(ctx, at, v, "service", serviceSchema(), func(m serviceModelV0, ctx context.Context) (site.Service, site.Problems) { return m.value(ctx, parsed) })
+	return objectsFrom(ctx, at, v, "service", serviceSchema(), partly, func(m serviceModelV0, ctx context.Context) (site.Service, site.Problems) { return m.value(ctx, parsed) })
 }
 
 // OverridesFrom reads the overrides of a deployment.
 func OverridesFrom(ctx context.Context, at path.Path, v attr.Value) (overrides []site.Override, known bool, diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "override", overrideSchema(), overrideModelV0.Value)
+	return overridesFrom(ctx, at, v, false)
+}
+
+// overridesFrom is OverridesFrom; partly is that of servicesFrom.
+func overridesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (overrides []site.Override, known bool, diags diag.Diagnostics) {
+	return objectsFrom(ctx, at, v, "override", overrideSchema(), partly, overrideModelV0.Value)
 }
 
 // asGiven decodes objects into models whose fields hold null and unknown themselves.
 var asGiven = basetypes.ObjectAsOptions{}
 
 // After many mistakes it stops: nobody reads more, and each diagnostic is compared with all before it.
-func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, object string, s schema.Schema, value func(M, context.Context) (T, site.Problems)) (out []T, known bool, diags diag.Diagnostics) {
+func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, object string, s schema.Schema, partly bool,
+	value func(M, context.Context) (T, site.Problems),
+) (out []T, known bool, diags diag.Diagnostics) {
 	raw, err := opened(ctx, v)
 	if err != nil {
 		diags.AddAttributeError(at, "Invalid "+at.String(), err.Error())
@@ -75,7 +87,7 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 			diags.AddAttributeError(at, "There are more mistakes", fmt.Sprintf("These are %d; those of further objects are told when they are mended.", len(diags)))
 			break
 		}
-		var r reading
+		r := reading{partly: partly}
 		conformed := tftypes.NewValue(objectType, nil)
 		if _, ok := entriesOf(m.value); ok || !m.value.IsKnown() || m.value.IsNull() {
 			conformed = r.conform("", m.value, objectType)

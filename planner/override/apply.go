@@ -103,7 +103,7 @@ func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Probl
 			problems = append(problems, nullProblem(s.overrides[m.author(name)].Name, m.typ, m.title, name))
 			delete(after, name)
 		case isRelation(name):
-			after[name] = unite(asList(after[name]), asList(v))
+			after[name] = relate(after[name], v)
 		default:
 			after[name] = v
 		}

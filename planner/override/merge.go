@@ -10,7 +10,7 @@ import (
 
 // Merge lays the parameters of a stronger layer over those of a weaker one (fuel.md B4): maps merge at every depth, lists are
 // united with the weaker one's elements first, of two other values the stronger one counts. A null, an empty list or an empty map of the
-// stronger layer clears nothing. Neither argument is changed; the result may share values with both.
+// stronger layer clears nothing. What is merged with something that is not known yet is not known either. Neither argument is changed; the result may share values with both.
 func Merge(weaker, stronger resource.Parameters) resource.Parameters {
 	return mergeMaps(weaker, stronger)
 }
@@ -31,6 +31,7 @@ func mergeValues(weaker, stronger any) any {
 	if weaker == nil {
 		return stronger
 	}
+	_, unknown := weaker.(resource.Unknown)
 	switch s := stronger.(type) {
 	case nil:
 		return weaker
@@ -38,14 +39,14 @@ func mergeValues(weaker, stronger any) any {
 		if w, ok := weaker.(map[string]any); ok {
 			return mergeMaps(w, s)
 		}
-		if len(s) == 0 {
+		if unknown || len(s) == 0 {
 			return weaker
 		}
 	case []any:
 		if w, ok := weaker.([]any); ok {
 			return unite(w, s)
 		}
-		if len(s) == 0 {
+		if unknown || len(s) == 0 {
 			return weaker
 		}
 	}
@@ -71,6 +72,16 @@ func overlay(defaults, data resource.Parameters) resource.Parameters {
 	maps.Copy(out, defaults)
 	maps.Copy(out, data)
 	return out
+}
+
+// relate unites the references of a relation; with any that are not known yet, none of them is.
+func relate(first, second any) any {
+	for _, v := range []any{first, second} {
+		if _, unknown := v.(resource.Unknown); unknown {
+			return v
+		}
+	}
+	return unite(asList(first), asList(second))
 }
 
 // asList makes a list of a relation that is written as a single reference.

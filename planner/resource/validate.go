@@ -33,6 +33,7 @@ func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
 	}
 	secret, n := r.Sensitive(), normalizing{given: r.Parameters, normal: r.Parameters}
 	var few [fewNames]string
+	whole := true
 	for _, name := range sortedNames(few[:0], r.Parameters) {
 		p := s.parameter(name)
 		if p == nil {
@@ -40,6 +41,10 @@ func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
 			continue
 		}
 		written := r.Parameters[name]
+		if isUnknown(written) {
+			whole = false
+			continue
+		}
 		normal, changed := p.normalize(written)
 		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret}
 		if c.run(written, normal) && isReferences(name) {
@@ -49,7 +54,7 @@ func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
 		n.set(p, normal, changed)
 	}
 	r.Parameters = n.normal
-	if len(errs) == 0 && s.Check != nil {
+	if len(errs) == 0 && s.Check != nil && whole {
 		for _, e := range s.Check(r) {
 			if s.reveals(e.Message, r) {
 				e.Message = hidden + "; see the description of the type " + s.Type
