@@ -24,6 +24,13 @@ func TestMessages(t *testing.T) {
 		s.Overrides = []site.Override{{Name: "o", Configuration: c, Options: options}}
 		return s
 	}
+	apart := func(parameters params) site.Site {
+		s := of(conf{"package": titles{"tree": {}}})
+		s.Services[0].Selectors = site.Selectors{{NodeTags: []string{"web"}}}
+		parameters["content"] = "x"
+		s.Services = append(s.Services, site.Service{Name: "b", Configuration: conf{"file": titles{"/etc/long": parameters}}, Selectors: site.Selectors{{NodeTags: []string{"db"}}}})
+		return s
+	}
 	const similar = "makes package[tre], which no service brings"
 	for name, test := range map[string]struct {
 		site       site.Site
@@ -35,6 +42,14 @@ func TestMessages(t *testing.T) {
 		"a title of another type":             {of(file(params{"require": "service[htop]"})), "there is no service[htop]; did you mean package[htop]?", ""},
 		"a title that is another one": {of(file(params{"require": "package[nginx]"})), "there is no package[nginx]; of the type package there are htop, tree",
 			"did you mean"},
+		"a title that is almost its own": {of(conf{"file": titles{"/etc/a": {"content": "x", "require": "file[/etc/b]"}}}),
+			"there is no file[/etc/b] (on all 2 nodes)", "did you mean"},
+		"a resource of other nodes": {apart(params{"require": "package[tree]"}),
+			"there is no package[tree] on the same node, only on others: n (on node m)", "did you mean"},
+		"a title that is almost one of other nodes": {apart(params{"require": "package[tre]"}),
+			"there is no package[tre]; did you mean package[tree], which is not on the same node, only on others: n? (on node m)", ""},
+		"a group that is almost its own": {site.Site{Name: "s", Nodes: []site.Node{{Name: "n"}}, Groups: []site.Group{{Name: "web1", DependsOn: []string{"web2"}}}},
+			`there is no group "web2"`, "did you mean"},
 		"a type of which there is none": {of(file(params{"require": "mount[/mnt]"})), "there is no mount[/mnt]", "of the type"},
 		"an override that makes what is almost there": {overridden(conf{"package": titles{"tre": {"ensure": "absent"}}}, site.OverrideOptions{}),
 			similar + "; did you mean \"tree\"? Where it is meant, write options = { create = true } (on all 2 nodes)", ""},

@@ -137,7 +137,7 @@ func TestUnresolved(t *testing.T) {
 	}
 	want := []string{
 		"x[a]: require: there is no x[bb]; did you mean x[b]?",
-		"x[a]: require: there is no y[1]; did you mean x[a]?",
+		"x[a]: require: there is no y[1]; did you mean x[b]?",
 		"x[a]: notify: there is no z[none]",
 	}
 	if d := cmp.Diff(want, got); d != "" {
