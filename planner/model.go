@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -174,6 +175,7 @@ func (m *model) sort(nodes []site.Node, memberOf map[string][]string) {
 func (m *model) furnish() {
 	found := newFindings(len(m.site.Nodes))
 	effective := make(map[string]bool)
+	var later []unresolved
 	for _, k := range m.kinds {
 		load, mistakes := m.services.Tasks(k.services, m.nodes[k.nodes[0]])
 		m.problems = append(m.problems, mistakes...) // they name the node
@@ -199,7 +201,12 @@ func (m *model) furnish() {
 				found.add(p, k.nodes)
 				continue
 			}
-			found.add(relationProblem(err, m.overrides, load.Details), k.nodes)
+			p := relationProblem(err, m.overrides, load.Details)
+			if e, ok := errors.AsType[*sequence.UnresolvedError](err); ok {
+				later = append(later, unresolved{e, p, k}) // other nodes may have it
+				continue
+			}
+			found.add(p, k.nodes)
 		}
 		k.catalog.fill(tasks, layers)
 		k.catalog.classes = m.rules.classes(tasks, sections)
@@ -213,8 +220,46 @@ func (m *model) furnish() {
 			m.wanted[node] = k.catalog
 		}
 	}
+	for i, u := range later {
+		if i < resource.MostHints {
+			u.problem.Message += m.elsewhere(u)
+		}
+		found.add(u.problem, u.kind.nodes)
+	}
 	m.problems = append(m.problems, found.problems()...)
 	m.warnOfNoEffect(m.overrides, effective)
+}
+
+// unresolved is a reference to a resource that the nodes of a kind do not have.
+type unresolved struct {
+	*sequence.UnresolvedError
+	problem site.Problem
+	kind    *kind
+}
+
+// elsewhere ends the message of a reference to a resource that only other nodes have, or almost: nothing where there is none, or where one of the same node was probably meant.
+func (m *model) elsewhere(u unresolved) string {
+	on := make(map[string][]string) // resource -> nodes
+	for _, k := range m.kinds {
+		for _, id := range k.catalog.ids {
+			on[string(id)] = append(on[string(id)], k.nodes...)
+		}
+	}
+	only := func(id string) string {
+		slices.Sort(on[id])
+		return "on the same node, only on others: " + list(on[id])
+	}
+	if _, there := on[string(u.Reference)]; there {
+		return " " + only(string(u.Reference))
+	}
+	if u.Nearest != "" {
+		return ""
+	}
+	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)), string(u.Task.Resource.ID())))
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s, which is not %s?", near, only(near))
 }
 
 // fill gives a catalog its tasks, in order.

@@ -112,7 +112,9 @@ func (m *model) find(k *kind, n neighbours, t task.Task, d *refine.EntityTask, n
 	}
 	candidates := make([]string, 0, len(n.there))
 	for id := range n.there {
-		candidates = append(candidates, string(id))
+		if id != t.Resource.ID() {
+			candidates = append(candidates, string(id))
+		}
 	}
 	slices.Sort(candidates)
 	if near := resource.Nearest(string(need.Resource), candidates); near != "" {
@@ -151,7 +153,7 @@ func (m *model) unknownService(t task.Task, d *refine.EntityTask, name string) s
 	for i := range names {
 		names[i] = m.services.Name(i)
 	}
-	p.Message += resource.DidYouMean(name, names)
+	p.Message += resource.DidYouMean(name, resource.Others(names, t.Service))
 	return site.Problems{p}
 }
 

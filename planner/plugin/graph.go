@@ -155,7 +155,7 @@ func (b *builder) join(i int, groups []string) {
 func (b *builder) missing(i int, attribute, verb, name string, known []string) {
 	hint := "; no plugin brings such a task"
 	if len(b.problems) < resource.MostHints {
-		if meant := resource.DidYouMean(name, known); meant != "" {
+		if meant := resource.DidYouMean(name, resource.Others(known, b.tasks[i].ID)); meant != "" {
 			hint = meant
 		}
 	}

@@ -1,6 +1,9 @@
 package resource
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // nearestDistance bounds the edits after which a word still counts as a misspelling.
 const nearestDistance = 2
@@ -36,6 +39,11 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Others returns names without one: what refers to something does not mean itself.
+func Others(names []string, own string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == own })
 }
 
 // DidYouMean is the end of a message about a word that is none of the candidates: the one that was probably meant, or nothing. See [Nearest].

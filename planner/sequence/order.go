@@ -303,17 +303,20 @@ func (c *catalogOf) written(later, earlier task.Task) (relation string, writer t
 }
 
 // unresolved returns the error of a wrong reference, with what it may have meant while there were few of them before: a resource that is written
-// almost the same, or one of another type with the same title.
+// almost the same, or one of another type with the same title. It is never the resource itself.
 func (c *catalogOf) unresolved(t task.Task, relation string, id resource.ID, before int) *UnresolvedError {
 	e := &UnresolvedError{Task: t, Relation: relation, Reference: id}
 	if before >= resource.MostHints {
 		return e
 	}
 	wanted, title, _ := strings.Cut(string(id), "[")
-	candidates := make([]string, len(c.names))
+	candidates := make([]string, 0, len(c.names))
 	var namesake string
-	for i, name := range c.names {
-		candidates[i] = string(name)
+	for _, name := range c.names {
+		if name == t.Resource.ID() {
+			continue
+		}
+		candidates = append(candidates, string(name))
 		switch typ, rest, _ := strings.Cut(string(name), "["); {
 		case typ == wanted:
 			e.Others = append(e.Others, strings.TrimSuffix(rest, "]"))

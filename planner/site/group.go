@@ -3,6 +3,8 @@ package site
 import (
 	"fmt"
 	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // ValidateGroups reports everything that is wrong with the groups of a site: each group by itself, their dependencies, and
@@ -104,7 +106,7 @@ func ValidateDependencies(groups []Group) Problems {
 		for i, parent := range g.DependsOn {
 			if _, ok := first[parent]; !ok {
 				problems = append(problems, g.problem(fmt.Sprintf("depends_on_groups[%d]", i), UnknownDependency,
-					"there is no group %q%s", parent, didYouMean(parent, names, len(problems))))
+					"there is no group %q%s", parent, didYouMean(parent, resource.Others(names, g.Name), len(problems))))
 			}
 		}
 	}
