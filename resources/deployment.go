@@ -130,11 +130,12 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"services": schema.StringAttribute{
 				Optional: true, CustomType: sealed.Type{}, // whole objects
-				MarkdownDescription: "The services: whole `slipway_service` objects, as a list or a map.",
+				MarkdownDescription: "The services: whole `slipway_service` objects, as a map or a list." +
+					" Give a map: of a list Terraform prints the neighbours of one that changes as well, as a whole.",
 			},
 			"overrides": schema.StringAttribute{
 				Optional: true, CustomType: sealed.Type{}, // whole objects
-				MarkdownDescription: "The overrides: whole `slipway_override` objects, as a list or a map.",
+				MarkdownDescription: "The overrides: whole `slipway_override` objects, as a map or a list, like `services`.",
 			},
 			"plugins": schema.StringAttribute{
 				Optional: true, CustomType: sealed.Type{}, // whole objects

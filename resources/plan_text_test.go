@@ -299,6 +299,39 @@ resource "slipway_deployment" "test" {
 	c.empty()
 }
 
+// Of services that are given as a map, a plan prints those that change.
+func TestAnUnchangedServiceIsNotPrintedAgain(t *testing.T) {
+	s := newSandbox(t, "a")
+	c := newCommandLine(t)
+	configure := func(content string) {
+		services := ""
+		for _, name := range []string{"one", "three", "two"} {
+			of := "same\n"
+			if name == "three" { // between the others
+				of = content
+			}
+			services += files(name, map[string]string{"/etc/" + name: of})
+		}
+		c.configure(strings.Replace(s.config([]string{"a"}, nil, services, ""), "services = []",
+			"services = { one = slipway_service.one, two = slipway_service.two, three = slipway_service.three }", 1))
+	}
+	configure("before\n")
+	c.apply()
+	configure("after\n")
+	text := c.changes()
+	c.shows(text, 2, []string{"default (critical): prepare 1 node (a)", "default (critical): node phase: 1 change on node a: update file[/etc/three]"}, "a")
+	_, plan, _ := strings.Cut(text, "~ services ")
+	plan, _, _ = strings.Cut(plan, "~ status ")
+	for _, name := range []string{"one", "two"} {
+		if strings.Contains(plan, name+" ") || strings.Contains(plan, "/etc/"+name) {
+			t.Errorf("the service %s does not change, and is printed:\n%s", name, plan)
+		}
+	}
+	if !strings.Contains(plan, "(2 unchanged attributes hidden)") {
+		t.Errorf("the services that do not change are not hidden:\n%s", plan)
+	}
+}
+
 // What is not known yet hides only the steps that depend on it.
 func TestUnknownInputsHideWhatDependsOnThem(t *testing.T) {
 	s := newSandbox(t, "a", "b")

@@ -40,5 +40,5 @@ resource "slipway_service" "time" {
 resource "slipway_deployment" "lon1" {
   site     = "lon1"
   nodes    = slipway_node.this
-  services = [slipway_service.time]
+  services = { time = slipway_service.time }
 }

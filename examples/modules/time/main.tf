@@ -51,7 +51,7 @@ resource "slipway_service" "time" {
 resource "slipway_deployment" "this" {
   site     = var.site
   nodes    = slipway_node.this
-  services = [slipway_service.time]
+  services = { time = slipway_service.time }
 }
 
 output "state" {

@@ -29,8 +29,8 @@ resource "slipway_deployment" "site" {
   site        = "lon1"
   nodes       = slipway_node.web
   groups      = [slipway_group.web]
-  services    = [slipway_service.motd]
-  overrides   = [slipway_override.web1]
+  services    = { motd = slipway_service.motd }
+  overrides   = { web1 = slipway_override.web1 }
   parallelism = 20
   triggers    = { checked = "2026-01-31" }
   timeouts    = { read = "1m" }

@@ -38,7 +38,7 @@ resource "slipway_service" "proxy" {
 resource "slipway_deployment" "lon1" {
   site     = "lon1"
   nodes    = slipway_node.this
-  services = [slipway_service.proxy]
+  services = { proxy = slipway_service.proxy }
 }
 
 output "proxy" {

@@ -59,7 +59,7 @@ resource "slipway_deployment" "lon1" {
   site     = "lon1"
   nodes    = slipway_node.this
   groups   = [slipway_group.control, slipway_group.compute, slipway_group.database]
-  services = [slipway_service.cluster]
+  services = { cluster = slipway_service.cluster }
 }
 
 output "steps" {

@@ -42,7 +42,7 @@ resource "slipway_service" "app" {
 resource "slipway_deployment" "lon1" {
   site     = "lon1"
   nodes    = slipway_node.this
-  services = [slipway_service.app]
+  services = { app = slipway_service.app }
 }
 
 output "app" {
