@@ -28,8 +28,8 @@ func factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	}
 }
 
-// heldLife takes a held resource through its life: created from first, then nothing to do, changed in place to second, replaced by
-// renamed; then imported by its name, with a plan that brings the rest; then imported by identity.
+// heldLife takes a held resource through its life: created from first, then nothing to do, changed in place to second,
+// replaced by renamed; then imported by its name, with a plan that brings the rest; then imported by identity.
 func heldLife(t *testing.T, address, first, second, renamed string, afterFirst []statecheck.StateCheck, afterSecond []statecheck.StateCheck) {
 	t.Helper()
 	t.Parallel()

@@ -113,8 +113,8 @@ func (r *reading) entries(at string, v tftypes.Value, nulls nulls, what string) 
 	return out
 }
 
-// plain converts a known value to strings, bools, int64 for whole numbers, float64 for others, []any and map[string]any. Null
-// members of maps are left out.
+// plain converts a known value to strings, bools, int64 for whole numbers, float64 for others, []any and
+// map[string]any. Null members of maps are left out.
 func (r *reading) plain(at string, v tftypes.Value) (any, bool) {
 	if elements, ok := elementsOf(v); ok {
 		out := make([]any, 0, len(elements))
@@ -194,7 +194,8 @@ func keyedPath(at, key string) string {
 	return keyPath(at, key)
 }
 
-// configurationValidator checks a configuration against the configuration resource types. What is unknown is left for later.
+// configurationValidator checks a configuration against the configuration resource types. What is unknown is left for
+// later.
 type configurationValidator struct {
 	nulls   nulls
 	partial bool // the resources are changes of others, so nothing is required

@@ -25,10 +25,10 @@ func (r *reading) report(at string, code site.Code, format string, args ...any) 
 	r.problems = append(r.problems, site.Problem{Attribute: at, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// conform converts v to the type of a schema, as Terraform converts configuration of a known type: a tuple becomes a list or
-// set, an object a map, an attribute that is left out is null, numbers and their texts stand for each other. Unlike Terraform
-// it reports attributes that the schema does not have. What is unknown, or does not fit, becomes null. at names the
-// place of v for problems; it never shows a value, which may be secret.
+// conform converts v to the type of a schema, as Terraform converts configuration of a known type: a tuple becomes a
+// list or set, an object a map, an attribute that is left out is null, numbers and their texts stand for each other.
+// Unlike Terraform it reports attributes that the schema does not have. What is unknown, or does not fit, becomes null.
+// at names the place of v for problems; it never shows a value, which may be secret.
 func (r *reading) conform(at string, v tftypes.Value, want tftypes.Type) tftypes.Value {
 	null := tftypes.NewValue(want, nil)
 	if want.Is(tftypes.DynamicPseudoType) {
@@ -64,7 +64,8 @@ func (r *reading) conform(at string, v tftypes.Value, want tftypes.Type) tftypes
 	return r.conformScalar(at, v, want)
 }
 
-// entityAttribute is the attribute of a service that takes an object with more attributes than it keeps: an entity of data.slipway_catalog.
+// entityAttribute is the attribute of a service that takes an object with more attributes than it keeps: an entity of
+// data.slipway_catalog.
 const entityAttribute = "entity"
 
 func (r *reading) conformObject(at string, v tftypes.Value, want tftypes.Object) tftypes.Value {
@@ -95,8 +96,9 @@ func (r *reading) conformObject(at string, v tftypes.Value, want tftypes.Object)
 	return tftypes.NewValue(want, out)
 }
 
-// gather moves the secrets of a node's connection, or of a hop of it, to where they belong, from where version 0 of slipway_node had them: beside everything
-// else. States may hold such nodes, and objects written by hand are taken in either form.
+// gather moves the secrets of a node's connection, or of a hop of it, to where they belong, from where version 0 of
+// slipway_node had them: beside everything else. States may hold such nodes, and objects written by hand are taken in
+// either form.
 func (r *reading) gather(at string, entries map[string]tftypes.Value, want tftypes.Object) map[string]tftypes.Value {
 	below, ok := want.AttributeTypes[nodeCredentials].(tftypes.Object)
 	if !ok {

@@ -37,13 +37,14 @@ type ProviderConnectionModelV0 struct {
 	Credentials types.Map `tfsdk:"credentials"` // refused
 }
 
-// Value returns the connection that the model describes. What is unknown is left unset, and known is then false. The problems
-// carry attributes below the connection and neither object nor name.
+// Value returns the connection that the model describes. What is unknown is left unset, and known is then false. The
+// problems carry attributes below the connection and neither object nor name.
 func (m ProviderConnectionModelV0) Value(ctx context.Context) (c site.Connection, known bool, problems site.Problems) {
 	return connectionOf[providerBastionModelV0](ctx, m.ConnectionModelV0)
 }
 
-// connectModelV1 is a node's `connect` at schema version 1. The secrets of the connection itself are those of version 0 and null.
+// connectModelV1 is a node's `connect` at schema version 1. The secrets of the connection itself are those of version 0
+// and null.
 type connectModelV1 struct {
 	ConnectionModelV0
 	Credentials *credentialsModelV1 `tfsdk:"credentials"`
@@ -76,7 +77,8 @@ type bastionModelV0 struct {
 	PrivateKeyFile types.String `tfsdk:"private_key_file"`
 }
 
-// bastionModelV1 is a hop of a node's `connect` at schema version 1. The secret of the hop itself is that of version 0 and null.
+// bastionModelV1 is a hop of a node's `connect` at schema version 1. The secret of the hop itself is that of version 0
+// and null.
 type bastionModelV1 struct {
 	bastionModelV0
 	Credentials *hopCredentialsModelV1 `tfsdk:"credentials"`
@@ -100,7 +102,8 @@ func (m bastionModelV1) value() (b site.Bastion, known bool) {
 	return m.bastionModelV0.value()
 }
 
-// Value returns the connection that a wholly known model describes. The problems are those of [ProviderConnectionModelV0.Value].
+// Value returns the connection that a wholly known model describes. The problems are those of
+// [ProviderConnectionModelV0.Value].
 func (m connectModelV1) Value(ctx context.Context) (site.Connection, site.Problems) {
 	if secrets := m.Credentials; secrets != nil {
 		m.PrivateKey, m.Passphrase, m.SudoPassword = secrets.PrivateKey, secrets.Passphrase, secrets.SudoPassword

@@ -13,8 +13,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// ConnectionField is one attribute of a connection, as the provider (`connection`) and slipway_node (`connect`) have it. The table [ConnectionFields] is the
-// one place that says what a connection is made of: schemas, environment variables and documentation come from it.
+// ConnectionField is one attribute of a connection, as the provider (`connection`) and slipway_node (`connect`) have
+// it. The table [ConnectionFields] is the one place that says what a connection is made of: schemas, environment
+// variables and documentation come from it.
 type ConnectionField struct {
 	Name        string
 	Kind        FieldKind
@@ -29,8 +30,8 @@ type ConnectionField struct {
 
 	strings  []validator.String
 	integers []validator.Int64
-	// file is whether a node's field names a file that a run needs. The provider looks for its own when it is configured, with those of the
-	// environment.
+	// file is whether a node's field names a file that a run needs. The provider looks for its own when it is
+	// configured, with those of the environment.
 	file bool
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// FileWarnings warns of the files that the provider's connection names and that are missing. They are warnings, because another Terraform
-// resource may write a file in the apply, before the deployment.
+// FileWarnings warns of the files that the provider's connection names and that are missing. They are warnings, because
+// another Terraform resource may write a file in the apply, before the deployment.
 func FileWarnings(c site.Connection) (diags diag.Diagnostics) {
 	at := path.Root("connection")
 	look := func(at path.Path, file string) {

@@ -12,13 +12,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// nodeConnection is the name of a node's connection. It is not `connection`, as in the provider, because Terraform keeps that name to itself in
-// every resource.
+// nodeConnection is the name of a node's connection. It is not `connection`, as in the provider, because Terraform
+// keeps that name to itself in every resource.
 const nodeConnection = "connect"
 
-// nodeCredentials is the object that holds the secrets of a node's connection, and of each hop of it. They stand apart because Terraform marks every sensitive
-// attribute of an object, also one that is null, and compares every mark with every value, again and again: with a thousand nodes that takes minutes. An
-// object that is null has no marks.
+// nodeCredentials is the object that holds the secrets of a node's connection, and of each hop of it. They stand apart
+// because Terraform marks every sensitive attribute of an object, also one that is null, and compares every mark with
+// every value, again and again: with a thousand nodes that takes minutes. An object that is null has no marks.
 const nodeCredentials = "credentials"
 
 // nodeConnectionAttribute is `connect` of slipway_node.
@@ -78,8 +78,8 @@ func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attrib
 	return attributes
 }
 
-// movedAttribute stands where a secret stood in version 0 and refuses it. Without the attribute, Terraform would leave what is given there out without a
-// word, and the node would be reached with another key.
+// movedAttribute stands where a secret stood in version 0 and refuses it. Without the attribute, Terraform would leave
+// what is given there out without a word, and the node would be reached with another key.
 func movedAttribute(to string) schema.Attribute {
 	return schema.StringAttribute{Optional: true, MarkdownDescription: "Moved: give `" + to + "` instead.", Validators: []validator.String{moved{to}}}
 }
@@ -112,13 +112,15 @@ func providerConnectionAttributes(fields []ConnectionField) map[string]providers
 				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()), Validators: eitherKey("")}}
 		}
 	}
-	// Without the attribute, Terraform would leave out what was copied from a node without a word, and another key would be offered.
+	// Without the attribute, Terraform would leave out what was copied from a node without a word, and another key
+	// would be offered.
 	attributes[nodeCredentials] = providerschema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType,
 		MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced{}}}
 	return attributes
 }
 
-// eitherKey refuses a connection or hop that gives its private key twice. secrets is the name of the object that has the secrets, if there is one.
+// eitherKey refuses a connection or hop that gives its private key twice. secrets is the name of the object that has
+// the secrets, if there is one.
 func eitherKey(secrets string) []validator.Object {
 	return []validator.Object{onlyOneOf{names: []string{namePath(secrets, "private_key"), "private_key_file"}, why: "Give the private key as text or as a file, not both."}}
 }

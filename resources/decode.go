@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// decode reads a known object of the schema's type into its model, which is a pointer to a struct. The framework reads the tags of each struct anew for each object,
-// which for a thousand nodes takes longer than planning them.
+// decode reads a known object of the schema's type into its model, which is a pointer to a struct. The framework reads
+// the tags of each struct anew for each object, which for a thousand nodes takes longer than planning them.
 func decode(ctx context.Context, typ attr.Type, v tftypes.Value, model any) diag.Diagnostics {
 	var diags diag.Diagnostics
 	value, err := typ.ValueFromTerraform(ctx, v)
@@ -27,7 +27,8 @@ func decode(ctx context.Context, typ attr.Type, v tftypes.Value, model any) diag
 	return diags
 }
 
-// assign sets a field to a value: a value of the framework as it is, an object to a struct or a pointer to one, a list to a slice.
+// assign sets a field to a value: a value of the framework as it is, an object to a struct or a pointer to one, a list
+// to a slice.
 func assign(v attr.Value, field reflect.Value) error {
 	if given := reflect.ValueOf(v); given.Type().AssignableTo(field.Type()) {
 		field.Set(given)

@@ -63,8 +63,8 @@ func withoutSecrets(node tftypes.Value) (tftypes.Value, error) {
 	})
 }
 
-// withNodes returns the value of a deployment's nodes with some objects of an older value added, without their secrets: name -> the node's name in
-// the older value.
+// withNodes returns the value of a deployment's nodes with some objects of an older value added, without their secrets:
+// name -> the node's name in the older value.
 func withNodes(nodes, older sealed.Value, names map[string]string) (sealed.Value, error) {
 	now, err := nodes.Open()
 	if err != nil {
@@ -108,8 +108,8 @@ func named(node tftypes.Value, name string) (tftypes.Value, error) {
 	})
 }
 
-// extended returns a list or map of objects with more of them: a list as a tuple, a map as an object, because the added ones may have
-// attributes of another type.
+// extended returns a list or map of objects with more of them: a list as a tuple, a map as an object, because the added
+// ones may have attributes of another type.
 func extended(v tftypes.Value, added map[string]tftypes.Value) tftypes.Value {
 	if elements, ok := elementsOf(v); ok {
 		elements = slices.Clone(elements)

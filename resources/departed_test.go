@@ -12,7 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
-// Of a node that left the configuration the state keeps everything but the secrets, and what is remembered beside it makes the node whole again.
+// Of a node that left the configuration the state keeps everything but the secrets, and what is remembered beside it
+// makes the node whole again.
 func TestSecretsOfDepartedNodes(t *testing.T) {
 	text := func(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
 	hop := func(key map[string]tftypes.Value) tftypes.Value {

@@ -68,14 +68,14 @@ func (d *Deployment) IdentitySchema(_ context.Context, _ resource.IdentitySchema
 	}}
 }
 
-// ImportState imports by site name. Nodes and services come from the configuration; the first apply then finds in the nodes'
-// ledgers what is there already.
+// ImportState imports by site name. Nodes and services come from the configuration; the first apply then finds in the
+// nodes' ledgers what is there already.
 func (d *Deployment) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	resource.ImportStatePassthroughWithIdentity(ctx, path.Root("site"), path.Root("site"), req, resp)
 }
 
-// UpgradeState reads the state of earlier versions. In version 0 runs had no numbers, and changed_nodes was a list: its nodes, and those with a status, were changed by
-// some run before. What is not known stays null.
+// UpgradeState reads the state of earlier versions. In version 0 runs had no numbers, and changed_nodes was a list: its
+// nodes, and those with a status, were changed by some run before. What is not known stays null.
 func (*Deployment) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	return map[int64]resource.StateUpgrader{
 		0: {StateUpgrader: func(_ context.Context, req resource.UpgradeStateRequest, resp *resource.UpgradeStateResponse) {

@@ -20,8 +20,8 @@ import (
 
 const defaultRunTimeout = 12 * time.Hour
 
-// Create rolls the site out. When that fails, the state tells what was reached; Terraform then holds it for tainted, calls Delete without
-// private state (see privateKey) and Create again, which goes on from the nodes' ledgers.
+// Create rolls the site out. When that fails, the state tells what was reached; Terraform then holds it for tainted,
+// calls Delete without private state (see privateKey) and Create again, which goes on from the nodes' ledgers.
 func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan deploymentModelV1
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -50,8 +50,8 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, *done)...)
 }
 
-// Update brings the site from what is applied to what is wanted. When that fails, the state tells what was reached, so that the
-// next plan shows the rest.
+// Update brings the site from what is applied to what is wanted. When that fails, the state tells what was reached, so
+// that the next plan shows the rest.
 func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan, prior deploymentModelV1
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -186,8 +186,9 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	return &done, diags
 }
 
-// goOn takes over what an earlier run of a site left that this state has not rolled out yet, one that failed or one whose state was lost: services that the
-// journal has, and what the nodes' ledgers tell, all of which is then checked again; what is no longer wanted goes.
+// goOn takes over what an earlier run of a site left that this state has not rolled out yet, one that failed or one
+// whose state was lost: services that the journal has, and what the nodes' ledgers tell, all of which is then checked
+// again; what is no longer wanted goes.
 func (w *work) goOn(ctx context.Context, journaled []services.Seen, o rollout.Options) {
 	again := *w
 	if state := (services.State{}).Adopt(journaled); len(state.Records)+len(state.Former) > 0 {

@@ -17,7 +17,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// called notes what a run, which began with p and left s, did on the controller: which callbacks ran, as in ran, and what they returned.
+// called notes what a run, which began with p and left s, did on the controller: which callbacks ran, as in ran, and
+// what they returned.
 func (done *rolled) called(in rollInput, s site.Site, p *planner.Plan, ran map[planresource.ID]string, report rollout.Report) diag.Diagnostics {
 	var diags diag.Diagnostics
 	var misfits []misfit
@@ -40,8 +41,8 @@ type returning struct {
 	value string // name of the value that the callback returns
 }
 
-// returned lists the attributes of an entity that callbacks set, by name. Only callbacks of the service as a whole do: one for each node would
-// return several values for one attribute.
+// returned lists the attributes of an entity that callbacks set, by name. Only callbacks of the service as a whole do:
+// one for each node would return several values for one attribute.
 func returned(e *catalog.Entity) []returning {
 	var out []returning
 	var walk func(tasks []catalog.Task)
@@ -63,8 +64,8 @@ func returned(e *catalog.Entity) []returning {
 	return out
 }
 
-// keeper carries callbacks out, and makes one fail that does not give what it was called for: its service would wait for ever, and every plan would call
-// it again without a word.
+// keeper carries callbacks out, and makes one fail that does not give what it was called for: its service would wait
+// for ever, and every plan would call it again without a word.
 type keeper struct {
 	rollout.Caller
 	promised map[string][]returning // by name of the callback
@@ -128,9 +129,9 @@ func (m misfit) String() string {
 	return fmt.Sprintf("Service %q, callback %q: the returned value %q is that of the attribute %s.", m.service, m.task, m.value, m.Error())
 }
 
-// learn returns the values of attributes of the site's services: what callbacks returned now, over what was known before. Values of
-// sensitive attributes are not kept: a run that needs one calls again. Nor are those that their attributes cannot take, which is also how a
-// value ends whose attribute has become another one.
+// learn returns the values of attributes of the site's services: what callbacks returned now, over what was known
+// before. Values of sensitive attributes are not kept: a run that needs one calls again. Nor are those that their
+// attributes cannot take, which is also how a value ends whose attribute has become another one.
 func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (values map[string]map[string]any, misfits []misfit) {
 	values = make(map[string]map[string]any)
 	for _, service := range s.Services {
@@ -160,7 +161,8 @@ func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (v
 	return values, misfits
 }
 
-// of returns what of the memory counts for a site: values that its services can take. The callbacks of others count as not finished.
+// of returns what of the memory counts for a site: values that its services can take. The callbacks of others count as
+// not finished.
 func (m memory) of(s site.Site) memory {
 	m.Applied = m.planned(s)
 	var misfits []misfit

@@ -19,8 +19,8 @@ import (
 
 const defaultTearDownTimeout = time.Hour
 
-// Delete undoes on every node what slipway did there. Without private state it touches none: Terraform is about to replace a tainted
-// deployment, and the Create that follows goes on from the ledgers (terraform.md 5.5).
+// Delete undoes on every node what slipway did there. Without private state it touches none: Terraform is about to
+// replace a tainted deployment, and the Create that follows goes on from the ledgers (terraform.md 5.5).
 func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state deploymentModelV1
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)

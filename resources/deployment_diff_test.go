@@ -68,7 +68,8 @@ func TestContentIsShownAsDiff(t *testing.T) {
 	}, s.gone("a"))
 }
 
-// What not every user of a node may read, and what the configuration calls sensitive, is in no diff: not in the state's drift, the report or the journal.
+// What not every user of a node may read, and what the configuration calls sensitive, is in no diff: not in the state's
+// drift, the report or the journal.
 func TestSecretsAreInNoDiff(t *testing.T) {
 	for name, c := range map[string]struct{ dir, file, body string }{
 		"sensitive":        {"etc", "etc/f", `"/etc/f" = { content = "a\nhunter2\n%s\n", mode = "0644", sensitive = true }`},

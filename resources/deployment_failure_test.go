@@ -43,8 +43,8 @@ func TestCreateFailsBeforeAnyNode(t *testing.T) {
 	}, s.gone("a"))
 }
 
-// terraform.md 5.5, "Create: error + state", and the rows of the private state: the tainted deployment is replaced, Delete touches no node, and Create
-// goes on from the ledger.
+// terraform.md 5.5, "Create: error + state", and the rows of the private state: the tainted deployment is replaced,
+// Delete touches no node, and Create goes on from the ledger.
 func TestTaintedCreateGoesOnFromTheLedger(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	config := s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one", "/opt/app.conf": "x"}), "")
@@ -103,7 +103,8 @@ func TestTaintedThenDestroyed(t *testing.T) {
 	}}, s.has("a", "etc/motd", "-"), s.gone("a"))
 }
 
-// Private state, row 4: under create_before_destroy the Delete of the tainted object comes after the new Create, with private state.
+// Private state, row 4: under create_before_destroy the Delete of the tainted object comes after the new Create, with
+// private state.
 func TestTaintedUnderCreateBeforeDestroy(t *testing.T) {
 	s := newSandbox(t, "a")
 	config := s.config([]string{"a"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one", "/opt/app.conf": "x"}), "lifecycle { create_before_destroy = true }")
@@ -225,8 +226,8 @@ func TestUpdateFailsBeforeAnyNode(t *testing.T) {
 	})
 }
 
-// terraform.md 5.5, "Update: error + honest partial state": not tainted, and the next plan shows only the rest. The same with a refresh that
-// looks at no node ("drift is hidden if Read does not look at the node").
+// terraform.md 5.5, "Update: error + honest partial state": not tainted, and the next plan shows only the rest. The
+// same with a refresh that looks at no node ("drift is hidden if Read does not look at the node").
 func TestUpdateFailsHalfWay(t *testing.T) {
 	for _, detection := range []string{"full", "off"} {
 		s := newSandbox(t, "a", "b")
@@ -268,7 +269,8 @@ func TestDeleteFails(t *testing.T) {
 			ExpectError: regexp.MustCompile(`not torn down`),
 		},
 		{
-			// Terraform 1.11 forgets after a failed destroy which attributes are sensitive and plans an update for that alone.
+			// Terraform 1.11 forgets after a failed destroy which attributes are sensitive and plans an update for that
+			// alone.
 			PreConfig: func() { before = s.ledger("a"); release() },
 			Config:    config,
 			Check: func(*terraform.State) error {
@@ -321,7 +323,8 @@ func (u unseen) CheckPlan(_ context.Context, req plancheck.CheckPlanRequest, res
 	}
 }
 
-// Terraform does not know any more that the secrets of a node are sensitive after it left the configuration; so they are not in the state.
+// Terraform does not know any more that the secrets of a node are sensitive after it left the configuration; so they
+// are not in the state.
 func TestDepartedNodeTellsNoSecrets(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	config := func(nodes string) string {

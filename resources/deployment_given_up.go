@@ -15,8 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
-// replaced is a tainted deployment, as Delete saw it. The Create that follows in the same apply gets no prior state, and learns from it which nodes
-// the failed creation worked on.
+// replaced is a tainted deployment, as Delete saw it. The Create that follows in the same apply gets no prior state,
+// and learns from it which nodes the failed creation worked on.
 type replaced struct {
 	nodes []site.Node
 	value sealed.Value // the same as they stand in the state
@@ -41,8 +41,9 @@ func (r *Runs) replacedBy(site string) replaced {
 	return old
 }
 
-// giveUp finds the nodes of a tainted deployment that the configuration has no more. Nothing is undone on them without a plan that shows it: a
-// successful creation remembers them, so that the next plan tears them down, and a failed one keeps them in the state.
+// giveUp finds the nodes of a tainted deployment that the configuration has no more. Nothing is undone on them without
+// a plan that shows it: a successful creation remembers them, so that the next plan tears them down, and a failed one
+// keeps them in the state.
 func (done *rolled) giveUp(ctx context.Context, old replaced, w *work, o rollout.Options, failed bool) (diags diag.Diagnostics) {
 	nodes := slices.DeleteFunc(slices.Clone(old.nodes), func(n site.Node) bool {
 		return slices.ContainsFunc(w.desired.Nodes, func(now site.Node) bool { return now.Name == n.Name || now.Place() == n.Place() })

@@ -8,7 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 )
 
-// An imported deployment does not know its nodes before the first apply: a destroy then says so, and releases nothing silently.
+// An imported deployment does not know its nodes before the first apply: a destroy then says so, and releases nothing
+// silently.
 func TestDestroyAfterImport(t *testing.T) {
 	s := newSandbox(t, "a")
 	config := s.config([]string{"a"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one"}), "")
@@ -21,7 +22,8 @@ func TestDestroyAfterImport(t *testing.T) {
 	}, s.gone("a"), s.has("a", "etc/motd", "-"))
 }
 
-// A node that is given up after a failed first apply is torn down by the plan after the creation, which says so; a destroy tears it down, too.
+// A node that is given up after a failed first apply is torn down by the plan after the creation, which says so; a
+// destroy tears it down, too.
 func TestNodeGivenUpAfterAFailedCreate(t *testing.T) {
 	for _, destroyed := range []bool{false, true} {
 		s := newSandbox(t, "a", "b")
@@ -44,7 +46,8 @@ func TestNodeGivenUpAfterAFailedCreate(t *testing.T) {
 	}
 }
 
-// A creation that fails again keeps the node that it gave up in the state, so that the one after it knows the node, too.
+// A creation that fails again keeps the node that it gave up in the state, so that the one after it knows the node,
+// too.
 func TestNodeGivenUpAfterTwoFailedCreates(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	broken, good := map[string]string{"/etc/motd": "one", "/nowhere/x": "x"}, map[string]string{"/etc/motd": "one"}

@@ -18,7 +18,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A node that accepts connections and says nothing costs a first run the prepare_timeout of its group, once, and no other group anything.
+// A node that accepts connections and says nothing costs a first run the prepare_timeout of its group, once, and no
+// other group anything.
 func TestHungNodeCostsItsPrepareTimeoutOnce(t *testing.T) {
 	s := newSandbox(t, "a")
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,8 +15,8 @@ func (s *sandbox) link(name, node string) {
 	s.must(os.Symlink(s.path(node, ""), s.path(name, "")))
 }
 
-// A machine that gets another name and another spelling of its address in one apply is not torn down under its new name: what the plan cannot
-// know, the run sees on the machine.
+// A machine that gets another name and another spelling of its address in one apply is not torn down under its new
+// name: what the plan cannot know, the run sees on the machine.
 func TestNodeRenamedAndRespelled(t *testing.T) {
 	for _, detection := range []string{"full", "off"} {
 		s := newSandbox(t, "a")
@@ -56,8 +56,8 @@ func TestOneMachineTwice(t *testing.T) {
 	}
 }
 
-// A copy of a machine has its ledger, machine-id and, as a folder, its host's boot id, and is a machine of its own: the one that leaves is torn
-// down, and the other stays.
+// A copy of a machine has its ledger, machine-id and, as a folder, its host's boot id, and is a machine of its own: the
+// one that leaves is torn down, and the other stays.
 func TestCopiedMachine(t *testing.T) {
 	s := newSandbox(t, "a")
 	motd := files("motd", map[string]string{"/etc/motd": "one"})
@@ -95,7 +95,8 @@ func TestOneMachineSeenByRefresh(t *testing.T) {
 	}, s.gone("a", "b"))
 }
 
-// A node that takes the place of another one leaves a machine behind, which departs like any other: it is torn down, and tried again when that fails.
+// A node that takes the place of another one leaves a machine behind, which departs like any other: it is torn down,
+// and tried again when that fails.
 func TestNodeTakesAnothersPlace(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	motd := files("motd", map[string]string{"/etc/motd": "one"})

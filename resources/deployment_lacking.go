@@ -20,7 +20,8 @@ import (
 
 // lacking says what of a deployment is not known yet.
 type lacking struct {
-	// attribute names what is not known where every step may depend on it; nothing else counts then. Empty when there is none.
+	// attribute names what is not known where every step may depend on it; nothing else counts then. Empty when there
+	// is none.
 	attribute string
 	places    []string // all that is not known, as users write it
 
@@ -54,8 +55,8 @@ func (b brings) may(r planresource.Resource) bool { return b.any || b.types[r.Ty
 
 func (b brings) none() bool { return !b.any && len(b.types)+len(b.ids) == 0 }
 
-// knownPart returns the deployment without what is not known: nodes, services, and configuration resources of services of which neither parameter is known. A parameter of a
-// configuration resource may stay unknown.
+// knownPart returns the deployment without what is not known: nodes, services, and configuration resources of services
+// of which neither parameter is known. A parameter of a configuration resource may stay unknown.
 func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV1, l lacking, err error) {
 	part, l = m, lacking{wanted: map[string]bool{}, brings: brings{types: map[string]bool{}, ids: map[planresource.ID]bool{}}}
 	part.partly = true
@@ -141,7 +142,8 @@ func (l *lacking) node(ctx context.Context, member entry) (tftypes.Value, bool) 
 	return member.value, false
 }
 
-// service returns a service, without the configuration resources that are not known. One with more that is not known is left out.
+// service returns a service, without the configuration resources that are not known. One with more that is not known is
+// left out.
 func (l *lacking) service(ctx context.Context, member entry) (tftypes.Value, bool) {
 	l.services.of++
 	entries, _ := entriesOf(member.value)
@@ -179,7 +181,8 @@ func (l *lacking) place(ctx context.Context, service tftypes.Value) {
 	l.partial, l.anywhere = append(l.partial, services...), l.anywhere || !ok
 }
 
-// prune takes the types and titles out of a configuration of which nothing is known, counts its resources, and reports whether it took any.
+// prune takes the types and titles out of a configuration of which nothing is known, counts its resources, and reports
+// whether it took any.
 func (l *lacking) prune(configuration tftypes.Value) (pruned tftypes.Value, took bool) {
 	types, _ := entriesOf(configuration)
 	types = maps.Clone(types)
@@ -311,7 +314,8 @@ func (l lacking) hides(t task.Task) bool {
 	return t.Action == task.Remove && l.brings.may(t.Resource) || t.Action == task.Forget && slices.Contains(l.names, t.Node)
 }
 
-// stays reports whether a task stays when everything is known. A machine that is torn down may come under another name, and what an override makes may be a service's.
+// stays reports whether a task stays when everything is known. A machine that is torn down may come under another name,
+// and what an override makes may be a service's.
 func (l lacking) stays(t task.Task) bool {
 	made := t.Service == "" && len(t.Override) > 0
 	return !l.hides(t) && !(t.Action == task.Forget && l.nodes.lacks > 0) && !(made && l.brings.may(t.Resource))

@@ -9,8 +9,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// machinesOf returns which machines nodes are, of those that have not moved: what is known belongs to the address under which it was seen, and
-// not to the name. before are the nodes of the prior state; all nodes carry the connections that count for them.
+// machinesOf returns which machines nodes are, of those that have not moved: what is known belongs to the address under
+// which it was seen, and not to the name. before are the nodes of the prior state; all nodes carry the connections that
+// count for them.
 func (m memory) machinesOf(before, now []site.Node) map[string]converge.Identity {
 	at := make(map[string]converge.Identity, len(m.Machines))
 	for _, n := range before {

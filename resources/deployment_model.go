@@ -70,8 +70,8 @@ func (m deploymentModelV1) nodes(ctx context.Context, past memory) ([]site.Node,
 	return past.reaching(nodes), diags
 }
 
-// Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not to be
-// used.
+// Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not
+// to be used.
 func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
 	s.Name = m.Site.ValueString()
 	known = !m.Site.IsUnknown()

@@ -46,7 +46,8 @@ func TestNodeRenamed(t *testing.T) {
 	}, s.gone("a", "b"))
 }
 
-// A node that is found at another place is brought into order there by the same apply, also when no refresh looks at it.
+// A node that is found at another place is brought into order there by the same apply, also when no refresh looks at
+// it.
 func TestNodeAtAnotherPlace(t *testing.T) {
 	for _, detection := range []string{"full", "off"} {
 		s := newSandbox(t, "old", "new")

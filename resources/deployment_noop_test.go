@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 )
 
-// A resource with noop is only looked at: the run succeeds whether it differs or not, later plans are empty, and what was applied before noop was set
-// is undone when the resource goes, no more.
+// A resource with noop is only looked at: the run succeeds whether it differs or not, later plans are empty, and what
+// was applied before noop was set is undone when the resource goes, no more.
 func TestNoopIsReportedAndPlansNothing(t *testing.T) {
 	s := newSandbox(t, "a")
 	s.write("a", "etc/noop", "have")

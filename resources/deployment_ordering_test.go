@@ -115,8 +115,8 @@ func TestDeploymentParallelGroups(t *testing.T) {
 	}, s.gone("a", "b"))
 }
 
-// A group does not begin before the callback of another one has returned what it reads, however many groups may be worked on at once: neither when nobody knows the
-// value yet, nor when an earlier run returned another one.
+// A group does not begin before the callback of another one has returned what it reads, however many groups may be
+// worked on at once: neither when nobody knows the value yet, nor when an earlier run returned another one.
 func TestParallelGroupsWaitForValues(t *testing.T) {
 	s := newSandbox(t, "a", "b", "c")
 	nodes := []string{"a", "b", "c"}

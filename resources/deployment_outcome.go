@@ -99,8 +99,8 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 	return out
 }
 
-// failed reports whether the apply ends in an error. A node that left the configuration and is not torn down counts too: only a failed
-// apply may keep it in the state.
+// failed reports whether the apply ends in an error. A node that left the configuration and is not torn down counts
+// too: only a failed apply may keep it in the state.
 func failed(r rollout.Report, p *planner.Plan) bool {
 	for _, name := range p.Departed {
 		if r.Departed[name].Status == rollout.NotTornDown {
@@ -123,9 +123,10 @@ func (in rollInput) wasUnreachable(node string) bool {
 	return false
 }
 
-// leaveDeparted keeps nodes that left the configuration and could not be torn down in the state, with the connection that reaches them, so
-// that the next plan tries again. Only a failed run may save what was not planned. The secrets of the connection go to the private state: Terraform does not know
-// that they are sensitive any more, and would show them in the next plan.
+// leaveDeparted keeps nodes that left the configuration and could not be torn down in the state, with the connection
+// that reaches them, so that the next plan tries again. Only a failed run may save what was not planned. The secrets of
+// the connection go to the private state: Terraform does not know that they are sensitive any more, and would show them
+// in the next plan.
 func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, w *work, report rollout.Report) (diags diag.Diagnostics) {
 	if in.prior == nil || !failed(report, w.plan) {
 		return nil

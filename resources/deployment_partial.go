@@ -20,9 +20,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// planPart plans what does not depend on what is not known yet. Terraform takes no list whose length is not known, so the steps are in a warning, which names what they lack. The
-// plan itself has what stays as it is when the rest becomes known.
-func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, prior *deploymentModelV1, past memory) (diags diag.Diagnostics) {
+// planPart plans what does not depend on what is not known yet. Terraform takes no list whose length is not known, so
+// the steps are in a warning, which names what they lack. The plan itself has what stays as it is when the rest becomes
+// known.
+func (d *Deployment) planPart(
+	ctx context.Context, plan *deploymentModelV1, prior *deploymentModelV1, past memory,
+) (diags diag.Diagnostics) {
 	whole := *plan
 	plan.setUnknown()
 	run := int64(1)
@@ -152,7 +155,8 @@ type taskKey struct {
 
 func keyOf(t task.Task) taskKey { return taskKey{t.Node, t.Name, t.Group, t.Resource.ID()} }
 
-// sure returns the tasks of the plan that are done whatever becomes of what is not known: those that are left when resources with unknown parameters come out as they are applied.
+// sure returns the tasks of the plan that are done whatever becomes of what is not known: those that are left when
+// resources with unknown parameters come out as they are applied.
 func (w *work) sure(l lacking) map[taskKey]bool {
 	least, applied := w.plan, maps.Clone(w.applied)
 	for _, phase := range w.plan.Phases {
@@ -182,9 +186,11 @@ func (w *work) sure(l lacking) map[taskKey]bool {
 	return sure
 }
 
-// foreseePart shows of nodes and groups what stays as it is, and leaves open what may change. Terraform takes a map with the keys that it will have in the end only, so where they are not
-// certain, nothing of it is known.
-func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *work, l lacking, sure map[taskKey]bool, past memory) {
+// foreseePart shows of nodes and groups what stays as it is, and leaves open what may change. Terraform takes a map
+// with the keys that it will have in the end only, so where they are not certain, nothing of it is known.
+func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *work, l lacking,
+	sure map[taskKey]bool, past memory,
+) {
 	if l.anyGroup {
 		return
 	}
@@ -277,9 +283,11 @@ func (w *work) concerned(s site.Site, l lacking) map[string]bool {
 	return out
 }
 
-// differs reports whether the deployment certainly asks for something else than the prior state, so that the apply does not keep the state as it is.
+// differs reports whether the deployment certainly asks for something else than the prior state, so that the apply does
+// not keep the state as it is.
 func (w *work) differs(ctx context.Context, m, prior deploymentModelV1, l lacking, past memory) bool {
-	if !m.Groups.Equal(prior.Groups) || !m.Plugins.Equal(prior.Plugins) || !m.Ordering.Equal(prior.Ordering) || !m.Triggers.Equal(prior.Triggers) {
+	if !m.Groups.Equal(prior.Groups) || !m.Plugins.Equal(prior.Plugins) ||
+		!m.Ordering.Equal(prior.Ordering) || !m.Triggers.Equal(prior.Triggers) {
 		return true
 	}
 	before, diags := prior.nodes(ctx, past)
@@ -307,7 +315,8 @@ func sameKeys[V any](prior types.Map, planned map[string]V) bool {
 	return len(before) == len(planned)
 }
 
-// steady returns the stages that are certain and the same as before; the others are unknown, since the apply may find nothing to do and keep what the state has.
+// steady returns the stages that are certain and the same as before; the others are unknown, since the apply may find
+// nothing to do and keep what the state has.
 func steady[S ~string](prior types.Map, planned map[string]S) types.Map {
 	before := prior.Elements()
 	out := make(map[string]S, len(planned))

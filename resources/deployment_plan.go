@@ -20,9 +20,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
-// ModifyPlan shows what the apply will do. It runs in plan and, in another process, again in apply; when the second answer equals
-// the prior state, Terraform skips the update without a word (terraform.md 5.3). So it is a function of configuration, prior state and private
-// state, and nothing else: no node, no clock, no memory.
+// ModifyPlan shows what the apply will do. It runs in plan and, in another process, again in apply; when the second
+// answer equals the prior state, Terraform skips the update without a word (terraform.md 5.3). So it is a function of
+// configuration, prior state and private state, and nothing else: no node, no clock, no memory.
 func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		d.planDestroy(ctx, req, resp)
@@ -95,8 +95,8 @@ type work struct {
 	did      []string                   // what the run did, a line each, after the run
 }
 
-// work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo. at is when it is done, which shows in the history of
-// services only.
+// work plans. known is false, and there is no work, when the site is not wholly known. key is private_key_wo. at is
+// when it is done, which shows in the history of services only.
 func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *deploymentModelV1, past memory, key types.String, at time.Time) (w *work, known bool, diags diag.Diagnostics) {
 	desired, known, diags := plan.Value(ctx)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
@@ -143,7 +143,8 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 	return w, true, diags
 }
 
-// overridden returns what the overrides of the prior state changed or made: nothing when that state cannot be planned any more.
+// overridden returns what the overrides of the prior state changed or made: nothing when that state cannot be planned
+// any more.
 func (w *work) overridden(ctx context.Context, prior deploymentModelV1) planner.Overridden {
 	before, _, diags := prior.Value(ctx)
 	if len(before.Overrides) == 0 || diags.HasError() {
@@ -179,7 +180,8 @@ func (w *work) make(state services.State, at time.Time) site.Problems {
 	if !w.turn.Moves() {
 		return problems
 	}
-	// What services brought tells later which removals are whose. A site that cannot be planned any more leaves that open.
+	// What services brought tells later which removals are whose. A site that cannot be planned any more leaves that
+	// open.
 	before, more := services.Rest(state, w.desired)
 	if len(more.Errors()) == 0 {
 		rest := before.Site()
@@ -216,8 +218,8 @@ func (w *work) forget() {
 	}
 }
 
-// settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to tell even when
-// nothing is left to do on it: it may have brought its work to an end after contact was lost.
+// settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to
+// tell even when nothing is left to do on it: it may have brought its work to an end after contact was lost.
 func settled(prior *deploymentModelV1) bool {
 	switch prior.Status.ValueString() {
 	case statusDeployed:

@@ -11,8 +11,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// What a plan shows of a run. Terraform prints no attribute, and no element of a list or map, that equals the state's; so every line begins with the number of its
-// run, and a changed node carries it. What stays as it is has its old value, and is not printed (design.md 10).
+// What a plan shows of a run. Terraform prints no attribute, and no element of a list or map, that equals the state's;
+// so every line begins with the number of its run, and a changed node carries it. What stays as it is has its old
+// value, and is not printed (design.md 10).
 
 // setUnknown marks everything that a run determines as known after apply.
 func (m *deploymentModelV1) setUnknown() {
@@ -84,9 +85,12 @@ func (m *deploymentModelV1) setLastRuns(w *work, prior deploymentModelV1, change
 	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.desired.Nodes, members, changed, w.plan.TornDown(), m.Run))
 }
 
-// lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site. Which nodes these are depends on nothing that the run does, so that it
-// is known before everything else is. A node that is torn down leaves the map, which prints it; one that is not in the map is printed by coming into it.
-func lastRuns[V any](prior deploymentModelV1, nodes []site.Node, members map[string]V, changed map[string]attr.Value, torn []string, run types.Int64) map[string]attr.Value {
+// lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site.
+// Which nodes these are depends on nothing that the run does, so that it is known before everything else is. A node
+// that is torn down leaves the map, which prints it; one that is not in the map is printed by coming into it.
+func lastRuns[V any](prior deploymentModelV1, nodes []site.Node, members map[string]V, changed map[string]attr.Value,
+	torn []string, run types.Int64,
+) map[string]attr.Value {
 	before := prior.ChangedNodes.Elements()
 	out := make(map[string]attr.Value, len(nodes))
 	for _, n := range nodes {

@@ -15,13 +15,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// privateKey holds what a deployment remembers of its runs. Create, Read and Update always set it, because its absence means something:
-// Terraform gives Delete no private state when it replaces a tainted deployment, and then no node may be touched (terraform.md 5.5).
+// privateKey holds what a deployment remembers of its runs. Create, Read and Update always set it, because its absence
+// means something: Terraform gives Delete no private state when it replaces a tainted deployment, and then no node may
+// be touched (terraform.md 5.5).
 const privateKey = "applied"
 
 // memory is what a deployment remembers of its runs.
 type memory struct {
-	// Applied is what is applied on the nodes, as their ledgers told, and which callbacks ran, under planner.Controller.
+	// Applied is what is applied on the nodes, as their ledgers told, and which callbacks ran, under
+	// planner.Controller.
 	Applied planner.Applied
 	// Values are what callbacks returned: service -> attribute -> value. None is that of a sensitive attribute.
 	Values map[string]map[string]any
@@ -29,11 +31,13 @@ type memory struct {
 	Services services.State
 	// Secret are the resources that were made of returned values which are not kept: node -> resource.
 	Secret map[string]map[planresource.ID]secretly
-	// Departed are the secrets that reach nodes which left the configuration and are still to be torn down: node -> secrets.
+	// Departed are the secrets that reach nodes which left the configuration and are still to be torn down: node ->
+	// secrets.
 	Departed map[string]credentials
 	// Machines are the nodes' machines, as they were last seen.
 	Machines map[string]converge.Identity
-	// Given are the nodes of a failed creation that the next one gave up, and that are still to be torn down, with their secrets.
+	// Given are the nodes of a failed creation that the next one gave up, and that are still to be torn down, with
+	// their secrets.
 	Given map[string]site.Node
 }
 

@@ -54,7 +54,8 @@ func protectAttribute() schema.Attribute {
 	}
 }
 
-// protectOf returns the model; what is not known yet counts as left out, and is checked by the plan that the apply makes.
+// protectOf returns the model; what is not known yet counts as left out, and is checked by the plan that the apply
+// makes.
 func protectOf(ctx context.Context, o types.Object) (m protectModel, diags diag.Diagnostics) {
 	if o.IsNull() || o.IsUnknown() {
 		return m, nil
@@ -63,12 +64,14 @@ func protectOf(ctx context.Context, o types.Object) (m protectModel, diags diag.
 	return m, diags
 }
 
-// protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name is destroyed and made anew.
+// protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name
+// is destroyed and made anew.
 func protect(ctx context.Context, plan, prior deploymentModelV1, past memory, w *work) diag.Diagnostics {
 	return protectFrom(ctx, plan, prior, past, w.plan.Losses(w.applied), false)
 }
 
-// protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown then, and checked in the apply.
+// protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown
+// then, and checked in the apply.
 func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past memory, losses planner.Losses, atMost bool) diag.Diagnostics {
 	if !plan.Site.Equal(prior.Site) {
 		return protectWhole(ctx, prior, past)

@@ -15,7 +15,8 @@ func (s *sandbox) selecting(tag, files, more string, nodes ...string) string {
 	return strings.ReplaceAll(config, "connect = {", `tags = ["web"], connect = {`)
 }
 
-// A selector with a typo takes every node out of its group: Terraform shows "0 to destroy", and everything on the nodes would be undone.
+// A selector with a typo takes every node out of its group: Terraform shows "0 to destroy", and everything on the nodes
+// would be undone.
 func TestSelectorWithTypo(t *testing.T) {
 	s := newSandbox(t, "a", "b", "c")
 	motd := files("motd", map[string]string{"/etc/motd": "one"})

@@ -14,8 +14,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// A resource that is made of a returned value which is not kept has a digest on the node that no plan can work out. So that it does not look changed to
-// every plan, the deployment remembers which digest of a plan the one on the node stands for, as long as nothing else changes that it may be made of.
+// A resource that is made of a returned value which is not kept has a digest on the node that no plan can work out. So
+// that it does not look changed to every plan, the deployment remembers which digest of a plan the one on the node
+// stands for, as long as nothing else changes that it may be made of.
 
 // secrets returns these pairs of digests after a run of p on s, which left m.
 func secrets(before map[string]map[planresource.ID]secretly, s site.Site, p *planner.Plan, m memory) map[string]map[planresource.ID]secretly {
@@ -109,7 +110,8 @@ func (in inputs) digest(service, node string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutAllocated leaves out of complete attributes what slipway sets: a plan of what is wanted does not know it, and a service keeps it.
+// withoutAllocated leaves out of complete attributes what slipway sets: a plan of what is wanted does not know it, and
+// a service keeps it.
 func withoutAllocated(s catalog.Structure, attributes map[string]any) map[string]any {
 	out := maps.Clone(attributes)
 	for _, a := range s.Attributes {

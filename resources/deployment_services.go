@@ -32,7 +32,8 @@ var (
 // mostPasses bounds how often one run deploys services again because of what their lifecycles did.
 const mostPasses = 16
 
-// setServices shows the services of an inventory: their states and the values that slipway set. unknown are the attributes of a service that the run may change.
+// setServices shows the services of an inventory: their states and the values that slipway set. unknown are the
+// attributes of a service that the run may change.
 func (m *deploymentModelV1) setServices(t *services.Turn, values map[string]map[string]any, unknown map[string][]string) {
 	statuses, shown := make(map[string]attr.Value), make(map[string]attr.Value)
 	state := t.State()
@@ -97,7 +98,8 @@ func (w *work) returning() map[string][]string {
 	return out
 }
 
-// passes deploys services again as long as their lifecycles ask for it: a rollback, a second step of a removal. report becomes that of the whole run.
+// passes deploys services again as long as their lifecycles ask for it: a rollback, a second step of a removal. report
+// becomes that of the whole run.
 func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rollInput, todo *planner.Plan, report *rollout.Report, options rollout.Options) (diags diag.Diagnostics) {
 	brought := w.brought
 	again, more := w.conclude(todo, *report, brought, nil)
@@ -144,7 +146,8 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 	return diags
 }
 
-// conclude tells the services how their tasks went. A plan that was made for some services only, those concerned, tells nothing of the others; nil: it was made for all.
+// conclude tells the services how their tasks went. A plan that was made for some services only, those concerned, tells
+// nothing of the others; nil: it was made for all.
 func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.Brought, concerned map[string]bool) (map[string]bool, diag.Diagnostics) {
 	outcomes := make(map[string]services.Outcome)
 	for _, name := range w.turn.State().Names() {
@@ -206,7 +209,8 @@ func tellRolledBack(t *services.Turn) (diags diag.Diagnostics) {
 	return diags
 }
 
-// stale refuses an apply whose services are not as the plan saw them: another run changed them since, or one that ended without a word.
+// stale refuses an apply whose services are not as the plan saw them: another run changed them since, or one that ended
+// without a word.
 func stale(past services.State, journal []services.Seen) (diags diag.Diagnostics) {
 	for _, seen := range journal {
 		was, known := past.Records[seen.Service]
@@ -229,8 +233,8 @@ func (done *rolled) took(w *work) {
 	done.model.ServiceValues = keepPromises(promised, done.model.ServiceValues)
 }
 
-// keepPromises returns values of services with those that the plan promised and that did not come, because a callback failed for example: Terraform wants to find
-// each of them. One that the plan did not know is null then.
+// keepPromises returns values of services with those that the plan promised and that did not come, because a callback
+// failed for example: Terraform wants to find each of them. One that the plan did not know is null then.
 func keepPromises(promised, values types.Map) types.Map {
 	all := maps.Clone(values.Elements())
 	for name, p := range promised.Elements() { // none where the plan knew nothing

@@ -144,7 +144,8 @@ func TestServiceRollback(t *testing.T) {
 	}, s.gone(both...))
 }
 
-// TestServiceWaitsBesideARollback: a service whose tasks wait, because another one failed on the node, is not up when that one is rolled back.
+// TestServiceWaitsBesideARollback: a service whose tasks wait, because another one failed on the node, is not up when
+// that one is rolled back.
 func TestServiceWaitsBesideARollback(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	checked := strings.ReplaceAll(webCatalog, "    tasks:\n", fmt.Sprintf(`    tasks:

@@ -109,7 +109,8 @@ func notCritical(config string) string {
 	return strings.Replace(config, "  site = ", "  groups = [slipway_group.all]\n  site = ", 1) + "resource \"slipway_group\" \"all\" {\n  name = \"all\"\n  critical = false\n  selectors = []\n}\n"
 }
 
-// A callback of a group that is not critical may fail and the apply succeed: the value that it would have returned is not known, then.
+// A callback of a group that is not critical may fail and the apply succeed: the value that it would have returned is
+// not known, then.
 func TestServiceValueThatDidNotCome(t *testing.T) {
 	s, r := newSandbox(t, "a"), newRegister(t)
 	text := strings.Replace(r.json(r.catalog("")), "    - name: allocate\n", "    - name: allocate\n      tag: cluster\n", 1)

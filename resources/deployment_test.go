@@ -166,7 +166,8 @@ func TestSilentSkipItemReplaced(t *testing.T) {
 	})
 }
 
-// Terraform keeps identities from 1.12 on; older versions must not mind them (terraform.md 5.8), which every other test here shows.
+// Terraform keeps identities from 1.12 on; older versions must not mind them (terraform.md 5.8), which every other test
+// here shows.
 func TestDeploymentIdentity(t *testing.T) {
 	s := newSandbox(t, "a")
 	config := s.config([]string{"a"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one"}), "")

@@ -231,7 +231,8 @@ func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
 	return out
 }
 
-// hide returns a site with some of its values unknown, and how many are; often it is one parameter of a configuration resource only.
+// hide returns a site with some of its values unknown, and how many are; often it is one parameter of a configuration
+// resource only.
 func hide(t *testing.T, r *rand.Rand, known map[string]tftypes.Value) (partly map[string]tftypes.Value, hidden int) {
 	t.Helper()
 	partly = map[string]tftypes.Value{}
@@ -261,7 +262,8 @@ func certain(warnings string) string {
 	return steps
 }
 
-// agrees reports whether a value is what it was when less was known (Terraform's "inconsistent final plan"): what was known is the same, and a map has the keys that it had.
+// agrees reports whether a value is what it was when less was known (Terraform's "inconsistent final plan"): what was
+// known is the same, and a map has the keys that it had.
 func agrees(before, after tftypes.Value) bool {
 	if !before.IsKnown() {
 		return true
@@ -278,8 +280,8 @@ func agrees(before, after tftypes.Value) bool {
 	return before.IsFullyKnown() && before.Equal(after) || !before.IsFullyKnown()
 }
 
-// Whatever part of the input is unknown: the plan succeeds, and when the value becomes known, no output that was known changes
-// (terraform.md 6.3). Planning twice gives the same.
+// Whatever part of the input is unknown: the plan succeeds, and when the value becomes known, no output that was known
+// changes (terraform.md 6.3). Planning twice gives the same.
 func TestUnknownToKnownNeverContradicts(t *testing.T) {
 	t.Parallel()
 	p := newPlanning(t)
@@ -326,7 +328,8 @@ func TestUnknownToKnownNeverContradicts(t *testing.T) {
 	}
 }
 
-// The same for a site that is there already: nodes, groups, services and contents change, or nothing does, and some of it is not known when it is planned.
+// The same for a site that is there already: nodes, groups, services and contents change, or nothing does, and some of
+// it is not known when it is planned.
 func TestUnknownToKnownNeverContradictsAState(t *testing.T) {
 	t.Parallel()
 	p := newPlanning(t)

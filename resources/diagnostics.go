@@ -12,8 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Diagnostics shows problems of a site as diagnostics of the deployment: at the deployment's attribute that brings the object, with
-// the object and its own attribute in the text. Warnings stay warnings.
+// Diagnostics shows problems of a site as diagnostics of the deployment: at the deployment's attribute that brings the
+// object, with the object and its own attribute in the text. Warnings stay warnings.
 func Diagnostics(problems site.Problems) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, p := range problems {

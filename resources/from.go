@@ -18,14 +18,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
-// The functions below read an attribute of the deployment that takes whole objects: resources as they are, or objects written by
-// hand that have the same attributes, of which all but the required ones may be left out. A list keeps its order, a map is taken in
-// the order of its keys.
+// The functions below read an attribute of the deployment that takes whole objects: resources as they are, or objects
+// written by hand that have the same attributes, of which all but the required ones may be left out. A list keeps its
+// order, a map is taken in the order of its keys.
 //
-// known is false when anything inside is unknown; there is then no value, but problems of what is known are reported. Errors
-// stand at the given path and name object and attribute.
+// known is false when anything inside is unknown; there is then no value, but problems of what is known are reported.
+// Errors stand at the given path and name object and attribute.
 
-// NodesFrom reads the nodes of a deployment. Those in a state of slipway 0.1.0 have the secrets of their connection beside everything else.
+// NodesFrom reads the nodes of a deployment. Those in a state of slipway 0.1.0 have the secrets of their connection
+// beside everything else.
 func NodesFrom(ctx context.Context, at path.Path, v attr.Value) (nodes []site.Node, known bool, diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "node", nodeSchema(), false, nodeModelV1.Value)
 }
@@ -40,7 +41,8 @@ func ServicesFrom(ctx context.Context, at path.Path, v attr.Value) (services []s
 	return servicesFrom(ctx, at, v, false)
 }
 
-// servicesFrom is ServicesFrom; with partly, unknown parameters of configuration resources come as [planresource.Unknown].
+// servicesFrom is ServicesFrom; with partly, unknown parameters of configuration resources come as
+// [planresource.Unknown].
 func servicesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (services []site.Service, known bool, diags diag.Diagnostics) {
 	parsed := entities{}
 	return objectsFrom(ctx, at, v, "service", serviceSchema(), partly, func(m serviceModelV0, ctx context.Context) (site.Service, site.Problems) { return m.value(ctx, parsed) })
@@ -197,8 +199,8 @@ func under(place, attribute string) string {
 	return place + "." + attribute
 }
 
-// stringsOf returns the known elements of a list or set: nil for null, and not nil for an empty one. allKnown is false when
-// anything is unknown.
+// stringsOf returns the known elements of a list or set: nil for null, and not nil for an empty one. allKnown is false
+// when anything is unknown.
 func stringsOf(collection interface {
 	attr.Value
 	Elements() []attr.Value

@@ -15,8 +15,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources/asis"
 )
 
-// held is a resource that only holds desired state: a node, group, service or override. No host is ever touched, so no operation
-// can half-fail; the deployment that takes the object does all work (terraform.md 6.1). M is the model that fits the schema.
+// held is a resource that only holds desired state: a node, group, service or override. No host is ever touched, so no
+// operation can half-fail; the deployment that takes the object does all work (terraform.md 6.1). M is the model that
+// fits the schema.
 type held[M any] struct {
 	object string // "node": the type is slipway_node
 	schema func() schema.Schema
@@ -94,8 +95,8 @@ func (h *held[M]) hold(ctx context.Context, m *M, state *tfsdk.State, identity *
 	return diags
 }
 
-// identify sets the identity. That is done at every occasion: states that were written without one, and Terraform versions that do not
-// keep it, need it (terraform.md 5.8).
+// identify sets the identity. That is done at every occasion: states that were written without one, and Terraform
+// versions that do not keep it, need it (terraform.md 5.8).
 func (h *held[M]) identify(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
 	if identity == nil {
 		return nil

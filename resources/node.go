@@ -72,7 +72,8 @@ func (m nodeModelV1) Value(ctx context.Context) (site.Node, site.Problems) {
 	return n, problems
 }
 
-// Create refuses secrets that have moved once more: validation does not see those of an object that is unknown until then.
+// Create refuses secrets that have moved once more: validation does not see those of an object that is unknown until
+// then.
 func (n *node) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	resp.Diagnostics.Append(movedSecrets(path.Empty(), req.Plan.Raw)...)
 	if !resp.Diagnostics.HasError() {
@@ -88,8 +89,9 @@ func (n *node) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 	}
 }
 
-// UpgradeState reads the state of earlier versions. Version 0 had no credentials: the secrets of a connection stood beside everything else, where the schema of
-// today still has attributes of their names ([movedAttribute]); so it reads version 0 too. What else a state holds, its schema allowed, and nothing is judged again.
+// UpgradeState reads the state of earlier versions. Version 0 had no credentials: the secrets of a connection stood
+// beside everything else, where the schema of today still has attributes of their names ([movedAttribute]); so it reads
+// version 0 too. What else a state holds, its schema allowed, and nothing is judged again.
 func (*node) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	prior := nodeSchema()
 	return map[int64]resource.StateUpgrader{

@@ -61,7 +61,8 @@ func marks(v any, at string) (out []string) {
 	return out
 }
 
-// Terraform compares every mark with every value, so what has no secrets must have no marks, neither at the node nor at the deployment that takes it.
+// Terraform compares every mark with every value, so what has no secrets must have no marks, neither at the node nor at
+// the deployment that takes it.
 func TestNodesWithoutSecretsHaveNoMarks(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	config := fmt.Sprintf(`
@@ -132,7 +133,8 @@ func TestNodeStateWithNulls(t *testing.T) {
 	}
 }
 
-// Validation does not see the secrets of an object that is unknown until the apply; then they are refused, before they reach the state.
+// Validation does not see the secrets of an object that is unknown until the apply; then they are refused, before they
+// reach the state.
 func TestMovedSecretsThatWereUnknown(t *testing.T) {
 	t.Parallel()
 	for name, connect := range map[string]string{
@@ -183,8 +185,8 @@ func upgraded(t *testing.T, version int64, state string) tftypes.Value {
 	return v
 }
 
-// The state of a deployment may hold nodes of version 0: it is read, planned and torn down, and a plan that brings them into the present form does nothing on
-// the nodes.
+// The state of a deployment may hold nodes of version 0: it is read, planned and torn down, and a plan that brings them
+// into the present form does nothing on the nodes.
 func TestDeploymentOfNodesOfVersion0(t *testing.T) {
 	s := newSandbox(t, "a")
 	config := func(secrets, hop string) string {

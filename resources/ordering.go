@@ -12,8 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// OrderingFrom reads what a catalog says of the order of tasks, as data.slipway_catalog gives it; nil when it says nothing. known is false when
-// it is not known yet.
+// OrderingFrom reads what a catalog says of the order of tasks, as data.slipway_catalog gives it; nil when it says
+// nothing. known is false when it is not known yet.
 func OrderingFrom(at path.Path, v types.String) (o *catalog.Ordering, known bool, diags diag.Diagnostics) {
 	if v.IsNull() || v.IsUnknown() {
 		return nil, !v.IsUnknown(), nil

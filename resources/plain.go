@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Plain returns a value that is known as strings, bools, int64, float64, []any and map[string]any. What is null is nil; in
-// objects and maps it is left out, because there null means not given.
+// Plain returns a value that is known as strings, bools, int64, float64, []any and map[string]any. What is null is nil;
+// in objects and maps it is left out, because there null means not given.
 func Plain(v tftypes.Value) (any, error) {
 	if !v.IsKnown() {
 		return nil, errors.New("holds a value that is not known yet")

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// commandLine is a folder in which the Terraform binary works on a sandbox, with the provider from the mirror: what it prints is what a person sees.
+// commandLine is a folder in which the Terraform binary works on a sandbox, with the provider from the mirror: what it
+// prints is what a person sees.
 type commandLine struct {
 	t   *testing.T
 	dir string
@@ -228,7 +229,8 @@ output "did" { value = slipway_deployment.test.last_run_steps }
 	c.empty()
 }
 
-// A state of slipway 0.1.0, whose runs had no numbers, is read: there is nothing to do, and the first run with work is number 1.
+// A state of slipway 0.1.0, whose runs had no numbers, is read: there is nothing to do, and the first run with work is
+// number 1.
 func TestAStateWithoutNumbers(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)

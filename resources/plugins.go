@@ -15,8 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// PluginsFrom reads the plugins of a deployment: what data.slipway_plugin gives, or objects with the keys of a plugin's document (`tasks` is what
-// yamldecode makes of a tasks.yaml). See the functions in from.go for what it returns.
+// PluginsFrom reads the plugins of a deployment: what data.slipway_plugin gives, or objects with the keys of a plugin's
+// document (`tasks` is what yamldecode makes of a tasks.yaml). See the functions in from.go for what it returns.
 func PluginsFrom(ctx context.Context, at path.Path, v attr.Value) (plugins []site.Plugin, known bool, diags diag.Diagnostics) {
 	raw, err := opened(ctx, v)
 	if err != nil {
@@ -70,7 +70,8 @@ func pluginOf(v tftypes.Value) (site.Plugin, error) {
 	return document.PluginValue(data)
 }
 
-// problemsOf returns what is wrong with a value that was read as a document: by path, because the user never saw lines and columns of it.
+// problemsOf returns what is wrong with a value that was read as a document: by path, because the user never saw lines
+// and columns of it.
 func problemsOf(err error) []site.Problem {
 	var found document.Problems
 	switch {

@@ -26,8 +26,8 @@ type Runs struct {
 	work     sync.WaitGroup
 }
 
-// Stop ends runs and refreshes, those that come later too, as Terraform's first interrupt does: what runs has its grace, and what was reached is
-// saved. It is for signals that reach this process itself.
+// Stop ends runs and refreshes, those that come later too, as Terraform's first interrupt does: what runs has its
+// grace, and what was reached is saved. It is for signals that reach this process itself.
 func (r *Runs) Stop() { r.stopOnce.Do(func() { close(r.channel(&r.stop)) }) }
 
 // stoppable returns a context that Stop ends, too.
@@ -43,8 +43,9 @@ func (r *Runs) stoppable(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, cancel
 }
 
-// GiveUp makes runs end at once and returns when none is at work any more, or after limit. The process must not end before: Terraform gives
-// it two seconds after a second interrupt, time enough to write down what was reached and to free the sites (terraform.md 5.7).
+// GiveUp makes runs end at once and returns when none is at work any more, or after limit. The process must not end
+// before: Terraform gives it two seconds after a second interrupt, time enough to write down what was reached and to
+// free the sites (terraform.md 5.7).
 func (r *Runs) GiveUp(limit time.Duration) {
 	close(r.ending())
 	done := make(chan struct{})

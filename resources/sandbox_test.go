@@ -30,7 +30,8 @@ type sandbox struct {
 // parallel has the tests that run in parallel: one may have several sandboxes.
 var parallel sync.Map
 
-// newSandbox makes one. The test runs in parallel with others from here on: each has folders, state and journal of its own.
+// newSandbox makes one. The test runs in parallel with others from here on: each has folders, state and journal of its
+// own.
 func newSandbox(t *testing.T, nodes ...string) *sandbox {
 	t.Helper()
 	if _, already := parallel.LoadOrStore(t, true); !already {
@@ -109,7 +110,8 @@ func (s *sandbox) gone(nodes ...string) resource.TestCheckFunc {
 	}
 }
 
-// spoil makes every session on a node fail, until release: another version of slipway has written the log of its ledger.
+// spoil makes every session on a node fail, until release: another version of slipway has written the log of its
+// ledger.
 func (s *sandbox) spoil(node string) (release func()) {
 	s.t.Helper()
 	log := s.path(node, "var/lib/slipway/ledger.log")

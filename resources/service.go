@@ -12,7 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// NewService returns slipway_service: an instance of an entity, or configuration as it is, placed on nodes, as desired state.
+// NewService returns slipway_service: an instance of an entity, or configuration as it is, placed on nodes, as desired
+// state.
 func NewService() resource.Resource {
 	return &service{held[serviceModelV0]{object: "service", schema: serviceSchema}}
 }
@@ -74,7 +75,8 @@ func (m serviceModelV0) value(ctx context.Context, known entities) (site.Service
 	return s, append(append(problems, a.problems()...), more...)
 }
 
-// ValidateConfig checks what depends on several attributes. Terraform calls it for the plan too, when the entity is known.
+// ValidateConfig checks what depends on several attributes. Terraform calls it for the plan too, when the entity is
+// known.
 func (*service) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	validateService(ctx, req, resp)
 }

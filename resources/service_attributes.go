@@ -72,7 +72,8 @@ func (a attributes) problems() site.Problems {
 	return site.Problems{{Attribute: "attributes", Code: site.BadStructure, Message: a.mistake.Error()}}
 }
 
-// check returns what is wrong with the attributes of a service of an entity. What depends on anything unknown is left for later.
+// check returns what is wrong with the attributes of a service of an entity. What depends on anything unknown is left
+// for later.
 func (a attributes) check(e *catalog.Entity) []catalog.Mistake {
 	given := e.FillNulls(a.given)
 	_, mistakes := e.Check(given)

@@ -107,7 +107,8 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 	}
 	tell := func(problems site.Problems) {
 		for _, p := range problems {
-			// Terraform shows the line of a top-level attribute; for a place inside of one it only finds the beginning of the resource.
+			// Terraform shows the line of a top-level attribute; for a place inside of one it only finds the beginning
+			// of the resource.
 			name, _, _ := strings.Cut(p.Attribute, ".")
 			at, detail := path.Root(name), p.Attribute+": "+p.Message
 			if name == "" {

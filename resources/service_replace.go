@@ -16,8 +16,8 @@ import (
 
 var _ resource.ResourceWithModifyPlan = (*service)(nil)
 
-// ModifyPlan asks for replacement where attributes change that are fixed once a service is there, at any depth (lsm.md 20), or where it becomes one of another
-// entity. A service of a deployment is then a new one under the same name.
+// ModifyPlan asks for replacement where attributes change that are fixed once a service is there, at any depth (lsm.md
+// 20), or where it becomes one of another entity. A service of a deployment is then a new one under the same name.
 func (*service) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.State.Raw.IsNull() || req.Plan.Raw.IsNull() {
 		return
@@ -60,7 +60,8 @@ func plannedService(ctx context.Context, get func(context.Context, path.Path, an
 	return e, attributesOf(raw), diags
 }
 
-// replacedBy returns the places of the changes that only a new service can have. A fixed attribute that is not known yet counts as changed.
+// replacedBy returns the places of the changes that only a new service can have. A fixed attribute that is not known
+// yet counts as changed.
 func replacedBy(e *catalog.Entity, was, is attributes) []string {
 	before, mistakes := e.Check(e.FillNulls(was.given))
 	if len(mistakes) > 0 {

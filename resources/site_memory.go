@@ -8,8 +8,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// siteMemory is the planner's memory of one site in this process, for use by several operations at once. It saves work only: refresh, plan and apply of one process, and the passes
-// of a run, refine a service once as long as nothing of it changes.
+// siteMemory is the planner's memory of one site in this process, for use by several operations at once. It saves work
+// only: refresh, plan and apply of one process, and the passes of a run, refine a service once as long as nothing of it
+// changes.
 type siteMemory struct {
 	mu     sync.Mutex
 	memory planner.Memory

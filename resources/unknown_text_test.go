@@ -33,7 +33,8 @@ func TestAnUnknownContentHidesOnlyItself(t *testing.T) {
 	c.apply()
 	c.empty()
 
-	// An update is not certain, since the content may come out as it is; a removal and what is new are. What is in the service and leaves it is removed.
+	// An update is not certain, since the content may come out as it is; a removal and what is new are. What is in the
+	// service and leaves it is removed.
 	c.configure(strings.Replace(s.config([]string{"a", "b"}, []string{"motd"}, service(`{ file = {
     "/etc/x"   = { content = terraform_data.text.output, notify = "file[/etc/seen]" }
     "/etc/new" = { content = "new\n" }

@@ -66,7 +66,8 @@ func parseDuration(s string) (d time.Duration, mistake string) {
 	return d, ""
 }
 
-// labelSelectorValidator accepts `key:value`: exactly one colon, neither side empty after trimming (airship.md 3, D-20).
+// labelSelectorValidator accepts `key:value`: exactly one colon, neither side empty after trimming (airship.md 3,
+// D-20).
 func labelSelectorValidator() validator.String {
 	return textValidator{rule: "a label as key:value", check: func(s string) string {
 		if _, _, err := site.ParseLabel(s); err != nil {
@@ -145,7 +146,8 @@ func (v oneCriterion) ValidateObject(_ context.Context, req validator.ObjectRequ
 		fmt.Sprintf("The object is empty; give at least one of %s. %s Terraform passes over any other name.", strings.Join(names, ", "), v.consequence))
 }
 
-// onlyOneOf accepts an object of which at most one of some attributes is given. The name of an attribute of a nested object has a dot: `credentials.private_key`.
+// onlyOneOf accepts an object of which at most one of some attributes is given. The name of an attribute of a nested
+// object has a dot: `credentials.private_key`.
 type onlyOneOf struct {
 	names []string
 	why   string

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Unknown stands for the value of a parameter that is not known yet. It fits every parameter that a type has, and a resource that has one is not judged as
-// a whole. Its digest is that of no known resource. It is for plans that are shown: no node takes it.
+// Unknown stands for the value of a parameter that is not known yet. It fits every parameter that a type has, and a
+// resource that has one is not judged as a whole. Its digest is that of no known resource. It is for plans that are
+// shown: no node takes it.
 type Unknown struct{}
 
 // Unknown returns the names of the parameters that are not known yet, sorted.
