@@ -147,10 +147,13 @@ func (l *lacking) node(ctx context.Context, member entry) (tftypes.Value, bool) 
 func (l *lacking) service(ctx context.Context, member entry) (tftypes.Value, bool) {
 	l.services.of++
 	entries, _ := entriesOf(member.value)
-	configuration := entries["configuration"]
-	if without(member.value, "configuration").IsFullyKnown() && configuration.IsKnown() {
-		pruned, ok := l.prune(configuration)
-		if !ok {
+	configuration, given := entries["configuration"]
+	if without(member.value, "configuration").IsFullyKnown() && (!given || configuration.IsKnown()) {
+		if !given {
+			return member.value, true
+		}
+		pruned, took := l.prune(configuration)
+		if !took {
 			return member.value, true
 		}
 		entries["configuration"] = pruned
