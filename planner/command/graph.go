@@ -12,7 +12,7 @@ import (
 )
 
 // pictures are the values of --format.
-func pictures() []string { return []string{"mermaid", "dot", "svg"} }
+func pictures() []string { return []string{"mermaid", "dot"} }
 
 func newGraph() *cobra.Command {
 	var picture string
@@ -56,7 +56,7 @@ func newGraph() *cobra.Command {
 			}
 			g = g.WithStages(run.Report)
 		}
-		drawn := map[string]func() string{"mermaid": g.Mermaid, "dot": g.DOT, "svg": g.SVG}[picture]()
+		drawn := map[string]func() string{"mermaid": g.Mermaid, "dot": g.DOT}[picture]()
 		p := &printer{w: cmd.OutOrStdout()}
 		p.printf("%s", drawn)
 		notes := &printer{w: cmd.ErrOrStderr(), err: p.err} // the output is the picture alone

@@ -68,9 +68,8 @@ func TestGolden(t *testing.T) {
 		"simulate-third.md":    {append([]string{"simulate", strategyFile, siteFile, "-o", "markdown"}, third...), 0},
 		"graph.mermaid":        {[]string{"graph", strategyFile, siteFile}, 0},
 		"graph-strategy.dot":   {[]string{"graph", strategyFile, "--format", "dot"}, 0},
-		"graph-first.svg":      {[]string{"graph", strategyFile, siteFile, "--format", "svg", "--simulate"}, 0},
-		"graph-second.svg":     {append([]string{"graph", strategyFile, siteFile, "--format", "svg"}, second...), 0},
-		"graph-third.svg":      {append([]string{"graph", strategyFile, siteFile, "--format", "svg"}, third...), 0},
+		"graph-first.dot":      {[]string{"graph", strategyFile, siteFile, "--format", "dot", "--simulate"}, 0},
+		"graph-second.mermaid": {append([]string{"graph", strategyFile, siteFile}, second...), 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +261,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"plan", hidden}, `configuration.file["/a\u200b"]`},
 		{[]string{"plan", hidden}, `"/a\u200b" contains U+200B, which is invisible; leave it out`},
 		{[]string{"plan", hidden}, hidden + `:4:20: override "o\ufeff": name: "o\ufeff" contains U+FEFF, which is invisible`},
-		{[]string{"graph", siteFile, "--format", "png"}, "--format png: must be one of mermaid, dot, svg"},
+		{[]string{"graph", siteFile, "--format", "png"}, "--format png: must be one of mermaid, dot"},
 		{[]string{"simulate", siteFile, "--fail", "ctl11"}, `--fail ctl11: there is no node "ctl11"; did you mean "ctl1"?`},
 		{[]string{"simulate", siteFile, "--timeout", "ctl1:run"}, `--timeout ctl1:run: "run" is not a phase; write prepare or deploy`},
 		{[]string{"simulate", siteFile, "--outcomes", outcomes}, outcomes + `:1:11: prepare["nobody"]: there is no node "nobody"`},

@@ -1,5 +1,4 @@
-// Package graph draws the groups of a site and their dependencies: as Mermaid, as DOT for Graphviz, and as SVG by a layout of its own; and lifecycles, as Mermaid and DOT. It
-// is pure, and the same groups give the same picture, byte for byte.
+// Package graph draws the groups of a site and their dependencies: as Mermaid, and as DOT for Graphviz; and lifecycles likewise. It is pure, and the same groups give the same picture, byte for byte.
 package graph
 
 import (
@@ -23,7 +22,6 @@ type Group struct {
 	Members  int            // nodes that its selectors give; below 0: not known
 	Stage    strategy.Stage // how a run left the group; empty: no run
 	Parents  []int          // indexes in Graph.Groups of the groups that it depends on, ascending, each once
-	Level    int            // 0 without parents, else one more than the highest of them
 }
 
 // New returns the graph of a site's groups. Groups that are nil are the default strategy. Unless the members are known, they are not
@@ -53,9 +51,7 @@ func New(s site.Site, membersKnown bool) (Graph, error) {
 			g.Members = len(settings.Selectors.Members(s.Nodes))
 		}
 		for _, parent := range settings.DependsOn {
-			i := place[parent] // parents come first in the order
-			g.Parents = append(g.Parents, i)
-			g.Level = max(g.Level, out.Groups[i].Level+1)
+			g.Parents = append(g.Parents, place[parent])
 		}
 		slices.Sort(g.Parents)
 		g.Parents = slices.Compact(g.Parents)
