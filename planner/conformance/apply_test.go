@@ -91,7 +91,7 @@ func (e *scripted) Converge(ctx context.Context, n site.Node, c converge.Catalog
 }
 
 // shortTime is what a group has for a call in which a node does not finish in time.
-const shortTime = 50 * time.Millisecond
+const shortTime = 500 * time.Millisecond
 
 // withWork returns a site of nodes and groups in which every node has one thing to do.
 func withWork(nodes []site.Node, groups []site.Group, script simulate.Outcomes) site.Site {
