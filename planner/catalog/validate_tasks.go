@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/digraph"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -234,31 +235,22 @@ func requirementCycle(tasks []Task) []string {
 			}
 		}
 	}
-	state := make(map[string]int)
-	var path []string
-	var visit func(name string) []string
-	visit = func(name string) []string {
-		switch state[name] {
-		case done:
-			return nil
-		case open:
-			return append(slices.Clone(path[slices.Index(path, name):]), name)
-		}
-		state[name] = open
-		path = append(path, name)
+	lists, index := make([][]int, len(order)), make(map[string]int, len(order))
+	for i, name := range order {
+		index[name] = i
+	}
+	for i, name := range order {
 		for _, n := range needs[name] {
-			if cycle := visit(n); cycle != nil {
-				return cycle
-			}
+			lists[i] = append(lists[i], index[n])
 		}
-		path = path[:len(path)-1]
-		state[name] = done
+	}
+	cycles := digraph.Of(lists).Cycles()
+	if len(cycles) == 0 {
 		return nil
 	}
-	for _, name := range order {
-		if cycle := visit(name); cycle != nil {
-			return cycle
-		}
+	var names []string
+	for _, i := range append(cycles[0], cycles[0][0]) {
+		names = append(names, order[i])
 	}
-	return nil
+	return names
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/digraph"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -323,27 +324,8 @@ func (n *linter) cycles() {
 			leads[t.Source] = append(leads[t.Source], t.Error)
 		}
 	}
-	done := make(map[string]bool)
-	var path []string
-	var visit func(state string)
-	visit = func(state string) {
-		if i := slices.Index(path, state); i >= 0 {
-			circle := append(slices.Clone(path[i:]), state)
-			n.add(fmt.Sprintf("transfers[%d]", place[state]), AutoCycle, "auto transfers lead in a circle: %s; let a person or a deployment set one of them off",
-				strings.Join(circle, " -> "))
-			return
-		}
-		if done[state] {
-			return
-		}
-		path = append(path, state)
-		for _, next := range leads[state] {
-			visit(next)
-		}
-		path = path[:len(path)-1]
-		done[state] = true
-	}
-	for _, name := range n.names {
-		visit(name)
+	for _, cycle := range digraph.CyclesOf(leads) {
+		n.add(fmt.Sprintf("transfers[%d]", place[cycle[0]]), AutoCycle, "auto transfers lead in a circle: %s; let a person or a deployment set one of them off",
+			strings.Join(cycle, " -> "))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/digraph"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -164,56 +165,14 @@ func (b *builder) missing(i int, attribute, verb, name string, known []string) {
 
 // sort orders the tasks and reports cycles.
 func (b *builder) sort() {
-	waiting := make([]int, len(b.tasks))
-	var ready queue
-	for i, before := range b.before {
-		if waiting[i] = len(before); waiting[i] == 0 {
-			ready.push(i)
-		}
-	}
-	for len(ready) > 0 {
-		at := ready.pop()
-		b.order = append(b.order, at)
-		for _, next := range b.after[at] {
-			if waiting[next]--; waiting[next] == 0 {
-				ready.push(next)
-			}
-		}
-	}
-	for _, cycle := range b.cycles(waiting) {
+	b.order = digraph.Of(b.before).Order()
+	for _, cycle := range digraph.Of(b.after).Cycles() {
 		names := make([]string, 0, len(cycle)+1)
 		for _, i := range append(cycle, cycle[0]) {
 			names = append(names, fmt.Sprintf("%q", b.tasks[i].ID))
 		}
 		b.report(b.owners[cycle[0]], "requires", site.Cycle, false, "tasks wait for each other: %s; remove one of these relations", strings.Join(names, " before "))
 	}
-}
-
-// cycles returns cycles among the tasks that still wait, each beginning with its lowest task and in the order of the edges. Every task
-// that waits has a task before it that waits too, so going back from it ends in a cycle.
-func (b *builder) cycles(waiting []int) [][]int {
-	var out [][]int
-	walk := make([]int, len(waiting)) // the walk in which a task was met, from 1
-	for start := range waiting {
-		if waiting[start] == 0 || walk[start] != 0 {
-			continue
-		}
-		var path []int
-		at := start
-		for walk[at] == 0 {
-			walk[at] = start + 1
-			path = append(path, at)
-			at = b.before[at][slices.IndexFunc(b.before[at], func(i int) bool { return waiting[i] > 0 })]
-		}
-		if walk[at] != start+1 {
-			continue // came to a cycle that is told already
-		}
-		cycle := path[slices.Index(path, at):]
-		slices.Reverse(cycle)
-		lowest := slices.Index(cycle, slices.Min(cycle))
-		out = append(out, slices.Concat(cycle[lowest:], cycle[:lowest]))
-	}
-	return out
 }
 
 // Tasks returns all tasks that plugins bring in an order that keeps every edge; where edges leave a choice, in the order given.

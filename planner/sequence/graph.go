@@ -1,6 +1,10 @@
 package sequence
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/digraph"
+)
 
 // graph is the requirements between tasks that are known by their index; a lower index goes first where requirements
 // leave a choice. It can be asked while it grows.
@@ -59,65 +63,8 @@ func (g *graph) depends(task, other int) bool {
 
 // order returns all tasks so that each comes after those it requires, the lowest index first. When there are cycles, the
 // tasks on them, and those that require them, are missing.
-func (g *graph) order() []int {
-	a := g.adjacency()
-	order := a.order(nil)
-	out := make([]int, len(order))
-	for i, v := range order {
-		out[i] = int(v)
-	}
-	return out
-}
+func (g *graph) order() []int { return digraph.Of(g.requires).Order() }
 
-// cycles returns one cycle of every knot of tasks that all require each other, the shortest one through the knot's lowest
+// cycles returns one cycle of every set of tasks that all require each other, the shortest one through its lowest
 // index: the tasks in order, each requiring the next and the last the first.
-func (g *graph) cycles() [][]int {
-	var out [][]int
-	for _, cycle := range g.adjacency().cycles() {
-		tasks := make([]int, len(cycle))
-		for i, v := range cycle {
-			tasks[i] = int(v)
-		}
-		out = append(out, tasks)
-	}
-	return out
-}
-
-func (g *graph) adjacency() adjacency {
-	count := 0
-	for _, requires := range g.requires {
-		count += len(requires)
-	}
-	edges := make([]edge, 0, count)
-	for i, requires := range g.requires {
-		for _, r := range requires {
-			edges = append(edges, edge{int32(i), int32(r)})
-		}
-	}
-	return newAdjacency(len(g.requires), edges)
-}
-
-// order returns the vertices so that each comes after all that it leads to, the lowest rank first where that leaves a choice; a
-// nil rank ranks a vertex by its number. When there are cycles, the vertices on them, and those that lead to them, are missing.
-func (a adjacency) order(rank []int32) []int32 {
-	n := a.vertices()
-	back := a.reversed()
-	waiting := make([]int32, n)
-	ready := heap{rank: rank}
-	for v := range int32(n) {
-		if waiting[v] = int32(len(a.from(v))); waiting[v] == 0 {
-			ready.push(v)
-		}
-	}
-	out := make([]int32, 0, n)
-	for len(ready.items) > 0 {
-		v := ready.pop()
-		out = append(out, v)
-		for _, d := range back.from(v) {
-			if waiting[d]--; waiting[d] == 0 {
-				ready.push(d)
-			}
-		}
-	}
-	return out
-}
+func (g *graph) cycles() [][]int { return digraph.Of(g.requires).Cycles() }

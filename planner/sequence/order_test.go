@@ -156,7 +156,7 @@ func TestCycle(t *testing.T) {
 			rs("s x[a] require=x[b],x[d]", "s x[b] require=x[c]", "s x[c] require=x[a]", "s x[d] require=x[a]", "s x[e] require=x[a]"),
 			[]string{"x[a] requires x[d] requires x[a]; x[a] require x[d]"},
 		},
-		"each knot once": {
+		"each component once": {
 			rs("s x[a] require=x[b]", "s x[b] require=x[a]", "s x[c] subscribe=x[d]", "s x[d] subscribe=x[c]"),
 			[]string{"x[a] requires x[b] requires x[a]; x[a] require x[b]", "x[c] requires x[d] requires x[c]; x[c] subscribe x[d]"},
 		},

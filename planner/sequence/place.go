@@ -17,10 +17,10 @@ func (a *arrangement) place() bool {
 		latest[v] = -1
 	}
 	waiting := make([]int32, len(a.phase))
-	back := a.requires.reversed()
+	back := a.requires.Reversed()
 	queue := make([]int32, 0, len(a.phase))
 	for v := range int32(len(a.phase)) {
-		if waiting[v] = int32(len(a.requires.from(v))); waiting[v] == 0 {
+		if waiting[v] = int32(len(a.requires.From(v))); waiting[v] == 0 {
 			queue = append(queue, v)
 		}
 	}
@@ -37,7 +37,7 @@ func (a *arrangement) place() bool {
 				passes++
 			}
 		}
-		for _, d := range back.from(v) {
+		for _, d := range back.From(v) {
 			latest[d] = max(latest[d], passes)
 			if waiting[d]--; waiting[d] == 0 {
 				queue = append(queue, d)
@@ -92,7 +92,7 @@ func (a *arrangement) gather(n int) {
 func (a *arrangement) raiseGates() {
 	for v := len(a.tasks); v < len(a.phase); v++ {
 		a.phase[v] = -1
-		for _, r := range a.requires.from(int32(v)) {
+		for _, r := range a.requires.From(int32(v)) {
 			a.phase[v] = max(a.phase[v], a.phase[r])
 		}
 	}

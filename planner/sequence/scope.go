@@ -3,6 +3,8 @@ package sequence
 import (
 	"cmp"
 	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/digraph"
 )
 
 // Scope is the tasks of one build and what they require of each other (litp.md 88). Its tasks are numbers from 0 in the order in
@@ -11,7 +13,7 @@ import (
 type Scope struct {
 	tasks []Place
 	gates int
-	edges []edge
+	edges []digraph.Edge
 }
 
 // Place is what the order of a task depends on beside its requirements. The zero value is a config task.
@@ -27,7 +29,7 @@ func NewScope(tasks []Place) *Scope { return &Scope{tasks: tasks} }
 // Require says that a task or gate requires another. What a task says about itself is ignored (litp.md 94).
 func (s *Scope) Require(from, to int) {
 	if from != to {
-		s.edges = append(s.edges, edge{int32(from), int32(to)})
+		s.edges = append(s.edges, digraph.Edge{From: int32(from), To: int32(to)})
 	}
 }
 
@@ -47,8 +49,8 @@ func (s *Scope) Align(sets [][]int) {
 		}
 	}
 	for i, e := range slices.Clone(s.edges) {
-		if g, ok := gate[e.from]; ok {
-			s.edges[i].from = int32(g)
+		if g, ok := gate[e.From]; ok {
+			s.edges[i].From = int32(g)
 		}
 	}
 	for _, set := range sets {
@@ -80,26 +82,26 @@ func (s *Scope) Phases() ([][]int, []Cycle) {
 // arrangement is a scope on its way into phases.
 type arrangement struct {
 	tasks    []Place
-	requires adjacency
+	requires digraph.Graph
 	phase    []int32 // by vertex; a gate's is the last phase of what it requires
 	phases   [][]int32
 }
 
 func (s *Scope) arrangement() *arrangement {
 	n := len(s.tasks) + s.gates
-	return &arrangement{tasks: s.tasks, requires: newAdjacency(n, s.edges), phase: make([]int32, n)}
+	return &arrangement{tasks: s.tasks, requires: digraph.New(n, s.edges), phase: make([]int32, n)}
 }
 
 func (a *arrangement) gate(v int32) bool { return int(v) >= len(a.tasks) }
 
 // cycles leaves the gates out.
-func (s *Scope) cycles(requires adjacency) []Cycle {
+func (s *Scope) cycles(requires digraph.Graph) []Cycle {
 	var out []Cycle
-	for _, vertices := range requires.cycles() {
+	for _, vertices := range requires.Cycles() {
 		var cycle Cycle
 		for _, v := range vertices {
-			if int(v) < len(s.tasks) {
-				cycle = append(cycle, int(v))
+			if v < len(s.tasks) {
+				cycle = append(cycle, v)
 			}
 		}
 		first := 0

@@ -90,11 +90,11 @@ func TestScopeCycles(t *testing.T) {
 		tasks string
 		want  []Cycle
 	}{
-		"two":               {"k1<k2 k2<k1", []Cycle{{0, 1}}},
-		"in cycle order":    {"r1 r2<r4 r3<r2 r4<r3", []Cycle{{1, 3, 2}}},
-		"the shortest":      {"r1<r2,r3 r2<r3 r3<r1", []Cycle{{0, 2}}},
-		"each knot once":    {"r1<r2 r2<r1 r3<r1,r4 r4<r3", []Cycle{{0, 1}, {2, 3}}},
-		"not what requires": {"r1<r2 r2<r3 r3<r2", []Cycle{{1, 2}}},
+		"two":                 {"k1<k2 k2<k1", []Cycle{{0, 1}}},
+		"in cycle order":      {"r1 r2<r4 r3<r2 r4<r3", []Cycle{{1, 3, 2}}},
+		"the shortest":        {"r1<r2,r3 r2<r3 r3<r1", []Cycle{{0, 2}}},
+		"each component once": {"r1<r2 r2<r1 r3<r1,r4 r4<r3", []Cycle{{0, 1}, {2, 3}}},
+		"not what requires":   {"r1<r2 r2<r3 r3<r2", []Cycle{{1, 2}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,8 +153,8 @@ func randomScope(r *rand.Rand, classes int) (*Scope, []Place, [][]int) {
 			i := order[middle+r.IntN(n-middle)]
 			s.Require(i, gate)
 			for _, e := range s.edges {
-				if int(e.from) == gate {
-					requires[i] = append(requires[i], int(e.to))
+				if int(e.From) == gate {
+					requires[i] = append(requires[i], int(e.To))
 				}
 			}
 		}

@@ -61,7 +61,7 @@ func (a *arrangement) reaches(behind []int32, p int32, seen []int32) bool {
 	for len(stack) > 0 {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		for _, r := range a.requires.from(at) {
+		for _, r := range a.requires.From(at) {
 			if seen[r] == mark || a.phase[r] < p {
 				continue
 			}

@@ -3,7 +3,9 @@ package site
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/digraph"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -114,14 +116,27 @@ func ValidateDependencies(groups []Group) Problems {
 	for name, i := range first {
 		parents[name] = groups[i].DependsOn
 	}
-	for _, cycle := range cycles(parents) {
+	for _, cycle := range digraph.CyclesOf(parents) {
 		g := groups[first[cycle[0]]]
 		problems = append(problems, g.problem(
-			fmt.Sprintf("depends_on_groups[%d]", slices.Index(g.DependsOn, cycle[1])), Cycle, "%s", describe(cycle)))
+			fmt.Sprintf("depends_on_groups[%d]", slices.Index(g.DependsOn, cycle[1])), Cycle, "%s", describeCycle(cycle)))
 	}
 	return problems
 }
 
 func (g Group) problem(attribute string, code Code, format string, args ...any) Problem {
 	return Problem{Object: "group", Name: g.Name, Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// describeCycle tells of groups that depend on each other; the first name is the last one, too.
+func describeCycle(cycle []string) string {
+	quoted := make([]string, len(cycle))
+	for i, name := range cycle {
+		quoted[i] = fmt.Sprintf("%q", name)
+	}
+	if len(cycle) == 2 {
+		return fmt.Sprintf("group %s depends on itself; remove the dependency", quoted[0])
+	}
+	return fmt.Sprintf("the groups depend on each other in a cycle: %s; remove one of these dependencies",
+		strings.Join(quoted, " depends on "))
 }

@@ -91,8 +91,8 @@ func TestCycles(t *testing.T) {
 			`group "A" depends_on_groups[0] "A" depends on "C" depends on "D" depends on "A"`,
 		}},
 		{"the attribute is that of the edge", "a:x,b b:a x:", []string{`group "a" depends_on_groups[1] "a" depends on "b" depends on "a"`}},
-		{"the shortest of a knot", "a:b,c b:c c:a", []string{`group "a" depends_on_groups[1] "a" depends on "c" depends on "a"`}},
-		{"one for each knot", "d:c c:d b:a a:b e:a,c", []string{
+		{"the shortest", "a:b,c b:c c:a", []string{`group "a" depends_on_groups[1] "a" depends on "c" depends on "a"`}},
+		{"one of each component", "d:c c:d b:a a:b e:a,c", []string{
 			`group "a" depends_on_groups[0] "a" depends on "b" depends on "a"`,
 			`group "c" depends_on_groups[0] "c" depends on "d" depends on "c"`,
 		}},
