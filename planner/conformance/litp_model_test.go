@@ -27,15 +27,15 @@ type itemOf struct {
 
 // taskOf is a task as the vectors write it.
 type taskOf struct {
-	ID, Kind, Node, Item, Type, Key, Tag, Group, State, Callback string
-	Nodes                                                        []string
-	AlsoItems                                                    []string `yaml:"also_items"`
-	Args                                                         any
-	Persist                                                      *bool
-	Requires                                                     []string
-	Replaces                                                     [][]string
-	NotReturned                                                  bool `yaml:"not_returned"` // slipway has no list that a task could be missing in
-	Ordered                                                      []taskOf
+	ID, Kind, Node, Item, Type, Key, Tag, Group, State, Callback, Plugin string
+	Nodes                                                                []string
+	AlsoItems                                                            []string `yaml:"also_items"`
+	Args                                                                 any
+	Persist                                                              *bool
+	Requires                                                             []string
+	Replaces                                                             [][]string
+	NotReturned                                                          bool `yaml:"not_returned"` // slipway has no list that a task could be missing in
+	Ordered                                                              []taskOf
 }
 
 // model is what a vector gives: items, and tasks on them. Nodes, clusters and the management server are items with certain paths.
@@ -562,6 +562,21 @@ func (p planned) want(ids []string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// dropped returns the resources that are removed for an item, as type and key.
+func (p planned) dropped(id string) [][]string {
+	out := [][]string{}
+	for _, phase := range p.plan.Phases {
+		for _, of := range phase.Tasks {
+			if of.Action == task.Remove && p.id(of) == id {
+				typ, key, _ := strings.Cut(of.Resource.Title[1:], ".")
+				out = append(out, []string{typ, key})
+			}
+		}
+	}
+	slices.SortFunc(out, slices.Compare)
+	return out
 }
 
 // groups returns the task group of each task.

@@ -45,7 +45,7 @@ func replayLITP(t testing.TB, f *file, v *vector) {
 
 // replayPlan makes a plan, looks at its tasks and requirements, and runs it.
 func replayPlan(t testing.TB, f *file, v *vector) {
-	expect := expectations(t, v.keys["expect"], "phases", "after", "before", "contains", "absent", "phase_count", "groups", "tree", "error", "message_contains")
+	expect := expectations(t, v.keys["expect"], "phases", "after", "before", "contains", "absent", "phase_count", "groups", "replaces", "tree", "error", "message_contains")
 	m := readModel(t, f, v.keys["given"])
 	p := m.plan(t, m.applied(t))
 	if kind, ok := expect["error"]; ok {
@@ -81,6 +81,10 @@ func replayPlan(t testing.TB, f *file, v *vector) {
 		if slices.Contains(done, id) {
 			t.Errorf("want no %s in %v", id, done)
 		}
+	}
+	for id, want := range decode[map[string][][]string](t, expect["replaces"]) {
+		slices.SortFunc(want, slices.Compare)
+		same(t, "dropped by "+id, p.dropped(id), want)
 	}
 	if count, ok := expect["phase_count"]; ok {
 		same(t, "number of phases", len(phases), decode[int](t, count))
@@ -267,8 +271,8 @@ func replayTree(t testing.TB, f *file, v *vector) {
 // done each time, and looks at which groups start at once.
 func replayReady(t testing.TB, f *file, v *vector) {
 	in := strictly[struct {
-		Tree               map[int][]int
-		Successful, Failed []int
+		Tree                        map[int][]int
+		Successful, Failed, Running []int
 	}](t, v.keys["given"])
 	name := func(i int) string { return "p" + string(rune('0'+i)) }
 	m := model{dependsOn: make(map[string]string)}
@@ -305,6 +309,9 @@ func replayReady(t testing.TB, f *file, v *vector) {
 		return sortedIDs(out)
 	}
 	started := make(map[string]bool)
+	for _, phase := range in.Running {
+		started[name(phase)] = true
+	}
 	for i, step := range strictly[[]struct {
 		Completed      int
 		Ready          []int
