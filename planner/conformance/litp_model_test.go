@@ -34,11 +34,12 @@ type taskOf struct {
 	Persist                                                              *bool
 	Requires                                                             []string
 	Replaces                                                             [][]string
-	NotReturned                                                          bool `yaml:"not_returned"` // slipway has no list that a task could be missing in
+	NotReturned                                                          bool `yaml:"not_returned"` // slipway has no such list
 	Ordered                                                              []taskOf
 }
 
-// model is what a vector gives: items, and tasks on them. Nodes, clusters and the management server are items with certain paths.
+// model is what a vector gives: items, and tasks on them. Nodes, clusters and the management server are items with
+// certain paths.
 type model struct {
 	items           []itemOf
 	tasks, previous []taskOf
@@ -78,7 +79,8 @@ func readModel(t testing.TB, f *file, given yaml.Node) model {
 	}](t, given)
 	path := func(text string) string { return expand(t, f, text) }
 	m := model{
-		locks: each(in.Locks, path), policies: in.LockPolicies, lockProvider: in.LockProvider == "all" || len(in.Locks) > 0, leftLocked: path(in.LeftLocked),
+		locks: each(in.Locks, path), policies: in.LockPolicies,
+		lockProvider: in.LockProvider == "all" || len(in.Locks) > 0, leftLocked: path(in.LeftLocked),
 		allApplied: in.AllApplied, states: make(map[string]string), undeterminable: each(in.Undeterminable, path), removed: each(in.Remove, path),
 		dependsOn: in.ClusterDepends, types: in.Types,
 	}
@@ -186,7 +188,8 @@ func clusterOf(path string) string {
 
 func within(path, top string) bool { return path == top || strings.HasPrefix(path, top+"/") }
 
-// siblings returns the items that one requires because the vector's own types say so: a child may name others of the same parent.
+// siblings returns the items that one requires because the vector's own types say so: a child may name others of the
+// same parent.
 func (m model) siblings(path string) (out []string) {
 	at := strings.LastIndexByte(path, '/')
 	for _, parent := range m.items {
@@ -218,8 +221,8 @@ func (m model) isNew(path string) bool {
 	return !m.allApplied && !slices.Contains(m.locks, path)
 }
 
-// site is the model as slipway has it: clusters are groups, with the management server as the first one; each task is a service of an entity of its own, in
-// the section that its item stands for.
+// site is the model as slipway has it: clusters are groups, with the management server as the first one; each task is a
+// service of an entity of its own, in the section that its item stands for.
 func (m model) site(t testing.TB, tasks []taskOf, removed bool) (site.Site, error) {
 	t.Helper()
 	s := site.Site{Name: "litp", Groups: []site.Group{}}
@@ -276,7 +279,8 @@ func selectCluster(id string) site.Selectors {
 	return site.Selectors{{NodeLabels: []string{"cluster:" + id}}}
 }
 
-// group is a cluster. It is rolling when its nodes are to be locked, and spares new nodes unless the policies say otherwise.
+// group is a cluster. It is rolling when its nodes are to be locked, and spares new nodes unless the policies say
+// otherwise.
 func (m model) group(i itemOf, id string) site.Group {
 	g := site.Group{Name: id, Critical: true, Selectors: selectCluster(id)}
 	if list := i.Props["depends_on"] + m.dependsOn[id]; list != "" {
@@ -343,7 +347,8 @@ func (w taskOf) resource() (typ, title string) {
 	return "file", fmt.Sprintf("/%s.%s", cmp.Or(w.Type, "res"), cmp.Or(w.Key, w.ID))
 }
 
-// entity describes the one task of a service. What LITP derives from the item, that a task belongs to the management server or to a cluster, is said by a tag.
+// entity describes the one task of a service. What LITP derives from the item, that a task belongs to the management
+// server or to a cluster, is said by a tag.
 func (m model) entity(w taskOf, tasks []taskOf) map[string]any {
 	made := map[string]any{"name": w.ID}
 	typ, title := w.resource()
@@ -351,7 +356,9 @@ func (m model) entity(w taskOf, tasks []taskOf) map[string]any {
 	tag := cmp.Or(w.Group, w.Tag)
 	switch w.Kind {
 	case "callback":
-		made["callback"] = map[string]any{"type": typ, "per_node": w.on() != nil, "parameters": map[string]any{"url": "http://localhost/" + w.Callback}}
+		made["callback"] = map[string]any{
+			"type": typ, "per_node": w.on() != nil, "parameters": map[string]any{"url": "http://localhost/" + w.Callback},
+		}
 		if cluster := clusterOf(w.Item); tag == "" && node == "" && cluster != "" {
 			tag = string(task.Cluster)
 		}
@@ -397,7 +404,8 @@ func anyList(v any) []any {
 	return list
 }
 
-// requirements writes a requirement as the tasks of entities have it. What is about a task that belongs to no node is about its service.
+// requirements writes a requirement as the tasks of entities have it. What is about a task that belongs to no node is
+// about its service.
 func (w taskOf) requirements(text string, tasks []taskOf) (out []any) {
 	kind, what, _ := strings.Cut(text, ":")
 	switch kind {
@@ -444,7 +452,8 @@ func (m model) applied(t testing.TB) planner.Applied {
 		return nil // the plan has them as well
 	}
 	for _, w := range done {
-		failed := w.State != "" && w.State != "Success" || slices.ContainsFunc(m.undeterminable, func(top string) bool { return within(w.Item, top) })
+		failed := w.State != "" && w.State != "Success" ||
+			slices.ContainsFunc(m.undeterminable, func(top string) bool { return within(w.Item, top) })
 		for _, node := range w.on() {
 			if failed {
 				applied[node][resource.MakeID(w.resource())] = ""
@@ -460,7 +469,8 @@ func (m model) applied(t testing.TB) planner.Applied {
 	return applied
 }
 
-// desired returns the tasks that are wanted: those that are returned, and those that are remembered whose items stay, as nobody replaces them.
+// desired returns the tasks that are wanted: those that are returned, and those that are remembered whose items stay,
+// as nobody replaces them.
 func (m model) desired() []taskOf {
 	out := slices.Clone(m.tasks)
 	replaced := make(map[string]bool)
@@ -517,7 +527,8 @@ func (m model) plan(t testing.TB, applied planner.Applied) planned {
 	return p
 }
 
-// ids names a task as the vectors do: by its service; a remote task of several nodes, and what is removed, with the node.
+// ids names a task as the vectors do: by its service; a remote task of several nodes, and what is removed, with the
+// node.
 func (p planned) id(of task.Task) string {
 	switch {
 	case of.Action == task.Forget:
@@ -540,8 +551,8 @@ func (p planned) id(of task.Task) string {
 	return of.Service
 }
 
-// want writes expected names of tasks as id does: a task on several nodes once for each. The cleanup of a node stands for that of all items below it; that
-// of other items is no work.
+// want writes expected names of tasks as id does: a task on several nodes once for each. The cleanup of a node stands
+// for that of all items below it; that of other items is no work.
 func (p planned) want(ids []string) []string {
 	out := []string{}
 	for _, id := range ids {

@@ -16,7 +16,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// entry is what one node or the controller does at once during a run: the tasks of a session, a lock, an unlock, a callback.
+// entry is what one node or the controller does at once during a run: the tasks of a session, a lock, an unlock, a
+// callback.
 type entry struct {
 	ids        []string
 	phase      int  // of the plan; -1 for a lock or an unlock around a node's tasks
@@ -47,7 +48,8 @@ func (p planned) trace(t testing.TB, parallel bool, slow ...string) []entry {
 	}
 	options := rollout.Options{
 		Departed: departed,
-		Executor: n, Recorder: forgetful{}, Caller: n, RunID: "run", Parallelism: 1, Resolve: func(of task.Task, v rollout.Values) (task.Task, error) { return p.plan.Resolve(of, v) },
+		Executor: n, Recorder: forgetful{}, Caller: n, RunID: "run", Parallelism: 1,
+		Resolve: func(of task.Task, v rollout.Values) (task.Task, error) { return p.plan.Resolve(of, v) },
 	}
 	if parallel {
 		options.Parallelism, options.ParallelGroups = 100, 100
@@ -157,8 +159,9 @@ func (n *nodes) Converge(_ context.Context, on site.Node, c converge.Catalog, ea
 	}, nil
 }
 
-// phases sorts what a run did into the phases that a vector expects, and reports what does not fit. What a phase of the plan holds on several nodes is one
-// phase, and so are neighbouring phases of callbacks and remote tasks, of which slipway has one for each kind and remote task.
+// phases sorts what a run did into the phases that a vector expects, and reports what does not fit. What a phase of the
+// plan holds on several nodes is one phase, and so are neighbouring phases of callbacks and remote tasks, of which
+// slipway has one for each kind and remote task.
 func (p planned) phases(t testing.TB, entries []entry, want [][]string) {
 	t.Helper()
 	var got [][]string
@@ -189,7 +192,8 @@ func (p planned) phases(t testing.TB, entries []entry, want [][]string) {
 
 func sortedIDs(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
-// tree finds which of the expected phases wait for which others: in no run do they start before those are over, whatever takes long in it.
+// tree finds which of the expected phases wait for which others: in no run do they start before those are over,
+// whatever takes long in it.
 func (p planned) tree(t testing.TB, phases [][]string) [][]int {
 	t.Helper()
 	waits := make(map[[2]int]bool)

@@ -18,8 +18,8 @@ import (
 // states are those of LITP's items, by what a plan does with the resource that stands for an item.
 var states = map[task.Action]string{task.Create: "Initial", task.Update: "Updated", task.Remove: "ForRemoval"}
 
-// stored is the model as configuration: each item is a resource of one node with the item's properties as its content. What is removed stays in the model
-// as long as its removal can be undone.
+// stored is the model as configuration: each item is a resource of one node with the item's properties as its content.
+// What is removed stays in the model as long as its removal can be undone.
 type stored struct {
 	props     map[string]map[string]string
 	removed   map[string]bool
@@ -92,7 +92,8 @@ func (m *stored) remove(path string, removed bool) {
 
 // replayState changes configuration step by step and looks at what a plan would do.
 func replayState(t testing.TB, f *file, v *vector) {
-	m := stored{props: make(map[string]map[string]string), removed: make(map[string]bool), unplanned: make(map[string]bool), applied: planner.Applied{itemNode: {}}}
+	m := stored{props: make(map[string]map[string]string), removed: make(map[string]bool),
+		unplanned: make(map[string]bool), applied: planner.Applied{itemNode: {}}}
 	for _, of := range decode[map[string]struct{ Props []any }](t, f.root["types"]) {
 		for _, p := range of.Props {
 			named, _ := p.(map[string]any)

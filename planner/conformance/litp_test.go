@@ -18,7 +18,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// litpStages is the table of what replays the vectors of litp.yaml, by what they are about. All of it is planned by [planner.Make] and run by package rollout.
+// litpStages is the table of what replays the vectors of litp.yaml, by what they are about. All of it is planned by
+// [planner.Make] and run by package rollout.
 var litpStages = map[string]func(t testing.TB, f *file, v *vector){
 	"build":          replayPlan,
 	"plan":           replayPlan,
@@ -45,7 +46,8 @@ func replayLITP(t testing.TB, f *file, v *vector) {
 
 // replayPlan makes a plan, looks at its tasks and requirements, and runs it.
 func replayPlan(t testing.TB, f *file, v *vector) {
-	expect := expectations(t, v.keys["expect"], "phases", "after", "before", "contains", "absent", "phase_count", "groups", "replaces", "tree", "error", "message_contains")
+	expect := expectations(t, v.keys["expect"], "phases", "after", "before", "contains", "absent", "phase_count",
+		"groups", "replaces", "tree", "error", "message_contains")
 	m := readModel(t, f, v.keys["given"])
 	p := m.plan(t, m.applied(t))
 	if kind, ok := expect["error"]; ok {
@@ -223,7 +225,8 @@ func replayLeftLocked(t testing.TB, f *file, v *vector) {
 	}
 }
 
-// replayTree makes a site whose plan has the phases given, each of the tasks of one cluster or common to all, and runs it.
+// replayTree makes a site whose plan has the phases given, each of the tasks of one cluster or common to all, and runs
+// it.
 func replayTree(t testing.TB, f *file, v *vector) {
 	in := strictly[struct {
 		Clusters map[string][]string
@@ -267,8 +270,8 @@ func replayTree(t testing.TB, f *file, v *vector) {
 	same(t, "tree", p.tree(t, phases), closed(decode[map[int][]int](t, want)))
 }
 
-// replayReady makes each phase of a tree a group, and each group that was successful one without work. It runs the rest again and again, with one more group
-// done each time, and looks at which groups start at once.
+// replayReady makes each phase of a tree a group, and each group that was successful one without work. It runs the rest
+// again and again, with one more group done each time, and looks at which groups start at once.
 func replayReady(t testing.TB, f *file, v *vector) {
 	in := strictly[struct {
 		Tree                        map[int][]int
@@ -379,7 +382,8 @@ func replayRequired(t testing.TB, f *file, v *vector) {
 	}
 }
 
-// replayModelErrors makes a plan for a model that is not valid. An item that is not on a node is a service, or what one embeds.
+// replayModelErrors makes a plan for a model that is not valid. An item that is not on a node is a service, or what one
+// embeds.
 func replayModelErrors(t testing.TB, f *file, v *vector) {
 	m := readModel(t, f, v.keys["given"])
 	p := m.plan(t, nil)
@@ -427,7 +431,8 @@ func (m model) pathOf(p site.Problem) string {
 	return p.Name
 }
 
-// structures is a site of services that are the items of a vector's own types: what such an item has below it is embedded.
+// structures is a site of services that are the items of a vector's own types: what such an item has below it is
+// embedded.
 func (m model) structures(t testing.TB, v *vector) (site.Site, error) {
 	t.Helper()
 	types := decode[map[string]map[string]any](t, mapping(t, v.keys["given"])["types"])

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Cycles returns one cycle of every strongly connected component (vertices that can all reach each other): the shortest one through the component's
-// lowest vertex, each vertex leading to the next and the last to the first; of several, the one with the lower vertices first. The cycles
-// are ordered by their first vertex. An edge from a vertex to itself is a cycle of one.
+// Cycles returns one cycle of every strongly connected component (vertices that can all reach each other): the shortest
+// one through the component's lowest vertex, each vertex leading to the next and the last to the first; of several, the
+// one with the lower vertices first. The cycles are ordered by their first vertex. An edge from a vertex to itself is a
+// cycle of one.
 func (g Graph) Cycles() [][]int {
 	if g.acyclic() {
 		return nil
@@ -29,7 +30,8 @@ func (g Graph) Cycles() [][]int {
 	return out
 }
 
-// CyclesOf is [Graph.Cycles] of a graph of names, in alphabetical order. Each cycle begins and ends with the same name. What is no key leads nowhere.
+// CyclesOf is [Graph.Cycles] of a graph of names, in alphabetical order. Each cycle begins and ends with the same name.
+// What is no key leads nowhere.
 func CyclesOf(edges map[string][]string) [][]string {
 	names := slices.Sorted(maps.Keys(edges))
 	lists := make([][]int, len(names))
@@ -74,8 +76,8 @@ func (g Graph) acyclic() bool {
 	return len(free) == n
 }
 
-// components numbers the strongly connected components and returns the number of each vertex's. It keeps its own stack, so that a long chain costs memory
-// and not the goroutine's stack (Tarjan's algorithm).
+// components numbers the strongly connected components and returns the number of each vertex's. It keeps its own stack,
+// so that a long chain costs memory and not the goroutine's stack (Tarjan's algorithm).
 func (g Graph) components() []int32 {
 	n := g.vertices()
 	var (

@@ -1,11 +1,13 @@
-// Package digraph puts the vertices of a directed graph in order and finds its cycles. It is pure, and the same graph gives the same result. The time is
-// that of sorting the vertices and walking the edges once, but for the length of a cycle that is found.
+// Package digraph puts the vertices of a directed graph in order and finds its cycles. It is pure, and the same graph
+// gives the same result. The time is that of sorting the vertices and walking the edges once, but for the length of a
+// cycle that is found.
 package digraph
 
 // Edge leads from one vertex to another; mostly it says that From requires To.
 type Edge struct{ From, To int32 }
 
-// Graph has the vertices 0 to n-1, and edges in two flat arrays: what v leads to is to[start[v]:start[v+1]], in the order in which the edges were given.
+// Graph has the vertices 0 to n-1, and edges in two flat arrays: what v leads to is to[start[v]:start[v+1]], in the
+// order in which the edges were given.
 type Graph struct{ start, to []int32 }
 
 // New makes the graph of n vertices. An edge may be there more than once.
@@ -67,8 +69,8 @@ func (g Graph) Reversed() Graph {
 	return r
 }
 
-// Order returns the vertices so that each comes after all that it leads to, the lowest first where that leaves a choice. When there are cycles, the
-// vertices on them, and those that lead to them, are missing.
+// Order returns the vertices so that each comes after all that it leads to, the lowest first where that leaves a
+// choice. When there are cycles, the vertices on them, and those that lead to them, are missing.
 func (g Graph) Order() []int {
 	n := g.vertices()
 	back := g.Reversed()

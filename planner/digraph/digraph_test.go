@@ -50,8 +50,9 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestProperties compares random graphs with what the definitions say: the order holds what reaches no cycle, each vertex after all that it leads to and
-// never after a lower one that could have come; a cycle is one, from the lowest vertex of its component, and no shorter one goes through it.
+// TestProperties compares random graphs with what the definitions say: the order holds what reaches no cycle, each
+// vertex after all that it leads to and never after a lower one that could have come; a cycle is one, from the lowest
+// vertex of its component, and no shorter one goes through it.
 func TestProperties(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -105,7 +106,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// distances returns the number of edges of the shortest way, at least one edge, from each vertex to each; 0 where there is none.
+// distances returns the number of edges of the shortest way, at least one edge, from each vertex to each; 0 where there
+// is none.
 func distances(lists [][]int) [][]int {
 	n := len(lists)
 	out := make([][]int, n)

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// autorequired returns, by type, which resources Puppet takes for required though nothing is written. Only those that the node has
-// count.
+// autorequired returns, by type, which resources Puppet takes for required though nothing is written. Only those that
+// the node has count.
 var autorequired = map[string]func(c *catalogOf, r resource.Resource) []int{
 	"file": func(c *catalogOf, r resource.Resource) []int {
 		p := filePath(r)
@@ -76,10 +76,10 @@ func collect(tasks ...int) []int {
 	return out
 }
 
-// autorequire enters what Puppet requires by itself. A requirement that would close a cycle is left out: what is written
-// wins. Where the required resource goes away (`ensure = "absent"`), it goes after what depends on it, so that a
-// directory is empty, and a group has no member, by the time it is removed. A mount that goes, goes first: what is to be below its mount
-// point must not go away with it; and so does a user, for the groups that come after it.
+// autorequire enters what Puppet requires by itself. A requirement that would close a cycle is left out: what is
+// written wins. Where the required resource goes away (`ensure = "absent"`), it goes after what depends on it, so that
+// a directory is empty, and a group has no member, by the time it is removed. A mount that goes, goes first: what is to
+// be below its mount point must not go away with it; and so does a user, for the groups that come after it.
 func (c *catalogOf) autorequire() {
 	for i, t := range c.tasks {
 		find := autorequired[t.Resource.Type]
@@ -143,8 +143,9 @@ func (c *catalogOf) mountOf(p string) int {
 	return none
 }
 
-// filesNamed returns the files whose full paths an exec names: as the program of its command or of a guard, as Puppet does, and elsewhere in
-// them where the resource is what makes the file. What the command itself makes (`creates`, or by `>`) is not required.
+// filesNamed returns the files whose full paths an exec names: as the program of its command or of a guard, as Puppet
+// does, and elsewhere in them where the resource is what makes the file. What the command itself makes (`creates`, or
+// by `>`) is not required.
 func (c *catalogOf) filesNamed(r resource.Resource) []int {
 	var out []int
 	creates := r.Parameters.Strings("creates")
@@ -176,10 +177,12 @@ func (c *catalogOf) filesNamed(r resource.Resource) []int {
 	return out
 }
 
-// wordsWithSlash finds the words of a shell's line that begin with a slash, each after what stands before it: a blank, an operator or the start.
+// wordsWithSlash finds the words of a shell's line that begin with a slash, each after what stands before it: a blank,
+// an operator or the start.
 var wordsWithSlash = regexp.MustCompile(`(^|>\s*|[\s;|&<(\x60"'={},])(/[^\s;|&<>()\x60"'={},$]*)`)
 
-// makesFile reports whether there is a file, directory or link after the resource was applied that need not have been there before.
+// makesFile reports whether there is a file, directory or link after the resource was applied that need not have been
+// there before.
 func makesFile(r resource.Resource) bool {
 	p := r.Parameters
 	return !isAbsent(r) && (p.Has("ensure") || p.Has("content") || p.Has("source") || p.Has("target"))

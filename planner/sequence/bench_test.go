@@ -31,7 +31,8 @@ func BenchmarkScope(b *testing.B) {
 	}
 }
 
-// BenchmarkScopeChain orders the deepest scope there is: every task requires the one before it, and every second one is a callback.
+// BenchmarkScopeChain orders the deepest scope there is: every task requires the one before it, and every second one is
+// a callback.
 func BenchmarkScopeChain(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -61,8 +61,8 @@ func (g *graph) depends(task, other int) bool {
 	return false
 }
 
-// order returns all tasks so that each comes after those it requires, the lowest index first. When there are cycles, the
-// tasks on them, and those that require them, are missing.
+// order returns all tasks so that each comes after those it requires, the lowest index first. When there are cycles,
+// the tasks on them, and those that require them, are missing.
 func (g *graph) order() []int { return digraph.Of(g.requires).Order() }
 
 // cycles returns one cycle of every set of tasks that all require each other, the shortest one through its lowest

@@ -34,7 +34,8 @@ type CycleError struct {
 	Relation  string      // by which the first task requires the second, as written
 	Writer    task.Task   // the task that has this relation: the first or the second
 	Reference resource.ID // the other one
-	// Rule is a rule of the site that closes the cycle, where one does. The first task then requires the second because of it.
+	// Rule is a rule of the site that closes the cycle, where one does. The first task then requires the second because
+	// of it.
 	Rule string
 }
 
@@ -79,17 +80,18 @@ type Wait struct {
 // Requires is the relation of [Beyond.After].
 const Requires = "requires"
 
-// Order returns the tasks of one node in the order of execution, with Requires and Notifies filled in: a stable topological order of require,
-// before, notify and subscribe, in which service name, type and title decide between tasks that may both come next. What Puppet
-// requires by itself is required too ([autorequired]), unless it contradicts what is written. tasks is not changed. The errors are
-// *[UnresolvedError], *[CycleError] and *[GroupOrderError]; the order is of no use then.
+// Order returns the tasks of one node in the order of execution, with Requires and Notifies filled in: a stable
+// topological order of require, before, notify and subscribe, in which service name, type and title decide between
+// tasks that may both come next. What Puppet requires by itself is required too ([autorequired]), unless it contradicts
+// what is written. tasks is not changed. The errors are *[UnresolvedError], *[CycleError] and *[GroupOrderError]; the
+// order is of no use then.
 func Order(tasks []task.Task) ([]task.Task, []error) {
 	ordered, _, errs := OrderNode(tasks, nil)
 	return ordered, errs
 }
 
-// OrderNode is [Order] with more that orders tasks, by their resources, and with the sections of the node (design.md 5.5). It returns the layers of the
-// tasks as well, nil when no section has a say.
+// OrderNode is [Order] with more that orders tasks, by their resources, and with the sections of the node (design.md
+// 5.5). It returns the layers of the tasks as well, nil when no section has a say.
 func OrderNode(tasks []task.Task, beyond map[resource.ID]Beyond) ([]task.Task, []Layer, []error) {
 	sorted := tasks
 	if !slices.IsSortedFunc(tasks, byService) {
@@ -236,8 +238,8 @@ func (c *catalogOf) wait(errs []error, beyond map[resource.ID]Beyond) []error {
 	return errs
 }
 
-// require enters that one task requires another, as one of them, the writer, says by a relation; or it tells that their task groups stand the other
-// way round.
+// require enters that one task requires another, as one of them, the writer, says by a relation; or it tells that their
+// task groups stand the other way round.
 func (c *catalogOf) require(errs []error, later, earlier int, relation string, writer int) []error {
 	if !c.mayFollow(later, earlier) {
 		return append(errs, &GroupOrderError{
@@ -302,8 +304,9 @@ func (c *catalogOf) written(later, earlier task.Task) (relation string, writer t
 	return Requires, later, earlier.Resource.ID()
 }
 
-// unresolved returns the error of a wrong reference, with what it may have meant while there were few of them before: a resource that is written
-// almost the same, or one of another type with the same title. It is never the resource itself.
+// unresolved returns the error of a wrong reference, with what it may have meant while there were few of them before: a
+// resource that is written almost the same, or one of another type with the same title. It is never the resource
+// itself.
 func (c *catalogOf) unresolved(t task.Task, relation string, id resource.ID, before int) *UnresolvedError {
 	e := &UnresolvedError{Task: t, Relation: relation, Reference: id}
 	if before >= resource.MostHints {

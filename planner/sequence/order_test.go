@@ -180,8 +180,8 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// TestOrderProperties: whatever the requirements, each task comes once and after all that it requires, and the order of the input
-// does not show.
+// TestOrderProperties: whatever the requirements, each task comes once and after all that it requires, and the order of
+// the input does not show.
 func TestOrderProperties(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

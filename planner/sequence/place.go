@@ -1,11 +1,12 @@
 package sequence
 
-// place gives every task the earliest phase that its requirements allow (litp.md 97, 98); it reports false when there is a cycle.
+// place gives every task the earliest phase that its requirements allow (litp.md 97, 98); it reports false when there
+// is a cycle.
 //
-// Phases are counted in slots: slot 0 has a phase for each class in turn and last one for the tasks of no class, then slot 1, and so
-// on. A task lies in the first phase of its class that is not before the phase of anything it requires, and behind it
-// where one of the two is a callback. So a task with a class lies as early as it can, and one without behind those of its slot. Phases
-// that stay empty are left out.
+// Phases are counted in slots: slot 0 has a phase for each class in turn and last one for the tasks of no class, then
+// slot 1, and so on. A task lies in the first phase of its class that is not before the phase of anything it requires,
+// and behind it where one of the two is a callback. So a task with a class lies as early as it can, and one without
+// behind those of its slot. Phases that stay empty are left out.
 func (a *arrangement) place() bool {
 	classes := int32(1)
 	for _, t := range a.tasks {

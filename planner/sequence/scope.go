@@ -7,9 +7,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/digraph"
 )
 
-// Scope is the tasks of one build and what they require of each other (litp.md 88). Its tasks are numbers from 0 in the order in
-// which they were handed in. Beside the tasks it may have gates: a gate stands for all that it requires, so that n tasks that
-// require the same m tasks need n+m requirements and not n*m. A scope never holds the transitive closure.
+// Scope is the tasks of one build and what they require of each other (litp.md 88). Its tasks are numbers from 0 in the
+// order in which they were handed in. Beside the tasks it may have gates: a gate stands for all that it requires, so
+// that n tasks that require the same m tasks need n+m requirements and not n*m. A scope never holds the transitive
+// closure.
 type Scope struct {
 	tasks []Place
 	gates int
@@ -39,7 +40,8 @@ func (s *Scope) Gate() int {
 	return len(s.tasks) + s.gates - 1
 }
 
-// Align makes the tasks of each set require all that any of them requires, so that they lie in one phase. It concerns the requirements that are there.
+// Align makes the tasks of each set require all that any of them requires, so that they lie in one phase. It concerns
+// the requirements that are there.
 func (s *Scope) Align(sets [][]int) {
 	gate := make(map[int32]int)
 	for _, set := range sets {
@@ -63,10 +65,10 @@ func (s *Scope) Align(sets [][]int) {
 // Cycle is tasks of a scope that wait for each other: each requires the next, and the last the first.
 type Cycle []int
 
-// Phases orders the tasks into phases: as few as litp.md 97 to 101 makes, each either of callbacks or of config tasks of one
-// class, in ascending order. Config tasks that require each other may share a phase: the node puts them in order (litp.md 101); a callback never
-// does. Instead of phases there are cycles, one for each set of tasks that all wait for each other. The time is that of sorting
-// the tasks and walking the requirements once.
+// Phases orders the tasks into phases: as few as litp.md 97 to 101 makes, each either of callbacks or of config tasks
+// of one class, in ascending order. Config tasks that require each other may share a phase: the node puts them in order
+// (litp.md 101); a callback never does. Instead of phases there are cycles, one for each set of tasks that all wait for
+// each other. The time is that of sorting the tasks and walking the requirements once.
 func (s *Scope) Phases() ([][]int, []Cycle) {
 	if len(s.tasks) == 0 {
 		return nil, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scopeOf makes a scope from tasks in words: `k1 k2<k1 r1 r2<r1,k1`. A task is named by its kind and a number: k is a callback, r a config
-// task, n a config task of the first class, m a callback of it, s a config task that need not run. The words after a
-// less-than sign are required.
+// scopeOf makes a scope from tasks in words: `k1 k2<k1 r1 r2<r1,k1`. A task is named by its kind and a number: k is a
+// callback, r a config task, n a config task of the first class, m a callback of it, s a config task that need not run.
+// The words after a less-than sign are required.
 func scopeOf(text string) (*Scope, []string) {
 	var names []string
 	requires := make(map[string]string)
@@ -162,8 +162,9 @@ func randomScope(r *rand.Rand, classes int) (*Scope, []Place, [][]int) {
 	return s, places, requires
 }
 
-// TestScopeProperties checks random scopes: nothing lies before what it requires, or beside it where one is a callback; no phase is
-// mixed; what needs to run is there once and nothing else; the same scope gives the same phases; a phase is in input order.
+// TestScopeProperties checks random scopes: nothing lies before what it requires, or beside it where one is a callback;
+// no phase is mixed; what needs to run is there once and nothing else; the same scope gives the same phases; a phase is
+// in input order.
 func TestScopeProperties(t *testing.T) {
 	for seed := range uint64(3000) {
 		s, places, requires := randomScope(rand.New(rand.NewPCG(seed, 1)), int(seed%3))

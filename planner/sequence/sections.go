@@ -9,8 +9,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Layer is where a task stands among the sections of its node: it requires the tasks of lower places in its task group (litp.md 90 to 92). Tasks that
-// take something away stand among themselves, the other way round, and have no relation to the others (litp.md 130).
+// Layer is where a task stands among the sections of its node: it requires the tasks of lower places in its task group
+// (litp.md 90 to 92). Tasks that take something away stand among themselves, the other way round, and have no relation
+// to the others (litp.md 130).
 type Layer struct {
 	Place     int
 	Removes   bool
@@ -25,8 +26,8 @@ var places = map[catalog.Section]int{
 
 const lastPlace = 6
 
-// mostHeld bounds the requirements that one section has on those before it on one node. Where there would be more, the order is the same, but a
-// failure in the earlier section does not hold the later one up.
+// mostHeld bounds the requirements that one section has on those before it on one node. Where there would be more, the
+// order is the same, but a failure in the earlier section does not hold the later one up.
 const mostHeld = 4096
 
 // TakesAway reports whether a task makes something go.
@@ -66,8 +67,8 @@ type layered struct {
 	Layer
 }
 
-// barriers makes vertices of a higher place require those of lower ones, with gates at each place: one for each unordered type, and one for the others. at
-// is what [byPlace] returns.
+// barriers makes vertices of a higher place require those of lower ones, with gates at each place: one for each
+// unordered type, and one for the others. at is what [byPlace] returns.
 func barriers(g gated, at [][]layered) {
 	kinds := []string{"", "package"} // "" is all that is ordered
 	below := make(map[string]int)    // the gate of all vertices of a kind in lower places
@@ -102,7 +103,8 @@ func barriers(g gated, at [][]layered) {
 	}
 }
 
-// byPlace returns the vertices that take away or those that do not, in one list for each place that any has, the lowest first.
+// byPlace returns the vertices that take away or those that do not, in one list for each place that any has, the lowest
+// first.
 func byPlace(vertices []int, layerOf func(vertex int) Layer, removes bool) [][]layered {
 	var lists [lastPlace + 1][]layered
 	for _, v := range vertices {
@@ -113,8 +115,8 @@ func byPlace(vertices []int, layerOf func(vertex int) Layer, removes bool) [][]l
 	return slices.DeleteFunc(lists[:], func(l []layered) bool { return len(l) == 0 })
 }
 
-// Stack adds the requirements that come from the sections of one node: those of a later section require those of the earlier ones that it needs.
-// layers are those of the tasks.
+// Stack adds the requirements that come from the sections of one node: those of a later section require those of the
+// earlier ones that it needs. layers are those of the tasks.
 func (s *Scope) Stack(layers map[int]Layer) {
 	tasks := slices.Sorted(maps.Keys(layers))
 	for _, removes := range []bool{false, true} {
@@ -122,9 +124,9 @@ func (s *Scope) Stack(layers map[int]Layer) {
 	}
 }
 
-// stack adds the requirements of the sections to those that are written, within each task group, and returns the layers of the tasks, and what each is held up
-// by. What is written wins: a task that requires one of a later section counts as one of that section. Without two sections in one task group
-// there is neither.
+// stack adds the requirements of the sections to those that are written, within each task group, and returns the layers
+// of the tasks, and what each is held up by. What is written wins: a task that requires one of a later section counts
+// as one of that section. Without two sections in one task group there is neither.
 func (c *catalogOf) stack(beyond map[resource.ID]Beyond) (layers []Layer, held [][]int) {
 	n := len(c.tasks)
 	layers = make([]Layer, n)
@@ -156,7 +158,8 @@ func (c *catalogOf) stack(beyond map[resource.ID]Beyond) (layers []Layer, held [
 	return layers, held
 }
 
-// raise gives every task at least the place of those in its task group that it requires, so that sections close no cycle.
+// raise gives every task at least the place of those in its task group that it requires, so that sections close no
+// cycle.
 func (c *catalogOf) raise(layers []Layer, removes bool) {
 	n := len(c.tasks)
 	const none = -1
@@ -177,7 +180,8 @@ func (c *catalogOf) raise(layers []Layer, removes bool) {
 	}
 }
 
-// hold finds what each task waits for because of its section, without what is implied: the tasks of lower places that none of them requires.
+// hold finds what each task waits for because of its section, without what is implied: the tasks of lower places that
+// none of them requires.
 func (c *catalogOf) hold(at [][]layered, held [][]int) {
 	var lower []layered
 	inLower := make(map[int]bool)
@@ -204,7 +208,8 @@ func (c *catalogOf) hold(at [][]layered, held [][]int) {
 	}
 }
 
-// heads returns those of some tasks that none of the others requires. Tasks of an unordered type count for nothing; empty for no type.
+// heads returns those of some tasks that none of the others requires. Tasks of an unordered type count for nothing;
+// empty for no type.
 func (c *catalogOf) heads(tasks []layered, among map[int]bool, held [][]int, unordered string) []int {
 	out := func(v layered) bool { return unordered != "" && v.Unordered == unordered }
 	implied := make(map[int]bool)

@@ -107,8 +107,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// TestSectionsCloseNoCycle: whatever is written, as long as it has no cycle by itself, the sections add none, and every task waits for those of earlier
-// sections, but for what itself waits for a later one.
+// TestSectionsCloseNoCycle: whatever is written, as long as it has no cycle by itself, the sections add none, and every
+// task waits for those of earlier sections, but for what itself waits for a later one.
 func TestSectionsCloseNoCycle(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 7))

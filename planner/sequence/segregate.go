@@ -1,7 +1,8 @@
 package sequence
 
-// segregate parts callbacks from config tasks (litp.md 99): of a mixed phase the callbacks stay; the config tasks join the next phase
-// when that has config tasks of the same class only and none of its tasks requires one of them, otherwise they get a phase of their own.
+// segregate parts callbacks from config tasks (litp.md 99): of a mixed phase the callbacks stay; the config tasks join
+// the next phase when that has config tasks of the same class only and none of its tasks requires one of them,
+// otherwise they get a phase of their own.
 func (a *arrangement) segregate() {
 	seen := make([]int32, len(a.phase))
 	out := make([][]int32, 0, len(a.phases))
@@ -39,7 +40,8 @@ func (a *arrangement) part(phase []int32) (callbacks, configs []int32) {
 	return callbacks, configs
 }
 
-// joins reports whether config tasks may join a phase: it has none but config tasks of their class. A phase has one class only.
+// joins reports whether config tasks may join a phase: it has none but config tasks of their class. A phase has one
+// class only.
 func (a *arrangement) joins(configs, phase []int32) bool {
 	for _, v := range phase {
 		if a.tasks[v].Callback || a.tasks[v].Class != a.tasks[configs[0]].Class {
@@ -49,8 +51,8 @@ func (a *arrangement) joins(configs, phase []int32) bool {
 	return true
 }
 
-// reaches reports whether a task of the phase behind p requires a config task of p. What leads there lies in these two phases. A task
-// is seen as part of either phase once, so that all calls together walk the requirements twice.
+// reaches reports whether a task of the phase behind p requires a config task of p. What leads there lies in these two
+// phases. A task is seen as part of either phase once, so that all calls together walk the requirements twice.
 func (a *arrangement) reaches(behind []int32, p int32, seen []int32) bool {
 	mark := p + 1
 	stack := make([]int32, 0, len(behind))

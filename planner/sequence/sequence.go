@@ -1,8 +1,8 @@
 // Package sequence puts tasks into the order of a run. It is pure.
 //
-// Plans are made of three parts of it. [OrderNode] is the requirements between the tasks of one node. [Phases] is the table of task groups: one
-// place per task group, and per deployment group where the task group repeats. A [Scope] is the tasks of one place: known by their numbers
-// and what they require, made into phases in the time of sorting them.
+// Plans are made of three parts of it. [OrderNode] is the requirements between the tasks of one node. [Phases] is the
+// table of task groups: one place per task group, and per deployment group where the task group repeats. A [Scope] is
+// the tasks of one place: known by their numbers and what they require, made into phases in the time of sorting them.
 package sequence
 
 import (
@@ -17,8 +17,8 @@ type Key struct {
 	Group     string
 }
 
-// Phases returns where there is work, in the order of a run, for deployment groups in the order given. Work that has no place
-// in that order is an error: nothing is ever dropped silently (litp.md 74).
+// Phases returns where there is work, in the order of a run, for deployment groups in the order given. Work that has no
+// place in that order is an error: nothing is ever dropped silently (litp.md 74).
 func Phases[W any](groups []string, work map[Key][]W) ([]Key, error) {
 	var phases []Key
 	placed := 0

@@ -13,8 +13,8 @@ type Slot struct {
 	Locked  bool // inside the lock window of a node (litp.md 4.1)
 }
 
-// slots is the order of a run (design.md 5.5; litp.md 4.1, with Airship's prepare and the core's cleanup). Those that repeat
-// follow each other.
+// slots is the order of a run (design.md 5.5; litp.md 4.1, with Airship's prepare and the core's cleanup). Those that
+// repeat follow each other.
 var slots = []Slot{
 	{Group: task.Management},
 	{Group: task.Boot},
