@@ -2,6 +2,7 @@ package converge
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,9 +176,18 @@ func TestUserThatWasThere(t *testing.T) {
 	r.wantRan(t, "usermod -u 1000 -G adm,users -c Ann A ann", "chpasswd -e")
 }
 
+// TestUserThatWasDeleted: the user comes back as it was, with a home directory only when it had one.
 func TestUserThatWasDeleted(t *testing.T) {
+	t.Run("with a home", func(t *testing.T) { bringUserBack(t, map[string]string{"/home/ann/": ""}, "-m") })
+	t.Run("without", func(t *testing.T) { bringUserBack(t, nil, "-M") })
+}
+
+func bringUserBack(t *testing.T, homes map[string]string, makes string) {
+	t.Helper()
 	r := &recorder{}
-	s := wholeMachine(t, accountFiles(), r.run)
+	files := accountFiles()
+	maps.Copy(files, homes)
+	s := wholeMachine(t, files, r.run)
 	gone := func() {
 		edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
 		edit(t, s, "/etc/group", "ann:x:1000:\n", "")
@@ -191,10 +201,13 @@ func TestUserThatWasDeleted(t *testing.T) {
 	before := applied(t, s, userType{}, each)
 	r.wantRan(t, "userdel -r ann")
 	edit(t, s, "/etc/shadow", "$6$former$hash", "!")
+	if err := s.RemoveAll("/home/ann"); err != nil {
+		t.Fatal(err)
+	}
 	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "groupadd -g 1000 ann", "useradd -u 1000 -g 1000 -G adm,users -c Ann A -d /home/ann -s /bin/bash -m ann", "chpasswd -e")
+	r.wantRan(t, "groupadd -g 1000 ann", "useradd -u 1000 -g 1000 -G adm,users -c Ann A -d /home/ann -s /bin/bash "+makes+" ann", "chpasswd -e")
 }
 
 // TestUserdelTakesTheGroupAlong: a group of the user's name that another resource made is made again.

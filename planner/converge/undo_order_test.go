@@ -96,3 +96,21 @@ func TestMadeDirectoryGoesWithItsLast(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeDirectoryWithOthersFilesSaysSo: a directory that slipway made stays when somebody else keeps something in it, and the result says so.
+func TestMadeDirectoryWithOthersFilesSaysSo(t *testing.T) {
+	for dir, item := range map[string]Item{
+		"/d":   managed(t, "file", "/d", resource.Parameters{"ensure": "directory"}),
+		"/etc": managed(t, "host", "h", resource.Parameters{"ip": "192.0.2.1"}),
+	} {
+		s := folder(t, nil)
+		runAll(t, s, item)
+		if err := s.WriteFile(dir+"/notes", nil, Attributes{}); err != nil {
+			t.Fatal(err)
+		}
+		got := runAll(t, s)[0]
+		if want := dir + " is not empty, so it stays: others have notes in it"; got.Status != Changed || got.Message != want {
+			t.Errorf("%s: %q, message %q, want %q", got.ID, got.Status, got.Message, want)
+		}
+	}
+}
