@@ -2,6 +2,7 @@ package converge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,6 +221,7 @@ func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
 	if err := s.Remove(f.path); err != nil {
 		return err
 	}
+	var stays error
 	for _, dir := range slices.Backward(e.Made) {
 		switch names, err := s.ReadDir(dir); {
 		case errors.Is(err, fs.ErrNotExist):
@@ -227,14 +229,14 @@ func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
 		case err != nil:
 			return err
 		case len(names) > 0:
-			s.leaveDirectory(dir)
+			stays = cmp.Or(stays, s.leaveDirectory(dir, names))
 			continue
 		}
 		if err := s.Remove(dir); err != nil {
 			return err
 		}
 	}
-	return nil
+	return stays
 }
 
 // missingAbove lists the directories above a path that are not there, outermost first.

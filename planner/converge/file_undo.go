@@ -255,8 +255,7 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 		}
 		if len(names) > 0 {
 			if b.Kind == fileAbsent {
-				s.leaveDirectory(b.Path)
-				return nil // others keep files in it now: it is not slipway's alone any more
+				return s.leaveDirectory(b.Path, names)
 			}
 			return fmt.Errorf("%s is a directory that is not empty, and a %s was there before; empty it first", b.Path, b.Kind)
 		}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// gone is the error of an Undo that has finished what it can, because something that it needed was taken away by others. The engine counts the
+// gone is the error of an Undo that has finished what it can, because something that it needed was taken away by others, or stays because others use it. The engine counts the
 // resource as undone and reports the text.
 type gone struct{ text string }
 

@@ -3,6 +3,7 @@ package converge
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -82,12 +83,23 @@ func (e *entry) madeDirectory() string {
 	return b.Path
 }
 
-// leaveDirectory notes that a directory that slipway made cannot go yet, because something of slipway's is in it.
-func (s *System) leaveDirectory(dir string) {
+// leaveDirectory handles a directory that slipway made and that has names in it. While something of slipway's is in it, it is noted and goes later; else
+// it stays, because others keep something in it, which the error says.
+func (s *System) leaveDirectory(dir string, names []string) error {
 	if l := s.work.ledger; l != nil && l.below(dir, key{s.work.site, s.work.id}) {
 		l.change(record{Left: dir})
+		return nil
 	}
+	slices.Sort(names)
+	more := ""
+	if rest := len(names) - namesShown; rest > 0 {
+		names, more = names[:namesShown], fmt.Sprintf(" and %d more", rest)
+	}
+	return gone{fmt.Sprintf("%s is not empty, so it stays: others have %s%s in it", dir, strings.Join(names, ", "), more)}
 }
+
+// namesShown bounds the names in the message about a directory that stays.
+const namesShown = 5
 
 // below reports whether an entry other than one is about something in a directory.
 func (l *ledger) below(dir string, not key) bool {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -28,7 +29,9 @@ type userBefore struct {
 	Comment octets   `json:"comment,omitempty"`
 	Home    octets   `json:"home,omitempty"`
 	Shell   octets   `json:"shell,omitempty"`
-	Hash    string   `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
+	// Homeless tells that a user that was to go had no home directory.
+	Homeless bool   `json:"homeless,omitempty"`
+	Hash     string `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
 	// Ageing is what /etc/shadow says after the hash (User.Ageing), where that is given again.
 	Ageing []string `json:"ageing,omitempty"`
 	// Listed are the groups that the resource has named so far; Inclusive tells that the user was to be in no others.
@@ -84,6 +87,13 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 	case b.Want:
 		return b, b.widen(s, r.Parameters, u, groups)
 	}
+	home := false
+	if path.IsAbs(u.Home) {
+		if home, err = exists(s, u.Home); err != nil && !errors.Is(err, syscall.ENOTDIR) {
+			return b, err
+		}
+	}
+	b.Homeless = !home
 	b.UID, b.GID, b.Comment, b.Home, b.Shell, b.Groups = u.UID, u.GID, octets(u.Comment), octets(u.Home), octets(u.Shell), supplementary(u, groups)
 	return b, b.keepHash(s, u)
 }
@@ -418,11 +428,13 @@ func (b userBefore) undoGroups(u User, groups map[string]Group) []any {
 // makeAgain makes a user that slipway deleted.
 func (b userBefore) makeAgain(ctx context.Context, s *System, groups map[string]Group) error {
 	p := b.parameters(groups)
-	home, err := exists(s, string(b.Home))
-	if err != nil {
-		return err
+	if !b.Homeless {
+		home, err := exists(s, string(b.Home))
+		if err != nil {
+			return err
+		}
+		p["managehome"] = !home
 	}
-	p["managehome"] = !home
 	return runShadow(ctx, s, "useradd", userAddArguments(b.Name, p, true)...)
 }
 
