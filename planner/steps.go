@@ -224,6 +224,9 @@ func remark(t task.Task) string {
 	if t.Resource.Parameters.String("ensure") == "absent" {
 		remarks = append(remarks, "absent")
 	}
+	if t.Resource.Noop() {
+		remarks = append(remarks, "noop")
+	}
 	if len(t.Override) > 0 && t.Action != task.Refresh {
 		remarks = append(remarks, "by override "+list(t.Override))
 	}
@@ -247,17 +250,21 @@ func overridden(t task.Task) bool {
 	return len(t.Override)+len(t.Overrode) > 0 && t.Action != task.Refresh
 }
 
-// forget is how a step shows that the entry for an action of a plugin goes, of which nothing is undone.
-const forget task.Action = "forget"
+// How steps show two things that change nothing on a node: the entry for an action of a plugin goes, of which nothing is undone; and a resource that has
+// noop is only looked at.
+const (
+	forget task.Action = "forget"
+	check  task.Action = "check"
+)
 
-// changes describes what tasks do, in the order in which they do it: `3 changes on 2 nodes: create file[/a] on 2, refresh service[c] on n1, remove file[/b] on n1`. Refreshing and
-// forgetting change nothing by themselves, and are not counted.
+// changes describes what tasks do, in the order in which they do it: `3 changes on 2 nodes: create file[/a] on 2, refresh service[c] on n1, remove file[/b] on n1`. Refreshing,
+// forgetting and checking change nothing by themselves, and are not counted.
 func changes(tasks []task.Task) string {
 	n, nodes := 0, Phase{Tasks: tasks}.nodes()
 	all := gather(tasks)
 	var touched []string
 	for _, c := range all {
-		if c.action != task.Refresh && c.action != forget {
+		if c.action != task.Refresh && c.action != forget && c.action != check {
 			n += len(c.nodes)
 			touched = append(touched, c.nodes...)
 		}
@@ -293,8 +300,11 @@ func gather(tasks []task.Task) []change {
 	last := -1
 	for i, t := range tasks {
 		action := t.Action
-		if action == task.Remove && isAction(t.Resource.Type) {
+		switch {
+		case action == task.Remove && isAction(t.Resource.Type):
 			action = forget
+		case t.Resource.Noop():
+			action = check
 		}
 		k := changeKey{action, t.Resource.Type, t.Resource.Title, remark(t), overridden(t)}
 		this, ok := index[k]

@@ -198,7 +198,7 @@ func TestATaintedPlanShowsTheCreation(t *testing.T) {
 	}
 	c.run(0, "untaint", deployment)
 	s.mkdir("a", "srv")
-	c.shows(c.changes(), 2, []string{creation[0], "default (critical): node phase: 2 changes on 2 nodes: update file[/srv/x] on 2"}, "a", "b")
+	c.shows(c.changes(), 2, []string{creation[0], "default (critical): node phase: 2 changes on 2 nodes: create file[/srv/x] on 2"}, "a", "b")
 	c.failingApply()
 	if text := c.changes(); strings.Contains(text, "did not finish") || strings.Contains(text, "must be replaced") {
 		t.Errorf("an update that failed is no creation:\n%s", text)
@@ -219,7 +219,7 @@ output "did" { value = slipway_deployment.test.last_run_steps }
 	c.apply()
 	for output, want := range map[string][]string{
 		"planned": {"1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 4 changes on 2 nodes: create file[/etc/motd] on 2, file[/srv/x] on 2"},
-		"did":     {"1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 1 change on node b: update file[/srv/x]"},
+		"did":     {"1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 1 change on node b: create file[/srv/x]"},
 	} {
 		var got []string
 		if err := json.Unmarshal([]byte(c.run(0, "output", "-json", "-no-color", output)), &got); err != nil || !slices.Equal(got, want) {

@@ -360,6 +360,7 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		err = x.verify(ctx, j)
 	}
 	if err != nil {
+		x.dropUnmade(j)
 		j.fail(err)
 		return
 	}
@@ -385,6 +386,22 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		return
 	}
 	j.finish(Changed)
+}
+
+// dropUnmade drops the entry of a file that could not be made: nothing was there before, and nothing is there now, so the next plan makes it.
+func (x *session) dropUnmade(j *job) {
+	e := x.ledger.entry(x.catalog.Site, j.id)
+	if e == nil || e.Type != "file" {
+		return
+	}
+	b, err := parseFileBefore(e.Before)
+	if err != nil || b.Kind != fileAbsent {
+		return
+	}
+	if there, err := exists(x.sys, b.Path); err == nil && !there {
+		gone := e.key()
+		x.ledger.change(record{Drop: &gone})
+	}
 }
 
 func (x *session) verify(ctx context.Context, j *job) error {
