@@ -26,6 +26,9 @@ type State struct {
 	Former map[string]int `json:"former,omitempty"`
 }
 
+// IsZero reports whether the state has no services.
+func (s State) IsZero() bool { return len(s.Records)+len(s.Bases)+len(s.Former) == 0 }
+
 // UnmarshalJSON reads what a State was written as: numbers of attributes are int64 where they are whole, else float64.
 func (s *State) UnmarshalJSON(text []byte) error {
 	type plain State
