@@ -44,7 +44,7 @@ func TestRelocate(t *testing.T) {
 		"a node left":              {at("a=1", "b=2"), at("b=2"), on("a=A", "b=B"), on("a=A", "b=B"), []string{"a"}, nil, ""},
 		"another name":             {at("a=1", "b=2"), at("c=1", "b=2"), on("a=A", "b=B"), on("c=A", "b=B"), []string{"c"}, nil, ""},
 		"names swapped":            {at("a=1", "b=2"), at("a=2", "b=1"), on("a=A", "b=B"), on("b=A", "a=B"), []string{"b"}, nil, ""},
-		"another place":            {at("a=1", "b=2"), at("a=3", "b=2"), on("a=A", "b=B"), on("a=", "b=B"), nil, nil, "a"},
+		"another place":            {at("a=1", "b=2"), at("a=3", "b=2"), on("a=A", "b=B"), on("a=", "b=B", "a.old=A"), []string{"a.old"}, []planner.Left{{Node: "a", Name: "a.old"}}, "a"},
 		"another place, untouched": {at("a=1"), at("a=3"), on("b=B"), on("b=B"), nil, nil, ""},
 		"place of one that left":   {at("a=1", "b=2"), at("b=1"), on("a=A", "b=B"), on("b=A", "b.old=B"), []string{"b"}, []planner.Left{{Node: "b", Name: "b.old"}}, "b"},
 		"places one after the other": {at("a=1", "b=2", "c=3"), at("a=2", "b=3"), on("a=A", "b=B", "c=C"), on("a=B", "b=C", "a.old=A"), []string{"a.old"},

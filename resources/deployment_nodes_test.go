@@ -47,20 +47,27 @@ func TestNodeRenamed(t *testing.T) {
 }
 
 // A node that is found at another place is brought into order there by the same apply, also when no refresh looks at
-// it.
+// it. The machine at the old place is torn down, unless it is the same one under another address.
 func TestNodeAtAnotherPlace(t *testing.T) {
 	for _, detection := range []string{"full", "off"} {
 		s := newSandbox(t, "old", "new")
 		more := fmt.Sprintf("drift_detection = %q", detection)
 		motd := files("motd", map[string]string{"/etc/motd": "one"})
-		run(t, []resource.TestStep{
-			{Config: s.on(motd, more, "a=old")},
+		var w warnings
+		w.run(t, []resource.TestStep{
+			{Config: s.on(motd, more, "a=old"), Check: w.lack(".")},
 			{
 				Config: s.on(motd, more, "a=new"), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate),
-				Check: resource.ComposeTestCheckFunc(s.has("new", "etc/motd", "one"), s.has("old", "etc/motd", "one")),
+				Check: resource.ComposeTestCheckFunc(s.has("new", "etc/motd", "one"), s.has("old", "etc/motd", "-"), s.gone("old"),
+					w.say(`(?s)the machine at the old place leaves the site, as "a.old", unless it is the same machine under another address.*tears down 1 node: a.old`)),
 			},
 			{Config: s.on(motd, more, "a=new"), ConfigPlanChecks: nothingPlanned()},
-		}, s.gone("new"))
+			{
+				PreConfig: func() { s.must(os.Rename(s.path("new", ""), s.path("moved", ""))) }, Config: s.on(motd, more, "a=moved"),
+				Check: resource.ComposeTestCheckFunc(s.has("moved", "etc/motd", "one"), w.say(`"a.old" left the site and is not torn down, because it is the machine of node "a", under another address`)),
+			},
+			{Config: s.on(motd, more, "a=moved"), ConfigPlanChecks: nothingPlanned()},
+		}, s.gone("moved"), s.has("moved", "etc/motd", "-"))
 	}
 }
 

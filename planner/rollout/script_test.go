@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -67,6 +68,7 @@ func TestScripts(t *testing.T) {
 			"widest": func(ts *testscript.TestScript, _ bool, args []string) {
 				show(ts, []string{strconv.Itoa(on(ts).fake.widest[args[0]])})
 			},
+			"was":     func(ts *testscript.TestScript, _ bool, args []string) { on(ts).was[args[0]] = args[1] },
 			"machine": func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fake.machines[args[0]] = args[1] },
 			"new":     func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fresh = append(on(ts).fresh, args...) },
 			"nodes":   nodes, "tasks": tasks, "again": again, "yields": yields, "values": values,
@@ -103,8 +105,9 @@ type stage struct {
 	site     site.Site
 	plan     *planner.Plan
 	departed map[string]site.Node
-	fresh    []string       // nodes of which no earlier run saw which machine they are
-	cut      *time.Duration // when the caller's context ends
+	was      map[string]string // the machines that departed nodes were when they were last seen; else those that they are
+	fresh    []string          // nodes of which no earlier run saw which machine they are
+	cut      *time.Duration    // when the caller's context ends
 	report   rollout.Report
 }
 
@@ -147,7 +150,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	decoder.KnownFields(true)
 	ts.Check(decoder.Decode(&doc))
 	s := on(ts)
-	*s = stage{t: s.t, fake: newFaulty(), diary: &diary{}, run: "r1", site: site.Site{Name: "lon1"}}
+	*s = stage{t: s.t, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1", site: site.Site{Name: "lon1"}}
 	s.operator = &operator{faults: map[string]string{}, yields: map[string]map[string]any{}}
 	idle := map[string]bool{}
 	for _, n := range doc.Nodes {
@@ -296,6 +299,9 @@ func (s *stage) bubble(args []string, work func(context.Context, rollout.Options
 		if !slices.Contains(s.fresh, n.Name) {
 			known[n.Name] = s.fake.identity(n.Name)
 		}
+	}
+	for name := range s.departed {
+		known[name] = s.fake.identity(cmp.Or(s.was[name], name))
 	}
 	o := rollout.Options{
 		Machines: rollout.NewMachines(known),
