@@ -15,10 +15,9 @@ import (
 //
 //   - A machine that got another name keeps what is applied. Otherwise its old name would count as a node that left, and the tear-down at
 //     the end of the run would undo what the same run had just done.
-//   - A name that stands for another place now may be the same machine moved or a new one. Everything is worked on again there, and a warning
-//     says that nothing is undone at the old place.
-//   - A name that stands for the place of another node now has left its own machine, which departs like any other: left has it, under a name
-//     of its own, and a warning says so.
+//   - A name that stands for another place now has left its own machine, which departs like any other: left has it, under a name of its own, and a
+//     warning says so. Where that place was nobody's, everything is worked on again there, and the run finds out whether it is the same machine under
+//     another address, which then stays.
 //
 // Machines that left stay as they are, under their names. The arguments are not changed.
 func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Applied, drifted Drift, left []Left, problems site.Problems) {
@@ -52,13 +51,12 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Appl
 		if _, handedOn := taken[was]; !moved || handedOn || len(applied[name]) == 0 {
 			continue
 		}
+		l := Left{Node: name, Name: leftName(name, applied, placeOf, nowAt)}
+		left = append(left, l)
+		keep(l.Name, name)
 		p := site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
-			Message: fmt.Sprintf("was %s and is %s now: what was applied at the old place stays there. "+
-				"To have the old machine cleaned up, give the new one a name of its own", was, place)}
+			Message: fmt.Sprintf("was %s and is %s now: the machine at the old place leaves the site, as %q, unless it is the same machine under another address", was, place, l.Name)}
 		if from != name {
-			l := Left{Node: name, Name: leftName(name, applied, placeOf, nowAt)}
-			left = append(left, l)
-			keep(l.Name, name)
 			p.Message = fmt.Sprintf("was %s and is %s now, where the node %q was: the machine at the old place leaves the site, as %q", was, place, from, l.Name)
 		}
 		problems = append(problems, p)

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -169,6 +171,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		done.model.LastRunSteps = stringList(numbered(done.model.Run.ValueInt64(), w.did))
 	}
 	done.Machines = options.Machines.Known()
+	maps.DeleteFunc(done.Machines, func(name string, _ converge.Identity) bool { _, here := report.Nodes[name]; return !here })
 	diags.Append(done.called(in, w.deployed, todo, w.called, report)...)
 	diags.Append(done.leaveDeparted(ctx, in, w, report)...)
 	if in.prior == nil {

@@ -86,7 +86,7 @@ type work struct {
 	brought  planner.Brought // what services brought until now, where the turn changes any
 	memory   *siteMemory
 	before   []site.Node                  // the nodes of the prior state as they are reached
-	machines map[string]converge.Identity // of the nodes, as they were last seen
+	machines map[string]converge.Identity // of the nodes and of those that left, as they were last seen
 	left     []planner.Left               // machines of the prior state that left while their names stay
 	applied  planner.Applied              // by the nodes' present names
 	drift    planner.Drift                // likewise
@@ -130,6 +130,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 		problems = append(problems, more...)
 		w.machines = past.machinesOf(w.before, w.desired.Nodes)
 		problems = append(problems, oneMachine(w.desired.Nodes, w.machines)...)
+		w.rememberLeft(past)
 		if !plan.Triggers.Equal(prior.Triggers) {
 			w.applied = w.applied.Unfinished() // so that everything is checked and applied again
 		}
@@ -141,6 +142,24 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 	problems.Sort()
 	diags.Append(Diagnostics(problems)...)
 	return w, true, diags
+}
+
+// rememberLeft adds which machines the nodes were that leave the site.
+func (w *work) rememberLeft(past memory) {
+	inSite := make(map[string]bool, len(w.desired.Nodes))
+	for _, n := range w.desired.Nodes {
+		inSite[n.Name] = true
+	}
+	for _, n := range w.before {
+		if id, known := past.Machines[n.Name]; known && !inSite[n.Name] {
+			w.machines[n.Name] = id
+		}
+	}
+	for _, l := range w.left {
+		if id, known := past.Machines[l.Node]; known {
+			w.machines[l.Name] = id
+		}
+	}
 }
 
 // overridden returns what the overrides of the prior state changed or made: nothing when that state cannot be planned

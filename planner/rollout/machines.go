@@ -28,7 +28,7 @@ type Machines struct {
 	under  map[string]chan struct{} // nodes that are being asked now; closed at the end
 }
 
-// NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since. They are not changed.
+// NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since, and of those that left. They are not changed.
 func NewMachines(known map[string]converge.Identity) *Machines {
 	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{}, twice: map[string]string{},
 		silent: map[string]error{}, under: map[string]chan struct{}{}}
@@ -170,6 +170,28 @@ func (m *Machines) of(machine converge.Identity, not string, nodes map[string]si
 		}
 	}
 	return "", doubt
+}
+
+// moved returns the node of the site that is the machine of a node that left, as its ledger tells: the machine has another address now. Where the old one answers too, a copy of
+// its disk is one of the two, so this counts only where it does not. Empty when no node is.
+func (m *Machines) moved(left string, nodes map[string]site.Node) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.known[left].Ledger
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if known != "" && name != left && m.seen[name].Ledger == known {
+			return name
+		}
+	}
+	return ""
+}
+
+// replaced reports whether the machine that answers at the address of a node that left is another one than that node was.
+func (m *Machines) replaced(left string, machine converge.Identity) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, some := m.known[left]
+	return some && !known.MayBe(machine)
 }
 
 var errNoIdentity = errors.New("it has no identity")
@@ -383,7 +405,10 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 		summary, err := d.whoIs(ctx, d.nodes[st.node])
 		mu.Lock()
 		defer mu.Unlock()
+		_, stays := d.wanted[st.node]
 		switch {
+		case err == nil && !stays && d.Machines.replaced(st.node, summary.Identity):
+			out[st.node] = TearDownNode{Status: Unreachable, Message: "another machine answers at its address"}
 		case err == nil:
 			machines[st.node] = summary.Identity
 		case ctx.Err() != nil: // it was given up, which says nothing about the node
@@ -402,6 +427,13 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 			out[name] = TearDownNode{Status: Kept, Node: other, Message: fmt.Sprintf("it is the machine of node %q", other)}
 		case doubt != nil:
 			out[name] = TearDownNode{Status: NotTornDown, Error: doubt, Message: doubt.Error()}
+		}
+	}
+	for _, st := range steps {
+		_, stays := d.wanted[st.node]
+		_, answered := machines[st.node]
+		if other := d.Machines.moved(st.node, d.wanted); other != "" && !stays && !answered {
+			out[st.node] = TearDownNode{Status: Kept, Node: other, Message: fmt.Sprintf("it is the machine of node %q, under another address", other)}
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -138,7 +139,7 @@ func (d *driver) hasMet(node string) bool {
 
 // folderGone reports whether a session with a node failed because the node is a folder that does not exist.
 func folderGone(n site.Node, err error) bool {
-	return n.Connection.Transport == "local" && errors.Is(err, fs.ErrNotExist)
+	return n.Connection.Transport == "local" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR))
 }
 
 // cleanup tears down the nodes that left the site, and those that are in no group any more. One that left and does not answer is
