@@ -52,10 +52,35 @@ func TestNodeGivenUpAfterTwoFailedCreates(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	broken, good := map[string]string{"/etc/motd": "one", "/nowhere/x": "x"}, map[string]string{"/etc/motd": "one"}
 	failed := regexp.MustCompile(`not\s+rolled\s+out`)
-	run(t, []resource.TestStep{
+	var w warnings
+	w.run(t, []resource.TestStep{
 		{Config: s.on(files("motd", broken), "", "a=a", "b=b"), ExpectError: failed},
 		{Config: s.on(files("motd", broken), "", "a=a"), ExpectError: failed},
-		{Config: s.on(files("motd", good), "", "a=a"), ExpectNonEmptyPlan: true, Check: s.has("b", "etc/motd", "one")},
+		{
+			Config: s.on(files("motd", good), "", "a=a"), ExpectNonEmptyPlan: true,
+			Check: resource.ComposeTestCheckFunc(s.has("b", "etc/motd", "one"),
+				w.say(`(?s)Leave site as it is until the creation has finished.*node "b" stays in the state, but for the secrets of its own connect`)),
+		},
 		{Config: s.on(files("motd", good), "", "a=a"), Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-"))},
 	}, s.gone("a", "b"))
+}
+
+// With create_before_destroy Terraform deletes the tainted deployment after the new one was created, which cannot learn of the node that is given up: a warning names it.
+func TestNodeGivenUpWithCreateBeforeDestroy(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	before := "lifecycle {\n create_before_destroy = true\n}"
+	config := func(nodes ...string) string {
+		return s.on(files("motd", map[string]string{"/etc/motd": "one", "/nowhere/x": "x"}), before, nodes...)
+	}
+	s.mkdir("a", "nowhere")
+	var w warnings
+	w.run(t, []resource.TestStep{
+		{Config: config("a=a", "b=b"), ExpectError: regexp.MustCompile(`not\s+rolled\s+out`)},
+		{
+			Config: config("a=a"), ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
+			Check: resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"), s.has("b", "etc/motd", "one"),
+				w.say(`(?s)Nodes of the replaced deployment.*node "b": 1 resource`)),
+		},
+		{Config: config("a=a"), ConfigPlanChecks: nothingPlanned()},
+	}, s.gone("a"), s.has("b", "etc/motd", "one"))
 }
