@@ -48,7 +48,9 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 		}
 		done.model.Steps, done.model.ChangedNodes = stringList(nil), types.MapValueMust(types.Int64Type, numbers)
 	}
-	d.provider.Runs.created(plan.Site.ValueString())
+	nodes, ds := done.model.nodes(ctx, done.memory)
+	resp.Diagnostics.Append(ds...)
+	d.provider.Runs.created(plan.Site.ValueString(), d.provider.reach(nodes, key))
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, *done)...)
 }
 

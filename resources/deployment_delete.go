@@ -41,7 +41,10 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		d.provider.Runs.replace(name, replaced{nodes, state.Nodes})
 		return
 	}
-	if d.provider.Runs.wasCreated(name) {
+	if now, created := d.provider.Runs.wasCreated(name); created {
+		nodes, diags := state.nodes(ctx, past)
+		resp.Diagnostics.Append(diags...)
+		resp.Diagnostics.Append(past.leftBehind(d.provider.reach(nodes, types.StringNull()), now)...)
 		return
 	}
 	if resp.Diagnostics.Append(protectedFromDestroy(ctx, state)...); resp.Diagnostics.HasError() {

@@ -45,9 +45,7 @@ func (r *Runs) replacedBy(site string) replaced {
 // a plan that shows it: a successful creation remembers them, so that the next plan tears them down, and a failed one
 // keeps them in the state.
 func (done *rolled) giveUp(ctx context.Context, old replaced, w *work, o rollout.Options, failed bool) (diags diag.Diagnostics) {
-	nodes := slices.DeleteFunc(slices.Clone(old.nodes), func(n site.Node) bool {
-		return slices.ContainsFunc(w.desired.Nodes, func(now site.Node) bool { return now.Name == n.Name || now.Place() == n.Place() })
-	})
+	nodes := notAmong(old.nodes, w.desired.Nodes)
 	if len(nodes) == 0 {
 		return nil
 	}
@@ -61,7 +59,7 @@ func (done *rolled) giveUp(ctx context.Context, old replaced, w *work, o rollout
 		case survey.Error == nil && len(survey.Ledger) == 0, slices.ContainsFunc(wanted, survey.Identity.Same):
 			continue
 		case failed:
-			lines = append(lines, fmt.Sprintf("node %q stays in the state", n.Name))
+			lines = append(lines, fmt.Sprintf("node %q stays in the state, but for the secrets of its own connect", n.Name))
 		case survey.Error != nil:
 			lines = append(lines, fmt.Sprintf("node %q cannot be asked, and is forgotten: put it back, apply, and take it out again to have it torn down: %v", n.Name, survey.Error))
 			continue
@@ -90,6 +88,33 @@ func (done *rolled) giveUp(ctx context.Context, old replaced, w *work, o rollout
 			return diags
 		}
 		done.model.Nodes = nodes
+	}
+	return diags
+}
+
+// notAmong returns the nodes that others do not have, neither by name nor by place.
+func notAmong(nodes, others []site.Node) []site.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n site.Node) bool {
+		return slices.ContainsFunc(others, func(o site.Node) bool { return o.Name == n.Name || o.Place() == n.Place() })
+	})
+}
+
+// leftBehind warns of the nodes of a deployment that was replaced under create_before_destroy which the new one does not have. The new one is in the state by then, and
+// cannot learn of them any more.
+func (m memory) leftBehind(nodes, now []site.Node) (diags diag.Diagnostics) {
+	var lines []string
+	for _, n := range notAmong(nodes, now) {
+		if count := len(m.Applied[n.Name]); count > 0 {
+			what := "resources"
+			if count == 1 {
+				what = "resource"
+			}
+			lines = append(lines, fmt.Sprintf("node %q: %d %s", n.Name, count, what))
+		}
+	}
+	if len(lines) > 0 {
+		diags.AddWarning("Nodes of the replaced deployment are not in the configuration any more",
+			"With create_before_destroy nothing is torn down, so what was applied there is still there. To have it undone, put the nodes back, apply, and take them out again.\n"+strings.Join(firstLines(lines), "\n"))
 	}
 	return diags
 }

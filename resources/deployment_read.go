@@ -168,7 +168,8 @@ func warnOfCreation(state deploymentModelV1) (diags diag.Diagnostics) {
 	}
 	diags.AddWarning("The creation of the site did not finish", stand.String()+
 		"\nTerraform calls the deployment tainted and says that it must be replaced. Nothing is torn down for that: the next apply continues the creation. It checks what is applied "+
-		"already and does what is missing; the plan shows the whole creation. After \"terraform untaint\" the plan is an update and shows what is left. Only \"terraform destroy\" tears the site down.")
+		"already and does what is missing; the plan shows the whole creation. After \"terraform untaint\" the plan is an update and shows what is left. Only \"terraform destroy\" tears the site down."+
+		"\n\nLeave site as it is until the creation has finished: under another name a new site begins, and what is applied stays on the nodes as it is.")
 	return diags
 }
 

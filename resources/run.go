@@ -12,12 +12,13 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Runs knows the runs of this process.
 type Runs struct {
 	mu       sync.Mutex
-	sites    map[string]bool
+	sites    map[string][]site.Node // those that this process created, with their nodes
 	memories map[string]*siteMemory
 	replaced map[string]replaced // site -> the tainted deployment that is being replaced
 	giveUp   chan struct{}       // closed when the process ends
@@ -72,21 +73,23 @@ func (r *Runs) channel(c *chan struct{}) chan struct{} {
 	return *c
 }
 
-func (r *Runs) created(site string) {
+// created remembers that this process created a site.
+func (r *Runs) created(name string, nodes []site.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sites == nil {
-		r.sites = map[string]bool{}
+		r.sites = map[string][]site.Node{}
 	}
-	r.sites[site] = true
+	r.sites[name] = nodes
 }
 
-// wasCreated reports whether this process created the site: a Delete that follows belongs to an older object under
-// create_before_destroy, and its nodes are the new one's.
-func (r *Runs) wasCreated(site string) bool {
+// wasCreated reports whether this process created the site, and with which nodes: a Delete that follows belongs to an older object under
+// create_before_destroy, and these nodes are the new one's.
+func (r *Runs) wasCreated(name string) (nodes []site.Node, created bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.sites[site]
+	nodes, created = r.sites[name]
+	return nodes, created
 }
 
 // activeRun is one run in the journal.
