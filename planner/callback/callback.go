@@ -1,6 +1,6 @@
-// Package callback declares what a task of kind callback can do on the controller (litp.md 46, 114): run a command, make an HTTP
-// request, or call a built-in function. It holds the schemas, the table of functions and the small languages that occur in parameters,
-// and is pure; planner/callback/controller carries callbacks out.
+// Package callback declares what a task of kind callback can do on the controller (litp.md 46, 114): run a command,
+// make an HTTP request, or call a built-in function. It holds the schemas, the table of functions and the small
+// languages that occur in parameters, and is pure; planner/callback/controller carries callbacks out.
 package callback
 
 import (
@@ -80,8 +80,10 @@ func withSettings(parameters ...resource.Parameter) []resource.Parameter {
 		}
 	}
 	return append(parameters,
-		whole("timeout", "Seconds that one try may take, 1 to 86400; a function that waits, the whole wait. Default: 300.", 1, longestTimeout),
-		whole("retries", "How often the callback is tried again after it failed, 0 to 1000. Default: 0.", 0, mostRetries),
+		whole("timeout",
+			"Seconds that one try may take, 1 to 86400; a function that waits, the whole wait. Default: 300.", 1, longestTimeout),
+		whole("retries", "How often the callback is tried again after it failed, 0 to 1000. Default: 0.", 0,
+			mostRetries),
 		whole("interval", "Seconds between tries, 0 to 3600. Default: 1.", 0, longestInterval),
 	)
 }

@@ -50,17 +50,21 @@ var builtins = []Builtin{
 		Name: WaitHTTP, Summary: "Waits until a GET request is answered with an expected status.",
 		Arguments: []Argument{
 			{"url", true, "Where to, http or https.", CheckURL},
-			{"status", false, "The status that is waited for: 200, 2xx or 200-204. Default: 2xx.", func(s string) error { _, err := ParseStatuses([]string{s}); return err }},
+			{"status", false, "The status that is waited for: 200, 2xx or 200-204. Default: 2xx.",
+				func(s string) error { _, err := ParseStatuses([]string{s}); return err }},
 		},
 	},
 	{
 		Name: Sleep, Summary: "Waits for a while.",
-		Arguments: []Argument{{"seconds", true, "How long, 0 or more and less than the timeout.", checkWhole(0, longestTimeout)}},
+		Arguments: []Argument{{"seconds", true, "How long, 0 or more and less than the timeout.",
+			checkWhole(0, longestTimeout)}},
 		check: func(arguments map[string]string, s Settings) *resource.ParameterError {
 			if n, err := strconv.Atoi(arguments["seconds"]); err != nil || time.Duration(n)*time.Second < s.Timeout {
 				return nil // what is not a number has been told
 			}
-			return &resource.ParameterError{Parameter: "arguments.seconds", Message: fmt.Sprintf("is not less than the timeout of %d seconds; raise timeout", s.Timeout/time.Second)}
+			return &resource.ParameterError{Parameter: "arguments.seconds",
+				Message: fmt.Sprintf("is not less than the timeout of %d seconds; raise timeout",
+					s.Timeout/time.Second)}
 		},
 	},
 	{
@@ -79,8 +83,10 @@ func function() resource.Schema {
 		Type:    Function,
 		Summary: "Calls a function that is built into slipway.",
 		Parameters: withSettings(
-			resource.Parameter{Name: "function", Kind: resource.String, Required: true, Values: names, Description: "The function: " + strings.Join(names, ", ") + "."},
-			resource.Parameter{Name: "arguments", Kind: resource.StringMap, Scalars: true, Description: "Arguments of the function, by name."},
+			resource.Parameter{Name: "function", Kind: resource.String, Required: true, Values: names,
+				Description: "The function: " + strings.Join(names, ", ") + "."},
+			resource.Parameter{Name: "arguments", Kind: resource.StringMap, Scalars: true,
+				Description: "Arguments of the function, by name."},
 		),
 		Check: checkCall,
 	}
@@ -101,7 +107,8 @@ func checkCall(r resource.Resource) []resource.ParameterError {
 		path := "arguments." + a.Name
 		if !ok {
 			if a.Required {
-				errs = append(errs, resource.ParameterError{Parameter: path, Missing: true, Message: "is required by the function " + b.Name})
+				errs = append(errs, resource.ParameterError{Parameter: path, Missing: true,
+					Message: "is required by the function " + b.Name})
 			}
 			continue
 		}
@@ -118,7 +125,8 @@ func checkCall(r resource.Resource) []resource.ParameterError {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		errs = append(errs, resource.ParameterError{
-			Parameter: "arguments." + name, Unknown: true, Message: fmt.Sprintf("the function %s has no such argument; %s", b.Name, hint),
+			Parameter: "arguments." + name, Unknown: true, Message: fmt.Sprintf(
+				"the function %s has no such argument; %s", b.Name, hint),
 		})
 	}
 	if b.check != nil && len(errs) == 0 {
@@ -130,7 +138,8 @@ func checkCall(r resource.Resource) []resource.ParameterError {
 }
 
 func checkHost(s string) error {
-	if s == "" || len(s) > 255 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f }) {
+	if s == "" || len(s) > 255 || strings.ContainsFunc(s,
+		func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f }) {
 		return fmt.Errorf("%q is not the name or address of a host", s)
 	}
 	return nil

@@ -25,8 +25,8 @@ const (
 	farthest = 1 << 20
 )
 
-// ParsePath reads a path such as `data.items[0].id`, or `labels["a.b/c"]` for a key with dots, brackets or quotes. A path may begin
-// with an index.
+// ParsePath reads a path such as `data.items[0].id`, or `labels["a.b/c"]` for a key with dots, brackets or quotes. A
+// path may begin with an index.
 func ParsePath(s string) (Path, error) {
 	p := Path{text: s}
 	if s == "" || len(s) > longestPath {
@@ -35,7 +35,8 @@ func ParsePath(s string) (Path, error) {
 	for rest := s; rest != ""; {
 		st, after, err := parseStep(rest, len(p.steps) == 0)
 		if err != nil {
-			return Path{}, fmt.Errorf("%q is not a path such as data.items[0].id: %w at position %d", s, err, len(s)-len(rest)+1)
+			return Path{}, fmt.Errorf("%q is not a path such as data.items[0].id: %w at position %d", s, err,
+				len(s)-len(rest)+1)
 		}
 		p.steps, rest = append(p.steps, st), after
 	}

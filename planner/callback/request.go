@@ -16,8 +16,10 @@ import (
 func request() resource.Schema {
 	pem := func(name, what string, sensitive bool) []resource.Parameter {
 		return []resource.Parameter{
-			{Name: name, Kind: resource.String, Sensitive: sensitive, Check: checkLength, Description: what + ", as PEM text."},
-			{Name: name + "_file", Kind: resource.String, Check: checkAbsolute, Description: what + ": absolute path of a PEM file on the machine that slipway runs on."},
+			{Name: name, Kind: resource.String, Sensitive: sensitive, Check: checkLength, Description: what +
+				", as PEM text."},
+			{Name: name + "_file", Kind: resource.String, Check: checkAbsolute, Description: what +
+				": absolute path of a PEM file on the machine that slipway runs on."},
 		}
 	}
 	return resource.Schema{
@@ -26,7 +28,11 @@ func request() resource.Schema {
 		Parameters: withSettings(slices.Concat(
 			[]resource.Parameter{
 				{
-					Name: "url", Kind: resource.String, Required: true, Check: func(v any) error { s, _ := v.(string); return CheckURL(s) },
+					Name: "url", Kind: resource.String, Required: true, Check: func(v any) error {
+						s,
+							_ := v.(string)
+						return CheckURL(s)
+					},
 					Description: "Where to, http or https. A redirect is followed, at most ten times, and only to the same host when there are headers, a body or a client certificate.",
 				},
 				{
@@ -37,14 +43,20 @@ func request() resource.Schema {
 					Name: "headers", Kind: resource.StringMap, Sensitive: true, Scalars: true, Check: checkHeaders,
 					Description: "Header fields, by name.",
 				},
-				{Name: "body", Kind: resource.String, Sensitive: true, Check: checkLength, Description: "What to send, at most 1 MiB. Excludes json."},
+				{Name: "body", Kind: resource.String, Sensitive: true, Check: checkLength,
+					Description: "What to send, at most 1 MiB. Excludes json."},
 				{
 					Name: "json", Kind: resource.String, Sensitive: true, Check: checkJSON,
 					Description: "What to send, as JSON text, at most 1 MiB, with the content type application/json. Excludes body.",
 				},
 				{
 					Name: "status", Kind: resource.StringList, Scalars: true,
-					Check:       func(v any) error { texts, _ := v.([]string); _, err := ParseStatuses(texts); return err },
+					Check: func(v any) error {
+						texts, _ := v.([]string)
+						_,
+							err := ParseStatuses(texts)
+						return err
+					},
 					Description: "Statuses that are a success: 200, 2xx or 200-204. Default: 2xx.",
 				},
 				{
@@ -52,8 +64,10 @@ func request() resource.Schema {
 					Description: "What to take from the response, which must be JSON of at most 1 MiB: the name of the value, and its path such as data.items[0].id or labels[\"a.b/c\"].",
 				},
 			},
-			pem("ca", "The authorities that the server's certificate is checked against. Default: those of the machine", false),
-			pem("client_certificate", "The certificate to show to the server, with those that lead to its authority", false),
+			pem("ca", "The authorities that the server's certificate is checked against. Default: those of the machine",
+				false),
+			pem("client_certificate", "The certificate to show to the server, with those that lead to its authority",
+				false),
 			pem("client_key", "The key of client_certificate", true),
 		)...),
 		Check: checkRequest,

@@ -1,11 +1,13 @@
-// Package catalog is the typed model of services (litp.md 1, lsm.md 2): property types, entities with attributes, embedded entities
-// and relations, the templates of their tasks, and ordering rules that a site declares. It holds plain data, resolves inheritance, and
-// checks definitions and the attributes of services. It is pure and knows no template language: see planner/catalog/template.
+// Package catalog is the typed model of services (litp.md 1, lsm.md 2): property types, entities with attributes,
+// embedded entities and relations, the templates of their tasks, and ordering rules that a site declares. It holds
+// plain data, resolves inheritance, and checks definitions and the attributes of services. It is pure and knows no
+// template language: see planner/catalog/template.
 package catalog
 
 import "fmt"
 
-// Definitions are what catalog documents say, before names of types and entities are resolved. Their order is the user's.
+// Definitions are what catalog documents say, before names of types and entities are resolved. Their order is the
+// user's.
 type Definitions struct {
 	Types    []TypeDefinition
 	Pools    []Pool
@@ -80,8 +82,9 @@ type Mistake struct {
 	Path    string // `vlans[1]`, `tasks[2].config.parameters.content`; empty for the whole
 	Code    Code
 	Message string // what is wrong, then what would be right; never a sensitive value
-	// At is the exact place where Path names an attribute of all children at once, as it does for changes that a modifier forbids: Path is
-	// `files.mode`, At is `files[2].mode`. It is empty where Path is exact itself. See [Mistake.Place].
+	// At is the exact place where Path names an attribute of all children at once, as it does for changes that a
+	// modifier forbids: Path is `files.mode`, At is `files[2].mode`. It is empty where Path is exact itself. See
+	// [Mistake.Place].
 	At string
 }
 

@@ -13,12 +13,14 @@ import (
 // mostMistakes bounds what is told of one set of attributes.
 const mostMistakes = 1000
 
-// Check looks at the attributes of a service of a resolved entity. It returns them complete, with defaults filled in at every depth and every
-// value in its one form, and everything that is wrong: unknown and missing attributes, wrong types, rules, limits of embedded
-// entities and relations, duplicate keys. The attributes given are not changed; the result may share values with them.
+// Check looks at the attributes of a service of a resolved entity. It returns them complete, with defaults filled in at
+// every depth and every value in its one form, and everything that is wrong: unknown and missing attributes, wrong
+// types, rules, limits of embedded entities and relations, duplicate keys. The attributes given are not changed; the
+// result may share values with them.
 //
-// Types are strict (lsm.md 18, 1). An attribute with the modifier r that has neither a value nor a default is left out: it is not known yet. Who
-// may set what is not looked at, see [Structure.ReadOnly], nor is whether the services that relations name exist.
+// Types are strict (lsm.md 18, 1). An attribute with the modifier r that has neither a value nor a default is left out:
+// it is not known yet. Who may set what is not looked at, see [Structure.ReadOnly], nor is whether the services that
+// relations name exist.
 func (s Structure) Check(attributes map[string]any) (map[string]any, []Mistake) {
 	c := checker{}
 	out := c.structure("", s, attributes)
@@ -137,7 +139,8 @@ func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
 		}
 		id := Canonical(key)
 		if first, ok := seen[id]; ok {
-			c.mistakes.add(path, DuplicateKey, "elements %d and %d have the same %s; it tells them apart", first, i, strings.Join(e.Key, ", "))
+			c.mistakes.add(path, DuplicateKey, "elements %d and %d have the same %s; it tells them apart", first, i,
+				strings.Join(e.Key, ", "))
 		} else {
 			seen[id] = i
 		}
@@ -169,7 +172,8 @@ func (c *checker) relation(path string, r Relation, value any, given bool) any {
 }
 
 // members brings the value of an embedded entity or a relation into the form of a list, and checks the limits.
-func (c *checker) members(path string, value any, given, single bool, lower int, upper *int, modifier Modifier, what string) ([]any, bool) {
+func (c *checker) members(path string, value any, given, single bool, lower int, upper *int, modifier Modifier,
+	what string) ([]any, bool) {
 	var list []any
 	switch v := value.(type) {
 	case nil:
@@ -185,7 +189,8 @@ func (c *checker) members(path string, value any, given, single bool, lower int,
 		}
 	case []any:
 		if single {
-			c.mistakes.add(path, TypeMismatch, "is a list; there is one at most, so write %s, or null, without a list around it", what)
+			c.mistakes.add(path, TypeMismatch,
+				"is a list; there is one at most, so write %s, or null, without a list around it", what)
 			return nil, false
 		}
 		list = v
@@ -251,8 +256,8 @@ func Canonical(value any) string {
 	return fmt.Sprintf("%T", value)
 }
 
-// ReadOnly returns a mistake for each attribute with the modifier r that has a value other than null, at every depth: at creation the user may not set them
-// (lsm.md 3). Everything in an embedded entity with the modifier r is one.
+// ReadOnly returns a mistake for each attribute with the modifier r that has a value other than null, at every depth:
+// at creation the user may not set them (lsm.md 3). Everything in an embedded entity with the modifier r is one.
 func (s Structure) ReadOnly(attributes map[string]any) []Mistake {
 	var m mistakes
 	m.readOnly("", s, attributes)
@@ -262,12 +267,14 @@ func (s Structure) ReadOnly(attributes map[string]any) []Mistake {
 func (m *mistakes) readOnly(path string, s Structure, given map[string]any) {
 	const message = "is set by slipway; leave it out"
 	for _, a := range s.Attributes {
-		if a.Modifier == Allocated && given[a.Name] != nil && (!a.HasDefault || Canonical(given[a.Name]) != Canonical(a.Default)) {
+		if a.Modifier == Allocated && given[a.Name] != nil &&
+			(!a.HasDefault || Canonical(given[a.Name]) != Canonical(a.Default)) {
 			m.add(join(path, a.Name), ReadOnly, message)
 		}
 	}
 	for _, r := range s.Relations {
-		if list, isList := given[r.Name].([]any); r.Modifier == Allocated && given[r.Name] != nil && (!isList || len(list) > 0) {
+		if list, isList := given[r.Name].([]any); r.Modifier == Allocated && given[r.Name] != nil &&
+			(!isList || len(list) > 0) {
 			m.add(join(path, r.Name), ReadOnly, message)
 		}
 	}

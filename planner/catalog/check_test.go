@@ -42,9 +42,12 @@ func TestTypes(t *testing.T) {
 		{"int", []Rule{{"ge", int64(1)}, {"lt", int64(4)}}, []any{int64(1), int64(3)}, []any{int64(0), int64(4)}},
 		{"float", []Rule{{"gt", 0.5}, {"le", 1.5}}, []any{0.6, 1.5}, []any{0.5, 1.6}},
 		{"float", []Rule{{"multiple_of", 0.1}}, []any{0.3, int64(2)}, []any{0.25}},
-		{"number", []Rule{{"max_digits", int64(3)}, {"decimal_places", int64(1)}}, []any{12.5, int64(123), 0.5}, []any{123.5, 1.25, int64(1234)}},
-		{"int[]", []Rule{{"ge", int64(0)}, {"lt", int64(4096)}}, []any{[]any{int64(0), int64(4095)}}, []any{[]any{int64(4096)}}},
-		{"string[]", []Rule{{"min_items", int64(1)}, {"max_items", int64(2)}, {"unique", true}}, []any{[]any{"a", "b"}}, []any{[]any{}, []any{"a", "b", "c"}, []any{"a", "a"}}},
+		{"number", []Rule{{"max_digits", int64(3)}, {"decimal_places", int64(1)}}, []any{12.5, int64(123), 0.5},
+			[]any{123.5, 1.25, int64(1234)}},
+		{"int[]", []Rule{{"ge", int64(0)}, {"lt", int64(4096)}}, []any{[]any{int64(0), int64(4095)}},
+			[]any{[]any{int64(4096)}}},
+		{"string[]", []Rule{{"min_items", int64(1)}, {"max_items", int64(2)}, {"unique", true}}, []any{[]any{"a", "b"}},
+			[]any{[]any{}, []any{"a", "b", "c"}, []any{"a", "a"}}},
 		{"string", []Rule{{"min_length", int64(2)}, {"max_length", int64(3)}}, []any{"éé", "abc"}, []any{"é", "abcd"}},
 		// Anchored at the start only (lsm.md 2).
 		{"string", []Rule{{"regex", "[a-z]{3}"}}, []any{"abc", "abcd"}, []any{"1abc", "ab"}},
@@ -56,7 +59,8 @@ func TestTypes(t *testing.T) {
 		{"ipv4_address", nil, []any{"10.0.0.3"}, []any{"10.0.0.300", "10.0.0.0/24", "::1", "010.0.0.1"}},
 		{"ipv6_address", nil, []any{"::1", "fe80::1%eth0"}, []any{"10.0.0.1"}},
 		{"ip_address", nil, []any{"::1", "10.0.0.1"}, []any{"a"}},
-		{"ipv4_network", nil, []any{"10.0.0.0/24", "10.0.0.1", "10.0.0.0/255.255.255.0", "10.0.0.0/0.0.0.255"}, []any{"10.0.0.1/24", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/255.0.255.0"}},
+		{"ipv4_network", nil, []any{"10.0.0.0/24", "10.0.0.1", "10.0.0.0/255.255.255.0", "10.0.0.0/0.0.0.255"},
+			[]any{"10.0.0.1/24", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/255.0.255.0"}},
 		{"ipv4_interface", nil, []any{"10.0.0.1/24"}, []any{"10.0.0.1/x", "::1/64"}},
 		{"ip_network", nil, []any{"fd00::/64"}, []any{"fd00::1/64"}},
 		{"mac_address", nil, []any{"52:54:00:12:34:5f"}, []any{"52:54:00:12:34"}},
@@ -64,7 +68,8 @@ func TestTypes(t *testing.T) {
 		{"email", nil, []any{"a@b.example"}, []any{"a@b", "b.example", "a b@c.example"}},
 		{"url", nil, []any{"ftp://a/b"}, []any{"a/b", "http:"}},
 		{"http_url", nil, []any{"https://a/b"}, []any{"ftp://a/b"}},
-		{"uuid", nil, []any{"123e4567-e89b-12d3-a456-426614174000", "{123E4567e89b12d3a456426614174000}"}, []any{"123e4567-e89b-12d3-a456", "123e4567e89b-12d3-a456-426614174000"}},
+		{"uuid", nil, []any{"123e4567-e89b-12d3-a456-426614174000", "{123E4567e89b12d3a456426614174000}"},
+			[]any{"123e4567-e89b-12d3-a456", "123e4567e89b-12d3-a456-426614174000"}},
 		{"uuid4", nil, []any{"f47ac10b-58cc-4372-a567-0e02b2c3d479"}, []any{"123e4567-e89b-12d3-a456-426614174000"}},
 		{"date", nil, []any{"2026-02-28"}, []any{"2026-02-30", "28.2.2026"}},
 		{"time", nil, []any{"15:04", "15:04:05.25Z"}, []any{"25:00"}},
@@ -89,8 +94,10 @@ func TestTypes(t *testing.T) {
 
 func TestInheritedRulesAllHold(t *testing.T) {
 	c, problems := Resolve(Definitions{
-		Types:    []TypeDefinition{{Name: "small", Extends: "positive", Rules: []Rule{{"le", int64(9)}}}, {Name: "positive", Extends: "int", Rules: []Rule{{"gt", int64(0)}}}},
-		Entities: []Entity{{Name: "e", Structure: Structure{Attributes: []Attribute{typed("x", "small[]", Rule{"multiple_of", int64(3)})}}}},
+		Types: []TypeDefinition{{Name: "small", Extends: "positive", Rules: []Rule{{"le", int64(9)}}},
+			{Name: "positive", Extends: "int", Rules: []Rule{{"gt", int64(0)}}}},
+		Entities: []Entity{{Name: "e", Structure: Structure{
+			Attributes: []Attribute{typed("x", "small[]", Rule{"multiple_of", int64(3)})}}}},
 	})
 	if problems != nil {
 		t.Fatal(problems)
@@ -113,25 +120,32 @@ func folder() Structure {
 	return Structure{
 		Attributes: []Attribute{typed("path", "string")},
 		Embedded: []Embedded{
-			{Name: "files", Modifier: Changing, Upper: upper(3), Key: []string{"name"}, Structure: Structure{Attributes: []Attribute{
-				typed("name", "string"), withDefault(typed("mode", "int"), int64(644)), typed("content", "string"), uid}}},
-			{Name: "disks", Lower: 1, Key: []string{"slot"}, Structure: Structure{Attributes: []Attribute{typed("slot", "int"), typed("quota", "int")}}},
+			{Name: "files", Modifier: Changing, Upper: upper(3), Key: []string{"name"},
+				Structure: Structure{Attributes: []Attribute{
+					typed("name", "string"), withDefault(typed("mode", "int"), int64(644)), typed("content",
+						"string"), uid}}},
+			{Name: "disks", Lower: 1, Key: []string{"slot"},
+				Structure: Structure{Attributes: []Attribute{typed("slot", "int"), typed("quota", "int")}}},
 			{Name: "backup", Modifier: Changing, Upper: upper(1), Structure: Structure{Attributes: []Attribute{
 				typed("target", "string"), withDefault(typed("keep", "int"), int64(7))}}},
 		},
-		Relations: []Relation{{Name: "peers", Entity: "other", Upper: upper(2)}, {Name: "parent", Entity: "other", Upper: upper(1)}},
+		Relations: []Relation{{Name: "peers", Entity: "other", Upper: upper(2)},
+			{Name: "parent", Entity: "other", Upper: upper(1)}},
 	}
 }
 
 func TestCheckCompletes(t *testing.T) {
-	given := map[string]any{"path": "/x", "disks": []any{map[string]any{"slot": 1.0, "quota": int64(5)}}, "backup": map[string]any{"target": "nas"},
-		"files": []any{map[string]any{"name": "f", "content": "c"}}, "parent": "id1"}
+	given := map[string]any{"path": "/x", "disks": []any{map[string]any{"slot": 1.0, "quota": int64(5)}},
+		"backup": map[string]any{"target": "nas"},
+		"files":  []any{map[string]any{"name": "f", "content": "c"}}, "parent": "id1"}
 	got, mistakes := resolved(t, folder()).Check(given)
 	if mistakes != nil {
 		t.Fatal(mistakes)
 	}
-	want := map[string]any{"path": "/x", "disks": []any{map[string]any{"slot": int64(1), "quota": int64(5)}}, "backup": map[string]any{"target": "nas", "keep": int64(7)},
-		"files": []any{map[string]any{"name": "f", "content": "c", "mode": int64(644), "uid": nil}}, "parent": "id1", "peers": []any{}}
+	want := map[string]any{"path": "/x", "disks": []any{map[string]any{"slot": int64(1), "quota": int64(5)}},
+		"backup": map[string]any{"target": "nas", "keep": int64(7)},
+		"files": []any{map[string]any{"name": "f", "content": "c", "mode": int64(644),
+			"uid": nil}}, "parent": "id1", "peers": []any{}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -154,20 +168,24 @@ func TestCheckMistakes(t *testing.T) {
 		code   Code
 		text   string
 	}{
-		"unknown":            {map[string]any{"pathh": "x"}, "pathh", UnknownAttribute, `did you mean "path"?`},
-		"missing":            {map[string]any{"path": nil}, "path", TypeMismatch, "is null"},
-		"a missing list":     {map[string]any{"disks": nil}, "disks", TypeMismatch, "is null, not a list"},
-		"too few":            {map[string]any{"disks": []any{}}, "disks", LimitViolation, "1 or more"},
-		"too many":           {map[string]any{"files": []any{file("a"), file("b"), file("c"), file("d")}}, "files", LimitViolation, "from 0 to 3"},
-		"the same key":       {map[string]any{"disks": []any{disk(1), disk(2), disk(1)}}, "disks", DuplicateKey, "elements 0 and 2"},
-		"in a child":         {map[string]any{"disks": []any{disk(1), map[string]any{"slot": "a", "quota": int64(1)}}}, "disks[1].slot", TypeMismatch, "whole number"},
-		"missing in a child": {map[string]any{"disks": []any{map[string]any{"slot": int64(1)}}}, "disks[0].quota", MissingAttribute, "is required"},
-		"no list":            {map[string]any{"disks": disk(1)}, "disks", TypeMismatch, "not a list"},
-		"no object":          {map[string]any{"disks": []any{"a"}}, "disks[0]", TypeMismatch, "not an object"},
-		"one in a list":      {map[string]any{"backup": []any{}}, "backup", TypeMismatch, "without a list around it"},
-		"peers":              {map[string]any{"peers": []any{"a", "b", "c"}}, "peers", LimitViolation, "from 0 to 2"},
-		"a peer twice":       {map[string]any{"peers": []any{"a", "a"}}, "peers", DuplicateKey, "twice"},
-		"no id":              {map[string]any{"parent": int64(3)}, "parent", TypeMismatch, "id of a service"},
+		"unknown":        {map[string]any{"pathh": "x"}, "pathh", UnknownAttribute, `did you mean "path"?`},
+		"missing":        {map[string]any{"path": nil}, "path", TypeMismatch, "is null"},
+		"a missing list": {map[string]any{"disks": nil}, "disks", TypeMismatch, "is null, not a list"},
+		"too few":        {map[string]any{"disks": []any{}}, "disks", LimitViolation, "1 or more"},
+		"too many": {map[string]any{"files": []any{file("a"), file("b"), file("c"), file("d")}}, "files",
+			LimitViolation, "from 0 to 3"},
+		"the same key": {map[string]any{"disks": []any{disk(1), disk(2), disk(1)}}, "disks", DuplicateKey,
+			"elements 0 and 2"},
+		"in a child": {map[string]any{"disks": []any{disk(1), map[string]any{"slot": "a", "quota": int64(1)}}},
+			"disks[1].slot", TypeMismatch, "whole number"},
+		"missing in a child": {map[string]any{"disks": []any{map[string]any{"slot": int64(1)}}}, "disks[0].quota",
+			MissingAttribute, "is required"},
+		"no list":       {map[string]any{"disks": disk(1)}, "disks", TypeMismatch, "not a list"},
+		"no object":     {map[string]any{"disks": []any{"a"}}, "disks[0]", TypeMismatch, "not an object"},
+		"one in a list": {map[string]any{"backup": []any{}}, "backup", TypeMismatch, "without a list around it"},
+		"peers":         {map[string]any{"peers": []any{"a", "b", "c"}}, "peers", LimitViolation, "from 0 to 2"},
+		"a peer twice":  {map[string]any{"peers": []any{"a", "a"}}, "peers", DuplicateKey, "twice"},
+		"no id":         {map[string]any{"parent": int64(3)}, "parent", TypeMismatch, "id of a service"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -176,12 +194,14 @@ func TestCheckMistakes(t *testing.T) {
 				given[k] = v
 			}
 			_, mistakes := resolved(t, folder()).Check(given)
-			if len(mistakes) != 1 || mistakes[0].Path != tt.path || mistakes[0].Code != tt.code || !strings.Contains(mistakes[0].Message, tt.text) {
+			if len(mistakes) != 1 || mistakes[0].Path != tt.path || mistakes[0].Code != tt.code ||
+				!strings.Contains(mistakes[0].Message, tt.text) {
 				t.Errorf("got %v, want %s at %s: %s", mistakes, tt.code, tt.path, tt.text)
 			}
 		})
 	}
-	if _, mistakes := resolved(t, folder()).Check(nil); len(mistakes) != 2 || mistakes[1].Code != MissingAttribute || mistakes[1].Path != "disks" {
+	if _, mistakes := resolved(t, folder()).Check(nil); len(mistakes) != 2 || mistakes[1].Code != MissingAttribute ||
+		mistakes[1].Path != "disks" {
 		t.Errorf("nothing given: %v", mistakes)
 	}
 }
@@ -191,7 +211,8 @@ func TestSensitiveValuesAreNotTold(t *testing.T) {
 	a.Sensitive = true
 	e := resolved(t, Structure{Attributes: []Attribute{a}})
 	for _, v := range []any{"hunter2", int64(4711)} {
-		if _, m := e.Check(map[string]any{"pin": v}); len(m) != 1 || strings.Contains(m[0].Message, "hunter2") || strings.Contains(m[0].Message, "4711") {
+		if _, m := e.Check(map[string]any{"pin": v}); len(m) != 1 || strings.Contains(m[0].Message, "hunter2") ||
+			strings.Contains(m[0].Message, "4711") {
 			t.Errorf("got %v", m)
 		}
 	}
@@ -232,11 +253,12 @@ func TestParseDefinitionRefuses(t *testing.T) {
 		t.Fatal(m)
 	}
 	for name, text := range map[string]string{
-		"no JSON":       "x",
-		"unknown key":   strings.Replace(good, `"version"`, `"verzion"`, 1),
-		"unknown kind":  strings.Replace(good, `"kind":"string"`, `"kind":"strin"`, 1),
-		"more behind":   good + "{}",
-		"bad rule":      strings.Replace(good, `"kind":"int"`, `"kind":"int","rules":[{"rule":"ge","argument":"x"}]`, 1),
+		"no JSON":      "x",
+		"unknown key":  strings.Replace(good, `"version"`, `"verzion"`, 1),
+		"unknown kind": strings.Replace(good, `"kind":"string"`, `"kind":"strin"`, 1),
+		"more behind":  good + "{}",
+		"bad rule": strings.Replace(good, `"kind":"int"`, `"kind":"int","rules":[{"rule":"ge","argument":"x"}]`,
+			1),
 		"bad default":   strings.Replace(good, `"default":644`, `"default":"x"`, 1),
 		"bad modifier":  strings.Replace(good, `"rw+"`, `"w"`, 1),
 		"bad section":   strings.Replace(good, `"services"`, `"serv"`, 1),

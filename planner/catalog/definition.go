@@ -14,8 +14,9 @@ import (
 // definitionLimit bounds a definition, in bytes.
 const definitionLimit = 8 << 20
 
-// Definition returns a resolved entity as canonical JSON: equal entities give the same bytes, on every machine. It is how an entity travels
-// through Terraform's state; [ParseDefinition] reads it. The error is one of values that JSON does not have, which no document holds.
+// Definition returns a resolved entity as canonical JSON: equal entities give the same bytes, on every machine. It is
+// how an entity travels through Terraform's state; [ParseDefinition] reads it. The error is one of values that JSON
+// does not have, which no document holds.
 func (e Entity) Definition() (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -26,7 +27,8 @@ func (e Entity) Definition() (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Digest identifies a resolved entity: the SHA-256 of its definition, in hexadecimal. The error is that of [Entity.Definition].
+// Digest identifies a resolved entity: the SHA-256 of its definition, in hexadecimal. The error is that of
+// [Entity.Definition].
 func (e Entity) Digest() (string, error) {
 	text, err := e.Definition()
 	if err != nil {
@@ -36,8 +38,9 @@ func (e Entity) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// ParseDefinition reads what [Entity.Definition] wrote, and checks it like a definition of the user's: the text may come from anywhere. What
-// lies beyond the entity, such as the entities that its relations name, is not looked at. With mistakes there is no entity.
+// ParseDefinition reads what [Entity.Definition] wrote, and checks it like a definition of the user's: the text may
+// come from anywhere. What lies beyond the entity, such as the entities that its relations name, is not looked at. With
+// mistakes there is no entity.
 func ParseDefinition(text string) (*Entity, []Mistake) {
 	var m mistakes
 	const hint = "give the value of an entity of a catalog, as it is"

@@ -1,7 +1,7 @@
 package catalog
 
-// Entity is a type of service (lsm.md 2). A definition names types and ancestors; a resolved entity, as [Catalog.Entities] has it, is
-// complete by itself: it holds what its ancestors bring, and every type is known.
+// Entity is a type of service (lsm.md 2). A definition names types and ancestors; a resolved entity, as
+// [Catalog.Entities] has it, is complete by itself: it holds what its ancestors bring, and every type is known.
 type Entity struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -9,10 +9,12 @@ type Entity struct {
 	Extends     string `json:"extends,omitempty"`  // the entity that this one adds to
 	Abstract    bool   `json:"abstract,omitempty"` // only there to be extended or embedded: no service is of it
 	Lifecycle   string `json:"lifecycle"`          // name; an ancestor's, or [DefaultLifecycle], where none is written
-	// Section is the section of a node that its tasks stand in (litp.md 90); an ancestor's, or Services, where none is written.
+	// Section is the section of a node that its tasks stand in (litp.md 90); an ancestor's, or Services, where none is
+	// written.
 	Section  Section `json:"section"`
 	Identity string  `json:"identity,omitempty"` // attribute that names a service among those of the entity (lsm.md 14)
-	// Loose turns off strict enforcement of modifiers in embedded entities (lsm.md 13). A descendant of a loose entity is loose.
+	// Loose turns off strict enforcement of modifiers in embedded entities (lsm.md 13). A descendant of a loose entity
+	// is loose.
 	Loose bool   `json:"loose,omitempty"`
 	Owner *Owner `json:"owner,omitempty"`
 	Structure
@@ -30,7 +32,8 @@ type Owner struct {
 	Relation string `json:"relation"` // relation of the entity that leads to the owner
 }
 
-// Section is a part of a node. Tasks in a later section wait for those in the earlier ones it needs (litp.md 90, design.md 5.5).
+// Section is a part of a node. Tasks in a later section wait for those in the earlier ones it needs (litp.md 90,
+// design.md 5.5).
 type Section string
 
 // The sections of a node.
@@ -64,7 +67,8 @@ const (
 // Modifiers returns all modifiers.
 func Modifiers() []Modifier { return []Modifier{Allocated, Fixed, Changing} }
 
-// Structure is what the attributes of a service look like: plain ones, embedded entities and relations. Their names are unique in it.
+// Structure is what the attributes of a service look like: plain ones, embedded entities and relations. Their names are
+// unique in it.
 type Structure struct {
 	Attributes []Attribute `json:"attributes,omitempty"`
 	Embedded   []Embedded  `json:"embedded,omitempty"`
@@ -91,8 +95,9 @@ type Embedded struct {
 	Of          string   `json:"of,omitempty"` // entity whose structure the children have, beside what is written here
 	Modifier    Modifier `json:"modifier"`
 	Lower       int      `json:"lower"`
-	Upper       *int     `json:"upper"`         // nil: no limit; with 1 the value is an object or null, else a list of objects
-	Key         []string `json:"key,omitempty"` // attributes that tell the children of a list apart
+	// nil: no limit; with 1 the value is an object or null, else a list of objects
+	Upper *int     `json:"upper"`
+	Key   []string `json:"key,omitempty"` // attributes that tell the children of a list apart
 	Structure
 	Annotations map[string]any `json:"annotations,omitempty"`
 }

@@ -28,7 +28,8 @@ var formats = []format{
 	{"ipv4_network", "an IPv4 network without host bits, such as 10.0.0.0/24", network(isV4, false)},
 	{"ipv6_network", "an IPv6 network without host bits, such as fd00::/64", network(isV6, false)},
 	{"ip_network", "an IP network without host bits, such as 10.0.0.0/24", network(isAny, false)},
-	{"mac_address", "a MAC address, such as 52:54:00:12:34:56", regexp.MustCompile(`^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`).MatchString},
+	{"mac_address", "a MAC address, such as 52:54:00:12:34:56",
+		regexp.MustCompile(`^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`).MatchString},
 	{"hostname", "a host name", isHostname},
 	{"email", "an e-mail address", isEmail},
 	{"url", "a URL", func(s string) bool { return isURL(s) }},
@@ -74,8 +75,8 @@ func address(family func(netip.Addr) bool) func(string) bool {
 	}
 }
 
-// network holds for an address with a prefix length, with an IPv4 netmask or hostmask instead, or alone, as Python's ipaddress has it.
-// Without hosts every bit behind the prefix is zero.
+// network holds for an address with a prefix length, with an IPv4 netmask or hostmask instead, or alone, as Python's
+// ipaddress has it. Without hosts every bit behind the prefix is zero.
 func network(family func(netip.Addr) bool, hosts bool) func(string) bool {
 	return func(s string) bool {
 		text, mask, masked := strings.Cut(s, "/")

@@ -36,7 +36,8 @@ func (m *mistakes) name(path, name string, form *regexp.Regexp) {
 		if form == title {
 			more = ", '.' and '-'"
 		}
-		m.add(path, BadName, "%q is not a usable name; use letters, digits, '_'%s, and begin with a letter or '_'", name, more)
+		m.add(path, BadName, "%q is not a usable name; use letters, digits, '_'%s, and begin with a letter or '_'",
+			name, more)
 	}
 }
 

@@ -15,12 +15,14 @@ func TestFillNulls(t *testing.T) {
 			{Name: "c", Type: nullable, Modifier: Allocated},
 			{Name: "d", Type: Type{Name: "string", Kind: String}, Modifier: Fixed},
 		},
-		Embedded: []Embedded{{Name: "list", Structure: Structure{Attributes: []Attribute{{Name: "a", Type: nullable}}}}, {Name: "one"}},
+		Embedded: []Embedded{{Name: "list", Structure: Structure{Attributes: []Attribute{{Name: "a", Type: nullable}}}},
+			{Name: "one"}},
 	}
 	for name, tt := range map[string]struct{ in, want map[string]any }{
-		"nothing":  {nil, map[string]any{"a": nil}},
-		"given":    {map[string]any{"a": "1", "z": "2"}, map[string]any{"a": "1", "z": "2"}},
-		"embedded": {map[string]any{"a": "1", "list": []any{map[string]any{}, "x"}}, map[string]any{"a": "1", "list": []any{map[string]any{"a": nil}, "x"}}},
+		"nothing": {nil, map[string]any{"a": nil}},
+		"given":   {map[string]any{"a": "1", "z": "2"}, map[string]any{"a": "1", "z": "2"}},
+		"embedded": {map[string]any{"a": "1", "list": []any{map[string]any{}, "x"}},
+			map[string]any{"a": "1", "list": []any{map[string]any{"a": nil}, "x"}}},
 		"an object in place of a list": {map[string]any{"a": "1", "list": map[string]any{}, "one": 5},
 			map[string]any{"a": "1", "list": map[string]any{"a": nil}, "one": 5}},
 	} {

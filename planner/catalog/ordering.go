@@ -9,12 +9,15 @@ import (
 	"slices"
 )
 
-// Ordering is what a catalog declares about the order of the tasks of services inside a task group, beyond requirements (litp.md 10): the
-// general forms of rules that LITP has built in. Tasks that make something absent are in no class and in no wait.
+// Ordering is what a catalog declares about the order of the tasks of services inside a task group, beyond requirements
+// (litp.md 10): the general forms of rules that LITP has built in. Tasks that make something absent are in no class and
+// in no wait.
 type Ordering struct {
-	Classes   []Class    `json:"classes,omitempty"`   // highest priority first; a task belongs to the first that it matches
-	Waits     []Wait     `json:"waits,omitempty"`     // all of them count
-	Unordered []string   `json:"unordered,omitempty"` // types of resources, each of whose tasks no section orders among themselves (litp.md 92)
+	// highest priority first; a task belongs to the first that it matches
+	Classes []Class `json:"classes,omitempty"`
+	Waits   []Wait  `json:"waits,omitempty"` // all of them count
+	// types of resources, each of whose tasks no section orders among themselves (litp.md 92)
+	Unordered []string   `json:"unordered,omitempty"`
 	Counts    []Counting `json:"counts_as,omitempty"` // the first that a task matches counts
 }
 
@@ -24,27 +27,30 @@ const MostRules = 1000
 // mostNamed bounds the types, entities and sections of one selector.
 const mostNamed = 100
 
-// Class is a priority class: tasks that match have phases of their own, as early as their requirements let them (litp.md D1).
+// Class is a priority class: tasks that match have phases of their own, as early as their requirements let them
+// (litp.md D1).
 type Class struct {
 	Name  string   `json:"name"`
 	Tasks Selector `json:"tasks"`
 }
 
-// Wait makes every task that matches Tasks require every task on the same node that matches For (litp.md D2). Those that match For do not wait
-// for each other, whatever else they match.
+// Wait makes every task that matches Tasks require every task on the same node that matches For (litp.md D2). Those
+// that match For do not wait for each other, whatever else they match.
 type Wait struct {
 	Tasks Selector `json:"tasks"`
 	For   Selector `json:"for"`
 }
 
-// Counting places the tasks that match in another section than their entity's (litp.md D3). Its own selector is about the section that they would
-// stand in without it; those of classes and waits are about the section that they stand in then.
+// Counting places the tasks that match in another section than their entity's (litp.md D3). Its own selector is about
+// the section that they would stand in without it; those of classes and waits are about the section that they stand in
+// then.
 type Counting struct {
 	Tasks   Selector `json:"tasks"`
 	Section Section  `json:"section"`
 }
 
-// Selector matches tasks. Each list that is not empty must hold the task's own; a selector without any list is a mistake.
+// Selector matches tasks. Each list that is not empty must hold the task's own; a selector without any list is a
+// mistake.
 type Selector struct {
 	Types    []string  `json:"types,omitempty"`    // of the resource, or of the remote task or callback
 	Entities []string  `json:"entities,omitempty"` // of the service: its entity or an ancestor
@@ -53,7 +59,8 @@ type Selector struct {
 
 func (s Selector) empty() bool { return len(s.Types)+len(s.Entities)+len(s.Sections) == 0 }
 
-// Matches reports whether a task matches: one about a resource of a type, of a service of an entity (nil: of none), in a section.
+// Matches reports whether a task matches: one about a resource of a type, of a service of an entity (nil: of none), in
+// a section.
 func (s Selector) Matches(typ string, of *Entity, in Section) bool {
 	return (len(s.Types) == 0 || slices.Contains(s.Types, typ)) &&
 		(len(s.Sections) == 0 || slices.Contains(s.Sections, in)) &&
@@ -65,8 +72,9 @@ func (o Ordering) Empty() bool { return o.size() == 0 }
 
 func (o Ordering) size() int { return len(o.Classes) + len(o.Waits) + len(o.Unordered) + len(o.Counts) }
 
-// Definition returns the rules as canonical JSON: equal rules give the same bytes, on every machine. It is how they travel through Terraform's
-// state; [ParseOrdering] reads it. The error is one of values that JSON does not have, which no document holds.
+// Definition returns the rules as canonical JSON: equal rules give the same bytes, on every machine. It is how they
+// travel through Terraform's state; [ParseOrdering] reads it. The error is one of values that JSON does not have, which
+// no document holds.
 func (o Ordering) Definition() (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -77,8 +85,8 @@ func (o Ordering) Definition() (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// ParseOrdering reads what [Ordering.Definition] wrote, and checks it like rules of the user's: the text may come from anywhere. Which entities
-// there are is not known here. With mistakes there are no rules.
+// ParseOrdering reads what [Ordering.Definition] wrote, and checks it like rules of the user's: the text may come from
+// anywhere. Which entities there are is not known here. With mistakes there are no rules.
 func ParseOrdering(text string) (*Ordering, []Mistake) {
 	var m mistakes
 	const hint = "give the value ordering of a catalog, as it is"

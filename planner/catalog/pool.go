@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// Allocation makes slipway choose the value of an attribute with the modifier r when a service is planned (lsm.md 12). No two services get the same
-// value, in any of their attribute sets, from one pool.
+// Allocation makes slipway choose the value of an attribute with the modifier r when a service is planned (lsm.md 12).
+// No two services get the same value, in any of their attribute sets, from one pool.
 type Allocation struct {
-	// Pool is the name of a pool of the catalog, empty for a pool of its own. In a resolved entity it tells pools apart: that of a pool of its own is the
-	// entity and the path of the attribute, so that all descendants share it.
+	// Pool is the name of a pool of the catalog, empty for a pool of its own. In a resolved entity it tells pools
+	// apart: that of a pool of its own is the entity and the path of the attribute, so that all descendants share it.
 	Pool string `json:"pool,omitempty"`
 	Own  *Pool  `json:"own,omitempty"` // the pool of its own; in a resolved entity the pool, always
-	// Per are attributes or relations beside this one: when one of them changes in an update, a new value is chosen (lsm.md 3).
+	// Per are attributes or relations beside this one: when one of them changes in an update, a new value is chosen
+	// (lsm.md 3).
 	Per []string `json:"per,omitempty"`
 }
 
@@ -36,8 +37,8 @@ type Pick string
 // The ways to choose.
 const (
 	First Pick = "first" // the first free value, the default (lsm.md 18, 12)
-	// Derived is the value that the names of the service and of its children, and the path of the attribute, lead to, or the next free one after it: it
-	// depends on other services only where two meet.
+	// Derived is the value that the names of the service and of its children, and the path of the attribute, lead to,
+	// or the next free one after it: it depends on other services only where two meet.
 	Derived Pick = "derived"
 )
 
@@ -48,13 +49,14 @@ type IntegerPool struct {
 	Excluded []string `json:"excluded,omitempty"` // `7` or `10-19`
 }
 
-// AddressPool has the addresses of networks, in their order. An attribute whose type is an address with its prefix gets the length of the
-// network beside the address.
+// AddressPool has the addresses of networks, in their order. An attribute whose type is an address with its prefix gets
+// the length of the network beside the address.
 type AddressPool struct {
 	Networks []string `json:"networks"`           // without host bits: `10.0.0.0/24`, `fd00::/64`
 	Excluded []string `json:"excluded,omitempty"` // `10.0.0.1`, `10.0.0.10-10.0.0.19` or `10.0.0.128/25`
-	// Whole keeps the first and the last address of an IPv4 network, and the first of an IPv6 network, in the pool. They are not: those of networks that
-	// have more than two addresses are for the network itself, for all of it, and for any router.
+	// Whole keeps the first and the last address of an IPv4 network, and the first of an IPv6 network, in the pool.
+	// They are not: those of networks that have more than two addresses are for the network itself, for all of it, and
+	// for any router.
 	Whole bool `json:"whole,omitempty"`
 }
 
@@ -72,7 +74,8 @@ const (
 
 var integerRange = regexp.MustCompile(`^(-?[0-9]+)(?:-(-?[0-9]+))?$`)
 
-// Reserved returns the numbers that are excluded, as first and last of each range. The error is nil in a resolved entity.
+// Reserved returns the numbers that are excluded, as first and last of each range. The error is nil in a resolved
+// entity.
 func (p IntegerPool) Reserved() ([][2]int64, error) {
 	var out [][2]int64
 	for _, text := range p.Excluded {
@@ -93,8 +96,8 @@ func (p IntegerPool) Reserved() ([][2]int64, error) {
 	return out, nil
 }
 
-// Reserved returns the addresses that are excluded, as first and last of each range, those at the edges of networks included. The error is nil in a
-// resolved entity.
+// Reserved returns the addresses that are excluded, as first and last of each range, those at the edges of networks
+// included. The error is nil in a resolved entity.
 func (p AddressPool) Reserved() ([][2]netip.Addr, error) {
 	out, err := reserved(p.Excluded)
 	if err != nil || p.Whole {
@@ -113,7 +116,8 @@ func (p AddressPool) Reserved() ([][2]netip.Addr, error) {
 	return out, err
 }
 
-// Reserved returns the addresses that are excluded, as first and last of each range. The error is nil in a resolved entity.
+// Reserved returns the addresses that are excluded, as first and last of each range. The error is nil in a resolved
+// entity.
 func (p PrefixPool) Reserved() ([][2]netip.Addr, error) { return reserved(p.Excluded) }
 
 func reserved(excluded []string) ([][2]netip.Addr, error) {
@@ -130,10 +134,12 @@ func reserved(excluded []string) ([][2]netip.Addr, error) {
 			last, err = netip.ParseAddr(strings.TrimSpace(to))
 		}
 		if err != nil || first.Zone() != "" || last.Zone() != "" {
-			return nil, fmt.Errorf("%q is neither an address, nor a network, nor a range such as 10.0.0.10-10.0.0.19", text)
+			return nil, fmt.Errorf("%q is neither an address, nor a network, nor a range such as 10.0.0.10-10.0.0.19",
+				text)
 		}
 		if first.BitLen() != last.BitLen() || last.Less(first) {
-			return nil, fmt.Errorf("%q is no range: it must go from an address to a larger one of the same family", text)
+			return nil, fmt.Errorf("%q is no range: it must go from an address to a larger one of the same family",
+				text)
 		}
 		out = append(out, [2]netip.Addr{first, last})
 	}
@@ -242,7 +248,8 @@ func (m *mistakes) pool(path string, p Pool) {
 		m.excluded(at, x.Excluded, func() error { _, err := x.Reserved(); return err })
 		for i, n := range m.networks(at, x.Networks) {
 			if x.Length < n.Bits() || x.Length > n.Addr().BitLen() {
-				m.add(at+".length", BadValue, "%d does not fit %s; give %d to %d", x.Length, x.Networks[i], n.Bits(), n.Addr().BitLen())
+				m.add(at+".length", BadValue, "%d does not fit %s; give %d to %d", x.Length, x.Networks[i], n.Bits(),
+					n.Addr().BitLen())
 			}
 		}
 	}
@@ -283,25 +290,28 @@ func (m *mistakes) excluded(path string, texts []string, read func() error) {
 	}
 }
 
-// allocation reports what is wrong with how an attribute is allocated. beside is the structure that the attribute is in; keyed tells whether its
-// children can be told apart.
+// allocation reports what is wrong with how an attribute is allocated. beside is the structure that the attribute is
+// in; keyed tells whether its children can be told apart.
 func (m *mistakes) allocation(path string, a Attribute, beside Structure, keyed bool) {
 	if a.Allocate == nil {
 		return
 	}
 	at := path + ".allocate"
 	if a.Modifier != Allocated {
-		m.add(at, BadValue, "is for attributes that slipway sets; this one has the modifier %s: give it r", or(a.Modifier, Fixed))
+		m.add(at, BadValue, "is for attributes that slipway sets; this one has the modifier %s: give it r",
+			or(a.Modifier, Fixed))
 	}
 	if a.HasDefault && a.Default != nil {
 		m.add(path+".default", BadValue, "an attribute that is allocated has no default but null; leave it out")
 	}
 	for i, name := range a.Allocate.Per {
-		names := slices.DeleteFunc(Structure{Attributes: beside.Attributes, Relations: beside.Relations}.Names(), func(n string) bool { return n == a.Name })
+		names := slices.DeleteFunc(Structure{Attributes: beside.Attributes, Relations: beside.Relations}.Names(),
+			func(n string) bool { return n == a.Name })
 		other, isAttribute := beside.Attribute(name)
 		switch {
 		case !slices.Contains(names, name):
-			m.add(item(at+".per", i), UnknownAttribute, "%s", unknown("attribute or relation beside this one", name, names))
+			m.add(item(at+".per", i), UnknownAttribute, "%s",
+				unknown("attribute or relation beside this one", name, names))
 		case isAttribute && other.Modifier == Allocated:
 			m.add(item(at+".per", i), BadValue, "%q is set by slipway itself; name attributes that users set", name)
 		}
@@ -311,7 +321,8 @@ func (m *mistakes) allocation(path string, a Attribute, beside Structure, keyed 
 		return // an unknown pool has been told
 	}
 	if p.Pick == Derived && !keyed {
-		m.add(at, BadValue, "the pool derives values from names, and nothing tells the children of this list apart: give the embedded entity a key, or pick first")
+		m.add(at, BadValue,
+			"the pool derives values from names, and nothing tells the children of this list apart: give the embedded entity a key, or pick first")
 	}
 	kind, samples := p.samples(a.Type)
 	switch {

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// mostElements bounds the attributes, embedded entities and relations of one entity at all depths: entities that embed entities
-	// double quickly.
+	// mostElements bounds the attributes, embedded entities and relations of one entity at all depths: entities that
+	// embed entities double quickly.
 	mostElements = 10_000
-	// mostTotal bounds the same, and the tasks, of all entities together: a hundred that extend one have all that it has.
+	// mostTotal bounds the same, and the tasks, of all entities together: a hundred that extend one have all that it
+	// has.
 	mostTotal = 500_000
 	// mostAncestors bounds entities that extend each other.
 	mostAncestors = 100
@@ -20,8 +21,9 @@ const (
 	mostDepth = 16
 )
 
-// Resolve brings definitions together: every type gets its kind and all its rules, every entity what its ancestors and the entities that it embeds
-// bring. All problems come together, in the order of the definitions; with any there is no catalog.
+// Resolve brings definitions together: every type gets its kind and all its rules, every entity what its ancestors and
+// the entities that it embeds bring. All problems come together, in the order of the definitions; with any there is no
+// catalog.
 //
 // An entity is in the catalog also when it is abstract. Templates are looked at by planner/catalog/template.
 func Resolve(d Definitions) (*Catalog, []Problem) {
@@ -35,7 +37,8 @@ func Resolve(d Definitions) (*Catalog, []Problem) {
 		e := &d.Entities[i]
 		if _, ok := r.entities[e.Name]; ok {
 			r.problems = append(r.problems, Problem{Object: "entity", Name: e.Name, Again: true,
-				Mistake: Mistake{Code: Duplicate, Message: "there is another entity of this name; give each a name of its own, or leave one out"}})
+				Mistake: Mistake{Code: Duplicate,
+					Message: "there is another entity of this name; give each a name of its own, or leave one out"}})
 			continue
 		}
 		r.entities[e.Name] = &resolution{definition: e}
@@ -97,14 +100,16 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 	byName := make(map[string]TypeDefinition, len(definitions))
 	for _, d := range definitions {
 		report := func(path string, code Code, again bool, message string) {
-			r.problems = append(r.problems, Problem{Object: "type", Name: d.Name, Again: again, Mistake: Mistake{Path: path, Code: code, Message: message}})
+			r.problems = append(r.problems, Problem{Object: "type", Name: d.Name, Again: again,
+				Mistake: Mistake{Path: path, Code: code, Message: message}})
 		}
 		if _, ok := builtin[d.Name]; ok {
 			report("", Redefined, false, "is a type that every catalog has; give yours another name")
 			continue
 		}
 		if _, ok := byName[d.Name]; ok {
-			report("", Duplicate, true, "there is another type of this name; give each a name of its own, or leave one out")
+			report("", Duplicate, true,
+				"there is another type of this name; give each a name of its own, or leave one out")
 			continue
 		}
 		byName[d.Name] = d
@@ -126,7 +131,8 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 			}
 		}()
 		if i := slices.Index(path, name); i >= 0 {
-			m.add("extends", Cycle, "types extend each other: %s", strings.Join(append(slices.Clone(path[i:]), name), " -> "))
+			m.add("extends", Cycle, "types extend each other: %s",
+				strings.Join(append(slices.Clone(path[i:]), name), " -> "))
 			r.types[name] = Type{}
 			return Type{}, false
 		}
@@ -185,7 +191,8 @@ func (r *resolver) unknownType(name string) string {
 	word, _, _ := strings.Cut(name, "(")
 	switch hint := elsewhere[word]; {
 	case strings.HasSuffix(name, "[]"):
-		return fmt.Sprintf("there are no lists of lists, so no type %q; use an embedded entity, or \"dict[]\"", name+"[]")
+		return fmt.Sprintf("there are no lists of lists, so no type %q; use an embedded entity, or \"dict[]\"",
+			name+"[]")
 	case hint != "":
 		return fmt.Sprintf("there is no type %q; %s", name, hint)
 	}
@@ -226,7 +233,8 @@ func (r *resolver) entity(name string) *resolution {
 		p := parent.entity
 		e.Ancestors = append([]string{d.Extends}, p.Ancestors...)
 		if len(e.Ancestors) > mostAncestors {
-			m.add("extends", BadValue, "builds on more than %d entities, one on the other; make the chain shorter", mostAncestors)
+			m.add("extends", BadValue, "builds on more than %d entities, one on the other; make the chain shorter",
+				mostAncestors)
 			e.Ancestors = nil // those that build on it are told no more
 		}
 		e.Lifecycle = or(e.Lifecycle, p.Lifecycle)
@@ -257,7 +265,8 @@ func (r *resolver) entity(name string) *resolution {
 		return s
 	}
 	if r.total += n + len(e.Tasks); r.total > mostTotal {
-		m.add("", BadValue, "is where the entities have more than %d attributes and tasks together, with what they inherit and embed; make them build on less", mostTotal)
+		m.add("", BadValue,
+			"is where the entities have more than %d attributes and tasks together, with what they inherit and embed; make them build on less", mostTotal)
 		return s
 	}
 	m.structure("", d.Structure, e.Structure, true)
@@ -272,7 +281,8 @@ func (r *resolver) base(name, path string, m *mistakes) *resolution {
 		return nil
 	}
 	if i := slices.Index(r.path, name); i >= 0 {
-		m.add(path, Cycle, "entities build on each other: %s", strings.Join(append(slices.Clone(r.path[i:]), name), " -> "))
+		m.add(path, Cycle, "entities build on each other: %s",
+			strings.Join(append(slices.Clone(r.path[i:]), name), " -> "))
 		return nil
 	}
 	found := r.entity(name)
@@ -284,7 +294,8 @@ func (r *resolver) base(name, path string, m *mistakes) *resolution {
 
 // structure resolves the types and embedded entities of a structure.
 func (r *resolver) structure(path string, s Structure, depth int, m *mistakes) Structure {
-	out := Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded), Relations: slices.Clone(s.Relations)}
+	out := Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
+		Relations: slices.Clone(s.Relations)}
 	for i := range out.Attributes {
 		a := &out.Attributes[i]
 		a.Modifier = or(a.Modifier, Fixed)

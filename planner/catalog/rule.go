@@ -39,7 +39,8 @@ var rules = []rule{
 	{"gt", numeric, false, "a number", isNumber, bound("more than", func(c int) bool { return c > 0 })},
 	{"le", numeric, false, "a number", isNumber, bound("at most", func(c int) bool { return c <= 0 })},
 	{"lt", numeric, false, "a number", isNumber, bound("less than", func(c int) bool { return c < 0 })},
-	{"multiple_of", numeric, false, "a number above 0", func(a any) bool { return isNumber(a) && rational(a).Sign() > 0 }, checkMultiple},
+	{"multiple_of", numeric, false, "a number above 0",
+		func(a any) bool { return isNumber(a) && rational(a).Sign() > 0 }, checkMultiple},
 	{"max_digits", numeric, false, "a whole number, 0 or more", isCount, checked(checkDigits)},
 	{"decimal_places", numeric, false, "a whole number, 0 or more", isCount, checked(checkPlaces)},
 	{"min_length", textual, false, "a whole number, 0 or more", isCount, checked(func(least int64, v string) string {
@@ -52,7 +53,8 @@ var rules = []rule{
 	{"pattern", textual, false, expressionForm, isExpression, checked(checkPattern)},
 	{"format", textual, false, "the name of a format", isFormat, checked(checkFormat)},
 	{"enum", simple, false, "a list of values", isValues, checked(func(values []any, v any) string {
-		return when(!slices.ContainsFunc(values, func(e any) bool { return same(e, v) }), "must be one of %s", listed(values))
+		return when(!slices.ContainsFunc(values, func(e any) bool { return same(e, v) }), "must be one of %s",
+			listed(values))
 	})},
 	{"min_items", nil, true, "a whole number, 0 or more", isCount, checked(func(least int64, list []any) string {
 		return when(int64(len(list)) < least, "must have at least %d elements", least)
@@ -122,8 +124,8 @@ func when(wrong bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// checked makes a check of one that has the argument and the value in their types. What is of another type breaks the rule; none is, as the rule's form of
-// argument and its kinds of values are looked at first.
+// checked makes a check of one that has the argument and the value in their types. What is of another type breaks the
+// rule; none is, as the rule's form of argument and its kinds of values are looked at first.
 func checked[A, V any](check func(argument A, value V) string) func(argument, value any) string {
 	return func(argument, value any) string {
 		a, usable := argument.(A)

@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/slipway/terraform-provider-slipway/planner/task"
 
-// Task is the template of a task. Exactly one of Config, Remote, Callback and Steps is set. Every text in it, but Name, Tag and the type,
-// is a template (see planner/catalog/template).
+// Task is the template of a task. Exactly one of Config, Remote, Callback and Steps is set. Every text in it, but Name,
+// Tag and the type, is a template (see planner/catalog/template).
 type Task struct {
 	Name string `json:"name"`           // unique in the entity
 	When string `json:"when,omitempty"` // gives true or false; empty is true
@@ -12,11 +12,14 @@ type Task struct {
 	Config   *ConfigTask   `json:"config,omitempty"`
 	Remote   *RemoteTask   `json:"remote,omitempty"`
 	Callback *CallbackTask `json:"callback,omitempty"`
-	Steps    []Task        `json:"steps,omitempty"` // tasks that require the one before (litp.md 49); they have no steps themselves
+	// tasks that require the one before (litp.md 49); they have no steps themselves
+	Steps []Task `json:"steps,omitempty"`
 
 	Requires []Requirement `json:"requires,omitempty"`
-	Notify   []string      `json:"notify,omitempty"`   // `type[title]`, or names of config tasks of the entity, that are refreshed when this one changes
-	Replaces []string      `json:"replaces,omitempty"` // `type[title]` on the same node that the success of this one supersedes (litp.md 61)
+	// `type[title]`, or names of config tasks of the entity, that are refreshed when this one changes
+	Notify []string `json:"notify,omitempty"`
+	// `type[title]` on the same node that the success of this one supersedes (litp.md 61)
+	Replaces []string `json:"replaces,omitempty"`
 	// Once is the reverse of LITP's persist: the task is not remembered, so every run carries it out (litp.md 50, 64).
 	Once     bool       `json:"once,omitempty"`
 	Tag      task.Group `json:"tag,omitempty"`      // task group; empty: what follows from the kind (litp.md 65)
@@ -39,10 +42,12 @@ type RemoteTask struct {
 
 // CallbackTask makes a task on the controller.
 type CallbackTask struct {
-	Type       string            `json:"type"` // command, http or function
-	Parameters map[string]any    `json:"parameters,omitempty"`
-	PerNode    bool              `json:"per_node,omitempty"` // one for each node of the service, else one for the service
-	Returns    map[string]string `json:"returns,omitempty"`  // attribute with modifier r -> name of the value that the callback returns
+	Type       string         `json:"type"` // command, http or function
+	Parameters map[string]any `json:"parameters,omitempty"`
+	// one for each node of the service, else one for the service
+	PerNode bool `json:"per_node,omitempty"`
+	// attribute with modifier r -> name of the value that the callback returns
+	Returns map[string]string `json:"returns,omitempty"`
 }
 
 // Requirement is what must come before a task. Exactly one of the fields is set (litp.md 57).

@@ -23,10 +23,11 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{String, Int, Float, Number, Bool, Dict} }
 
-// Type is the type of a property. In a definition, Name and Rules are what the user wrote and Kind is empty; in a resolved type Rules hold those of
-// all types that it goes back to, the oldest first.
+// Type is the type of a property. In a definition, Name and Rules are what the user wrote and Kind is empty; in a
+// resolved type Rules hold those of all types that it goes back to, the oldest first.
 type Type struct {
-	Name     string `json:"name"` // a kind or a named type, with `?` for nullable and `[]` for a list: `vlan`, `int?`, `vlan[]`, `string[]?`
+	// a kind or a named type, with `?` for nullable and `[]` for a list: `vlan`, `int?`, `vlan[]`, `string[]?`
+	Name     string `json:"name"`
 	Kind     Kind   `json:"kind"`
 	List     bool   `json:"list,omitempty"`
 	Nullable bool   `json:"nullable,omitempty"` // the value, or the list as a whole, may be null
@@ -72,9 +73,9 @@ func PredefinedTypes() []string {
 	return names
 }
 
-// check returns a value in its one form (whole numbers are int64), and what is wrong with it. Types are strict: nothing is
-// converted (lsm.md 18, 1); a float64 that is whole is an int, because JSON and HCL know one kind of number only. secret keeps the value
-// out of the mistakes.
+// check returns a value in its one form (whole numbers are int64), and what is wrong with it. Types are strict: nothing
+// is converted (lsm.md 18, 1); a float64 that is whole is an int, because JSON and HCL know one kind of number only.
+// secret keeps the value out of the mistakes.
 func (t Type) check(path string, value any, secret bool) (any, []Mistake) {
 	var m mistakes
 	if value == nil {
@@ -121,11 +122,13 @@ func (t Type) checkOne(path string, value any, secret bool, m *mistakes) any {
 	return value
 }
 
-// apply checks the rules about a list as a whole, or those about one value; the first one that fails is told (litp.md 2).
+// apply checks the rules about a list as a whole, or those about one value; the first one that fails is told (litp.md
+// 2).
 func (t Type) apply(path string, value any, list, secret bool, m *mistakes) {
 	for _, r := range t.Rules {
 		definition, ok := ruleNamed(r.Name)
-		if !ok || definition.list != list || !list && !slices.Contains(definition.kinds, t.Kind) || !definition.argument(r.Argument) {
+		if !ok || definition.list != list || !list && !slices.Contains(definition.kinds, t.Kind) ||
+			!definition.argument(r.Argument) {
 			continue // a rule that does not fit has been reported with the definition
 		}
 		if message := definition.check(r.Argument, value); message != "" {

@@ -9,7 +9,8 @@ func (m *mistakes) redefinitions(ancestor Structure, d *Entity) {
 	have := ancestor.Names()
 	for _, e := range elements("", d.Structure) {
 		if slices.Contains(have, e.name) {
-			m.add(e.path, Redefined, "%q has this element already, through what it extends; leave it out, or give it another name", d.Name)
+			m.add(e.path, Redefined,
+				"%q has this element already, through what it extends; leave it out, or give it another name", d.Name)
 		}
 	}
 }
@@ -31,14 +32,15 @@ func elements(path string, s Structure) []element {
 	return out
 }
 
-// structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that they are part of; keyed is
-// false inside a list whose children nothing tells apart.
+// structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that
+// they are part of; keyed is false inside a list whose children nothing tells apart.
 func (m *mistakes) structure(path string, own, whole Structure, keyed bool) {
 	seen := make(map[string]bool)
 	for _, e := range elements(path, own) {
 		m.name(e.path, e.name, identifier)
 		if seen[e.name] {
-			m.add(e.path, Duplicate, "another attribute, embedded entity or relation has this name; give each a name of its own")
+			m.add(e.path, Duplicate,
+				"another attribute, embedded entity or relation has this name; give each a name of its own")
 		}
 		seen[e.name] = true
 	}
@@ -64,12 +66,15 @@ func (m *mistakes) structure(path string, own, whole Structure, keyed bool) {
 		}
 		resolved := whole.Embedded[i]
 		m.keys(at, resolved)
-		attributes, embedded, relations := len(resolved.Attributes)-len(e.Attributes), len(resolved.Embedded)-len(e.Embedded), len(resolved.Relations)-len(e.Relations)
+		attributes, embedded, relations := len(resolved.Attributes)-len(e.Attributes), len(resolved.Embedded)-len(
+			e.Embedded), len(resolved.Relations)-len(e.Relations)
 		if e.Of != "" && min(attributes, embedded, relations) >= 0 {
-			have := Structure{Attributes: resolved.Attributes[:attributes], Embedded: resolved.Embedded[:embedded], Relations: resolved.Relations[:relations]}.Names()
+			have := Structure{Attributes: resolved.Attributes[:attributes], Embedded: resolved.Embedded[:embedded],
+				Relations: resolved.Relations[:relations]}.Names()
 			for _, again := range elements(at, e.Structure) {
 				if slices.Contains(have, again.name) {
-					m.add(again.path, Redefined, "the entity %q has this element already; leave it out, or give it another name", e.Of)
+					m.add(again.path, Redefined,
+						"the entity %q has this element already; leave it out, or give it another name", e.Of)
 				}
 			}
 		}
@@ -93,13 +98,17 @@ func (m *mistakes) keys(path string, e Embedded) {
 		case slices.Contains(e.Key[:i], name):
 			m.add(item(at, i), Duplicate, "%q is there twice; keep one", name)
 		case !ok:
-			m.add(item(at, i), UnknownAttribute, "%s", m.unknown("attribute", name, Structure{Attributes: e.Attributes}.Names))
+			m.add(item(at, i), UnknownAttribute, "%s", m.unknown("attribute", name,
+				Structure{Attributes: e.Attributes}.Names))
 		case a.Modifier == Changing:
-			m.add(item(at, i), BadValue, "%q has the modifier rw+; what tells children apart cannot change: give it rw", name)
+			m.add(item(at, i), BadValue, "%q has the modifier rw+; what tells children apart cannot change: give it rw",
+				name)
 		case a.Modifier == Allocated && e.Modifier != Allocated:
-			m.add(item(at, i), BadValue, "%q is set by slipway, but users make the children, and nothing would tell new ones apart: give it rw", name)
+			m.add(item(at, i), BadValue,
+				"%q is set by slipway, but users make the children, and nothing would tell new ones apart: give it rw", name)
 		case a.Sensitive:
-			m.add(item(at, i), BadValue, "%q is sensitive, and a key stands in paths and messages; choose another key", name)
+			m.add(item(at, i), BadValue, "%q is sensitive, and a key stands in paths and messages; choose another key",
+				name)
 		case a.Type.List || a.Type.Kind == Dict:
 			m.add(item(at, i), BadValue, "%q is a list or a map; a key is text, a number or true or false", name)
 		}
@@ -157,18 +166,23 @@ func (m *mistakes) entity(e Entity, r *resolver) {
 		a, ok := e.Attribute(e.Identity)
 		switch {
 		case !ok:
-			m.add("identity", UnknownAttribute, "%s", unknown("attribute", e.Identity, Structure{Attributes: e.Attributes}.Names()))
+			m.add("identity", UnknownAttribute, "%s", unknown("attribute", e.Identity,
+				Structure{Attributes: e.Attributes}.Names()))
 		case a.Modifier != Fixed:
-			m.add("identity", BadValue, "%q has the modifier %s; an identity does not change: give it rw (lsm.md 14)", e.Identity, a.Modifier)
+			m.add("identity", BadValue, "%q has the modifier %s; an identity does not change: give it rw (lsm.md 14)",
+				e.Identity, a.Modifier)
 		case a.Type.Nullable || a.Type.List || a.Type.Kind != String && a.Type.Kind != Int && a.Type.Kind != "":
-			m.add("identity", BadValue, "%q is of the type %s; an identity is a string or an int, and never null (lsm.md 14)", e.Identity, a.Type.Name)
+			m.add("identity", BadValue,
+				"%q is of the type %s; an identity is a string or an int, and never null (lsm.md 14)", e.Identity, a.Type.Name)
 		case a.Sensitive:
-			m.add("identity", BadValue, "%q is sensitive, and an identity names the service in plans and logs; choose another attribute", e.Identity)
+			m.add("identity", BadValue,
+				"%q is sensitive, and an identity names the service in plans and logs; choose another attribute", e.Identity)
 		}
 	}
 	for _, relation := range e.Relations {
 		if _, ok := r.entities[relation.Entity]; !ok {
-			m.add("relations."+relation.Name+".entity", UnknownEntity, "%s", r.unknown("entity", relation.Entity, r.entityNames))
+			m.add("relations."+relation.Name+".entity", UnknownEntity, "%s",
+				r.unknown("entity", relation.Entity, r.entityNames))
 		}
 	}
 	m.owner(e, r)
@@ -184,12 +198,16 @@ func (m *mistakes) owner(e Entity, r *resolver) {
 	i := slices.IndexFunc(e.Relations, func(r Relation) bool { return r.Name == e.Owner.Relation })
 	switch {
 	case i < 0:
-		m.add("owner.relation", UnknownAttribute, "%s", unknown("relation", e.Owner.Relation, Structure{Relations: e.Relations}.Names()))
+		m.add("owner.relation", UnknownAttribute, "%s",
+			unknown("relation", e.Owner.Relation, Structure{Relations: e.Relations}.Names()))
 	case !e.Relations[i].Single():
-		m.add("owner.relation", BadValue, "%q may lead to several services; a service has one owner: give it upper: 1", e.Owner.Relation)
+		m.add("owner.relation", BadValue, "%q may lead to several services; a service has one owner: give it upper: 1",
+			e.Owner.Relation)
 	case e.Relations[i].Modifier == Changing:
-		m.add("owner.relation", BadValue, "%q has the modifier rw+; a service keeps its owner: give it rw (lsm.md 15)", e.Owner.Relation)
+		m.add("owner.relation", BadValue, "%q has the modifier rw+; a service keeps its owner: give it rw (lsm.md 15)",
+			e.Owner.Relation)
 	case e.Relations[i].Entity != e.Owner.Entity:
-		m.add("owner.relation", BadValue, "%q leads to services of %q, not of the owner's entity %q", e.Owner.Relation, e.Relations[i].Entity, e.Owner.Entity)
+		m.add("owner.relation", BadValue, "%q leads to services of %q, not of the owner's entity %q", e.Owner.Relation,
+			e.Relations[i].Entity, e.Owner.Entity)
 	}
 }

@@ -10,13 +10,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Tags returns the task groups that a task may be tagged with, in the order of a run. Cleanup is the planner's own (litp.md 48).
+// Tags returns the task groups that a task may be tagged with, in the order of a run. Cleanup is the planner's own
+// (litp.md 48).
 func Tags() []task.Group {
-	return []task.Group{task.Management, task.Boot, task.PreCluster, task.Prepare, task.PreNode, task.UpgradeBoot, task.StorageUpgrade, task.Node,
+	return []task.Group{task.Management, task.Boot, task.PreCluster, task.Prepare, task.PreNode, task.UpgradeBoot,
+		task.StorageUpgrade, task.Node,
 		task.Cluster, task.PostCluster}
 }
 
-// tasks reports what is wrong with the tasks of an entity from the given one on; those before it are its ancestors', and have been looked at.
+// tasks reports what is wrong with the tasks of an entity from the given one on; those before it are its ancestors',
+// and have been looked at.
 func (m *mistakes) tasks(e Entity, from int) {
 	v := taskCheck{mistakes: m, entity: e, names: make(map[string]bool)}
 	for _, t := range e.Tasks[:from] {
@@ -54,7 +57,8 @@ func (v *taskCheck) remember(t Task) {
 func (v *taskCheck) name(path string, t Task) {
 	v.mistakes.name(path+".name", t.Name, title)
 	if v.names[t.Name] && t.Name != "" {
-		v.add(path+".name", Redefined, "%q is the name of another task of the entity, or of one that it extends; give each a name of its own", t.Name)
+		v.add(path+".name", Redefined,
+			"%q is the name of another task of the entity, or of one that it extends; give each a name of its own", t.Name)
 	}
 	v.names[t.Name] = true
 }
@@ -110,7 +114,8 @@ func (v *taskCheck) kind(path string, t Task) {
 	if r := t.Remote; r != nil {
 		needed(".remote.type", r.Type)
 		if r.Limit < 0 {
-			v.add(path+".remote.limit", BadValue, "%d is below 0; give 1 or more, or leave it out for no limit", r.Limit)
+			v.add(path+".remote.limit", BadValue, "%d is below 0; give 1 or more, or leave it out for no limit",
+				r.Limit)
 		}
 	}
 	c := t.Callback
@@ -119,19 +124,23 @@ func (v *taskCheck) kind(path string, t Task) {
 	}
 	needed(".callback.type", c.Type)
 	if c.PerNode && len(c.Returns) > 0 {
-		v.add(path+".callback.returns", BadTask, "a callback per node gives a value for each node, but the service has one attribute; leave per_node out")
+		v.add(path+".callback.returns", BadTask,
+			"a callback per node gives a value for each node, but the service has one attribute; leave per_node out")
 	}
 	if t.ForEach != nil && len(c.Returns) > 0 {
-		v.add(path+".callback.returns", BadTask, "for_each may make several callbacks, but the service has one attribute; leave for_each out")
+		v.add(path+".callback.returns", BadTask,
+			"for_each may make several callbacks, but the service has one attribute; leave for_each out")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Returns)) {
 		at := path + ".callback.returns." + name
 		a, ok := v.entity.Attribute(name)
 		switch {
 		case !ok:
-			v.add(at, UnknownAttribute, "%s", v.unknown("attribute", name, Structure{Attributes: v.entity.Attributes}.Names))
+			v.add(at, UnknownAttribute, "%s", v.unknown("attribute", name,
+				Structure{Attributes: v.entity.Attributes}.Names))
 		case a.Modifier != Allocated:
-			v.add(at, BadValue, "%q has the modifier %s; slipway sets attributes with the modifier r only", name, a.Modifier)
+			v.add(at, BadValue, "%q has the modifier %s; slipway sets attributes with the modifier r only", name,
+				a.Modifier)
 		case a.Allocate != nil:
 			v.add(at, BadValue, "%q is allocated from a pool; leave that, or this, out", name)
 		case c.Returns[name] == "":
@@ -153,7 +162,8 @@ func (v *taskCheck) steps(path string, t Task, step bool) {
 	for _, extra := range []struct {
 		key   string
 		given bool
-	}{{"for_each", t.ForEach != nil}, {"notify", t.Notify != nil}, {"replaces", t.Replaces != nil}, {"persist", t.Once}, {"tolerate", t.Tolerate}, {"tag", t.Tag != ""}} {
+	}{{"for_each", t.ForEach != nil}, {"notify", t.Notify != nil}, {"replaces", t.Replaces != nil}, {"persist",
+		t.Once}, {"tolerate", t.Tolerate}, {"tag", t.Tag != ""}} {
 		if extra.given {
 			v.add(join(path, extra.key), BadTask, "is not for a list of steps; write it in the step that it is about")
 		}
@@ -178,14 +188,16 @@ func (v *taskCheck) requirement(path string, t Task, q Requirement, onService bo
 	case q.Task == t.Name:
 		v.add(path+".task", BadTask, "the task requires itself")
 	case q.Task != "" && !v.names[q.Task]:
-		v.add(path+".task", BadTask, "%s", v.unknown("task of the entity", q.Task, func() []string { return slices.Sorted(maps.Keys(v.names)) }))
+		v.add(path+".task", BadTask, "%s", v.unknown("task of the entity", q.Task,
+			func() []string { return slices.Sorted(maps.Keys(v.names)) }))
 	case q.Section != "":
 		v.section(path+".section", q.Section)
 	case q.Resource != "":
 		v.reference(path+".resource", q.Resource, "")
 	}
 	if onService && (q.Section != "" || q.Resource != "") {
-		v.add(path, BadTask, "is about tasks on the same node, but the callback is one for the whole service; require a task, or write per_node: true")
+		v.add(path, BadTask,
+			"is about tasks on the same node, but the callback is one for the whole service; require a task, or write per_node: true")
 	}
 }
 
@@ -199,8 +211,8 @@ func (v *taskCheck) reference(path, text, or string) {
 	}
 }
 
-// requirementCycle returns the names of tasks that require each other by name, the first one again at the end, nil when there are none
-// (litp.md 109).
+// requirementCycle returns the names of tasks that require each other by name, the first one again at the end, nil when
+// there are none (litp.md 109).
 func requirementCycle(tasks []Task) []string {
 	leaves := make(map[string][]string) // name of a task or list of steps -> tasks
 	var order []string

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Validation turns the validation of an attribute, as Inmanta's catalogs have it (lsm.md 2: validation_type, validation_parameters), into rules.
-// The type may end in `?` or `[]`: that of the attribute counts. The error tells the parameter, or the type, and what would be right.
+// Validation turns the validation of an attribute, as Inmanta's catalogs have it (lsm.md 2: validation_type,
+// validation_parameters), into rules. The type may end in `?` or `[]`: that of the attribute counts. The error tells
+// the parameter, or the type, and what would be right.
 func Validation(validationType string, parameters map[string]any) ([]Rule, error) {
 	base, _, _ := ParseType(validationType)
 	v, ok := validations()[base]
@@ -44,8 +45,8 @@ func Validation(validationType string, parameters map[string]any) ([]Rule, error
 	return out, nil
 }
 
-// wholeDigits are the rules that follow from max_digits and decimal_places together: what the places may take is kept free, so before the point there
-// are as many digits less.
+// wholeDigits are the rules that follow from max_digits and decimal_places together: what the places may take is kept
+// free, so before the point there are as many digits less.
 func wholeDigits(parameters map[string]any) []Rule {
 	digits, ok := parameters["max_digits"].(int64)
 	places, also := parameters["decimal_places"].(int64)
@@ -60,8 +61,8 @@ func wholeDigits(parameters map[string]any) []Rule {
 	return nil
 }
 
-// noRule are parameters that limit nothing: types are always strict, a check does not shorten what it looks at, and the value of an
-// enumeration is the name of its type.
+// noRule are parameters that limit nothing: types are always strict, a check does not shorten what it looks at, and the
+// value of an enumeration is the name of its type.
 var noRule = []string{"strict", "curtail_length", "value"}
 
 // validation is what a validation type stands for.
@@ -79,9 +80,11 @@ func validations() map[string]validation {
 		"pydantic.condecimal": {parameters: append([]string{"max_digits", "decimal_places"}, number...)},
 		// Types are strict as they are, and have no number that is none.
 		"pydantic.StrictStr": {}, "pydantic.StrictInt": {}, "pydantic.StrictFloat": {}, "pydantic.StrictBool": {}, "pydantic.FiniteFloat": {},
-		"pydantic.constr": {parameters: []string{"regex", "pattern", "min_length", "max_length", "curtail_length", "strict"}},
+		"pydantic.constr": {parameters: []string{"regex", "pattern", "min_length", "max_length", "curtail_length",
+			"strict"}},
 	}
-	for sign, r := range map[string]Rule{"Positive": {"gt", int64(0)}, "Negative": {"lt", int64(0)}, "NonNegative": {"ge", int64(0)}, "NonPositive": {"le", int64(0)}} {
+	for sign, r := range map[string]Rule{"Positive": {"gt", int64(0)}, "Negative": {"lt", int64(0)},
+		"NonNegative": {"ge", int64(0)}, "NonPositive": {"le", int64(0)}} {
 		for _, kind := range []string{"Int", "Float"} {
 			out["pydantic."+sign+kind] = validation{rules: []Rule{r}}
 		}

@@ -14,8 +14,9 @@ func allObjects(misread Problems) bool {
 	return !slices.ContainsFunc(misread, func(p Problem) bool { return !strings.Contains(p.Path, "[") })
 }
 
-// besides returns what is wrong with the site, whose objects are all there, apart from the problems that reading it had, so that all of it can be mended at
-// once. Nothing is said of objects that were not read well, and nothing of references to objects whose names may be among what was not read.
+// besides returns what is wrong with the site, whose objects are all there, apart from the problems that reading it
+// had, so that all of it can be mended at once. Nothing is said of objects that were not read well, and nothing of
+// references to objects whose names may be among what was not read.
 func (s *Site) besides(misread Problems, check func(site.Site) site.Problems) Problems {
 	if s.Shown {
 		return nil
@@ -45,7 +46,10 @@ func (s *Site) misread(object [2]string, problems Problems) bool {
 	at := s.places[object]
 	return len(at) == 0 || slices.ContainsFunc(at, func(p place) bool {
 		last := lastLine(p.node)
-		return slices.ContainsFunc(problems, func(m Problem) bool { return m.File == p.file && p.node.Line <= m.Line && m.Line <= last })
+		return slices.ContainsFunc(problems, func(m Problem) bool {
+			return m.File == p.file && p.node.Line <= m.Line &&
+				m.Line <= last
+		})
 	})
 }
 

@@ -22,13 +22,20 @@ func TestAllAtOnce(t *testing.T) {
 		want   []string
 	}{
 		"one of each": {
-			group("a", ", critical: maybe") + group("b", ", critical: true, depends_on_groups: [zz]") + group("c", ", critical: true") + group("c", ", critical: true"), "",
-			[]string{`s.yaml:2:38: groups[0].critical: is text`, `s.yaml:3:64: group "b": depends_on_groups[0]: there is no group "zz"`, `s.yaml:5:10: group "c": name: `},
+			group("a", ", critical: maybe") + group("b", ", critical: true, depends_on_groups: [zz]") +
+				group("c", ", critical: true") + group("c", ", critical: true"), "",
+			[]string{`s.yaml:2:38: groups[0].critical: is text`,
+				`s.yaml:3:64: group "b": depends_on_groups[0]: there is no group "zz"`, `s.yaml:5:10: group "c": name: `},
 		},
-		"in the same object":       {group("a", ", critical: maybe, depends_on_groups: [zz]"), "", []string{`s.yaml:2:38: groups[0].critical: is text`}},
-		"perhaps the unread name":  {group("5", ", critical: true") + group("b", ", critical: true, depends_on_groups: [x]"), "", []string{`s.yaml:2:10: groups[0].name: is a number`}},
-		"perhaps in another list":  {group("b", ", critical: true, depends_on_groups: [x]"), "nodes: 5\n", []string{`s.yaml:3:8: nodes: is a number`}},
-		"a bad label and a number": {group("b", ", critical: true"), "nodes:\n- {name: a, rack: [1]}\n- {name: .b}\n", []string{`s.yaml:4:19: nodes[0].rack: is a list`, `s.yaml:5:10: node ".b": name: `}},
+		"in the same object": {group("a", ", critical: maybe, depends_on_groups: [zz]"), "",
+			[]string{`s.yaml:2:38: groups[0].critical: is text`}},
+		"perhaps the unread name": {group("5", ", critical: true") +
+			group("b", ", critical: true, depends_on_groups: [x]"), "", []string{
+			`s.yaml:2:10: groups[0].name: is a number`}},
+		"perhaps in another list": {group("b", ", critical: true, depends_on_groups: [x]"), "nodes: 5\n",
+			[]string{`s.yaml:3:8: nodes: is a number`}},
+		"a bad label and a number": {group("b", ", critical: true"), "nodes:\n- {name: a, rack: [1]}\n- {name: .b}\n",
+			[]string{`s.yaml:4:19: nodes[0].rack: is a list`, `s.yaml:5:10: node ".b": name: `}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseSite([]Source{{"s.yaml", []byte("groups:\n" + tt.groups + tt.more)}}, Options{})
@@ -55,7 +62,8 @@ func TestPartsAtOnce(t *testing.T) {
 	check := func(s site.Site) site.Problems {
 		var out site.Problems
 		for _, given := range s.Services {
-			out = append(out, site.Problem{Object: "service", Name: given.Name, Attribute: "configuration", Code: site.BadValue, Message: "is bad"})
+			out = append(out, site.Problem{Object: "service", Name: given.Name, Attribute: "configuration",
+				Code: site.BadValue, Message: "is bad"})
 		}
 		return out
 	}
@@ -63,7 +71,8 @@ func TestPartsAtOnce(t *testing.T) {
 		text string
 		want string
 	}{
-		"entity": {"services:\n- {name: a, selectors: [], entity: ghost}\n- {name: b, selectors: [], configuration: {}}\n",
+		"entity": {
+			"services:\n- {name: a, selectors: [], entity: ghost}\n- {name: b, selectors: [], configuration: {}}\n",
 			`s.yaml:2:36: services[0].entity: there is no entity "ghost"; no document holds a catalog: name its files, too, or define it under the key "catalog"
 s.yaml:3:28: service "b": configuration: is bad`},
 		"key": {"nodes:\n- {name: n, rolse: []}\nservices:\n- {name: b, selectors: [], configuration: {}}\n",

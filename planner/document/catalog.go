@@ -24,8 +24,8 @@ type Catalog struct {
 	definitions []catalog.Definitions // of each document
 }
 
-// catalogPlaces are the places of types and entities by kind and name, and those of ordering rules by kind and number; objects of the same name
-// follow each other.
+// catalogPlaces are the places of types and entities by kind and name, and those of ordering rules by kind and number;
+// objects of the same name follow each other.
 type catalogPlaces map[[2]string][]catalogPlace
 
 // catalogPlace is where an object of a catalog stands.
@@ -37,9 +37,10 @@ type catalogPlace struct {
 
 func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.key.Line) }
 
-// ParseCatalog reads a catalog from one or more sources, each a stream of YAML documents with the keys types, pools, entities, ordering and lifecycles. All of them
-// make one catalog: a type or an entity may build on one of another document, and a name that comes twice is an error. An entity names one of these
-// lifecycles, or one that slipway brings.
+// ParseCatalog reads a catalog from one or more sources, each a stream of YAML documents with the keys types, pools,
+// entities, ordering and lifecycles. All of them make one catalog: a type or an entity may build on one of another
+// document, and a name that comes twice is an error. An entity names one of these lifecycles, or one that slipway
+// brings.
 //
 // Everything that can be told without a service is checked, templates included. The error is of type [Problems].
 func ParseCatalog(sources []Source) (*Catalog, error) {
@@ -49,11 +50,13 @@ func ParseCatalog(sources []Source) (*Catalog, error) {
 		r := &reader{file: source.Name}
 		documents := r.documents(source.Data)
 		if len(documents) == 0 && len(r.problems) == 0 {
-			r.report(nil, "", Schema, "the document is empty; a catalog has the keys %s", strings.Join(catalogKeys(), ", "))
+			r.report(nil, "", Schema, "the document is empty; a catalog has the keys %s",
+				strings.Join(catalogKeys(), ", "))
 		}
 		for _, d := range documents {
 			if isScalar(d, "!!str") {
-				r.report(d, "", Schema, "is text, not a mapping; give what the file holds, as file(\"catalog.yaml\") does, and not its name")
+				r.report(d, "", Schema,
+					"is text, not a mapping; give what the file holds, as file(\"catalog.yaml\") does, and not its name")
 				continue
 			}
 			out.read(r, lines(source.Data), d, "")
@@ -109,7 +112,8 @@ func (c *Catalog) templates(e catalog.Entity) Problems {
 	var problems Problems
 	for _, m := range template.Check(e, from) {
 		path := c.asDefined(e.Name, m.Path)
-		out := Problem{File: at.file, Path: fmt.Sprintf("entity %q: %s", e.Name, path), Code: site.Code(catalog.BadTemplate)}
+		out := Problem{File: at.file, Path: fmt.Sprintf("entity %q: %s", e.Name, path),
+			Code: site.Code(catalog.BadTemplate)}
 		found := at.find(path)
 		out.Line, out.Column = found.Line, found.Column
 		out.Message = m.Error.Error()
@@ -142,8 +146,8 @@ func taskNumber(path string) (number int, rest string, ok bool) {
 	return number, rest, ok
 }
 
-// Locate finds the place of a problem of a service of the entity, when it is about a task of the entity (`entity.tasks[2].config.title`): in the
-// document that defines the task. It is false for any other problem.
+// Locate finds the place of a problem of a service of the entity, when it is about a task of the entity
+// (`entity.tasks[2].config.title`): in the document that defines the task. It is false for any other problem.
 func (c *Catalog) Locate(entity string, p site.Problem) (Problem, bool) {
 	path, ok := strings.CutPrefix(p.Attribute, "entity.")
 	number, _, isTask := taskNumber(path)
@@ -157,7 +161,8 @@ func (c *Catalog) Locate(entity string, p site.Problem) (Problem, bool) {
 	}
 	path = c.asDefined(entity, path)
 	found := candidates[0].find(path)
-	return Problem{File: candidates[0].file, Line: found.Line, Column: found.Column, Path: fmt.Sprintf("entity %q: %s", origin.Entity, path),
+	return Problem{File: candidates[0].file, Line: found.Line, Column: found.Column,
+		Path: fmt.Sprintf("entity %q: %s", origin.Entity, path),
 		Code: p.Code, Message: fmt.Sprintf("%s (service %q)", p.Message, p.Name), Warning: p.Warning}, true
 }
 
@@ -196,15 +201,16 @@ func (ps catalogPlaces) locate(p catalog.Problem) Problem {
 	if p.Again {
 		at = candidates[1]
 		out.Message += fmt.Sprintf("; the first one is at %s", candidates[0])
-		ps[[2]string{p.Object, name}] = slices.Delete(slices.Clone(candidates), 1, 2) // a third one has a problem of its own
+		// a third one has a problem of its own
+		ps[[2]string{p.Object, name}] = slices.Delete(slices.Clone(candidates), 1, 2)
 	}
 	found := at.find(path)
 	out.File, out.Line, out.Column = at.file, found.Line, found.Column
 	return out
 }
 
-// within tells where in a file a place in a text of it is. It is false where the file writes the text in another way than it reads: with escapes or
-// folded lines.
+// within tells where in a file a place in a text of it is. It is false where the file writes the text in another way
+// than it reads: with escapes or folded lines.
 func within(lines []string, n *yaml.Node, line, column int) (int, int, bool) {
 	if n.Kind != yaml.ScalarNode || line == 0 {
 		return 0, 0, false
@@ -377,7 +383,8 @@ func (r *catalogReader) entity(name string, n *yaml.Node, path string) catalog.E
 		{"strict", false, r.intoBoolean(&strict)},
 		{"owner", false, func(n *yaml.Node, path string) {
 			out.Owner = new(catalog.Owner)
-			r.object(n, path, key{"entity", true, r.intoText(&out.Owner.Entity)}, key{"relation", true, r.intoText(&out.Owner.Relation)})
+			r.object(n, path, key{"entity", true, r.intoText(&out.Owner.Entity)},
+				key{"relation", true, r.intoText(&out.Owner.Relation)})
 		}},
 		{"annotations", false, r.intoValues(&out.Annotations)},
 		{"tasks", false, r.each(func(n *yaml.Node, path string) { out.Tasks = append(out.Tasks, r.task(n, path)) })},
@@ -396,14 +403,21 @@ func (r *catalogReader) structureKeys(into *catalog.Structure) []key {
 		}},
 		{"embedded", false, func(n *yaml.Node, path string) {
 			if r.depth++; r.depth > maxNesting {
-				r.report(n, path, Schema, "embedded entities are more than %d levels deep, or one holds itself", maxNesting)
+				r.report(n, path, Schema, "embedded entities are more than %d levels deep, or one holds itself",
+					maxNesting)
 			} else {
-				r.members(n, path, func(f field, path string) { into.Embedded = append(into.Embedded, r.embedded(f.name, f.value, path)) })
+				r.members(n, path, func(f field, path string) {
+					into.Embedded = append(into.Embedded,
+						r.embedded(f.name, f.value, path))
+				})
 			}
 			r.depth--
 		}},
 		{"relations", false, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) { into.Relations = append(into.Relations, r.relation(f.name, f.value, path)) })
+			r.members(n, path, func(f field, path string) {
+				into.Relations = append(into.Relations,
+					r.relation(f.name, f.value, path))
+			})
 		}},
 	}
 }

@@ -27,13 +27,15 @@ func (r *catalogReader) poolKeys(into *catalog.Pool) []key {
 		{"address", false, func(n *yaml.Node, path string) {
 			p := new(catalog.AddressPool)
 			into.Address = p
-			r.object(n, path, key{"networks", true, r.intoTexts(&p.Networks)}, key{"excluded", false, r.intoTexts(&p.Excluded)},
+			r.object(n, path, key{"networks", true, r.intoTexts(&p.Networks)},
+				key{"excluded", false, r.intoTexts(&p.Excluded)},
 				key{"whole", false, r.intoBoolean(&p.Whole)})
 		}},
 		{"prefix", false, func(n *yaml.Node, path string) {
 			p := new(catalog.PrefixPool)
 			into.Prefix = p
-			r.object(n, path, key{"networks", true, r.intoTexts(&p.Networks)}, key{"length", true, r.intoCount(&p.Length)},
+			r.object(n, path, key{"networks", true, r.intoTexts(&p.Networks)},
+				key{"length", true, r.intoCount(&p.Length)},
 				key{"excluded", false, r.intoTexts(&p.Excluded)})
 		}},
 		{"pick", false, intoNamed(r.reader, &into.Pick)},
@@ -44,7 +46,8 @@ func (r *catalogReader) poolKeys(into *catalog.Pool) []key {
 func (r *catalogReader) allocation(n *yaml.Node, path string) *catalog.Allocation {
 	out := new(catalog.Allocation)
 	var own catalog.Pool
-	keys := append(r.poolKeys(&own), key{"pool", false, r.intoText(&out.Pool)}, key{"per", false, r.intoTexts(&out.Per)})
+	keys := append(r.poolKeys(&own), key{"pool", false, r.intoText(&out.Pool)},
+		key{"per", false, r.intoTexts(&out.Per)})
 	r.object(n, path, keys...)
 	if own.Integer != nil || own.Address != nil || own.Prefix != nil || own.Pick != "" {
 		out.Own = &own
@@ -75,7 +78,8 @@ func (r *reader) numbersOrTexts(n *yaml.Node, path string) []string {
 			out = append(out, value)
 		default:
 			if ok {
-				r.wrongKind(element, r.resolve(element), index(path, i), "a number or a range in quotes, such as \"10-19\"")
+				r.wrongKind(element, r.resolve(element), index(path, i),
+					"a number or a range in quotes, such as \"10-19\"")
 			}
 		}
 	}

@@ -65,8 +65,8 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	return out
 }
 
-// value returns the value of a parameter: string, bool, int64 for whole numbers, float64 for others, []any and map[string]any.
-// Its problems never repeat the value, which may be secret.
+// value returns the value of a parameter: string, bool, int64 for whole numbers, float64 for others, []any and
+// map[string]any. Its problems never repeat the value, which may be secret.
 func (r *reader) value(n *yaml.Node, path string, depth int) (any, bool) {
 	if depth > maxNesting {
 		r.report(n, path, Schema, "lists and mappings are more than %d levels deep, or one holds itself", maxNesting)
@@ -119,7 +119,8 @@ func (r *reader) scalar(n, at *yaml.Node, path string) (any, bool) {
 		}
 	case "!!int":
 		if !plainInteger.MatchString(at.Value) {
-			r.report(n, path, Schema, "is a number that YAML does not read as it is written (0644 is 420); write it in quotes")
+			r.report(n, path, Schema,
+				"is a number that YAML does not read as it is written (0644 is 420); write it in quotes")
 			return nil, false
 		}
 		if i, err := strconv.ParseInt(at.Value, 10, 64); err == nil {

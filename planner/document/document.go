@@ -1,5 +1,6 @@
 // Package document reads YAML documents (and JSON, which is YAML) into the planner's values. Everything that is wrong
-// with a document is reported at once, each problem with file, line and column. It is pure: it gets the bytes and a name for them.
+// with a document is reported at once, each problem with file, line and column. It is pure: it gets the bytes and a
+// name for them.
 package document
 
 import (
@@ -61,7 +62,8 @@ func (ps Problems) Error() string {
 // sortBy brings problems into the order of their files, and of each file.
 func (ps Problems) sortBy(files map[string]int) {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column))
 	})
 }
 

@@ -19,8 +19,8 @@ const (
 	maxJSONDepth = 200
 )
 
-// jsonTree reads JSON into the form in which YAML documents are read, with the place of every value. Unlike YAML, JSON of any
-// size is read in time proportional to its size.
+// jsonTree reads JSON into the form in which YAML documents are read, with the place of every value. Unlike YAML, JSON
+// of any size is read in time proportional to its size.
 type jsonTree struct {
 	decoder *json.Decoder
 	data    []byte
@@ -35,8 +35,8 @@ func newJSONTree(data []byte) *jsonTree {
 	return t
 }
 
-// root reads the whole. Of an object at the top only the keys that keep accepts are taken, the others are passed over. A null member of
-// an object is left out, as if it were not there.
+// root reads the whole. Of an object at the top only the keys that keep accepts are taken, the others are passed over.
+// A null member of an object is left out, as if it were not there.
 func (t *jsonTree) root(keep func(key string) bool) (*yaml.Node, error) {
 	n, err := t.value(0, keep)
 	if err != nil {

@@ -16,12 +16,15 @@ type Kind string
 
 // The kinds of sources.
 const (
-	Unclear  Kind = ""       // nothing tells: it is not well formed, or its keys are those of several kinds; the functions that read it say more
-	OfShow   Kind = "show"   // what `terraform show -json` prints, or a plan file that Terraform must show first
-	OfSite   Kind = "site"   // what else [ParseSite] reads: site document, catalog, DeploymentStrategy, documents of other schemas
+	// nothing tells: it is not well formed, or its keys are those of several kinds; the functions that read it say more
+	Unclear Kind = ""
+	OfShow  Kind = "show" // what `terraform show -json` prints, or a plan file that Terraform must show first
+	// what else [ParseSite] reads: site document, catalog, DeploymentStrategy, documents of other schemas
+	OfSite   Kind = "site"
 	OfPlugin Kind = "plugin" // the document of a plugin, see [ParsePlugin]
-	OfLayer  Kind = "layer"  // an override, or the configuration under overrides, see [ParseLayer] and [ParseConfiguration]
-	NoKind   Kind = "none"   // well formed, and none of these
+	// an override, or the configuration under overrides, see [ParseLayer] and [ParseConfiguration]
+	OfLayer Kind = "layer"
+	NoKind  Kind = "none" // well formed, and none of these
 )
 
 // DescribesSite reports whether [ParseSite] reads sources of the kind.
@@ -46,8 +49,9 @@ type tellingKeys struct {
 // shared are keys that documents of several kinds have.
 var shared = []string{"name"}
 
-// KindOf tells what a source holds, and says in words what it looks like and why: `is a site document (it has the key "nodes")`. Of a stream the first
-// document counts that tells. Nothing is checked. The words are empty for [Unclear]; they repeat keys, and no values but that of the key schema.
+// KindOf tells what a source holds, and says in words what it looks like and why: `is a site document (it has the key
+// "nodes")`. Of a stream the first document counts that tells. Nothing is checked. The words are empty for [Unclear];
+// they repeat keys, and no values but that of the key schema.
 func KindOf(source Source) (kind Kind, is string) {
 	data := bytes.TrimPrefix(source.Data, []byte("\ufeff"))
 	switch {

@@ -14,8 +14,8 @@ import (
 // LayerMismatch is the code of a layer whose configuration is not a mapping (fuel.md B4).
 const LayerMismatch site.Code = "layer_type_mismatch"
 
-// Layer is an override, or the configuration under overrides, as a document describes it. It knows the place of everything in it,
-// see [Layer.Locate].
+// Layer is an override, or the configuration under overrides, as a document describes it. It knows the place of
+// everything in it, see [Layer.Locate].
 type Layer struct {
 	Override site.Override
 
@@ -23,14 +23,15 @@ type Layer struct {
 	nulls []null
 }
 
-// null is a type or a title of a layer that is null. It says nothing, which does no harm where another layer says something.
+// null is a type or a title of a layer that is null. It says nothing, which does no harm where another layer says
+// something.
 type null struct {
 	typ, title string // no title: all of the type
 	problem    Problem
 }
 
-// Incomplete reports the types and titles that are null in one of some layers and that no other one of them gives: there, nothing is a
-// structure that is wrong. The error is of type [Problems].
+// Incomplete reports the types and titles that are null in one of some layers and that no other one of them gives:
+// there, nothing is a structure that is wrong. The error is of type [Problems].
 func Incomplete(layers ...*Layer) error {
 	var problems Problems
 	for _, l := range layers {
@@ -53,12 +54,14 @@ func Incomplete(layers ...*Layer) error {
 	return problems
 }
 
-// ParseLayer reads an override in the form of seed 004: a mapping with the keys configuration and configuration_options. It may also have
-// name, merge and options, which mean what they mean in slipway_override; options win over configuration_options (see
-// [override.Settings]). The override has the name of the source where the document gives none.
+// ParseLayer reads an override in the form of seed 004: a mapping with the keys configuration and
+// configuration_options. It may also have name, merge and options, which mean what they mean in slipway_override;
+// options win over configuration_options (see [override.Settings]). The override has the name of the source where the
+// document gives none.
 //
-// A parameter that is null is kept, because it does no harm in a layer that others lie under. A type or title that is null is left out for the same
-// reason, see [Incomplete]. Types and parameters are not checked. The error is of type [Problems].
+// A parameter that is null is kept, because it does no harm in a layer that others lie under. A type or title that is
+// null is left out for the same reason, see [Incomplete]. Types and parameters are not checked. The error is of type
+// [Problems].
 func ParseLayer(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
 	var nulls []null
@@ -77,21 +80,23 @@ func ParseLayer(source Source) (*Layer, error) {
 			}, &nulls)},
 		)
 		if o.Merge != "" && o.Merge != "parameter" && o.Merge != "title" {
-			r.report(descend(n, "merge"), "merge", site.BadValue, "%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
+			r.report(descend(n, "merge"), "merge", site.BadValue,
+				"%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
 		}
 		o.Options = override.Settings(data, direct)
 	}
 	return &Layer{o, place{source.Name, n}, nulls}, r.result()
 }
 
-// ParseConfiguration reads what overrides are laid over: a mapping with the key configuration. Types and parameters are not checked. The
-// error is of type [Problems].
+// ParseConfiguration reads what overrides are laid over: a mapping with the key configuration. Types and parameters are
+// not checked. The error is of type [Problems].
 func ParseConfiguration(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
 	n, ok := r.only(source.Data, "it has the key \"configuration\"")
 	if ok {
-		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure, func(string) bool { return false }, nil)})
+		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure,
+			func(string) bool { return false }, nil)})
 	}
 	return &Layer{o, place{source.Name, n}, nil}, r.result()
 }
@@ -145,9 +150,11 @@ func (r *reader) nested(n *yaml.Node, path string, code site.Code, form string) 
 	return fs.list
 }
 
-// intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all. What is wrong with titles of types
-// that are filtered out does not matter (fuel.md B2). What is null goes into nulls, where there may be any.
-func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filtered func(typ string) bool, nulls *[]null) func(*yaml.Node, string) {
+// intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all. What is wrong
+// with titles of types that are filtered out does not matter (fuel.md B2). What is null goes into nulls, where there
+// may be any.
+func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filtered func(typ string) bool,
+	nulls *[]null) func(*yaml.Node, string) {
 	const form = "type: {title: {parameter: value}}"
 	return func(n *yaml.Node, path string) {
 		for _, t := range r.nested(n, path, code, form) {

@@ -13,9 +13,9 @@ import (
 // lifecycleObject is the object that lifecycles are in problems.
 const lifecycleObject = "lifecycle"
 
-// ParseLifecycles reads lifecycles from one or more sources, each a stream of YAML documents with the key lifecycles: a mapping of names to
-// lifecycles, in the form of lsm.md 5. They come back in the order of the documents. A name that comes twice, or that a shipped lifecycle has, is
-// an error, and so is everything that lifecycle.Lint finds.
+// ParseLifecycles reads lifecycles from one or more sources, each a stream of YAML documents with the key lifecycles: a
+// mapping of names to lifecycles, in the form of lsm.md 5. They come back in the order of the documents. A name that
+// comes twice, or that a shipped lifecycle has, is an error, and so is everything that lifecycle.Lint finds.
 //
 // The error is of type [Problems].
 func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
@@ -72,7 +72,8 @@ func (r *lifecycleReader) lint() Problems {
 		if seen[l.Name]++; seen[l.Name] > 1 {
 			first := r.places[[2]string{lifecycleObject, l.Name}][0]
 			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
-				Message: fmt.Sprintf("there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at %s", first)}))
+				Message: fmt.Sprintf(
+					"there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at %s", first)}))
 		}
 		if _, shipped := ShippedLifecycle(l.Name); shipped {
 			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
@@ -95,7 +96,8 @@ func (p catalogPlace) problem(name string, found lifecycle.Problem) Problem {
 	if found.Path != "" {
 		path += ": " + cut(found.Path, maxPath)
 	}
-	return Problem{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: site.Code(found.Code), Message: found.Message}
+	return Problem{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: site.Code(found.Code),
+		Message: found.Message}
 }
 
 func (r *lifecycleReader) lifecycle(name string, n *yaml.Node, path string) lifecycle.Lifecycle {
@@ -105,9 +107,15 @@ func (r *lifecycleReader) lifecycle(name string, n *yaml.Node, path string) life
 		key{"initial", true, r.intoText(&out.Initial)},
 		key{"alternative_initial", false, r.intoTexts(&out.AlternativeInitial)},
 		key{"states", true, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) { out.States = append(out.States, r.state(f.name, f.value, path)) })
+			r.members(n, path, func(f field, path string) {
+				out.States = append(out.States,
+					r.state(f.name, f.value, path))
+			})
 		}},
-		key{"transfers", true, r.each(func(n *yaml.Node, path string) { out.Transfers = append(out.Transfers, r.transfer(n, path)) })},
+		key{"transfers", true, r.each(func(n *yaml.Node,
+			path string) {
+			out.Transfers = append(out.Transfers, r.transfer(n, path))
+		})},
 		key{"annotations", false, r.intoValues(&out.Annotations)},
 	)
 	return out
@@ -151,7 +159,8 @@ func (r *lifecycleReader) transfer(n *yaml.Node, path string) lifecycle.Transfer
 	return out
 }
 
-// intoNullable reads a text that may be null, which is none. An empty text is refused: it would be none without saying so.
+// intoNullable reads a text that may be null, which is none. An empty text is refused: it would be none without saying
+// so.
 func intoNullable[T ~string](r *reader, target *T) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)

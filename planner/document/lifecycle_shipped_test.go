@@ -11,8 +11,10 @@ import (
 func TestShippedLifecycles(t *testing.T) {
 	// States and transfers as lsm.md 11 counts them.
 	want := map[string][2]int{
-		"simple": {17, 29}, "simple_with_delete_validate": {21, 37}, "simple_with_set_state": {11, 16}, "simple_with_deallocation": {18, 30},
-		"service": {20, 53}, "service_with_delete_validate": {24, 61}, "service_2020": {16, 34}, "cloudconnect": {26, 49}, "basic_optimized": {7, 6},
+		"simple": {17, 29}, "simple_with_delete_validate": {21, 37}, "simple_with_set_state": {11,
+			16}, "simple_with_deallocation": {18, 30},
+		"service": {20, 53}, "service_with_delete_validate": {24, 61}, "service_2020": {16, 34}, "cloudconnect": {26,
+			49}, "basic_optimized": {7, 6},
 		"slipway_default": {13, 24},
 	}
 	got := make(map[string][2]int)

@@ -50,26 +50,32 @@ func TestParseLifecycles(t *testing.T) {
 	}
 	want := []lifecycle.Lifecycle{
 		{
-			Name: "small", Description: "Up, or gone.", Initial: "start", AlternativeInitial: []string{"imported"}, Annotations: map[string]any{"owner": "core"},
+			Name: "small", Description: "Up, or gone.", Initial: "start", AlternativeInitial: []string{
+				"imported"}, Annotations: map[string]any{"owner": "core"},
 			States: []lifecycle.State{
 				{Name: "start", ValidateSelf: lifecycle.Candidate, Values: map[string]any{"cost": int64(0)}},
 				{Name: "imported", Label: lifecycle.Info, ValidateSelf: lifecycle.Candidate},
-				{Name: "up", Description: "It runs.", Label: lifecycle.Success, Export: true, ValidateSelf: lifecycle.Active, ValidateOthers: lifecycle.Active,
+				{Name: "up", Description: "It runs.", Label: lifecycle.Success, Export: true,
+					ValidateSelf: lifecycle.Active, ValidateOthers: lifecycle.Active,
 					PreviousOnValidate: lifecycle.Active, PreviousOnExport: lifecycle.Rollback},
-				{Name: "deleting", Label: lifecycle.Info, Export: true, ValidateOthers: lifecycle.Active, Purge: true, Annotations: map[string]any{"web_label": "Going"}},
+				{Name: "deleting", Label: lifecycle.Info, Export: true, ValidateOthers: lifecycle.Active, Purge: true,
+					Annotations: map[string]any{"web_label": "Going"}},
 				{Name: "gone", Label: lifecycle.Info, Deleted: true},
 			},
 			Transfers: []lifecycle.Transfer{
-				{Source: "start", Target: "up", Error: "gone", Trigger: lifecycle.Auto, Validate: true, Config: "auto_up", Operation: lifecycle.Promote, ErrorOperation: lifecycle.ClearCandidate},
+				{Source: "start", Target: "up", Error: "gone", Trigger: lifecycle.Auto, Validate: true,
+					Config: "auto_up", Operation: lifecycle.Promote, ErrorOperation: lifecycle.ClearCandidate},
 				{Source: "imported", Target: "up", Trigger: lifecycle.APISetState, Operation: lifecycle.Promote},
-				{Source: "up", Target: "up", Error: "up", Trigger: lifecycle.ResourceBased, Preserves: true, ErrorPreserves: true, Description: "Repair.", Annotations: map[string]any{"x": []any{int64(1)}}},
+				{Source: "up", Target: "up", Error: "up", Trigger: lifecycle.ResourceBased, Preserves: true,
+					ErrorPreserves: true, Description: "Repair.", Annotations: map[string]any{"x": []any{int64(1)}}},
 				{Source: "up", Target: "deleting", Trigger: lifecycle.OnDelete},
 				{Source: "deleting", Target: "gone", Error: "deleting", Trigger: lifecycle.ResourceBased},
 			},
 		},
 		{
 			Name: "old", Initial: "s",
-			States:    []lifecycle.State{{Name: "s", Label: lifecycle.Info, ModelState: lifecycle.ActiveModel}, {Name: "t", Label: lifecycle.Info, ModelState: lifecycle.Inactive, Deleted: true}},
+			States: []lifecycle.State{{Name: "s", Label: lifecycle.Info, ModelState: lifecycle.ActiveModel},
+				{Name: "t", Label: lifecycle.Info, ModelState: lifecycle.Inactive, Deleted: true}},
 			Transfers: []lifecycle.Transfer{{Source: "s", Target: "t", Trigger: lifecycle.OnDelete}},
 		},
 	}
@@ -89,20 +95,33 @@ func TestParseLifecyclesProblems(t *testing.T) {
 		{"another key", "lifecycle: {}", "a.yaml:1:1: unknown key \"lifecycle\"; did you mean \"lifecycles\"?"},
 		{"nothing in it", "lifecycles: {l: {}}", `a.yaml:1:17: lifecycles.l: the key "initial" is missing`},
 		{"a list", "lifecycles: []", "a.yaml:1:13: lifecycles: is a list, not a mapping"},
-		{"unknown key of a state", with("{exports: true}", good), `a.yaml:5:11: lifecycles.l.states.s: unknown key "exports"; did you mean "export"?`},
-		{"unknown key of a transfer", with("{}", "{from: s, to: t, triggers: on_delete}"), `a.yaml:8:24: lifecycles.l.transfers[0]: unknown key "triggers"; did you mean "trigger"?`},
-		{"a key twice", with("{export: true, export: false}", good), `a.yaml:5:25: is there twice|key "export" is there twice, first at line 5`},
-		{"wrong type", with("{export: maybe}", good), "a.yaml:5:19: lifecycles.l.states.s.export: is text, not true or false"},
+		{"unknown key of a state", with("{exports: true}", good),
+			`a.yaml:5:11: lifecycles.l.states.s: unknown key "exports"; did you mean "export"?`},
+		{"unknown key of a transfer", with("{}", "{from: s, to: t, triggers: on_delete}"),
+			`a.yaml:8:24: lifecycles.l.transfers[0]: unknown key "triggers"; did you mean "trigger"?`},
+		{"a key twice", with("{export: true, export: false}", good),
+			`a.yaml:5:25: is there twice|key "export" is there twice, first at line 5`},
+		{"wrong type", with("{export: maybe}", good),
+			"a.yaml:5:19: lifecycles.l.states.s.export: is text, not true or false"},
 		{"an empty text", with("{self: ''}", good), "a.yaml:5:17: lifecycles.l.states.s.self: is empty; write null"},
-		{"bad label", with("{label: green}", good), `a.yaml:5:18: lifecycle "l": states.s.label: there is no label "green"`},
-		{"bad set", with("{self: activ}", good), `a.yaml:5:17: lifecycle "l": states.s.self: "activ" is no set of attributes for it; did you mean "active"?`},
-		{"unknown state", with("{}", "{from: s, to: tt, trigger: on_delete}"), `a.yaml:8:21: lifecycle "l": transfers[0].to: there is no state "tt"; did you mean "t"?`},
-		{"bad trigger", with("{}", "{from: s, to: t, trigger: on_deletion}"), `a.yaml:8:33: lifecycle "l": transfers[0].trigger: there is no trigger "on_deletion"`},
-		{"unreachable", with("{}\n      island: {}", good), `a.yaml:6:7: lifecycle "l": states.island: no transfers lead to the state "island"`},
-		{"about the whole", with("{}", "{from: s, to: s, trigger: on_update}"), `a.yaml:2:3: lifecycle "l": no transfers lead from the initial state`},
-		{"a shipped name", strings.Replace(with("{}", good), "  l:", "  simple:", 1), `a.yaml:2:3: lifecycle "simple": slipway brings a lifecycle of this name`},
-		{"a bad name", strings.Replace(with("{}", good), "  l:", "  my own:", 1), `a.yaml:2:3: lifecycle "my own": "my own" is not a usable name`},
-		{"a state that needs quotes", with("{}\n      a.b: {label: x}", good), `a.yaml:6:20: lifecycle "l": states["a.b"].label: there is no label`},
+		{"bad label", with("{label: green}", good),
+			`a.yaml:5:18: lifecycle "l": states.s.label: there is no label "green"`},
+		{"bad set", with("{self: activ}", good),
+			`a.yaml:5:17: lifecycle "l": states.s.self: "activ" is no set of attributes for it; did you mean "active"?`},
+		{"unknown state", with("{}", "{from: s, to: tt, trigger: on_delete}"),
+			`a.yaml:8:21: lifecycle "l": transfers[0].to: there is no state "tt"; did you mean "t"?`},
+		{"bad trigger", with("{}", "{from: s, to: t, trigger: on_deletion}"),
+			`a.yaml:8:33: lifecycle "l": transfers[0].trigger: there is no trigger "on_deletion"`},
+		{"unreachable", with("{}\n      island: {}", good),
+			`a.yaml:6:7: lifecycle "l": states.island: no transfers lead to the state "island"`},
+		{"about the whole", with("{}", "{from: s, to: s, trigger: on_update}"),
+			`a.yaml:2:3: lifecycle "l": no transfers lead from the initial state`},
+		{"a shipped name", strings.Replace(with("{}", good), "  l:", "  simple:", 1),
+			`a.yaml:2:3: lifecycle "simple": slipway brings a lifecycle of this name`},
+		{"a bad name", strings.Replace(with("{}", good), "  l:", "  my own:", 1),
+			`a.yaml:2:3: lifecycle "my own": "my own" is not a usable name`},
+		{"a state that needs quotes", with("{}\n      a.b: {label: x}", good),
+			`a.yaml:6:20: lifecycle "l": states["a.b"].label: there is no label`},
 		{"itself", "lifecycles: &l\n  a: {states: *l, initial: s, transfers: []}", "a.yaml:"},
 	}
 	for _, tt := range tests {
@@ -128,9 +147,11 @@ func TestParseLifecyclesTellsAllProblems(t *testing.T) {
 	_, err := parseLifecycles(small, small, other)
 	var problems Problems
 	if !errors.As(err, &problems) || len(problems) != 7 {
-		t.Errorf("got %d:\n%v\nwant 7: two names twice; initial state, label, trigger, reach and end of m", len(problems), err)
+		t.Errorf("got %d:\n%v\nwant 7: two names twice; initial state, label, trigger, reach and end of m",
+			len(problems), err)
 	}
-	for _, want := range []string{`b.yaml:2:3: lifecycle "small": there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at a.yaml:2`, "c.yaml:2:"} {
+	for _, want := range []string{
+		`b.yaml:2:3: lifecycle "small": there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at a.yaml:2`, "c.yaml:2:"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got:\n%v\nwant %q in it", err, want)
 		}
@@ -145,7 +166,9 @@ func TestParseLifecyclesTellsAllProblems(t *testing.T) {
 func FuzzParseLifecycles(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("lifecycles: {a: &a {initial: s, states: {s: &s {}, t: *s}, transfers: &t [*t]}, b: *a}"))
-	f.Add([]byte("lifecycles:\n  x: {initial: s, states: {\"a.b\": {deleted: true}, ? [] : {}}, transfers: [{from: \"a.b\", to: s, trigger: auto, same: true}]}\n"))
+	f.Add(
+		[]byte(
+			"lifecycles:\n  x: {initial: s, states: {\"a.b\": {deleted: true}, ? [] : {}}, transfers: [{from: \"a.b\", to: s, trigger: auto, same: true}]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := ParseLifecycles([]Source{{"a.yaml", data}})
 		if err != nil {

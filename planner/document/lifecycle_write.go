@@ -8,7 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
-// WriteLifecycle writes a lifecycle as a document that [ParseLifecycles] reads. The name is left to the caller: that of a shipped lifecycle is refused when it is read.
+// WriteLifecycle writes a lifecycle as a document that [ParseLifecycles] reads. The name is left to the caller: that of
+// a shipped lifecycle is refused when it is read.
 func WriteLifecycle(l lifecycle.Lifecycle) ([]byte, error) {
 	w := lifecycleWriter{}
 	root := w.mapping(entry{lifecyclesKey, w.mapping(entry{l.Name, w.lifecycle(l)})})
@@ -87,8 +88,10 @@ func (w *lifecycleWriter) lifecycle(l lifecycle.Lifecycle) *yaml.Node {
 		transfers.Content = append(transfers.Content, w.transfer(t))
 	}
 	return w.mapping(
-		entry{"description", given(w, l.Description)}, entry{"initial", w.value(l.Initial)}, entry{"alternative_initial", alternative},
-		entry{"annotations", w.values(l.Annotations)}, entry{"states", w.mapping(states...)}, entry{"transfers", transfers},
+		entry{"description", given(w, l.Description)}, entry{"initial",
+			w.value(l.Initial)}, entry{"alternative_initial", alternative},
+		entry{"annotations", w.values(l.Annotations)}, entry{"states", w.mapping(states...)}, entry{"transfers",
+			transfers},
 	)
 }
 
@@ -102,7 +105,8 @@ func (w *lifecycleWriter) state(s lifecycle.State) *yaml.Node {
 	}
 	return flow(w.mapping(
 		entry{"description", given(w, s.Description)}, entry{"label", label}, entry{"export", given(w, s.Export)},
-		entry{"self", given(w, s.ValidateSelf)}, entry{"others", given(w, s.ValidateOthers)}, entry{"purge", given(w, s.Purge)},
+		entry{"self", given(w, s.ValidateSelf)}, entry{"others", given(w, s.ValidateOthers)}, entry{"purge",
+			given(w, s.Purge)},
 		entry{"deleted", given(w, s.Deleted)}, entry{"previous_on_validate", given(w, s.PreviousOnValidate)},
 		entry{"previous_on_export", given(w, s.PreviousOnExport)}, entry{"model_state", given(w, s.ModelState)},
 		entry{"values", w.values(s.Values)}, entry{"annotations", w.values(s.Annotations)},
@@ -111,9 +115,12 @@ func (w *lifecycleWriter) state(s lifecycle.State) *yaml.Node {
 
 func (w *lifecycleWriter) transfer(t lifecycle.Transfer) *yaml.Node {
 	return flow(w.mapping(
-		entry{"from", w.value(t.Source)}, entry{"to", w.value(t.Target)}, entry{"error", given(w, t.Error)}, entry{"trigger", w.value(t.Trigger)},
-		entry{"validate", given(w, t.Validate)}, entry{"config", given(w, t.Config)}, entry{"op", given(w, t.Operation)},
-		entry{"error_op", given(w, t.ErrorOperation)}, entry{"same", given(w, t.Preserves)}, entry{"error_same", given(w, t.ErrorPreserves)},
+		entry{"from", w.value(t.Source)}, entry{"to", w.value(t.Target)}, entry{"error",
+			given(w, t.Error)}, entry{"trigger", w.value(t.Trigger)},
+		entry{"validate", given(w, t.Validate)}, entry{"config", given(w, t.Config)}, entry{"op",
+			given(w, t.Operation)},
+		entry{"error_op", given(w, t.ErrorOperation)}, entry{"same", given(w, t.Preserves)}, entry{"error_same",
+			given(w, t.ErrorPreserves)},
 		entry{"description", given(w, t.Description)}, entry{"annotations", w.values(t.Annotations)},
 	))
 }

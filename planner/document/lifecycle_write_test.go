@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWriteLifecycle reads back what is written: all shipped lifecycles, and one with everything that a document can say.
+// TestWriteLifecycle reads back what is written: all shipped lifecycles, and one with everything that a document can
+// say.
 func TestWriteLifecycle(t *testing.T) {
 	const full = `lifecycles:
   "on":

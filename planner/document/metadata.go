@@ -6,8 +6,8 @@ type Metadata struct {
 	Version string // may be empty
 }
 
-// ParseMetadata reads a plugin's metadata.yaml: name, and version where there is one. Its other keys, of which Fuel has many, are passed over. The
-// error is of type [Problems].
+// ParseMetadata reads a plugin's metadata.yaml: name, and version where there is one. Its other keys, of which Fuel has
+// many, are passed over. The error is of type [Problems].
 func ParseMetadata(source Source) (Metadata, error) {
 	var m Metadata
 	r := reader{file: source.Name}

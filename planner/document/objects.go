@@ -60,8 +60,8 @@ func (r *reader) bastion(n *yaml.Node, path string) (b site.Bastion) {
 	return b
 }
 
-// eitherPlace returns the keys of an object that takes secrets below `credentials`, as slipway_node has them, and beside everything else, as
-// documents and the states of slipway 0.1.0 have them.
+// eitherPlace returns the keys of an object that takes secrets below `credentials`, as slipway_node has them, and
+// beside everything else, as documents and the states of slipway 0.1.0 have them.
 func (r *reader) eitherPlace(secrets ...key) []key {
 	const apart = "credentials"
 	given := make(map[string]bool, len(secrets))

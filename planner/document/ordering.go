@@ -9,7 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// orderingObject is the rules of a catalog in problems. Each rule has a place of its own, by its kind and number in the whole catalog: `waits[0]`.
+// orderingObject is the rules of a catalog in problems. Each rule has a place of its own, by its kind and number in the
+// whole catalog: `waits[0]`.
 const orderingObject = "ordering"
 
 // ordering reads the rules of the order of tasks.
@@ -17,7 +18,8 @@ func (r *catalogReader) ordering(n *yaml.Node, path string) {
 	o := &r.definitions.Ordering
 	r.add(orderingObject, "", n, n)
 	rule := func(kind string, own int, n *yaml.Node) {
-		for number := own; number < catalog.MostRules; number++ { // those of this document come before it, and those of documents before
+		// those of this document come before it, and those of documents before
+		for number := own; number < catalog.MostRules; number++ {
 			if name := index(kind, number); len(r.places[[2]string{orderingObject, name}]) == 0 {
 				r.add(orderingObject, name, n, n)
 				return
@@ -45,7 +47,8 @@ func (r *catalogReader) ordering(n *yaml.Node, path string) {
 		key{"counts_as", false, r.each(func(n *yaml.Node, path string) {
 			var c catalog.Counting
 			rule("counts_as", len(o.Counts), n)
-			r.object(n, path, key{"tasks", true, r.selector(&c.Tasks)}, key{"section", true, intoNamed(r.reader, &c.Section)})
+			r.object(n, path, key{"tasks", true, r.selector(&c.Tasks)},
+				key{"section", true, intoNamed(r.reader, &c.Section)})
 			o.Counts = append(o.Counts, c)
 		})},
 	)
@@ -65,7 +68,8 @@ func (r *reader) selector(into *catalog.Selector) func(*yaml.Node, string) {
 	}
 }
 
-// rule splits the path of a problem of the rules into the rule that has a place, and the rest; the rules as a whole have one, too.
+// rule splits the path of a problem of the rules into the rule that has a place, and the rest; the rules as a whole
+// have one, too.
 func (ps catalogPlaces) rule(path string) (name, rest string) {
 	name, rest, found := strings.Cut(path, "]")
 	if name += "]"; !found || len(ps[[2]string{orderingObject, name}]) == 0 {
@@ -80,7 +84,8 @@ func (s *Site) locateRule(p site.Problem) (Problem, bool) {
 	if s.catalog == nil || p.Object != deployment || !ok {
 		return Problem{}, false
 	}
-	found := s.catalog.places.locate(catalog.Problem{Object: orderingObject, Mistake: catalog.Mistake{Path: strings.TrimPrefix(path, "."), Code: catalog.Code(p.Code), Message: p.Message}})
+	found := s.catalog.places.locate(catalog.Problem{Object: orderingObject,
+		Mistake: catalog.Mistake{Path: strings.TrimPrefix(path, "."), Code: catalog.Code(p.Code), Message: p.Message}})
 	found.Warning = p.Warning
 	return found, found.File != ""
 }

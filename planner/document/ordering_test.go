@@ -19,7 +19,8 @@ catalog:
 `
 
 func TestOrderingOfASite(t *testing.T) {
-	s, err := ParseSite([]Source{{"site.yaml", []byte(siteAndRules)}, {"rules.yaml", []byte("ordering: {unordered: [fle]}\n")}}, Options{})
+	s, err := ParseSite([]Source{{"site.yaml", []byte(siteAndRules)},
+		{"rules.yaml", []byte("ordering: {unordered: [fle]}\n")}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,11 +34,13 @@ func TestOrderingOfASite(t *testing.T) {
 		"ordering":                       "site.yaml:7:5: ordering: m",
 		"groups":                         "site.yaml:1:1: deployment: groups: m",
 	} {
-		if got := s.Locate(site.Problem{Object: "deployment", Name: "lon1", Attribute: attribute, Message: "m"}).Error(); got != want {
+		if got := s.Locate(site.Problem{Object: "deployment", Name: "lon1", Attribute: attribute,
+			Message: "m"}).Error(); got != want {
 			t.Errorf("%s is at %s, want %s", attribute, got, want)
 		}
 	}
-	for name, text := range map[string]string{"no catalog": "site: lon1\nnodes: []\n", "a catalog without rules": "site: lon1\ncatalog: {entities: {a: {}}, ordering: {}}\n"} {
+	for name, text := range map[string]string{"no catalog": "site: lon1\nnodes: []\n",
+		"a catalog without rules": "site: lon1\ncatalog: {entities: {a: {}}, ordering: {}}\n"} {
 		if s, err := ParseSite([]Source{{"site.yaml", []byte(text)}}, Options{}); err != nil || s.Site.Ordering != nil {
 			t.Errorf("%s: got %v, %v", name, s, err)
 		}
@@ -47,10 +50,13 @@ func TestOrderingOfASite(t *testing.T) {
 // A deployment that Terraform shows has the rules as JSON.
 func TestOrderingOfADeployment(t *testing.T) {
 	show := func(ordering string) []Source {
-		return []Source{{"show.json", []byte(`{"format_version":"1.0","values":{"root_module":{"resources":[{"address":"d","mode":"managed","type":"slipway_deployment","values":{"site":"lon1",` +
-			`"nodes":[{"name":"a"}],"ordering":` + ordering + `}}]}}}`)}}
+		return []Source{{"show.json",
+			[]byte(
+				`{"format_version":"1.0","values":{"root_module":{"resources":[{"address":"d","mode":"managed","type":"slipway_deployment","values":{"site":"lon1",` +
+					`"nodes":[{"name":"a"}],"ordering":` + ordering + `}}]}}}`)}}
 	}
-	s, err := ParseSite(show(`"{\"waits\":[{\"tasks\":{\"types\":[\"file\"]},\"for\":{\"types\":[\"package\"]}}]}"`), Options{})
+	s, err := ParseSite(show(`"{\"waits\":[{\"tasks\":{\"types\":[\"file\"]},\"for\":{\"types\":[\"package\"]}}]}"`),
+		Options{})
 	if err != nil || s.Site.Ordering == nil || len(s.Site.Ordering.Waits) != 1 {
 		t.Errorf("got %v, %v", s, err)
 	}
@@ -70,7 +76,8 @@ func TestOrderingOfADeployment(t *testing.T) {
 	}
 	planned := `{"format_version":"1.2","planned_values":{"root_module":{"resources":[{"address":"d","mode":"managed","type":"slipway_deployment","values":{"site":"lon1","nodes":[]}}]}},` +
 		`"resource_changes":[{"address":"d","change":{"actions":["create"],"after_unknown":{"ordering":true}}}]}`
-	if _, err := ParseSite([]Source{{"show.json", []byte(planned)}}, Options{}); err == nil || !strings.Contains(err.Error(), "d.ordering: is not known before apply") {
+	if _, err := ParseSite([]Source{{"show.json", []byte(planned)}}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "d.ordering: is not known before apply") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxPathKey bounds what a path shows of one key, maxPath a path as a whole, in bytes. Without them a document with one long key and
-	// many values below it would fill the memory.
+	// maxPathKey bounds what a path shows of one key, maxPath a path as a whole, in bytes. Without them a document with
+	// one long key and many values below it would fill the memory.
 	maxPathKey = 200
 	maxPath    = 2000
 )

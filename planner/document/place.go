@@ -31,8 +31,8 @@ func (s *Site) Sort(problems Problems) {
 	problems.sortBy(s.order)
 }
 
-// Locate finds the place of a problem of the site: the attribute that it names, else what is nearest to it, else the first
-// file's beginning. What is wrong with a task of an entity is placed in the catalog, where the documents hold it.
+// Locate finds the place of a problem of the site: the attribute that it names, else what is nearest to it, else the
+// first file's beginning. What is wrong with a task of an entity is placed in the catalog, where the documents hold it.
 func (s *Site) Locate(p site.Problem) Problem {
 	if found, ok := s.locateInCatalog(p); ok {
 		return found
@@ -70,8 +70,8 @@ func (s *Site) Locate(p site.Problem) Problem {
 	return out
 }
 
-// asWritten returns the attribute by the name that users have for it: a node's connection is its connect, Airship's documents say
-// depends_on, and Terraform has another word for the lifecycle of a service.
+// asWritten returns the attribute by the name that users have for it: a node's connection is its connect, Airship's
+// documents say depends_on, and Terraform has another word for the lifecycle of a service.
 func asWritten(object string, n *yaml.Node, attribute string) string {
 	const ours, airships = "depends_on_groups", "depends_on"
 	if rest, ok := strings.CutPrefix(attribute, "connection"); ok && object == "node" {

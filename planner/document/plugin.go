@@ -27,13 +27,13 @@ type taskPlace struct {
 	path string
 }
 
-// ParsePlugin reads the tasks of one plugin (seed 003; fuel.md A4, A7) from one or more sources, each of them one document: either a
-// mapping with the keys name, version, tasks, graph_tasks and files (path -> content in base64), or a list of tasks as Fuel's tasks.yaml and deployment_tasks.yaml are; there,
-// a task with an id is a graph task. The tasks of all sources are joined in their order. fallback is the plugin's name where no document
-// gives one.
+// ParsePlugin reads the tasks of one plugin (seed 003; fuel.md A4, A7) from one or more sources, each of them one
+// document: either a mapping with the keys name, version, tasks, graph_tasks and files (path -> content in base64), or
+// a list of tasks as Fuel's tasks.yaml and deployment_tasks.yaml are; there, a task with an id is a graph task. The
+// tasks of all sources are joined in their order. fallback is the plugin's name where no document gives one.
 //
-// What the tasks mean by themselves is checked too, see [plugin.Validate]; of tasks that could not be read well nothing more is said.
-// The error is of type [Problems].
+// What the tasks mean by themselves is checked too, see [plugin.Validate]; of tasks that could not be read well nothing
+// more is said. The error is of type [Problems].
 func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 	out := &Plugin{Plugin: site.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
 	var problems Problems
@@ -64,8 +64,8 @@ func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 	return out, nil
 }
 
-// misread reports whether the task that a problem is about has one of the problems that reading had, or, where it is about no task, whether
-// there are any.
+// misread reports whether the task that a problem is about has one of the problems that reading had, or, where it is
+// about no task, whether there are any.
 func (p *Plugin) misread(problem site.Problem, problems Problems) bool {
 	task, _, _ := strings.Cut(problem.Attribute, ".")
 	at, ok := p.tasks[task]
@@ -91,7 +91,8 @@ func (p *Plugin) Locate(problem site.Problem) Problem {
 
 // locate finds the place of a problem at or below a place.
 func (p place) locate(problem site.Problem, attribute string) Problem {
-	out := Problem{File: p.file, Path: attribute, Code: problem.Code, Message: problem.Message, Warning: problem.Warning}
+	out := Problem{File: p.file, Path: attribute, Code: problem.Code, Message: problem.Message,
+		Warning: problem.Warning}
 	if p.node != nil {
 		found := descend(p.node, attribute)
 		out.Line, out.Column = found.Line, found.Column
@@ -118,7 +119,8 @@ func (r *pluginReader) read(n *yaml.Node) {
 		}
 		return
 	}
-	r.object(n, "", append(r.pluginKeys(&r.Plugin.Plugin), key{"tasks", false, r.each(r.task)}, key{"graph_tasks", false, r.each(r.graphTask)})...)
+	r.object(n, "", append(r.pluginKeys(&r.Plugin.Plugin), key{"tasks", false, r.each(r.task)},
+		key{"graph_tasks", false, r.each(r.graphTask)})...)
 }
 
 func (r *pluginReader) task(n *yaml.Node, path string) {
@@ -134,8 +136,14 @@ func (r *pluginReader) graphTask(n *yaml.Node, path string) {
 // plugin reads a plugin of a site, which has a name.
 func (r *reader) plugin(n *yaml.Node, path string) (p site.Plugin, name string) {
 	keys := append(r.pluginKeys(&p),
-		key{"tasks", false, r.each(func(n *yaml.Node, path string) { p.Tasks = append(p.Tasks, r.stageTask(n, path)) })},
-		key{"graph_tasks", false, r.each(func(n *yaml.Node, path string) { p.GraphTasks = append(p.GraphTasks, r.graphTask(n, path)) })},
+		key{"tasks", false, r.each(func(n *yaml.Node, path string) {
+			p.Tasks = append(p.Tasks,
+				r.stageTask(n, path))
+		})},
+		key{"graph_tasks", false, r.each(func(n *yaml.Node,
+			path string) {
+			p.GraphTasks = append(p.GraphTasks, r.graphTask(n, path))
+		})},
 	)
 	keys[0].required = true
 	if r.converts { // data.slipway_plugin tells where it found the plugin
@@ -188,13 +196,15 @@ func (r *reader) graphTask(n *yaml.Node, path string) site.GraphTask {
 		key{"parameters", false, r.intoTaskParameters(&t.Parameters, &t.Strategy)},
 		key{"fail_on_error", false, r.intoBoolean(&t.FailOnError)},
 		key{"stage", false, func(n *yaml.Node, path string) {
-			r.report(n, path, Schema, "a task with an id has no stage; name the tasks before and after it in requires and required_for, or leave the id out")
+			r.report(n, path, Schema,
+				"a task with an id has no stage; name the tasks before and after it in requires and required_for, or leave the id out")
 		}},
 	)
 	return t
 }
 
-// intoRole reads a role, which is text or a list of it. Anything else means no node where that is let pass, of which a run warns (fuel.md A4).
+// intoRole reads a role, which is text or a list of it. Anything else means no node where that is let pass, of which a
+// run warns (fuel.md A4).
 func (r *reader) intoRole(target *[]string, anything bool) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)
@@ -267,16 +277,17 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 		key{"amount", false, func(n *yaml.Node, path string) {
 			amount, ok := r.integer(n, path, math.MaxInt32)
 			if ok && amount == 0 {
-				r.report(n, path, site.BadValue, "is 0; give how many nodes go at once, 1 or more, or leave it out for all of them")
+				r.report(n, path, site.BadValue,
+					"is 0; give how many nodes go at once, 1 or more, or leave it out for all of them")
 			}
 			into.Amount = amount
 		}},
 	)
 }
 
-// PluginValue reads a plugin from a value of Terraform's, in JSON: what data.slipway_plugin gives, or an object that has the keys of a plugin's
-// document. Numbers and their texts stand for each other, and what is null counts as not given. The error is of type [Problems], whose paths begin below
-// the plugin; only the form is checked.
+// PluginValue reads a plugin from a value of Terraform's, in JSON: what data.slipway_plugin gives, or an object that
+// has the keys of a plugin's document. Numbers and their texts stand for each other, and what is null counts as not
+// given. The error is of type [Problems], whose paths begin below the plugin; only the form is checked.
 func PluginValue(data []byte) (site.Plugin, error) {
 	r := reader{converts: true}
 	root, err := newJSONTree(data).root(func(string) bool { return true })

@@ -16,22 +16,23 @@ import (
 )
 
 const (
-	// maxSize bounds a YAML document, in bytes: the worst of that size, a list of single letters, takes seconds and about 1 GB. A
-	// site may be spread over many documents, and JSON that Terraform prints has a bound of its own.
+	// maxSize bounds a YAML document, in bytes: the worst of that size, a list of single letters, takes seconds and
+	// about 1 GB. A site may be spread over many documents, and JSON that Terraform prints has a bound of its own.
 	maxSize = 16 << 20
-	// maxVisits bounds how many values are looked at beyond those that are written, because a few lines of nested aliases can
-	// stand for billions of values.
+	// maxVisits bounds how many values are looked at beyond those that are written, because a few lines of nested
+	// aliases can stand for billions of values.
 	maxVisits = 1 << 18
 	// visitsEach is how often one written value is looked at, at most, where there are no aliases.
 	visitsEach = 8
-	// maxProblems bounds what is told of one source: nobody reads more, and a long list of one mistake would fill the memory.
+	// maxProblems bounds what is told of one source: nobody reads more, and a long list of one mistake would fill the
+	// memory.
 	maxProblems = 1000
 	// maxWord bounds what a problem repeats of a document in one piece, in bytes.
 	maxWord = 1000
 )
 
-// reader walks the nodes of a document and collects what is wrong. Its methods return false for a value that cannot be used;
-// the problem has been reported then.
+// reader walks the nodes of a document and collects what is wrong. Its methods return false for a value that cannot be
+// used; the problem has been reported then.
 type reader struct {
 	file     string
 	converts bool // numbers, booleans and their texts stand for each other, as Terraform has it
@@ -117,8 +118,8 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 	return out
 }
 
-// duplicates reports keys that come twice in a mapping anywhere in the document, also where nothing else is looked at: one of
-// the two values would be lost silently.
+// duplicates reports keys that come twice in a mapping anywhere in the document, also where nothing else is looked at:
+// one of the two values would be lost silently.
 func (r *reader) duplicates(n *yaml.Node) {
 	r.written++
 	if n.Kind == yaml.MappingNode {
@@ -322,7 +323,8 @@ func (r *reader) boolean(n *yaml.Node, path string) bool {
 	return value
 }
 
-// oldBoolean is boolean where YAML 1.1 counts, in which yes, no, on and off stand for true and false, too: Airship reads its documents so.
+// oldBoolean is boolean where YAML 1.1 counts, in which yes, no, on and off stand for true and false, too: Airship
+// reads its documents so.
 func (r *reader) oldBoolean(n *yaml.Node, path string) bool {
 	at := n
 	if at.Kind == yaml.AliasNode {
@@ -390,7 +392,8 @@ func (r *reader) report(n *yaml.Node, path string, code site.Code, format string
 	}
 	p := Problem{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
 	if len(r.problems) == maxProblems {
-		p = Problem{File: r.file, Code: Schema, Message: fmt.Sprintf("there are more problems than %d; the others are told when these are mended", maxProblems)}
+		p = Problem{File: r.file, Code: Schema, Message: fmt.Sprintf(
+			"there are more problems than %d; the others are told when these are mended", maxProblems)}
 	}
 	if n != nil {
 		p.Line, p.Column = n.Line, n.Column

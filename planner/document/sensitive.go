@@ -9,7 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// marks are the values that Terraform holds to be sensitive, by the kind and name of the object that they are written in.
+// marks are the values that Terraform holds to be sensitive, by the kind and name of the object that they are written
+// in.
 type marks map[[2]string]*marked
 
 type marked struct {
@@ -17,16 +18,16 @@ type marked struct {
 	resources map[resource.ID]bool
 }
 
-// Secret reports whether a plan or state of Terraform marks something as sensitive that a service or override (the object) of some name puts into a
-// resource. What is made from attributes of an entity may be in all resources of the service. Documents mark nothing: there the resource itself
-// says that it is sensitive.
+// Secret reports whether a plan or state of Terraform marks something as sensitive that a service or override (the
+// object) of some name puts into a resource. What is made from attributes of an entity may be in all resources of the
+// service. Documents mark nothing: there the resource itself says that it is sensitive.
 func (s *Site) Secret(object, name string, id resource.ID) bool {
 	m, ok := s.marks[[2]string{object, name}]
 	return ok && (m.anywhere || m.resources[id])
 }
 
-// mark notes what is sensitive in a deployment. sensitive has the form of its values, with true in the place of what is sensitive
-// (https://developer.hashicorp.com/terraform/internals/json-format, sensitive_values).
+// mark notes what is sensitive in a deployment. sensitive has the form of its values, with true in the place of what is
+// sensitive (https://developer.hashicorp.com/terraform/internals/json-format, sensitive_values).
 func (s *Site) mark(values, sensitive *yaml.Node) {
 	if sensitive == nil {
 		return

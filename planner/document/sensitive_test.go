@@ -7,7 +7,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// shownWith is a state whose deployment has three services and an override, with what Terraform marks as sensitive in them.
+// shownWith is a state whose deployment has three services and an override, with what Terraform marks as sensitive in
+// them.
 func shownWith(marks string) Source {
 	return Source{"show.json", []byte(`{"format_version": "1.0", "values": {"root_module": {"resources": [{"address": "slipway_deployment.this", "mode": "managed", "type": "slipway_deployment",
 "values": {"site": "lon1", "nodes": {}, "services": {
@@ -48,7 +49,8 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", marks, told, want)
 		}
 	}
-	if s, err := ParseSite([]Source{{"s.yaml", []byte("services: [{name: motd, selectors: [], configuration: {}}]\n")}}, Options{}); err != nil || s.Secret("service", "motd", "file[/a]") {
+	if s, err := ParseSite([]Source{{"s.yaml", []byte("services: [{name: motd, selectors: [], configuration: {}}]\n")}},
+		Options{}); err != nil || s.Secret("service", "motd", "file[/a]") {
 		t.Errorf("a document marks something: %v", err)
 	}
 }

@@ -41,15 +41,19 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service,
 		isOf, hasAttributes, has := given[entity] != nil, given[attributes] != nil, given[configuration] != nil
 		switch {
 		case isOf && has:
-			r.report(given[configuration], join(path, configuration), Schema, "stands beside entity; a service is of an entity or has configuration: leave one out, or make two services")
+			r.report(given[configuration], join(path, configuration), Schema,
+				"stands beside entity; a service is of an entity or has configuration: leave one out, or make two services")
 		case hasAttributes && !isOf:
-			r.report(given[attributes], join(path, attributes), Schema, "stands without entity; attributes are those of an entity: name it, or leave them out")
+			r.report(given[attributes], join(path, attributes), Schema,
+				"stands without entity; attributes are those of an entity: name it, or leave them out")
 		case !isOf && !has && len(r.problems) == before:
-			r.report(n, path, site.MissingField, "has neither the key %q nor %q; give one of them", entity, configuration)
+			r.report(n, path, site.MissingField, "has neither the key %q nor %q; give one of them", entity,
+				configuration)
 		}
 		for _, name := range ofEntities {
 			if given[name] != nil && !isOf && !r.converts { // what Terraform accepted has no effect
-				r.report(given[name], join(path, name), Schema, "stands without entity; only services of entities have a lifecycle: leave it out")
+				r.report(given[name], join(path, name), Schema,
+					"stands without entity; only services of entities have a lifecycle: leave it out")
 			}
 		}
 		if !isOf {
@@ -69,7 +73,8 @@ func (r *reader) attributes(n *yaml.Node, path string) map[string]any {
 	return r.parameters(n, path)
 }
 
-// namedEntity is an entity that a document names: a stand-in with nothing but its name, until the whole catalog is read.
+// namedEntity is an entity that a document names: a stand-in with nothing but its name, until the whole catalog is
+// read.
 type namedEntity struct {
 	entity *catalog.Entity
 	path   string
@@ -79,7 +84,8 @@ type namedEntity struct {
 // definition is an entity of a plan or state, nil when it is wrong.
 type definition struct{ entity *catalog.Entity }
 
-// entityOf reads which entity a service is of: its name, or in Terraform's values an object with its definition. Services of one entity share it.
+// entityOf reads which entity a service is of: its name, or in Terraform's values an object with its definition.
+// Services of one entity share it.
 func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
 	if !r.converts {
 		name, ok := r.text(n, path)
@@ -151,7 +157,8 @@ func (s *Site) furnish() Problems {
 	for _, n := range s.named {
 		e, ok := s.entity(n.entity.Name)
 		if !ok {
-			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path, Code: site.Code(catalog.UnknownEntity),
+			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
+				Code:    site.Code(catalog.UnknownEntity),
 				Message: s.noEntity(n.entity.Name, len(problems))})
 		}
 		found[n.entity] = e

@@ -18,8 +18,8 @@ const (
 	serviceLifecycle = "service_lifecycle"
 )
 
-// ParseServiceLifecycle reads what `service_lifecycle` of slipway_service holds: the name of a shipped lifecycle, or a document with one lifecycle. It is nil for
-// an empty text. name is what problems of a document call it.
+// ParseServiceLifecycle reads what `service_lifecycle` of slipway_service holds: the name of a shipped lifecycle, or a
+// document with one lifecycle. It is nil for an empty text. name is what problems of a document call it.
 func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 	if text == "" {
 		return nil, nil
@@ -35,7 +35,8 @@ func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 	case err != nil:
 		return nil, err
 	case len(found) != 1:
-		return nil, fmt.Errorf("the document has %d lifecycles; give one that has the lifecycle of this service alone", len(found))
+		return nil, fmt.Errorf("the document has %d lifecycles; give one that has the lifecycle of this service alone",
+			len(found))
 	}
 	return &found[0], nil
 }
@@ -44,7 +45,8 @@ func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 func noLifecycle(name string, own []lifecycle.Lifecycle) string {
 	shipped := lifecycleNames(ShippedLifecycles())
 	hint := resource.DidYouMean(name, append(lifecycleNames(own), shipped...))
-	return fmt.Sprintf("there is no lifecycle %q%s", cut(name, maxWord), hint) + "; slipway brings " + strings.Join(shipped, ", ")
+	return fmt.Sprintf("there is no lifecycle %q%s", cut(name, maxWord), hint) + "; slipway brings " +
+		strings.Join(shipped, ", ")
 }
 
 func lifecycleNames(all []lifecycle.Lifecycle) []string {
@@ -75,7 +77,8 @@ func (r *catalogReader) lifecycles(n *yaml.Node, path string) {
 	r.own = own.out
 }
 
-// namedLifecycles tells what is wrong with the lifecycles of the documents, and with the names that entities have for theirs.
+// namedLifecycles tells what is wrong with the lifecycles of the documents, and with the names that entities have for
+// theirs.
 func (c *Catalog) namedLifecycles() Problems {
 	own := lifecycleReader{places: c.places, out: c.Lifecycles}
 	problems := own.lint()
@@ -84,13 +87,17 @@ func (c *Catalog) namedLifecycles() Problems {
 		for _, e := range d.Entities {
 			at := c.places[[2]string{"entity", e.Name}][seen[e.Name]]
 			seen[e.Name]++
-			if _, shipped := ShippedLifecycle(e.Lifecycle); e.Lifecycle == "" || shipped || c.lifecycle(e.Lifecycle) != nil {
+			if _, shipped := ShippedLifecycle(e.Lifecycle); e.Lifecycle == "" || shipped ||
+				c.lifecycle(e.Lifecycle) != nil {
 				continue
 			}
 			found := at.find("lifecycle")
-			message := noLifecycle(e.Lifecycle, c.Lifecycles) + fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey) +
-				fmt.Sprintf("; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as %s, too", serviceLifecycle)
-			problems = append(problems, Problem{File: at.file, Line: found.Line, Column: found.Column, Path: fmt.Sprintf("entity %q: lifecycle", cut(e.Name, maxPathKey)),
+			message := noLifecycle(e.Lifecycle, c.Lifecycles) +
+				fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey) +
+				fmt.Sprintf(
+					"; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as %s, too", serviceLifecycle)
+			problems = append(problems, Problem{File: at.file, Line: found.Line, Column: found.Column,
+				Path: fmt.Sprintf("entity %q: lifecycle", cut(e.Name, maxPathKey)),
 				Code: site.BadValue, Message: message})
 			if len(problems) > maxProblems {
 				return problems
@@ -100,14 +107,16 @@ func (c *Catalog) namedLifecycles() Problems {
 	return problems
 }
 
-// lifecycleNamed is a lifecycle that a service names: a stand-in with nothing but its name, until all documents are read.
+// lifecycleNamed is a lifecycle that a service names: a stand-in with nothing but its name, until all documents are
+// read.
 type lifecycleNamed struct {
 	lifecycle *lifecycle.Lifecycle
 	path      string
 	place
 }
 
-// lifecycleOf reads the lifecycle of a service: its name, or in Terraform's values a name or a document. Services of one document share it.
+// lifecycleOf reads the lifecycle of a service: its name, or in Terraform's values a name or a document. Services of
+// one document share it.
 func (r *reader) lifecycleOf(n *yaml.Node, path string, s *Site) *lifecycle.Lifecycle {
 	text, ok := r.text(n, path)
 	switch {
@@ -170,8 +179,10 @@ func (s *Site) furnishLifecycles() Problems {
 			if s.catalog != nil {
 				own = s.catalog.Lifecycles
 			}
-			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path, Code: site.BadValue,
-				Message: noLifecycle(n.lifecycle.Name, own) + fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey)})
+			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
+				Code: site.BadValue,
+				Message: noLifecycle(n.lifecycle.Name, own) +
+					fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey)})
 		}
 		found[n.lifecycle] = l
 	}

@@ -53,12 +53,14 @@ services:
 				}
 				got = append(got, service.Name+": "+l)
 			}
-			want := []string{"a: simple with 17 states", "b: none", "c: brief with 2 states", "d: brief with 2 states", "e: slipway_default with 13 states"}
+			want := []string{"a: simple with 17 states", "b: none", "c: brief with 2 states", "d: brief with 2 states",
+				"e: slipway_default with 13 states"}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
 			}
 			a := s.Site.Services[0]
-			if d := cmp.Diff(map[string]bool{"x": true, "y": false}, a.Gates); d != "" || !a.RollbackOnFailure || a.TargetState != "up" {
+			if d := cmp.Diff(map[string]bool{"x": true, "y": false}, a.Gates); d != "" || !a.RollbackOnFailure ||
+				a.TargetState != "up" {
 				t.Errorf("%+v %s", a, d)
 			}
 			if len(s.Lifecycles) != 1 || s.Lifecycles[0].Name != "brief" {
@@ -74,23 +76,39 @@ func TestLifecyclesOfServicesThatAreWrong(t *testing.T) {
 	}
 	const without = "stands without entity; only services of entities have a lifecycle: leave it out"
 	for text, want := range map[string]string{
-		service("entity: plain, lifecycle: simpel"):                   `s.yaml:1:63: services[0].lifecycle: there is no lifecycle "simpel"; did you mean "simple"?; slipway brings basic_optimized,`,
-		service("entity: plain, lifecycle: breif"):                    `s.yaml:1:63: services[0].lifecycle: there is no lifecycle "breif"; did you mean "brief"?`,
-		service("entity: plain, lifecycle: [brief]"):                  "s.yaml:1:63: services[0].lifecycle: is a list, not text",
-		service("entity: plain, lifecycle: ''"):                       "s.yaml:1:63: services[0].lifecycle: is empty; name a lifecycle, or leave it out",
-		service("entity: plain, service_lifecycle: brief"):            `s.yaml:1:52: services[0]: unknown key "service_lifecycle"; known are name,`,
-		service("entity: plain, gates: [a]"):                          "s.yaml:1:59: services[0].gates: is a list, not a mapping",
-		service("entity: plain, gates: {a: 1}"):                       `s.yaml:1:63: services[0].gates["a"]: is a number, not true or false`,
-		service("entity: plain, rollback_on_failure: 1"):              "s.yaml:1:73: services[0].rollback_on_failure: is a number, not true or false",
-		service("entity: plain, target_state: 1"):                     `s.yaml:1:66: services[0].target_state: is a number, not text; write it in quotes, "1", if that is meant`,
-		service("entity: plain, target_state: ''"):                    "s.yaml:1:66: services[0].target_state: is empty; give a name, or leave it out",
-		service("configuration: {}, lifecycle: simple"):               "s.yaml:1:67: services[0].lifecycle: " + without,
-		service("configuration: {}, gates: {}"):                       "s.yaml:1:63: services[0].gates: " + without,
-		service("configuration: {}, rollback_on_failure: false"):      "s.yaml:1:77: services[0].rollback_on_failure: " + without,
-		service("configuration: {}, target_state: up"):                "s.yaml:1:70: services[0].target_state: " + without,
-		service("configuration: {}") + "---\nlifecycles: {brief: {}}": "s.yaml:14:21: lifecycles.brief: the key \"initial\" is missing",
-		service("configuration: {}") + "---\n" + brief:                `s.yaml:15:3: lifecycle "brief": there is another lifecycle of this name`,
-		"entities: {a: {lifecycle: breif}, b: {lifecycle: brief}}\n---\n" + brief: `s.yaml:1:27: entity "a": lifecycle: there is no lifecycle "breif"; did you mean "brief"?; slipway brings ` +
+		service(
+			"entity: plain, lifecycle: simpel"): `s.yaml:1:63: services[0].lifecycle: there is no lifecycle "simpel"; did you mean "simple"?; slipway brings basic_optimized,`,
+		service(
+			"entity: plain, lifecycle: breif"): `s.yaml:1:63: services[0].lifecycle: there is no lifecycle "breif"; did you mean "brief"?`,
+		service(
+			"entity: plain, lifecycle: [brief]"): "s.yaml:1:63: services[0].lifecycle: is a list, not text",
+		service(
+			"entity: plain, lifecycle: ''"): "s.yaml:1:63: services[0].lifecycle: is empty; name a lifecycle, or leave it out",
+		service(
+			"entity: plain, service_lifecycle: brief"): `s.yaml:1:52: services[0]: unknown key "service_lifecycle"; known are name,`,
+		service(
+			"entity: plain, gates: [a]"): "s.yaml:1:59: services[0].gates: is a list, not a mapping",
+		service(
+			"entity: plain, gates: {a: 1}"): `s.yaml:1:63: services[0].gates["a"]: is a number, not true or false`,
+		service(
+			"entity: plain, rollback_on_failure: 1"): "s.yaml:1:73: services[0].rollback_on_failure: is a number, not true or false",
+		service(
+			"entity: plain, target_state: 1"): `s.yaml:1:66: services[0].target_state: is a number, not text; write it in quotes, "1", if that is meant`,
+		service(
+			"entity: plain, target_state: ''"): "s.yaml:1:66: services[0].target_state: is empty; give a name, or leave it out",
+		service("configuration: {}, lifecycle: simple"): "s.yaml:1:67: services[0].lifecycle: " + without,
+		service("configuration: {}, gates: {}"):         "s.yaml:1:63: services[0].gates: " + without,
+		service(
+			"configuration: {}, rollback_on_failure: false"): "s.yaml:1:77: services[0].rollback_on_failure: " +
+			without,
+		service("configuration: {}, target_state: up"): "s.yaml:1:70: services[0].target_state: " +
+			without,
+		service("configuration: {}") +
+			"---\nlifecycles: {brief: {}}": "s.yaml:14:21: lifecycles.brief: the key \"initial\" is missing",
+		service("configuration: {}") + "---\n" +
+			brief: `s.yaml:15:3: lifecycle "brief": there is another lifecycle of this name`,
+		"entities: {a: {lifecycle: breif}, b: {lifecycle: brief}}\n---\n" +
+			brief: `s.yaml:1:27: entity "a": lifecycle: there is no lifecycle "breif"; did you mean "brief"?; slipway brings ` +
 			"basic_optimized, cloudconnect, service, service_2020, service_with_delete_validate, simple, simple_with_deallocation, simple_with_delete_validate, simple_with_set_state, slipway_default; " +
 			`define another one under the key "lifecycles", in a document beside this one; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as service_lifecycle, too`,
 		"entities: {a: {lifecycle: ''}}":                                                  "s.yaml:1:27: entities.a.lifecycle: is empty; give a name, or leave it out",
@@ -129,7 +147,9 @@ func TestShowWithLifecycles(t *testing.T) {
 	show := func(with ...string) string {
 		services := make([]string, len(with))
 		for i, w := range with {
-			services[i] = fmt.Sprintf(`{"name": "s%d", "selectors": [], "entity": {"name": "plain", "definition": %s}, %s}`, i, quoted(definition), w)
+			services[i] = fmt.Sprintf(
+				`{"name": "s%d", "selectors": [], "entity": {"name": "plain", "definition": %s}, %s}`, i, quoted(
+					definition), w)
 		}
 		return fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [{"address": "slipway_deployment.a", "mode": "managed", "type": "slipway_deployment", "values":
 {"site": "lon1", "nodes": [], "services": [%s,
@@ -145,10 +165,12 @@ func TestShowWithLifecycles(t *testing.T) {
 	got := s.Site.Services
 	simple, _ := ShippedLifecycle("simple")
 	for i, want := range []site.Service{
-		{}, {Lifecycle: &simple, Gates: map[string]bool{"a": true, "b": false}, RollbackOnFailure: true, TargetState: "up"},
+		{}, {Lifecycle: &simple, Gates: map[string]bool{"a": true, "b": false}, RollbackOnFailure: true,
+			TargetState: "up"},
 		{Lifecycle: &c.Lifecycles[0]}, {Lifecycle: &c.Lifecycles[0]}, {},
 	} {
-		is := site.Service{Lifecycle: got[i].Lifecycle, Gates: got[i].Gates, RollbackOnFailure: got[i].RollbackOnFailure, TargetState: got[i].TargetState}
+		is := site.Service{Lifecycle: got[i].Lifecycle, Gates: got[i].Gates,
+			RollbackOnFailure: got[i].RollbackOnFailure, TargetState: got[i].TargetState}
 		if d := cmp.Diff(want, is); d != "" {
 			t.Errorf("service %d: %s", i, d)
 		}

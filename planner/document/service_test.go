@@ -61,8 +61,10 @@ func TestServicesOfEntities(t *testing.T) {
 				t.Fatal("no entity ntp")
 			}
 			want := []site.Service{
-				{Name: "time", Selectors: site.Selectors{}, Entity: ntp, Attributes: map[string]any{"pool": "a", "key": nil}},
-				{Name: "more-time", Selectors: site.Selectors{}, Entity: ntp, Attributes: map[string]any{"pool": "b", "key": "c"}},
+				{Name: "time", Selectors: site.Selectors{}, Entity: ntp,
+					Attributes: map[string]any{"pool": "a", "key": nil}},
+				{Name: "more-time", Selectors: site.Selectors{}, Entity: ntp,
+					Attributes: map[string]any{"pool": "b", "key": "c"}},
 				{Name: "motd", Selectors: site.Selectors{}},
 			}
 			if d := cmp.Diff(want, s.Site.Services, cmpopts.EquateEmpty()); d != "" {
@@ -77,8 +79,10 @@ func TestServicesOfEntities(t *testing.T) {
 
 func TestServicesOfEntitiesThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"services: [{name: a, selectors: [], entity: ntpp}]\n---\n" + timeEntities:     `s.yaml:1:45: services[0].entity: there is no entity "ntpp"; did you mean "ntp"?`,
-		"services: [{name: a, selectors: [], entity: database}]\n---\n" + timeEntities: `s.yaml:1:45: services[0].entity: there is no entity "database"; use one of ntp`,
+		"services: [{name: a, selectors: [], entity: ntpp}]\n---\n" +
+			timeEntities: `s.yaml:1:45: services[0].entity: there is no entity "ntpp"; did you mean "ntp"?`,
+		"services: [{name: a, selectors: [], entity: database}]\n---\n" +
+			timeEntities: `s.yaml:1:45: services[0].entity: there is no entity "database"; use one of ntp`,
 		"services: [{name: a, selectors: [], entity: ntp}]":                            `s.yaml:1:45: services[0].entity: there is no entity "ntp"; no document holds a catalog: name its files, too, or define it under the key "catalog"`,
 		"services: [{name: a, selectors: [], entity: {definition: x}}]":                "s.yaml:1:45: services[0].entity: is a mapping, not text",
 		"services: [{name: a, selectors: []}]":                                         `s.yaml:1:12: services[0]: has neither the key "entity" nor "configuration"; give one of them`,
@@ -113,7 +117,8 @@ func TestProblemsOfEntityServicesHavePlaces(t *testing.T) {
 		"selectors":       `s.yaml:5:3: service "time": selectors: m`,
 		"entity.tasks[0].config.parameters.content": `c.yaml:10:72: entity "ntp": tasks[0].config.parameters.content: m (service "time")`,
 	} {
-		if got := s.Locate(site.Problem{Object: "service", Name: "time", Attribute: attribute, Message: "m"}).Error(); got != want {
+		if got := s.Locate(site.Problem{Object: "service", Name: "time", Attribute: attribute,
+			Message: "m"}).Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -138,13 +143,15 @@ func TestShowWithEntities(t *testing.T) {
  {"site": "lon1", "nodes": [], "services": [%s]}}]}}}`, services)
 	}
 	service := func(definition string) string {
-		return `{"name": "time", "selectors": [], "configuration": null, "entity": {"name": "ntp", "definition": ` + definition + `}, "attributes": {"pool": "a", "key": null}}`
+		return `{"name": "time", "selectors": [], "configuration": null, "entity": {"name": "ntp", "definition": ` +
+			definition + `}, "attributes": {"pool": "a", "key": null}}`
 	}
 	s, err := parseShow(show(service(string(quoted))+","+service(string(quoted))), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := site.Service{Name: "time", Selectors: site.Selectors{}, Entity: ntp, Attributes: map[string]any{"pool": "a", "key": nil}}
+	want := site.Service{Name: "time", Selectors: site.Selectors{}, Entity: ntp,
+		Attributes: map[string]any{"pool": "a", "key": nil}}
 	if d := cmp.Diff([]site.Service{want, want}, s.Site.Services, cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
@@ -165,7 +172,9 @@ func TestShowWithEntities(t *testing.T) {
 
 func FuzzEntityServices(f *testing.F) {
 	f.Add([]byte(timeServices + "---\n" + timeEntities))
-	f.Add([]byte("catalog: &c {entities: {a: {attributes: {x: dict}}}}\nservices: [{name: s, selectors: [], entity: a, attributes: {x: *c}}]"))
+	f.Add(
+		[]byte(
+			"catalog: &c {entities: {a: {attributes: {x: dict}}}}\nservices: [{name: s, selectors: [], entity: a, attributes: {x: *c}}]"))
 	f.Add([]byte("services: [{name: s, selectors: [], entity: a, attributes: &a {x: [*a, ~]}}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseSite([]Source{{"s.yaml", data}}, Options{})
@@ -184,7 +193,8 @@ func FuzzEntityServices(f *testing.F) {
 			}
 			_, mistakes := service.Entity.Check(service.Attributes)
 			for _, m := range append(mistakes, service.Entity.ReadOnly(service.Attributes)...) {
-				p := s.Locate(site.Problem{Object: "service", Name: service.Name, Attribute: "attributes." + m.Path, Code: site.Code(m.Code), Message: m.Message})
+				p := s.Locate(site.Problem{Object: "service", Name: service.Name, Attribute: "attributes." + m.Path,
+					Code: site.Code(m.Code), Message: m.Message})
 				if p.File != "s.yaml" || p.Line == 0 {
 					t.Fatalf("no place: %+v", p)
 				}

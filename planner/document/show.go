@@ -39,8 +39,9 @@ func isShow(data []byte) bool {
 	return false
 }
 
-// show takes the site of a deployment from what Terraform prints of a plan or state (https://developer.hashicorp.com/terraform/internals/json-format).
-// Of a plan it is the planned site, or the prior one; a prior state without the deployment gives nothing.
+// show takes the site of a deployment from what Terraform prints of a plan or state
+// (https://developer.hashicorp.com/terraform/internals/json-format). Of a plan it is the planned site, or the prior
+// one; a prior state without the deployment gives nothing.
 func (r *reader) show(data []byte, o Options, s *Site) {
 	if len(data) > maxShowSize {
 		r.report(nil, "", Schema, "the document has %d bytes; %d is the most", len(data), maxShowSize)
@@ -51,7 +52,8 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 		return slices.Contains([]string{"planned_values", "values", "prior_state", "resource_changes", "errored"}, key)
 	})
 	if err != nil {
-		r.problems = append(r.problems, Problem{File: r.file, Line: t.line, Column: t.column, Code: Schema, Message: "not well formed: " + err.Error()})
+		r.problems = append(r.problems, Problem{File: r.file, Line: t.line, Column: t.column, Code: Schema,
+			Message: "not well formed: " + err.Error()})
 		return
 	}
 	if _, errored := child(root, "errored"); errored != nil && errored.Value == "true" {
@@ -74,7 +76,8 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 		return
 	}
 	if going := destroyed(root); len(found) == 0 && len(going) > 0 {
-		r.report(nil, "", Schema, "is a plan that destroys %s, so it describes no site; give what `terraform show -json` prints of a plan that keeps it, or of the state",
+		r.report(nil, "", Schema,
+			"is a plan that destroys %s, so it describes no site; give what `terraform show -json` prints of a plan that keeps it, or of the state",
 			strings.Join(going, ", "))
 		return
 	}
@@ -100,7 +103,8 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	}
 }
 
-// heldTypes are the resources that do nothing by themselves: the attribute of a deployment that takes them, and what follows from being in none.
+// heldTypes are the resources that do nothing by themselves: the attribute of a deployment that takes them, and what
+// follows from being in none.
 var heldTypes = map[string]struct{ attribute, so string }{
 	"slipway_node":     {"nodes", "nothing is rolled out on it"},
 	"slipway_group":    {"groups", "it orders nothing"},
@@ -108,7 +112,8 @@ var heldTypes = map[string]struct{ attribute, so string }{
 	"slipway_override": {"overrides", "it changes nothing"},
 }
 
-// besideDeployments warns of resources that no deployment of a plan or state has, by their names. A deployment whose attribute is not known may have them.
+// besideDeployments warns of resources that no deployment of a plan or state has, by their names. A deployment whose
+// attribute is not known may have them.
 func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Problems) {
 	taken := map[string]map[string]bool{} // attribute -> name
 	for _, held := range heldTypes {
@@ -130,11 +135,13 @@ func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Pro
 	for _, res := range resourcesOf(values) {
 		held, isHeld := heldTypes[res.typ]
 		_, name := child(res.values, "name")
-		if !isHeld || name == nil || name.Value == "" || taken[held.attribute] == nil || taken[held.attribute][name.Value] {
+		if !isHeld || name == nil || name.Value == "" || taken[held.attribute] == nil ||
+			taken[held.attribute][name.Value] {
 			continue
 		}
 		warnings = append(warnings, Problem{File: r.file, Path: res.address, Code: site.NoEffect, Warning: true,
-			Message: fmt.Sprintf("is in the %s of no deployment, so %s; add it there, or take it away", held.attribute, held.so)})
+			Message: fmt.Sprintf("is in the %s of no deployment, so %s; add it there, or take it away", held.attribute,
+				held.so)})
 	}
 	slices.SortFunc(warnings, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
 	return warnings
@@ -210,11 +217,14 @@ func (r *reader) choose(all []found, address string) (found, bool) {
 	}
 	switch {
 	case len(all) == 0:
-		r.report(nil, "", Schema, "holds no %s; give what `terraform show -json` prints of a plan or state that has one", deploymentType)
+		r.report(nil, "", Schema,
+			"holds no %s; give what `terraform show -json` prints of a plan or state that has one", deploymentType)
 	case address == "":
-		r.report(nil, "", Schema, "holds several deployments; choose one with --address: %s", strings.Join(addresses, ", "))
+		r.report(nil, "", Schema, "holds several deployments; choose one with --address: %s",
+			strings.Join(addresses, ", "))
 	default:
-		r.report(nil, "", Schema, "holds no deployment with the address %q; it holds %s", address, strings.Join(addresses, ", "))
+		r.report(nil, "", Schema, "holds no deployment with the address %q; it holds %s", address,
+			strings.Join(addresses, ", "))
 	}
 	return found{}, false
 }
@@ -247,7 +257,8 @@ func changeOf(root *yaml.Node, address string) *yaml.Node {
 
 // changes reports whether the change does anything.
 func changes(change *yaml.Node) bool {
-	return change != nil && slices.ContainsFunc(itemsOf(change, "actions"), func(n *yaml.Node) bool { return n.Value != "no-op" })
+	return change != nil && slices.ContainsFunc(itemsOf(change, "actions"),
+		func(n *yaml.Node) bool { return n.Value != "no-op" })
 }
 
 // unknown reports what of the site Terraform does not know before apply.
@@ -286,7 +297,8 @@ func (r *reader) unknownIn(n *yaml.Node, path string) {
 		}
 	default:
 		if n.Value == "true" {
-			r.report(n, path, Schema, "is not known before apply, so the site is not known either; apply what it comes from first (terraform apply -target) and plan again")
+			r.report(n, path, Schema,
+				"is not known before apply, so the site is not known either; apply what it comes from first (terraform apply -target) and plan again")
 		}
 	}
 }

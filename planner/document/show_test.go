@@ -35,14 +35,17 @@ func parseShow(text string, o Options) (*Site, error) {
 }
 
 func TestShow(t *testing.T) {
-	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b", "lon2")
+	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b",
+		"lon2")
 	want := site.Site{
 		Name: "lon1",
 		Nodes: []site.Node{ // a map counts in the order of its keys
 			{Name: "a"},
 			{Name: "b", Rack: "3", Connection: site.Connection{Port: 22, Sudo: yes()}},
 		},
-		Groups: []site.Group{{Name: "g", Critical: true, Rolling: &site.Rolling{MaxParallel: 2, Lock: "x", Unlock: "y"}, SuccessCriteria: &site.SuccessCriteria{MinimumSuccessfulNodes: number(1)}, Selectors: site.Selectors{{NodeNames: []string{"a"}}}}},
+		Groups: []site.Group{{Name: "g", Critical: true, Rolling: &site.Rolling{MaxParallel: 2, Lock: "x", Unlock: "y"},
+			SuccessCriteria: &site.SuccessCriteria{MinimumSuccessfulNodes: number(1)}, Selectors: site.Selectors{
+				{NodeNames: []string{"a"}}}}},
 	}
 	other := want
 	other.Name = "lon2"
@@ -54,10 +57,12 @@ func TestShow(t *testing.T) {
 		digest     string
 	}{
 		{"a plan", planJSON(a, "", update), Options{}, want, "abc"},
-		{"a plan that changes nothing", planJSON(a, a, strings.Replace(update, "update", "no-op", 1)), Options{}, want, ""},
+		{"a plan that changes nothing", planJSON(a, a, strings.Replace(update, "update", "no-op", 1)), Options{}, want,
+			""},
 		{"one of several", planJSON(a+","+b, "", update), Options{Address: "module.m.slipway_deployment.b"}, other, ""},
 		{"what a plan starts from", planJSON(a, b, update), Options{Prior: true}, other, ""},
-		{"a plan that starts from nothing", planJSON(a, "", update), Options{Prior: true}, site.Site{Name: Unnamed}, ""},
+		{"a plan that starts from nothing", planJSON(a, "", update), Options{Prior: true}, site.Site{Name: Unnamed},
+			""},
 		{"a state", state, Options{}, want, ""},
 		{"a state as what is applied", state, Options{Prior: true}, want, ""},
 	}
@@ -79,14 +84,16 @@ func TestShow(t *testing.T) {
 
 // A node of a plan has its secrets below credentials; one of a state of slipway 0.1.0 has them beside everything else.
 func TestShowSecrets(t *testing.T) {
-	want := site.Connection{PrivateKey: "k", SudoPassword: "1", Bastions: []site.Bastion{{Host: "jump", PrivateKey: "h"}, {Host: "far"}}}
+	want := site.Connection{PrivateKey: "k", SudoPassword: "1",
+		Bastions: []site.Bastion{{Host: "jump", PrivateKey: "h"}, {Host: "far"}}}
 	const none = `"private_key": null, "passphrase": null, "sudo_password": null`
 	for name, connect := range map[string]string{
 		"0.1.0": `{"private_key": "k", "passphrase": null, "sudo_password": 1, "bastions": [{"host": "jump", "private_key": "h"}, {"host": "far", "private_key": null}]}`,
 		"now": `{` + none + `, "credentials": {"private_key": "k", "passphrase": null, "sudo_password": 1},
 		  "bastions": [{"host": "jump", "private_key": null, "credentials": {"private_key": "h"}}, {"host": "far", "private_key": null, "credentials": null}]}`,
 	} {
-		deployment := strings.Replace(deploymentJSON("slipway_deployment.a", "lon1"), `{"name": "a"}`, `{"name": "a", "connect": `+connect+`}`, 1)
+		deployment := strings.Replace(deploymentJSON("slipway_deployment.a", "lon1"), `{"name": "a"}`,
+			`{"name": "a", "connect": `+connect+`}`, 1)
 		s, err := parseShow(planJSON(deployment, "", ""), Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -99,7 +106,8 @@ func TestShowSecrets(t *testing.T) {
 }
 
 func TestShowRefuses(t *testing.T) {
-	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b", "lon2")
+	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b",
+		"lon2")
 	unknown := `{"address": "module.m.slipway_deployment.a", "change": {"actions": ["create"], "after_unknown": {"nodes": {"a": {"address": true, "tags": [false, true]}}, "groups": true}}}`
 	const because = ": is not known before apply, so the site is not known either; apply what it comes from first (terraform apply -target) and plan again"
 	tests := []struct {
@@ -107,11 +115,17 @@ func TestShowRefuses(t *testing.T) {
 		options    Options
 		want       []string
 	}{
-		{"none", planJSON("{}", "", ""), Options{}, []string{"plan.json: holds no slipway_deployment; give what `terraform show -json` prints of a plan or state that has one"}},
-		{"destroyed", planJSON("{}", a, `{"address": "slipway_deployment.a", "type": "slipway_deployment", "change": {"actions": ["delete"]}}`), Options{}, []string{
-			"plan.json: is a plan that destroys slipway_deployment.a, so it describes no site; give what `terraform show -json` prints of a plan that keeps it, or of the state"}},
-		{"several", planJSON(a+","+b, "", ""), Options{}, []string{"plan.json: holds several deployments; choose one with --address: module.m.slipway_deployment.a, module.m.slipway_deployment.b"}},
-		{"no such address", planJSON(a, "", ""), Options{Address: "x"}, []string{`plan.json: holds no deployment with the address "x"; it holds module.m.slipway_deployment.a`}},
+		{"none", planJSON("{}", "", ""), Options{}, []string{
+			"plan.json: holds no slipway_deployment; give what `terraform show -json` prints of a plan or state that has one"}},
+		{"destroyed",
+			planJSON("{}", a,
+				`{"address": "slipway_deployment.a", "type": "slipway_deployment", "change": {"actions": ["delete"]}}`), Options{}, []string{
+				"plan.json: is a plan that destroys slipway_deployment.a, so it describes no site; give what `terraform show -json` prints of a plan that keeps it, or of the state"}},
+		{"several", planJSON(a+","+b, "", ""), Options{},
+			[]string{
+				"plan.json: holds several deployments; choose one with --address: module.m.slipway_deployment.a, module.m.slipway_deployment.b"}},
+		{"no such address", planJSON(a, "", ""), Options{Address: "x"},
+			[]string{`plan.json: holds no deployment with the address "x"; it holds module.m.slipway_deployment.a`}},
 		{"unknown values", planJSON(a, "", unknown), Options{}, []string{
 			`plan.json:10:198: module.m.slipway_deployment.a.nodes["a"].address` + because,
 			`plan.json:10:220: module.m.slipway_deployment.a.nodes["a"].tags[1]` + because,
@@ -119,10 +133,14 @@ func TestShowRefuses(t *testing.T) {
 		}},
 		{"an incomplete plan", `{"format_version": "1.2", "errored": true, "planned_values": {}}`, Options{}, []string{
 			"plan.json:1:38: errored: Terraform could not complete this plan; mend what it told and plan again"}},
-		{"cut off", `{"format_version": "1.2", "planned_values": {`, Options{}, []string{"plan.json:1:45: not well formed: the JSON text is not complete"}},
-		{"more than one text", `{"format_version": "1.2", "planned_values": {}} {}`, Options{}, []string{"plan.json:1:45: not well formed: something follows the end of the JSON text"}},
-		{"deep", `{"format_version": "1.2", "values": ` + strings.Repeat("[", 100_000), Options{}, []string{"plan.json:1:237: not well formed: values are more than 200 levels deep"}},
-		{"wrong types", fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`, strings.Replace(a, `"name": "a"`, `"name": []`, 1)), Options{}, []string{
+		{"cut off", `{"format_version": "1.2", "planned_values": {`, Options{},
+			[]string{"plan.json:1:45: not well formed: the JSON text is not complete"}},
+		{"more than one text", `{"format_version": "1.2", "planned_values": {}} {}`, Options{},
+			[]string{"plan.json:1:45: not well formed: something follows the end of the JSON text"}},
+		{"deep", `{"format_version": "1.2", "values": ` + strings.Repeat("[", 100_000), Options{},
+			[]string{"plan.json:1:237: not well formed: values are more than 200 levels deep"}},
+		{"wrong types", fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`,
+			strings.Replace(a, `"name": "a"`, `"name": []`, 1)), Options{}, []string{
 			`plan.json:3:129: module.m.slipway_deployment.a.nodes["a"].name: is a list, not text`}},
 	}
 	for _, tt := range tests {
@@ -140,14 +158,17 @@ func TestShowRefuses(t *testing.T) {
 
 func TestParseOutcomes(t *testing.T) {
 	nodes := []string{"ntp01", "ctl1"}
-	got, err := ParseOutcomes(Source{"o.yaml", []byte("prepare: {ntp01: failure}\ndeploy:\n  ctl1: timeout\n  ntp01: success\n")}, nodes)
-	if err != nil || got["prepare"]["ntp01"] != "failure" || got["deploy"]["ctl1"] != "timeout" || got["deploy"]["ntp01"] != "success" {
+	got, err := ParseOutcomes(Source{"o.yaml",
+		[]byte("prepare: {ntp01: failure}\ndeploy:\n  ctl1: timeout\n  ntp01: success\n")}, nodes)
+	if err != nil || got["prepare"]["ntp01"] != "failure" || got["deploy"]["ctl1"] != "timeout" ||
+		got["deploy"]["ntp01"] != "success" {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if got, err := ParseOutcomes(Source{"o.yaml", nil}, nodes); err != nil || len(got) != 0 {
 		t.Errorf("an empty document: got %v, %v", got, err)
 	}
-	_, err = ParseOutcomes(Source{"o.yaml", []byte("prepare: {ntp1: failure, ctl1: fails, ctl1: 1}\ndeplo: {}\n---\na: 1\n")}, nodes)
+	_, err = ParseOutcomes(Source{"o.yaml",
+		[]byte("prepare: {ntp1: failure, ctl1: fails, ctl1: 1}\ndeplo: {}\n---\na: 1\n")}, nodes)
 	want := `o.yaml:1:11: prepare["ntp1"]: there is no node "ntp1"; did you mean "ntp01"?
 o.yaml:1:32: prepare["ctl1"]: is "fails"; give success, failure or timeout
 o.yaml:1:39: key "ctl1" is there twice, first at line 1; keep one

@@ -27,7 +27,8 @@ type Source struct {
 type Options struct {
 	Address string // of the slipway_deployment in a plan or state; needed where there are several
 	Prior   bool   // take what a plan starts from, not what it leads to
-	// Check finds what is wrong with the objects of a site that is not whole, each by itself; it may be nil. It is asked when something could not be read.
+	// Check finds what is wrong with the objects of a site that is not whole, each by itself; it may be nil. It is
+	// asked when something could not be read.
 	Check func(site.Site) site.Problems
 }
 
@@ -36,13 +37,14 @@ type Site struct {
 	Site      site.Site
 	Inventory bool // some document has the key "nodes"; without it nobody knows what groups select
 	Shown     bool // some source is what Terraform prints of a plan or state, so that Options.Address has a meaning
-	// Drift names resources that were found otherwise than they were left. Digest is that of the run that Terraform planned, empty when it
-	// planned none. Both come from plans and states only.
+	// Drift names resources that were found otherwise than they were left. Digest is that of the run that Terraform
+	// planned, empty when it planned none. Both come from plans and states only.
 	Drift  map[string][]resource.ID
 	Digest string
 	// Warnings are about what stands beside the site in a plan or state.
 	Warnings Problems
-	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their entities themselves.
+	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their
+	// entities themselves.
 	Catalog *catalog.Catalog
 	// Lifecycles are those that the documents define beside the ones that slipway brings.
 	Lifecycles []lifecycle.Lifecycle
@@ -50,15 +52,16 @@ type Site struct {
 	order      map[string]int // of the sources, by name
 	places     places
 	marks      marks
-	catalog    *Catalog                        // nil without any definitions
-	named      []namedEntity                   // services that name their entities
-	lifecycles []lifecycleNamed                // services that name their lifecycles
-	parsed     map[string]*definition          // entities of plans and states
-	machines   map[string]*lifecycle.Lifecycle // lifecycles of services of plans and states, by their texts; nil is a wrong one
+	catalog    *Catalog               // nil without any definitions
+	named      []namedEntity          // services that name their entities
+	lifecycles []lifecycleNamed       // services that name their lifecycles
+	parsed     map[string]*definition // entities of plans and states
+	// lifecycles of services of plans and states, by their texts; nil is a wrong one
+	machines map[string]*lifecycle.Lifecycle
 }
 
-// ParseSite reads a site from one or more sources, which together describe it. A source is a stream of YAML documents, or what
-// `terraform show -json` prints of a plan file or a state. A YAML document is
+// ParseSite reads a site from one or more sources, which together describe it. A source is a stream of YAML documents,
+// or what `terraform show -json` prints of a plan file or a state. A YAML document is
 //
 //   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides, plugins; and catalog, which has the keys
 //     of a catalog document;
@@ -66,13 +69,14 @@ type Site struct {
 //   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
 //   - a document that declares another schema, which is passed over.
 //
-// The lists of all documents are joined in the order of the sources. Groups that no document mentions are nil. All that is said of the catalog makes one
-// catalog, and services find their entities in it.
+// The lists of all documents are joined in the order of the sources. Groups that no document mentions are nil. All that
+// is said of the catalog makes one catalog, and services find their entities in it.
 //
-// Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for [site.Site.Validate]. A catalog is
-// checked whole. The error is of type [Problems].
+// Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for
+// [site.Site.Validate]. A catalog is checked whole. The error is of type [Problems].
 func ParseSite(sources []Source, o Options) (*Site, error) {
-	s := &Site{order: make(map[string]int, len(sources)), places: places{}, parsed: make(map[string]*definition), machines: make(map[string]*lifecycle.Lifecycle)}
+	s := &Site{order: make(map[string]int, len(sources)), places: places{}, parsed: make(map[string]*definition),
+		machines: make(map[string]*lifecycle.Lifecycle)}
 	var problems Problems
 	for i, source := range sources {
 		s.order[source.Name] = i
@@ -80,7 +84,8 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		source.Data = bytes.TrimPrefix(source.Data, []byte("\ufeff")) // a byte order mark, which JSON must not have
 		switch {
 		case isPlanFile(source.Data):
-			r.report(nil, "", Schema, "is a plan file as Terraform writes it; give what `terraform show -json` prints of it")
+			r.report(nil, "", Schema,
+				"is a plan file as Terraform writes it; give what `terraform show -json` prints of it")
 		case isShow(source.Data):
 			r.converts, s.Shown = true, true
 			r.show(source.Data, o, s)
@@ -132,9 +137,11 @@ func (r *reader) stream(data []byte, s *Site) {
 	switch {
 	case used > 0 || len(r.problems) > 0:
 	case len(documents) == 0:
-		r.report(nil, "", Schema, "is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed")
+		r.report(nil, "", Schema,
+			"is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed")
 	default:
-		r.report(nil, "", Schema, "holds neither a site (keys %s) nor a document with the schema %q", strings.Join(siteKeys(), ", "), StrategySchema)
+		r.report(nil, "", Schema, "holds neither a site (keys %s) nor a document with the schema %q",
+			strings.Join(siteKeys(), ", "), StrategySchema)
 	}
 }
 
@@ -160,7 +167,8 @@ func siteKeys() []string {
 // inlineCatalog is the key of a site document that holds a catalog.
 const inlineCatalog = "catalog"
 
-// besideSite says what a document is, and what takes it, when it is one of those that describe no site. Else it is empty.
+// besideSite says what a document is, and what takes it, when it is one of those that describe no site. Else it is
+// empty.
 func besideSite(n *yaml.Node) string {
 	for _, name := range append(siteKeys(), inlineCatalog) {
 		if _, value := child(n, name); value != nil {
@@ -199,7 +207,8 @@ func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
 	if value, ok := fs.get("site"); ok {
 		name, ok := r.text(value, join(path, "site"))
 		if ok && s.Site.Name != "" && s.Site.Name != name {
-			r.report(value, join(path, "site"), Schema, "is %q, but another document says %q; name one site", name, s.Site.Name)
+			r.report(value, join(path, "site"), Schema, "is %q, but another document says %q; name one site", name,
+				s.Site.Name)
 		}
 		if ok && name == "" {
 			r.report(value, join(path, "site"), Schema, "is empty; give the site a name, or leave it out")
@@ -217,10 +226,12 @@ func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
 		s.Site.Groups = append(s.Site.Groups, membersOf(r, s, value, join(path, "groups"), "group", r.siteGroup)...)
 	}
 	if value, ok := fs.get("services"); ok {
-		s.Site.Services = append(s.Site.Services, membersOf(r, s, value, join(path, "services"), "service", r.service(s))...)
+		s.Site.Services = append(s.Site.Services, membersOf(r, s, value, join(path, "services"), "service",
+			r.service(s))...)
 	}
 	if value, ok := fs.get("overrides"); ok {
-		s.Site.Overrides = append(s.Site.Overrides, membersOf(r, s, value, join(path, "overrides"), "override", r.override)...)
+		s.Site.Overrides = append(s.Site.Overrides, membersOf(r, s, value, join(path, "overrides"), "override",
+			r.override)...)
 	}
 	if value, ok := fs.get("plugins"); ok {
 		s.Site.Plugins = append(s.Site.Plugins, membersOf(r, s, value, join(path, "plugins"), "plugin", r.plugin)...)
@@ -230,8 +241,10 @@ func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
 	}
 }
 
-// membersOf reads the objects of a list. In Terraform's values they may stand in a map, too, which counts in the order of its keys.
-func membersOf[T any](r *reader, s *Site, n *yaml.Node, path, object string, read func(*yaml.Node, string) (T, string)) []T {
+// membersOf reads the objects of a list. In Terraform's values they may stand in a map, too, which counts in the order
+// of its keys.
+func membersOf[T any](r *reader, s *Site, n *yaml.Node, path, object string,
+	read func(*yaml.Node, string) (T, string)) []T {
 	type member struct {
 		node *yaml.Node
 		path string

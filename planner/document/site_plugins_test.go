@@ -27,8 +27,10 @@ plugins:
 
 var netPlugin = site.Plugin{
 	Name: "net", Version: "1.0.0", Files: map[string]string{"deploy.sh": "IyEvYmluL3NoCg=="},
-	Tasks:      []site.Task{{Role: []string{"web"}, Stage: "post_deployment/100", Type: "shell", Parameters: site.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}, FailOnError: true}},
-	GraphTasks: []site.GraphTask{{ID: "x", Type: "shell", Role: []string{"*"}, Requires: []string{"deploy_end"}, Parameters: site.Parameters{"cmd": "x", "timeout": int64(1)}}},
+	Tasks: []site.Task{{Role: []string{"web"}, Stage: "post_deployment/100", Type: "shell",
+		Parameters: site.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}, FailOnError: true}},
+	GraphTasks: []site.GraphTask{{ID: "x", Type: "shell", Role: []string{"*"}, Requires: []string{"deploy_end"},
+		Parameters: site.Parameters{"cmd": "x", "timeout": int64(1)}}},
 }
 
 func TestPluginsOfASite(t *testing.T) {
@@ -45,7 +47,8 @@ func TestPluginsOfASite(t *testing.T) {
 		"graph_tasks[0].requires[0]":  `s.yaml:14:50: plugin "net": graph_tasks[0].requires[0]: m`,
 		`files["deploy.sh"]`:          `s.yaml:7:22: plugin "net": files["deploy.sh"]: m`,
 	} {
-		if got := s.Locate(site.Problem{Object: "plugin", Name: "net", Attribute: attribute, Message: "m"}).Error(); got != want {
+		if got := s.Locate(site.Problem{Object: "plugin", Name: "net", Attribute: attribute,
+			Message: "m"}).Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -60,7 +63,8 @@ func TestPluginsOfASiteThatAreWrong(t *testing.T) {
 		"plugins: [{name: a, files: [x]}]":     "s.yaml:1:28: plugins[0].files: is a list, not a mapping",
 		"plugins: [{name: a, graph_tasks: 1}]": "s.yaml:1:34: plugins[0].graph_tasks: is a number, not a list",
 	} {
-		if _, err := ParseSite([]Source{{"s.yaml", []byte(text)}}, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseSite([]Source{{"s.yaml", []byte(text)}}, Options{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
@@ -72,7 +76,8 @@ func TestShowPlugins(t *testing.T) {
   "tasks": [{"role": ["web"], "stage": "post_deployment/100", "type": "shell", "fail_on_error": "true", "parameters": {"cmd": "./deploy.sh", "timeout": "42", "retries": null, "puppet_manifest": null}}],
   "graph_tasks": [{"id": "x", "type": "shell", "role": ["*"], "groups": null, "requires": ["deploy_end"], "required_for": null, "tasks": null, "fail_on_error": false,
     "parameters": {"cmd": "x", "timeout": 1, "strategy": null}}]}`
-	text := strings.Replace(deploymentJSON("slipway_deployment.a", "lon1"), `"services": null`, `"services": null, "plugins": [`+values+`]`, 1)
+	text := strings.Replace(deploymentJSON("slipway_deployment.a", "lon1"), `"services": null`,
+		`"services": null, "plugins": [`+values+`]`, 1)
 	s, err := parseShow(planJSON(text, "", ""), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +93,8 @@ func TestShowPlugins(t *testing.T) {
 		t.Error(d)
 	}
 	unknown := `{"address": "slipway_deployment.a", "change": {"actions": ["create"], "after_unknown": {"plugins": true}}}`
-	if _, err := parseShow(planJSON(text, "", unknown), Options{}); err == nil || !strings.Contains(err.Error(), "plugins: is not known before apply") {
+	if _, err := parseShow(planJSON(text, "", unknown), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "plugins: is not known before apply") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -118,8 +124,10 @@ func TestParseMetadata(t *testing.T) {
 }
 
 func FuzzPluginValue(f *testing.F) {
-	f.Add(`{"name": "net", "tasks": [{"role": "web", "stage": "pre_deployment", "type": "shell", "parameters": {"cmd": 1, "timeout": "2"}}]}`)
-	f.Add(`{"graph_tasks": [{"id": "x", "type": "group", "parameters": {"strategy": {"type": "parallel", "amount": 0}}}], "files": {"a": null}}`)
+	f.Add(
+		`{"name": "net", "tasks": [{"role": "web", "stage": "pre_deployment", "type": "shell", "parameters": {"cmd": 1, "timeout": "2"}}]}`)
+	f.Add(
+		`{"graph_tasks": [{"id": "x", "type": "group", "parameters": {"strategy": {"type": "parallel", "amount": 0}}}], "files": {"a": null}}`)
 	f.Add("[")
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := PluginValue([]byte(text)); err != nil && err.Error() == "" {
@@ -132,7 +140,8 @@ func FuzzParseMetadata(f *testing.F) {
 	f.Add("name: net\nversion: 1.0.0")
 	f.Add("a: &a [*a]")
 	f.Fuzz(func(t *testing.T, text string) {
-		if m, err := ParseMetadata(Source{"m.yaml", []byte(text)}); err == nil && strings.Contains(text, "\x00") && m.Name == "" {
+		if m, err := ParseMetadata(Source{"m.yaml", []byte(text)}); err == nil && strings.Contains(text, "\x00") &&
+			m.Name == "" {
 			t.Skip() // an empty name is for the plugin's validation to find
 		}
 	})

@@ -12,12 +12,12 @@ import (
 // StrategySchema is what an Airship DeploymentStrategy document gives as its schema.
 const StrategySchema = "shipyard/DeploymentStrategy/v1"
 
-// ParseStrategy reads the groups of an Airship DeploymentStrategy document (airship.md 1; seed 001, "Deployment Strategy
-// Document"). The document is either the whole, with schema, metadata and data, or what is below data alone. A stream may
-// hold other documents too; exactly one strategy must be in it. Name stands for the file in problems.
+// ParseStrategy reads the groups of an Airship DeploymentStrategy document (airship.md 1; seed 001, "Deployment
+// Strategy Document"). The document is either the whole, with schema, metadata and data, or what is below data alone. A
+// stream may hold other documents too; exactly one strategy must be in it. Name stands for the file in problems.
 //
-// Only the form is checked here; what the groups mean together is for [site.ValidateGroups]. Keys that the schema does not know
-// are errors in selectors and success criteria and are tolerated elsewhere. The error is of type [Problems].
+// Only the form is checked here; what the groups mean together is for [site.ValidateGroups]. Keys that the schema does
+// not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type [Problems].
 // No groups at all give an empty slice, never nil.
 func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 	r := &reader{file: name}

@@ -17,11 +17,13 @@ import (
 // maxTagLines bounds the %TAG lines of a document: each is compared with all before it.
 const maxTagLines = 64
 
-// illegible finds the first thing that no YAML document may hold, at its place: bytes that are not UTF-8 text, control characters.
+// illegible finds the first thing that no YAML document may hold, at its place: bytes that are not UTF-8 text, control
+// characters.
 func illegible(data []byte) (Problem, bool) {
 	at := func(offset int, format string, args ...any) (Problem, bool) {
 		line, column := placeOf(data, offset)
-		return Problem{Line: line, Column: column, Code: Schema, Message: "not well formed: " + fmt.Sprintf(format, args...)}, true
+		return Problem{Line: line, Column: column, Code: Schema, Message: "not well formed: " +
+			fmt.Sprintf(format, args...)}, true
 	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return at(0, "is UTF-16 text; write it as UTF-8")
@@ -35,9 +37,11 @@ func illegible(data []byte) (Problem, bool) {
 		switch {
 		case c == utf8.RuneError && size == 1:
 			return at(i, "a byte %#02x that is not UTF-8 text", data[i])
-		case c < ' ' && c != '\t' && c != '\n' && c != '\r' || c >= 0x7f && c < 0xa0 && c != 0x85 || c == 0xfffe || c == 0xffff:
+		case c < ' ' && c != '\t' && c != '\n' && c != '\r' || c >= 0x7f && c < 0xa0 && c != 0x85 || c == 0xfffe ||
+			c == 0xffff:
 			return at(i, "a control character, U+%04X; write it with an escape in double quotes, or leave it out", c)
-		case c == '%' && (i == 0 || data[i-1] == '\n' || data[i-1] == '\r') && bytes.HasPrefix(data[i:], []byte("%TAG")):
+		case c == '%' && (i == 0 || data[i-1] == '\n' || data[i-1] == '\r') &&
+			bytes.HasPrefix(data[i:], []byte("%TAG")):
 			if tags++; tags > maxTagLines {
 				return at(i, "there are more than %d %%TAG lines", maxTagLines)
 			}
@@ -66,11 +70,13 @@ var fromZero = []string{
 	"found incompatible YAML document", "found undefined tag handle",
 }
 
-// fromStart are the messages for which the parser gives the line where the list, the mapping or the text begins that the mistake is in or after, which
-// may be far above it.
-var fromStart = []string{"did not find expected '-' indicator", "did not find expected key", "found a tab character that violates indentation"}
+// fromStart are the messages for which the parser gives the line where the list, the mapping or the text begins that
+// the mistake is in or after, which may be far above it.
+var fromStart = []string{"did not find expected '-' indicator", "did not find expected key",
+	"found a tab character that violates indentation"}
 
-// maxSought bounds documents in which the line of such a mistake is looked for, in bytes: they are parsed some 20 times.
+// maxSought bounds documents in which the line of such a mistake is looked for, in bytes: they are parsed some 20
+// times.
 const maxSought = 1 << 18
 
 // mistakeIn returns the first line with which the document has the mistake, 0 when that is not known.
@@ -101,8 +107,8 @@ func mistakeIn(data []byte, text string) int {
 	return at + 1
 }
 
-// malformed tells what the YAML parser found. The parser gives a line, and leaves that out for the first one; the column is that of the tab
-// or the second colon that is most often the reason, else of the first thing on the line.
+// malformed tells what the YAML parser found. The parser gives a line, and leaves that out for the first one; the
+// column is that of the tab or the second colon that is most often the reason, else of the first thing on the line.
 func malformed(err error, data []byte) Problem {
 	p := Problem{Code: Schema, Line: 1}
 	text := err.Error()
@@ -133,7 +139,8 @@ func malformed(err error, data []byte) Problem {
 	case tab >= 0:
 		p.Column, text = tab+1, "a tab; YAML indents with spaces only"
 	case text == "mapping values are not allowed in this context" && first < second:
-		p.Column, text = utf8.RuneCount(line[:second])+1, "a second `: ` on one line; write the value in quotes if it is text"
+		p.Column, text = utf8.RuneCount(
+			line[:second])+1, "a second `: ` on one line; write the value in quotes if it is text"
 	}
 	p.Message = "not well formed: " + cut(text, maxWord)
 	return p

@@ -29,8 +29,8 @@ type Create struct {
 	Message       string
 }
 
-// Create adds a service in an initial state. Its attributes are checked as those of a user are: types and limits, then references, then the identity,
-// then modifiers; all mistakes of one kind of check come together.
+// Create adds a service in an initial state. Its attributes are checked as those of a user are: types and limits, then
+// references, then the identity, then modifiers; all mistakes of one kind of check come together.
 func (v *Inventory) Create(c Create) (Result, error) {
 	if c.ID == "" {
 		return Result{}, refuse(BadCall, "", "a service needs an id")
@@ -44,7 +44,8 @@ func (v *Inventory) Create(c Create) (Result, error) {
 		return Result{}, err
 	}
 	if e.Abstract {
-		return Result{}, refuse(UnknownEntity, c.ID, "the entity %q is abstract; no service is of it, only of entities that extend it", e.Name)
+		return Result{}, refuse(UnknownEntity, c.ID,
+			"the entity %q is abstract; no service is of it, only of entities that extend it", e.Name)
 	}
 	initial, err := initialState(e, c)
 	if err != nil {
@@ -63,11 +64,13 @@ func (v *Inventory) Create(c Create) (Result, error) {
 	if mistakes := edit.Check(e.Entity, map[string]any{}, complete); len(mistakes) > 0 {
 		return Result{}, mistaken(c.ID, mistakes)
 	}
-	in := &Instance{ID: c.ID, Entity: e.Name, EntityVersion: e.Version, State: initial, Config: maps.Clone(c.Config), Created: c.At, Updated: c.At, Cause: CreateTransition}
+	in := &Instance{ID: c.ID, Entity: e.Name, EntityVersion: e.Version, State: initial, Config: maps.Clone(c.Config),
+		Created: c.At, Updated: c.At, Cause: CreateTransition}
 	in.Candidate, in.Basis.Candidate = complete, c.Basis
 	w := v.begin(in, c.At, c.Message)
 	for _, step := range []Step{Triggered, Executed} {
-		w.log(Event{Type: CreateTransition, Step: step, Destination: initial, Message: "created in " + initial + w.because()})
+		w.log(Event{Type: CreateTransition, Step: step, Destination: initial, Message: "created in " + initial +
+			w.because()})
 	}
 	w.in.Version, w.in.DesiredVersion = 1, 1
 	w.in.Deleted = w.state().Deleted
@@ -83,11 +86,12 @@ func initialState(e *Entity, c Create) (string, *Error) {
 			return s, nil
 		}
 	}
-	return "", refuse(InvalidInitialState, c.ID, "%q is no initial state of the lifecycle %q%s", c.Initial, e.Machine.lifecycle.Name, hint(c.Initial, e.Machine.Initial()))
+	return "", refuse(InvalidInitialState, c.ID, "%q is no initial state of the lifecycle %q%s", c.Initial,
+		e.Machine.lifecycle.Name, hint(c.Initial, e.Machine.Initial()))
 }
 
-// check makes the checks that come before all others, in the order of lsm.md 3: the service exists, is not deleted, and is at the version that the caller
-// has seen.
+// check makes the checks that come before all others, in the order of lsm.md 3: the service exists, is not deleted, and
+// is at the version that the caller has seen.
 func (v *Inventory) check(c Call, versioned bool) (*work, *Error) {
 	in, ok := v.instances[c.ID]
 	switch {
@@ -96,15 +100,18 @@ func (v *Inventory) check(c Call, versioned bool) (*work, *Error) {
 	case in.Deleted:
 		return nil, refuse(Deleted, c.ID, "is deleted (state %s); create a new one", in.State)
 	case c.Version == 0 && versioned:
-		return nil, refuse(MissingVersion, c.ID, "the version is missing; give the one that was read, so that nothing is changed that somebody else changed meanwhile")
+		return nil, refuse(MissingVersion, c.ID,
+			"the version is missing; give the one that was read, so that nothing is changed that somebody else changed meanwhile")
 	case c.Version != 0 && c.Version != in.Version:
-		return nil, refuse(VersionConflict, c.ID, "changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again", c.Version, in.Version, in.State)
+		return nil, refuse(VersionConflict, c.ID,
+			"changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again", c.Version, in.Version, in.State)
 	}
 	return v.begin(in, c.At, c.Message), nil
 }
 
-// Update gives a service new attributes, as its candidate, and sets off the on_update transfer. What they leave out returns to its default, but what
-// slipway has set stays (lsm.md 18, 20). basis is what they are made under, see [Sets].
+// Update gives a service new attributes, as its candidate, and sets off the on_update transfer. What they leave out
+// returns to its default, but what slipway has set stays (lsm.md 18, 20). basis is what they are made under, see
+// [Sets].
 func (v *Inventory) Update(c Call, attributes map[string]any, basis string) (Result, error) {
 	w, err := v.check(c, true)
 	if err != nil {
@@ -125,7 +132,8 @@ func (v *Inventory) Update(c Call, attributes map[string]any, basis string) (Res
 	return w.settled(w.in.Preserved)
 }
 
-// Preview returns the attributes that an update would give the service, and refuses what Update refuses because of them; state and version do not count.
+// Preview returns the attributes that an update would give the service, and refuses what Update refuses because of
+// them; state and version do not count.
 func (v *Inventory) Preview(id string, attributes map[string]any) (map[string]any, error) {
 	in, ok := v.instances[id]
 	if !ok {
@@ -186,7 +194,8 @@ func (v *Inventory) SetState(c Call, target string) (Result, error) {
 	}
 	t, ok := w.entity.Machine.SetState(w.in.State, target)
 	if !ok {
-		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be brought from state %s to %q by hand%s", w.in.State, target, hint(target, w.entity.Machine.Targets(w.in.State)))
+		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be brought from state %s to %q by hand%s", w.in.State,
+			target, hint(target, w.entity.Machine.Targets(w.in.State)))
 	}
 	if t.Validate {
 		w.validate(t)
@@ -238,5 +247,6 @@ func (v *Inventory) unique(e *Entity, id string, attributes map[string]any) *Err
 		return nil
 	}
 	return mistaken(id, []catalog.Mistake{{Path: a.Name, Code: catalog.Code(IdentityConflict),
-		Message: "another service of the entity " + e.Name + ", " + holder + ", has this value; it names a service, so give another one"}})
+		Message: "another service of the entity " + e.Name + ", " + holder +
+			", has this value; it names a service, so give another one"}})
 }

@@ -52,13 +52,15 @@ func (w *work) state() State { return w.entity.Machine.states[w.in.State] }
 
 func (w *work) role() Role { return w.state().Role(w.in.Active != nil) }
 
-// execute carries a transfer out, to its target or its error state. It reports whether the service moved; when the operation lacks what it
-// needs, nothing is changed and the reason is returned (lsm.md 6). triggered is set when that has been logged before.
+// execute carries a transfer out, to its target or its error state. It reports whether the service moved; when the
+// operation lacks what it needs, nothing is changed and the reason is returned (lsm.md 6). triggered is set when that
+// has been logged before.
 func (w *work) execute(t Transfer, ok, triggered bool) (bool, *Error) {
 	target, op, preserves := t.end(ok)
 	kind := eventTypes[t.Trigger]
 	event := func(step Step, severity Severity, message string) {
-		w.log(Event{Type: kind, Step: step, Error: !ok || step == Aborted, Source: t.Source, Destination: target, Severity: severity, Message: message})
+		w.log(Event{Type: kind, Step: step, Error: !ok || step == Aborted, Source: t.Source, Destination: target,
+			Severity: severity, Message: message})
 	}
 	if target == t.Source && op == NoOperation && !w.changed {
 		event(Ignored, SeverityDebug, fmt.Sprintf("stays in %s", target))
@@ -125,13 +127,15 @@ func (w *work) move(m move, event func(Step)) {
 // validate asks for the validation that a transfer waits for.
 func (w *work) validate(t Transfer) {
 	for _, step := range []Step{Triggered, Validating} {
-		w.log(Event{Type: eventTypes[t.Trigger], Step: step, Source: t.Source, Destination: t.Target, Message: fmt.Sprintf("from %s to %s by %s%s", t.Source, t.Target, t.Trigger, w.because())})
+		w.log(Event{Type: eventTypes[t.Trigger], Step: step, Source: t.Source, Destination: t.Target,
+			Message: fmt.Sprintf("from %s to %s by %s%s", t.Source, t.Target, t.Trigger, w.because())})
 	}
 	w.in.Pending = &Pending{t.Trigger, t.Target, t.Error, w.in.Version}
 }
 
-// settle lets the service go on by itself: automatic transfers whose gate is open, and after a transfer that preserved the desired state, for which
-// nothing will be deployed, the one that follows from the deployment result that is known (lsm.md 6, 10).
+// settle lets the service go on by itself: automatic transfers whose gate is open, and after a transfer that preserved
+// the desired state, for which nothing will be deployed, the one that follows from the deployment result that is known
+// (lsm.md 6, 10).
 func (w *work) settle(preserved bool) {
 	been := []string{w.in.State}
 	for !w.in.Deleted {

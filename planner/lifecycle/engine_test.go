@@ -14,8 +14,10 @@ const (
 
 func TestARejectedCreationCanBeMendedOrDeleted(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple"))
-	r.create("a", "p", object{"name": "n", "size": int64(1)}).at("a", "start", 1).validated("a", false).at("a", "rejected", 2)
-	r.events("1 AUTO executed!").compiles().sets("a", object{"name": "n", "size": int64(1), "note": nil, "vni": nil}, nil, nil)
+	r.create("a", "p", object{"name": "n", "size": int64(1)}).at("a", "start", 1).validated("a", false).at("a",
+		"rejected", 2)
+	r.events("1 AUTO executed!").compiles().sets("a", object{"name": "n", "size": int64(1), "note": nil, "vni": nil},
+		nil, nil)
 	r.patch("a", object{"size": int64(2)}).at("a", "start", 3).compiles()
 	r.validated("a", false).at("a", "rejected", 4).delete("a").at("a", "terminated", 5).compiles()
 	if in, _ := r.Instance("a"); !in.Deleted {
@@ -36,10 +38,12 @@ func TestIdentity(t *testing.T) {
 	r.create("b", "p", values("n", 2)).refused(lifecycle.IdentityConflict, "name")
 	r.create("b", "q", values("n", 2)).ok() // of another entity
 	r.create("a", "p", values("m", 1)).refused(lifecycle.InstanceExists, "")
-	r.validated("a", false).create("c", "p", values("n", 2)).refused(lifecycle.IdentityConflict, "name") // a rejected service has it still
+	// a rejected service has it still
+	r.validated("a", false).create("c", "p", values("n", 2)).refused(lifecycle.IdentityConflict, "name")
 	// Types come before the identity, the identity before modifiers.
 	r.create("c", "p", object{"name": "n", "size": "1", "vni": int64(1)}).refused("type_mismatch", "size")
-	r.create("c", "p", object{"name": "n", "size": int64(1), "vni": int64(1)}).refused(lifecycle.IdentityConflict, "name")
+	r.create("c", "p", object{"name": "n", "size": int64(1), "vni": int64(1)}).refused(lifecycle.IdentityConflict,
+		"name")
 	r.create("c", "p", object{"name": "o", "size": int64(1), "vni": int64(1)}).refused("readonly_attribute", "vni")
 }
 
@@ -111,7 +115,8 @@ func TestWaitingResultsChangeNothing(t *testing.T) {
 func TestUpdateInProgressHasNoWayOutButAResult(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple")).up("a", "p", values("n", 1))
 	r.patch("a", object{"size": int64(2)}).validated("a", true).at("a", "update_inprogress", 7)
-	r.delete("a").refused(lifecycle.TransferNotAllowed, "").patch("a", object{}).refused(lifecycle.TransferNotAllowed, "")
+	r.delete("a").refused(lifecycle.TransferNotAllowed, "").patch("a", object{}).refused(lifecycle.TransferNotAllowed,
+		"")
 	r.deployed("a", bad).at("a", "update_failed", 8)
 	r.set("a", "rollback").at("a", "rollback", 9).compiles("a 9").sets("a", values("n", 2), values("n", 1), nil)
 	r.deployed("a", bad).at("a", "failed", 10).patch("a", object{}).refused(lifecycle.TransferNotAllowed, "")
@@ -126,18 +131,21 @@ func TestGates(t *testing.T) {
 	r.did(r.SetConfig(lifecycle.Call{ID: "a"}, nil)).refused(lifecycle.MissingVersion, "")
 	r.gates("a", map[string]bool{"auto_desined": true}).refused(lifecycle.UnknownConfig, `config["auto_desined"]`)
 	// Opening a gate takes effect at once, and is no transfer (lsm.md 18, 7).
-	r.gates("a", map[string]bool{"auto_designed": true}).at("a", "acknowledged", 2).events("2 AUTO trigger", "2 AUTO validation")
+	r.gates("a", map[string]bool{"auto_designed": true}).at("a", "acknowledged", 2).events("2 AUTO trigger",
+		"2 AUTO validation")
 	r.validated("a", true).at("a", "designed", 3)
 	r.gates("a", map[string]bool{"auto_creating": true}).at("a", "creating", 4).compiles("a 4")
 	// What nobody says is open (lsm.md 18, 6).
-	r.deployed("a", good).patch("a", object{"size": int64(2)}).validated("a", true).validated("a", true).at("a", "update_inprogress", 9)
+	r.deployed("a", good).patch("a", object{"size": int64(2)}).validated("a", true).validated("a", true).at("a",
+		"update_inprogress", 9)
 }
 
 func TestAPersonsValidation(t *testing.T) {
 	r := newRig(t, map[string]bool{"auto_designed": false}, plain("p", "service"))
 	r.create("a", "p", values("n", 1)).validated("a", true)
 	// A transfer to the state itself asks again, and is not executed when the answer is the same.
-	r.set("a", "acknowledged").at("a", "acknowledged", 2).events("2 API_SET_STATE trigger", "2 API_SET_STATE validation")
+	r.set("a", "acknowledged").at("a", "acknowledged", 2).events("2 API_SET_STATE trigger",
+		"2 API_SET_STATE validation")
 	r.validated("a", true).at("a", "acknowledged", 2).events("2 API_SET_STATE ignored")
 	if in, _ := r.Instance("a"); in.Pending != nil {
 		t.Error("the validation is over, and pending")
@@ -148,14 +156,17 @@ func TestAPersonsValidation(t *testing.T) {
 
 func TestAnUpdateIsAbortedByHand(t *testing.T) {
 	r := newRig(t, nil, plain("p", "service")).up("a", "p", values("n", 1))
-	r.patch("a", object{"size": int64(2)}).at("a", "update_start", 6).set("a", "up").at("a", "up", 7).sets("a", nil, values("n", 1), nil)
+	r.patch("a", object{"size": int64(2)}).at("a", "update_start", 6).set("a", "up").at("a", "up", 7).sets("a", nil,
+		values("n", 1), nil)
 	r.did(r.Validated(lifecycle.Call{ID: "a"}, lifecycle.Validation{ForVersion: 6, OK: true})).at("a", "up", 7)
 }
 
 func TestAFailedUpdateThatIsUpdatedLosesTheLastGoodSet(t *testing.T) {
-	r := newRig(t, map[string]bool{lifecycle.AutoRollback: false}, plain("p", "slipway_default")).up("a", "p", values("n", 1))
+	r := newRig(t, map[string]bool{lifecycle.AutoRollback: false}, plain("p", "slipway_default")).up("a", "p",
+		values("n", 1))
 	r.patch("a", object{"size": int64(2)}).validated("a", true).deployed("a", bad).at("a", "update_failed", 6)
-	r.patch("a", object{"size": int64(3)}).validated("a", true).at("a", "update_inprogress", 8).sets("a", nil, values("n", 3), values("n", 2))
+	r.patch("a", object{"size": int64(3)}).validated("a", true).at("a", "update_inprogress", 8).sets("a", nil,
+		values("n", 3), values("n", 2))
 }
 
 func TestDefaultLifecycle(t *testing.T) {
@@ -165,15 +176,19 @@ func TestDefaultLifecycle(t *testing.T) {
 	}
 	t.Run("a failed creation is updated", func(t *testing.T) {
 		r := newRig(t, closed, plain("p", "slipway_default")).create("a", "p", values("n", 1)).validated("a", true)
-		r.deployed("a", bad).at("a", "failed", 3).patch("a", object{"size": int64(2)}).validated("a", true).deployed("a", good).at("a", "up", 6)
+		r.deployed("a", bad).at("a", "failed", 3).patch("a", object{"size": int64(2)}).validated("a",
+			true).deployed("a", good).at("a", "up", 6)
 		r.sets("a", nil, values("n", 2), values("n", 1))
 	})
 	t.Run("rollback by hand leaves no candidate", func(t *testing.T) {
-		r := start(t).patch("a", object{"size": int64(2)}).validated("a", true).deployed("a", bad).at("a", "update_failed", 6)
-		r.set("a", "rollback").sets("a", values("n", 2), values("n", 1), nil).deployed("a", good).at("a", "up", 8).sets("a", nil, values("n", 1), nil)
+		r := start(t).patch("a", object{"size": int64(2)}).validated("a", true).deployed("a", bad).at("a",
+			"update_failed", 6)
+		r.set("a", "rollback").sets("a", values("n", 2), values("n", 1), nil).deployed("a", good).at("a", "up",
+			8).sets("a", nil, values("n", 1), nil)
 	})
 	t.Run("rollback without being asked", func(t *testing.T) {
-		r := start(t).gates("a", map[string]bool{lifecycle.AutoRollback: true}).patch("a", object{"size": int64(2)}).validated("a", true)
+		r := start(t).gates("a", map[string]bool{lifecycle.AutoRollback: true}).patch("a",
+			object{"size": int64(2)}).validated("a", true)
 		r.deployed("a", bad).at("a", "rollback", 7).sets("a", values("n", 2), values("n", 1), nil)
 		r.deployed("a", bad).at("a", "failed", 8).sets("a", nil, values("n", 1), nil)
 	})
@@ -184,7 +199,8 @@ func TestDefaultLifecycle(t *testing.T) {
 	t.Run("a rejected update is deleted", func(t *testing.T) {
 		r := start(t).patch("a", object{"size": int64(2)}).validated("a", false).at("a", "update_rejected", 5)
 		r.delete("a").at("a", "delete_validating", 6).sets("a", nil, values("n", 1), nil)
-		r.validated("a", true).at("a", "deleting", 7).deployed("a", bad).at("a", "deleting", 7).deployed("a", good).at("a", "terminated", 8)
+		r.validated("a", true).at("a", "deleting", 7).deployed("a", bad).at("a", "deleting", 7).deployed("a",
+			good).at("a", "terminated", 8)
 	})
 	t.Run("a refused deletion", func(t *testing.T) {
 		start(t).delete("a").validated("a", false).at("a", "failed", 5).deployed("a", good).at("a", "up", 6)
@@ -192,21 +208,28 @@ func TestDefaultLifecycle(t *testing.T) {
 }
 
 func TestCustomerLifecycle(t *testing.T) {
-	gates := map[string]bool{"auto_delete_create_failed": false, "auto_delete_up_failed": false, "auto_discard_update_rejected": true}
+	gates := map[string]bool{"auto_delete_create_failed": false, "auto_delete_up_failed": false,
+		"auto_discard_update_rejected": true}
 	r := newRig(t, gates, plain("p", "cloudconnect"))
-	r.create("a", "p", values("n", 1)).at("a", "ordered", 1).validated("a", true).at("a", "allocating", 2).validated("a", true).at("a", "creating", 3)
-	r.deployed("a", bad).at("a", "create_failed", 4).deployed("a", good).at("a", "awaiting_up", 5).deployed("a", good).at("a", "up", 6)
-	r.patch("a", object{"size": int64(2)}).validated("a", false).at("a", "up", 9).sets("a", nil, values("n", 1), nil) // discarded
+	r.create("a", "p", values("n", 1)).at("a", "ordered", 1).validated("a", true).at("a", "allocating",
+		2).validated("a", true).at("a", "creating", 3)
+	r.deployed("a", bad).at("a", "create_failed", 4).deployed("a", good).at("a", "awaiting_up", 5).deployed("a",
+		good).at("a", "up", 6)
+	// discarded
+	r.patch("a", object{"size": int64(2)}).validated("a", false).at("a", "up", 9).sets("a", nil, values("n", 1), nil)
 	r.set("a", "maintenance").at("a", "maintenance", 10).compiles("a 10")
 	r.deployed("a", bad).at("a", "maintenance", 10) // exports nothing, so it has no results
 	r.patch("a", object{"size": int64(3)}).at("a", "ep_migration_start", 11).compiles()
-	r.validated("a", true).at("a", "ep_migration_deleting", 12).deployed("a", good).at("a", "ep_migration_updating", 13).sets("a", nil, values("n", 3), values("n", 1))
-	r.deployed("a", good).set("a", "up").at("a", "up", 15).set("a", "rollback").at("a", "rollback", 16).sets("a", values("n", 3), values("n", 1), nil)
+	r.validated("a", true).at("a", "ep_migration_deleting", 12).deployed("a", good).at("a", "ep_migration_updating",
+		13).sets("a", nil, values("n", 3), values("n", 1))
+	r.deployed("a", good).set("a", "up").at("a", "up", 15).set("a", "rollback").at("a", "rollback", 16).sets("a",
+		values("n", 3), values("n", 1), nil)
 }
 
 func TestAnAutomaticTransferThatCannotBe(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple"))
-	in := lifecycle.Instance{ID: "a", Entity: "p", State: "acknowledged", Version: 2, DesiredVersion: 2} // without a candidate to promote
+	// without a candidate to promote
+	in := lifecycle.Instance{ID: "a", Entity: "p", State: "acknowledged", Version: 2, DesiredVersion: 2}
 	if err := r.Load(in); err != nil {
 		t.Fatal(err)
 	}
@@ -239,20 +262,25 @@ func TestKnownResultsEndCirclesAndFollowOnce(t *testing.T) {
 }
 
 func TestAnUpdateIsNeverWithoutEffect(t *testing.T) {
-	l := lifecycle.Lifecycle{Name: "l", Initial: "s", States: []lifecycle.State{{Name: "s"}, {Name: "gone", Deleted: true}}, Transfers: []lifecycle.Transfer{
-		{Source: "s", Target: "s", Trigger: lifecycle.OnUpdate}, {Source: "s", Target: "gone", Trigger: lifecycle.OnDelete}}}
+	l := lifecycle.Lifecycle{Name: "l", Initial: "s", States: []lifecycle.State{{Name: "s"},
+		{Name: "gone", Deleted: true}}, Transfers: []lifecycle.Transfer{
+		{Source: "s", Target: "s", Trigger: lifecycle.OnUpdate}, {Source: "s", Target: "gone",
+			Trigger: lifecycle.OnDelete}}}
 	r := newRig(t, nil)
 	if err := r.AddEntity(resolved(t, plain("p", "simple"))[0], l, nil); err != nil {
 		t.Fatal(err)
 	}
 	// Whoever has seen version 1 has not seen the new candidate.
-	r.create("a", "p", values("n", 1)).patch("a", object{"size": int64(2)}).at("a", "s", 2).sets("a", values("n", 2), nil, nil)
+	r.create("a", "p", values("n", 1)).patch("a", object{"size": int64(2)}).at("a", "s", 2).sets("a", values("n", 2),
+		nil, nil)
 }
 
 func TestAStateWithoutExportHasNoResult(t *testing.T) {
 	// In the old form a state exports as long as there is an active set, which the way to it may clear.
 	l := lifecycle.Lifecycle{Name: "l", Initial: "s", States: []lifecycle.State{
-		{Name: "s", ModelState: lifecycle.CandidateModel}, {Name: "t", ModelState: lifecycle.CandidateModel}, {Name: "u", ModelState: lifecycle.CandidateModel}, {Name: "gone", Deleted: true},
+		{Name: "s", ModelState: lifecycle.CandidateModel}, {Name: "t",
+			ModelState: lifecycle.CandidateModel}, {Name: "u", ModelState: lifecycle.CandidateModel}, {
+			Name: "gone", Deleted: true},
 	}, Transfers: []lifecycle.Transfer{
 		{Source: "s", Target: "t", Trigger: lifecycle.APISetState, Operation: lifecycle.ClearActive, Preserves: true},
 		{Source: "t", Target: "u", Error: "t", Trigger: lifecycle.ResourceBased},
@@ -274,7 +302,8 @@ func TestPreservingHopsKeepTheResult(t *testing.T) {
 	r := newRig(t, nil, plain("p", "basic_optimized"))
 	r.create("a", "p", values("n", 1)).validated("a", true).at("a", "creating", 2).compiles("a 2")
 	r.deployed("a", bad).at("a", "creating", 2).events("2 RESOURCE ignored!")
-	r.deployed("a", good).at("a", "up", 3).compiles().events("2 RESOURCE trigger", "2 RESOURCE executed", "3 RESOURCE ignored")
+	r.deployed("a", good).at("a", "up", 3).compiles().events("2 RESOURCE trigger", "2 RESOURCE executed",
+		"3 RESOURCE ignored")
 	in, _ := r.Instance("a")
 	if in.Last != good || in.DesiredVersion != 2 || !in.Preserved {
 		t.Errorf("%+v", in)
@@ -319,14 +348,16 @@ func TestForce(t *testing.T) {
 	r.did(r.ForceState(lifecycle.Call{ID: "a", Version: 1}, "up", "")).refused(lifecycle.VersionConflict, "")
 	r.did(r.ForceState(lifecycle.Call{ID: "a"}, "up", "demote")).refused(lifecycle.UnknownOperation, "")
 	r.did(r.ForceState(lifecycle.Call{ID: "a"}, "up", lifecycle.Promote)).refused(lifecycle.Precondition, "candidate")
-	r.did(r.ForceState(lifecycle.Call{ID: "a"}, "up", "")).at("a", "up", 5).events("4 FORCE_UPDATE executed") // counts, although nothing moves
+	// counts, although nothing moves
+	r.did(r.ForceState(lifecycle.Call{ID: "a"}, "up", "")).at("a", "up", 5).events("4 FORCE_UPDATE executed")
 	r.did(r.Forget(lifecycle.Call{ID: "a", Version: 4})).refused(lifecycle.VersionConflict, "")
 	r.did(r.Forget(lifecycle.Call{ID: "a"})).ok()
 	if _, ok := r.Instance("a"); ok {
 		t.Error("it is there still")
 	}
 	// A forced service goes on by itself from where it was put.
-	r.create("b", "p", values("k", 1)).did(r.ForceState(lifecycle.Call{ID: "b"}, "acknowledged", "")).at("b", "creating", 3)
+	r.create("b", "p", values("k", 1)).did(r.ForceState(lifecycle.Call{ID: "b"}, "acknowledged", "")).at("b",
+		"creating", 3)
 }
 
 func TestAbstractEntitiesHaveNoServices(t *testing.T) {
@@ -338,12 +369,15 @@ func TestAbstractEntitiesHaveNoServices(t *testing.T) {
 func TestEventsTellNoValues(t *testing.T) {
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	r := newRig(t, nil, plain("p", "simple"))
-	r.did(r.Create(lifecycle.Create{ID: "0b6e3b33-6f2b-4a86-8a39-5d14d2f7c3f1", Entity: "p", Attributes: values("n", 1), At: at, Message: "because"})).ok()
+	r.did(r.Create(lifecycle.Create{ID: "0b6e3b33-6f2b-4a86-8a39-5d14d2f7c3f1", Entity: "p", Attributes: values("n", 1),
+		At: at, Message: "because"})).ok()
 	e := r.last.Events[0]
-	want := lifecycle.Event{Service: "0b6e3b33-6f2b-4a86-8a39-5d14d2f7c3f1", Type: lifecycle.CreateTransition, Step: lifecycle.Triggered, Destination: "start",
+	want := lifecycle.Event{Service: "0b6e3b33-6f2b-4a86-8a39-5d14d2f7c3f1", Type: lifecycle.CreateTransition,
+		Step: lifecycle.Triggered, Destination: "start",
 		Severity: lifecycle.SeverityInfo, Message: "created in start: because", At: at}
 	want.Correlation = lifecycle.Correlation(want.Service, 0)
-	if got := lifecycle.Correlation(want.Service, 5); got != "ff496baf-2f5e-3b91-8521-b3005e049828" { // as Python's uuid3 has it
+	// as Python's uuid3 has it
+	if got := lifecycle.Correlation(want.Service, 5); got != "ff496baf-2f5e-3b91-8521-b3005e049828" {
 		t.Error(got)
 	}
 	if lifecycle.Correlation("web", 1) == lifecycle.Correlation("db", 1) {

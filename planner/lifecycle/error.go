@@ -19,25 +19,28 @@ const (
 	InvalidInitialState Kind = "invalid_initial_state"
 	Deleted             Kind = "deleted"
 	MissingVersion      Kind = "missing_version"
-	VersionConflict     Kind = "version_conflict" // read the service again, and decide again; never resend with the version that the error tells (lsm.md 7)
-	TransferNotAllowed  Kind = "transfer_not_allowed"
-	Precondition        Kind = "operation_precondition"
-	UnknownState        Kind = "unknown_state"
-	UnknownOperation    Kind = "bad_operation"
-	UnknownConfig       Kind = "unknown_config"
-	BadCall             Kind = "bad_call" // the call itself says too little or too much
-	BadReference        Kind = "unknown_reference"
-	IdentityConflict    Kind = "identity_conflict"
-	NothingToExport     Kind = "nothing_to_export"
+	// read the service again, and decide again; never resend with the version that the error tells (lsm.md 7)
+	VersionConflict    Kind = "version_conflict"
+	TransferNotAllowed Kind = "transfer_not_allowed"
+	Precondition       Kind = "operation_precondition"
+	UnknownState       Kind = "unknown_state"
+	UnknownOperation   Kind = "bad_operation"
+	UnknownConfig      Kind = "unknown_config"
+	BadCall            Kind = "bad_call" // the call itself says too little or too much
+	BadReference       Kind = "unknown_reference"
+	IdentityConflict   Kind = "identity_conflict"
+	NothingToExport    Kind = "nothing_to_export"
 )
 
-// Error is why a call is refused. Nothing was written, but for the events of a transfer that was aborted, which come with it.
+// Error is why a call is refused. Nothing was written, but for the events of a transfer that was aborted, which come
+// with it.
 type Error struct {
 	Kind    Kind
 	Service string // id; empty where the call is about none
 	Path    string // of the attribute; empty for the service as a whole
 	Message string // what is wrong, then what would be right; never a sensitive value
-	// Mistakes are all mistakes in the attributes; Kind, Path and Message are those of the first one. Empty for other kinds.
+	// Mistakes are all mistakes in the attributes; Kind, Path and Message are those of the first one. Empty for other
+	// kinds.
 	Mistakes []catalog.Mistake
 }
 
@@ -73,5 +76,6 @@ func refuse(kind Kind, service, format string, args ...any) *Error {
 // mistaken is the refusal for mistakes, of which there is at least one.
 func mistaken(service string, mistakes []catalog.Mistake) *Error {
 	first := mistakes[0]
-	return &Error{Kind: Kind(first.Code), Service: service, Path: first.Path, Message: first.Message, Mistakes: mistakes}
+	return &Error{Kind: Kind(first.Code), Service: service, Path: first.Path, Message: first.Message,
+		Mistakes: mistakes}
 }

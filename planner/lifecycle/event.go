@@ -72,8 +72,8 @@ type Event struct {
 // space is the name space of the ids of services that are no UUIDs.
 var space = uuid.MustParse("5d6b1ad9-6b0f-4c53-9d32-0a6f6f0a7b1e")
 
-// Correlation returns the id that the events of a transfer attempt share: the UUID of version 3 of the service's version, in the name space of the
-// service's id (lsm.md 6). An id that is no UUID has one made from it.
+// Correlation returns the id that the events of a transfer attempt share: the UUID of version 3 of the service's
+// version, in the name space of the service's id (lsm.md 6). An id that is no UUID has one made from it.
 func Correlation(service string, version int) string {
 	namespace, err := uuid.Parse(service)
 	if err != nil {
@@ -95,6 +95,7 @@ type Hop struct {
 type Result struct {
 	Events []Event
 	Trace  []Hop // every executed transfer, in order
-	// Stopped is set when the call itself was carried out, but an automatic transfer after it was aborted: the service rests where it should not.
+	// Stopped is set when the call itself was carried out, but an automatic transfer after it was aborted: the service
+	// rests where it should not.
 	Stopped *Error
 }

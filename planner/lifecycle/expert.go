@@ -1,17 +1,19 @@
 package lifecycle
 
-// ForceState brings a service to a state without asking the lifecycle, for repairs by hand. It counts as a transfer (lsm.md 6, "Force"). The version is
-// checked when it is given.
+// ForceState brings a service to a state without asking the lifecycle, for repairs by hand. It counts as a transfer
+// (lsm.md 6, "Force"). The version is checked when it is given.
 func (v *Inventory) ForceState(c Call, target string, op Operation) (Result, error) {
 	w, err := v.check(c, false)
 	if err != nil {
 		return Result{}, err
 	}
 	if _, ok := w.entity.Machine.State(target); !ok {
-		return Result{}, refuse(UnknownState, c.ID, "there is no state %q in the lifecycle %q%s", target, w.entity.Machine.lifecycle.Name, hint(target, w.entity.Machine.names()))
+		return Result{}, refuse(UnknownState, c.ID, "there is no state %q in the lifecycle %q%s", target,
+			w.entity.Machine.lifecycle.Name, hint(target, w.entity.Machine.names()))
 	}
 	if _, ok := operationNamed(op); !ok && op != NoOperation {
-		return Result{}, refuse(UnknownOperation, c.ID, "there is no operation %q%s", op, hint(string(op), Operations()))
+		return Result{}, refuse(UnknownOperation, c.ID, "there is no operation %q%s", op,
+			hint(string(op), Operations()))
 	}
 	sets, missing := w.in.Apply(op)
 	if missing != None {
@@ -28,7 +30,8 @@ func (w *work) force(before Role, target string, sets Sets, message string) {
 	source := w.in.State
 	w.move(move{before: before, state: target, sets: sets}, func(step Step) {
 		if step == Executed {
-			w.log(Event{Type: ForceUpdate, Step: step, Source: source, Destination: target, Severity: SeverityWarning, Message: message + w.because()})
+			w.log(Event{Type: ForceUpdate, Step: step, Source: source, Destination: target, Severity: SeverityWarning,
+				Message: message + w.because()})
 		}
 	})
 	w.in.Cause = ForceUpdate
@@ -43,17 +46,20 @@ func (m *Machine) names() []string {
 	return out
 }
 
-// Forget takes a service out of the inventory, whatever its state. What is deployed for it is not removed by that. The version is checked when it is given.
+// Forget takes a service out of the inventory, whatever its state. What is deployed for it is not removed by that. The
+// version is checked when it is given.
 func (v *Inventory) Forget(c Call) (Result, error) {
 	in, ok := v.instances[c.ID]
 	switch {
 	case !ok:
 		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
 	case c.Version != 0 && c.Version != in.Version:
-		return Result{}, refuse(VersionConflict, c.ID, "changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again", c.Version, in.Version, in.State)
+		return Result{}, refuse(VersionConflict, c.ID,
+			"changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again", c.Version, in.Version, in.State)
 	}
 	w := v.begin(in, c.At, c.Message)
-	w.log(Event{Type: ForceDelete, Step: Executed, Source: in.State, Severity: SeverityWarning, Message: "forgotten" + w.because()})
+	w.log(Event{Type: ForceDelete, Step: Executed, Source: in.State, Severity: SeverityWarning, Message: "forgotten" +
+		w.because()})
 	v.forget(c.ID)
 	return w.result, nil
 }

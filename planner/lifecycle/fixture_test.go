@@ -21,14 +21,17 @@ func limit(n int) *int { return &n }
 
 // attribute is an attribute with the type and modifier given; one that may be null has null for a default.
 func attribute(name, typ string, m catalog.Modifier) catalog.Attribute {
-	return catalog.Attribute{Name: name, Type: catalog.Type{Name: typ}, Modifier: m, HasDefault: strings.HasSuffix(typ, "?")}
+	return catalog.Attribute{Name: name, Type: catalog.Type{Name: typ}, Modifier: m,
+		HasDefault: strings.HasSuffix(typ, "?")}
 }
 
 // plain is an entity with a name, a size, a note and a number that slipway allocates.
 func plain(name, lifecycle string) catalog.Entity {
-	return catalog.Entity{Name: name, Lifecycle: lifecycle, Identity: "name", Structure: catalog.Structure{Attributes: []catalog.Attribute{
-		attribute("name", "string", catalog.Fixed), attribute("size", "int", catalog.Changing), attribute("note", "string?", catalog.Changing), attribute("vni", "int?", catalog.Allocated),
-	}}}
+	return catalog.Entity{Name: name, Lifecycle: lifecycle, Identity: "name",
+		Structure: catalog.Structure{Attributes: []catalog.Attribute{
+			attribute("name", "string", catalog.Fixed), attribute("size", "int", catalog.Changing), attribute("note",
+				"string?", catalog.Changing), attribute("vni", "int?", catalog.Allocated),
+		}}}
 }
 
 // values are the attributes of a plain service.
@@ -41,12 +44,16 @@ func network(lifecycle string) []catalog.Entity {
 	name := []catalog.Attribute{attribute("name", "string", catalog.Fixed)}
 	return []catalog.Entity{
 		{Name: "router", Lifecycle: lifecycle, Structure: catalog.Structure{Attributes: name}},
-		{Name: "port", Lifecycle: lifecycle, Owner: &catalog.Owner{Entity: "router", Relation: "router"}, Structure: catalog.Structure{Attributes: name,
-			Relations: []catalog.Relation{{Name: "router", Entity: "router", Modifier: catalog.Fixed, Lower: 1, Upper: limit(1)}}}},
+		{Name: "port", Lifecycle: lifecycle, Owner: &catalog.Owner{Entity: "router", Relation: "router"},
+			Structure: catalog.Structure{Attributes: name,
+				Relations: []catalog.Relation{{Name: "router", Entity: "router", Modifier: catalog.Fixed, Lower: 1,
+					Upper: limit(1)}}}},
 		{Name: "link", Lifecycle: lifecycle, Structure: catalog.Structure{Attributes: name,
-			Relations: []catalog.Relation{{Name: "ends", Entity: "router", Modifier: catalog.Changing, Upper: limit(2)}},
+			Relations: []catalog.Relation{{Name: "ends", Entity: "router", Modifier: catalog.Changing,
+				Upper: limit(2)}},
 			Embedded: []catalog.Embedded{{Name: "path", Modifier: catalog.Changing, Structure: catalog.Structure{
-				Relations: []catalog.Relation{{Name: "via", Entity: "port", Modifier: catalog.Fixed, Upper: limit(1)}}}}}}},
+				Relations: []catalog.Relation{{Name: "via", Entity: "port", Modifier: catalog.Fixed,
+					Upper: limit(1)}}}}}}},
 	}
 }
 
@@ -203,7 +210,8 @@ func (r *rig) events(want ...string) *rig {
 		if e.Error {
 			mark = "!"
 		}
-		got = append(got, fmt.Sprintf("%d %s %s%s", e.Version, strings.TrimSuffix(string(e.Type), "_TRANSITION"), e.Step, mark))
+		got = append(got, fmt.Sprintf("%d %s %s%s", e.Version, strings.TrimSuffix(string(e.Type), "_TRANSITION"),
+			e.Step, mark))
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		r.Fatalf("events (-want +got):\n%s", d)

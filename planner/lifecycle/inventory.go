@@ -14,7 +14,8 @@ import (
 type Entity struct {
 	*catalog.Entity
 	Machine *Machine
-	// Config opens (true) and closes the gates of the lifecycle for services that say nothing themselves. A gate that is not in it is open.
+	// Config opens (true) and closes the gates of the lifecycle for services that say nothing themselves. A gate that
+	// is not in it is open.
 	Config map[string]bool
 }
 
@@ -47,8 +48,8 @@ type Pending struct {
 	Version int // of the service when the validation was asked for
 }
 
-// Inventory holds services, and drives each through its lifecycle. It is memory only: it has no clock and makes no ids, and equal calls on equal
-// inventories have equal results. It is not safe for use by several goroutines at once.
+// Inventory holds services, and drives each through its lifecycle. It is memory only: it has no clock and makes no ids,
+// and equal calls on equal inventories have equal results. It is not safe for use by several goroutines at once.
 type Inventory struct {
 	entities  map[string][]*Entity // by name, lowest version first
 	instances map[string]*Instance // never changed in place
@@ -66,9 +67,11 @@ func (v *Inventory) Add(e Entity) error {
 		return err
 	}
 	versions := v.entities[e.Name]
-	i, found := slices.BinarySearchFunc(versions, e.Version, func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })
+	i, found := slices.BinarySearchFunc(versions, e.Version,
+		func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })
 	if found {
-		return refuse(EntityExists, "", "entity %q has a version %d already, and a version does not change; add one with a higher number", e.Name, e.Version)
+		return refuse(EntityExists, "",
+			"entity %q has a version %d already, and a version does not change; add one with a higher number", e.Name, e.Version)
 	}
 	v.entities[e.Name] = slices.Insert(versions, i, &e)
 	return nil
@@ -77,7 +80,8 @@ func (v *Inventory) Add(e Entity) error {
 func (v *Inventory) entity(name string, version *int) (*Entity, *Error) {
 	versions := v.entities[name]
 	if len(versions) == 0 {
-		return nil, refuse(UnknownEntity, "", "there is no entity %q%s", name, hint(name, slices.Sorted(maps.Keys(v.entities))))
+		return nil, refuse(UnknownEntity, "", "there is no entity %q%s", name,
+			hint(name, slices.Sorted(maps.Keys(v.entities))))
 	}
 	if version == nil {
 		return versions[len(versions)-1], nil
@@ -87,11 +91,12 @@ func (v *Inventory) entity(name string, version *int) (*Entity, *Error) {
 			return e, nil
 		}
 	}
-	return nil, refuse(UnknownEntity, "", "entity %q has no version %d; the highest is %d", name, *version, versions[len(versions)-1].Version)
+	return nil, refuse(UnknownEntity, "", "entity %q has no version %d; the highest is %d", name, *version,
+		versions[len(versions)-1].Version)
 }
 
-// Load puts a service into the inventory as it is, for example from the journal. Nothing happens to it until a call. It must be
-// of a known entity, in a known state, and have an id that is not taken.
+// Load puts a service into the inventory as it is, for example from the journal. Nothing happens to it until a call. It
+// must be of a known entity, in a known state, and have an id that is not taken.
 func (v *Inventory) Load(in Instance) error {
 	if in.ID == "" {
 		return refuse(BadCall, "", "a service without an id cannot be loaded")
@@ -105,7 +110,8 @@ func (v *Inventory) Load(in Instance) error {
 		return err
 	}
 	if _, ok := e.Machine.State(in.State); !ok {
-		return refuse(UnknownState, in.ID, "there is no state %q in the lifecycle %q", in.State, e.Machine.lifecycle.Name)
+		return refuse(UnknownState, in.ID, "there is no state %q in the lifecycle %q", in.State,
+			e.Machine.lifecycle.Name)
 	}
 	v.store(&in)
 	return nil
@@ -154,7 +160,8 @@ func (v *Inventory) sorted() []*Instance {
 	return out
 }
 
-// Identity returns what names a service among those of its entity (lsm.md 14), and false where the entity has no identity.
+// Identity returns what names a service among those of its entity (lsm.md 14), and false where the entity has no
+// identity.
 func (v *Inventory) Identity(id string) (any, bool) {
 	in, ok := v.instances[id]
 	if !ok {
@@ -186,7 +193,8 @@ func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
 // of returns the entity of a service in the inventory, which is always known.
 func (v *Inventory) of(in *Instance) *Entity {
 	versions := v.entities[in.Entity]
-	i, _ := slices.BinarySearchFunc(versions, in.EntityVersion, func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })
+	i, _ := slices.BinarySearchFunc(versions, in.EntityVersion,
+		func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })
 	return versions[i]
 }
 
@@ -194,7 +202,8 @@ func (v *Inventory) of(in *Instance) *Entity {
 func checkGates(service string, m *Machine, config map[string]bool) error {
 	for _, name := range slices.Sorted(maps.Keys(config)) {
 		if !slices.Contains(m.gates, name) {
-			err := refuse(UnknownConfig, service, "the lifecycle %q has no gate %q%s", m.lifecycle.Name, name, hint(name, m.gates))
+			err := refuse(UnknownConfig, service, "the lifecycle %q has no gate %q%s", m.lifecycle.Name, name,
+				hint(name, m.gates))
 			err.Path = fmt.Sprintf("config[%q]", name)
 			return err
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Learned writes values into the active set that became known while it was deployed: of attributes with the modifier r on the first level, and of no others
-// (lsm.md 12, `update_read_only_attribute`). It is no transfer, and the version stays. Call.Version does not count.
+// Learned writes values into the active set that became known while it was deployed: of attributes with the modifier r
+// on the first level, and of no others (lsm.md 12, `update_read_only_attribute`). It is no transfer, and the version
+// stays. Call.Version does not count.
 func (v *Inventory) Learned(c Call, values map[string]any) (Result, error) {
 	in, ok := v.instances[c.ID]
 	switch {
@@ -39,6 +40,7 @@ func (v *Inventory) Learned(c Call, values map[string]any) (Result, error) {
 		return Result{}, err
 	}
 	w.in.Active = complete
-	w.log(Event{Type: AllocationUpdate, Step: Executed, Message: "learned " + strings.Join(learned, ", ") + w.because()})
+	w.log(Event{Type: AllocationUpdate, Step: Executed, Message: "learned " + strings.Join(learned, ", ") +
+		w.because()})
 	return w.commit()
 }

@@ -1,11 +1,13 @@
 package lifecycle
 
-// Lifecycle is a state machine as data (lsm.md 5). What is wrong with one is told by [Lint]; [New] makes the machine that an inventory follows.
+// Lifecycle is a state machine as data (lsm.md 5). What is wrong with one is told by [Lint]; [New] makes the machine
+// that an inventory follows.
 type Lifecycle struct {
-	Name               string         `json:"name"`
-	Description        string         `json:"description,omitempty"`
-	Initial            string         `json:"initial"`                       // state of a new service
-	AlternativeInitial []string       `json:"alternative_initial,omitempty"` // states that a creation may ask for instead
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Initial     string `json:"initial"` // state of a new service
+	// states that a creation may ask for instead
+	AlternativeInitial []string       `json:"alternative_initial,omitempty"`
 	States             []State        `json:"states"`
 	Transfers          []Transfer     `json:"transfers,omitempty"`
 	Annotations        map[string]any `json:"annotations,omitempty"`
@@ -18,16 +20,19 @@ type State struct {
 	Label       Label  `json:"label,omitempty"`
 	// Export: the service's tasks are planned and applied, with its active attributes.
 	Export bool `json:"export,omitempty"`
-	// ValidateSelf is the set that the service takes part with in its own validation; None leaves it out, as if it were removed.
+	// ValidateSelf is the set that the service takes part with in its own validation; None leaves it out, as if it were
+	// removed.
 	ValidateSelf Set `json:"self,omitempty"`
 	// ValidateOthers is the set that it takes part with in the validation of others; with None they do not see it.
 	ValidateOthers Set  `json:"others,omitempty"`
 	Purge          bool `json:"purge,omitempty"`   // what is exported is removed
 	Deleted        bool `json:"deleted,omitempty"` // the end: a service in it takes part in nothing
-	// PreviousOnValidate and PreviousOnExport are the sets that the service is compared with, to tell what an update adds and removes (lsm.md 13).
+	// PreviousOnValidate and PreviousOnExport are the sets that the service is compared with, to tell what an update
+	// adds and removes (lsm.md 13).
 	PreviousOnValidate Set `json:"previous_on_validate,omitempty"`
 	PreviousOnExport   Set `json:"previous_on_export,omitempty"`
-	// ModelState says in one word what Export, ValidateSelf and ValidateOthers say, as old lifecycles do; they are not set beside it.
+	// ModelState says in one word what Export, ValidateSelf and ValidateOthers say, as old lifecycles do; they are not
+	// set beside it.
 	ModelState  ModelState     `json:"model_state,omitempty"`
 	Values      map[string]any `json:"values,omitempty"`
 	Annotations map[string]any `json:"annotations,omitempty"`
@@ -45,14 +50,16 @@ type Transfer struct {
 	Config         string    `json:"config,omitempty"`
 	Operation      Operation `json:"op,omitempty"`       // on the way to Target
 	ErrorOperation Operation `json:"error_op,omitempty"` // on the way to Error
-	// Preserves and ErrorPreserves say that what is to be deployed does not change on the way to Target, and to Error (lsm.md 10).
+	// Preserves and ErrorPreserves say that what is to be deployed does not change on the way to Target, and to Error
+	// (lsm.md 10).
 	Preserves      bool           `json:"same,omitempty"`
 	ErrorPreserves bool           `json:"error_same,omitempty"`
 	Description    string         `json:"description,omitempty"`
 	Annotations    map[string]any `json:"annotations,omitempty"`
 }
 
-// end returns where a transfer leads, by its success or failure, the operation on the way, and whether the way preserves the desired state.
+// end returns where a transfer leads, by its success or failure, the operation on the way, and whether the way
+// preserves the desired state.
 func (t Transfer) end(ok bool) (state string, op Operation, preserves bool) {
 	if ok {
 		return t.Target, t.Operation, t.Preserves
@@ -113,7 +120,8 @@ type Role struct {
 	Others Set  // in the validation of others; None: not seen
 }
 
-// Role returns how a service in the state takes part in models. hasActive tells whether it has an active set, which only old lifecycles ask.
+// Role returns how a service in the state takes part in models. hasActive tells whether it has an active set, which
+// only old lifecycles ask.
 func (s State) Role(hasActive bool) Role {
 	ifActive := None
 	if hasActive {

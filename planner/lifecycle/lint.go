@@ -64,12 +64,14 @@ const (
 	mostProblems = 1000
 )
 
-// Lint returns everything that is wrong with a lifecycle, in the order of the lifecycle, what concerns it as a whole at the end. None is what
-// [New] asks for. The rules are those of lsm.md 5; all lifecycles that are known to be used keep them.
+// Lint returns everything that is wrong with a lifecycle, in the order of the lifecycle, what concerns it as a whole at
+// the end. None is what [New] asks for. The rules are those of lsm.md 5; all lifecycles that are known to be used keep
+// them.
 func Lint(l Lifecycle) []Problem {
 	n := &linter{l: l, states: make(map[string]*State, len(l.States))}
 	if len(l.States) > mostStates || len(l.Transfers) > mostTransfers {
-		n.add("", TooLarge, "there are %d states and %d transfers; use at most %d and %d", len(l.States), len(l.Transfers), mostStates, mostTransfers)
+		n.add("", TooLarge, "there are %d states and %d transfers; use at most %d and %d", len(l.States),
+			len(l.Transfers), mostStates, mostTransfers)
 		return n.problems
 	}
 	if l.Name != "" {
@@ -135,7 +137,8 @@ func (n *linter) known(path, state string) bool {
 
 func (n *linter) name(path, name string) {
 	if !nameForm.MatchString(name) || len(name) > nameLimit {
-		n.add(path, BadName, "%q is not a usable name; use letters, digits, '_', '.' and '-', begin with a letter or '_', and stay within %d characters", shown(name), nameLimit)
+		n.add(path, BadName,
+			"%q is not a usable name; use letters, digits, '_', '.' and '-', begin with a letter or '_', and stay within %d characters", shown(name), nameLimit)
 	}
 }
 
@@ -179,21 +182,26 @@ func (n *linter) state(s *State) {
 		known []Set
 	}{
 		{"self", s.ValidateSelf, validated}, {"others", s.ValidateOthers, validated},
-		{"previous_on_validate", s.PreviousOnValidate, AllSets()}, {"previous_on_export", s.PreviousOnExport, AllSets()},
+		{"previous_on_validate", s.PreviousOnValidate, AllSets()}, {"previous_on_export", s.PreviousOnExport,
+			AllSets()},
 	} {
 		if f.set != None && !slices.Contains(f.known, f.set) {
-			n.add(at+"."+f.key, BadAttributeSet, "%q is no set of attributes for it%s", shown(f.set), hint(string(f.set), f.known))
+			n.add(at+"."+f.key, BadAttributeSet, "%q is no set of attributes for it%s", shown(f.set),
+				hint(string(f.set), f.known))
 		}
 	}
 	switch {
 	case s.ModelState == "":
 	case !slices.Contains(ModelStates(), s.ModelState):
-		n.add(at+".model_state", BadAttributeSet, "there is no model state %q%s", shown(s.ModelState), hint(string(s.ModelState), ModelStates()))
+		n.add(at+".model_state", BadAttributeSet, "there is no model state %q%s", shown(s.ModelState),
+			hint(string(s.ModelState), ModelStates()))
 	case s.Export || s.ValidateSelf != None || s.ValidateOthers != None:
-		n.add(at+".model_state", BadAttributeSet, "stands beside export, self or others, which say the same; keep one of the two forms")
+		n.add(at+".model_state", BadAttributeSet,
+			"stands beside export, self or others, which say the same; keep one of the two forms")
 	}
 	if s.Deleted && s.exports() {
-		n.add(at+".deleted", DeletedExports, "a deleted service takes part in nothing, but the state exports; leave out one of the two")
+		n.add(at+".deleted", DeletedExports,
+			"a deleted service takes part in nothing, but the state exports; leave out one of the two")
 	}
 }
 
@@ -207,7 +215,8 @@ func (n *linter) transfer(i int, t Transfer, first map[[3]string]int) {
 		op  Operation
 	}{{"op", t.Operation}, {"error_op", t.ErrorOperation}} {
 		if _, ok := operationNamed(o.op); !ok && o.op != NoOperation {
-			n.add(at+"."+o.key, BadOperation, "there is no operation %q%s", shown(o.op), hint(string(o.op), Operations()))
+			n.add(at+"."+o.key, BadOperation, "there is no operation %q%s", shown(o.op),
+				hint(string(o.op), Operations()))
 		}
 	}
 	if source && n.states[t.Source].Deleted {
@@ -217,7 +226,8 @@ func (n *linter) transfer(i int, t Transfer, first map[[3]string]int) {
 		n.trigger(at, t)
 		n.unambiguous(at, i, t, first)
 	} else {
-		n.add(at+".trigger", BadTrigger, "there is no trigger %q%s", shown(t.Trigger), hint(string(t.Trigger), Triggers()))
+		n.add(at+".trigger", BadTrigger, "there is no trigger %q%s", shown(t.Trigger),
+			hint(string(t.Trigger), Triggers()))
 	}
 	if source && target && t.Preserves {
 		n.preserves(at+".same", t.Source, t.Target)
@@ -231,15 +241,19 @@ func (n *linter) transfer(i int, t Transfer, first map[[3]string]int) {
 func (n *linter) trigger(at string, t Transfer) {
 	mayValidate := t.Trigger == Auto || t.Trigger == APISetState
 	if t.Validate && !mayValidate {
-		n.add(at+".validate", ValidateNot, "a transfer by %s is not validated; only those by auto and api_set_state are", t.Trigger)
+		n.add(at+".validate", ValidateNot,
+			"a transfer by %s is not validated; only those by auto and api_set_state are", t.Trigger)
 	}
 	switch fails := t.Validate || t.Trigger == ResourceBased; {
 	case fails && t.Error == "":
-		n.add(at, ErrorRequired, "the transfer from %q to %q may fail; name the state that it leads to then, as error", shown(t.Source), shown(t.Target))
+		n.add(at, ErrorRequired, "the transfer from %q to %q may fail; name the state that it leads to then, as error",
+			shown(t.Source), shown(t.Target))
 	case !fails && t.Error != "":
-		n.add(at+".error", ErrorUnused, "the transfer cannot fail: it is neither validated nor by resource_based; leave the error state out")
+		n.add(at+".error", ErrorUnused,
+			"the transfer cannot fail: it is neither validated nor by resource_based; leave the error state out")
 	case t.Error == "" && t.ErrorOperation != NoOperation:
-		n.add(at+".error_op", BadOperation, "there is no error state, so nothing happens on the way to it; leave the operation out")
+		n.add(at+".error_op", BadOperation,
+			"there is no error state, so nothing happens on the way to it; leave the operation out")
 	}
 	switch {
 	case t.Config == "":
@@ -261,9 +275,11 @@ func (n *linter) unambiguous(at string, i int, t Transfer, first map[[3]string]i
 	case !ok:
 		first[key] = i
 	case t.Trigger == APISetState:
-		n.add(at, Ambiguous, "transfers[%d] leads from %q to %q by %s too; keep one", earlier, t.Source, t.Target, t.Trigger)
+		n.add(at, Ambiguous, "transfers[%d] leads from %q to %q by %s too; keep one", earlier, t.Source, t.Target,
+			t.Trigger)
 	default:
-		n.add(at, Ambiguous, "transfers[%d] leads out of %q by %s too; a state has one transfer of that kind", earlier, t.Source, t.Trigger)
+		n.add(at, Ambiguous, "transfers[%d] leads out of %q by %s too; a state has one transfer of that kind", earlier,
+			t.Source, t.Trigger)
 	}
 }
 
@@ -272,9 +288,11 @@ func (n *linter) preserves(at, source, target string) {
 	s, t := n.states[source], n.states[target]
 	switch {
 	case s.exports() != t.exports():
-		n.add(at, SameChangesExport, "only one of %q and %q exports, so the desired state changes on the way; leave it out", source, target)
+		n.add(at, SameChangesExport,
+			"only one of %q and %q exports, so the desired state changes on the way; leave it out", source, target)
 	case s.Purge != t.Purge:
-		n.add(at, SameChangesExport, "only one of %q and %q purges, so the desired state changes on the way; leave it out", source, target)
+		n.add(at, SameChangesExport,
+			"only one of %q and %q purges, so the desired state changes on the way; leave it out", source, target)
 	}
 }
 
@@ -300,11 +318,13 @@ func (n *linter) reach() {
 	}
 	for _, name := range n.names {
 		if !reached[name] {
-			n.add(statePath(name), Unreachable, "no transfers lead to the state %q from an initial one; add one, or leave the state out", name)
+			n.add(statePath(name), Unreachable,
+				"no transfers lead to the state %q from an initial one; add one, or leave the state out", name)
 		}
 	}
 	if !deleted {
-		n.add("", NoDeleted, "no transfers lead from the initial state to one with deleted: true, so a service could never be removed; add one")
+		n.add("", NoDeleted,
+			"no transfers lead from the initial state to one with deleted: true, so a service could never be removed; add one")
 	}
 }
 
@@ -325,7 +345,8 @@ func (n *linter) cycles() {
 		}
 	}
 	for _, cycle := range digraph.CyclesOf(leads) {
-		n.add(fmt.Sprintf("transfers[%d]", place[cycle[0]]), AutoCycle, "auto transfers lead in a circle: %s; let a person or a deployment set one of them off",
+		n.add(fmt.Sprintf("transfers[%d]", place[cycle[0]]), AutoCycle,
+			"auto transfers lead in a circle: %s; let a person or a deployment set one of them off",
 			strings.Join(cycle, " -> "))
 	}
 }

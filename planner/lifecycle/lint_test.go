@@ -15,11 +15,13 @@ func sound() lifecycle.Lifecycle {
 		Name: "sound", Initial: "start",
 		States: []lifecycle.State{
 			{Name: "start", Label: lifecycle.Info, ValidateSelf: lifecycle.Candidate},
-			{Name: "up", Label: lifecycle.Success, Export: true, ValidateSelf: lifecycle.Active, ValidateOthers: lifecycle.Active},
+			{Name: "up", Label: lifecycle.Success, Export: true, ValidateSelf: lifecycle.Active,
+				ValidateOthers: lifecycle.Active},
 			{Name: "gone", Deleted: true},
 		},
 		Transfers: []lifecycle.Transfer{
-			{Source: "start", Target: "up", Error: "gone", Trigger: lifecycle.Auto, Validate: true, Operation: lifecycle.Promote},
+			{Source: "start", Target: "up", Error: "gone", Trigger: lifecycle.Auto, Validate: true,
+				Operation: lifecycle.Promote},
 			{Source: "up", Target: "up", Error: "up", Trigger: lifecycle.ResourceBased},
 			{Source: "up", Target: "gone", Trigger: lifecycle.OnDelete},
 		},
@@ -43,47 +45,74 @@ func TestLint(t *testing.T) {
 			"initial unknown_state", "states.start unreachable_state", "states.up unreachable_state", "states.gone unreachable_state", " no_deleted_state_reachable"}},
 		{"unknown states", func(l *lifecycle.Lifecycle) {
 			l.AlternativeInitial = []string{"up", "upp"}
-			l.Transfers = append(l.Transfers, lifecycle.Transfer{Source: "a", Target: "b", Error: "c", Trigger: lifecycle.ResourceBased})
-		}, []string{"alternative_initial[1] unknown_state", "transfers[3].from unknown_state", "transfers[3].to unknown_state", "transfers[3].error unknown_state"}},
-		{"bad trigger", add(lifecycle.Transfer{Source: "up", Target: "gone", Trigger: "on_failure", Config: "x", Error: "up"}), []string{"transfers[3].trigger bad_trigger"}},
-		{"no trigger", add(lifecycle.Transfer{Source: "up", Target: "gone"}), []string{"transfers[3].trigger bad_trigger"}},
-		{"bad operations", add(lifecycle.Transfer{Source: "start", Target: "gone", Error: "up", Trigger: lifecycle.ResourceBased, Operation: "demote", ErrorOperation: "clear"}),
+			l.Transfers = append(l.Transfers, lifecycle.Transfer{Source: "a", Target: "b", Error: "c",
+				Trigger: lifecycle.ResourceBased})
+		}, []string{
+			"alternative_initial[1] unknown_state", "transfers[3].from unknown_state", "transfers[3].to unknown_state", "transfers[3].error unknown_state"}},
+		{"bad trigger", add(lifecycle.Transfer{Source: "up", Target: "gone", Trigger: "on_failure", Config: "x",
+			Error: "up"}), []string{"transfers[3].trigger bad_trigger"}},
+		{"no trigger", add(lifecycle.Transfer{Source: "up", Target: "gone"}),
+			[]string{"transfers[3].trigger bad_trigger"}},
+		{"bad operations", add(lifecycle.Transfer{Source: "start", Target: "gone", Error: "up",
+			Trigger: lifecycle.ResourceBased, Operation: "demote", ErrorOperation: "clear"}),
 			[]string{"transfers[3].op bad_operation", "transfers[3].error_op bad_operation"}},
-		{"an operation on no way", add(lifecycle.Transfer{Source: "up", Target: "gone", Trigger: lifecycle.APISetState, ErrorOperation: lifecycle.Promote}),
+		{"an operation on no way", add(lifecycle.Transfer{Source: "up", Target: "gone", Trigger: lifecycle.APISetState,
+			ErrorOperation: lifecycle.Promote}),
 			[]string{"transfers[3].error_op bad_operation"}},
 		{"bad label", state(func(s *lifecycle.State) { s.Label = "green" }), []string{"states.up.label bad_label"}},
 		{"bad sets", state(func(s *lifecycle.State) {
 			s.ValidateSelf, s.ValidateOthers, s.PreviousOnValidate, s.PreviousOnExport = "rollback", "activ", "x", "rollback"
-		}), []string{"states.up.self bad_attribute_set", "states.up.others bad_attribute_set", "states.up.previous_on_validate bad_attribute_set"}},
-		{"bad model state", state(func(s *lifecycle.State) { s.Export, s.ModelState = false, "live" }), []string{"states.up.model_state bad_attribute_set"}},
-		{"two forms", state(func(s *lifecycle.State) { s.ModelState = lifecycle.ActiveModel }), []string{"states.up.model_state bad_attribute_set"}},
-		{"deleted exports", func(l *lifecycle.Lifecycle) { l.States[2].Export = true }, []string{"states.gone.deleted deleted_exports"}},
-		{"deleted exports, old form", func(l *lifecycle.Lifecycle) { l.States[2].ModelState = lifecycle.DesignedModel }, []string{"states.gone.deleted deleted_exports"}},
-		{"validated update", add(lifecycle.Transfer{Source: "up", Target: "start", Error: "up", Trigger: lifecycle.OnUpdate, Validate: true}), []string{"transfers[3].validate validate_not_allowed"}},
-		{"validated deletion", func(l *lifecycle.Lifecycle) { l.Transfers[2].Validate, l.Transfers[2].Error = true, "up" }, []string{"transfers[2].validate validate_not_allowed"}},
-		{"validated result", func(l *lifecycle.Lifecycle) { l.Transfers[1].Validate = true }, []string{"transfers[1].validate validate_not_allowed"}},
-		{"no error state", func(l *lifecycle.Lifecycle) { l.Transfers[0].Error, l.Transfers[1].Error = "", "" }, []string{"transfers[0] error_state_required", "transfers[1] error_state_required"}},
-		{"an error state for nothing", func(l *lifecycle.Lifecycle) { l.Transfers[2].Error = "up" }, []string{"transfers[2].error error_state_unused"}},
-		{"gate on another trigger", add(lifecycle.Transfer{Source: "up", Target: "start", Trigger: lifecycle.APISetState, Config: "g"}), []string{"transfers[3].config config_not_allowed"}},
-		{"gate on a result", func(l *lifecycle.Lifecycle) { l.Transfers[1].Config = "g" }, []string{"transfers[1].config config_not_allowed"}},
-		{"bad gate", func(l *lifecycle.Lifecycle) { l.Transfers[0].Config = "a b" }, []string{"transfers[0].config bad_name"}},
+		}), []string{
+			"states.up.self bad_attribute_set", "states.up.others bad_attribute_set", "states.up.previous_on_validate bad_attribute_set"}},
+		{"bad model state", state(func(s *lifecycle.State) { s.Export, s.ModelState = false, "live" }),
+			[]string{"states.up.model_state bad_attribute_set"}},
+		{"two forms", state(func(s *lifecycle.State) { s.ModelState = lifecycle.ActiveModel }),
+			[]string{"states.up.model_state bad_attribute_set"}},
+		{"deleted exports", func(l *lifecycle.Lifecycle) { l.States[2].Export = true },
+			[]string{"states.gone.deleted deleted_exports"}},
+		{"deleted exports, old form", func(l *lifecycle.Lifecycle) { l.States[2].ModelState = lifecycle.DesignedModel },
+			[]string{"states.gone.deleted deleted_exports"}},
+		{"validated update", add(lifecycle.Transfer{Source: "up", Target: "start", Error: "up",
+			Trigger: lifecycle.OnUpdate, Validate: true}), []string{"transfers[3].validate validate_not_allowed"}},
+		{"validated deletion", func(l *lifecycle.Lifecycle) {
+			l.Transfers[2].Validate, l.Transfers[2].Error = true,
+				"up"
+		}, []string{"transfers[2].validate validate_not_allowed"}},
+		{"validated result", func(l *lifecycle.Lifecycle) { l.Transfers[1].Validate = true },
+			[]string{"transfers[1].validate validate_not_allowed"}},
+		{"no error state", func(l *lifecycle.Lifecycle) { l.Transfers[0].Error, l.Transfers[1].Error = "", "" },
+			[]string{"transfers[0] error_state_required", "transfers[1] error_state_required"}},
+		{"an error state for nothing", func(l *lifecycle.Lifecycle) { l.Transfers[2].Error = "up" },
+			[]string{"transfers[2].error error_state_unused"}},
+		{"gate on another trigger", add(lifecycle.Transfer{Source: "up", Target: "start",
+			Trigger: lifecycle.APISetState, Config: "g"}), []string{"transfers[3].config config_not_allowed"}},
+		{"gate on a result", func(l *lifecycle.Lifecycle) { l.Transfers[1].Config = "g" },
+			[]string{"transfers[1].config config_not_allowed"}},
+		{"bad gate", func(l *lifecycle.Lifecycle) { l.Transfers[0].Config = "a b" },
+			[]string{"transfers[0].config bad_name"}},
 		{"two of a trigger", add(
 			lifecycle.Transfer{Source: "start", Target: "gone", Trigger: lifecycle.Auto},
 			lifecycle.Transfer{Source: "up", Target: "gone", Error: "up", Trigger: lifecycle.ResourceBased},
 			lifecycle.Transfer{Source: "up", Target: "start", Trigger: lifecycle.OnDelete},
 			lifecycle.Transfer{Source: "start", Target: "gone", Trigger: lifecycle.OnUpdate},
 			lifecycle.Transfer{Source: "start", Target: "start", Trigger: lifecycle.OnUpdate},
-		), []string{"transfers[3] ambiguous_transfer", "transfers[4] ambiguous_transfer", "transfers[5] ambiguous_transfer", "transfers[7] ambiguous_transfer"}},
+		), []string{
+			"transfers[3] ambiguous_transfer", "transfers[4] ambiguous_transfer", "transfers[5] ambiguous_transfer", "transfers[7] ambiguous_transfer"}},
 		{"set-state to two targets", add(
 			lifecycle.Transfer{Source: "up", Target: "start", Trigger: lifecycle.APISetState},
 			lifecycle.Transfer{Source: "up", Target: "gone", Trigger: lifecycle.APISetState},
 		), nil},
 		{"set-state to one target twice", add(
 			lifecycle.Transfer{Source: "up", Target: "start", Trigger: lifecycle.APISetState},
-			lifecycle.Transfer{Source: "up", Target: "start", Error: "gone", Trigger: lifecycle.APISetState, Validate: true},
+			lifecycle.Transfer{Source: "up", Target: "start", Error: "gone", Trigger: lifecycle.APISetState,
+				Validate: true},
 		), []string{"transfers[4] ambiguous_transfer"}},
-		{"out of a deleted state", add(lifecycle.Transfer{Source: "gone", Target: "start", Trigger: lifecycle.APISetState}), []string{"transfers[3].from transfer_from_deleted"}},
-		{"preserves between exporting and not", func(l *lifecycle.Lifecycle) { l.Transfers[0].Preserves, l.Transfers[0].ErrorPreserves = true, true }, []string{"transfers[0].same same_state_changes_export"}},
+		{"out of a deleted state", add(lifecycle.Transfer{Source: "gone", Target: "start",
+			Trigger: lifecycle.APISetState}), []string{"transfers[3].from transfer_from_deleted"}},
+		{"preserves between exporting and not", func(l *lifecycle.Lifecycle) {
+			l.Transfers[0].Preserves,
+				l.Transfers[0].ErrorPreserves = true, true
+		}, []string{"transfers[0].same same_state_changes_export"}},
 		{"preserves on the way to the error state", func(l *lifecycle.Lifecycle) {
 			l.Transfers[1].Error, l.Transfers[1].Preserves, l.Transfers[1].ErrorPreserves = "start", true, true
 		}, []string{"transfers[1].error_same same_state_changes_export"}},
@@ -92,31 +121,42 @@ func TestLint(t *testing.T) {
 			purging.Name, purging.Purge = "deleting", true
 			l.States = append(l.States, purging)
 			l.Transfers[2].Target, l.Transfers[2].Preserves = "deleting", true
-			l.Transfers = append(l.Transfers, lifecycle.Transfer{Source: "deleting", Target: "gone", Error: "deleting", Trigger: lifecycle.ResourceBased, ErrorPreserves: true})
+			l.Transfers = append(l.Transfers, lifecycle.Transfer{Source: "deleting", Target: "gone", Error: "deleting",
+				Trigger: lifecycle.ResourceBased, ErrorPreserves: true})
 		}, []string{"transfers[2].same same_state_changes_export"}},
-		{"a circle of autos", add(lifecycle.Transfer{Source: "up", Target: "start", Trigger: lifecycle.Auto}), []string{"transfers[0] auto_cycle"}},
-		{"an auto to itself", add(lifecycle.Transfer{Source: "up", Target: "up", Trigger: lifecycle.Auto, Operation: lifecycle.ClearCandidate}), []string{"transfers[3] auto_cycle"}},
-		{"a circle through a failed validation", func(l *lifecycle.Lifecycle) { l.Transfers[0].Error = "start" }, []string{"transfers[0] auto_cycle"}},
-		{"a circle with a person in it", add(lifecycle.Transfer{Source: "up", Target: "start", Trigger: lifecycle.APISetState}), nil},
+		{"a circle of autos", add(lifecycle.Transfer{Source: "up", Target: "start", Trigger: lifecycle.Auto}),
+			[]string{"transfers[0] auto_cycle"}},
+		{"an auto to itself", add(lifecycle.Transfer{Source: "up", Target: "up", Trigger: lifecycle.Auto,
+			Operation: lifecycle.ClearCandidate}), []string{"transfers[3] auto_cycle"}},
+		{"a circle through a failed validation", func(l *lifecycle.Lifecycle) { l.Transfers[0].Error = "start" },
+			[]string{"transfers[0] auto_cycle"}},
+		{"a circle with a person in it", add(lifecycle.Transfer{Source: "up", Target: "start",
+			Trigger: lifecycle.APISetState}), nil},
 		{"no way to the end", func(l *lifecycle.Lifecycle) {
 			l.Transfers[0].Error, l.Transfers = "up", l.Transfers[:2]
 		}, []string{"states.gone unreachable_state", " no_deleted_state_reachable"}},
-		{"an island", func(l *lifecycle.Lifecycle) { l.States = append(l.States, lifecycle.State{Name: "island"}) }, []string{"states.island unreachable_state"}},
+		{"an island", func(l *lifecycle.Lifecycle) { l.States = append(l.States, lifecycle.State{Name: "island"}) },
+			[]string{"states.island unreachable_state"}},
 		{"reached by an alternative", func(l *lifecycle.Lifecycle) {
 			l.States = append(l.States, lifecycle.State{Name: "imported"})
 			l.AlternativeInitial = []string{"imported"}
 		}, nil},
-		{"the same name twice", func(l *lifecycle.Lifecycle) { l.States = append(l.States, l.States[1]) }, []string{"states.up duplicate_state"}},
+		{"the same name twice", func(l *lifecycle.Lifecycle) { l.States = append(l.States, l.States[1]) },
+			[]string{"states.up duplicate_state"}},
 		{"bad names", func(l *lifecycle.Lifecycle) {
 			l.Name = "my lifecycle"
 			l.States = append(l.States, lifecycle.State{Name: "a b"}, lifecycle.State{Name: "a.b"})
 			l.AlternativeInitial = []string{"a b", "a.b"}
 		}, []string{" bad_name", `states["a b"] bad_name`}},
-		{"too large", func(l *lifecycle.Lifecycle) { l.States = make([]lifecycle.State, 1001) }, []string{" too_large"}},
+		{"too large", func(l *lifecycle.Lifecycle) { l.States = make([]lifecycle.State, 1001) },
+			[]string{" too_large"}},
 		{"all at once", func(l *lifecycle.Lifecycle) {
-			*l = lifecycle.Lifecycle{Initial: "s", States: []lifecycle.State{{Name: "s", Label: "green"}, {Name: "t"}, {Name: "island"}}, Transfers: []lifecycle.Transfer{
-				{Source: "s", Target: "t", Trigger: lifecycle.APISetState, Operation: "demote"}, {Source: "t", Target: "nowhere", Trigger: lifecycle.OnDelete}}}
-		}, []string{"states.s.label bad_label", "transfers[0].op bad_operation", "transfers[1].to unknown_state", "states.island unreachable_state", " no_deleted_state_reachable"}},
+			*l = lifecycle.Lifecycle{Initial: "s", States: []lifecycle.State{{Name: "s", Label: "green"}, {Name: "t"},
+				{Name: "island"}}, Transfers: []lifecycle.Transfer{
+				{Source: "s", Target: "t", Trigger: lifecycle.APISetState, Operation: "demote"}, {Source: "t",
+					Target: "nowhere", Trigger: lifecycle.OnDelete}}}
+		}, []string{
+			"states.s.label bad_label", "transfers[0].op bad_operation", "transfers[1].to unknown_state", "states.island unreachable_state", " no_deleted_state_reachable"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -135,7 +175,8 @@ func TestLint(t *testing.T) {
 			}
 			m, again := lifecycle.New(l)
 			if (m == nil) != (len(problems) > 0) || len(again) != len(problems) {
-				t.Errorf("a machine of a lifecycle with %d problems: %v, %d problems", len(problems), m != nil, len(again))
+				t.Errorf("a machine of a lifecycle with %d problems: %v, %d problems", len(problems), m != nil,
+					len(again))
 			}
 		})
 	}
@@ -152,7 +193,8 @@ func TestLintNamesWhatMayBeMeant(t *testing.T) {
 func TestLintIsBounded(t *testing.T) {
 	l := sound()
 	for range 5000 {
-		l.Transfers = append(l.Transfers, lifecycle.Transfer{Source: strings.Repeat("x", 5000), Target: "y", Error: "z", Trigger: "w"})
+		l.Transfers = append(l.Transfers, lifecycle.Transfer{Source: strings.Repeat("x", 5000), Target: "y", Error: "z",
+			Trigger: "w"})
 	}
 	problems := lifecycle.Lint(l)
 	if len(problems) != 1000 {
@@ -172,8 +214,9 @@ func TestMachine(t *testing.T) {
 		t.Fatal(problems)
 	}
 	// The table of resting states of lsm.md 11: who can be deleted, and what comes before.
-	for state, want := range map[string]string{"up": "", "rejected": "", "creating": "", "update_rejected": "up", "update_rejected_failed": "failed",
-		"update_inprogress": "never", "rollback": "never", "deleting": "never"} {
+	for state, want := range map[string]string{"up": "", "rejected": "", "creating": "", "update_rejected": "up",
+		"update_rejected_failed": "failed",
+		"update_inprogress":      "never", "rollback": "never", "deleting": "never"} {
 		way, ok := m.WayTo(state, lifecycle.OnDelete)
 		got := strings.Join(way, " ")
 		if !ok {

@@ -13,8 +13,8 @@ type Machine struct {
 	gates     []string
 }
 
-// New makes the machine of a lifecycle. It returns all problems that [Lint] finds; with any there is no machine. The lifecycle must not be changed
-// afterwards.
+// New makes the machine of a lifecycle. It returns all problems that [Lint] finds; with any there is no machine. The
+// lifecycle must not be changed afterwards.
 func New(l Lifecycle) (*Machine, []Problem) {
 	if problems := Lint(l); len(problems) > 0 {
 		return nil, problems
@@ -51,7 +51,8 @@ func (m *Machine) Initial() []string {
 // Gates returns the names that configuration can have: each turns auto transfers off. Sorted.
 func (m *Machine) Gates() []string { return slices.Clone(m.gates) }
 
-// Transfer returns the transfer out of a state by a trigger, of which there is one at most; of those by api_set_state, [Machine.SetState] gives one.
+// Transfer returns the transfer out of a state by a trigger, of which there is one at most; of those by api_set_state,
+// [Machine.SetState] gives one.
 func (m *Machine) Transfer(state string, trigger Trigger) (Transfer, bool) {
 	for _, t := range m.transfers[state] {
 		if t.Trigger == trigger {
@@ -82,9 +83,9 @@ func (m *Machine) Targets(state string) []string {
 	return out
 }
 
-// WayTo returns the shortest way of transfers by api_set_state from a state to one that has a transfer by the trigger: the targets to ask
-// for, one after the other; none where the state itself has one (lsm.md 20, "way out to delete"). It is false where no such way exists.
-// After each the service goes on by itself; ask again from where it then rests.
+// WayTo returns the shortest way of transfers by api_set_state from a state to one that has a transfer by the trigger:
+// the targets to ask for, one after the other; none where the state itself has one (lsm.md 20, "way out to delete"). It
+// is false where no such way exists. After each the service goes on by itself; ask again from where it then rests.
 func (m *Machine) WayTo(state string, trigger Trigger) ([]string, bool) {
 	type place struct {
 		state string

@@ -14,8 +14,9 @@ type Member struct {
 	Purge bool // what it exports is removed
 }
 
-// Export returns the services that the desired state is made of, in the order of their ids: those that are not deleted and whose state exports, each
-// with its active set (lsm.md 8). The error names services in such a state that have no active set; the others are returned nevertheless.
+// Export returns the services that the desired state is made of, in the order of their ids: those that are not deleted
+// and whose state exports, each with its active set (lsm.md 8). The error names services in such a state that have no
+// active set; the others are returned nevertheless.
 func (v *Inventory) Export() ([]Member, error) {
 	var members []Member
 	var problems []error
@@ -24,7 +25,8 @@ func (v *Inventory) Export() ([]Member, error) {
 		switch {
 		case !ok || !role.Export:
 		case in.Active == nil:
-			problems = append(problems, refuse(NothingToExport, in.ID, "is in state %s, which exports, but has no active set", in.State))
+			problems = append(problems, refuse(NothingToExport, in.ID,
+				"is in state %s, which exports, but has no active set", in.State))
 		default:
 			members = append(members, Member{in.ID, Active, role.Purge})
 		}
@@ -41,8 +43,9 @@ func (v *Inventory) role(in *Instance) (Role, bool) {
 	return s.Role(in.Active != nil), ok
 }
 
-// Validation returns the services of the model that a service is validated in, in the order of their ids: itself with the set that its state says, or
-// not at all, and every other one that lets others see it (lsm.md 8). A set that is not there leaves its service out.
+// Validation returns the services of the model that a service is validated in, in the order of their ids: itself with
+// the set that its state says, or not at all, and every other one that lets others see it (lsm.md 8). A set that is not
+// there leaves its service out.
 func (v *Inventory) Validation(id string) ([]Member, error) {
 	if _, ok := v.instances[id]; !ok {
 		return nil, refuse(UnknownInstance, id, "there is no such service")
@@ -69,8 +72,9 @@ type Reference struct {
 	Target string // the service that it relates to
 }
 
-// Dangling returns the references in a service's validation that lead to services which are not in it, in the order of the ids. For a deletion that is
-// being validated, these are what protects the service (lsm.md 14): a validation with any has failed.
+// Dangling returns the references in a service's validation that lead to services which are not in it, in the order of
+// the ids. For a deletion that is being validated, these are what protects the service (lsm.md 14): a validation with
+// any has failed.
 func (v *Inventory) Dangling(id string) ([]Reference, error) {
 	members, err := v.Validation(id)
 	if err != nil {
@@ -92,7 +96,8 @@ func (v *Inventory) Dangling(id string) ([]Reference, error) {
 	return out, nil
 }
 
-// ReferencedBy returns the services that relate to a service with their candidate or active set, in the order of their ids, without deleted ones.
+// ReferencedBy returns the services that relate to a service with their candidate or active set, in the order of their
+// ids, without deleted ones.
 func (v *Inventory) ReferencedBy(id string) []Reference {
 	var out []Reference
 	for _, in := range v.sorted() {
@@ -111,7 +116,8 @@ func (v *Inventory) ReferencedBy(id string) []Reference {
 }
 
 // relations calls found for each service that attributes relate to, at every depth.
-func relations(s catalog.Structure, attributes map[string]any, path string, found func(path, target string, r catalog.Relation)) {
+func relations(s catalog.Structure, attributes map[string]any, path string,
+	found func(path, target string, r catalog.Relation)) {
 	at := func(name string) string {
 		if path == "" {
 			return name
@@ -146,7 +152,8 @@ func each(value any, path string, do func(value any, path string)) {
 	}
 }
 
-// references tells which services that attributes relate to do not exist, are deleted, or are of another entity (lsm.md 18, 11).
+// references tells which services that attributes relate to do not exist, are deleted, or are of another entity (lsm.md
+// 18, 11).
 func (v *Inventory) references(s catalog.Structure, attributes map[string]any) []catalog.Mistake {
 	var out []catalog.Mistake
 	relations(s, attributes, "", func(path, target string, r catalog.Relation) {
@@ -157,7 +164,8 @@ func (v *Inventory) references(s catalog.Structure, attributes map[string]any) [
 		case in.Deleted:
 			message = fmt.Sprintf("the service %q is deleted; name one that is not", target)
 		case !v.of(in).Is(r.Entity):
-			message = fmt.Sprintf("the service %q is of the entity %s; name one of the entity %s", target, in.Entity, r.Entity)
+			message = fmt.Sprintf("the service %q is of the entity %s; name one of the entity %s", target, in.Entity,
+				r.Entity)
 		default:
 			return
 		}

@@ -23,24 +23,29 @@ func site(t *testing.T) *rig {
 func TestReferences(t *testing.T) {
 	r := site(t)
 	r.create("p3", "port", object{"name": "p3", "router": "r9"}).refused(lifecycle.BadReference, "router")
-	r.create("p3", "port", object{"name": "p3", "router": "p1"}).refused(lifecycle.BadReference, "router") // of another entity
+	// of another entity
+	r.create("p3", "port", object{"name": "p3", "router": "p1"}).refused(lifecycle.BadReference, "router")
 	r.create("p3", "port", object{"name": "p3", "router": nil}).refused("limit_violation", "router")
 	r.create("p3", "port", object{"name": "p3"}).refused("missing_attribute", "router")
 	r.create("l2", "link", object{"name": "l2", "ends": []any{"r1", "r2", "r1"}}).refused("limit_violation", "ends")
-	r.create("l2", "link", object{"name": "l2", "ends": []any{"r1", "r9"}, "path": []any{object{"via": "p9"}}}).refused(lifecycle.BadReference, "ends[1]")
+	r.create("l2", "link", object{"name": "l2", "ends": []any{"r1", "r9"},
+		"path": []any{object{"via": "p9"}}}).refused(lifecycle.BadReference, "ends[1]")
 	if text := r.err.Error(); !strings.Contains(text, "path[0].via") {
 		t.Errorf("not all references are told: %s", text)
 	}
 	r.patch("p1", object{"router": "r2"}).refused("immutable_attribute", "router") // an owner stays
 	r.patch("l", object{"ends": []any{"r1"}, "path": []any{}}).validated("l", true).deployed("l", good).at("l", "up", 8)
 	r.delete("p2").validated("p2", true).deployed("p2", good).at("p2", "terminated", 7)
-	r.create("l2", "link", object{"name": "l2", "path": []any{object{"via": "p2"}}}).refused(lifecycle.BadReference, "path[0].via") // deleted
+	// deleted
+	r.create("l2", "link", object{"name": "l2", "path": []any{object{"via": "p2"}}}).refused(lifecycle.BadReference,
+		"path[0].via")
 }
 
 func TestReferrersProtect(t *testing.T) {
 	r := site(t).delete("r1").at("r1", "delete_validating_up", 5)
 	dangling, err := r.Dangling("r1")
-	want := []lifecycle.Reference{{ID: "l", Set: lifecycle.Active, Path: "ends[0]", Target: "r1"}, {ID: "p1", Set: lifecycle.Active, Path: "router", Target: "r1"}}
+	want := []lifecycle.Reference{{ID: "l", Set: lifecycle.Active, Path: "ends[0]", Target: "r1"},
+		{ID: "p1", Set: lifecycle.Active, Path: "router", Target: "r1"}}
 	if d := cmp.Diff(want, dangling); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
@@ -65,8 +70,10 @@ func TestReferrersProtect(t *testing.T) {
 }
 
 func TestADeletionThatFailsWhileItIsValidated(t *testing.T) {
-	r := newRig(t, nil, plain("p", "simple_with_delete_validate")).up("a", "p", values("n", 1)).deployed("a", bad).at("a", "failed", 5)
-	r.delete("a").at("a", "delete_validating_failed", 6).deployed("a", good).at("a", "delete_validating_failed", 6).events("6 RESOURCE ignored")
+	r := newRig(t, nil, plain("p", "simple_with_delete_validate")).up("a", "p", values("n", 1)).deployed("a",
+		bad).at("a", "failed", 5)
+	r.delete("a").at("a", "delete_validating_failed", 6).deployed("a", good).at("a", "delete_validating_failed",
+		6).events("6 RESOURCE ignored")
 	if in, _ := r.Instance("a"); in.Pending == nil || in.Pending.Target != "deleting" {
 		t.Errorf("%+v", in.Pending)
 	}
@@ -98,9 +105,11 @@ func TestTwoCreationsDoNotSeeEachOther(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple_with_deallocation"))
-	r.up("a", "p", values("a", 1)).delete("a").create("b", "p", values("b", 1)).validated("b", false).at("b", "rejected")
+	r.up("a", "p", values("a", 1)).delete("a").create("b", "p", values("b", 1)).validated("b", false).at("b",
+		"rejected")
 	members, err := r.Export()
-	if d := cmp.Diff([]lifecycle.Member{{ID: "a", Set: lifecycle.Active, Purge: true}}, members); err != nil || d != "" {
+	if d := cmp.Diff([]lifecycle.Member{{ID: "a", Set: lifecycle.Active, Purge: true}}, members); err != nil ||
+		d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
 	// A state that exports without anything to export is told, and hides nothing else.

@@ -23,7 +23,8 @@ func anyLifecycle(rnd *rand.Rand) lifecycle.Lifecycle {
 	sets := append(lifecycle.AllSets()[:2], lifecycle.None)
 	count := 2 + rnd.IntN(6)
 	for i := range count {
-		s := lifecycle.State{Name: fmt.Sprintf("s%d", i), ValidateSelf: pick(rnd, sets), ValidateOthers: pick(rnd, sets), Export: rnd.IntN(2) == 0, Purge: rnd.IntN(5) == 0}
+		s := lifecycle.State{Name: fmt.Sprintf("s%d", i), ValidateSelf: pick(rnd, sets),
+			ValidateOthers: pick(rnd, sets), Export: rnd.IntN(2) == 0, Purge: rnd.IntN(5) == 0}
 		if i == count-1 {
 			s.Deleted, s.Export, s.Purge = true, rnd.IntN(20) == 0, false
 		}
@@ -50,7 +51,8 @@ func anyLifecycle(rnd *rand.Rand) lifecycle.Lifecycle {
 	for i := range count - 1 {
 		for range 1 + rnd.IntN(4) {
 			// Mostly forward, so that every state is reached and autos do not go in circles.
-			t := lifecycle.Transfer{Source: l.States[i].Name, Target: l.States[i+1+rnd.IntN(count-1-i)].Name, Trigger: pick(rnd, lifecycle.Triggers()), Operation: op()}
+			t := lifecycle.Transfer{Source: l.States[i].Name, Target: l.States[i+1+rnd.IntN(count-1-i)].Name,
+				Trigger: pick(rnd, lifecycle.Triggers()), Operation: op()}
 			if t.Trigger != lifecycle.Auto {
 				t.Target = some()
 			}
@@ -89,14 +91,17 @@ func stimulus(rnd *rand.Rand, v *lifecycle.Inventory, m *lifecycle.Machine) (str
 		return pick(rnd, append(m.Targets(in.State), pick(rnd, m.Lifecycle().States).Name))
 	}
 	outcome := func() lifecycle.Outcome {
-		return pick(rnd, []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Succeeded, lifecycle.Failed, lifecycle.Waiting, "x"})
+		return pick(rnd, []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Succeeded, lifecycle.Failed,
+			lifecycle.Waiting, "x"})
 	}
 	calls := []func() (lifecycle.Result, error){
 		func() (lifecycle.Result, error) {
-			return v.Create(lifecycle.Create{ID: id, Entity: "p", Attributes: object{"name": pick(rnd, []string{"n", "m", id}), "size": int64(rnd.IntN(3))}})
+			return v.Create(lifecycle.Create{ID: id, Entity: "p",
+				Attributes: object{"name": pick(rnd, []string{"n", "m", id}), "size": int64(rnd.IntN(3))}})
 		},
 		func() (lifecycle.Result, error) {
-			return v.Update(call, object{"name": pick(rnd, []any{"n", "m", id}), pick(rnd, []string{"size", "note", "vni"}): pick(rnd, []any{int64(1), int64(2), "x"})}, "")
+			return v.Update(call, object{"name": pick(rnd, []any{"n", "m", id}),
+				pick(rnd, []string{"size", "note", "vni"}): pick(rnd, []any{int64(1), int64(2), "x"})}, "")
 		},
 		func() (lifecycle.Result, error) { return v.Delete(call) },
 		func() (lifecycle.Result, error) { return v.SetState(call, state()) },
@@ -104,7 +109,8 @@ func stimulus(rnd *rand.Rand, v *lifecycle.Inventory, m *lifecycle.Machine) (str
 			return v.SetConfig(call, map[string]bool{pick(rnd, []string{"g1", "g2", "g3"}): rnd.IntN(2) == 0})
 		},
 		func() (lifecycle.Result, error) {
-			return v.Validated(call, lifecycle.Validation{OK: rnd.IntN(3) > 0, ForVersion: pick(rnd, []int{0, in.Version, 1})})
+			return v.Validated(call, lifecycle.Validation{OK: rnd.IntN(3) > 0,
+				ForVersion: pick(rnd, []int{0, in.Version, 1})})
 		},
 		func() (lifecycle.Result, error) {
 			candidate := maps.Clone(in.Candidate)
@@ -212,7 +218,8 @@ func walk(t *testing.T, seed uint64, m *lifecycle.Machine) []lifecycle.Event {
 				t.Errorf("%s: version %d after %d with %d transfers", in.ID, in.Version, old.Version, hops[in.ID])
 			}
 			if moved := in.DesiredVersion - old.DesiredVersion; moved < 0 || moved > hops[in.ID] {
-				t.Errorf("%s: desired version %d after %d with %d transfers", in.ID, in.DesiredVersion, old.DesiredVersion, hops[in.ID])
+				t.Errorf("%s: desired version %d after %d with %d transfers", in.ID, in.DesiredVersion,
+					old.DesiredVersion, hops[in.ID])
 			}
 			atRest(t, m, in, stuck[in.ID])
 		}

@@ -21,13 +21,14 @@ const (
 type Validation struct {
 	ForVersion int // of the service that was validated; 0: the one that it has
 	OK         bool
-	// Candidate is the whole candidate with the values that were chosen meanwhile for attributes with the modifier r, as allocation.Book returns it; nil
-	// when none was. They are kept also when the validation failed (lsm.md 12).
+	// Candidate is the whole candidate with the values that were chosen meanwhile for attributes with the modifier r,
+	// as allocation.Book returns it; nil when none was. They are kept also when the validation failed (lsm.md 12).
 	Candidate map[string]any
 }
 
-// Validated takes the result of a validation, and carries the transfer out that waited for it. A result for another version than the service has, or
-// for a service that waits for none, is out of date: that is logged, and no error. Call.Version does not count.
+// Validated takes the result of a validation, and carries the transfer out that waited for it. A result for another
+// version than the service has, or for a service that waits for none, is out of date: that is logged, and no error.
+// Call.Version does not count.
 func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 	in, ok := v.instances[c.ID]
 	if !ok {
@@ -39,12 +40,14 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 		if in.Pending != nil {
 			kind = eventTypes[in.Pending.Trigger]
 		}
-		w.log(Event{Type: kind, Step: Ignored, Source: in.State, Severity: SeverityDebug, Message: "the validation is out of date"})
+		w.log(Event{Type: kind, Step: Ignored, Source: in.State, Severity: SeverityDebug,
+			Message: "the validation is out of date"})
 		return w.settled(false)
 	}
 	t, ok := w.awaited()
 	if !ok {
-		return Result{}, refuse(TransferNotAllowed, c.ID, "waits for a transfer from %s to %s that its lifecycle does not have", in.State, in.Pending.Target)
+		return Result{}, refuse(TransferNotAllowed, c.ID,
+			"waits for a transfer from %s to %s that its lifecycle does not have", in.State, in.Pending.Target)
 	}
 	if err := w.allocate(result.Candidate); err != nil {
 		return Result{}, err
@@ -77,8 +80,10 @@ func (w *work) allocate(next map[string]any) *Error {
 	}
 	before, _ := w.entity.Check(base)
 	// With what slipway sets as it was, nothing may differ.
-	if theirs := edit.Restore(w.entity.Entity, before, complete); catalog.Canonical(theirs) != catalog.Canonical(before) {
-		return refuse(BadCall, w.in.ID, "an allocation sets attributes with the modifier r only; others differ from the candidate")
+	if theirs := edit.Restore(w.entity.Entity, before, complete); catalog.Canonical(theirs) != catalog.Canonical(
+		before) {
+		return refuse(BadCall, w.in.ID,
+			"an allocation sets attributes with the modifier r only; others differ from the candidate")
 	}
 	if catalog.Canonical(complete) == catalog.Canonical(before) {
 		return nil
@@ -91,19 +96,22 @@ func (w *work) allocate(next map[string]any) *Error {
 	return nil
 }
 
-// Deployed takes the outcome of a deployment of the service's tasks for a desired version, 0 being the one that it has. One for another version, and one
-// for a service in a state that exports nothing, is out of date: that is logged, and no error (lsm.md 18, 8 and 9). Call.Version does not count.
+// Deployed takes the outcome of a deployment of the service's tasks for a desired version, 0 being the one that it has.
+// One for another version, and one for a service in a state that exports nothing, is out of date: that is logged, and
+// no error (lsm.md 18, 8 and 9). Call.Version does not count.
 func (v *Inventory) Deployed(c Call, outcome Outcome, desiredVersion int) (Result, error) {
 	in, ok := v.instances[c.ID]
 	if !ok {
 		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
 	}
 	if !slices.Contains([]Outcome{Succeeded, Failed, Waiting}, outcome) {
-		return Result{}, refuse(BadCall, c.ID, "there is no outcome %q%s", outcome, hint(string(outcome), []Outcome{Succeeded, Failed, Waiting}))
+		return Result{}, refuse(BadCall, c.ID, "there is no outcome %q%s", outcome,
+			hint(string(outcome), []Outcome{Succeeded, Failed, Waiting}))
 	}
 	w := v.begin(in, c.At, c.Message)
 	if in.Deleted || !w.role().Export || desiredVersion != 0 && desiredVersion != in.DesiredVersion {
-		w.log(Event{Type: ResourceEvent, Step: Ignored, Source: in.State, Severity: SeverityDebug, Message: "the result is not about the desired state of the service"})
+		w.log(Event{Type: ResourceEvent, Step: Ignored, Source: in.State, Severity: SeverityDebug,
+			Message: "the result is not about the desired state of the service"})
 		return w.settled(false)
 	}
 	if outcome == Waiting {

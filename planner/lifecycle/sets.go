@@ -14,13 +14,14 @@ const (
 // AllSets returns the three sets.
 func AllSets() []Set { return []Set{Candidate, Active, Rollback} }
 
-// Sets are the attributes of a service. A set that is not there is nil. Sets are replaced as a whole and never changed in place, so values
-// may be shared.
+// Sets are the attributes of a service. A set that is not there is nil. Sets are replaced as a whole and never changed
+// in place, so values may be shared.
 type Sets struct {
 	Candidate map[string]any `json:"candidate"`
 	Active    map[string]any `json:"active"`
 	Rollback  map[string]any `json:"rollback"`
-	// Basis tells what each set was made under. Only the caller knows what that means: it moves with the set, and nothing else.
+	// Basis tells what each set was made under. Only the caller knows what that means: it moves with the set, and
+	// nothing else.
 	Basis Bases `json:"basis,omitzero"`
 }
 
@@ -57,7 +58,8 @@ func (s Sets) With(which Set, attributes map[string]any) Sets {
 	return s
 }
 
-// Base returns the attributes that an update starts from: the candidate, or the active set where there is no candidate (lsm.md 4).
+// Base returns the attributes that an update starts from: the candidate, or the active set where there is no candidate
+// (lsm.md 4).
 func (s Sets) Base() map[string]any {
 	if len(s.Candidate) > 0 {
 		return s.Candidate
@@ -98,7 +100,10 @@ var operations = []operation{
 	{Promote, Candidate, func(s Sets) Sets {
 		return Sets{nil, s.Candidate, s.Active, Bases{"", s.Basis.Candidate, s.Basis.Active}}
 	}},
-	{Restore, Rollback, func(s Sets) Sets { return Sets{s.Active, s.Rollback, nil, Bases{s.Basis.Active, s.Basis.Rollback, ""}} }},
+	{Restore, Rollback, func(s Sets) Sets {
+		return Sets{s.Active, s.Rollback, nil,
+			Bases{s.Basis.Active, s.Basis.Rollback, ""}}
+	}},
 	{ClearCandidate, None, func(s Sets) Sets { return s.With(Candidate, nil) }},
 	{ClearActive, None, func(s Sets) Sets { return s.With(Active, nil) }},
 	{ClearRollback, None, func(s Sets) Sets { return s.With(Rollback, nil) }},
@@ -123,8 +128,8 @@ func operationNamed(name Operation) (operation, bool) {
 	return operation{}, false
 }
 
-// Apply carries an operation out. It returns the set that the operation needs and that is not there; the sets are as before then, as they are for
-// no operation.
+// Apply carries an operation out. It returns the set that the operation needs and that is not there; the sets are as
+// before then, as they are for no operation.
 func (s Sets) Apply(op Operation) (Sets, Set) {
 	o, ok := operationNamed(op)
 	if !ok {

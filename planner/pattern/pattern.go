@@ -1,6 +1,6 @@
-// Package pattern has regular expressions, in RE2 syntax, whose work is bounded. One search takes time in proportion to the length of the text times the
-// size of the expression, and the size may be much above what is written: `(x{100}){10}` is a thousand times x. The search for each of many matches
-// may look at the whole rest of the text.
+// Package pattern has regular expressions, in RE2 syntax, whose work is bounded. One search takes time in proportion to
+// the length of the text times the size of the expression, and the size may be much above what is written:
+// `(x{100}){10}` is a thousand times x. The search for each of many matches may look at the whole rest of the text.
 package pattern
 
 import (
@@ -37,7 +37,9 @@ func Compile(text string) (*Pattern, error) {
 		return nil, err
 	}
 	if len(program.Inst) > maxSize {
-		return nil, fmt.Errorf("the regular expression has %d instructions, what is repeated counted as often; %d is the most", len(program.Inst), maxSize)
+		return nil, fmt.Errorf(
+			"the regular expression has %d instructions, what is repeated counted as often; %d is the most", len(
+				program.Inst), maxSize)
 	}
 	expression, err := regexp.Compile(text)
 	if err != nil {
@@ -54,7 +56,8 @@ func (p *Pattern) Match(text string) (bool, error) {
 	return p.MatchString(text), nil
 }
 
-// Matches returns the matches in a text and their groups, as [regexp.Regexp.FindAllStringSubmatchIndex] does. The error is [ErrTooMuch].
+// Matches returns the matches in a text and their groups, as [regexp.Regexp.FindAllStringSubmatchIndex] does. The error
+// is [ErrTooMuch].
 func (p *Pattern) Matches(text string) ([][]int, error) {
 	switch looks := maxWork / p.size; { // at one character
 	case len(text) > looks:

@@ -9,8 +9,9 @@ import (
 )
 
 var (
-	expressions = []string{"", "a", "a*", "^", "^a", "(?m)^a", "(b)?a|c", `\bx`, `\B`, `x\b`, "é+", "(?i)A(?P<n>b)?", `\s+`, "a|b*?", `\z`, `(a*)(b*)$`}
-	texts       = []string{"", "a", "abacx", "x y xx ééa", "b\na\n\na ab", "ÄéB\xffab\xc3", strings.Repeat("ab ", 20)}
+	expressions = []string{"", "a", "a*", "^", "^a", "(?m)^a", "(b)?a|c", `\bx`, `\B`, `x\b`, "é+", "(?i)A(?P<n>b)?",
+		`\s+`, "a|b*?", `\z`, `(a*)(b*)$`}
+	texts = []string{"", "a", "abacx", "x y xx ééa", "b\na\n\na ab", "ÄéB\xffab\xc3", strings.Repeat("ab ", 20)}
 )
 
 func mustCompile(t testing.TB, text string) *Pattern {
@@ -66,7 +67,8 @@ func TestWhatIsNoPattern(t *testing.T) {
 		strings.Repeat("x{1000}", 100): "instructions",
 		`\pL{1000}`:                    "",
 	} {
-		if _, err := Compile(expression); (err == nil) != (words == "") || err != nil && !strings.Contains(err.Error(), words) {
+		if _, err := Compile(expression); (err == nil) != (words == "") || err != nil &&
+			!strings.Contains(err.Error(), words) {
 			t.Errorf("%.20s: %v, want %q", expression, err, words)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 func asRefusal(err error, to **lifecycle.Error) bool { return errors.As(err, to) }
 
-// adopt reads what is wanted of each service, and puts those of the state into the inventory, under the basis that is to count.
+// adopt reads what is wanted of each service, and puts those of the state into the inventory, under the basis that is
+// to count.
 func (t *Turn) adopt(state State) {
 	under := make(map[string]string, len(t.wanted)) // what each wanted service is made under
 	for _, name := range slices.Sorted(maps.Keys(t.wanted)) {
@@ -27,7 +28,8 @@ func (t *Turn) adopt(state State) {
 		r := state.Records[name]
 		wanted, ok := t.wanted[name]
 		if !ok {
-			if _, known := t.bases[r.Under]; !known { // only a journal knows of it; its ledger entries tell what is left of it on nodes
+			// only a journal knows of it; its ledger entries tell what is left of it on nodes
+			if _, known := t.bases[r.Under]; !known {
 				t.former[name] = r.Incarnation
 				continue
 			}
@@ -52,7 +54,8 @@ func (t *Turn) adopt(state State) {
 	}
 }
 
-// fitting returns sets without the values that slipway set and that their attributes, which have changed, cannot take any more: they are chosen, or asked for, again.
+// fitting returns sets without the values that slipway set and that their attributes, which have changed, cannot take
+// any more: they are chosen, or asked for, again.
 func fitting(e *catalog.Entity, sets lifecycle.Sets) lifecycle.Sets {
 	basis := sets.Basis
 	for _, which := range []lifecycle.Set{lifecycle.Candidate, lifecycle.Active} {
@@ -62,7 +65,8 @@ func fitting(e *catalog.Entity, sets lifecycle.Sets) lifecycle.Sets {
 			if !there || a.Modifier != catalog.Allocated {
 				continue
 			}
-			if _, mistakes := (catalog.Structure{Attributes: []catalog.Attribute{a}}).Check(map[string]any{a.Name: value}); len(mistakes) > 0 {
+			if _, mistakes := (catalog.Structure{Attributes: []catalog.Attribute{a}}).Check(
+				map[string]any{a.Name: value}); len(mistakes) > 0 {
 				set = maps.Clone(set)
 				delete(set, a.Name)
 			}
@@ -73,8 +77,8 @@ func fitting(e *catalog.Entity, sets lifecycle.Sets) lifecycle.Sets {
 	return sets
 }
 
-// withSensitive returns a set with the wanted values of sensitive attributes that it lacks, because it comes from a journal, which keeps none: they count as
-// unchanged.
+// withSensitive returns a set with the wanted values of sensitive attributes that it lacks, because it comes from a
+// journal, which keeps none: they count as unchanged.
 func withSensitive(wanted site.Service, set map[string]any) map[string]any {
 	if set == nil {
 		return nil
@@ -150,7 +154,8 @@ func ending(machine *lifecycle.Machine, state string) bool {
 	return false
 }
 
-// change sets off creations and updates, then deletions. What refers to a service that is yet to be created waits for it.
+// change sets off creations and updates, then deletions. What refers to a service that is yet to be created waits for
+// it.
 func (t *Turn) change() {
 	open := slices.Sorted(maps.Keys(t.wanted))
 	for progress := true; progress && len(open) > 0; {
@@ -183,7 +188,8 @@ func (t *Turn) change() {
 	}
 }
 
-// whyTaken adds to a refusal that the service which has the identity goes in the same plan, where it does: deletions come last.
+// whyTaken adds to a refusal that the service which has the identity goes in the same plan, where it does: deletions
+// come last.
 func (t *Turn) whyTaken(name string, err error) error {
 	wanted := t.wanted[name]
 	var refusal *lifecycle.Error
@@ -195,7 +201,8 @@ func (t *Turn) whyTaken(name string, err error) error {
 		told := *refusal
 		told.Mistakes = slices.Clone(refusal.Mistakes)
 		for i := range told.Mistakes {
-			told.Mistakes[i].Message += fmt.Sprintf("; the service %q is removed by the same plan: apply its removal first, or keep its name", holder)
+			told.Mistakes[i].Message += fmt.Sprintf(
+				"; the service %q is removed by the same plan: apply its removal first, or keep its name", holder)
 		}
 		return &told
 	}
@@ -244,7 +251,8 @@ func (t *Turn) bring(name string) error {
 			return nil
 		}
 	}
-	result, err := t.inventory.Update(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "the configuration changed"}, wanted.Attributes, digest)
+	result, err := t.inventory.Update(lifecycle.Call{ID: name, Version: in.Version, At: t.at,
+		Message: "the configuration changed"}, wanted.Attributes, digest)
 	if err != nil {
 		return err
 	}
@@ -288,7 +296,8 @@ func (t *Turn) create(wanted site.Service, digest string) error {
 // gatesOf returns the gates of a wanted service. A rollback on failure opens the gate that its lifecycle has for it.
 func (t *Turn) gatesOf(wanted site.Service, digest string) map[string]bool {
 	gates := maps.Clone(wanted.Gates)
-	if _, written := gates[lifecycle.AutoRollback]; !written && slices.Contains(t.bases[digest].machine.Gates(), lifecycle.AutoRollback) {
+	if _, written := gates[lifecycle.AutoRollback]; !written &&
+		slices.Contains(t.bases[digest].machine.Gates(), lifecycle.AutoRollback) {
 		if gates == nil {
 			gates = make(map[string]bool, 1)
 		}
@@ -312,9 +321,11 @@ func (t *Turn) gate(in lifecycle.Instance, wanted site.Service) error {
 	return stopped(result)
 }
 
-// makeWay brings a service to a state that has a transfer by a trigger, or where enough says that this will do. A deployment that never ended is taken to have failed, and so
-// is a rollback that follows from that, because their outcomes are not waited for any more; else the states that lead there are asked for.
-func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycle.Trigger, what string, enough func(lifecycle.Instance) bool) error {
+// makeWay brings a service to a state that has a transfer by a trigger, or where enough says that this will do. A
+// deployment that never ended is taken to have failed, and so is a rollback that follows from that, because their
+// outcomes are not waited for any more; else the states that lead there are asked for.
+func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycle.Trigger, what string,
+	enough func(lifecycle.Instance) bool) error {
 	in, _ := t.inventory.Instance(name)
 	for range machine.Lifecycle().States { // that many at most lie on the way
 		if _, ok := machine.Transfer(in.State, trigger); ok || enough(in) {
@@ -324,7 +335,8 @@ func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycl
 		if !ok || r.Error == in.State || r.Target == in.State { // it rests
 			break
 		}
-		result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at, Message: "its deployment is given up: it is to be " + what}, lifecycle.Failed, 0)
+		result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at,
+			Message: "its deployment is given up: it is to be " + what}, lifecycle.Failed, 0)
 		if err != nil {
 			return err
 		}
@@ -336,7 +348,8 @@ func (t *Turn) makeWay(name string, machine *lifecycle.Machine, trigger lifecycl
 		if !ok {
 			break
 		}
-		result, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "on the way to be " + what}, target)
+		result, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: in.Version, At: t.at,
+			Message: "on the way to be " + what}, target)
 		if err != nil {
 			return err
 		}
@@ -368,7 +381,8 @@ func (t *Turn) remove(in lifecycle.Instance) {
 	}
 	err := t.makeWay(in.ID, machine, lifecycle.OnDelete, "deleted", func(lifecycle.Instance) bool { return false })
 	now, _ := t.inventory.Instance(in.ID)
-	call := lifecycle.Call{ID: in.ID, Version: now.Version, At: t.at, Message: "it is not in the configuration any more"}
+	call := lifecycle.Call{ID: in.ID, Version: now.Version, At: t.at,
+		Message: "it is not in the configuration any more"}
 	var result lifecycle.Result
 	switch target, ok := removing(machine, now.State); {
 	case err == nil:
@@ -405,7 +419,8 @@ func (t *Turn) protect() {
 	}
 }
 
-// removing returns a state that can be asked for and that leads to the end: what is left after a deletion that failed, where the lifecycle has a state for that.
+// removing returns a state that can be asked for and that leads to the end: what is left after a deletion that failed,
+// where the lifecycle has a state for that.
 func removing(machine *lifecycle.Machine, from string) (string, bool) {
 	for _, target := range machine.Targets(from) {
 		if ending(machine, target) {
@@ -424,7 +439,8 @@ func (t *Turn) request(name string) {
 	}
 	machine := t.bases[t.records[name].Under].machine
 	if _, known := machine.State(wanted.TargetState); !known {
-		t.problem(name, "target_state", site.BadValue, fmt.Sprintf("the lifecycle %q has no state %q%s", machine.Lifecycle().Name, wanted.TargetState,
+		t.problem(name, "target_state", site.BadValue, fmt.Sprintf("the lifecycle %q has no state %q%s",
+			machine.Lifecycle().Name, wanted.TargetState,
 			states(machine)))
 		return
 	}
@@ -435,11 +451,13 @@ func (t *Turn) request(name string) {
 		if r, moving := machine.Transfer(in.State, lifecycle.ResourceBased); moving && r.Target != in.State {
 			return // its deployment comes first
 		}
-		t.problem(name, "target_state", site.Code(lifecycle.TransferNotAllowed), fmt.Sprintf("the lifecycle %q has no way from the state %s, in which the service is, to %s on request; %s",
-			machine.Lifecycle().Name, in.State, wanted.TargetState, requests(machine, in.State)))
+		t.problem(name, "target_state", site.Code(lifecycle.TransferNotAllowed),
+			fmt.Sprintf("the lifecycle %q has no way from the state %s, in which the service is, to %s on request; %s",
+				machine.Lifecycle().Name, in.State, wanted.TargetState, requests(machine, in.State)))
 		return
 	}
-	result, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: in.Version, At: t.at, Message: "target_state asks for it"}, wanted.TargetState)
+	result, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: in.Version, At: t.at,
+		Message: "target_state asks for it"}, wanted.TargetState)
 	if err != nil {
 		t.refused(name, err)
 		return
@@ -458,7 +476,8 @@ func (t *Turn) requested(in lifecycle.Instance) {
 	t.changes = append(t.changes, Change{Service: in.ID, Kind: Request, From: in.State})
 }
 
-// passes reports whether a service goes from one state to another by itself when all goes well, so that who asked for the first got it.
+// passes reports whether a service goes from one state to another by itself when all goes well, so that who asked for
+// the first got it.
 func passes(machine *lifecycle.Machine, from, to string) bool {
 	seen := make(map[string]bool)
 	for !seen[from] {

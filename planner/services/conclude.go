@@ -22,9 +22,9 @@ type RolledBack struct {
 	Message          string // why it failed
 }
 
-// Conclude makes the transfers that follow from a deployment. outcomes are those of services whose tasks were deployed; the others had nothing to do, and
-// succeeded. It returns the services that need another pass: those whose deployment is another one now, and those that succeeded and are in a state that
-// a deployment leads out of. at is when that was.
+// Conclude makes the transfers that follow from a deployment. outcomes are those of services whose tasks were deployed;
+// the others had nothing to do, and succeeded. It returns the services that need another pass: those whose deployment
+// is another one now, and those that succeeded and are in a state that a deployment leads out of. at is when that was.
 func (t *Turn) Conclude(outcomes map[string]Outcome, at time.Time) map[string]bool {
 	t.at = at
 	again := make(map[string]bool)
@@ -69,7 +69,8 @@ func (t *Turn) deployed(before lifecycle.Instance, outcome Outcome) {
 	name := before.ID
 	failedIn := t.records[name].ActiveVersion
 	previous := t.records[name].RollbackVersion
-	result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at, Message: outcome.Message}, outcome.Outcome, 0)
+	result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at, Message: outcome.Message}, outcome.Outcome,
+		0)
 	if err != nil {
 		t.refused(name, err)
 		return
@@ -78,12 +79,14 @@ func (t *Turn) deployed(before lifecycle.Instance, outcome Outcome) {
 	wanted, isWanted := t.wanted[name]
 	after, _ := t.inventory.Instance(name)
 	machine := t.bases[t.records[name].Under].machine
-	if isWanted && wanted.RollbackOnFailure && outcome.Outcome == lifecycle.Failed && after.Rollback != nil && same(after.Active, before.Active) {
+	if isWanted && wanted.RollbackOnFailure && outcome.Outcome == lifecycle.Failed && after.Rollback != nil &&
+		same(after.Active, before.Active) {
 		for _, target := range machine.Targets(after.State) {
 			if way, _ := machine.SetState(after.State, target); way.Operation != lifecycle.Restore {
 				continue
 			}
-			asked, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: after.Version, At: t.at, Message: "rollback_on_failure asks for it"}, target)
+			asked, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: after.Version, At: t.at,
+				Message: "rollback_on_failure asks for it"}, target)
 			if err != nil {
 				t.refused(name, err)
 				return
@@ -109,8 +112,9 @@ func (t *Turn) deployed(before lifecycle.Instance, outcome Outcome) {
 // RolledBack returns the services whose update was taken back, in the order in which that happened.
 func (t *Turn) RolledBack() []RolledBack { return slices.Clone(t.lost) }
 
-// Learn keeps what callbacks returned for attributes with the modifier r: it becomes part of the active set. Values are by service and attribute; those of
-// sensitive attributes must be left out, and so must those that their attributes cannot take.
+// Learn keeps what callbacks returned for attributes with the modifier r: it becomes part of the active set. Values are
+// by service and attribute; those of sensitive attributes must be left out, and so must those that their attributes
+// cannot take.
 func (t *Turn) Learn(values map[string]map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		in, ok := t.inventory.Instance(name)

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// Digest joins the digest of a plan with what the turn does to services. Where it changes none, that is the digest of the plan. The error is one of attributes
-// that JSON does not have, which no configuration holds.
+// Digest joins the digest of a plan with what the turn does to services. Where it changes none, that is the digest of
+// the plan. The error is one of attributes that JSON does not have, which no configuration holds.
 func (t *Turn) Digest(plan string) (string, error) {
 	if !t.Moves() {
 		return plan, nil

@@ -9,7 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
-// Shown returns the sets of a version without the values of sensitive attributes, and the places of these, `files.key`, sorted. A set that is not there is nil.
+// Shown returns the sets of a version without the values of sensitive attributes, and the places of these, `files.key`,
+// sorted. A set that is not there is nil.
 func (v Version) Shown() (candidate, active, rollback map[string]any, left []string) {
 	places := make(map[string]bool)
 	show := func(which lifecycle.Set) map[string]any {
@@ -52,7 +53,8 @@ func withoutSensitive(s catalog.Structure, set map[string]any, at string, places
 	return out
 }
 
-// Made is what the set of a version that counts was made under, by digest: the active one, or the candidate before there is one.
+// Made is what the set of a version that counts was made under, by digest: the active one, or the candidate before
+// there is one.
 func (v Version) Made() string {
 	if v.Basis.Active != "" {
 		return v.Basis.Active
@@ -93,8 +95,9 @@ func (s State) Newer(seen Seen) bool {
 	return seen.Incarnation > r.Incarnation || seen.Incarnation == r.Incarnation && seen.Version > r.Version
 }
 
-// Adopt returns the state with what a journal knows better: services that a run changed whose end Terraform never learned. Values that the journal does not keep are
-// those of the state, as far as it has them. The state is not changed.
+// Adopt returns the state with what a journal knows better: services that a run changed whose end Terraform never
+// learned. Values that the journal does not keep are those of the state, as far as it has them. The state is not
+// changed.
 func (s State) Adopt(journal []Seen) State {
 	out := State{Records: make(map[string]Record), Bases: s.Bases, Former: make(map[string]int)}
 	maps.Copy(out.Records, s.Records)
@@ -111,13 +114,16 @@ func (s State) Adopt(journal []Seen) State {
 		}
 		r := Record{Incarnation: seen.Incarnation, Under: seen.Made}
 		if _, known := s.Bases[seen.Made]; !known && seen.Entity == old.Entity && s.has(old.Under, seen.State) {
-			r.Under = old.Under // nobody knows any more what the run deployed: what the service may do goes by what it was made under before
+			// nobody knows any more what the run deployed: what the service may do goes by what it was made under
+			// before
+			r.Under = old.Under
 		}
 		r.Instance = old.Instance
 		r.Entity = seen.Entity
 		r.ID, r.Version, r.DesiredVersion, r.State = seen.Service, seen.Version, seen.DesiredVersion, seen.State
 		r.Config, r.Updated, r.Pending, r.Last, r.Deleted = seen.Config, seen.Updated, nil, "", false
-		r.Sets = lifecycle.Sets{Candidate: fill(seen.Candidate, old.Active, seen.Left), Active: fill(seen.Active, old.Active, seen.Left)}
+		r.Sets = lifecycle.Sets{Candidate: fill(seen.Candidate, old.Active, seen.Left),
+			Active: fill(seen.Active, old.Active, seen.Left)}
 		if r.Active != nil {
 			r.Basis.Active, r.ActiveVersion = seen.Made, seen.Version
 		}
@@ -132,10 +138,12 @@ func (s State) Adopt(journal []Seen) State {
 	return out
 }
 
-// before returns what a service goes back to: the set that the state has as active, which is whole, or what the journal has where there were more updates since.
+// before returns what a service goes back to: the set that the state has as active, which is whole, or what the journal
+// has where there were more updates since.
 func (s State) before(old Record, seen Seen) map[string]any {
 	b, err := s.Bases[old.Basis.Active].read()
-	if err != nil || catalog.Canonical(withoutSensitive(b.entity.Structure, old.Active, "", make(map[string]bool))) == catalog.Canonical(seen.Rollback) {
+	if err != nil || catalog.Canonical(withoutSensitive(b.entity.Structure, old.Active, "",
+		make(map[string]bool))) == catalog.Canonical(seen.Rollback) {
 		return old.Active
 	}
 	return fill(seen.Rollback, old.Active, seen.Left)
@@ -194,7 +202,8 @@ func (t *Turn) end(name string, r Record, why string) {
 		if !s.Deleted {
 			continue
 		}
-		result, err := t.inventory.ForceState(lifecycle.Call{ID: name, At: t.at, Message: why}, s.Name, lifecycle.NoOperation)
+		result, err := t.inventory.ForceState(lifecycle.Call{ID: name, At: t.at, Message: why}, s.Name,
+			lifecycle.NoOperation)
 		if err != nil {
 			t.refused(name, err)
 			return

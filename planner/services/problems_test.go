@@ -21,7 +21,8 @@ func TestRelations(t *testing.T) {
 	f.is("a-link", "up v3 #1")
 	f.want(f.link("a-link", "web"))
 	_, problems := services.Begin(f.state, f.site, time.Time{})
-	if want := `service "a-link": attributes.end: refers to the service "web", which is to be deleted`; len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
+	if want := `service "a-link": attributes.end: refers to the service "web", which is to be deleted`; len(
+		problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
 		t.Errorf("got %v, want %s", problems, want)
 	}
 	f.want() // both at once
@@ -39,20 +40,30 @@ func TestProblems(t *testing.T) {
 		text string
 	}{
 		{"missing relation", []site.Service{f.link("l", "nowhere")}, `service "l": attributes.end: `},
-		{"relation to another entity", []site.Service{f.link("k", "l"), f.link("l", "k")}, `service "k": attributes.end: `},
-		{"identity twice", []site.Service{f.web("a", nil), b(func(s *site.Service) { s.Attributes["name"] = "a" })}, `service "b": attributes.name: `},
-		{"read-only", []site.Service{f.web("a", map[string]any{"port": int64(1)})}, `service "a": attributes.port: is set by slipway`},
+		{"relation to another entity", []site.Service{f.link("k", "l"), f.link("l", "k")},
+			`service "k": attributes.end: `},
+		{"identity twice", []site.Service{f.web("a", nil), b(func(s *site.Service) { s.Attributes["name"] = "a" })},
+			`service "b": attributes.name: `},
+		{"read-only", []site.Service{f.web("a", map[string]any{"port": int64(1)})},
+			`service "a": attributes.port: is set by slipway`},
 		{"wrong type", []site.Service{f.web("a", map[string]any{"size": "x"})}, `service "a": attributes.size: `},
-		{"unknown attribute", []site.Service{f.web("a", map[string]any{"sise": int64(1)})}, `service "a": attributes.sise: `},
-		{"pool exhausted", []site.Service{f.web("a", nil), f.web("b", nil), f.web("c", nil), f.web("d", nil)}, `service "d": attributes.port: `},
-		{"unknown gate", []site.Service{b(func(s *site.Service) { s.Gates = map[string]bool{"auto_rolback": true} })}, `service "b": gates["auto_rolback"]: `},
-		{"unknown state", []site.Service{b(func(s *site.Service) { s.TargetState = "maintenance" })}, `service "b": target_state: the lifecycle "slipway_default" has no state "maintenance"`},
+		{"unknown attribute", []site.Service{f.web("a", map[string]any{"sise": int64(1)})},
+			`service "a": attributes.sise: `},
+		{"pool exhausted", []site.Service{f.web("a", nil), f.web("b", nil), f.web("c", nil), f.web("d", nil)},
+			`service "d": attributes.port: `},
+		{"unknown gate", []site.Service{b(func(s *site.Service) { s.Gates = map[string]bool{"auto_rolback": true} })},
+			`service "b": gates["auto_rolback"]: `},
+		{"unknown state", []site.Service{b(func(s *site.Service) { s.TargetState = "maintenance" })},
+			`service "b": target_state: the lifecycle "slipway_default" has no state "maintenance"`},
 		{"lifecycle that nobody brings", []site.Service{b(func(s *site.Service) {
 			e := *s.Entity
 			e.Lifecycle = "own"
 			s.Entity = &e
 		})}, `service "b": entity: names the lifecycle "own", which slipway does not bring; give it as service_lifecycle`},
-		{"unsound lifecycle", []site.Service{b(func(s *site.Service) { s.Lifecycle = &lifecycle.Lifecycle{Name: "bad", Initial: "x"} })}, `service "b": lifecycle: the lifecycle "bad" is not sound`},
+		{"unsound lifecycle", []site.Service{b(func(s *site.Service) {
+			s.Lifecycle = &lifecycle.Lifecycle{Name: "bad",
+				Initial: "x"}
+		})}, `service "b": lifecycle: the lifecycle "bad" is not sound`},
 	} {
 		f.state = services.State{}
 		f.want(tt.want...)
@@ -90,7 +101,8 @@ func TestRename(t *testing.T) {
 	renamed.Attributes["name"] = "a"
 	f.want(renamed)
 	_, problems := services.Begin(f.state, f.site, time.Time{})
-	if want := `the service "a" is removed by the same plan: apply its removal first, or keep its name`; len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+	if want := `the service "a" is removed by the same plan: apply its removal first, or keep its name`; len(
+		problems) != 1 || !strings.Contains(problems[0].Message, want) {
 		t.Errorf("got %v", problems)
 	}
 }
@@ -117,14 +129,16 @@ entities:
 }
 
 func TestAllocatedInside(t *testing.T) {
-	s := site.Site{Name: "lon1", Services: []site.Service{{Name: "h", Entity: hubs(t, lifecycle.Default), Attributes: map[string]any{
-		"ports": []any{map[string]any{"host": "b"}, map[string]any{"host": "a.x"}},
-	}}}}
+	s := site.Site{Name: "lon1", Services: []site.Service{{Name: "h", Entity: hubs(t, lifecycle.Default),
+		Attributes: map[string]any{
+			"ports": []any{map[string]any{"host": "b"}, map[string]any{"host": "a.x"}},
+		}}}}
 	turn, problems := services.Begin(services.State{}, s, time.Time{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if d := cmp.Diff(map[string]any{"ports[host=b].number": int64(1), `ports[host=a\.x].number`: int64(2)}, turn.Allocated("h")); d != "" {
+	if d := cmp.Diff(map[string]any{"ports[host=b].number": int64(1), `ports[host=a\.x].number`: int64(2)},
+		turn.Allocated("h")); d != "" {
 		t.Error(d)
 	}
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// TestReferrersThatLeave: who refers to a service that is deleted may go in the same plan, or turn to another one, whatever the names are.
+// TestReferrersThatLeave: who refers to a service that is deleted may go in the same plan, or turn to another one,
+// whatever the names are.
 func TestReferrersThatLeave(t *testing.T) {
-	for _, name := range []string{lifecycle.Default, "simple", "simple_with_delete_validate", "service", "service_with_delete_validate"} {
+	for _, name := range []string{lifecycle.Default, "simple", "simple_with_delete_validate", "service",
+		"service_with_delete_validate"} {
 		for _, link := range []string{"a-link", "z-link"} {
 			own := through(t, name)
 			start := func() *fixture {
@@ -51,7 +53,8 @@ func TestReferenceToOneThatGoes(t *testing.T) {
 	f.run(failed("web"))
 	f.want(f.link("l", "web"))
 	_, problems := services.Begin(f.state, f.site, time.Time{})
-	if want := `service "l": attributes.end: refers to the service "web", which is to be deleted`; len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
+	if want := `service "l": attributes.end: refers to the service "web", which is to be deleted`; len(problems) != 1 ||
+		!strings.HasPrefix(problems[0].Error(), want) {
 		t.Errorf("got %v", problems)
 	}
 }
@@ -78,7 +81,8 @@ func TestAllocatedBeforeARollback(t *testing.T) {
 		for _, h := range hosts {
 			list = append(list, map[string]any{"host": h})
 		}
-		return site.Service{Name: name, Entity: entity, Attributes: map[string]any{"ports": list}, RollbackOnFailure: true}
+		return site.Service{Name: name, Entity: entity, Attributes: map[string]any{"ports": list},
+			RollbackOnFailure: true}
 	}
 	f := newFixture(t)
 	f.want(hub("z", "a"))

@@ -170,7 +170,8 @@ func TestLife(t *testing.T) {
 		t.Errorf("nothing changed, but %q", turn.Steps())
 	}
 	f.want(f.web("a", size(2)))
-	if d := cmp.Diff([]string{"service a: update size (version 5, up to update_inprogress)"}, f.begin().Steps()); d != "" {
+	if d := cmp.Diff([]string{"service a: update size (version 5, up to update_inprogress)"},
+		f.begin().Steps()); d != "" {
 		t.Error(d)
 	}
 	turn = f.run()
@@ -224,14 +225,16 @@ func TestRollback(t *testing.T) {
 	if d := cmp.Diff(map[string]any{"name": "b", "size": int64(9), "port": int64(8001)}, deployed(turn, "b")); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]services.RolledBack{{Service: "a", Failed: 5, Previous: 2, Message: "exec[check] failed on n1"}}, turn.RolledBack()); d != "" {
+	if d := cmp.Diff([]services.RolledBack{{Service: "a", Failed: 5, Previous: 2, Message: "exec[check] failed on n1"}},
+		turn.RolledBack()); d != "" {
 		t.Error(d)
 	}
 	f.run(failed("a"))
 	f.is("a", "up v8 #1")
 	f.is("b", "up v6 #1")
 	// The next plan shows the change again.
-	if d := cmp.Diff([]string{"service a: update size (version 10, up to update_inprogress)"}, f.begin().Steps()); d != "" {
+	if d := cmp.Diff([]string{"service a: update size (version 10, up to update_inprogress)"},
+		f.begin().Steps()); d != "" {
 		t.Error(d)
 	}
 	f.run(failed("a"), failed("a")) // the rollback fails as well
@@ -314,7 +317,8 @@ func TestInterrupted(t *testing.T) {
 	f.is("a", "up v11 #1")
 	f.state = kept
 	f.want(f.web("a", nil, rollback))
-	if d := cmp.Diff([]string{"service a: update size (version 7, update_inprogress to rollback)"}, f.begin().Steps()); d != "" {
+	if d := cmp.Diff([]string{"service a: update size (version 7, update_inprogress to rollback)"},
+		f.begin().Steps()); d != "" {
 		t.Error(d)
 	}
 	f.run()
@@ -392,7 +396,8 @@ func TestRest(t *testing.T) {
 func seenOf(turn *services.Turn) []services.Seen {
 	last := map[string]services.Seen{}
 	for _, v := range turn.Versions() {
-		s := services.Seen{Service: v.ID, Entity: v.Entity.Name, Incarnation: v.Incarnation, Version: v.Version, DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Made: v.Made()}
+		s := services.Seen{Service: v.ID, Entity: v.Entity.Name, Incarnation: v.Incarnation, Version: v.Version,
+			DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Made: v.Made()}
 		s.Candidate, s.Active, s.Rollback, s.Left = v.Shown()
 		last[v.ID] = s
 	}
@@ -403,7 +408,8 @@ func seenOf(turn *services.Turn) []services.Seen {
 	return out
 }
 
-// TestAdopt goes on from a journal: where the state is from before a run that ended without a word, and where there is no state at all.
+// TestAdopt goes on from a journal: where the state is from before a run that ended without a word, and where there is
+// no state at all.
 func TestAdopt(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil, rollback))
@@ -450,7 +456,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestAdoptOfAnotherEntity goes on where the run that was lost changed the entity: what it made its version under is in no state.
+// TestAdoptOfAnotherEntity goes on where the run that was lost changed the entity: what it made its version under is in
+// no state.
 func TestAdoptOfAnotherEntity(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil))
@@ -462,7 +469,8 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 	f.want(update)
 	f.state = f.state.Adopt(seenOf(f.begin()))
 	adopted := f.state
-	if rest, problems := services.Rest(f.state, f.site); len(problems) > 0 || rest.Status("a").State != "update_inprogress" {
+	if rest, problems := services.Rest(f.state, f.site); len(problems) > 0 ||
+		rest.Status("a").State != "update_inprogress" {
 		t.Errorf("it is shown as %+v, %v", rest.Status("a"), problems)
 	}
 	if turn := f.begin(); len(turn.Changes()) > 0 {
@@ -473,7 +481,8 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 
 	f.state = adopted
 	f.want()
-	if d := cmp.Diff([]string{"service a: delete (version 8, update_inprogress to deleting)"}, f.begin().Steps()); d != "" {
+	if d := cmp.Diff([]string{"service a: delete (version 8, update_inprogress to deleting)"},
+		f.begin().Steps()); d != "" {
 		t.Error(d)
 	}
 	f.run()
@@ -497,7 +506,8 @@ func TestNamesAreUsedAgain(t *testing.T) {
 	if len(gone) != 1 || !gone[0].Deleted || gone[0].Incarnation != 2 {
 		t.Errorf("gone: %+v", gone)
 	}
-	state := services.State{}.Adopt(append(seenOf(turn), services.Seen{Service: "b", Incarnation: 4, Version: 9, Deleted: true}))
+	state := services.State{}.Adopt(append(seenOf(turn),
+		services.Seen{Service: "b", Incarnation: 4, Version: 9, Deleted: true}))
 	f.state = state
 	f.want(f.web("b", nil))
 	f.run()

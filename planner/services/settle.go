@@ -9,12 +9,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// mostHops bounds how often a service may go on by itself in one turn. Lifecycles without automatic cycles, as all sound ones are, stay far below.
+// mostHops bounds how often a service may go on by itself in one turn. Lifecycles without automatic cycles, as all
+// sound ones are, stay far below.
 const mostHops = 1000
 
-// settle carries out the transfers that wait for a validation. The candidate is taken to be valid: whoever plans the site that follows validates it, with all
-// others, and refuses everything otherwise (design.md 8). What protects a service from being deleted, and a pool without a free value, are
-// problems here.
+// settle carries out the transfers that wait for a validation. The candidate is taken to be valid: whoever plans the
+// site that follows validates it, with all others, and refuses everything otherwise (design.md 8). What protects a
+// service from being deleted, and a pool without a free value, are problems here.
 func (t *Turn) settle() {
 	if len(t.problems.Errors()) > 0 {
 		return
@@ -44,7 +45,9 @@ func (t *Turn) settle() {
 			}
 		}
 	}
-	t.problem("", "", site.BadStructure, fmt.Sprintf("services do not come to rest after %d transfers each; this is a defect of their lifecycles", mostHops))
+	t.problem("", "", site.BadStructure,
+		fmt.Sprintf("services do not come to rest after %d transfers each; this is a defect of their lifecycles",
+			mostHops))
 }
 
 // self is the set that a service takes part with in its own validation.
@@ -53,7 +56,8 @@ func (t *Turn) self(in lifecycle.Instance) lifecycle.Set {
 	return state.Role(in.Active != nil).Self
 }
 
-// book writes down what all services have of pools, with their candidates: one that is about to be validated may have values from an update that was rolled back.
+// book writes down what all services have of pools, with their candidates: one that is about to be validated may have
+// values from an update that was rolled back.
 func (t *Turn) book() *allocation.Book {
 	var all []allocation.Service
 	for _, in := range t.live() {
@@ -83,7 +87,8 @@ func (t *Turn) validate(book *allocation.Book, in lifecycle.Instance) bool {
 		}
 	case lifecycle.Candidate:
 		before := in.Active
-		candidate, _, mistakes := book.Allocate(allocation.Request{Service: t.holder(in), Prior: before, Candidate: in.Candidate})
+		candidate, _, mistakes := book.Allocate(allocation.Request{Service: t.holder(in), Prior: before,
+			Candidate: in.Candidate})
 		for _, m := range mistakes {
 			t.problem(in.ID, "attributes."+m.Place(), site.Code(m.Code), m.Message)
 		}
@@ -106,7 +111,8 @@ func (t *Turn) validate(book *allocation.Book, in lifecycle.Instance) bool {
 	return true
 }
 
-// unreferenced reports whether no service that stays refers to one that is to be deleted, and adds a problem for each that does (lsm.md 14).
+// unreferenced reports whether no service that stays refers to one that is to be deleted, and adds a problem for each
+// that does (lsm.md 14).
 func (t *Turn) unreferenced(id string) bool {
 	references, err := t.inventory.Dangling(id)
 	if err != nil {
@@ -147,7 +153,8 @@ func (t *Turn) arrive() {
 // Moves reports whether the turn changes services even when there is nothing to deploy.
 func (t *Turn) Moves() bool { return len(t.Moving()) > 0 }
 
-// Moving returns the services that change even when there is nothing to deploy: the plan changes them, or a deployment without tasks moves them on.
+// Moving returns the services that change even when there is nothing to deploy: the plan changes them, or a deployment
+// without tasks moves them on.
 func (t *Turn) Moving() map[string]bool {
 	moving := make(map[string]bool)
 	for _, c := range t.changes {

@@ -29,8 +29,9 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s (version %d, %s%s)", line, c.Version, from, c.To)
 }
 
-// Allocated returns the values of attributes with the modifier r that slipway chose for a service, by their place, `port` or `sites[host=a].port`, as far as
-// they are known; those of sensitive attributes are left out. A child without key attributes is told by its number, `sites[0].port`.
+// Allocated returns the values of attributes with the modifier r that slipway chose for a service, by their place,
+// `port` or `sites[host=a].port`, as far as they are known; those of sensitive attributes are left out. A child without
+// key attributes is told by its number, `sites[0].port`.
 func (t *Turn) Allocated(service string) map[string]any {
 	in, ok := t.inventory.Instance(service)
 	if !ok {

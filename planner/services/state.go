@@ -48,7 +48,8 @@ func (s *State) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Numbers replaces the numbers in what JSON gave by int64 where they are whole, else float64, in place. What is out of range becomes text.
+// Numbers replaces the numbers in what JSON gave by int64 where they are whole, else float64, in place. What is out of
+// range becomes text.
 func Numbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -81,7 +82,8 @@ type Record struct {
 	RollbackVersion int `json:"rollback_version,omitempty"`
 }
 
-// known puts a basis in the place of those that nobody has any more, as of a run that ended without a word: what is deployed stays deployed.
+// known puts a basis in the place of those that nobody has any more, as of a run that ended without a word: what is
+// deployed stays deployed.
 func (r *Record) known(bases map[string]basis, under string) {
 	for _, digest := range []*string{&r.Basis.Candidate, &r.Basis.Active, &r.Basis.Rollback} {
 		if _, ok := bases[*digest]; *digest != "" && !ok {
@@ -92,7 +94,8 @@ func (r *Record) known(bases map[string]basis, under string) {
 
 // Basis is what a set of attributes was made under.
 type Basis struct {
-	Entity    string               `json:"entity"`              // the definition, as catalog.Entity.Definition writes it
+	// the definition, as catalog.Entity.Definition writes it
+	Entity    string               `json:"entity"`
 	Lifecycle *lifecycle.Lifecycle `json:"lifecycle,omitempty"` // nil: the one that the entity names
 	Selectors site.Selectors       `json:"selectors"`
 }
@@ -135,7 +138,8 @@ func machineOf(e *catalog.Entity, own *lifecycle.Lifecycle) (*lifecycle.Machine,
 	if l == nil {
 		shipped, ok := document.ShippedLifecycle(e.Lifecycle)
 		if !ok {
-			return nil, fmt.Errorf("names the lifecycle %q, which slipway does not bring; give it as service_lifecycle of the service, or %s", e.Lifecycle, knownLifecycles())
+			return nil, fmt.Errorf(
+				"names the lifecycle %q, which slipway does not bring; give it as service_lifecycle of the service, or %s", e.Lifecycle, knownLifecycles())
 		}
 		l = &shipped
 	}

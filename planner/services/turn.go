@@ -69,8 +69,9 @@ type Event struct {
 	Incarnation int
 }
 
-// Begin compares the wanted services of a site with its inventory and sets off what follows. at is the time that versions and events get; the result depends on it in
-// nothing else. With errors among the problems the turn must not be used. Neither s nor the state is changed.
+// Begin compares the wanted services of a site with its inventory and sets off what follows. at is the time that
+// versions and events get; the result depends on it in nothing else. With errors among the problems the turn must not
+// be used. Neither s nor the state is changed.
 func Begin(state State, s site.Site, at time.Time) (*Turn, site.Problems) {
 	t := newTurn(state, s, at)
 	t.adopt(state)
@@ -86,8 +87,8 @@ func Begin(state State, s site.Site, at time.Time) (*Turn, site.Problems) {
 	return t, t.problems
 }
 
-// Rest returns the turn of a site whose services stay as they are: what a drift check looks at. Services of entities that are not in the inventory yet are not
-// deployed.
+// Rest returns the turn of a site whose services stay as they are: what a drift check looks at. Services of entities
+// that are not in the inventory yet are not deployed.
 func Rest(state State, s site.Site) (*Turn, site.Problems) {
 	t := newTurn(state, s, time.Time{})
 	for name, r := range state.Records {
@@ -99,8 +100,10 @@ func Rest(state State, s site.Site) (*Turn, site.Problems) {
 
 func newTurn(state State, s site.Site, at time.Time) *Turn {
 	t := &Turn{
-		at: at, site: s, wanted: make(map[string]site.Service), inventory: lifecycle.NewInventory(), records: make(map[string]Record),
-		bases: make(map[string]basis, len(state.Bases)), numbers: make(map[string]int), highest: make(map[string]int), former: make(map[string]int, len(state.Former)),
+		at: at, site: s, wanted: make(map[string]site.Service), inventory: lifecycle.NewInventory(), records: make(
+			map[string]Record),
+		bases: make(map[string]basis, len(state.Bases)), numbers: make(map[string]int), highest: make(
+			map[string]int), former: make(map[string]int, len(state.Former)),
 	}
 	maps.Copy(t.former, state.Former)
 	for _, service := range s.Services {
@@ -111,7 +114,8 @@ func newTurn(state State, s site.Site, at time.Time) *Turn {
 	for _, digest := range slices.Sorted(maps.Keys(state.Bases)) {
 		b, err := state.Bases[digest].read()
 		if err != nil {
-			t.problem("", "", site.BadStructure, "the inventory of services is not readable: "+err.Error()+"; use the version of slipway that wrote it, or a newer one")
+			t.problem("", "", site.BadStructure,
+				"the inventory of services is not readable: "+err.Error()+"; use the version of slipway that wrote it, or a newer one")
 			continue
 		}
 		t.bases[digest] = b
@@ -151,8 +155,8 @@ func (t *Turn) refused(service string, err error) {
 	}
 }
 
-// register makes the entity of a basis known to the inventory. Definitions that differ under one name are versions of it to the inventory, whatever they
-// call themselves.
+// register makes the entity of a basis known to the inventory. Definitions that differ under one name are versions of
+// it to the inventory, whatever they call themselves.
 func (t *Turn) register(digest string) (int, error) {
 	if n, ok := t.numbers[digest]; ok {
 		return n, nil
@@ -161,7 +165,8 @@ func (t *Turn) register(digest string) (int, error) {
 	entity := *b.entity
 	t.highest[entity.Name]++
 	entity.Version = t.highest[entity.Name]
-	if err := t.inventory.Add(lifecycle.Entity{Entity: &entity, Machine: b.machine, Config: lifecycle.Gates(b.machine.Lifecycle().Name)}); err != nil {
+	if err := t.inventory.Add(lifecycle.Entity{Entity: &entity, Machine: b.machine,
+		Config: lifecycle.Gates(b.machine.Lifecycle().Name)}); err != nil {
 		return 0, err
 	}
 	t.numbers[digest] = entity.Version
@@ -182,7 +187,8 @@ func (t *Turn) load(name string, r Record, under string) bool {
 	}
 	r.Under, r.Entity, r.EntityVersion = under, b.entity.Name, number
 	if err := t.inventory.Load(r.Instance); err != nil {
-		t.problem(name, "lifecycle", site.BadValue, err.Error()+"; replace the service, or keep its lifecycle until it rests in a state that both have")
+		t.problem(name, "lifecycle", site.BadValue,
+			err.Error()+"; replace the service, or keep its lifecycle until it rests in a state that both have")
 		return false
 	}
 	t.records[name] = r
@@ -226,7 +232,8 @@ func (t *Turn) version(r Record, in lifecycle.Instance) Version {
 	state, _ := b.machine.State(in.State)
 	in.EntityVersion = b.entity.Version
 	made := make(map[lifecycle.Set]*catalog.Entity)
-	for set, digest := range map[lifecycle.Set]string{lifecycle.Candidate: in.Basis.Candidate, lifecycle.Active: in.Basis.Active, lifecycle.Rollback: in.Basis.Rollback} {
+	for set, digest := range map[lifecycle.Set]string{lifecycle.Candidate: in.Basis.Candidate,
+		lifecycle.Active: in.Basis.Active, lifecycle.Rollback: in.Basis.Rollback} {
 		if under, known := t.bases[digest]; known {
 			made[set] = under.entity
 		}
@@ -258,7 +265,8 @@ func (t *Turn) Versions() []Version { return t.versions }
 // Events returns what happened to services, in order.
 func (t *Turn) Events() []Event { return t.events }
 
-// Site returns the site that is to be deployed: services of entities in a state that exports, with the attributes that are active.
+// Site returns the site that is to be deployed: services of entities in a state that exports, with the attributes that
+// are active.
 func (t *Turn) Site() site.Site {
 	s := t.site
 	s.Services = slices.DeleteFunc(slices.Clone(t.site.Services), func(s site.Service) bool { return s.Entity != nil })
@@ -270,7 +278,8 @@ func (t *Turn) Site() site.Site {
 			continue
 		}
 		s.Services = append(s.Services, site.Service{
-			Name: m.ID, Selectors: b.Selectors, Entity: b.entity, Attributes: withoutUnset(b.entity.Structure, in.Active), Complete: true,
+			Name: m.ID, Selectors: b.Selectors, Entity: b.entity, Attributes: withoutUnset(b.entity.Structure,
+				in.Active), Complete: true,
 		})
 	}
 	return s

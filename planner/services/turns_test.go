@@ -25,7 +25,8 @@ func through(t *testing.T, name string) func(*site.Service) {
 	return func(s *site.Service) { s.Lifecycle = &l }
 }
 
-// TestShippedLifecycles takes a service through creation, update, a deletion that fails, another service of its name, and deletion.
+// TestShippedLifecycles takes a service through creation, update, a deletion that fails, another service of its name,
+// and deletion.
 func TestShippedLifecycles(t *testing.T) {
 	for _, l := range document.ShippedLifecycles() {
 		t.Run(l.Name, func(t *testing.T) {
@@ -36,13 +37,15 @@ func TestShippedLifecycles(t *testing.T) {
 			f.want(f.web("a", size(2), own))
 			if l.Name == "basic_optimized" { // it has no updates
 				_, problems := services.Begin(f.state, f.site, time.Time{})
-				if want := `service "a": cannot be updated in the state up of the lifecycle "basic_optimized"`; len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
+				if want := `service "a": cannot be updated in the state up of the lifecycle "basic_optimized"`; len(
+					problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
 					t.Errorf("got %v", problems)
 				}
 				return
 			}
 			want := map[string]any{"name": "a", "size": int64(2), "port": int64(8000)}
-			if turn := f.run(); l.Name != "simple_with_set_state" { // it never promotes, as it was recorded (lsm.md 19, 6)
+			// it never promotes, as it was recorded (lsm.md 19, 6)
+			if turn := f.run(); l.Name != "simple_with_set_state" {
 				if d := cmp.Diff(want, deployed(turn, "a")); d != "" {
 					t.Error(d)
 				}
@@ -70,7 +73,8 @@ func TestShippedLifecycles(t *testing.T) {
 	}
 }
 
-// TestRemovalOfWhatDoesNotPurge: a lifecycle that deletes without a state for it needs another deployment, which takes the service off its nodes.
+// TestRemovalOfWhatDoesNotPurge: a lifecycle that deletes without a state for it needs another deployment, which takes
+// the service off its nodes.
 func TestRemovalOfWhatDoesNotPurge(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil, through(t, "cloudconnect")))
@@ -96,7 +100,8 @@ func TestReferrersProtect(t *testing.T) {
 		f.run()
 		f.want(f.link("link", "web"))
 		_, problems := services.Begin(f.state, f.site, time.Time{})
-		if want := `service "link": attributes.end: refers to the service "web", which is to be deleted`; len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
+		if want := `service "link": attributes.end: refers to the service "web", which is to be deleted`; len(
+			problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
 			t.Errorf("%s: got %v", name, problems)
 		}
 		f.want()
@@ -108,7 +113,8 @@ func TestReferrersProtect(t *testing.T) {
 // entityNamed reads an entity, the attributes of which are given.
 func entityNamed(t *testing.T, name, attributes string) *catalog.Entity {
 	t.Helper()
-	text := fmt.Sprintf("entities:\n  %s:\n    attributes:\n      name: string\n%s    tasks:\n    - name: file\n      config: {type: file, title: /etc/x, parameters: {content: x}}\n", name, attributes)
+	text := fmt.Sprintf(
+		"entities:\n  %s:\n    attributes:\n      name: string\n%s    tasks:\n    - name: file\n      config: {type: file, title: /etc/x, parameters: {content: x}}\n", name, attributes)
 	c, err := document.ParseCatalog([]document.Source{{Name: "catalog.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
@@ -116,15 +122,19 @@ func entityNamed(t *testing.T, name, attributes string) *catalog.Entity {
 	return &c.Catalog.Entities[0]
 }
 
-// TestSecretsOfFormerEntities: what was sensitive when a set was made stays out of the history, also when the entity has it no more, or as something else.
+// TestSecretsOfFormerEntities: what was sensitive when a set was made stays out of the history, also when the entity
+// has it no more, or as something else.
 func TestSecretsOfFormerEntities(t *testing.T) {
 	const secret = "hunter2"
-	for what, after := range map[string]string{"gone": "", "plain": "      pw: {type: string, modifier: rw+, default: x}\n"} {
+	for what, after := range map[string]string{"gone": "",
+		"plain": "      pw: {type: string, modifier: rw+, default: x}\n"} {
 		f := newFixture(t)
 		given := map[string]any{"name": "a", "pw": secret}
-		f.want(site.Service{Name: "a", Entity: entityNamed(t, "db", "      pw: {type: string, modifier: rw+, sensitive: true}\n"), Attributes: given, RollbackOnFailure: true})
+		f.want(site.Service{Name: "a", Entity: entityNamed(t, "db",
+			"      pw: {type: string, modifier: rw+, sensitive: true}\n"), Attributes: given, RollbackOnFailure: true})
 		f.run()
-		f.want(site.Service{Name: "a", Entity: entityNamed(t, "db", after), Attributes: map[string]any{"name": "a"}, RollbackOnFailure: true})
+		f.want(site.Service{Name: "a", Entity: entityNamed(t, "db", after), Attributes: map[string]any{"name": "a"},
+			RollbackOnFailure: true})
 		turn := f.run(failed("a"))
 		if len(turn.RolledBack()) != 1 {
 			t.Fatal("nothing was rolled back")
@@ -138,7 +148,8 @@ func TestSecretsOfFormerEntities(t *testing.T) {
 	}
 }
 
-// TestUnknownBasis: what is deployed under a definition that nobody has any more stays deployed while an update waits for a gate.
+// TestUnknownBasis: what is deployed under a definition that nobody has any more stays deployed while an update waits
+// for a gate.
 func TestUnknownBasis(t *testing.T) {
 	f := newFixture(t)
 	own := through(t, "service")
@@ -154,7 +165,8 @@ func TestUnknownBasis(t *testing.T) {
 	}
 }
 
-// TestUnknownService: one that only a journal has, made under what nobody has any more, leaves its name to the next one.
+// TestUnknownService: one that only a journal has, made under what nobody has any more, leaves its name to the next
+// one.
 func TestUnknownService(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil), f.web("b", nil))
@@ -176,7 +188,8 @@ func TestUnknownService(t *testing.T) {
 	f.is("b", "up v3 #2")
 }
 
-// TestRollbackToAnotherLifecycle rolls back an update that changed the lifecycle: the service is in a state that the former one does not have.
+// TestRollbackToAnotherLifecycle rolls back an update that changed the lifecycle: the service is in a state that the
+// former one does not have.
 func TestRollbackToAnotherLifecycle(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil, rollback, through(t, "simple_with_set_state")))
@@ -189,7 +202,8 @@ func TestRollbackToAnotherLifecycle(t *testing.T) {
 	}
 }
 
-// TestStepsAfterARollback name what differs from what is deployed, also where the lifecycle keeps what failed as its candidate.
+// TestStepsAfterARollback name what differs from what is deployed, also where the lifecycle keeps what failed as its
+// candidate.
 func TestStepsAfterARollback(t *testing.T) {
 	f := newFixture(t)
 	own := through(t, "simple")
@@ -197,7 +211,8 @@ func TestStepsAfterARollback(t *testing.T) {
 	f.run()
 	f.want(f.web("a", size(2), own, rollback))
 	f.run(failed("a"))
-	if d := cmp.Diff([]string{"service a: update size (version 13, up to update_inprogress)"}, f.begin().Steps()); d != "" {
+	if d := cmp.Diff([]string{"service a: update size (version 13, up to update_inprogress)"},
+		f.begin().Steps()); d != "" {
 		t.Error(d)
 	}
 }
@@ -227,7 +242,8 @@ func TestBeginIsDeterministic(t *testing.T) {
 
 // BenchmarkBegin plans a thousand services on nodes of their own: none changes, or all are deleted.
 func BenchmarkBegin(b *testing.B) {
-	c, err := document.ParseCatalog([]document.Source{{Name: "catalog.yaml", Data: []byte(strings.ReplaceAll(webCatalog, "8002", "18002"))}})
+	c, err := document.ParseCatalog([]document.Source{{Name: "catalog.yaml",
+		Data: []byte(strings.ReplaceAll(webCatalog, "8002", "18002"))}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -240,7 +256,8 @@ func BenchmarkBegin(b *testing.B) {
 	s := site.Site{Name: "lon1"}
 	for i := range 1000 {
 		s.Services = append(s.Services, site.Service{
-			Name: fmt.Sprintf("s%04d", i), Entity: e, Attributes: map[string]any{"name": fmt.Sprint(i)}, Selectors: site.Selectors{{NodeNames: []string{fmt.Sprint("n", i)}}},
+			Name: fmt.Sprintf("s%04d", i), Entity: e, Attributes: map[string]any{
+				"name": fmt.Sprint(i)}, Selectors: site.Selectors{{NodeNames: []string{fmt.Sprint("n", i)}}},
 		})
 	}
 	turn, problems := services.Begin(services.State{}, s, time.Time{})

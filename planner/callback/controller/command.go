@@ -22,8 +22,8 @@ const (
 	errorLimit = 64 << 10
 )
 
-// inherited are the variables that a command always gets from slipway's own environment. Others may hold credentials of Terraform's
-// other providers and have to be named.
+// inherited are the variables that a command always gets from slipway's own environment. Others may hold credentials of
+// Terraform's other providers and have to be named.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
 
 type command struct {
@@ -40,7 +40,8 @@ func (c command) try(ctx context.Context) (map[string]any, error) {
 	argv := c.Strings("argv")
 	output := c.StringOr("output", callback.OutputText)
 	name := c.shown(fmt.Sprintf("%q", argv[0]))
-	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: it ends the program alone, not what the program started
+	// not CommandContext: it ends the program alone, not what the program started
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = c.String("cwd"), c.environment()
 	cmd.WaitDelay = c.Grace
 	stdout, stderr := &head{limit: outputLimit}, &tail{limit: errorLimit}
@@ -75,7 +76,9 @@ func (c command) try(ctx context.Context) (map[string]any, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if stdout.cut {
-		return nil, permanent{fmt.Errorf("%s wrote more than %d bytes to its standard output; write less, or set output to none", name, outputLimit)}
+		return nil, permanent{
+			fmt.Errorf("%s wrote more than %d bytes to its standard output; write less, or set output to none", name,
+				outputLimit)}
 	}
 	return c.values(name, output, stdout.kept)
 }
@@ -92,7 +95,8 @@ func (c command) values(name, output string, stdout []byte) (map[string]any, err
 		}
 		values, ok := value.(map[string]any)
 		if !ok {
-			return nil, permanent{fmt.Errorf("the standard output of %s is JSON, but not an object; its members are the values", name)}
+			return nil, permanent{
+				fmt.Errorf("the standard output of %s is JSON, but not an object; its members are the values", name)}
 		}
 		return values, nil
 	}

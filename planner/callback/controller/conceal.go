@@ -16,8 +16,8 @@ import (
 const (
 	// shownLimit bounds what an error shows of a program's or server's words, in bytes.
 	shownLimit = 2 << 10
-	// shortestSecret is the length from which on a value is concealed, in bytes: shorter ones (`1`, `yes`) occur in every text, and to
-	// strike them out would show where they stand.
+	// shortestSecret is the length from which on a value is concealed, in bytes: shorter ones (`1`, `yes`) occur in
+	// every text, and to strike them out would show where they stand.
 	shortestSecret = 4
 )
 
@@ -27,8 +27,8 @@ type concealer struct {
 	secrets []string
 }
 
-// conceal returns the concealer for a callback: the values of its sensitive parameters, their lines and words, and all of these as JSON and URLs
-// write them.
+// conceal returns the concealer for a callback: the values of its sensitive parameters, their lines and words, and all
+// of these as JSON and URLs write them.
 func conceal(r resource.Resource) concealer {
 	c := concealer{all: r.Sensitive()}
 	add := func(s string) {
@@ -44,7 +44,8 @@ func conceal(r resource.Resource) concealer {
 		if !p.Sensitive {
 			continue
 		}
-		values := slices.Concat(r.Parameters.Strings(p.Name), slices.Collect(maps.Values(r.Parameters.StringMap(p.Name))))
+		values := slices.Concat(r.Parameters.Strings(p.Name),
+			slices.Collect(maps.Values(r.Parameters.StringMap(p.Name))))
 		for _, value := range values {
 			add(value)
 			for line := range strings.Lines(value) {
@@ -56,7 +57,10 @@ func conceal(r resource.Resource) concealer {
 		}
 	}
 	// The longest first, so that no rest of one is left by a shorter one.
-	slices.SortFunc(c.secrets, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	slices.SortFunc(c.secrets, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)),
+			strings.Compare(a, b))
+	})
 	c.secrets = slices.Compact(c.secrets)
 	return c
 }
@@ -71,8 +75,8 @@ func (c concealer) shown(parameter string) string {
 	return parameter
 }
 
-// atBegin and atEnd are text for what was said of which only the last, or the first, part was kept: a secret that the cut went through would not be
-// found, so as much as the longest one goes with it.
+// atBegin and atEnd are text for what was said of which only the last, or the first, part was kept: a secret that the
+// cut went through would not be found, so as much as the longest one goes with it.
 func (c concealer) atBegin(said string) string { return c.text(said[min(len(said), c.longest()):]) }
 func (c concealer) atEnd(said string) string   { return c.text(said[:max(0, len(said)-c.longest())]) }
 

@@ -1,5 +1,5 @@
-// Package controller carries callbacks out, on the machine that the planner runs on (litp.md 46, 114). What a callback can do, and its
-// parameters, are declared in planner/callback.
+// Package controller carries callbacks out, on the machine that the planner runs on (litp.md 46, 114). What a callback
+// can do, and its parameters, are declared in planner/callback.
 package controller
 
 import (
@@ -74,9 +74,10 @@ var workers = map[string]func(*Controller, resource.Resource) (worker, error){
 	callback.Function: newFunction,
 }
 
-// Call carries out a callback and returns its values: string, bool, int64, float64, []any and map[string]any only, as in
-// [resource.Parameters]. It tries again as the callback says, and returns within the grace when ctx ends, with an error that
-// wraps the cause. No error shows a sensitive parameter; that of a resource with `sensitive = true` shows no output either.
+// Call carries out a callback and returns its values: string, bool, int64, float64, []any and map[string]any only, as
+// in [resource.Parameters]. It tries again as the callback says, and returns within the grace when ctx ends, with an
+// error that wraps the cause. No error shows a sensitive parameter; that of a resource with `sensitive = true` shows no
+// output either.
 func (c *Controller) Call(ctx context.Context, t task.Task) (map[string]any, error) {
 	prepare, known := workers[t.Resource.Type]
 	schema := callback.Schemas()[t.Resource.Type]

@@ -62,7 +62,8 @@ func TestTablesAgree(t *testing.T) {
 		}
 	}
 	parameters := callback.Schemas()[callback.Function].Parameters
-	declared := parameters[slices.IndexFunc(parameters, func(p resource.Parameter) bool { return p.Name == "function" })].Values
+	declared := parameters[slices.IndexFunc(parameters,
+		func(p resource.Parameter) bool { return p.Name == "function" })].Values
 	if len(workers) != len(callback.Schemas()) || len(builtins) != len(declared) {
 		t.Error("something is done that is not declared")
 	}
@@ -89,14 +90,16 @@ func TestCallRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the run ends")
 	cancel(cause)
-	if _, err := c.Call(ctx, of(callback.Function, params{"function": "sleep", "arguments": map[string]any{"seconds": "0"}})); !errors.Is(err, cause) {
+	if _, err := c.Call(ctx, of(callback.Function, params{"function": "sleep",
+		"arguments": map[string]any{"seconds": "0"}})); !errors.Is(err, cause) {
 		t.Errorf("a callback is started after its context ended: %v", err)
 	}
 }
 
 func TestSleep(t *testing.T) {
 	clock := &stepped{}
-	values, err := New(Options{Clock: clock}).Call(t.Context(), of(callback.Function, params{"function": "sleep", "arguments": map[string]any{"seconds": int64(90)}}))
+	values, err := New(Options{Clock: clock}).Call(t.Context(),
+		of(callback.Function, params{"function": "sleep", "arguments": map[string]any{"seconds": int64(90)}}))
 	if err != nil || values != nil {
 		t.Fatal(values, err)
 	}
@@ -133,7 +136,8 @@ func TestWaitTCP(t *testing.T) {
 			}
 		}
 	}
-	call := of(callback.Function, params{"function": "wait_tcp", "interval": int64(7), "arguments": map[string]any{"host": host, "port": port}})
+	call := of(callback.Function, params{"function": "wait_tcp", "interval": int64(7),
+		"arguments": map[string]any{"host": host, "port": port}})
 	if _, err := New(Options{Clock: clock}).Call(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}
@@ -155,11 +159,13 @@ func TestResolveDNS(t *testing.T) {
 		}
 		return []string{"10.0.0.2", "10.0.0.1", "10.0.0.2"}, nil
 	})})
-	values, err := c.Call(t.Context(), of(callback.Function, params{"function": "resolve_dns", "arguments": map[string]any{"name": "db.example"}}))
+	values, err := c.Call(t.Context(), of(callback.Function,
+		params{"function": "resolve_dns", "arguments": map[string]any{"name": "db.example"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(map[string]any{"address": "10.0.0.1", "addresses": []any{"10.0.0.1", "10.0.0.2"}}, values); d != "" {
+	if d := cmp.Diff(map[string]any{"address": "10.0.0.1", "addresses": []any{"10.0.0.1", "10.0.0.2"}},
+		values); d != "" {
 		t.Error(d)
 	}
 }
@@ -200,14 +206,16 @@ func TestOutput(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}
-		if s := all.String(); l.String() != s[max(0, len(s)-10):] || string(h.kept) != s[:min(10, len(s))] || h.cut != (len(s) > 10) {
+		if s := all.String(); l.String() != s[max(0, len(s)-10):] || string(h.kept) != s[:min(10, len(s))] ||
+			h.cut != (len(s) > 10) {
 			t.Fatalf("of %q the head is %q, the tail %q", s, h.kept, l)
 		}
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{`{"a":[1,2.5,"x",true,{"b":null}]}`, `1e999`, `[null]`, `{} {}`, strings.Repeat("[", 200)} {
+	for _, s := range []string{`{"a":[1,2.5,"x",true,{"b":null}]}`, `1e999`, `[null]`, `{} {}`,
+		strings.Repeat("[", 200)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

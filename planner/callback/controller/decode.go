@@ -12,8 +12,8 @@ import (
 // deepest bounds values inside of values.
 const deepest = 100
 
-// decode reads JSON into the kinds of values that callbacks return. Null members of objects are left out, null items of lists are
-// refused: values are never null.
+// decode reads JSON into the kinds of values that callbacks return. Null members of objects are left out, null items of
+// lists are refused: values are never null.
 func decode(data []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

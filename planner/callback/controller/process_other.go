@@ -11,7 +11,8 @@ import (
 // prepareGroup does nothing: this system has no process groups that can be ended.
 func prepareGroup(*exec.Cmd) {}
 
-// waitOrEnd waits for a program, and ends it when ctx ends first. Here a program cannot be asked to end, so there is no grace.
+// waitOrEnd waits for a program, and ends it when ctx ends first. Here a program cannot be asked to end, so there is no
+// grace.
 func waitOrEnd(ctx context.Context, cmd *exec.Cmd, _ time.Duration) error {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()

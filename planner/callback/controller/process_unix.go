@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// prepareGroup makes the program the leader of a process group of its own, so that what it starts can be ended with it, and that an
-// interrupt at the terminal does not reach it before slipway decides.
+// prepareGroup makes the program the leader of a process group of its own, so that what it starts can be ended with it,
+// and that an interrupt at the terminal does not reach it before slipway decides.
 func prepareGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// waitOrEnd waits for a program, and ends its whole process group when ctx ends first: with SIGTERM, and after the grace with
-// SIGKILL.
+// waitOrEnd waits for a program, and ends its whole process group when ctx ends first: with SIGTERM, and after the
+// grace with SIGKILL.
 func waitOrEnd(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 	group := -cmd.Process.Pid
 	done := make(chan error, 1)

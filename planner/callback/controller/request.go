@@ -173,7 +173,8 @@ func (r request) client() (*http.Client, error) {
 	}
 	guarded := certificate != nil || r.Has("headers") || r.Has("body") || r.Has("json")
 	return &http.Client{
-		Transport: &http.Transport{Proxy: r.Proxy, TLSClientConfig: config, MaxResponseHeaderBytes: headerLimit, ForceAttemptHTTP2: true},
+		Transport: &http.Transport{Proxy: r.Proxy, TLSClientConfig: config, MaxResponseHeaderBytes: headerLimit,
+			ForceAttemptHTTP2: true},
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
 			next.Header.Del("Referer") // it is the whole address of before, whose query may be secret
 			return checkRedirect(next.URL, before, guarded)
@@ -186,7 +187,8 @@ type redirectError struct{ why string }
 
 func (e redirectError) Error() string { return "the redirect is not followed: " + e.why }
 
-// checkRedirect bounds redirects. What guarded requests carry may be secret, so it goes to no other host, and never from https to http.
+// checkRedirect bounds redirects. What guarded requests carry may be secret, so it goes to no other host, and never
+// from https to http.
 func checkRedirect(next *url.URL, before []*http.Request, guarded bool) error {
 	first := before[0].URL
 	switch {
@@ -195,20 +197,23 @@ func checkRedirect(next *url.URL, before []*http.Request, guarded bool) error {
 	case next.Scheme != "http" && next.Scheme != "https":
 		return redirectError{"it does not lead to http or https"}
 	case guarded && !sameHost(first, next):
-		return redirectError{fmt.Sprintf("it leads to %s, and headers, body and certificate are for %s only", next.Host, first.Host)}
+		return redirectError{fmt.Sprintf("it leads to %s, and headers, body and certificate are for %s only", next.Host,
+			first.Host)}
 	case before[len(before)-1].URL.Scheme == "https" && next.Scheme == "http":
 		return redirectError{"it leads from https to http"}
 	}
 	return nil
 }
 
-// sameHost reports whether both lead to one server: one host and port, or the step from the plain port of http to that of https.
+// sameHost reports whether both lead to one server: one host and port, or the step from the plain port of http to that
+// of https.
 func sameHost(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
 	}
 	from, to := port(a), port(b)
-	return from == to && a.Scheme == b.Scheme || a.Scheme == "http" && b.Scheme == "https" && from == "80" && to == "443"
+	return from == to && a.Scheme == b.Scheme || a.Scheme == "http" && b.Scheme == "https" && from == "80" &&
+		to == "443"
 }
 
 func port(u *url.URL) string {

@@ -49,7 +49,8 @@ func TestRequest(t *testing.T) {
 	base := serve(t, map[string]http.HandlerFunc{
 		"/": func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
-			got = seen{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Get("Content-Type"), r.Header.Get("X-Token"), r.Host}
+			got = seen{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Get("Content-Type"),
+				r.Header.Get("X-Token"), r.Host}
 			answer(t, w, `{"data": {"items": [{"id": 7}], "a.b": "c", "none": null}}`)
 		},
 		"/created": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) },
@@ -68,18 +69,25 @@ func TestRequest(t *testing.T) {
 		want       seen
 		values     map[string]any
 	}{
-		"get":     {params{"url": base + "/x?y=z"}, seen{Method: "GET", Path: "/x", Query: "y=z", Host: host}, nil},
-		"json":    {params{"url": base + "/x", "json": `{"a":1}`}, seen{Method: "POST", Path: "/x", Body: `{"a":1}`, Type: "application/json", Host: host}, nil},
-		"body":    {params{"url": base, "body": "b", "method": "PUT", "headers": map[string]any{"content-type": "text/plain", "X-Token": "t", "host": "other"}}, seen{Method: "PUT", Path: "/", Body: "b", Type: "text/plain", Token: "t", Host: "other"}, nil},
-		"values":  {params{"url": base, "values": map[string]any{"id": "data.items[0].id", "ab": `data["a.b"]`}}, seen{Method: "GET", Path: "/", Host: host}, map[string]any{"id": int64(7), "ab": "c"}},
+		"get": {params{"url": base + "/x?y=z"}, seen{Method: "GET", Path: "/x", Query: "y=z", Host: host}, nil},
+		"json": {params{"url": base + "/x", "json": `{"a":1}`},
+			seen{Method: "POST", Path: "/x", Body: `{"a":1}`, Type: "application/json", Host: host}, nil},
+		"body": {params{"url": base, "body": "b", "method": "PUT",
+			"headers": map[string]any{"content-type": "text/plain", "X-Token": "t",
+				"host": "other"}}, seen{
+			Method: "PUT", Path: "/", Body: "b", Type: "text/plain", Token: "t", Host: "other"}, nil},
+		"values": {params{"url": base, "values": map[string]any{"id": "data.items[0].id", "ab": `data["a.b"]`}},
+			seen{Method: "GET", Path: "/", Host: host}, map[string]any{"id": int64(7), "ab": "c"}},
 		"created": {params{"url": base + "/created", "status": []any{int64(200), int64(201)}}, seen{}, nil},
-		"moved":   {params{"url": base + "/moved", "body": "b", "headers": map[string]any{"X-Token": "t"}}, seen{Method: "POST", Path: "/there", Body: "b", Token: "t", Host: host}, nil},
-		"late":    {params{"url": base + "/late", "retries": int64(3)}, seen{}, nil},
+		"moved": {params{"url": base + "/moved", "body": "b", "headers": map[string]any{"X-Token": "t"}},
+			seen{Method: "POST", Path: "/there", Body: "b", Token: "t", Host: host}, nil},
+		"late": {params{"url": base + "/late", "retries": int64(3)}, seen{}, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got = seen{}
-			values, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(), of(callback.HTTP, tt.parameters))
+			values, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(),
+				of(callback.HTTP, tt.parameters))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,30 +124,41 @@ func TestRequestFails(t *testing.T) {
 		parameters params
 		want       []string
 	}{
-		"status":    {params{"url": base + "/?key=secretsecret", "headers": map[string]any{"X-Token": "t0p5ecret"}}, []string{"http: GET " + base + "/: the status is 403 Forbidden: the token (sensitive) is not valid", "!secretsecret", "!t0p5ecret"}},
-		"sensitive": {params{"url": base + "/path", "sensitive": true}, []string{"403 Forbidden", "!the token", "!/path", "!127.0.0.1"}},
-		"values":    {params{"url": base + "/json", "values": map[string]any{"x": "a", "y": "b[1]", "z": "b[0]"}}, []string{`value "x": there is no a`, `value "y": there is no b[1]`, `!"z"`}},
-		"no JSON":   {params{"url": base + "/html", "values": map[string]any{"x": "a"}}, []string{"the response is not JSON"}},
-		"too much":  {params{"url": base + "/much", "values": map[string]any{"x": "a"}, "retries": int64(3)}, []string{"the response has more than 1048576 bytes", "!tries"}},
+		"status": {params{"url": base + "/?key=secretsecret", "headers": map[string]any{"X-Token": "t0p5ecret"}},
+			[]string{"http: GET " + base + "/: the status is 403 Forbidden: the token (sensitive) is not valid",
+				"!secretsecret", "!t0p5ecret"}},
+		"sensitive": {params{"url": base + "/path", "sensitive": true},
+			[]string{"403 Forbidden", "!the token", "!/path", "!127.0.0.1"}},
+		"values": {params{"url": base + "/json", "values": map[string]any{"x": "a", "y": "b[1]", "z": "b[0]"}},
+			[]string{`value "x": there is no a`, `value "y": there is no b[1]`, `!"z"`}},
+		"no JSON": {params{"url": base + "/html", "values": map[string]any{"x": "a"}},
+			[]string{"the response is not JSON"}},
+		"too much": {params{"url": base + "/much", "values": map[string]any{"x": "a"}, "retries": int64(3)},
+			[]string{"the response has more than 1048576 bytes", "!tries"}},
 		"another host": {
 			params{"url": base + "/away", "headers": map[string]any{"X-Token": "t0p5ecret"}, "retries": int64(3)},
 			[]string{"the redirect is not followed: it leads to " + strings.TrimPrefix(elsewhere, "http://"), "!tries"},
 		},
-		"loop":       {params{"url": base + "/loop"}, []string{"there are more than 10"}},
-		"file":       {params{"url": base + "/file"}, []string{"does not lead to http or https"}},
-		"timeout":    {params{"url": base + "/hangs", "timeout": int64(1)}, []string{"ended: ran into its timeout of 1s"}},
-		"refused":    {params{"url": "http://127.0.0.1:1/?key=secretsecret", "retries": int64(2)}, []string{"connection refused", "the last of 3 tries", "!secretsecret"}},
-		"ca":         {params{"url": base, "ca": "hello"}, []string{"ca: holds no certificate"}},
-		"ca file":    {params{"url": base, "ca_file": "/no/such/file"}, []string{"ca_file: open /no/such/file"}},
-		"client key": {params{"url": base, "client_certificate": "hello", "client_key": "t0p5ecret"}, []string{"client_certificate: ", "!t0p5ecret"}},
+		"loop": {params{"url": base + "/loop"}, []string{"there are more than 10"}},
+		"file": {params{"url": base + "/file"}, []string{"does not lead to http or https"}},
+		"timeout": {params{"url": base + "/hangs", "timeout": int64(1)},
+			[]string{"ended: ran into its timeout of 1s"}},
+		"refused": {params{"url": "http://127.0.0.1:1/?key=secretsecret", "retries": int64(2)},
+			[]string{"connection refused", "the last of 3 tries", "!secretsecret"}},
+		"ca":      {params{"url": base, "ca": "hello"}, []string{"ca: holds no certificate"}},
+		"ca file": {params{"url": base, "ca_file": "/no/such/file"}, []string{"ca_file: open /no/such/file"}},
+		"client key": {params{"url": base, "client_certificate": "hello", "client_key": "t0p5ecret"},
+			[]string{"client_certificate: ", "!t0p5ecret"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(), of(callback.HTTP, tt.parameters))
+			_, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(),
+				of(callback.HTTP, tt.parameters))
 			wantError(t, err, tt.want...)
 		})
 	}
-	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(), of(callback.HTTP, params{"url": base + "/away"})); err != nil {
+	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(),
+		of(callback.HTTP, params{"url": base + "/away"})); err != nil {
 		t.Errorf("a request without secrets is not redirected: %v", err)
 	}
 }
@@ -147,9 +166,16 @@ func TestRequestFails(t *testing.T) {
 // TestRedirectTellsNoAddress: the query of an address may be secret, and another host is not told it.
 func TestRedirectTellsNoAddress(t *testing.T) {
 	referer := "no request"
-	elsewhere := serve(t, map[string]http.HandlerFunc{"/": func(_ http.ResponseWriter, r *http.Request) { referer = r.Referer() }})
-	base := serve(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) }})
-	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(), of(callback.HTTP, params{"url": base + "/?key=t0p5ecret"})); err != nil || referer != "" {
+	elsewhere := serve(t, map[string]http.HandlerFunc{"/": func(_ http.ResponseWriter,
+		r *http.Request) {
+		referer = r.Referer()
+	}})
+	base := serve(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter,
+		r *http.Request) {
+		http.Redirect(w, r, elsewhere, http.StatusFound)
+	}})
+	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(),
+		of(callback.HTTP, params{"url": base + "/?key=t0p5ecret"})); err != nil || referer != "" {
 		t.Errorf("%v, the other host was told %q", err, referer)
 	}
 }
@@ -198,8 +224,10 @@ func TestRequestTLS(t *testing.T) {
 	}{
 		"unknown authority": {params{}, "certificate signed by unknown authority"},
 		"no certificate":    {params{"ca": string(certificate)}, "401 Unauthorized"},
-		"texts":             {params{"ca": string(certificate), "client_certificate": string(certificate), "client_key": string(key)}, ""},
-		"files":             {params{"ca_file": dir + "/ca", "client_certificate_file": dir + "/crt", "client_key_file": dir + "/key"}, ""},
+		"texts": {params{"ca": string(certificate), "client_certificate": string(certificate),
+			"client_key": string(key)}, ""},
+		"files": {params{"ca_file": dir + "/ca", "client_certificate_file": dir + "/crt",
+			"client_key_file": dir + "/key"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.parameters["url"] = server.URL
@@ -248,7 +276,8 @@ func TestWaitHTTP(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}})
 	clock := &stepped{}
-	call := of(callback.Function, params{"function": "wait_http", "arguments": map[string]any{"url": base, "status": int64(204)}})
+	call := of(callback.Function, params{"function": "wait_http",
+		"arguments": map[string]any{"url": base, "status": int64(204)}})
 	if _, err := New(Options{Clock: clock, Proxy: noProxy}).Call(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}

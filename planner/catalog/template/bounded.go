@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// bounded makes a function refuse arguments whose result, or work, would be out of all proportion to them. The bound sees known arguments
-// without marks, and null where one is not known.
+// bounded makes a function refuse arguments whose result, or work, would be out of all proportion to them. The bound
+// sees known arguments without marks, and null where one is not known.
 func bounded(f function.Function, bound func(args []cty.Value) error) function.Function {
 	look := func(args []cty.Value) error {
 		plain := make([]cty.Value, len(args))
@@ -159,7 +159,8 @@ func distinctBound(args []cty.Value) error {
 		return nil
 	}
 	if n := args[0].LengthInt(); n > maxDistinct {
-		return function.NewArgErrorf(0, "has %d elements; %d is the most. toset does the same for any number", n, maxDistinct)
+		return function.NewArgErrorf(0, "has %d elements; %d is the most. toset does the same for any number", n,
+			maxDistinct)
 	}
 	return nil
 }
@@ -178,7 +179,8 @@ func productBound(args []cty.Value) error {
 	return nil
 }
 
-// replace puts one text for another, or for what a regular expression between slashes matches, where `$1` is its first group.
+// replace puts one text for another, or for what a regular expression between slashes matches, where `$1` is its first
+// group.
 func replace(text, old, with string) (string, error) {
 	if n := len(old); n > 1 && old[0] == '/' && old[n-1] == '/' {
 		return replaceMatches(text, old[1:n-1], with)

@@ -20,8 +20,8 @@ type Mistake struct {
 	Error
 }
 
-// Check reports what is wrong in the templates of an entity's tasks, from the given one on: bad syntax, variables, attributes and functions that there
-// are not, and what types tell already. The entity is resolved.
+// Check reports what is wrong in the templates of an entity's tasks, from the given one on: bad syntax, variables,
+// attributes and functions that there are not, and what types tell already. The entity is resolved.
 func Check(e catalog.Entity, from int) []Mistake {
 	c := check{
 		structure: e.Structure, names: firstLevel(e.Structure),

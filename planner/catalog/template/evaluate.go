@@ -12,8 +12,8 @@ import (
 
 // Result is what a template gives.
 type Result struct {
-	// Value is a string, or of any kind where the template is one expression and nothing else ("${self.servers}"): string, bool, int64,
-	// float64, []any, map[string]any, or nil for null. It is nil when it is not known.
+	// Value is a string, or of any kind where the template is one expression and nothing else ("${self.servers}"):
+	// string, bool, int64, float64, []any, map[string]any, or nil for null. It is nil when it is not known.
 	Value     any
 	Unknown   bool     // some of it is not known yet: evaluate again when it is
 	Awaits    []string // attributes that it waits for: `self.vni`, sorted
@@ -32,8 +32,8 @@ func (t *Template) Evaluate(s Scope) (Result, error) {
 	return t.awaiting(value, s)
 }
 
-// awaiting takes a value apart. Where try and can hid which attributes one waits for that is not known, all count that the template reads and that are not
-// known, and whether they are sensitive.
+// awaiting takes a value apart. Where try and can hid which attributes one waits for that is not known, all count that
+// the template reads and that are not known, and whether they are sensitive.
 func (t *Template) awaiting(value cty.Value, s Scope) (Result, error) {
 	out, err := result(value)
 	if err != nil {
@@ -119,7 +119,8 @@ func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
 	// The evaluator panics where a value breaks one of its rules, which must not take a plan down with it.
 	defer func() {
 		if broken := recover(); broken != nil {
-			value, err = cty.NilVal, Errors{{Message: "the template cannot be evaluated: a value in it has no meaning to the functions or operators that take it"}}
+			value, err = cty.NilVal, Errors{
+				{Message: "the template cannot be evaluated: a value in it has no meaning to the functions or operators that take it"}}
 		}
 	}()
 	work := &meter{left: maxWork}
@@ -141,7 +142,8 @@ func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
 	all := secret(t.reads, whole)
 	for _, d := range diagnostics {
 		hidden := all
-		// In a loop, the elements of a sensitive list are variables that do not say so: there the whole template counts.
+		// In a loop, the elements of a sensitive list are variables that do not say so: there the whole template
+		// counts.
 		if d.Expression != nil && d.EvalContext != nil && d.EvalContext.Parent() == nil {
 			hidden = secret(variables(d.Expression), d.EvalContext)
 		}
@@ -192,8 +194,8 @@ type Element struct {
 // Bind adds `each` to a scope.
 func (e Element) Bind(s Scope) Scope { return s.withEach(e.key, e.val) }
 
-// EachOf gives the elements of a list, or those of a map by key. Result tells whether they are known; its value is not set. The error is of type
-// [Errors].
+// EachOf gives the elements of a list, or those of a map by key. Result tells whether they are known; its value is not
+// set. The error is of type [Errors].
 func EachOf(v *Tree, s Scope) ([]Element, Result, error) {
 	value, err := v.evaluate(s)
 	if err != nil {

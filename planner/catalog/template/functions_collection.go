@@ -11,8 +11,9 @@ import (
 
 // lengthFunction is the length of a list, a map or a text.
 var lengthFunction = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowUnknown: true, AllowMarked: true}},
-	Type:   function.StaticReturnType(cty.Number),
+	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true,
+		AllowUnknown: true, AllowMarked: true}},
+	Type: function.StaticReturnType(cty.Number),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		value, marks := args[0].Unmark()
 		if t := value.Type(); t == cty.DynamicPseudoType || t == cty.String && !value.IsKnown() {
@@ -22,7 +23,8 @@ var lengthFunction = function.New(&function.Spec{
 			length, err := stdlib.Strlen(value)
 			return length.WithMarks(marks), err
 		}
-		if t := value.Type(); !t.IsListType() && !t.IsMapType() && !t.IsSetType() && !t.IsTupleType() && !t.IsObjectType() {
+		if t := value.Type(); !t.IsListType() && !t.IsMapType() && !t.IsSetType() && !t.IsTupleType() &&
+			!t.IsObjectType() {
 			return cty.NilVal, function.NewArgError(0, errors.New("must be a list, a map or a text"))
 		}
 		return value.Length().WithMarks(marks), nil
@@ -67,7 +69,8 @@ var (
 		total := cty.Zero
 		for _, v := range list {
 			if v.IsNull() {
-				return cty.NilVal, function.NewArgError(0, errors.New("has null among its elements; a sum needs numbers"))
+				return cty.NilVal, function.NewArgError(0,
+					errors.New("has null among its elements; a sum needs numbers"))
 			}
 			total = total.Add(v)
 		}
@@ -105,8 +108,9 @@ var oneFunction = function.New(&function.Spec{
 
 // indexFunction gives the place of the first element of a list that equals a value.
 var indexFunction = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
-	Type:   function.StaticReturnType(cty.Number),
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType},
+		{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
+	Type: function.StaticReturnType(cty.Number),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		if t := args[0].Type(); !t.IsListType() && !t.IsTupleType() {
 			return cty.NilVal, function.NewArgError(0, errors.New("must be a list"))
@@ -126,7 +130,8 @@ var indexFunction = function.New(&function.Spec{
 
 // coalesceFunction gives the first value that is neither null nor an empty text.
 var coalesceFunction = function.New(&function.Spec{
-	VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
+	VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true,
+		AllowNull: true},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		types := make([]cty.Type, len(args))
 		for i, a := range args {
@@ -157,8 +162,9 @@ var coalesceFunction = function.New(&function.Spec{
 
 // lookupFunction gives an element of a map by its key, or the default; without a default the key must be there.
 var lookupFunction = function.New(&function.Spec{
-	Params:   []function.Parameter{{Name: "map", Type: cty.DynamicPseudoType}, {Name: "key", Type: cty.String}},
-	VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
+	Params: []function.Parameter{{Name: "map", Type: cty.DynamicPseudoType}, {Name: "key", Type: cty.String}},
+	VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowUnknown: true,
+		AllowDynamicType: true, AllowNull: true},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		switch {
 		case len(args) == 3:
@@ -192,13 +198,16 @@ func element(args []cty.Value) (cty.Value, error) {
 	case t.IsMapType() && args[0].HasIndex(args[1]).True():
 		return args[0].Index(args[1]), nil
 	}
-	return cty.NilVal, function.NewArgErrorf(1, "is no key of the map; give a default as the third argument if it need not be")
+	return cty.NilVal, function.NewArgErrorf(1,
+		"is no key of the map; give a default as the third argument if it need not be")
 }
 
-// matchKeysFunction gives the elements of a list for which the element of a second list at the same place is in a third.
+// matchKeysFunction gives the elements of a list for which the element of a second list at the same place is in a
+// third.
 var matchKeysFunction = function.New(&function.Spec{
 	Params: []function.Parameter{
-		{Name: "values", Type: cty.List(cty.DynamicPseudoType)}, {Name: "keys", Type: cty.List(cty.DynamicPseudoType)}, {Name: "searchset", Type: cty.List(cty.DynamicPseudoType)},
+		{Name: "values", Type: cty.List(cty.DynamicPseudoType)}, {Name: "keys",
+			Type: cty.List(cty.DynamicPseudoType)}, {Name: "searchset", Type: cty.List(cty.DynamicPseudoType)},
 	},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		if t, _ := convert.UnifyUnsafe([]cty.Type{args[1].Type(), args[2].Type()}); t == cty.NilType {
@@ -209,7 +218,8 @@ var matchKeysFunction = function.New(&function.Spec{
 	Impl: func(args []cty.Value, gives cty.Type) (cty.Value, error) {
 		values, keys := args[0].AsValueSlice(), args[1].AsValueSlice()
 		if len(values) != len(keys) {
-			return cty.NilVal, function.NewArgErrorf(1, "must have as many elements as the values, of which there are %d", len(values))
+			return cty.NilVal, function.NewArgErrorf(1,
+				"must have as many elements as the values, of which there are %d", len(values))
 		}
 		if !args[1].IsWhollyKnown() || !args[2].IsWhollyKnown() {
 			return cty.UnknownVal(gives), nil

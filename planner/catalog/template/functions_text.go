@@ -65,10 +65,14 @@ var (
 	endsWithFunction     = testFunction(strings.HasSuffix, "str", "suffix")
 	containsTextFunction = testFunction(strings.Contains, "str", "substr")
 
-	replaceFunction = textFunction(func(a []string) (string, error) { return replace(a[0], a[1], a[2]) }, "str", "substr", "replace")
+	replaceFunction = textFunction(func(a []string) (string, error) { return replace(a[0], a[1], a[2]) }, "str",
+		"substr", "replace")
 
 	urlEncodeFunction    = textFunction(func(a []string) (string, error) { return url.QueryEscape(a[0]), nil }, "str")
-	base64EncodeFunction = textFunction(func(a []string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(a[0])), nil }, "str")
+	base64EncodeFunction = textFunction(func(a []string) (string,
+		error) {
+		return base64.StdEncoding.EncodeToString([]byte(a[0])), nil
+	}, "str")
 	base64DecodeFunction = textFunction(func(a []string) (string, error) {
 		out, err := base64.StdEncoding.DecodeString(a[0])
 		if err != nil {
@@ -81,7 +85,8 @@ var (
 	}, "str")
 
 	uuidFunction = textFunction(func(a []string) (string, error) {
-		spaces := map[string]uuid.UUID{"dns": uuid.NameSpaceDNS, "url": uuid.NameSpaceURL, "oid": uuid.NameSpaceOID, "x500": uuid.NameSpaceX500}
+		spaces := map[string]uuid.UUID{"dns": uuid.NameSpaceDNS, "url": uuid.NameSpaceURL, "oid": uuid.NameSpaceOID,
+			"x500": uuid.NameSpaceX500}
 		space, ok := spaces[a[0]]
 		if !ok {
 			var err error

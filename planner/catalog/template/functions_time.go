@@ -16,7 +16,8 @@ var timeCmpFunction = function.New(&function.Spec{
 		for i, a := range args {
 			var err error
 			if at[i], err = time.Parse(time.RFC3339, a.AsString()); err != nil {
-				return cty.NilVal, function.NewArgErrorf(i, "must be a time as in RFC 3339, such as 2026-01-31T08:00:00Z")
+				return cty.NilVal, function.NewArgErrorf(i,
+					"must be a time as in RFC 3339, such as 2026-01-31T08:00:00Z")
 			}
 		}
 		return cty.NumberIntVal(int64(at[0].Compare(at[1]))), nil

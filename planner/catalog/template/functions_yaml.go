@@ -51,11 +51,13 @@ func decodeYAML(text string) (cty.Value, error) {
 		return cty.DynamicVal, function.NewArgErrorf(0, "is not well-formed YAML")
 	}
 	if aliased(&n, 0) {
-		return cty.DynamicVal, function.NewArgErrorf(0, "has aliases, or lists and maps more than %d levels deep", maxDepth)
+		return cty.DynamicVal, function.NewArgErrorf(0, "has aliases, or lists and maps more than %d levels deep",
+			maxDepth)
 	}
 	var value any
 	if err := n.Decode(&value); err != nil {
-		return cty.DynamicVal, function.NewArgErrorf(0, "is YAML that has a key twice, or a value that is no text, number, true, false or null")
+		return cty.DynamicVal, function.NewArgErrorf(0,
+			"is YAML that has a key twice, or a value that is no text, number, true, false or null")
 	}
 	return decoded(value)
 }
@@ -106,5 +108,6 @@ func decoded(value any) (cty.Value, error) {
 		}
 		return cty.ObjectVal(out), nil
 	}
-	return cty.DynamicVal, function.NewArgErrorf(0, "has a value that is no text, number, true, false or null; write it in quotes")
+	return cty.DynamicVal, function.NewArgErrorf(0,
+		"has a value that is no text, number, true, false or null; write it in quotes")
 }

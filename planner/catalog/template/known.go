@@ -14,9 +14,9 @@ const (
 	nullWord    = "null"
 )
 
-// Known returns what the templates of the tree read of a scope, as far as it is known already, by what they write: `self.name`. It serves for the
-// digest of a result that is not known yet: where two scopes differ in what is known, so does what this returns. It holds sensitive
-// values, so it must not be shown.
+// Known returns what the templates of the tree read of a scope, as far as it is known already, by what they write:
+// `self.name`. It serves for the digest of a result that is not known yet: where two scopes differ in what is known, so
+// does what this returns. It holds sensitive values, so it must not be shown.
 func (t *Tree) Known(s Scope) map[string]any {
 	out := make(map[string]any)
 	t.known(s, out)

@@ -70,7 +70,8 @@ func (l limited) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return value, diagnostics
 }
 
-// keyed is a collection that a key chooses from. An element of an object does not say by itself that its key was sensitive, or not known yet.
+// keyed is a collection that a key chooses from. An element of an object does not say by itself that its key was
+// sensitive, or not known yet.
 type keyed struct {
 	hclsyntax.Expression
 	key hclsyntax.Expression
@@ -88,7 +89,8 @@ func (k keyed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return value, diagnostics
 }
 
-// hiddenBy returns the expression that a [limited] or [keyed] stands in the place of, and so hides from visits; any other node as it is.
+// hiddenBy returns the expression that a [limited] or [keyed] stands in the place of, and so hides from visits; any
+// other node as it is.
 func hiddenBy(n hclsyntax.Node) hclsyntax.Node {
 	switch n := n.(type) {
 	case limited:
@@ -104,14 +106,15 @@ func (m *meter) exhausted(at hcl.Range) hcl.Diagnostics {
 	var told hcl.Diagnostics
 	if m.over == nil {
 		m.over = &hcl.Diagnostic{Severity: hcl.DiagError, Summary: tooMuch, Subject: &at,
-			Detail: fmt.Sprintf("the template does too much: more than %d values and bytes; use fewer or smaller loops", maxWork)}
+			Detail: fmt.Sprintf("the template does too much: more than %d values and bytes; use fewer or smaller loops",
+				maxWork)}
 		told = append(told, m.over)
 	}
 	return told
 }
 
-// size is the work of looking at a value: its bytes and elements, and the digits of a number, which may become a text. It stops above most. Of a list
-// or map that is not deep only the number of elements counts.
+// size is the work of looking at a value: its bytes and elements, and the digits of a number, which may become a text.
+// It stops above most. Of a list or map that is not deep only the number of elements counts.
 func size(v cty.Value, deep bool, most int) int {
 	v, _ = v.Unmark()
 	if v == cty.NilVal || !v.IsKnown() || v.IsNull() {
@@ -145,8 +148,8 @@ func digits(f *big.Float) int {
 	return max(exponent, -exponent) / 3 // bits
 }
 
-// metered makes the parts of an expression that can grow or repeat count their work: loops, function calls, texts, lists and maps that it
-// puts together, and whatever may be turned into text. The expression is changed.
+// metered makes the parts of an expression that can grow or repeat count their work: loops, function calls, texts,
+// lists and maps that it puts together, and whatever may be turned into text. The expression is changed.
 func metered(e hclsyntax.Expression) hclsyntax.Expression {
 	limit := func(deep bool, slots ...*hclsyntax.Expression) {
 		for _, slot := range slots {
@@ -160,7 +163,8 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 		switch n := n.(type) {
 		case *hclsyntax.ForExpr:
 			limit(false, &n.CollExpr, &n.KeyExpr, &n.CondExpr)
-			limit(true, &n.ValExpr) // so that no value becomes larger than the work that was left, however much of it is shared
+			// so that no value becomes larger than the work that was left, however much of it is shared
+			limit(true, &n.ValExpr)
 		case *hclsyntax.SplatExpr:
 			limit(false, &n.Source)
 		case *hclsyntax.TemplateExpr:
@@ -189,7 +193,8 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 				limit(true, &n.Items[i].ValueExpr)
 			}
 		case *hclsyntax.ObjectConsKeyExpr:
-			if _, name := n.Wrapped.(*hclsyntax.ScopeTraversalExpr); !name || n.ForceNonLiteral { // a bare name is the key itself
+			// a bare name is the key itself
+			if _, name := n.Wrapped.(*hclsyntax.ScopeTraversalExpr); !name || n.ForceNonLiteral {
 				limit(false, &n.Wrapped)
 			}
 		}

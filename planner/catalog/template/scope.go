@@ -15,8 +15,8 @@ func Variables() []string { return []string{"self", "node", "service", "site", "
 // Scope is what a template can read. It is not changed once it is made, so that one scope serves many evaluations.
 type Scope struct{ variables map[string]cty.Value }
 
-// NewScope makes the scope of a service: `self` with its attributes, as [catalog.Structure.Check] returned them, `service.name` and `site.name`. An
-// attribute with the modifier r that has no value, or null, is not known yet.
+// NewScope makes the scope of a service: `self` with its attributes, as [catalog.Structure.Check] returned them,
+// `service.name` and `site.name`. An attribute with the modifier r that has no value, or null, is not known yet.
 func NewScope(s catalog.Structure, attributes map[string]any, service, siteName string) Scope {
 	return Scope{map[string]cty.Value{
 		"self":    structure("self", s, attributes),
@@ -163,7 +163,8 @@ func embedded(path string, e catalog.Embedded, given map[string]any) cty.Value {
 	return cty.EmptyTupleVal
 }
 
-// unknownScope is a scope in which nothing is known but the types: with it a template is checked before there is a service.
+// unknownScope is a scope in which nothing is known but the types: with it a template is checked before there is a
+// service.
 func unknownScope(s catalog.Structure, each bool) Scope {
 	text := cty.UnknownVal(cty.String)
 	list := cty.UnknownVal(cty.List(cty.String))
@@ -171,7 +172,8 @@ func unknownScope(s catalog.Structure, each bool) Scope {
 		"self":    unknownStructure(s),
 		"service": cty.ObjectVal(map[string]cty.Value{"name": text}),
 		"site":    cty.ObjectVal(map[string]cty.Value{"name": text}),
-		"node": cty.ObjectVal(map[string]cty.Value{"name": text, "address": text, "rack": text, "tags": list, "roles": list,
+		"node": cty.ObjectVal(map[string]cty.Value{"name": text, "address": text, "rack": text, "tags": list,
+			"roles":  list,
 			"labels": cty.UnknownVal(cty.Map(cty.String))}),
 	}}
 	if each {

@@ -1,6 +1,6 @@
-// Package template evaluates the templates of a catalog: HCL template syntax, `${}` and `%{ if }`, `%{ for }`, over the attributes of a service and
-// of the node that it is placed on, with the functions that Terraform users know. It is pure, and bounds what a template can do: its
-// size and nesting, the work of one evaluation and the size of the result.
+// Package template evaluates the templates of a catalog: HCL template syntax, `${}` and `%{ if }`, `%{ for }`, over the
+// attributes of a service and of the node that it is placed on, with the functions that Terraform users know. It is
+// pure, and bounds what a template can do: its size and nesting, the work of one evaluation and the size of the result.
 package template
 
 import (
@@ -109,8 +109,8 @@ func (t *Template) Reads(variable string) bool {
 	return slices.ContainsFunc(t.reads, func(r hcl.Traversal) bool { return r.RootName() == variable })
 }
 
-// Attribute returns the name of the attribute of the service that the template stands for, when it is nothing but `${self.name}` or a
-// part of that attribute; else it is empty.
+// Attribute returns the name of the attribute of the service that the template stands for, when it is nothing but
+// `${self.name}` or a part of that attribute; else it is empty.
 func (t *Template) Attribute() string {
 	if len(t.reads) != 1 || t.reads[0].RootName() != "self" || len(t.reads[0]) < 2 {
 		return ""
@@ -128,9 +128,11 @@ func (t *Template) Attribute() string {
 
 // openers and closers are the tokens that nest.
 var (
-	openers = []hclsyntax.TokenType{hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOBrace, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc,
+	openers = []hclsyntax.TokenType{hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOBrace,
+		hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc,
 		hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl}
-	closers = []hclsyntax.TokenType{hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCBrace, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc,
+	closers = []hclsyntax.TokenType{hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCBrace,
+		hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc,
 		hclsyntax.TokenTemplateSeqEnd}
 	prefixes = []hclsyntax.TokenType{hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenQuestion}
 	blocks   = map[string]int{"if": 1, "for": 1, "endif": -1, "endfor": -1}
@@ -207,7 +209,8 @@ func message(d *hcl.Diagnostic) string {
 	if text == "" {
 		text = strings.TrimSuffix(d.Summary, ".")
 	}
-	if before, _, panicked := strings.Cut(text, "panic in function implementation"); panicked { // a stack of calls follows
+	// a stack of calls follows
+	if before, _, panicked := strings.Cut(text, "panic in function implementation"); panicked {
 		text = before + "the arguments have no result"
 	}
 	return strings.Join(strings.Fields(text), " ")

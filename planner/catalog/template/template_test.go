@@ -24,17 +24,20 @@ var sample = catalog.Structure{
 		{Name: "extra", Type: catalog.Type{Kind: catalog.Dict}, Modifier: catalog.Fixed},
 		{Name: "password", Type: catalog.Type{Kind: catalog.String}, Modifier: catalog.Fixed, Sensitive: true},
 		{Name: "note", Type: catalog.Type{Kind: catalog.String, Nullable: true}, Modifier: catalog.Fixed},
-		{Name: "vni", Type: catalog.Type{Kind: catalog.Int, Nullable: true}, Modifier: catalog.Allocated, HasDefault: true},
+		{Name: "vni", Type: catalog.Type{Kind: catalog.Int, Nullable: true}, Modifier: catalog.Allocated,
+			HasDefault: true},
 	},
-	Embedded: []catalog.Embedded{{Name: "files", Modifier: catalog.Changing, Upper: &three, Structure: catalog.Structure{Attributes: []catalog.Attribute{
-		{Name: "path", Type: catalog.Type{Kind: catalog.String}, Modifier: catalog.Fixed},
-		{Name: "uid", Type: catalog.Type{Kind: catalog.Int, Nullable: true}, Modifier: catalog.Allocated},
-	}}}},
+	Embedded: []catalog.Embedded{{Name: "files", Modifier: catalog.Changing, Upper: &three,
+		Structure: catalog.Structure{Attributes: []catalog.Attribute{
+			{Name: "path", Type: catalog.Type{Kind: catalog.String}, Modifier: catalog.Fixed},
+			{Name: "uid", Type: catalog.Type{Kind: catalog.Int, Nullable: true}, Modifier: catalog.Allocated},
+		}}}},
 }
 
 func sampleValues() map[string]any {
 	return map[string]any{
-		"name": "n", "port": int64(123), "ratio": 0.5, "servers": []any{"a", "b"}, "extra": map[string]any{"k": int64(1), "l": []any{true}},
+		"name": "n", "port": int64(123), "ratio": 0.5, "servers": []any{"a",
+			"b"}, "extra": map[string]any{"k": int64(1), "l": []any{true}},
 		"password": "hunter2", "note": nil, "vni": nil,
 		"files": []any{map[string]any{"path": "/a", "uid": int64(7)}, map[string]any{"path": "/b"}},
 	}
@@ -42,7 +45,8 @@ func sampleValues() map[string]any {
 
 func sampleScope() Scope {
 	return NewScope(sample, sampleValues(), "web", "lon1").WithNode(site.Node{
-		Name: "n1", Address: "10.0.0.1", Rack: "r1", Tags: []string{"x"}, Labels: map[string]string{"os": "linux"}, Roles: []string{"db"}})
+		Name: "n1", Address: "10.0.0.1", Rack: "r1", Tags: []string{"x"}, Labels: map[string]string{
+			"os": "linux"}, Roles: []string{"db"}})
 }
 
 func TestEvaluate(t *testing.T) {
@@ -50,32 +54,40 @@ func TestEvaluate(t *testing.T) {
 		text string
 		want Result
 	}{
-		"plain":                {"no template $ % {}", Result{Value: "no template $ % {}"}},
-		"escapes":              {"$${a} %%{b} ${1}", Result{Value: "${a} %{b} 1"}},
-		"text":                 {"on ${node.name} (${node.labels.os}) of ${service.name}@${site.name}", Result{Value: "on n1 (linux) of web@lon1"}},
-		"a number stays":       {"${self.port}", Result{Value: int64(123)}},
-		"a fraction stays":     {"${self.ratio}", Result{Value: 0.5}},
-		"a list stays":         {"${self.servers}", Result{Value: []any{"a", "b"}}},
-		"a map stays":          {"${self.extra}", Result{Value: map[string]any{"k": int64(1), "l": []any{true}}}},
-		"null":                 {"${self.note}", Result{}},
-		"embedded":             {"${self.files[*].path}", Result{Value: []any{"/a", "/b"}}},
-		"for":                  {"%{ for s in self.servers ~}\nserver ${s}\n%{ endfor ~}\n", Result{Value: "server a\nserver b\n"}},
-		"if":                   {"%{ if self.port > 100 }high%{ else }low%{ endif }", Result{Value: "high"}},
-		"object":               {"${{ for s in self.servers : s => upper(s) }}", Result{Value: map[string]any{"a": "A", "b": "B"}}},
+		"plain":   {"no template $ % {}", Result{Value: "no template $ % {}"}},
+		"escapes": {"$${a} %%{b} ${1}", Result{Value: "${a} %{b} 1"}},
+		"text": {"on ${node.name} (${node.labels.os}) of ${service.name}@${site.name}",
+			Result{Value: "on n1 (linux) of web@lon1"}},
+		"a number stays":   {"${self.port}", Result{Value: int64(123)}},
+		"a fraction stays": {"${self.ratio}", Result{Value: 0.5}},
+		"a list stays":     {"${self.servers}", Result{Value: []any{"a", "b"}}},
+		"a map stays":      {"${self.extra}", Result{Value: map[string]any{"k": int64(1), "l": []any{true}}}},
+		"null":             {"${self.note}", Result{}},
+		"embedded":         {"${self.files[*].path}", Result{Value: []any{"/a", "/b"}}},
+		"for": {"%{ for s in self.servers ~}\nserver ${s}\n%{ endfor ~}\n",
+			Result{Value: "server a\nserver b\n"}},
+		"if": {"%{ if self.port > 100 }high%{ else }low%{ endif }", Result{Value: "high"}},
+		"object": {"${{ for s in self.servers : s => upper(s) }}",
+			Result{Value: map[string]any{"a": "A", "b": "B"}}},
 		"not known":            {"vni ${self.vni}", Result{Unknown: true, Awaits: []string{"self.vni"}}},
 		"not known in a child": {"${self.files[*].uid}", Result{Unknown: true, Awaits: []string{"self.files.uid"}}},
 		"known in a child":     {"${self.files[0].uid}", Result{Value: int64(7)}},
 		"not read":             {"${self.name}${false ? self.vni : 1}", Result{Value: "n1"}},
 		"sensitive":            {"pw=${self.password}", Result{Value: "pw=hunter2", Sensitive: true}},
 		"made from sensitive":  {"${sha256(self.password) == \"\" ? 1 : 2}", Result{Value: int64(2), Sensitive: true}},
-		"sensitive in depth":   {"${[self.name, [self.password]]}", Result{Value: []any{"n", []any{"hunter2"}}, Sensitive: true}},
-		"sensitive condition":  {"%{ if self.password == \"hunter2\" }yes%{ endif }", Result{Value: "yes", Sensitive: true}},
-		"beside sensitive":     {"${self.name}", Result{Value: "n"}},
-		"sensitive json":       {"${jsonencode({a = self.password})}", Result{Value: `{"a":"hunter2"}`, Sensitive: true}},
-		"sensitive yaml":       {"${yamlencode({a = self.password})}", Result{Value: "a: hunter2\n", Sensitive: true}},
-		"sensitive key":        {`${{hunter2 = "a"}[self.password]}`, Result{Value: "a", Sensitive: true}},
-		"sensitive key inside": {`${{a = {hunter2 = 1}}.a[self.password] + 1}`, Result{Value: int64(2), Sensitive: true}},
-		"sensitive in a loop":  {"%{ for s in [self.password] }${s}%{ endfor }", Result{Value: "hunter2", Sensitive: true}},
+		"sensitive in depth": {"${[self.name, [self.password]]}",
+			Result{Value: []any{"n", []any{"hunter2"}}, Sensitive: true}},
+		"sensitive condition": {"%{ if self.password == \"hunter2\" }yes%{ endif }",
+			Result{Value: "yes", Sensitive: true}},
+		"beside sensitive": {"${self.name}", Result{Value: "n"}},
+		"sensitive json": {"${jsonencode({a = self.password})}",
+			Result{Value: `{"a":"hunter2"}`, Sensitive: true}},
+		"sensitive yaml": {"${yamlencode({a = self.password})}", Result{Value: "a: hunter2\n", Sensitive: true}},
+		"sensitive key":  {`${{hunter2 = "a"}[self.password]}`, Result{Value: "a", Sensitive: true}},
+		"sensitive key inside": {`${{a = {hunter2 = 1}}.a[self.password] + 1}`,
+			Result{Value: int64(2), Sensitive: true}},
+		"sensitive in a loop": {"%{ for s in [self.password] }${s}%{ endfor }",
+			Result{Value: "hunter2", Sensitive: true}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,18 +131,19 @@ func TestFunctions(t *testing.T) {
 		`${cidrnetmask("172.16.0.0/12")}`:                    "255.240.0.0",
 		`${cidrsubnet("172.16.0.0/12", 4, 2)}`:               "172.18.0.0/16",
 		`${cidrsubnet("fd00:fd12:3456:7890::/56", 16, 162)}`: "fd00:fd12:3456:7800:a200::/72",
-		`${cidrsubnets("10.1.0.0/16", 4, 4, 8, 4)}`:          []any{"10.1.0.0/20", "10.1.16.0/20", "10.1.32.0/24", "10.1.48.0/20"},
-		`${length(self.files)}${length("é")}${length({})}`:   "210",
-		`${sum([1, 2.5])}`:                                   3.5,
+		`${cidrsubnets("10.1.0.0/16", 4, 4, 8, 4)}`: []any{"10.1.0.0/20", "10.1.16.0/20", "10.1.32.0/24",
+			"10.1.48.0/20"},
+		`${length(self.files)}${length("é")}${length({})}`: "210",
+		`${sum([1, 2.5])}`: 3.5,
 		`${alltrue([true, false])}${anytrue([true, false])}`: "falsetrue",
-		`${one(["x"])}`:                                      "x",
-		`${try(self.extra.missing, "d")}`:                    "d",
-		`${can(self.extra.missing)}`:                         false,
-		`${tonumber("5")}`:                                   int64(5),
-		`${tolist(toset(["b", "a", "b"]))}`:                  []any{"a", "b"},
-		`${distinct(["b", "a", "b"])}`:                       []any{"b", "a"},
-		`${lookup({a = 1}, "b", 2)}`:                         int64(2),
-		`${merge({a = 1}, {b = 2})}`:                         map[string]any{"a": int64(1), "b": int64(2)},
+		`${one(["x"])}`:                     "x",
+		`${try(self.extra.missing, "d")}`:   "d",
+		`${can(self.extra.missing)}`:        false,
+		`${tonumber("5")}`:                  int64(5),
+		`${tolist(toset(["b", "a", "b"]))}`: []any{"a", "b"},
+		`${distinct(["b", "a", "b"])}`:      []any{"b", "a"},
+		`${lookup({a = 1}, "b", 2)}`:        int64(2),
+		`${merge({a = 1}, {b = 2})}`:        map[string]any{"a": int64(1), "b": int64(2)},
 		`${startswith("abc", "ab")}${endswith("abc", "x")}${strcontains("abc", "b")}`: "truefalsetrue",
 		`${indent(2, "a\nb")}`:             "a\n  b",
 		`${regexall("[a-z]", "a1b")}`:      []any{"a", "b"},
@@ -166,8 +179,9 @@ func mistakeOf(text string) error {
 
 func TestErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"syntax":              {"a\nb ${self.name +} c", "line 2, column 1"},
-		"unknown function":    {"${uper(self.name)}", `there is no function "uper"; did you mean "upper"? (line 1, column 3`},
+		"syntax": {"a\nb ${self.name +} c", "line 2, column 1"},
+		"unknown function": {"${uper(self.name)}",
+			`there is no function "uper"; did you mean "upper"? (line 1, column 3`},
 		"no file functions":   {`${file("/etc/passwd")}`, `there is no function "file"`},
 		"no time":             {`${timestamp()}`, `there is no function "timestamp"`},
 		"unknown attribute":   {"${self.nope}", "line 1, column 7"},
@@ -178,16 +192,18 @@ func TestErrors(t *testing.T) {
 		"deep ifs":            {strings.Repeat("%{ if true }", 1000), "levels deep"},
 		"many signs":          {"${" + strings.Repeat("!", 60000) + "true}", "more than 512"},
 		"too long":            {strings.Repeat("a", MaxSize+1), "65536 is the most"},
-		"a large result":      {"%{ for a in range(1000) }%{ for b in range(1000) }0123456789%{ endfor }%{ endfor }", "too much"},
-		"loops in loops":      {"${[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : [for d in range(1000) : d]]]]}", "too much"},
-		"a wide format":       {`${format("%9999999d", 1)}`, "is the most"},
-		"an empty needle":     {`${replace(join("", range(1000)), "", join("", range(1000)))}`, "larger than"},
-		"a product":           {`${setproduct(range(1000), range(1000), range(1000))}`, "larger than"},
-		"divided by zero":     {"${1 / 0}", "divided by zero"},
-		"a long number":       {"${1e99999999} x", "too much"},
-		"a long list":         {"${concat(" + strings.Repeat("range(1000),", 4000) + "[])}", "too much"},
-		"shared parts":        {"${[for a in [[for b in range(1000) : range(1000)]] : a == a]}", "too much"},
-		"not UTF-8":           {"\xff${1}", "UTF-8"},
+		"a large result": {"%{ for a in range(1000) }%{ for b in range(1000) }0123456789%{ endfor }%{ endfor }",
+			"too much"},
+		"loops in loops": {
+			"${[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : [for d in range(1000) : d]]]]}", "too much"},
+		"a wide format":   {`${format("%9999999d", 1)}`, "is the most"},
+		"an empty needle": {`${replace(join("", range(1000)), "", join("", range(1000)))}`, "larger than"},
+		"a product":       {`${setproduct(range(1000), range(1000), range(1000))}`, "larger than"},
+		"divided by zero": {"${1 / 0}", "divided by zero"},
+		"a long number":   {"${1e99999999} x", "too much"},
+		"a long list":     {"${concat(" + strings.Repeat("range(1000),", 4000) + "[])}", "too much"},
+		"shared parts":    {"${[for a in [[for b in range(1000) : range(1000)]] : a == a]}", "too much"},
+		"not UTF-8":       {"\xff${1}", "UTF-8"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +231,8 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 	values["servers"] = servers
 	scope := NewScope(sample, values, "web", "lon1")
-	parsed, err := Parse("%{ for i, s in self.servers ~}\nserver ${s} weight=${i * 10} # ${format(\"%03d\", i)}\n%{ endfor ~}\n")
+	parsed, err := Parse(
+		"%{ for i, s in self.servers ~}\nserver ${s} weight=${i * 10} # ${format(\"%03d\", i)}\n%{ endfor ~}\n")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -39,8 +39,8 @@ func (es PathErrors) Error() string {
 	return errors.Join(all...).Error()
 }
 
-// ParseTree reads the templates of a value: string, bool, int64, float64, []any and map[string]any. Keys of maps are no templates. The error is of
-// type [PathErrors].
+// ParseTree reads the templates of a value: string, bool, int64, float64, []any and map[string]any. Keys of maps are no
+// templates. The error is of type [PathErrors].
 func ParseTree(value any) (*Tree, error) {
 	var wrong PathErrors
 	t := parseTree("", value, 0, &wrong)
@@ -52,7 +52,8 @@ func ParseTree(value any) (*Tree, error) {
 
 func parseTree(path string, value any, depth int, wrong *PathErrors) *Tree {
 	if depth > maxDepth {
-		*wrong = append(*wrong, PathError{path, Errors{{Message: fmt.Sprintf("lists and maps are more than %d levels deep", maxDepth)}}})
+		*wrong = append(*wrong, PathError{path, Errors{
+			{Message: fmt.Sprintf("lists and maps are more than %d levels deep", maxDepth)}}})
 		return nil
 	}
 	switch v := value.(type) {
@@ -96,7 +97,8 @@ func (t *Tree) Attribute() string {
 	return t.template.Attribute()
 }
 
-// Evaluate gives the value of the tree: what [Result] says of a template holds for it as a whole. The error is of type [PathErrors].
+// Evaluate gives the value of the tree: what [Result] says of a template holds for it as a whole. The error is of type
+// [PathErrors].
 func (t *Tree) Evaluate(s Scope) (Result, error) {
 	c := collector{scope: s, left: MaxResult}
 	value := c.collect("", t)

@@ -22,7 +22,8 @@ type awaits string
 // pending is a value of an attribute that is not known yet.
 func pending(t cty.Type, path string) cty.Value { return cty.UnknownVal(t).Mark(awaits(path)) }
 
-// fromGo makes a value of string, bool, int64, finite float64, []any and map[string]any. Anything else becomes null: no checked attribute has it.
+// fromGo makes a value of string, bool, int64, finite float64, []any and map[string]any. Anything else becomes null: no
+// checked attribute has it.
 func fromGo(value any) cty.Value {
 	switch v := value.(type) {
 	case string:
@@ -51,7 +52,8 @@ func fromGo(value any) cty.Value {
 	return cty.NullVal(cty.DynamicPseudoType)
 }
 
-// toGo turns a result into string, bool, int64, float64, []any, map[string]any, and nil for null. left counts what the result may still hold.
+// toGo turns a result into string, bool, int64, float64, []any, map[string]any, and nil for null. left counts what the
+// result may still hold.
 func toGo(v cty.Value, left *int) (any, error) {
 	*left -= 1
 	if *left < 0 {

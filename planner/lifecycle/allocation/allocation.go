@@ -1,6 +1,6 @@
-// Package allocation chooses the values of attributes with the modifier r from pools (lsm.md 12): whole numbers, addresses and networks. A value is in
-// use as long as any attribute set of any live service has it; what a service has stays its own. The work depends on how many values are in
-// use, never on how large a pool is. It is pure.
+// Package allocation chooses the values of attributes with the modifier r from pools (lsm.md 12): whole numbers,
+// addresses and networks. A value is in use as long as any attribute set of any live service has it; what a service has
+// stays its own. The work depends on how many values are in use, never on how large a pool is. It is pure.
 package allocation
 
 import (
@@ -14,8 +14,8 @@ import (
 // Request asks for the values of one service.
 type Request struct {
 	Service Service // its sets have been written down with NewBook, or are not to count
-	// Prior is the tree that the update of the service began with, nil for a new service. A value is chosen again when an attribute that its allocation is per
-	// is another one than in Prior.
+	// Prior is the tree that the update of the service began with, nil for a new service. A value is chosen again when
+	// an attribute that its allocation is per is another one than in Prior.
 	Prior map[string]any
 	// Candidate is the complete tree of the service, after edit.Carry and catalog.Structure.Check. It is not changed.
 	Candidate map[string]any
@@ -30,9 +30,10 @@ type Given struct {
 	Sensitive bool // the value is not to be shown
 }
 
-// Allocate returns the candidate with a value for each allocated attribute, and the values that it chose, in the order of the definition. Values
-// that the candidate has are kept, and looked at first: one that another service has too (pool_conflict), or that is not in the pool any more (out_of_pool),
-// is a mistake that names service and pool, and is never replaced in silence. A pool without a free value is another (pool_exhausted).
+// Allocate returns the candidate with a value for each allocated attribute, and the values that it chose, in the order
+// of the definition. Values that the candidate has are kept, and looked at first: one that another service has too
+// (pool_conflict), or that is not in the pool any more (out_of_pool), is a mistake that names service and pool, and is
+// never replaced in silence. A pool without a free value is another (pool_exhausted).
 //
 // What could be chosen is returned also when there are mistakes (lsm.md 12, V069), and counts as in use from then on.
 func (b *Book) Allocate(q Request) (map[string]any, []Given, []catalog.Mistake) {
@@ -115,14 +116,16 @@ func (r *run) collect(s catalog.Structure, at place, prior, object map[string]an
 				for j, name := range e.Key {
 					key[j] = child[name]
 				}
-				r.collect(e.Structure, place{below.path, below.at + "[" + strconv.Itoa(i) + "]", below.seed + catalog.Canonical(key)}, before, child)
+				r.collect(e.Structure, place{below.path, below.at + "[" + strconv.Itoa(i) + "]", below.seed +
+					catalog.Canonical(key)}, before, child)
 			}
 		}
 	}
 }
 
 func (r *run) report(s slot, code catalog.Code, format string, args ...any) {
-	r.mistakes = append(r.mistakes, catalog.Mistake{Path: s.path, At: s.at, Code: code, Message: fmt.Sprintf(format, args...)})
+	r.mistakes = append(r.mistakes, catalog.Mistake{Path: s.path, At: s.at, Code: code,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 // keep settles a value that is there; false when one is to be chosen.
@@ -137,17 +140,20 @@ func (r *run) keep(s slot) bool {
 	}
 	at, ok := s.pool.read(value)
 	if !ok || !s.pool.has(at) {
-		r.report(s, catalog.OutOfPool, "%s for the service %q, which the pool %q does not have any more; a value is never changed in silence: widen the pool, or replace the service",
+		r.report(s, catalog.OutOfPool,
+			"%s for the service %q, which the pool %q does not have any more; a value is never changed in silence: widen the pool, or replace the service",
 			shown, r.service.Name, name)
 		return true
 	}
 	if other, found := s.scope.rival(at, r.who); found {
-		r.report(s, catalog.PoolConflict, "%s for the service %q, and the service %q has it too; the pool %q gives a value once: replace one of the services",
+		r.report(s, catalog.PoolConflict,
+			"%s for the service %q, and the service %q has it too; the pool %q gives a value once: replace one of the services",
 			shown, r.service.Name, r.book.names[other], name)
 		return true
 	}
 	if first, twice := r.mine[claim{name, at}]; twice {
-		r.report(s, catalog.PoolConflict, "%s, as %s is; the pool %q gives a value once: replace one of them", shown, first, name)
+		r.report(s, catalog.PoolConflict, "%s, as %s is; the pool %q gives a value once: replace one of them", shown,
+			first, name)
 		return true
 	}
 	r.take(s, at)
@@ -180,13 +186,15 @@ func (r *run) choose(s slot) {
 	}
 	l, at, ok := s.pool.pick(s.seed, &s.scope.used)
 	if !ok {
-		r.report(s, catalog.PoolExhausted, "%s", &Exhausted{Pool: s.attribute.Allocate.Pool, Size: s.pool.size().String()})
+		r.report(s, catalog.PoolExhausted, "%s", &Exhausted{Pool: s.attribute.Allocate.Pool,
+			Size: s.pool.size().String()})
 		return
 	}
 	value := s.pool.write(l, at, s.attribute.Type.Interface())
 	s.object[s.attribute.Name] = value
 	r.take(s, at)
-	r.given = append(r.given, Given{Path: s.path, At: s.at, Pool: s.attribute.Allocate.Pool, Value: value, Sensitive: s.attribute.Sensitive})
+	r.given = append(r.given, Given{Path: s.path, At: s.at, Pool: s.attribute.Allocate.Pool, Value: value,
+		Sensitive: s.attribute.Sensitive})
 }
 
 // Exhausted says that a pool has no free value.
@@ -197,7 +205,8 @@ type Exhausted struct {
 
 // Error names pool, size and what helps.
 func (e *Exhausted) Error() string {
-	return fmt.Sprintf("the pool %q is exhausted: it has %[2]s values, and all %[2]s are in use; widen it, or delete services (what a service had before its last update stays in use for a rollback)",
+	return fmt.Sprintf(
+		"the pool %q is exhausted: it has %[2]s values, and all %[2]s are in use; widen it, or delete services (what a service had before its last update stays in use for a rollback)",
 		e.Pool, e.Size)
 }
 

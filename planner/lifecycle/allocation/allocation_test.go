@@ -98,16 +98,19 @@ func TestSharedPool(t *testing.T) {
 		service(tunnel, "a", nil, set{"id": int64(10)}, set{"id": int64(11)}),
 		service(port, "b", set{"id": int64(13)}),
 	})
-	out, given, mistakes := book.Allocate(allocation.Request{Service: service(tunnel, "c"), Candidate: set{"name": "c", "id": nil}})
+	out, given, mistakes := book.Allocate(allocation.Request{Service: service(tunnel, "c"),
+		Candidate: set{"name": "c", "id": nil}})
 	if shown(given) != "id=12" || len(mistakes) > 0 || out["id"] != int64(12) || given[0].Pool != "ids" {
 		t.Fatal(out, given, mistakes)
 	}
 	candidate := set{"name": "d"}
 	out, given, mistakes = book.Allocate(allocation.Request{Service: service(port, "d"), Candidate: candidate})
-	if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolExhausted || mistakes[0].Place() != "id" || len(given) > 0 || len(out) != 1 || len(candidate) != 1 {
+	if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolExhausted || mistakes[0].Place() != "id" ||
+		len(given) > 0 || len(out) != 1 || len(candidate) != 1 {
 		t.Fatal(out, given, mistakes)
 	}
-	if want := `the pool "ids" is exhausted: it has 4 values, and all 4 are in use`; !strings.Contains(mistakes[0].Message, want) {
+	if want := `the pool "ids" is exhausted: it has 4 values, and all 4 are in use`; !strings.Contains(
+		mistakes[0].Message, want) {
 		t.Error(mistakes[0].Message)
 	}
 }
@@ -126,12 +129,17 @@ func TestKept(t *testing.T) {
 	}{
 		{"c", int64(12), "12"},
 		{"c", int64(13), "13"},
-		{"a", int64(10), `id pool_conflict is 10 for the service "a", and the service "b" has it too; the pool "ids" gives a value once: replace one of the services`},
-		{"c", int64(11), `id pool_conflict is 11 for the service "c", and the service "b" has it too; the pool "ids" gives a value once: replace one of the services`},
-		{"c", int64(14), `id out_of_pool is 14 for the service "c", which the pool "ids" does not have any more; a value is never changed in silence: widen the pool, or replace the service`},
-		{"c", "12", `id out_of_pool is 12 for the service "c", which the pool "ids" does not have any more; a value is never changed in silence: widen the pool, or replace the service`},
+		{"a", int64(10),
+			`id pool_conflict is 10 for the service "a", and the service "b" has it too; the pool "ids" gives a value once: replace one of the services`},
+		{"c", int64(11),
+			`id pool_conflict is 11 for the service "c", and the service "b" has it too; the pool "ids" gives a value once: replace one of the services`},
+		{"c", int64(14),
+			`id out_of_pool is 14 for the service "c", which the pool "ids" does not have any more; a value is never changed in silence: widen the pool, or replace the service`},
+		{"c", "12",
+			`id out_of_pool is 12 for the service "c", which the pool "ids" does not have any more; a value is never changed in silence: widen the pool, or replace the service`},
 	} {
-		out, given, mistakes := allocation.NewBook(live).Allocate(allocation.Request{Service: service(tunnel, c.name), Prior: set{"id": c.value}, Candidate: set{"name": c.name, "id": c.value}})
+		out, given, mistakes := allocation.NewBook(live).Allocate(allocation.Request{Service: service(tunnel, c.name),
+			Prior: set{"id": c.value}, Candidate: set{"name": c.name, "id": c.value}})
 		got := fmt.Sprint(out["id"])
 		if len(mistakes) == 1 {
 			got = fmt.Sprint(mistakes[0].Place(), " ", mistakes[0].Code, " ", mistakes[0].Message)
@@ -146,7 +154,8 @@ func TestRack(t *testing.T) {
 	rack := entity(t, "rack")
 	book := allocation.NewBook(nil)
 	units := []any{set{"slot": int64(1), "kind": "a"}, set{"slot": int64(2), "kind": "a", "id": int64(1)}}
-	first, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"), Candidate: set{"name": "r1", "site": "lon", "units": units}})
+	first, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"),
+		Candidate: set{"name": "r1", "site": "lon", "units": units}})
 	if len(mistakes) > 0 {
 		t.Fatal(mistakes)
 	}
@@ -162,11 +171,13 @@ func TestRack(t *testing.T) {
 	}
 
 	t.Run("once more is the same", func(t *testing.T) {
-		again, given, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r1"), Candidate: set{"name": "r1", "site": "lon", "units": units}})
+		again, given, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r1"),
+			Candidate: set{"name": "r1", "site": "lon", "units": units}})
 		if len(mistakes) > 0 || shown(given) != got || encode(t, again) != encode(t, first) {
 			t.Error(given, mistakes)
 		}
-		again, given, mistakes = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: first})
+		again, given, mistakes = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
+			Candidate: first})
 		if len(mistakes) > 0 || len(given) > 0 || encode(t, again) != encode(t, first) {
 			t.Error(given, mistakes)
 		}
@@ -174,20 +185,24 @@ func TestRack(t *testing.T) {
 	t.Run("another key attribute", func(t *testing.T) {
 		next := maps.Clone(first)
 		next["site"] = "ams"
-		out, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
+		out, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
+			Candidate: next})
 		if len(mistakes) > 0 || shown(given) != "vlan=1" || out["vlan"] != int64(1) || next["vlan"] != int64(-1) {
 			t.Error(given, mistakes)
 		}
 		// The candidate that came of it is kept when the plan is made again from it.
-		out, given, mistakes = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: out, Candidate: out})
+		out, given, mistakes = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: out,
+			Candidate: out})
 		if len(mistakes) > 0 || len(given) > 0 || out["vlan"] != int64(1) {
 			t.Error(given, mistakes)
 		}
 	})
 	t.Run("another key attribute of a child", func(t *testing.T) {
 		next := maps.Clone(first)
-		maps.Copy(next, set{"units": []any{set{"slot": int64(2), "kind": "b", "id": int64(1), "secret": int64(2)}, set{"slot": int64(1), "kind": "a", "id": int64(2), "secret": int64(1)}}})
-		_, given, mistakes := allocation.NewBook([]allocation.Service{service(rack, "r1", first)}).Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
+		maps.Copy(next, set{"units": []any{set{"slot": int64(2), "kind": "b", "id": int64(1), "secret": int64(2)},
+			set{"slot": int64(1), "kind": "a", "id": int64(2), "secret": int64(1)}}})
+		_, given, mistakes := allocation.NewBook([]allocation.Service{service(rack, "r1", first)}).Allocate(
+			allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
 		if text := shown(given); len(mistakes) > 0 || !strings.HasPrefix(text, "units[0].id=3 units[0].address=fd") {
 			t.Error(text, mistakes)
 		}
@@ -197,15 +212,20 @@ func TestRack(t *testing.T) {
 		for i := range 5 {
 			children = append(children, set{"slot": int64(i), "kind": "a"})
 		}
-		out, given, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r2"), Candidate: set{"name": "r2", "site": "lon", "units": children}})
-		if len(mistakes) != 2 || mistakes[0].Place() != "units[3].secret" || mistakes[0].Path != "units.secret" || len(given) != 3+5+3+5 || out["vlan"] != int64(-1) {
+		out, given, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
+			Candidate: set{"name": "r2", "site": "lon", "units": children}})
+		if len(mistakes) != 2 || mistakes[0].Place() != "units[3].secret" || mistakes[0].Path != "units.secret" ||
+			len(given) != 3+5+3+5 || out["vlan"] != int64(-1) {
 			t.Error(given, mistakes)
 		}
 	})
 	t.Run("two children with one value", func(t *testing.T) {
-		children := []any{set{"slot": int64(1), "id": int64(1)}, set{"slot": int64(2), "id": int64(1), "secret": int64(9)}}
-		_, _, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r2"), Candidate: set{"units": children}})
-		if len(mistakes) != 2 || mistakes[0].Code != catalog.PoolConflict || !strings.Contains(mistakes[0].Message, "as units[0].id is") ||
+		children := []any{set{"slot": int64(1), "id": int64(1)},
+			set{"slot": int64(2), "id": int64(1), "secret": int64(9)}}
+		_, _, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
+			Candidate: set{"units": children}})
+		if len(mistakes) != 2 || mistakes[0].Code != catalog.PoolConflict ||
+			!strings.Contains(mistakes[0].Message, "as units[0].id is") ||
 			mistakes[1].Code != catalog.OutOfPool || strings.Contains(mistakes[1].Message, "9") {
 			t.Error(mistakes)
 		}
@@ -215,14 +235,18 @@ func TestRack(t *testing.T) {
 // A value is chosen that overlaps none in use, whatever the length of these was.
 func TestOverlap(t *testing.T) {
 	rack := entity(t, "rack")
-	live := []allocation.Service{service(rack, "a", set{"net": "10.0.0.0/30"}), service(rack, "b", set{"net": "10.0.0.5/32"})}
-	_, given, mistakes := allocation.NewBook(live).Allocate(allocation.Request{Service: service(rack, "c"), Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126"}})
+	live := []allocation.Service{service(rack, "a", set{"net": "10.0.0.0/30"}),
+		service(rack, "b", set{"net": "10.0.0.5/32"})}
+	_, given, mistakes := allocation.NewBook(live).Allocate(allocation.Request{Service: service(rack, "c"),
+		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126"}})
 	if len(mistakes) > 0 || shown(given) != "net=10.0.0.6/31" {
 		t.Error(given, mistakes)
 	}
 	for value, rival := range map[string]string{"10.0.0.2/31": "a", "10.0.0.4/31": "b"} {
-		_, _, mistakes = allocation.NewBook(live).Allocate(allocation.Request{Service: service(rack, "c"), Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": value}})
-		if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolConflict || !strings.Contains(mistakes[0].Message, fmt.Sprintf("the service %q has it too", rival)) {
+		_, _, mistakes = allocation.NewBook(live).Allocate(allocation.Request{Service: service(rack, "c"),
+			Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": value}})
+		if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolConflict ||
+			!strings.Contains(mistakes[0].Message, fmt.Sprintf("the service %q has it too", rival)) {
 			t.Error(mistakes)
 		}
 	}
@@ -231,8 +255,10 @@ func TestOverlap(t *testing.T) {
 // It does not matter which lengths were in use first.
 func TestOverlapOfSmaller(t *testing.T) {
 	rack := entity(t, "rack")
-	book := allocation.NewBook([]allocation.Service{service(rack, "a", set{"net": "10.0.0.0/31"}), service(rack, "b", set{"net": "10.0.0.3/32"})})
-	_, _, mistakes := book.Allocate(allocation.Request{Service: service(rack, "c"), Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": "10.0.0.2/31"}})
+	book := allocation.NewBook([]allocation.Service{service(rack, "a", set{"net": "10.0.0.0/31"}),
+		service(rack, "b", set{"net": "10.0.0.3/32"})})
+	_, _, mistakes := book.Allocate(allocation.Request{Service: service(rack, "c"),
+		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": "10.0.0.2/31"}})
 	if len(mistakes) != 1 || !strings.Contains(mistakes[0].Message, `the service "b" has it too`) {
 		t.Error(mistakes)
 	}
@@ -243,10 +269,12 @@ func TestPick(t *testing.T) {
 		return catalog.Pool{Name: "p", Integer: &catalog.IntegerPool{From: from, To: to, Excluded: excluded}}
 	}
 	address := func(whole bool, excluded []string, networks ...string) catalog.Pool {
-		return catalog.Pool{Name: "p", Address: &catalog.AddressPool{Networks: networks, Excluded: excluded, Whole: whole}}
+		return catalog.Pool{Name: "p", Address: &catalog.AddressPool{Networks: networks, Excluded: excluded,
+			Whole: whole}}
 	}
 	prefix := func(length int, excluded []string, networks ...string) catalog.Pool {
-		return catalog.Pool{Name: "p", Prefix: &catalog.PrefixPool{Networks: networks, Length: length, Excluded: excluded}}
+		return catalog.Pool{Name: "p", Prefix: &catalog.PrefixPool{Networks: networks, Length: length,
+			Excluded: excluded}}
 	}
 	const most, least = 1<<63 - 1, -1 << 63
 	for _, c := range []struct {
@@ -263,7 +291,8 @@ func TestPick(t *testing.T) {
 		{"negative", integer(-2, 2), []any{int64(-2), int64(-1), int64(0)}, "1"},
 		{"excluded", integer(-5, 5, "-5--1", "0", "1-4"), nil, "5"},
 		{"all excluded", integer(1, 3, "0-9"), nil, "0"},
-		{"excluded at the edges", integer(1, 9, "0-1", "9-20"), []any{int64(2), int64(3), int64(4), int64(5), int64(6), int64(7), int64(8)}, "7"},
+		{"excluded at the edges", integer(1, 9, "0-1", "9-20"),
+			[]any{int64(2), int64(3), int64(4), int64(5), int64(6), int64(7), int64(8)}, "7"},
 		{"all numbers there are", integer(least, most), []any{int64(least)}, fmt.Sprint(int64(least + 1))},
 		{"the last number there is", integer(most-1, most), []any{int64(most - 1)}, fmt.Sprint(int64(most))},
 		{"after the last number", integer(most, most), []any{int64(most)}, "1"},
@@ -272,15 +301,20 @@ func TestPick(t *testing.T) {
 		{"addresses with the edges", address(true, nil, "10.0.0.0/30"), nil, "10.0.0.0"},
 		{"a point-to-point network has no edges", address(false, nil, "10.0.0.0/31"), []any{"10.0.0.0"}, "10.0.0.1"},
 		{"one address", address(false, nil, "10.0.0.7/32"), nil, "10.0.0.7"},
-		{"the next network", address(false, nil, "10.0.0.0/30", "10.9.0.0/24"), []any{"10.0.0.1/30", "10.0.0.2/24"}, "10.9.0.1"},
-		{"reserved addresses", address(false, []string{"10.0.0.1-10.0.0.9", "10.0.0.16/28", "10.0.0.10"}, "10.0.0.0/24"), []any{"10.0.0.11"}, "10.0.0.12"},
+		{"the next network", address(false, nil, "10.0.0.0/30", "10.9.0.0/24"), []any{"10.0.0.1/30", "10.0.0.2/24"},
+			"10.9.0.1"},
+		{"reserved addresses", address(false, []string{"10.0.0.1-10.0.0.9", "10.0.0.16/28", "10.0.0.10"},
+			"10.0.0.0/24"), []any{"10.0.0.11"}, "10.0.0.12"},
 		{"IPv6", address(false, nil, "fd00::/64"), []any{"fd00::1"}, "fd00::2"},
 		{"the whole of IPv6", address(true, nil, "::/0"), nil, "::"},
-		{"the last of IPv6", address(true, nil, "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127"), []any{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe"}, "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+		{"the last of IPv6", address(true, nil, "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127"),
+			[]any{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe"}, "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
 		{"IPv4 and IPv6 do not meet", address(true, nil, "::/96", "0.0.0.0/0"), []any{"0.0.0.0"}, "::"},
-		{"the last of IPv4", address(true, nil, "255.255.255.254/31"), []any{"255.255.255.254", "255.255.255.255"}, "2"},
+		{"the last of IPv4", address(true, nil, "255.255.255.254/31"), []any{"255.255.255.254", "255.255.255.255"},
+			"2"},
 		{"prefixes", prefix(26, nil, "10.0.0.0/24"), []any{"10.0.0.0/26", "10.0.0.128/26"}, "10.0.0.64/26"},
-		{"an excluded address takes its prefix", prefix(26, []string{"10.0.0.1", "10.0.0.3"}, "10.0.0.0/24"), nil, "10.0.0.64/26"},
+		{"an excluded address takes its prefix", prefix(26, []string{"10.0.0.1", "10.0.0.3"}, "10.0.0.0/24"), nil,
+			"10.0.0.64/26"},
 		{"no more prefixes", prefix(25, []string{"10.0.0.1"}, "10.0.0.0/24"), []any{"10.0.0.128/25"}, "1"},
 		{"prefixes of IPv6", prefix(64, nil, "fd00::/8"), []any{"fd00::/64", "fd00:0:0:1::/64"}, "fd00:0:0:2::/64"},
 		{"a large one in use", prefix(64, nil, "fd00::/8"), []any{"fd00::/9"}, "fd80::/64"},
@@ -295,7 +329,8 @@ func TestPick(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %s", c.name, got, err, c.want)
 		}
 	}
-	for _, p := range []catalog.Pool{{}, integer(2, 1), integer(1, 2, "x"), address(false, nil, "10.0.0.1/24"), address(false, []string{"x"}, "10.0.0.0/24"), prefix(8, nil, "10.0.0.0/9")} {
+	for _, p := range []catalog.Pool{{}, integer(2, 1), integer(1, 2, "x"), address(false, nil, "10.0.0.1/24"),
+		address(false, []string{"x"}, "10.0.0.0/24"), prefix(8, nil, "10.0.0.0/9")} {
 		if got, err := allocation.Pick(p, "", nil); err == nil {
 			t.Errorf("%v: %v", p, got)
 		}
@@ -306,7 +341,8 @@ func TestPick(t *testing.T) {
 func TestDerived(t *testing.T) {
 	for _, definition := range []catalog.Pool{
 		{Pick: catalog.Derived, Integer: &catalog.IntegerPool{From: 100, To: 149, Excluded: []string{"120-124"}}},
-		{Pick: catalog.Derived, Prefix: &catalog.PrefixPool{Networks: []string{"10.0.0.0/28", "10.1.0.0/27"}, Length: 30}},
+		{Pick: catalog.Derived, Prefix: &catalog.PrefixPool{Networks: []string{"10.0.0.0/28", "10.1.0.0/27"},
+			Length: 30}},
 		{Pick: catalog.Derived, Address: &catalog.AddressPool{Networks: []string{"10.0.0.0/29", "fd00::/125"}}},
 	} {
 		var used []any
@@ -357,7 +393,8 @@ func FuzzPick(f *testing.F) {
 func live(e *catalog.Entity, n int, value func(i int) any) []allocation.Service {
 	out := make([]allocation.Service, n)
 	for i := range out {
-		out[i] = allocation.Service{ID: fmt.Sprint(i), Name: fmt.Sprint(i), Entity: e, Sets: []set{nil, {"id": value(i)}, {"id": value(i)}}}
+		out[i] = allocation.Service{ID: fmt.Sprint(i), Name: fmt.Sprint(i), Entity: e,
+			Sets: []set{nil, {"id": value(i)}, {"id": value(i)}}}
 	}
 	return out
 }
@@ -370,12 +407,16 @@ func BenchmarkAllocate(b *testing.B) {
 		pool catalog.Pool
 		used func(i int) any
 	}{
-		{"integer", catalog.Int, catalog.Pool{Integer: &catalog.IntegerPool{From: 0, To: 1 << 40}}, func(i int) any { return int64(i) }},
-		{"ipv4", catalog.String, catalog.Pool{Address: &catalog.AddressPool{Networks: []string{"10.0.0.0/8"}}}, func(i int) any {
-			return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}).String()
-		}},
-		{"ipv6, scattered", catalog.String, catalog.Pool{Prefix: &catalog.PrefixPool{Networks: []string{"fd00::/8"}, Length: 64}, Pick: catalog.Derived}, func(i int) any {
-			return netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, byte(i * 7), byte(i >> 8), byte(i >> 16), 1, byte(i)}), 64).String()
+		{"integer", catalog.Int, catalog.Pool{Integer: &catalog.IntegerPool{From: 0, To: 1 << 40}},
+			func(i int) any { return int64(i) }},
+		{"ipv4", catalog.String, catalog.Pool{Address: &catalog.AddressPool{Networks: []string{"10.0.0.0/8"}}},
+			func(i int) any {
+				return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}).String()
+			}},
+		{"ipv6, scattered", catalog.String, catalog.Pool{Prefix: &catalog.PrefixPool{Networks: []string{"fd00::/8"},
+			Length: 64}, Pick: catalog.Derived}, func(i int) any {
+			return netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, byte(i * 7), byte(i >> 8), byte(i >> 16), 1,
+				byte(i)}), 64).String()
 		}},
 	} {
 		e := entity(b, "tunnel")
@@ -393,7 +434,8 @@ func BenchmarkAllocate(b *testing.B) {
 			i := n
 			for b.Loop() {
 				i++
-				q := allocation.Request{Service: allocation.Service{ID: fmt.Sprint(i), Name: fmt.Sprint(i), Entity: e}, Candidate: set{"name": "x"}}
+				q := allocation.Request{Service: allocation.Service{ID: fmt.Sprint(i), Name: fmt.Sprint(i), Entity: e},
+					Candidate: set{"name": "x"}}
 				if _, given, mistakes := book.Allocate(q); len(mistakes) > 0 || len(given) != 1 {
 					b.Fatal(given, mistakes)
 				}

@@ -6,8 +6,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Service is a service that lives, with the attribute sets that count: candidate, active and rollback (lsm.md 12). A set that is about to be replaced,
-// such as the candidate of an update that is planned again, is left out by the caller: what it holds is free then.
+// Service is a service that lives, with the attribute sets that count: candidate, active and rollback (lsm.md 12). A
+// set that is about to be replaced, such as the candidate of an update that is planned again, is left out by the
+// caller: what it holds is free then.
 type Service struct {
 	ID     string
 	Name   string // for people
@@ -59,7 +60,8 @@ func (o owners) other(who int32) (int32, bool) {
 
 // NewBook writes down what services have in all their sets. Values that are none of their pool's kind are left out.
 func NewBook(live []Service) *Book {
-	b := &Book{index: make(map[string]int32, len(live)), scopes: make(map[string]*scope), pools: make(map[*catalog.Pool]*pool)}
+	b := &Book{index: make(map[string]int32, len(live)), scopes: make(map[string]*scope),
+		pools: make(map[*catalog.Pool]*pool)}
 	spans := make(map[string]*[families][]span)
 	for _, s := range live {
 		who := b.number(s)
@@ -110,8 +112,8 @@ func (b *Book) scope(name string) *scope {
 	return s
 }
 
-// pool prepares the pool of an allocation; nil when there is none, or one that catalog.Resolve refuses. Definitions of one name may differ between
-// services while a catalog changes.
+// pool prepares the pool of an allocation; nil when there is none, or one that catalog.Resolve refuses. Definitions of
+// one name may differ between services while a catalog changes.
 func (b *Book) pool(a *catalog.Allocation) *pool {
 	if a == nil || a.Own == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Pick chooses one value of a pool that is none of those in use. The seed is what a pool that derives makes it from. The error is an [*Exhausted], or one of a
-// definition that catalog.Resolve refuses.
+// Pick chooses one value of a pool that is none of those in use. The seed is what a pool that derives makes it from.
+// The error is an [*Exhausted], or one of a definition that catalog.Resolve refuses.
 func Pick(definition catalog.Pool, seed string, used []any) (any, error) {
 	p, err := newPool(definition)
 	if err != nil {

@@ -56,7 +56,8 @@ func newPool(definition catalog.Pool) (*pool, error) {
 			return nil, err
 		}
 	case definition.Prefix != nil:
-		if err := p.networks(&spans, definition.Prefix.Networks, definition.Prefix.Reserved, definition.Prefix.Length); err != nil {
+		if err := p.networks(&spans, definition.Prefix.Networks, definition.Prefix.Reserved,
+			definition.Prefix.Length); err != nil {
 			return nil, err
 		}
 	default:
@@ -69,7 +70,8 @@ func newPool(definition catalog.Pool) (*pool, error) {
 }
 
 // networks makes a lane of each network; length is that of the prefixes, -1 for addresses.
-func (p *pool) networks(spans *[families][]span, texts []string, reserved func() ([][2]netip.Addr, error), length int) error {
+func (p *pool) networks(spans *[families][]span, texts []string, reserved func() ([][2]netip.Addr, error),
+	length int) error {
 	ranges, err := reserved()
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 // span is a range of numbers, both ends in it.
 type span struct{ first, last number }
 
-// runs is a set of numbers: ranges in their order, with a gap between each two. Values that follow each other make one range, so a pool that is filled in
-// order stays small however much of it is used.
+// runs is a set of numbers: ranges in their order, with a gap between each two. Values that follow each other make one
+// range, so a pool that is filled in order stays small however much of it is used.
 type runs []span
 
 // of returns the set of all spans.

@@ -6,9 +6,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Carry returns next with what slipway has set in prior, at every depth, where next says nothing of it: attributes, relations and embedded entities with
-// the modifier r (lsm.md 3). Children are matched by key, those of lists without a key as far as they are equal; a new child has nothing to carry.
-// Values that next has stay; see [Check].
+// Carry returns next with what slipway has set in prior, at every depth, where next says nothing of it: attributes,
+// relations and embedded entities with the modifier r (lsm.md 3). Children are matched by key, those of lists without a
+// key as far as they are equal; a new child has nothing to carry. Values that next has stay; see [Check].
 func Carry(entity *catalog.Entity, prior, next map[string]any) map[string]any {
 	return carry(entity.Structure, prior, next)
 }

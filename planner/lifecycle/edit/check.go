@@ -10,17 +10,18 @@ import (
 // mostMistakes bounds what is told of one update.
 const mostMistakes = 1000
 
-// Check compares the next attributes of a service with the ones that they are made from, and returns a mistake for everything that users may not
-// change (lsm.md 3, 13, 14). Both are complete trees, as catalog.Structure.Check returns them, next after [Carry]. What did not
-// change is never a mistake; what prior does not have at all, because the entity got it later, is free.
+// Check compares the next attributes of a service with the ones that they are made from, and returns a mistake for
+// everything that users may not change (lsm.md 3, 13, 14). Both are complete trees, as catalog.Structure.Check returns
+// them, next after [Carry]. What did not change is never a mistake; what prior does not have at all, because the entity
+// got it later, is free.
 //
 //   - identity_immutable: the identity attribute; it comes first.
 //   - readonly_attribute: what has the modifier r, also in a new child, where it must be null or its default.
 //   - immutable_attribute: what has the modifier rw. An embedded entity with rw keeps its children, and null or not, while the attributes
 //     of the children follow their own modifiers. In a child that stays only rw+ changes; a new child takes rw too.
 //
-// In an entity that is loose the modifier of the outermost embedded entity counts for all that is in it, but for values with the modifier r: these are
-// slipway's everywhere. The order of children and of related services is no change.
+// In an entity that is loose the modifier of the outermost embedded entity counts for all that is in it, but for values
+// with the modifier r: these are slipway's everywhere. The order of children and of related services is no change.
 //
 // Mistake.Path has no numbers (`files.mode`); Mistake.At has the exact place in next (`files[2].mode`).
 func Check(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake {
@@ -28,7 +29,8 @@ func Check(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake
 	top := entity.Structure
 	if a, ok := entity.Attribute(entity.Identity); ok {
 		c.attribute(place{}.to(a.Name), a, prior, next, catalog.IdentityFixed)
-		top.Attributes = slices.DeleteFunc(slices.Clone(top.Attributes), func(other catalog.Attribute) bool { return other.Name == a.Name })
+		top.Attributes = slices.DeleteFunc(slices.Clone(top.Attributes),
+			func(other catalog.Attribute) bool { return other.Name == a.Name })
 	}
 	c.structure(place{}, top, prior, next)
 	if len(c.mistakes) > mostMistakes {
@@ -37,8 +39,9 @@ func Check(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake
 	return c.mistakes
 }
 
-// Replaces returns the exact places in next of all changes that only a new service can have: of what has the modifier rw. It is what forces replacement in
-// Terraform (lsm.md 20). Added children are named one by one (`disks[1]`); for removed ones, the list is.
+// Replaces returns the exact places in next of all changes that only a new service can have: of what has the modifier
+// rw. It is what forces replacement in Terraform (lsm.md 20). Added children are named one by one (`disks[1]`); for
+// removed ones, the list is.
 func Replaces(entity *catalog.Entity, prior, next map[string]any) []string {
 	var out []string
 	for _, m := range Check(entity, prior, next) {
@@ -148,8 +151,8 @@ func related(value any) string {
 	return catalog.Canonical(sorted(list))
 }
 
-// untouched reports whether an embedded entity is as it was, and adds a mistake when it is not. What slipway sets in it is looked at for code
-// readonly_attribute only.
+// untouched reports whether an embedded entity is as it was, and adds a mistake when it is not. What slipway sets in it
+// is looked at for code readonly_attribute only.
 func (c *checker) untouched(p place, e catalog.Embedded, prior, next map[string]any, code catalog.Code) bool {
 	old, had := prior[e.Name]
 	now, given := next[e.Name]
@@ -173,7 +176,8 @@ func (c *checker) untouched(p place, e catalog.Embedded, prior, next map[string]
 	if code == catalog.ReadOnly {
 		c.add(p, code, readOnly)
 	} else {
-		c.add(p, code, "is fixed with all that is in it (rw, without strict enforcement); keep it, or replace the service")
+		c.add(p, code,
+			"is fixed with all that is in it (rw, without strict enforcement); keep it, or replace the service")
 	}
 	return false
 }
@@ -188,7 +192,8 @@ func (c *checker) single(p place, e catalog.Embedded, prior, next map[string]any
 	case old != nil && now != nil:
 		c.children(p, e, old, now)
 	case e.Modifier == catalog.Fixed && had:
-		c.add(p, catalog.Immutable, "comes with the service and stays as long (rw): it cannot be added or removed; keep it, or replace the service")
+		c.add(p, catalog.Immutable,
+			"comes with the service and stays as long (rw): it cannot be added or removed; keep it, or replace the service")
 	case now != nil:
 		c.fresh(p, e.Structure, now)
 	}
@@ -234,7 +239,8 @@ func (c *checker) children(p place, e catalog.Embedded, old, now map[string]any)
 
 // free returns a structure in which users may change all that is not slipway's.
 func free(s catalog.Structure) catalog.Structure {
-	out := catalog.Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded), Relations: slices.Clone(s.Relations)}
+	out := catalog.Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
+		Relations: slices.Clone(s.Relations)}
 	opened := func(m *catalog.Modifier) {
 		if *m == catalog.Fixed {
 			*m = catalog.Changing

@@ -1,4 +1,5 @@
-// Package edit says what a change of the attributes of a service means and who may make it (lsm.md 3, 4, 13). It is pure.
+// Package edit says what a change of the attributes of a service means and who may make it (lsm.md 3, 4, 13). It is
+// pure.
 //
 // The way of an update, whose base is the candidate where there is one and the active set otherwise (lsm.md 4):
 //

@@ -162,7 +162,9 @@ func pick(value any, at string) any {
 // Children without a key are the same when they are equal, then when what is fixed in them is.
 func TestCarryWithoutKey(t *testing.T) {
 	e := entity(t, "share")
-	out := edit.Carry(e, tree(t, e, share), read(t, `{notes: [{by: him, text: a}, {by: me, text: new}, {by: you, text: other}, {by: me, text: b}, {by: me, text: more}]}`))
+	out := edit.Carry(e, tree(t, e, share),
+		read(t,
+			`{notes: [{by: him, text: a}, {by: me, text: new}, {by: you, text: other}, {by: me, text: b}, {by: me, text: more}]}`))
 	const want = `[{"by":"him","text":"a"},{"by":"me","seen":1,"text":"new"},{"by":"you","seen":3,"text":"other"},{"by":"me","seen":2,"text":"b"},{"by":"me","text":"more"}]`
 	if got := encode(t, out["notes"]); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -176,7 +178,8 @@ func TestCarryAndRestore(t *testing.T) {
 	  files: [{name: f2, uid: 77}, {name: f7, uid: 78}, {name: f1, parts: [{at: 1, side: a}, {at: 2}]}]}`)
 	t.Run("what is read-only is ignored", func(t *testing.T) {
 		out := edit.Restore(e, prior, next)
-		for at, want := range map[string]string{"vni": "10", "used_by": `["r9"]`, "leases": `[{"address":"a"}]`, "files.0.uid": "2", "files.1.uid": "null", "files.2.uid": "1",
+		for at, want := range map[string]string{"vni": "10", "used_by": `["r9"]`, "leases": `[{"address":"a"}]`,
+			"files.0.uid": "2", "files.1.uid": "null", "files.2.uid": "1",
 			"files.2.parts": `[{"at":1,"id":5,"side":"a"},{"at":2}]`, "note": "null"} {
 			if got := encode(t, pick(out, at)); got != want {
 				t.Errorf("%s = %s, want %s", at, got, want)
@@ -192,7 +195,8 @@ func TestCarryAndRestore(t *testing.T) {
 		for _, m := range edit.Check(e, prior, out) {
 			got = append(got, m.Place()+" "+string(m.Code))
 		}
-		want := []string{"vni readonly_attribute", "files[0].uid readonly_attribute", "files[0].mode immutable_attribute", "files[1].uid readonly_attribute", "files[2].parts immutable_attribute", "leases readonly_attribute"}
+		want := []string{"vni readonly_attribute", "files[0].uid readonly_attribute",
+			"files[0].mode immutable_attribute", "files[1].uid readonly_attribute", "files[2].parts immutable_attribute", "leases readonly_attribute"}
 		slices.Sort(got)
 		slices.Sort(want)
 		if !reflect.DeepEqual(got, want) {

@@ -19,10 +19,11 @@ func keyOf(e catalog.Embedded, child map[string]any) string {
 	return catalog.Canonical(key)
 }
 
-// Match finds for each child of next the same child of prior, -1 where it is a new one, and the children of prior that are gone.
+// Match finds for each child of next the same child of prior, -1 where it is a new one, and the children of prior that
+// are gone.
 //
-// Key attributes tell children apart. In a list without a key, a child is the same as one that is equal but for what slipway sets; after that, as one
-// with the same values of what is fixed, rw, in the order of the lists.
+// Key attributes tell children apart. In a list without a key, a child is the same as one that is equal but for what
+// slipway sets; after that, as one with the same values of what is fixed, rw, in the order of the lists.
 func Match(e catalog.Embedded, prior, next []any) (same []int, gone []int) {
 	same = make([]int, len(next))
 	for i := range same {
