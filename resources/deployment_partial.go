@@ -64,7 +64,7 @@ func (d *Deployment) planPart(
 	certain := w.changesWithout(lacks)
 	certain = append(certain, w.plan.Part(func(t task.Task) bool { return sure[keyOf(t)] }).Lines()...)
 	perhaps := w.plan.Part(func(t task.Task) bool { return !sure[keyOf(t)] && !lacks.hides(t) }).Lines()
-	if len(certain) > 0 {
+	if len(certain) > 0 || w.addsWork(lacks, past) {
 		plan.Run = types.Int64Value(run)
 	}
 	if prior != nil && !prior.Nodes.IsNull() {
@@ -186,6 +186,23 @@ func (w *work) sure(l lacking) map[taskKey]bool {
 	return sure
 }
 
+// addsWork reports whether a node that is not wholly known certainly has work: it is new, and no machine that is known
+// is left that it could be.
+func (w *work) addsWork(l lacking, past memory) bool {
+	known := func(name string) bool { _, there := w.applied[name]; return there }
+	if len(l.absent) == 0 || len(w.plan.Departed)+len(past.Given) > 0 || slices.ContainsFunc(l.names, known) {
+		return false
+	}
+	s := w.deployed
+	s.Nodes = slices.Concat(s.Nodes, l.absent)
+	p, problems := w.memory.Make(s, w.applied, w.drift)
+	if len(problems.Errors()) > 0 {
+		return false
+	}
+	changed := p.ChangedNodes()
+	return slices.ContainsFunc(l.absent, func(n site.Node) bool { return slices.Contains(changed, n.Name) })
+}
+
 // foreseePart shows of nodes and groups what stays as it is, and leaves open what may change. Terraform takes a map
 // with the keys that it will have in the end only, so where they are not certain, nothing of it is known.
 func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *work, l lacking,
@@ -234,7 +251,7 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 		}
 	}
 	nodes := lastRuns(prior, s.Nodes, ends.Nodes, changed, torn, m.Run)
-	if differs || sameKeys(prior.ChangedNodes, nodes) {
+	if !m.Run.IsUnknown() || sameKeys(prior.ChangedNodes, nodes) { // a run without work keeps the map
 		m.ChangedNodes = types.MapValueMust(types.Int64Type, nodes)
 	}
 	m.keepServices(prior, w, s, concerned, l)

@@ -55,7 +55,6 @@ func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
 		return
 	case w.plan.Empty() && len(moving) == 0:
 		m.keepRun(*prior)
-		m.setLastRuns(w, *prior, nil)
 	default:
 		m.number(w, *prior)
 	}
@@ -71,11 +70,6 @@ func (m *deploymentModelV1) number(w *work, prior deploymentModelV1) {
 	for _, name := range w.plan.ChangedNodes() {
 		changed[name] = m.Run
 	}
-	m.setLastRuns(w, prior, changed)
-}
-
-// setLastRuns sets the number of the last run of each node; changed are those of this run.
-func (m *deploymentModelV1) setLastRuns(w *work, prior deploymentModelV1, changed map[string]attr.Value) {
 	members := make(map[string]bool)
 	for _, g := range w.plan.Groups {
 		for _, name := range g.Members {
