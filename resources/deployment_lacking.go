@@ -321,5 +321,6 @@ func (l lacking) hides(t task.Task) bool {
 // and what an override makes may be a service's.
 func (l lacking) stays(t task.Task) bool {
 	made := t.Service == "" && len(t.Override) > 0
-	return !l.hides(t) && !(t.Action == task.Forget && l.nodes.lacks > 0) && !(made && l.brings.may(t.Resource))
+	comes := t.Action == task.Forget && l.nodes.lacks > 0
+	return !l.hides(t) && !comes && (!made || !l.brings.may(t.Resource))
 }

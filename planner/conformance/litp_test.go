@@ -256,7 +256,7 @@ func replayTree(t testing.TB, f *file, v *vector) {
 			w.Kind, w.Nodes = "remote", []string{w.Item} // the controller carries out one callback at a time
 		}
 		node, _ := nodeOf(w.Item)
-		if before := cmp.Or(last[node], last[string(w.Group)]); before != "" && node+w.Group != "" {
+		if before := cmp.Or(last[node], last[w.Group]); before != "" && node+w.Group != "" {
 			w.Requires = []string{"task:" + before}
 		}
 		last[cmp.Or(node, w.Group)] = w.ID

@@ -25,9 +25,9 @@ type planRun struct {
 	ahead    map[string]int                      // validations of each service that the plan made, and that no step has told yet
 }
 
-// TestVectorsOfServicesArePlanned takes the vectors of services through plans and runs, as far as these make their steps; TestVectors makes all of them,
+// TestServicesOfVectorsArePlanned takes the vectors of services through plans and runs, as far as these make their steps; TestVectors makes all of them,
 // with the calls that plans and runs make.
-func TestVectorsOfServicesArePlanned(t *testing.T) {
+func TestServicesOfVectorsArePlanned(t *testing.T) {
 	listed, err := differences()
 	if err != nil {
 		t.Fatal(err)

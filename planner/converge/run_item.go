@@ -146,8 +146,12 @@ func (x *session) complete(ctx context.Context, j *job) error {
 
 // released asks the type what returns when an item has the form r.
 func (x *session) released(ctx context.Context, j *job, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error) {
+	releaser, ok := j.typ.(Releaser)
+	if !ok {
+		return nil, before, nil // nothing returns
+	}
 	_, err = guarded(j.Type, func() (any, error) {
-		returning, rest, err = j.typ.(Releaser).Release(ctx, x.sys, r, before)
+		returning, rest, err = releaser.Release(ctx, x.sys, r, before)
 		return nil, err
 	})
 	if err != nil {

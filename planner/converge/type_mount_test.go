@@ -59,13 +59,13 @@ func (k *kernel) run(c Command) (Output, error) {
 		return Output{Status: 32, Combined: "mount: refused\n"}, nil
 	}
 	live, point := k.live(), c.Argv[len(c.Argv)-1]
-	real := point
+	onDisk := point
 	if name, err := filepath.EvalSymlinks(k.sys.root + point); err == nil {
-		real = strings.TrimPrefix(name, k.sys.root)
+		onDisk = strings.TrimPrefix(name, k.sys.root)
 	}
 	at := -1
 	for i, l := range live {
-		if strings.HasPrefix(l, real+" ") {
+		if strings.HasPrefix(l, onDisk+" ") {
 			at = i
 		}
 	}
@@ -76,7 +76,7 @@ func (k *kernel) run(c Command) (Output, error) {
 	}
 	if found := findMount(point)(f.lines); len(found) > 0 {
 		e, _ := parseFstab(f.lines[found[0].from].text)
-		entry = strings.Join([]string{real, e.device, e.fstype, e.options}, " ")
+		entry = strings.Join([]string{onDisk, e.device, e.fstype, e.options}, " ")
 	}
 	switch {
 	case call == "systemctl daemon-reload":
@@ -87,7 +87,7 @@ func (k *kernel) run(c Command) (Output, error) {
 	case strings.HasPrefix(call, "mount -o remount ") && at >= 0 && entry != "":
 		live[at] = entry
 	case strings.HasPrefix(call, "mount -t "):
-		live = append(live, strings.Join([]string{real, c.Argv[5], c.Argv[2], strings.TrimSuffix(c.Argv[4], ",rw")}, " "))
+		live = append(live, strings.Join([]string{onDisk, c.Argv[5], c.Argv[2], strings.TrimSuffix(c.Argv[4], ",rw")}, " "))
 	case strings.HasPrefix(call, "mount -o remount,") && at >= 0:
 		l := strings.Fields(live[at])
 		l[3] = strings.TrimSuffix(strings.TrimPrefix(c.Argv[2], "remount,"), ",rw")

@@ -303,7 +303,7 @@ func (t serviceType) Release(ctx context.Context, s *System, r resource.Resource
 		if todo.active != "" {
 			returning["ensure"] = todo.active
 		}
-		if todo.enabled != "" && !(todo.enabled == masked && r.Parameters.String("ensure") == running) {
+		if todo.enabled != "" && (todo.enabled != masked || r.Parameters.String("ensure") != running) {
 			returning["enable"], returning[formerEnable] = string(todo.enabled), true
 			if len(todo.levels) > 0 {
 				returning[formerLevels] = texts(todo.levels)
@@ -338,7 +338,7 @@ func (serviceType) Resolve(s *System, object string) string {
 		for _, dir := range unitDirs {
 			if info, err := s.Lstat(path.Join(dir, unit)); err == nil {
 				if info.IsLink() && info.Target != "/dev/null" {
-					next = path.Base(string(info.Target))
+					next = path.Base(info.Target)
 				}
 				break
 			}

@@ -31,9 +31,9 @@ func TestUndoBringsAccessListsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			needRoot(t)
 			s := folder(t, map[string]string{"/f": "old", "/d/": ""})
-			real := filepath.Join(s.root, tt.path)
+			onDisk := filepath.Join(s.root, tt.path)
 			for _, attribute := range tt.lists {
-				if err := unix.Setxattr(real, attribute, []byte(mask), 0); errors.Is(err, unix.ENOTSUP) {
+				if err := unix.Setxattr(onDisk, attribute, []byte(mask), 0); errors.Is(err, unix.ENOTSUP) {
 					t.Skipf("NOT TESTED: the file system of %s knows no access lists", s.root)
 				} else if err != nil {
 					t.Fatal(err)
@@ -45,7 +45,7 @@ func TestUndoBringsAccessListsBack(t *testing.T) {
 			}
 			for _, attribute := range tt.lists {
 				value := make([]byte, 100)
-				n, err := unix.Getxattr(real, attribute, value)
+				n, err := unix.Getxattr(onDisk, attribute, value)
 				if err != nil || string(value[:n]) != mask {
 					t.Errorf("%s is %q, %v; want %q", attribute, value[:max(n, 0)], err, mask)
 				}

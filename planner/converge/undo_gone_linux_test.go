@@ -105,15 +105,15 @@ func with(p resource.Parameters, name string, value any) resource.Parameters {
 func TestUndoOfMountPoints(t *testing.T) {
 	s := folder(t, nil)
 	mount := func(path string) {
-		real := filepath.Join(s.root, path)
-		if err := os.MkdirAll(real, 0o700); err != nil {
+		onDisk := filepath.Join(s.root, path)
+		if err := os.MkdirAll(onDisk, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := unix.Mount("tmpfs", real, "tmpfs", 0, "mode=700"); err != nil {
+		if err := unix.Mount("tmpfs", onDisk, "tmpfs", 0, "mode=700"); err != nil {
 			t.Skipf("a file system cannot be mounted here: %v", err)
 		}
 		t.Cleanup(func() {
-			if err := unix.Unmount(real, 0); err != nil {
+			if err := unix.Unmount(onDisk, 0); err != nil {
 				t.Error(err)
 			}
 		})

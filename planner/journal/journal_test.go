@@ -203,7 +203,7 @@ func TestUnlock(t *testing.T) {
 		t.Errorf("a free site: %v, %v", held, err)
 	}
 	w := begin(t, s, "run-1")
-	refusedWhile(t, other, func() {
+	_ = refusedWhile(t, other, func() {
 		if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
 			t.Error(err)
 		}

@@ -234,7 +234,7 @@ func TestServiceRecordsAreFenced(t *testing.T) {
 	one, two := openAt(t, file), openAt(t, file)
 	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
 	first := begin(t, one, "run-1")
-	refusedWhile(t, two, func() { recordServices(t, first, []ServiceVersion{ntp(1, "start")}) }) // a sign of life
+	_ = refusedWhile(t, two, func() { recordServices(t, first, []ServiceVersion{ntp(1, "start")}) }) // a sign of life
 	second := begin(t, two, "run-2")
 	if err := first.RecordServices(t.Context(), []ServiceVersion{ntp(2, "up")}, nil); !errors.Is(err, ErrFenced) {
 		t.Errorf("the run that lost its lease recorded: %v", err)

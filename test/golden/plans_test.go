@@ -192,10 +192,9 @@ func (w *workspace) planned() string {
 		}
 		for _, key := range []string{"run", "digest", "status", "steps", "changed_nodes", "node_status", "group_status",
 			"service_status", "service_values", "drift", "unreachable"} {
-			switch {
-			case r.Change.Unknown[key] == true:
+			if r.Change.Unknown[key] == true {
 				fmt.Fprintf(&out, "  %s: known after apply\n", key)
-			default:
+			} else {
 				fmt.Fprintf(&out, "  %s:%s\n", key, lines(r.Change.After[key], r.Change.Unknown[key], "    "))
 			}
 		}

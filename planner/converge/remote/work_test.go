@@ -185,9 +185,8 @@ func TestTheContextEnds(t *testing.T) {
 		case err := <-ended:
 			refused(t, err, converge.CodeLost, words...)
 		case <-time.After(7 * time.Second):
-			t.Error("the session goes on after its end")
 			_ = n.conn.Close()
-			<-ended
+			t.Errorf("the session goes on after its end, until its connection is closed: %v", <-ended)
 		}
 	}
 	t.Run("helper does not read its catalog", func(t *testing.T) {
