@@ -125,6 +125,7 @@ func (l *large) settle(tb testing.TB) {
 	for _, name := range []string{"service_status", "service_values"} {
 		l.state[name] = tftypes.NewValue(l.deployment.AttributeTypes[name], map[string]tftypes.Value{})
 	}
+	l.state["last_run_steps"] = l.state["steps"]
 	l.state["unreachable"] = collection(l.deployment.AttributeTypes["unreachable"])
 	for name := range computed {
 		l.proposed[name] = l.state[name]
