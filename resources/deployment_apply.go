@@ -156,8 +156,8 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		}
 		w.goOn(surveying, journaled, options)
 	}
-	diags.Append(run.recordServices(run.ctx, services.Present(in.past.Services), nil)...)
-	diags.Append(run.history(run.ctx, w.turn)...)
+	diags.Append(run.recordServices(run.ctx, services.CurrentVersions(in.past.Services), nil)...)
+	diags.Append(run.history(run.ctx, w.services)...)
 	todo := w.plan
 	options.Resolve = func(t task.Task, values rollout.Values) (task.Task, error) { return todo.Resolve(t, values) }
 	report, err := rollout.Run(run.ctx, w.deployed, todo, options)
@@ -165,7 +165,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		report.Status = rollout.StatusFailed
 		diags.AddError("The run was stopped", err.Error())
 	}
-	w.did = append(w.turn.Steps(), todo.Part(report.Did()).Lines()...)
+	w.did = append(w.services.Steps(), todo.Part(report.Did()).Lines()...)
 	diags.Append(d.passes(ctx, run, w, in, todo, &report, options)...)
 
 	done := in.outcome(p, report)
@@ -184,22 +184,22 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 	stop()
 	_ = executor.Close() // every answer that counts has been read
 	done.took(w)
-	diags.Append(run.history(context.WithoutCancel(ctx), w.turn)...)
+	diags.Append(run.history(context.WithoutCancel(ctx), w.services)...)
 	diags.Append(run.end(string(report.Status), report.String())...)
 	diags.Append(reportDiagnostics(run.ctx, report, p)...)
-	diags.Append(tellRolledBack(w.turn)...)
+	diags.Append(tellRolledBack(w.services)...)
 	return &done, diags
 }
 
 // goOn takes over what an earlier run of a site left that this state has not rolled out yet, one that failed or one
 // whose state was lost: services that the journal has, and what the nodes' ledgers tell, all of which is then checked
 // again; what is no longer wanted goes.
-func (w *work) goOn(ctx context.Context, journaled []services.Seen, o rollout.Options) {
+func (w *work) goOn(ctx context.Context, journaled []services.JournalRecord, o rollout.Options) {
 	again := *w
-	if state := (services.State{}).Adopt(journaled); len(state.Records)+len(state.Former) > 0 {
+	if state := (services.Inventory{}).Merge(journaled); len(state.Records)+len(state.Former) > 0 {
 		if problems := again.make(state, time.Now()); len(problems.Errors()) > 0 { // what is wanted cannot follow on what was left: it begins anew, and what was left goes
 			again = *w
-			if problems := again.make(state.Ended(), time.Now()); len(problems.Errors()) > 0 {
+			if problems := again.make(state.WithoutServices(), time.Now()); len(problems.Errors()) > 0 {
 				again = *w
 			}
 		}

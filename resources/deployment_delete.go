@@ -78,7 +78,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	})
 	_ = executor.Close() // every answer that counts has been read
 	if report.Status == rollout.StatusSucceeded {
-		versions, events := services.Gone(past.Services, name, time.Now())
+		versions, events := services.DeletedVersions(past.Services, name, time.Now())
 		resp.Diagnostics.Append(run.recordServices(context.WithoutCancel(ctx), versions, events)...)
 	}
 	resp.Diagnostics.Append(run.end(string(report.Status), report.String())...)

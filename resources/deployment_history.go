@@ -14,7 +14,7 @@ import (
 )
 
 // history records what became of services since it was asked last.
-func (r *activeRun) history(ctx context.Context, t *services.Turn) diag.Diagnostics {
+func (r *activeRun) history(ctx context.Context, t *services.Transition) diag.Diagnostics {
 	versions, events := t.Versions(), t.Events()
 	diags := r.recordServices(ctx, versions[r.versions:], events[r.events:])
 	r.versions, r.events = len(versions), len(events)
@@ -47,9 +47,9 @@ func (r *activeRun) recordServices(ctx context.Context, versions []services.Vers
 func recordOf(v services.Version) journal.ServiceVersion {
 	out := journal.ServiceVersion{
 		Service: v.ID, Incarnation: v.Incarnation, Version: v.Version, DesiredVersion: v.DesiredVersion, ID: v.ID, Entity: v.Entity.Name, EntityVersion: v.EntityVersion,
-		EntityDigest: v.Made(), Lifecycle: v.Lifecycle, State: v.State, Label: string(v.Label), Deleted: v.Deleted, TransferContext: string(v.Cause), Config: v.Config, Time: v.Updated,
+		EntityDigest: v.Definition(), Lifecycle: v.Lifecycle, State: v.State, Label: string(v.Label), Deleted: v.Deleted, TransferContext: string(v.Cause), Config: v.Config, Time: v.Updated,
 	}
-	out.Candidate, out.Active, out.Rollback, out.Redacted = v.Shown()
+	out.Candidate, out.Active, out.Rollback, out.Redacted = v.Redacted()
 	if a, ok := v.Entity.Attribute(v.Entity.Identity); ok && !a.Sensitive {
 		if value, ok := v.Base()[a.Name]; ok {
 			out.Identity = fmt.Sprint(value)
@@ -59,7 +59,7 @@ func recordOf(v services.Version) journal.ServiceVersion {
 }
 
 // seen returns the services of a site as the journal has them; none when there is no journal.
-func (d *Deployment) seen(ctx context.Context, siteName string) ([]services.Seen, error) {
+func (d *Deployment) seen(ctx context.Context, siteName string) ([]services.JournalRecord, error) {
 	store, err := journal.OpenExisting(ctx, journal.File(d.provider.JournalDirectory, siteName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -72,11 +72,11 @@ func (d *Deployment) seen(ctx context.Context, siteName string) ([]services.Seen
 	if err != nil {
 		return nil, err
 	}
-	out := make([]services.Seen, len(versions))
+	out := make([]services.JournalRecord, len(versions))
 	for i, v := range versions {
-		out[i] = services.Seen{
-			Service: v.Service, Entity: v.Entity, Incarnation: v.Incarnation, Version: v.Version, DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Made: v.EntityDigest,
-			Candidate: v.Candidate, Active: v.Active, Rollback: v.Rollback, Left: v.Redacted, Updated: v.Time,
+		out[i] = services.JournalRecord{
+			Service: v.Service, Entity: v.Entity, Incarnation: v.Incarnation, Version: v.Version, DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Definition: v.EntityDigest,
+			Candidate: v.Candidate, Active: v.Active, Rollback: v.Rollback, Omitted: v.Redacted, Updated: v.Time,
 		}
 	}
 	return out, nil

@@ -138,7 +138,7 @@ func (w *work) lossesWithout(l lacking) planner.Losses {
 
 // changesWithout returns what certainly becomes of services of entities, a line each.
 func (w *work) changesWithout(l lacking) (lines []string) {
-	for _, c := range w.turn.Changes() {
+	for _, c := range w.services.Changes() {
 		if c.Kind != services.Delete || !l.unnamed && !l.wanted[c.Service] {
 			lines = append(lines, c.String())
 		}
@@ -259,7 +259,7 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 
 // keepServices keeps what the state shows of services of entities when the run does not concern any of them.
 func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *work, s site.Site, concerned map[string]bool, l lacking) {
-	if l.entities || w.turn.Moves() {
+	if l.entities || w.services.HasChanges() {
 		return
 	}
 	inventory := site.NewInventory(s.Nodes)
@@ -269,7 +269,7 @@ func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *work, s sit
 		}
 	}
 	var shown deploymentModelV1
-	shown.setServices(w.turn, w.desired.Values, w.returning())
+	shown.setServices(w.services, w.desired.Values, w.returning())
 	if shown.ServiceStatus.Equal(prior.ServiceStatus) && shown.ServiceValues.Equal(prior.ServiceValues) {
 		m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
 	}
@@ -277,7 +277,7 @@ func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *work, s sit
 
 // concerned returns the nodes of a site on which the run may do anything.
 func (w *work) concerned(s site.Site, l lacking) map[string]bool {
-	out := w.busy(w.turn.Moving())
+	out := w.busy(w.services.Changing())
 	for _, names := range [][]string{w.plan.ChangedNodes(), l.names} {
 		for _, name := range names {
 			out[name] = true

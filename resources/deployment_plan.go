@@ -56,7 +56,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	p := w.plan
-	if prior != nil && p.Empty() && !w.turn.Moves() && len(w.drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
+	if prior != nil && p.Empty() && !w.services.HasChanges() && len(w.drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
 		plan.keepComputed(*prior)
 	} else {
 		plan.setPlan(w, prior)
@@ -80,10 +80,10 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 
 // work is what a plan shows and its apply does, and what both start from.
 type work struct {
-	desired  site.Site       // with its nodes as they are reached
-	turn     *services.Turn  // of its services
-	deployed site.Site       // the same with the services that are deployed, and their attributes that count
-	brought  planner.Brought // what services brought until now, where the turn changes any
+	desired  site.Site            // with its nodes as they are reached
+	services *services.Transition // of its services
+	deployed site.Site            // the same with the services that are deployed, and their attributes that count
+	brought  planner.Brought      // what services brought until now, where the turn changes any
 	memory   *siteMemory
 	before   []site.Node                  // the nodes of the prior state as they are reached
 	machines map[string]converge.Identity // of the nodes and of those that left, as they were last seen
@@ -175,9 +175,9 @@ func (w *work) overridden(ctx context.Context, prior deploymentModelV1) planner.
 }
 
 // make plans the services first, then the site with those that are deployed.
-func (w *work) make(state services.State, at time.Time) site.Problems {
+func (w *work) make(state services.Inventory, at time.Time) site.Problems {
 	var problems, more site.Problems
-	w.turn, problems = services.Begin(state, w.desired, at)
+	w.services, problems = services.Plan(state, w.desired, at)
 	if len(problems.Errors()) > 0 {
 		w.deployed = w.desired // so that everything else that is wrong is told as well
 		_, more = w.memory.Make(w.deployed, w.applied, w.drift)
@@ -185,7 +185,7 @@ func (w *work) make(state services.State, at time.Time) site.Problems {
 	}
 	problems = problems.Join(w.desired.Validate()) // not all services that are wanted are deployed now
 	w.forget()
-	w.deployed = w.turn.Site()
+	w.deployed = w.services.Site()
 	w.deployed.Values = w.desired.Values
 	w.plan, more = w.memory.Make(w.deployed, w.applied, w.drift)
 	problems = problems.Join(more)
@@ -193,15 +193,15 @@ func (w *work) make(state services.State, at time.Time) site.Problems {
 		return problems
 	}
 	var err error
-	if w.plan.Digest, err = w.turn.Digest(w.plan.Digest); err != nil {
+	if w.plan.Digest, err = w.services.Digest(w.plan.Digest); err != nil {
 		return append(problems, site.Problem{Object: "deployment", Name: w.desired.Name, Code: site.BadStructure, Message: err.Error()})
 	}
-	if !w.turn.Moves() {
+	if !w.services.HasChanges() {
 		return problems
 	}
 	// What services brought tells later which removals are whose. A site that cannot be planned any more leaves that
 	// open.
-	before, more := services.Rest(state, w.desired)
+	before, more := services.Unchanged(state, w.desired)
 	if len(more.Errors()) == 0 {
 		rest := before.Site()
 		rest.Values = w.desired.Values
@@ -218,7 +218,7 @@ func (w *work) make(state services.State, at time.Time) site.Problems {
 
 // forget drops what callbacks returned for services that are replaced: the new ones ask for values of their own.
 func (w *work) forget() {
-	for _, c := range w.turn.Changes() {
+	for _, c := range w.services.Changes() {
 		if c.Kind != services.Replace {
 			continue
 		}

@@ -43,8 +43,8 @@ func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
 	m.setUnknown()
 	m.Digest = types.StringValue(w.plan.Digest)
 	m.Drift = types.ListValueMust(driftType, []attr.Value{})
-	moving := w.turn.Moving()
-	m.setServices(w.turn, w.desired.Values, w.returning())
+	moving := w.services.Changing()
+	m.setServices(w.services, w.desired.Values, w.returning())
 	switch {
 	case prior == nil || prior.Nodes.IsNull(): // what the ledgers have comes on top, and services that only a journal has
 		m.ServiceStatus = types.MapUnknown(serviceStatusType)
@@ -65,7 +65,7 @@ func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
 func (m *deploymentModelV1) number(w *work, prior deploymentModelV1) {
 	run := prior.Run.ValueInt64() + 1
 	m.Run = types.Int64Value(run)
-	m.Steps = stringList(numbered(run, append(w.turn.Steps(), w.plan.Lines()...)))
+	m.Steps = stringList(numbered(run, append(w.services.Steps(), w.plan.Lines()...)))
 	changed := make(map[string]attr.Value)
 	for _, name := range w.plan.ChangedNodes() {
 		changed[name] = m.Run
@@ -129,11 +129,11 @@ func (m *deploymentModelV1) foresee(w *work, moving map[string]bool) {
 	}
 	statuses := maps.Clone(m.ServiceStatus.Elements())
 	for service := range moving {
-		if _, there := statuses[service]; !w.turn.Wanted(service) && there { // whether it is still there then is not certain
+		if _, there := statuses[service]; !w.services.Wanted(service) && there { // whether it is still there then is not certain
 			m.ServiceStatus = types.MapUnknown(serviceStatusType)
 			return
 		}
-		if w.turn.Wanted(service) {
+		if w.services.Wanted(service) {
 			statuses[service] = types.ObjectUnknown(serviceStatusType.AttrTypes)
 		}
 	}

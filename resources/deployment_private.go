@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
@@ -28,7 +29,7 @@ type memory struct {
 	// Values are what callbacks returned: service -> attribute -> value. None is that of a sensitive attribute.
 	Values map[string]map[string]any
 	// Services is the inventory of services of entities.
-	Services services.State
+	Services services.Inventory
 	// Secret are the resources that were made of returned values which are not kept: node -> resource.
 	Secret map[string]map[planresource.ID]secretly
 	// Departed are the secrets that reach nodes which left the configuration and are still to be torn down: node ->
@@ -55,7 +56,7 @@ type privateV3 struct {
 	Applied planner.Applied           `json:"applied"`
 	Values  map[string]map[string]any `json:"values,omitempty"`
 
-	Services services.State `json:"services,omitzero"`
+	Services services.Inventory `json:"services,omitzero"`
 
 	Secret map[string]map[planresource.ID]secretly `json:"secret,omitempty"`
 
@@ -92,7 +93,7 @@ func recall(ctx context.Context, from privateReader) (m memory, saved bool, diag
 	}
 	for _, values := range p.Values {
 		for name, v := range values {
-			values[name] = services.Numbers(v)
+			values[name] = catalog.PlainNumbers(v)
 		}
 	}
 	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed, Machines: p.Machines, Given: p.Given}, true, diags

@@ -185,8 +185,8 @@ func (d *Deployment) desiredOf(ctx context.Context, state deploymentModelV1, pas
 	}
 	s.Nodes = past.reaching(s.Nodes)
 	s.Values = past.of(s).Values
-	turn, problems := services.Rest(past.Services, s)
-	s = turn.Site()
+	transition, problems := services.Unchanged(past.Services, s)
+	s = transition.Site()
 	desired, more := d.provider.Runs.memory(s.Name).Desired(s)
 	return s, desired, append(problems, more...).Errors().Error()
 }
@@ -198,14 +198,14 @@ func (d *Deployment) adopt(ctx context.Context, state *deploymentModelV1, past *
 		diags.AddWarning("The journal cannot be read", err.Error()+"\n\nServices count as they are in the state.")
 		return diags
 	}
-	journaled = slices.DeleteFunc(journaled, func(s services.Seen) bool { return !past.Services.Newer(s) })
+	journaled = slices.DeleteFunc(journaled, func(s services.JournalRecord) bool { return !past.Services.Newer(s) })
 	if len(journaled) == 0 {
 		return nil
 	}
-	past.Services = past.Services.Adopt(journaled)
-	turn, _ := services.Rest(past.Services, site.Site{Name: state.Site.ValueString()}) // what cannot be read is told by the plan
+	past.Services = past.Services.Merge(journaled)
+	transition, _ := services.Unchanged(past.Services, site.Site{Name: state.Site.ValueString()}) // what cannot be read is told by the plan
 	before := state.ServiceValues
-	state.setServices(turn, nil, nil)
+	state.setServices(transition, nil, nil)
 	state.ServiceValues = before
 	return nil
 }

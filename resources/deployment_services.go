@@ -34,7 +34,7 @@ const mostPasses = 16
 
 // setServices shows the services of an inventory: their states and the values that slipway set. unknown are the
 // attributes of a service that the run may change.
-func (m *deploymentModelV1) setServices(t *services.Turn, values map[string]map[string]any, unknown map[string][]string) {
+func (m *deploymentModelV1) setServices(t *services.Transition, values map[string]map[string]any, unknown map[string][]string) {
 	statuses, shown := make(map[string]attr.Value), make(map[string]attr.Value)
 	state := t.State()
 	for _, name := range state.Names() {
@@ -112,13 +112,13 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 		}
 	}
 	for pass := 0; len(again) > 0 && report.Status != rollout.StatusInterrupted && run.ctx.Err() == nil && !diags.HasError(); pass++ {
-		diags.Append(run.history(ctx, w.turn)...)
+		diags.Append(run.history(ctx, w.services)...)
 		if pass == mostPasses {
 			diags.AddError("Services do not come to rest", fmt.Sprintf("After %d deployments in one run these still ask for another: %s. Their lifecycles lead from one deployment to the next without an end.",
 				pass, strings.Join(slices.Sorted(maps.Keys(again)), ", ")))
 			break
 		}
-		deployed := w.turn.Site()
+		deployed := w.services.Site()
 		deployed.Values, _ = learn(deployed, in.past.Values, report.Values)
 		w.deployed = deployed
 		next, problems := w.memory.MakeFor(deployed, applied, again, brought)
@@ -150,7 +150,7 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 // nothing of the others; nil: it was made for all.
 func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.Brought, concerned map[string]bool) (map[string]bool, diag.Diagnostics) {
 	outcomes := make(map[string]services.Outcome)
-	for _, name := range w.turn.State().Names() {
+	for _, name := range w.services.State().Names() {
 		if concerned != nil && !concerned[name] {
 			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
 		}
@@ -159,8 +159,8 @@ func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.
 		progress, failures := report.Progress(tasks)
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
 	}
-	again := w.turn.Conclude(outcomes, time.Now())
-	return again, Diagnostics(w.turn.Problems())
+	again := w.services.Conclude(outcomes, time.Now())
+	return again, Diagnostics(w.services.Problems())
 }
 
 // failuresText names failed tasks, the first few of them.
@@ -195,7 +195,7 @@ func (in rollInput) appliedAfter(report rollout.Report, called map[planresource.
 }
 
 // tellRolledBack fails the apply for every service whose update was taken back.
-func tellRolledBack(t *services.Turn) (diags diag.Diagnostics) {
+func tellRolledBack(t *services.Transition) (diags diag.Diagnostics) {
 	state := t.State()
 	for _, r := range t.RolledBack() {
 		now := state.Records[r.Service]
@@ -211,7 +211,7 @@ func tellRolledBack(t *services.Turn) (diags diag.Diagnostics) {
 
 // stale refuses an apply whose services are not as the plan saw them: another run changed them since, or one that ended
 // without a word.
-func stale(past services.State, journal []services.Seen) (diags diag.Diagnostics) {
+func stale(past services.Inventory, journal []services.JournalRecord) (diags diag.Diagnostics) {
 	for _, seen := range journal {
 		was, known := past.Records[seen.Service]
 		if !known || !past.Newer(seen) {
@@ -226,10 +226,10 @@ func stale(past services.State, journal []services.Seen) (diags diag.Diagnostics
 
 // took keeps what became of services: their inventory, and what the state shows of it.
 func (done *rolled) took(w *work) {
-	w.turn.Learn(done.Values)
-	done.Services = w.turn.State()
+	w.services.Learn(done.Values)
+	done.Services = w.services.State()
 	promised := done.model.ServiceValues
-	done.model.setServices(w.turn, done.Values, nil)
+	done.model.setServices(w.services, done.Values, nil)
 	done.model.ServiceValues = keepPromises(promised, done.model.ServiceValues)
 }
 

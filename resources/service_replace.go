@@ -77,7 +77,7 @@ func replacedBy(e *catalog.Entity, was, is attributes) []string {
 		after[name] = before[name]
 	}
 	if complete, mistakes := e.Check(after); len(mistakes) == 0 {
-		out = append(out, edit.Replaces(e, before, complete)...)
+		out = append(out, edit.ReplacementPaths(e, before, complete)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -138,9 +138,9 @@ func (e *Entity) normalize() {
 func (s *Structure) normalize() {
 	for i := range s.Attributes {
 		a := &s.Attributes[i]
-		a.Default, a.Annotations = plain(a.Default), plainMap(a.Annotations)
+		a.Default, a.Annotations = PlainNumbers(a.Default), plainMap(a.Annotations)
 		for j := range a.Type.Rules {
-			a.Type.Rules[j].Argument = plain(a.Type.Rules[j].Argument)
+			a.Type.Rules[j].Argument = PlainNumbers(a.Type.Rules[j].Argument)
 		}
 	}
 	for i := range s.Embedded {
@@ -153,7 +153,7 @@ func (s *Structure) normalize() {
 }
 
 func (t *Task) normalize() {
-	t.ForEach = plain(t.ForEach)
+	t.ForEach = PlainNumbers(t.ForEach)
 	if t.Config != nil {
 		t.Config.Parameters = plainMap(t.Config.Parameters)
 	}
@@ -170,13 +170,14 @@ func (t *Task) normalize() {
 
 func plainMap(m map[string]any) map[string]any {
 	for k, v := range m {
-		m[k] = plain(v)
+		m[k] = PlainNumbers(v)
 	}
 	return m
 }
 
-// plain replaces JSON's numbers by int64 and float64.
-func plain(value any) any {
+// PlainNumbers replaces each json.Number in a decoded value, in place: by an int64 if it is whole, else by a float64,
+// else, out of range, by its text, which no attribute accepts.
+func PlainNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
@@ -192,7 +193,7 @@ func plain(value any) any {
 		return f
 	case []any:
 		for i := range v {
-			v[i] = plain(v[i])
+			v[i] = PlainNumbers(v[i])
 		}
 	case map[string]any:
 		return plainMap(v)

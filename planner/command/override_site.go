@@ -35,7 +35,7 @@ func overridesOn(all []input, address string) (*laid, document.Problems, error) 
 		return nil, nil, noNodes(names)
 	}
 	schemas := converge.Schemas()
-	brought, found := newBrought(made.Turn.Site(), schemas)
+	brought, found := newBrought(made.Services.Site(), schemas)
 	if _, err := sound(place(found)); err != nil {
 		return nil, nil, err
 	}

@@ -49,7 +49,7 @@ func newPlan() *cobra.Command {
 		}
 		note := ""
 		if s.Digest != "" && s.Digest != p.Plan.Digest {
-			note = otherDigest(s.Digest, len(applied) > 0, p.Turn.Moves())
+			note = otherDigest(s.Digest, len(applied) > 0, p.Services.HasChanges())
 		}
 		return writePlan(cmd.OutOrStdout(), *output, p, note, warnings)
 	}
@@ -128,7 +128,7 @@ func describePlan(made *preview.Preview, note string, warnings document.Problems
 	p := made.Plan
 	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orNone(made.Steps()), Services: []serviceChangeJSON{}, ChangedNodes: orNone(p.ChangedNodes()),
 		Departed: orNone(p.Departed), Groups: []groupJSON{}, Phases: []phaseJSON{}, Warnings: problemsJSON(warnings), Note: note}
-	for _, c := range made.Turn.Changes() {
+	for _, c := range made.Services.Changes() {
 		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version, c.Attributes})
 	}
 	for _, g := range p.Groups {
@@ -181,7 +181,7 @@ func writePlan(out io.Writer, f format, made *preview.Preview, note string, warn
 	if made.Empty() {
 		w.printf("nothing to do\n")
 	}
-	serviceSteps := made.Turn.Steps()
+	serviceSteps := made.Services.Steps()
 	for _, step := range serviceSteps {
 		if f == asMarkdown {
 			step = "- " + markdownText(step)

@@ -19,7 +19,7 @@ import (
 // planRun is a site whose services go through plans and runs, as those of terraform apply do.
 type planRun struct {
 	entities map[string]lifecycle.Entity
-	state    services.State
+	state    services.Inventory
 	site     site.Site
 	history  map[string]map[int]services.Version // of each service, by its versions
 	ahead    map[string]int                      // validations of each service that the plan made, and that no step has told yet
@@ -106,18 +106,18 @@ func (p *planRun) given(t testing.TB, list []yaml.Node) bool {
 		all = append(all, in)
 		p.want(in.ID, in.Entity, unallocated(p.entities[in.Entity].Entity, in.Active), in.Config)
 	}
-	turn, problems := services.Begin(services.State{}, p.site, time.Time{})
+	transition, problems := services.Plan(services.Inventory{}, p.site, time.Time{})
 	if len(problems.Errors()) > 0 {
 		return false // what was there before cannot be made anew
 	}
-	p.state = turn.State()
+	p.state = transition.State()
 	for _, in := range all {
 		r := p.state.Records[in.ID]
-		under := r.Under
+		under := r.Definition
 		in.EntityVersion, in.Config = r.EntityVersion, r.Config
-		in.Basis.Active = under
+		in.Definitions.Active = under
 		if in.Rollback != nil {
-			in.Basis.Rollback = under
+			in.Definitions.Rollback = under
 		}
 		r.Instance, r.ActiveVersion = in, in.Version
 		p.state.Records[in.ID] = r
@@ -195,7 +195,7 @@ func (p *planRun) step(t testing.TB, do string, s *lsmStep) bool {
 	default:
 		return false
 	}
-	turn, problems := services.Begin(p.state, p.site, time.Time{})
+	transition, problems := services.Plan(p.state, p.site, time.Time{})
 	if i := p.wants(s.id); i >= 0 {
 		p.site.Services[i].TargetState = ""
 	}
@@ -204,15 +204,15 @@ func (p *planRun) step(t testing.TB, do string, s *lsmStep) bool {
 		t.Errorf("step %s: %v", do, problems)
 		return refused()
 	}
-	if want != "" && len(problems.Errors())+len(turn.Changes()) > 0 {
-		p.refusal(t, s, want, turn, problems.Errors())
+	if want != "" && len(problems.Errors())+len(transition.Changes()) > 0 {
+		p.refusal(t, s, want, transition, problems.Errors())
 		return refused()
 	}
 	if want != "" {
 		return refused()
 	}
-	p.took(turn)
-	return len(turn.Changes()) > 0 // else what is asked for is there already, or on its way
+	p.took(transition)
+	return len(transition.Changes()) > 0 // else what is asked for is there already, or on its way
 }
 
 // unallocatedUnlessGiven leaves out what slipway set and the step says nothing else of.
@@ -230,7 +230,7 @@ func unallocatedUnlessGiven(t testing.TB, s *lsmStep, e *catalog.Entity, attribu
 }
 
 // refusal compares why a plan is refused. What is fixed makes a plan another service instead, and a plan looks for a way to what the state allows not.
-func (p *planRun) refusal(t testing.TB, s *lsmStep, want string, turn *services.Turn, problems site.Problems) {
+func (p *planRun) refusal(t testing.TB, s *lsmStep, want string, transition *services.Transition, problems site.Problems) {
 	t.Helper()
 	path := text(t, mapping(t, s.args["expect"])["path"])
 	for _, problem := range problems {
@@ -239,11 +239,11 @@ func (p *planRun) refusal(t testing.TB, s *lsmStep, want string, turn *services.
 			return
 		}
 	}
-	replaced := slices.ContainsFunc(turn.Changes(), func(c services.Change) bool { return c.Service == s.id && c.Kind == services.Replace })
+	replaced := slices.ContainsFunc(transition.Changes(), func(c services.Change) bool { return c.Service == s.id && c.Kind == services.Replace })
 	if slices.Contains([]string{"immutable_attribute", "identity_immutable"}, want) && replaced || want == "transfer_not_allowed" && len(problems) == 0 {
 		return
 	}
-	t.Errorf("the plan has %v, %v; want %s %s", problems, turn.Changes(), want, path)
+	t.Errorf("the plan has %v, %v; want %s %s", problems, transition.Changes(), want, path)
 }
 
 // withoutPlaces takes the numbers of elements out of a path.
@@ -261,7 +261,7 @@ func withoutPlaces(path string) string {
 // conclude brings the outcome of a service's tasks; nothing is known of the others.
 func (p *planRun) conclude(t testing.TB, id string, outcome lifecycle.Outcome) bool {
 	t.Helper()
-	turn, problems := services.Rest(p.state, p.site)
+	transition, problems := services.Unchanged(p.state, p.site)
 	if len(problems.Errors()) > 0 {
 		t.Fatal(problems)
 	}
@@ -270,25 +270,25 @@ func (p *planRun) conclude(t testing.TB, id string, outcome lifecycle.Outcome) b
 		outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
 	}
 	outcomes[id] = services.Outcome{Outcome: outcome}
-	turn.Conclude(outcomes, time.Time{})
-	p.took(turn)
+	transition.Conclude(outcomes, time.Time{})
+	p.took(transition)
 	return true
 }
 
-// took keeps what a turn did.
-func (p *planRun) took(turn *services.Turn) {
-	for _, v := range turn.Versions() {
+// took keeps what a transition did.
+func (p *planRun) took(transition *services.Transition) {
+	for _, v := range transition.Versions() {
 		if p.history[v.ID] == nil {
 			p.history[v.ID] = make(map[int]services.Version)
 		}
 		p.history[v.ID][v.Version] = v
 	}
-	for _, e := range turn.Events() {
+	for _, e := range transition.Events() {
 		if e.Step == lifecycle.Validating {
 			p.ahead[e.Service]++
 		}
 	}
-	p.state = turn.State()
+	p.state = transition.State()
 }
 
 // compare looks the version up that a step expects: a plan goes through several at once.

@@ -197,7 +197,7 @@ func replayAllocate(t testing.TB, s *lsmStep) {
 		}
 	}
 	request := allocation.Request{Service: allocation.Service{ID: s.id, Name: s.id, Entity: &own}, Candidate: candidate}
-	got, _, mistakes := allocation.NewBook(live).Allocate(request)
+	got, _, mistakes := allocation.NewUsage(live).Allocate(request)
 	if len(mistakes) > 0 {
 		s.refused = &lifecycle.Error{Kind: lifecycle.Kind(mistakes[0].Code), Service: s.id, Path: mistakes[0].Path, Message: mistakes[0].Message}
 		return
@@ -307,11 +307,11 @@ func (r *lsmRun) settle(t testing.TB, id string) lifecycle.Result {
 // restart goes on with what is written down of the services: as a next plan does, from the state that the run before it left.
 func (r *lsmRun) restart(t testing.TB) {
 	t.Helper()
-	written, err := json.Marshal(services.State{Records: records(r.inventory.Instances())})
+	written, err := json.Marshal(services.Inventory{Records: records(r.inventory.Instances())})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var state services.State
+	var state services.Inventory
 	if err := json.Unmarshal(written, &state); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type Create struct {
 	EntityVersion *int   // nil: the highest
 	Initial       string // one of the lifecycle's initial states; empty: the usual one
 	Attributes    map[string]any
-	Basis         string // of the attributes, see [Sets]
+	Definition    string // of the attributes, see [Sets]
 	Config        map[string]bool
 	At            time.Time
 	Message       string
@@ -61,20 +61,20 @@ func (v *Inventory) Create(c Create) (Result, error) {
 	if err := v.unique(e, c.ID, complete); err != nil {
 		return Result{}, err
 	}
-	if mistakes := edit.Check(e.Entity, map[string]any{}, complete); len(mistakes) > 0 {
-		return Result{}, mistaken(c.ID, mistakes)
+	if mistakes := edit.CheckUpdate(e.Entity, map[string]any{}, complete); len(mistakes) > 0 {
+		return Result{}, refuseAttributes(c.ID, mistakes)
 	}
 	in := &Instance{ID: c.ID, Entity: e.Name, EntityVersion: e.Version, State: initial, Config: maps.Clone(c.Config),
 		Created: c.At, Updated: c.At, Cause: CreateTransition}
-	in.Candidate, in.Basis.Candidate = complete, c.Basis
+	in.Candidate, in.Definitions.Candidate = complete, c.Definition
 	w := v.begin(in, c.At, c.Message)
 	for _, step := range []Step{Triggered, Executed} {
 		w.log(Event{Type: CreateTransition, Step: step, Destination: initial, Message: "created in " + initial +
-			w.because()})
+			w.reason()})
 	}
 	w.in.Version, w.in.DesiredVersion = 1, 1
 	w.in.Deleted = w.state().Deleted
-	return w.settled(false)
+	return w.settleAndCommit(false)
 }
 
 func initialState(e *Entity, c Create) (string, *Error) {
@@ -92,7 +92,7 @@ func initialState(e *Entity, c Create) (string, *Error) {
 
 // check makes the checks that come before all others, in the order of lsm.md 3: the service exists, is not deleted, and
 // is at the version that the caller has seen.
-func (v *Inventory) check(c Call, versioned bool) (*work, *Error) {
+func (v *Inventory) check(c Call, versioned bool) (*transaction, *Error) {
 	in, ok := v.instances[c.ID]
 	switch {
 	case !ok:
@@ -125,11 +125,11 @@ func (v *Inventory) Update(c Call, attributes map[string]any, basis string) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	w.in.Candidate, w.in.Basis.Candidate, w.changed = next, basis, true
+	w.in.Candidate, w.in.Definitions.Candidate, w.changed = next, basis, true
 	if _, err := w.execute(t, true, false); err != nil {
 		return w.failed(err)
 	}
-	return w.settled(w.in.Preserved)
+	return w.settleAndCommit(w.in.Preserved)
 }
 
 // Preview returns the attributes that an update would give the service, and refuses what Update refuses because of
@@ -147,9 +147,9 @@ func (v *Inventory) Preview(id string, attributes map[string]any) (map[string]an
 }
 
 // next returns the complete attributes after an update.
-func (w *work) next(attributes map[string]any) (map[string]any, *Error) {
+func (w *transaction) next(attributes map[string]any) (map[string]any, *Error) {
 	base := w.in.Base()
-	complete, err := w.inventory.complete(w.entity, w.in.ID, edit.Carry(w.entity.Entity, base, attributes))
+	complete, err := w.inventory.complete(w.entity, w.in.ID, edit.CarryAllocated(w.entity.Entity, base, attributes))
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +158,8 @@ func (w *work) next(attributes map[string]any) (map[string]any, *Error) {
 			return nil, err
 		}
 	}
-	if mistakes := edit.Check(w.entity.Entity, base, complete); len(mistakes) > 0 {
-		return nil, mistaken(w.in.ID, mistakes)
+	if mistakes := edit.CheckUpdate(w.entity.Entity, base, complete); len(mistakes) > 0 {
+		return nil, refuseAttributes(w.in.ID, mistakes)
 	}
 	return complete, nil
 }
@@ -172,14 +172,15 @@ func (v *Inventory) Delete(c Call) (Result, error) {
 	}
 	t, ok := w.entity.Machine.Transfer(w.in.State, OnDelete)
 	if !ok {
-		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be deleted in state %s%s", w.in.State, w.wayOut())
+		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be deleted in state %s%s", w.in.State,
+			w.deletionHint())
 	}
 	return w.run(t)
 }
 
 // wayOut tells what to do before a deletion.
-func (w *work) wayOut() string {
-	way, ok := w.entity.Machine.WayTo(w.in.State, OnDelete)
+func (w *transaction) deletionHint() string {
+	way, ok := w.entity.Machine.PathTo(w.in.State, OnDelete)
 	if !ok || len(way) == 0 {
 		return "; wait for the deployment that is under way"
 	}
@@ -199,18 +200,18 @@ func (v *Inventory) SetState(c Call, target string) (Result, error) {
 	}
 	if t.Validate {
 		w.validate(t)
-		return w.settled(false)
+		return w.settleAndCommit(false)
 	}
 	return w.run(t)
 }
 
 // run carries a transfer out that was asked for, and settles.
-func (w *work) run(t Transfer) (Result, error) {
+func (w *transaction) run(t Transfer) (Result, error) {
 	moved, err := w.execute(t, true, false)
 	if err != nil {
 		return w.failed(err)
 	}
-	return w.settled(moved && w.in.Preserved)
+	return w.settleAndCommit(moved && w.in.Preserved)
 }
 
 // SetConfig replaces the gates of a service. It takes effect at once, and is no transfer (lsm.md 18, 7).
@@ -223,7 +224,7 @@ func (v *Inventory) SetConfig(c Call, config map[string]bool) (Result, error) {
 		return Result{}, err
 	}
 	w.in.Config = maps.Clone(config)
-	return w.settled(false)
+	return w.settleAndCommit(false)
 }
 
 // complete returns attributes with their defaults, when types, rules, limits and references hold.
@@ -231,7 +232,7 @@ func (v *Inventory) complete(e *Entity, id string, attributes map[string]any) (m
 	complete, mistakes := e.Check(attributes)
 	mistakes = append(mistakes, v.references(e.Structure, complete)...)
 	if len(mistakes) > 0 {
-		return nil, mistaken(id, mistakes)
+		return nil, refuseAttributes(id, mistakes)
 	}
 	return complete, nil
 }
@@ -246,7 +247,7 @@ func (v *Inventory) unique(e *Entity, id string, attributes map[string]any) *Err
 	if !taken || holder == id {
 		return nil
 	}
-	return mistaken(id, []catalog.Mistake{{Path: a.Name, Code: catalog.Code(IdentityConflict),
+	return refuseAttributes(id, []catalog.Mistake{{Path: a.Name, Code: catalog.Code(IdentityConflict),
 		Message: "another service of the entity " + e.Name + ", " + holder +
 			", has this value; it names a service, so give another one"}})
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // work is one call on one service: what it does is written when it succeeds, and not at all otherwise.
-type work struct {
+type transaction struct {
 	inventory *Inventory
 	entity    *Entity
 	in        Instance // becomes the service
@@ -17,28 +17,28 @@ type work struct {
 	result    Result
 }
 
-func (v *Inventory) begin(in *Instance, at time.Time, message string) *work {
-	return &work{inventory: v, entity: v.of(in), in: *in, at: at, message: message}
+func (v *Inventory) begin(in *Instance, at time.Time, message string) *transaction {
+	return &transaction{inventory: v, entity: v.entityOf(in), in: *in, at: at, message: message}
 }
 
 // commit writes what the call did.
-func (w *work) commit() (Result, error) {
+func (w *transaction) commit() (Result, error) {
 	in := w.in
 	w.inventory.store(&in)
 	return w.result, nil
 }
 
 // settled commits after the service went on by itself as far as it can.
-func (w *work) settled(preserved bool) (Result, error) {
-	w.settle(preserved)
+func (w *transaction) settleAndCommit(preserved bool) (Result, error) {
+	w.followAutomatic(preserved)
 	return w.commit()
 }
 
 // failed returns a refusal: only the events stay, as the log of a transfer outlives the transfer (lsm.md 7).
-func (w *work) failed(err *Error) (Result, error) { return Result{Events: w.result.Events}, err }
+func (w *transaction) failed(err *Error) (Result, error) { return Result{Events: w.result.Events}, err }
 
 // log adds an event about the service as it is before what the event tells.
-func (w *work) log(e Event) {
+func (w *transaction) log(e Event) {
 	e.Service, e.At = w.in.ID, w.at
 	e.Version, e.DesiredVersion = w.in.Version, w.in.DesiredVersion
 	e.Correlation = Correlation(e.Service, e.Version)
@@ -48,14 +48,14 @@ func (w *work) log(e Event) {
 	w.result.Events = append(w.result.Events, e)
 }
 
-func (w *work) state() State { return w.entity.Machine.states[w.in.State] }
+func (w *transaction) state() State { return w.entity.Machine.states[w.in.State] }
 
-func (w *work) role() Role { return w.state().Role(w.in.Active != nil) }
+func (w *transaction) role() Role { return w.state().Role(w.in.Active != nil) }
 
 // execute carries a transfer out, to its target or its error state. It reports whether the service moved; when the
 // operation lacks what it needs, nothing is changed and the reason is returned (lsm.md 6). triggered is set when that
 // has been logged before.
-func (w *work) execute(t Transfer, ok, triggered bool) (bool, *Error) {
+func (w *transaction) execute(t Transfer, ok, triggered bool) (bool, *Error) {
 	target, op, preserves := t.end(ok)
 	kind := eventTypes[t.Trigger]
 	event := func(step Step, severity Severity, message string) {
@@ -68,7 +68,7 @@ func (w *work) execute(t Transfer, ok, triggered bool) (bool, *Error) {
 	}
 	how := fmt.Sprintf("from %s to %s by %s", t.Source, target, t.Trigger)
 	if !triggered {
-		event(Triggered, SeverityInfo, how+w.because())
+		event(Triggered, SeverityInfo, how+w.reason())
 	}
 	sets, missing := w.in.Apply(op)
 	if missing != None {
@@ -87,7 +87,7 @@ func (w *work) execute(t Transfer, ok, triggered bool) (bool, *Error) {
 	return true, nil
 }
 
-func (w *work) because() string {
+func (w *transaction) reason() string {
 	if w.message == "" {
 		return ""
 	}
@@ -103,7 +103,7 @@ type move struct {
 }
 
 // move brings the service to another state. event logs a step.
-func (w *work) move(m move, event func(Step)) {
+func (w *transaction) move(m move, event func(Step)) {
 	target := w.entity.Machine.states[m.state]
 	after := target.Role(m.sets.Active != nil)
 	if (m.before.Export || after.Export) && !m.preserves {
@@ -121,14 +121,14 @@ func (w *work) move(m move, event func(Step)) {
 	w.in.Pending = nil
 	w.in.Updated = w.at
 	w.changed = false
-	w.result.Trace = append(w.result.Trace, Hop{w.in.ID, w.in.Version, w.in.State, w.in})
+	w.result.Trace = append(w.result.Trace, ExecutedTransfer{w.in.ID, w.in.Version, w.in.State, w.in})
 }
 
 // validate asks for the validation that a transfer waits for.
-func (w *work) validate(t Transfer) {
+func (w *transaction) validate(t Transfer) {
 	for _, step := range []Step{Triggered, Validating} {
 		w.log(Event{Type: eventTypes[t.Trigger], Step: step, Source: t.Source, Destination: t.Target,
-			Message: fmt.Sprintf("from %s to %s by %s%s", t.Source, t.Target, t.Trigger, w.because())})
+			Message: fmt.Sprintf("from %s to %s by %s%s", t.Source, t.Target, t.Trigger, w.reason())})
 	}
 	w.in.Pending = &Pending{t.Trigger, t.Target, t.Error, w.in.Version}
 }
@@ -136,7 +136,7 @@ func (w *work) validate(t Transfer) {
 // settle lets the service go on by itself: automatic transfers whose gate is open, and after a transfer that preserved
 // the desired state, for which nothing will be deployed, the one that follows from the deployment result that is known
 // (lsm.md 6, 10).
-func (w *work) settle(preserved bool) {
+func (w *transaction) followAutomatic(preserved bool) {
 	been := []string{w.in.State}
 	for !w.in.Deleted {
 		if preserved && w.in.Last != "" && w.role().Export {
@@ -179,7 +179,7 @@ func (w *work) settle(preserved bool) {
 }
 
 // open reports whether a gate is open: as the service says, else as the entity says, else it is (lsm.md 18, 6).
-func (w *work) open(gate string) bool {
+func (w *transaction) open(gate string) bool {
 	if gate == "" {
 		return true
 	}

@@ -74,7 +74,7 @@ func refuse(kind Kind, service, format string, args ...any) *Error {
 }
 
 // mistaken is the refusal for mistakes, of which there is at least one.
-func mistaken(service string, mistakes []catalog.Mistake) *Error {
+func refuseAttributes(service string, mistakes []catalog.Mistake) *Error {
 	first := mistakes[0]
 	return &Error{Kind: Kind(first.Code), Service: service, Path: first.Path, Message: first.Message,
 		Mistakes: mistakes}

@@ -83,7 +83,7 @@ func Correlation(service string, version int) string {
 }
 
 // Hop is a transfer that was executed.
-type Hop struct {
+type ExecutedTransfer struct {
 	Service string `json:"service"`
 	Version int    `json:"version"` // after it
 	State   string `json:"state"`   // after it
@@ -94,7 +94,7 @@ type Hop struct {
 // Result is what a call did.
 type Result struct {
 	Events []Event
-	Trace  []Hop // every executed transfer, in order
+	Trace  []ExecutedTransfer // every executed transfer, in order
 	// Stopped is set when the call itself was carried out, but an automatic transfer after it was aborted: the service
 	// rests where it should not.
 	Stopped *Error

@@ -22,16 +22,16 @@ func (v *Inventory) ForceState(c Call, target string, op Operation) (Result, err
 		return Result{}, err
 	}
 	w.force(w.role(), target, sets, "forced to state "+target)
-	return w.settled(false)
+	return w.settleAndCommit(false)
 }
 
 // force moves a service, with one event.
-func (w *work) force(before Role, target string, sets Sets, message string) {
+func (w *transaction) force(before Role, target string, sets Sets, message string) {
 	source := w.in.State
 	w.move(move{before: before, state: target, sets: sets}, func(step Step) {
 		if step == Executed {
 			w.log(Event{Type: ForceUpdate, Step: step, Source: source, Destination: target, Severity: SeverityWarning,
-				Message: message + w.because()})
+				Message: message + w.reason()})
 		}
 	})
 	w.in.Cause = ForceUpdate
@@ -59,7 +59,7 @@ func (v *Inventory) Forget(c Call) (Result, error) {
 	}
 	w := v.begin(in, c.At, c.Message)
 	w.log(Event{Type: ForceDelete, Step: Executed, Source: in.State, Severity: SeverityWarning, Message: "forgotten" +
-		w.because()})
+		w.reason()})
 	v.forget(c.ID)
 	return w.result, nil
 }

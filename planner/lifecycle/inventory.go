@@ -171,7 +171,7 @@ func (v *Inventory) Identity(id string) (any, bool) {
 }
 
 func (v *Inventory) identity(in *Instance) (any, bool) {
-	e := v.of(in)
+	e := v.entityOf(in)
 	value, ok := in.current()[e.Identity]
 	return value, ok && e.Identity != ""
 }
@@ -191,7 +191,7 @@ func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
 }
 
 // of returns the entity of a service in the inventory, which is always known.
-func (v *Inventory) of(in *Instance) *Entity {
+func (v *Inventory) entityOf(in *Instance) *Entity {
 	versions := v.entities[in.Entity]
 	i, _ := slices.BinarySearchFunc(versions, in.EntityVersion,
 		func(e *Entity, version int) int { return cmp.Compare(e.Version, version) })

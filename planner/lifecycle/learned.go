@@ -11,7 +11,7 @@ import (
 // Learned writes values into the active set that became known while it was deployed: of attributes with the modifier r
 // on the first level, and of no others (lsm.md 12, `update_read_only_attribute`). It is no transfer, and the version
 // stays. Call.Version does not count.
-func (v *Inventory) Learned(c Call, values map[string]any) (Result, error) {
+func (v *Inventory) StoreReturned(c Call, values map[string]any) (Result, error) {
 	in, ok := v.instances[c.ID]
 	switch {
 	case !ok:
@@ -41,6 +41,6 @@ func (v *Inventory) Learned(c Call, values map[string]any) (Result, error) {
 	}
 	w.in.Active = complete
 	w.log(Event{Type: AllocationUpdate, Step: Executed, Message: "learned " + strings.Join(learned, ", ") +
-		w.because()})
+		w.reason()})
 	return w.commit()
 }

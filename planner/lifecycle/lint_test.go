@@ -217,7 +217,7 @@ func TestMachine(t *testing.T) {
 	for state, want := range map[string]string{"up": "", "rejected": "", "creating": "", "update_rejected": "up",
 		"update_rejected_failed": "failed",
 		"update_inprogress":      "never", "rollback": "never", "deleting": "never"} {
-		way, ok := m.WayTo(state, lifecycle.OnDelete)
+		way, ok := m.PathTo(state, lifecycle.OnDelete)
 		got := strings.Join(way, " ")
 		if !ok {
 			got = "never"

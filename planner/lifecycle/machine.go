@@ -86,7 +86,7 @@ func (m *Machine) Targets(state string) []string {
 // WayTo returns the shortest way of transfers by api_set_state from a state to one that has a transfer by the trigger:
 // the targets to ask for, one after the other; none where the state itself has one (lsm.md 20, "way out to delete"). It
 // is false where no such way exists. After each the service goes on by itself; ask again from where it then rests.
-func (m *Machine) WayTo(state string, trigger Trigger) ([]string, bool) {
+func (m *Machine) PathTo(state string, trigger Trigger) ([]string, bool) {
 	type place struct {
 		state string
 		way   []string

@@ -39,7 +39,7 @@ func (v *Inventory) role(in *Instance) (Role, bool) {
 	if in.Deleted {
 		return Role{}, false
 	}
-	s, ok := v.of(in).Machine.State(in.State)
+	s, ok := v.entityOf(in).Machine.State(in.State)
 	return s.Role(in.Active != nil), ok
 }
 
@@ -87,7 +87,7 @@ func (v *Inventory) Dangling(id string) ([]Reference, error) {
 	var out []Reference
 	for _, m := range members {
 		service := v.instances[m.ID]
-		relations(v.of(service).Structure, service.Get(m.Set), "", func(path, target string, _ catalog.Relation) {
+		relations(v.entityOf(service).Structure, service.Get(m.Set), "", func(path, target string, _ catalog.Relation) {
 			if !in[target] {
 				out = append(out, Reference{m.ID, m.Set, path, target})
 			}
@@ -105,7 +105,7 @@ func (v *Inventory) ReferencedBy(id string) []Reference {
 			continue
 		}
 		for _, set := range []Set{Candidate, Active} {
-			relations(v.of(in).Structure, in.Get(set), "", func(path, target string, _ catalog.Relation) {
+			relations(v.entityOf(in).Structure, in.Get(set), "", func(path, target string, _ catalog.Relation) {
 				if target == id {
 					out = append(out, Reference{in.ID, set, path, target})
 				}
@@ -163,7 +163,7 @@ func (v *Inventory) references(s catalog.Structure, attributes map[string]any) [
 			message = fmt.Sprintf("there is no service %q; name one of the entity %s", target, r.Entity)
 		case in.Deleted:
 			message = fmt.Sprintf("the service %q is deleted; name one that is not", target)
-		case !v.of(in).Is(r.Entity):
+		case !v.entityOf(in).Is(r.Entity):
 			message = fmt.Sprintf("the service %q is of the entity %s; name one of the entity %s", target, in.Entity,
 				r.Entity)
 		default:

@@ -42,9 +42,9 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 		}
 		w.log(Event{Type: kind, Step: Ignored, Source: in.State, Severity: SeverityDebug,
 			Message: "the validation is out of date"})
-		return w.settled(false)
+		return w.settleAndCommit(false)
 	}
-	t, ok := w.awaited()
+	t, ok := w.pendingTransfer()
 	if !ok {
 		return Result{}, refuse(TransferNotAllowed, c.ID,
 			"waits for a transfer from %s to %s that its lifecycle does not have", in.State, in.Pending.Target)
@@ -57,11 +57,11 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 	if err != nil {
 		return w.failed(err)
 	}
-	return w.settled(moved && w.in.Preserved)
+	return w.settleAndCommit(moved && w.in.Preserved)
 }
 
 // awaited returns the transfer that waits for a validation.
-func (w *work) awaited() (Transfer, bool) {
+func (w *transaction) pendingTransfer() (Transfer, bool) {
 	if w.in.Pending.Trigger == APISetState {
 		return w.entity.Machine.SetState(w.in.State, w.in.Pending.Target)
 	}
@@ -69,18 +69,19 @@ func (w *work) awaited() (Transfer, bool) {
 }
 
 // allocate takes the candidate with allocated values, which is made from the active set where there was none.
-func (w *work) allocate(next map[string]any) *Error {
+func (w *transaction) allocate(next map[string]any) *Error {
 	if next == nil {
 		return nil
 	}
 	base := w.in.Base()
 	complete, mistakes := w.entity.Check(next)
 	if len(mistakes) > 0 {
-		return mistaken(w.in.ID, mistakes)
+		return refuseAttributes(w.in.ID, mistakes)
 	}
 	before, _ := w.entity.Check(base)
 	// With what slipway sets as it was, nothing may differ.
-	if theirs := edit.Restore(w.entity.Entity, before, complete); catalog.Canonical(theirs) != catalog.Canonical(
+	if theirs := edit.RestoreAllocated(w.entity.Entity, before,
+		complete); catalog.Canonical(theirs) != catalog.Canonical(
 		before) {
 		return refuse(BadCall, w.in.ID,
 			"an allocation sets attributes with the modifier r only; others differ from the candidate")
@@ -89,7 +90,7 @@ func (w *work) allocate(next map[string]any) *Error {
 		return nil
 	}
 	if len(w.in.Candidate) == 0 {
-		w.in.Basis.Candidate = w.in.Basis.Active
+		w.in.Definitions.Candidate = w.in.Definitions.Active
 	}
 	w.in.Candidate = complete
 	w.log(Event{Type: AllocationUpdate, Step: Executed, Message: "allocated"})
@@ -112,19 +113,19 @@ func (v *Inventory) Deployed(c Call, outcome Outcome, desiredVersion int) (Resul
 	if in.Deleted || !w.role().Export || desiredVersion != 0 && desiredVersion != in.DesiredVersion {
 		w.log(Event{Type: ResourceEvent, Step: Ignored, Source: in.State, Severity: SeverityDebug,
 			Message: "the result is not about the desired state of the service"})
-		return w.settled(false)
+		return w.settleAndCommit(false)
 	}
 	if outcome == Waiting {
-		return w.settled(false)
+		return w.settleAndCommit(false)
 	}
 	w.in.Last = outcome
 	t, ok := w.entity.Machine.Transfer(in.State, ResourceBased)
 	if !ok {
-		return w.settled(false)
+		return w.settleAndCommit(false)
 	}
 	moved, err := w.execute(t, outcome == Succeeded, false)
 	if err != nil {
 		return w.failed(err)
 	}
-	return w.settled(moved && w.in.Preserved)
+	return w.settleAndCommit(moved && w.in.Preserved)
 }

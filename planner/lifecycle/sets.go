@@ -22,11 +22,11 @@ type Sets struct {
 	Rollback  map[string]any `json:"rollback"`
 	// Basis tells what each set was made under. Only the caller knows what that means: it moves with the set, and
 	// nothing else.
-	Basis Bases `json:"basis,omitzero"`
+	Definitions Definitions `json:"basis,omitzero"`
 }
 
 // Bases are what the three sets were made under.
-type Bases struct {
+type Definitions struct {
 	Candidate string `json:"candidate,omitempty"`
 	Active    string `json:"active,omitempty"`
 	Rollback  string `json:"rollback,omitempty"`
@@ -49,11 +49,11 @@ func (s Sets) Get(which Set) map[string]any {
 func (s Sets) With(which Set, attributes map[string]any) Sets {
 	switch which {
 	case Candidate:
-		s.Candidate, s.Basis.Candidate = attributes, ""
+		s.Candidate, s.Definitions.Candidate = attributes, ""
 	case Active:
-		s.Active, s.Basis.Active = attributes, ""
+		s.Active, s.Definitions.Active = attributes, ""
 	case Rollback:
-		s.Rollback, s.Basis.Rollback = attributes, ""
+		s.Rollback, s.Definitions.Rollback = attributes, ""
 	}
 	return s
 }
@@ -98,11 +98,11 @@ type operation struct {
 // operations is the table of operations (lsm.md 4).
 var operations = []operation{
 	{Promote, Candidate, func(s Sets) Sets {
-		return Sets{nil, s.Candidate, s.Active, Bases{"", s.Basis.Candidate, s.Basis.Active}}
+		return Sets{nil, s.Candidate, s.Active, Definitions{"", s.Definitions.Candidate, s.Definitions.Active}}
 	}},
 	{Restore, Rollback, func(s Sets) Sets {
 		return Sets{s.Active, s.Rollback, nil,
-			Bases{s.Basis.Active, s.Basis.Rollback, ""}}
+			Definitions{s.Definitions.Active, s.Definitions.Rollback, ""}}
 	}},
 	{ClearCandidate, None, func(s Sets) Sets { return s.With(Candidate, nil) }},
 	{ClearActive, None, func(s Sets) Sets { return s.With(Active, nil) }},

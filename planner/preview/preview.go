@@ -1,5 +1,5 @@
-// Package preview plans a site by what documents say of it: nobody asks a node, and there is no journal. Services come first, as in a run, then the site that
-// follows from them. It is pure.
+// Package preview plans a site by what documents say of it: nobody asks a node, and there is no journal. Services come
+// first, as in a run, then the site that follows from them. It is pure.
 package preview
 
 import (
@@ -15,43 +15,44 @@ import (
 
 // Before is what a plan starts from. The zero Before is a site on which nothing was ever applied.
 type Before struct {
-	Services services.State
+	Services services.Inventory
 	Applied  planner.Applied
 	Drift    planner.Drift
 }
 
 // Preview is a plan with what it does to services.
 type Preview struct {
-	Turn *services.Turn
-	Plan *planner.Plan // its digest covers the turn, too
+	Services *services.Transition
+	Plan     *planner.Plan // its digest covers the services too
 }
 
 // Steps tells what is done, a line each, services first.
-func (p *Preview) Steps() []string { return append(p.Turn.Steps(), p.Plan.Steps()...) }
+func (p *Preview) Steps() []string { return append(p.Services.Steps(), p.Plan.Steps()...) }
 
 // Empty reports whether there is nothing to do.
-func (p *Preview) Empty() bool { return p.Plan.Empty() && len(p.Turn.Changes()) == 0 }
+func (p *Preview) Empty() bool { return p.Plan.Empty() && len(p.Services.Changes()) == 0 }
 
 // Check returns everything that is wrong with a site, as a first run on it would find.
 func Check(s site.Site) site.Problems {
-	_, deployed, problems := begin(services.State{}, s)
+	_, deployed, problems := planServices(services.Inventory{}, s)
 	_, more := planner.Desired(deployed)
 	return problems.Join(more)
 }
 
 // Make plans a site. With errors among the problems there is no preview.
 func Make(s site.Site, before Before) (*Preview, site.Problems) {
-	turn, deployed, problems := begin(before.Services, s)
+	transition, deployed, problems := planServices(before.Services, s)
 	p, more := planner.Make(deployed, before.Applied, before.Drift)
 	problems = problems.Join(more)
-	if turn == nil || p == nil {
+	if transition == nil || p == nil {
 		return nil, problems
 	}
 	var err error
-	if p.Digest, err = turn.Digest(p.Digest); err != nil {
-		return nil, append(problems, site.Problem{Object: "deployment", Name: s.Name, Code: site.BadStructure, Message: err.Error()})
+	if p.Digest, err = transition.Digest(p.Digest); err != nil {
+		return nil, append(problems, site.Problem{Object: "deployment", Name: s.Name, Code: site.BadStructure,
+			Message: err.Error()})
 	}
-	return &Preview{turn, p}, problems
+	return &Preview{transition, p}, problems
 }
 
 // mostPasses bounds how often services are deployed in one run, as the provider does.
@@ -59,34 +60,35 @@ const mostPasses = 16
 
 // Settle returns what a site has come to when its first run succeeded: its services are where that leads them.
 func Settle(s site.Site) (Before, site.Problems) {
-	turn, deployed, problems := begin(services.State{}, s)
-	if turn == nil {
+	transition, deployed, problems := planServices(services.Inventory{}, s)
+	if transition == nil {
 		_, more := planner.Desired(deployed)
 		return Before{}, problems.Join(more)
 	}
-	again := turn.Conclude(nil, time.Time{})
+	again := transition.Conclude(nil, time.Time{})
 	for pass := 1; pass < mostPasses && len(again) > 0; pass++ {
-		again = turn.Conclude(nil, time.Time{})
+		again = transition.Conclude(nil, time.Time{})
 	}
-	problems = problems.Join(turn.Problems())
+	problems = problems.Join(transition.Problems())
 	for _, name := range slices.Sorted(maps.Keys(again)) {
-		problems = append(problems, site.Problem{Object: "service", Name: name, Attribute: "lifecycle", Code: site.BadValue, Message: fmt.Sprintf(
-			"leads from one deployment to the next without an end: after %d it still asks for another; let a person set one of these transfers off", mostPasses)})
+		problems = append(problems, site.Problem{Object: "service", Name: name, Attribute: "lifecycle",
+			Code: site.BadValue, Message: fmt.Sprintf(
+				"leads from one deployment to the next without an end: after %d it still asks for another; let a person set one of these transfers off", mostPasses)})
 	}
 	if len(problems.Errors()) > 0 {
 		return Before{}, problems
 	}
-	applied, more := planner.Settled(turn.Site())
-	return Before{Services: turn.State(), Applied: applied}, problems.Join(more)
+	applied, more := planner.Settled(transition.Site())
+	return Before{Services: transition.State(), Applied: applied}, problems.Join(more)
 }
 
-// begin plans the services of a site. With errors there is no turn, and the site is the one that is wanted, so that everything else that is wrong with it can be
-// told as well.
-func begin(state services.State, s site.Site) (*services.Turn, site.Site, site.Problems) {
-	turn, problems := services.Begin(state, s, time.Time{})
+// planServices plans the services of a site. On errors it returns no transition and the wanted site, so that other
+// errors of the site can be reported too.
+func planServices(state services.Inventory, s site.Site) (*services.Transition, site.Site, site.Problems) {
+	transition, problems := services.Plan(state, s, time.Time{})
 	if len(problems.Errors()) > 0 {
 		return nil, s, problems
 	}
 	// Not all services that are wanted are deployed now.
-	return turn, turn.Site(), problems.Join(s.Validate())
+	return transition, transition.Site(), problems.Join(s.Validate())
 }

@@ -63,9 +63,10 @@ func TestMake(t *testing.T) {
 		"allocated values stay": {[]string{b}, []string{a, b}, []string{
 			"service a: create (version 2, creating)",
 			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 1 change on node n1: create file[/etc/web-a]"}},
-		"update and removal": {[]string{a, b}, []string{strings.Replace(a, "name: a}", "name: a, size: 2}", 1)}, []string{
-			"service a: update size (version 5, up to update_inprogress)", "service b: delete (version 5, up to deleting)",
-			"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 2 changes on node n1: remove file[/etc/web-b], update file[/etc/web-a]"}},
+		"update and removal": {[]string{a, b}, []string{strings.Replace(a, "name: a}", "name: a, size: 2}", 1)},
+			[]string{
+				"service a: update size (version 5, up to update_inprogress)", "service b: delete (version 5, up to deleting)",
+				"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 2 changes on node n1: remove file[/etc/web-b], update file[/etc/web-a]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before preview.Before
@@ -105,7 +106,8 @@ func TestDigest(t *testing.T) {
 
 // Mistakes in services do not hide other mistakes, and none is told twice.
 func TestEverythingIsTold(t *testing.T) {
-	s := parse(t, "name: a, entity: web, attributes: {name: a}", "name: b, entity: web, attributes: {name: b}", "name: c, entity: web, attributes: {name: c}",
+	s := parse(t, "name: a, entity: web, attributes: {name: a}", "name: b, entity: web, attributes: {name: b}",
+		"name: c, entity: web, attributes: {name: c}",
 		"name: d, entity: web, attributes: {naem: d}", "name: e, configuration: {fiel: {/a: {}}}", "name: e, configuration: {}")
 	want := []string{
 		`service "c": attributes.port: `, `service "d": attributes.naem: `, `service "d": attributes.name: `, `service "e": configuration.fiel: `, `service "e": name: `,
@@ -140,7 +142,8 @@ func TestWhatIsNotDeployed(t *testing.T) {
 	}
 	s := parse(t, a+", lifecycle: service, gates: {auto_creating: false}")
 	s.Services[0].Selectors = site.Selectors{{NodeNames: []string{"n2"}}}
-	if problems := preview.Check(s); len(problems) != 2 || len(problems.Errors()) != 0 || problems[1].Code != site.UnknownNode {
+	if problems := preview.Check(s); len(problems) != 2 || len(problems.Errors()) != 0 ||
+		problems[1].Code != site.UnknownNode {
 		t.Errorf("got %v", problems)
 	}
 }
@@ -152,7 +155,8 @@ func TestSettleEnds(t *testing.T) {
 	state := func(name string) lifecycle.State { live.Name = name; return live }
 	s.Services[0].Lifecycle = &lifecycle.Lifecycle{
 		Name: "restless", Initial: "start",
-		States: []lifecycle.State{{Name: "start", ValidateSelf: lifecycle.Candidate}, state("one"), state("two"), {Name: "gone", Deleted: true}},
+		States: []lifecycle.State{{Name: "start", ValidateSelf: lifecycle.Candidate}, state("one"), state("two"),
+			{Name: "gone", Deleted: true}},
 		Transfers: []lifecycle.Transfer{
 			{Source: "start", Target: "one", Trigger: lifecycle.Auto, Operation: lifecycle.Promote},
 			{Source: "one", Target: "two", Error: "one", Trigger: lifecycle.ResourceBased},
@@ -161,7 +165,8 @@ func TestSettleEnds(t *testing.T) {
 		},
 	}
 	_, problems := preview.Settle(s)
-	if len(problems) != 1 || problems[0].Attribute != "lifecycle" || !strings.Contains(problems[0].Message, "without an end") {
+	if len(problems) != 1 || problems[0].Attribute != "lifecycle" ||
+		!strings.Contains(problems[0].Message, "without an end") {
 		t.Errorf("got %v", problems)
 	}
 }

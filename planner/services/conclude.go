@@ -9,27 +9,28 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Outcome is how the tasks of a service went.
+// Outcome is the result of the tasks of a service.
 type Outcome struct {
 	lifecycle.Outcome
-	Message string // why it failed; without values
+	Message string // why it failed; contains no values
 }
 
-// RolledBack is a service whose update failed and was taken back.
+// RolledBack is a service whose update failed and was rolled back.
 type RolledBack struct {
 	Service          string
-	Failed, Previous int    // versions: the one that failed, and the one whose attributes are deployed again
+	Failed, Previous int    // the version that failed, and the one whose attributes are deployed again
 	Message          string // why it failed
 }
 
-// Conclude makes the transfers that follow from a deployment. outcomes are those of services whose tasks were deployed;
-// the others had nothing to do, and succeeded. It returns the services that need another pass: those whose deployment
-// is another one now, and those that succeeded and are in a state that a deployment leads out of. at is when that was.
-func (t *Turn) Conclude(outcomes map[string]Outcome, at time.Time) map[string]bool {
+// Conclude executes the transfers that follow from a deployment. outcomes has the services whose tasks were executed;
+// all others had no tasks and count as successful. at is the time of the new versions and events. Conclude returns the
+// services that need another pass: those whose deployment differs now, and those that succeeded and are in a state from
+// which a deployment leads on.
+func (t *Transition) Conclude(outcomes map[string]Outcome, at time.Time) map[string]bool {
 	t.at = at
 	again := make(map[string]bool)
 	for _, before := range t.live() {
-		state, _ := t.bases[t.records[before.ID].Under].machine.State(before.State)
+		state, _ := t.definitions[t.records[before.ID].Definition].machine.State(before.State)
 		role := state.Role(before.Active != nil)
 		if !role.Export {
 			continue
@@ -39,99 +40,99 @@ func (t *Turn) Conclude(outcomes map[string]Outcome, at time.Time) map[string]bo
 			outcome.Outcome = lifecycle.Succeeded
 		}
 		t.deployed(before, outcome)
-		after, ok := t.inventory.Instance(before.ID)
+		after, ok := t.engine.Instance(before.ID)
 		if !ok || after.Version == before.Version {
 			continue
 		}
 		if after.Deleted {
-			if !role.Purge { // it was there until now
+			if !role.Purge { // it was deployed until now
 				again[after.ID] = true
 			}
 			continue
 		}
-		now, _ := t.bases[t.records[after.ID].Under].machine.State(after.State)
+		now, _ := t.definitions[t.records[after.ID].Definition].machine.State(after.State)
 		next := now.Role(after.Active != nil)
 		if !same(after.Active, before.Active) || next.Export != role.Export || next.Purge != role.Purge {
 			again[after.ID] = true
 			continue
 		}
-		onward, ok := t.bases[t.records[after.ID].Under].machine.Transfer(after.State, lifecycle.ResourceBased)
+		onward, ok := t.definitions[t.records[after.ID].Definition].machine.Transfer(after.State,
+			lifecycle.ResourceBased)
 		if ok && outcome.Outcome == lifecycle.Succeeded && onward.Target != after.State && next.Export {
 			again[after.ID] = true
 		}
 	}
-	t.settle()
+	t.validatePending()
 	return again
 }
 
-// deployed gives the engine the outcome of a service, and goes on as the configuration asks.
-func (t *Turn) deployed(before lifecycle.Instance, outcome Outcome) {
+// deployed reports the outcome of a service to the engine and makes the requests of the configuration that follow.
+func (t *Transition) deployed(before lifecycle.Instance, outcome Outcome) {
 	name := before.ID
 	failedIn := t.records[name].ActiveVersion
 	previous := t.records[name].RollbackVersion
-	result, err := t.inventory.Deployed(lifecycle.Call{ID: name, At: t.at, Message: outcome.Message}, outcome.Outcome,
+	result, err := t.engine.Deployed(lifecycle.Call{ID: name, At: t.at, Message: outcome.Message}, outcome.Outcome,
 		0)
 	if err != nil {
-		t.refused(name, err)
+		t.addRefusal(name, err)
 		return
 	}
-	t.did(name, before, result)
+	t.recordResult(name, before, result)
 	wanted, isWanted := t.wanted[name]
-	after, _ := t.inventory.Instance(name)
-	machine := t.bases[t.records[name].Under].machine
+	after, _ := t.engine.Instance(name)
+	machine := t.definitions[t.records[name].Definition].machine
 	if isWanted && wanted.RollbackOnFailure && outcome.Outcome == lifecycle.Failed && after.Rollback != nil &&
 		same(after.Active, before.Active) {
 		for _, target := range machine.Targets(after.State) {
 			if way, _ := machine.SetState(after.State, target); way.Operation != lifecycle.Restore {
 				continue
 			}
-			asked, err := t.inventory.SetState(lifecycle.Call{ID: name, Version: after.Version, At: t.at,
+			asked, err := t.engine.SetState(lifecycle.Call{ID: name, Version: after.Version, At: t.at,
 				Message: "rollback_on_failure asks for it"}, target)
 			if err != nil {
-				t.refused(name, err)
+				t.addRefusal(name, err)
 				return
 			}
-			t.did(name, after, asked)
+			t.recordResult(name, after, asked)
 			break
 		}
 	}
 	if isWanted {
-		t.request(name)
+		t.requestState(name)
 	}
-	now, _ := t.inventory.Instance(name)
+	now, _ := t.engine.Instance(name)
 	if outcome.Outcome == lifecycle.Failed && before.Rollback != nil && same(now.Active, before.Rollback) {
-		t.lost = append(t.lost, RolledBack{name, failedIn, previous, outcome.Message})
-		if _, both := t.bases[now.Basis.Active].machine.State(now.State); both {
+		t.rolledBack = append(t.rolledBack, RolledBack{name, failedIn, previous, outcome.Message})
+		if _, both := t.definitions[now.Definitions.Active].machine.State(now.State); both {
 			r := t.records[name]
-			r.Under = now.Basis.Active // the entity that the attributes were made under counts again
+			r.Definition = now.Definitions.Active // the definition of the restored attributes applies again
 			t.records[name] = r
 		}
 	}
 }
 
-// RolledBack returns the services whose update was taken back, in the order in which that happened.
-func (t *Turn) RolledBack() []RolledBack { return slices.Clone(t.lost) }
+// RolledBack returns the services whose update was rolled back, in the order of the rollbacks.
+func (t *Transition) RolledBack() []RolledBack { return slices.Clone(t.rolledBack) }
 
-// Learn keeps what callbacks returned for attributes with the modifier r: it becomes part of the active set. Values are
-// by service and attribute; those of sensitive attributes must be left out, and so must those that their attributes
-// cannot take.
-func (t *Turn) Learn(values map[string]map[string]any) {
+// Learn stores what callbacks returned for attributes with the modifier r in the active set. Values are by service and
+// attribute. The caller leaves out values of sensitive attributes and values that their attributes do not accept.
+func (t *Transition) Learn(values map[string]map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		in, ok := t.inventory.Instance(name)
+		in, ok := t.engine.Instance(name)
 		if !ok || in.Deleted || in.Active == nil {
 			continue
 		}
-		result, err := t.inventory.Learned(lifecycle.Call{ID: name, At: t.at}, values[name])
+		result, err := t.engine.StoreReturned(lifecycle.Call{ID: name, At: t.at}, values[name])
 		if err != nil {
-			t.refused(name, err)
+			t.addRefusal(name, err)
 			continue
 		}
-		t.did(name, in, result)
-		if after, _ := t.inventory.Instance(name); !same(after.Active, in.Active) {
+		t.recordResult(name, in, result)
+		if after, _ := t.engine.Instance(name); !same(after.Active, in.Active) {
 			t.versions = append(t.versions, t.version(t.records[name], after))
 		}
 	}
 }
 
-// Problems returns what went wrong with services since the turn began.
-func (t *Turn) Problems() site.Problems { return t.problems }
+// Problems returns the problems of services since the plan.
+func (t *Transition) Problems() site.Problems { return t.problems }

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 )
 
-// Digest joins the digest of a plan with what the turn does to services. Where it changes none, that is the digest of
-// the plan. The error is one of attributes that JSON does not have, which no configuration holds.
-func (t *Turn) Digest(plan string) (string, error) {
-	if !t.Moves() {
+// Digest combines the digest of a plan with the changes of services. Without changes it returns the digest of the plan.
+// It fails only on attributes that JSON cannot encode, which no configuration has.
+func (t *Transition) Digest(plan string) (string, error) {
+	if !t.HasChanges() {
 		return plan, nil
 	}
 	type service struct {
@@ -20,7 +20,7 @@ func (t *Turn) Digest(plan string) (string, error) {
 		Config               map[string]bool
 	}
 	var all []service
-	for _, in := range t.inventory.Instances() {
+	for _, in := range t.engine.Instances() {
 		all = append(all, service{in.ID, t.records[in.ID].Incarnation, in.Version, in.State, in.Sets, in.Config})
 	}
 	text, err := json.Marshal([]any{"slipway services 1", plan, t.changes, all})

@@ -1,16 +1,16 @@
-// Package services says what a plan and its run do with the services of a site: it brings the inventory of services,
-// the site that is wanted, and the outcome of runs together (design.md 8, lsm.md 20). It is pure.
+// Package services plans the services of a site and records what became of them: it compares the inventory with the
+// wanted services and applies the outcomes of runs to it (design.md 8, lsm.md 20). It is pure.
 //
-//	plan     Begin compares the wanted services with the inventory, sets transfers off (creation, update, deletion, requested states),
-//	         allocates, and gives the site that follows: services in a state that exports, with the attributes that count
-//	         there. Whoever plans that site validates every candidate with it; errors there refuse everything.
-//	run      deploys that site and tells, for each service, how exactly its tasks went.
-//	outcome  Conclude makes the transfers that follow. Where they change what is to be deployed, as a rollback does, there is
-//	         another pass over the services concerned: plan, run, outcome.
-//	state    what is left is the State for the next plan.
+// \tplan     Plan compares the wanted services with the inventory and starts transfers (creation, update, deletion,
+// \t         requests). It allocates values and returns the site to deploy: the services in a state that exports, with
+// \t         their active attributes. The caller plans that site, which validates every candidate; an error there
+// \t         refuses the whole plan.
+// \trun      The caller deploys that site and reports the outcome of each service.
+// \toutcome  Conclude executes the transfers that follow. If they change what must be deployed, as a rollback does, the
+// \t         services concerned get another pass: plan, run, outcome.
+// \tstate    State returns the inventory for the next plan.
 //
-// A service of a deployment is known by its name, which is its id in the inventory. It is a new one, with another
-// incarnation, when attributes change that are fixed (rw), or its entity does. What a set of attributes was made under,
-// the definition of the entity, its lifecycle and the selectors, stays with the set, so that a rollback brings back all
-// of it.
+// The name of a service is its id in the inventory. A service is replaced by a new one, with the next incarnation, when
+// a fixed attribute (rw) or its entity changes. The definition of a set (entity, lifecycle and selectors) stays with
+// the set, so that a rollback restores it too.
 package services

@@ -7,44 +7,46 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Shown returns the sets of a version without the values of sensitive attributes, and the places of these, `files.key`,
-// sorted. A set that is not there is nil.
-func (v Version) Shown() (candidate, active, rollback map[string]any, left []string) {
-	places := make(map[string]bool)
+// Redacted returns the sets of a version without the values of sensitive attributes, and the sorted paths of these
+// attributes, such as `files.key`. A set that does not exist is nil.
+func (v Version) Redacted() (candidate, active, rollback map[string]any, omitted []string) {
+	paths := make(map[string]bool)
 	show := func(which lifecycle.Set) map[string]any {
 		set := v.Get(which)
 		if set == nil {
 			return nil
 		}
-		if under := v.made[which]; under != nil && under != v.Entity { // it tells what was sensitive then
-			set = withoutSensitive(under.Structure, set, "", places)
+		// this definition knows what was sensitive then
+		if under := v.entities[which]; under != nil && under != v.Entity {
+			set = withoutSensitive(under.Structure, set, "", paths)
 		}
-		return withoutSensitive(v.Entity.Structure, set, "", places)
+		return withoutSensitive(v.Entity.Structure, set, "", paths)
 	}
 	candidate, active, rollback = show(lifecycle.Candidate), show(lifecycle.Active), show(lifecycle.Rollback)
-	return candidate, active, rollback, slices.Sorted(maps.Keys(places))
+	return candidate, active, rollback, slices.Sorted(maps.Keys(paths))
 }
 
-// withoutSensitive returns attributes without the values of sensitive ones, whose places it notes.
-func withoutSensitive(s catalog.Structure, set map[string]any, at string, places map[string]bool) map[string]any {
+// withoutSensitive returns the attributes without the values of sensitive ones, whose paths it adds to paths.
+func withoutSensitive(s catalog.Structure, set map[string]any, at string, paths map[string]bool) map[string]any {
 	out := maps.Clone(set)
 	for _, a := range s.Attributes {
 		if _, there := out[a.Name]; there && a.Sensitive {
 			delete(out, a.Name)
-			places[at+a.Name] = true
+			paths[at+a.Name] = true
 		}
 	}
 	for _, e := range s.Embedded {
 		switch v := out[e.Name].(type) {
 		case map[string]any:
-			out[e.Name] = withoutSensitive(e.Structure, v, at+e.Name+".", places)
+			out[e.Name] = withoutSensitive(e.Structure, v, at+e.Name+".", paths)
 		case []any:
 			children := slices.Clone(v)
 			for i, child := range children {
 				if object, ok := child.(map[string]any); ok {
-					children[i] = withoutSensitive(e.Structure, object, at+e.Name+".", places)
+					children[i] = withoutSensitive(e.Structure, object, at+e.Name+".", paths)
 				}
 			}
 			out[e.Name] = children
@@ -53,18 +55,17 @@ func withoutSensitive(s catalog.Structure, set map[string]any, at string, places
 	return out
 }
 
-// Made is what the set of a version that counts was made under, by digest: the active one, or the candidate before
-// there is one.
-func (v Version) Made() string {
-	if v.Basis.Active != "" {
-		return v.Basis.Active
+// Definition returns the digest of the definition of the active set, or of the candidate if there is no active set.
+func (v Version) Definition() string {
+	if v.Definitions.Active != "" {
+		return v.Definitions.Active
 	}
-	return v.Basis.Candidate
+	return v.Definitions.Candidate
 }
 
-// Present returns the services of a state as versions: what a journal that was lost is written anew from.
-func Present(state State) []Version {
-	t, _ := Rest(state, siteNamed("")) // what cannot be read is told by the plan
+// CurrentVersions returns the services of an inventory as versions. A lost journal is rebuilt from them.
+func CurrentVersions(state Inventory) []Version {
+	t, _ := Unchanged(state, site.Site{}) // the plan reports what cannot be read
 	var out []Version
 	for _, in := range t.live() {
 		out = append(out, t.version(t.records[in.ID], in))
@@ -72,96 +73,98 @@ func Present(state State) []Version {
 	return out
 }
 
-// Seen is a service as a journal has it: without the values of sensitive attributes.
-type Seen struct {
+// JournalRecord is a service as the journal stores it: without the values of sensitive attributes.
+type JournalRecord struct {
 	Service, Entity             string
 	Incarnation                 int
 	Version, DesiredVersion     int
 	State                       string
 	Deleted                     bool
 	Config                      map[string]bool
-	Made                        string // see [Version.Made]
+	Definition                  string // see [Version.Definition]
 	Candidate, Active, Rollback map[string]any
-	Left                        []string // places of values that were left out
+	Omitted                     []string // paths of the sensitive attributes
 	Updated                     time.Time
 }
 
-// Newer reports whether a journal knows a later version of a service than the state.
-func (s State) Newer(seen Seen) bool {
-	r, ok := s.Records[seen.Service]
+// Newer reports whether the journal has a later version of the service than the inventory.
+func (s Inventory) Newer(journaled JournalRecord) bool {
+	r, ok := s.Records[journaled.Service]
 	if !ok {
-		return seen.Incarnation > s.Former[seen.Service]
+		return journaled.Incarnation > s.Former[journaled.Service]
 	}
-	return seen.Incarnation > r.Incarnation || seen.Incarnation == r.Incarnation && seen.Version > r.Version
+	return journaled.Incarnation > r.Incarnation || journaled.Incarnation == r.Incarnation &&
+		journaled.Version > r.Version
 }
 
-// Adopt returns the state with what a journal knows better: services that a run changed whose end Terraform never
-// learned. Values that the journal does not keep are those of the state, as far as it has them. The state is not
-// changed.
-func (s State) Adopt(journal []Seen) State {
-	out := State{Records: make(map[string]Record), Bases: s.Bases, Former: make(map[string]int)}
+// Merge returns the inventory with the newer records of the journal: services that a run changed without its end
+// reaching Terraform's state. Values that the journal does not store are taken from the inventory. s does not change.
+func (s Inventory) Merge(journal []JournalRecord) Inventory {
+	out := Inventory{Records: make(map[string]Record), Definitions: s.Definitions, Former: make(map[string]int)}
 	maps.Copy(out.Records, s.Records)
 	maps.Copy(out.Former, s.Former)
-	for _, seen := range journal {
-		if !s.Newer(seen) {
+	for _, journaled := range journal {
+		if !s.Newer(journaled) {
 			continue
 		}
-		old := s.Records[seen.Service]
-		delete(out.Records, seen.Service)
-		if seen.Deleted {
-			out.Former[seen.Service] = seen.Incarnation
+		old := s.Records[journaled.Service]
+		delete(out.Records, journaled.Service)
+		if journaled.Deleted {
+			out.Former[journaled.Service] = journaled.Incarnation
 			continue
 		}
-		r := Record{Incarnation: seen.Incarnation, Under: seen.Made}
-		if _, known := s.Bases[seen.Made]; !known && seen.Entity == old.Entity && s.has(old.Under, seen.State) {
-			// nobody knows any more what the run deployed: what the service may do goes by what it was made under
-			// before
-			r.Under = old.Under
+		r := Record{Incarnation: journaled.Incarnation, Definition: journaled.Definition}
+		if _, known := s.Definitions[journaled.Definition]; !known && journaled.Entity == old.Entity &&
+			s.hasState(old.Definition, journaled.State) {
+			// The definition that the run deployed is lost, so the one before it applies.
+			r.Definition = old.Definition
 		}
 		r.Instance = old.Instance
-		r.Entity = seen.Entity
-		r.ID, r.Version, r.DesiredVersion, r.State = seen.Service, seen.Version, seen.DesiredVersion, seen.State
-		r.Config, r.Updated, r.Pending, r.Last, r.Deleted = seen.Config, seen.Updated, nil, "", false
-		r.Sets = lifecycle.Sets{Candidate: fill(seen.Candidate, old.Active, seen.Left),
-			Active: fill(seen.Active, old.Active, seen.Left)}
+		r.Entity = journaled.Entity
+		r.ID, r.Version, r.DesiredVersion, r.State = journaled.Service, journaled.Version, journaled.DesiredVersion, journaled.State
+		r.Config, r.Updated, r.Pending, r.Last, r.Deleted = journaled.Config, journaled.Updated, nil, "", false
+		r.Sets = lifecycle.Sets{Candidate: restoreOmitted(journaled.Candidate, old.Active, journaled.Omitted),
+			Active: restoreOmitted(journaled.Active, old.Active, journaled.Omitted)}
 		if r.Active != nil {
-			r.Basis.Active, r.ActiveVersion = seen.Made, seen.Version
+			r.Definitions.Active, r.ActiveVersion = journaled.Definition, journaled.Version
 		}
 		if r.Candidate != nil && r.Active == nil {
-			r.Basis.Candidate = seen.Made
+			r.Definitions.Candidate = journaled.Definition
 		}
-		if seen.Rollback != nil && seen.Incarnation == old.Incarnation && old.Active != nil && seen.Made != "" {
-			r.Rollback, r.Basis.Rollback, r.RollbackVersion = s.before(old, seen), old.Basis.Active, old.ActiveVersion
+		if journaled.Rollback != nil && journaled.Incarnation == old.Incarnation && old.Active != nil &&
+			journaled.Definition != "" {
+			r.Rollback, r.Definitions.Rollback, r.RollbackVersion = s.rollbackSet(old,
+				journaled), old.Definitions.Active, old.ActiveVersion
 		}
-		out.Records[seen.Service] = r
+		out.Records[journaled.Service] = r
 	}
 	return out
 }
 
-// before returns what a service goes back to: the set that the state has as active, which is whole, or what the journal
-// has where there were more updates since.
-func (s State) before(old Record, seen Seen) map[string]any {
-	b, err := s.Bases[old.Basis.Active].read()
+// rollbackSet returns the attributes that a rollback restores: the active set of the inventory, which is complete, or
+// that of the journal if there were more updates since.
+func (s Inventory) rollbackSet(old Record, journaled JournalRecord) map[string]any {
+	b, err := s.Definitions[old.Definitions.Active].parse()
 	if err != nil || catalog.Canonical(withoutSensitive(b.entity.Structure, old.Active, "",
-		make(map[string]bool))) == catalog.Canonical(seen.Rollback) {
+		make(map[string]bool))) == catalog.Canonical(journaled.Rollback) {
 		return old.Active
 	}
-	return fill(seen.Rollback, old.Active, seen.Left)
+	return restoreOmitted(journaled.Rollback, old.Active, journaled.Omitted)
 }
 
-// has reports whether the lifecycle of a basis has a state.
-func (s State) has(digest, state string) bool {
-	b, err := s.Bases[digest].read()
+// hasState reports whether the lifecycle of a definition has the state.
+func (s Inventory) hasState(digest, state string) bool {
+	b, err := s.Definitions[digest].parse()
 	if err != nil {
-		return false // the zero basis, too: it has no entity
+		return false // also for the zero Definition, which has no entity
 	}
 	_, ok := b.machine.State(state)
 	return ok
 }
 
-// Ended returns a state without services, in which the names of those of s count as used.
-func (s State) Ended() State {
-	out := State{Former: make(map[string]int)}
+// WithoutServices returns an inventory that has no services but remembers how often each name was used.
+func (s Inventory) WithoutServices() Inventory {
+	out := Inventory{Former: make(map[string]int)}
 	maps.Copy(out.Former, s.Former)
 	for name, r := range s.Records {
 		out.Former[name] = r.Incarnation
@@ -169,13 +172,14 @@ func (s State) Ended() State {
 	return out
 }
 
-// fill puts values that were left out back, from another set; those inside of embedded entities stay out.
-func fill(set, from map[string]any, left []string) map[string]any {
+// restoreOmitted returns the set with the omitted values of another set. Values inside embedded entities remain
+// omitted.
+func restoreOmitted(set, from map[string]any, omitted []string) map[string]any {
 	if set == nil {
 		return nil
 	}
 	out := maps.Clone(set)
-	for _, name := range left {
+	for _, name := range omitted {
 		if value, ok := from[name]; ok {
 			out[name] = value
 		}
@@ -183,33 +187,33 @@ func fill(set, from map[string]any, left []string) map[string]any {
 	return out
 }
 
-// Gone returns the services of a state as they are once the whole site is torn down: deleted.
-func Gone(state State, name string, at time.Time) ([]Version, []Event) {
-	t := newTurn(state, siteNamed(name), at)
+// DeletedVersions returns the versions and events of the deletion of all services of a site that was torn down.
+func DeletedVersions(state Inventory, name string, at time.Time) ([]Version, []Event) {
+	t := newTransition(state, site.Site{Name: name}, at)
 	for _, service := range state.Names() {
-		t.end(service, state.Records[service], "the site was torn down")
+		t.forceDeletion(service, state.Records[service], "the site was torn down")
 	}
 	return t.versions, t.events
 }
 
-// end brings a service of the state to where it is deleted, without asking its lifecycle, and forgets it.
-func (t *Turn) end(name string, r Record, why string) {
-	if _, known := t.bases[r.Under]; !known || !t.load(name, r, r.Under) {
+// forceDeletion moves a service to the deleted state without asking its lifecycle, and removes it from the engine.
+func (t *Transition) forceDeletion(name string, r Record, why string) {
+	if _, known := t.definitions[r.Definition]; !known || !t.load(name, r, r.Definition) {
 		return
 	}
-	in, _ := t.inventory.Instance(name)
-	for _, s := range t.bases[r.Under].machine.Lifecycle().States {
+	in, _ := t.engine.Instance(name)
+	for _, s := range t.definitions[r.Definition].machine.Lifecycle().States {
 		if !s.Deleted {
 			continue
 		}
-		result, err := t.inventory.ForceState(lifecycle.Call{ID: name, At: t.at, Message: why}, s.Name,
+		result, err := t.engine.ForceState(lifecycle.Call{ID: name, At: t.at, Message: why}, s.Name,
 			lifecycle.NoOperation)
 		if err != nil {
-			t.refused(name, err)
+			t.addRefusal(name, err)
 			return
 		}
-		t.did(name, in, result)
+		t.recordResult(name, in, result)
 		break
 	}
-	_, _ = t.inventory.Forget(lifecycle.Call{ID: name, At: t.at}) // it is there: it was loaded a moment ago
+	_, _ = t.engine.Forget(lifecycle.Call{ID: name, At: t.at}) // it exists: it was just loaded
 }

@@ -20,7 +20,7 @@ func TestRelations(t *testing.T) {
 	f.run()
 	f.is("a-link", "up v3 #1")
 	f.want(f.link("a-link", "web"))
-	_, problems := services.Begin(f.state, f.site, time.Time{})
+	_, problems := services.Plan(f.state, f.site, time.Time{})
 	if want := `service "a-link": attributes.end: refers to the service "web", which is to be deleted`; len(
 		problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
 		t.Errorf("got %v, want %s", problems, want)
@@ -65,9 +65,9 @@ func TestProblems(t *testing.T) {
 				Initial: "x"}
 		})}, `service "b": lifecycle: the lifecycle "bad" is not sound`},
 	} {
-		f.state = services.State{}
+		f.state = services.Inventory{}
 		f.want(tt.want...)
-		_, problems := services.Begin(f.state, f.site, time.Time{})
+		_, problems := services.Plan(f.state, f.site, time.Time{})
 		if len(problems) == 0 || !strings.HasPrefix(problems[0].Error(), tt.text) {
 			t.Errorf("%s: got %v, want %s", tt.name, problems, tt.text)
 		}
@@ -79,9 +79,9 @@ func TestAllocationIsStable(t *testing.T) {
 	f.want(f.web("b", nil), f.web("c", nil))
 	f.run()
 	f.want(f.web("a", nil), f.web("b", size(2)), f.web("c", nil))
-	turn := f.run()
+	transition := f.run()
 	for name, want := range map[string]int64{"a": 8002, "b": 8000, "c": 8001} {
-		if got := turn.Allocated(name)["port"]; got != want {
+		if got := transition.Allocated(name)["port"]; got != want {
 			t.Errorf("%s has port %v, want %d", name, got, want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestRename(t *testing.T) {
 	renamed := f.web("b", nil)
 	renamed.Attributes["name"] = "a"
 	f.want(renamed)
-	_, problems := services.Begin(f.state, f.site, time.Time{})
+	_, problems := services.Plan(f.state, f.site, time.Time{})
 	if want := `the service "a" is removed by the same plan: apply its removal first, or keep its name`; len(
 		problems) != 1 || !strings.Contains(problems[0].Message, want) {
 		t.Errorf("got %v", problems)
@@ -133,12 +133,12 @@ func TestAllocatedInside(t *testing.T) {
 		Attributes: map[string]any{
 			"ports": []any{map[string]any{"host": "b"}, map[string]any{"host": "a.x"}},
 		}}}}
-	turn, problems := services.Begin(services.State{}, s, time.Time{})
+	transition, problems := services.Plan(services.Inventory{}, s, time.Time{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	if d := cmp.Diff(map[string]any{"ports[host=b].number": int64(1), `ports[host=a\.x].number`: int64(2)},
-		turn.Allocated("h")); d != "" {
+		transition.Allocated("h")); d != "" {
 		t.Error(d)
 	}
 }

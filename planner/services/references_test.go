@@ -52,7 +52,7 @@ func TestReferenceToOneThatGoes(t *testing.T) {
 	f.want()
 	f.run(failed("web"))
 	f.want(f.link("l", "web"))
-	_, problems := services.Begin(f.state, f.site, time.Time{})
+	_, problems := services.Plan(f.state, f.site, time.Time{})
 	if want := `service "l": attributes.end: refers to the service "web", which is to be deleted`; len(problems) != 1 ||
 		!strings.HasPrefix(problems[0].Error(), want) {
 		t.Errorf("got %v", problems)
@@ -90,11 +90,11 @@ func TestAllocatedBeforeARollback(t *testing.T) {
 	f.want(hub("z", "a", "b"))
 	f.run(failed("z"))
 	f.want(hub("z", "a", "b"), hub("m", "c"))
-	turn := f.run()
-	if got := turn.Allocated("z")["ports[host=b].number"]; got != int64(2) {
+	transition := f.run()
+	if got := transition.Allocated("z")["ports[host=b].number"]; got != int64(2) {
 		t.Errorf("z has %v, want 2", got)
 	}
-	if got := turn.Allocated("m")["ports[host=c].number"]; got != int64(3) {
+	if got := transition.Allocated("m")["ports[host=c].number"]; got != int64(3) {
 		t.Errorf("m has %v, want 3", got)
 	}
 }

@@ -36,11 +36,11 @@ entities:
       config: {type: file, title: "/etc/link/${service.name}", parameters: {content: "${self.end} ${self.label}\n"}}
 `
 
-// fixture is a site whose services change from turn to turn.
+// fixture is a site whose services change from transition to transition.
 type fixture struct {
 	t        *testing.T
 	entities map[string]*catalog.Entity
-	state    services.State
+	state    services.Inventory
 	site     site.Site
 }
 
@@ -74,49 +74,50 @@ func (f *fixture) link(name, end string) site.Service {
 	return site.Service{Name: name, Entity: f.entities["link"], Attributes: map[string]any{"end": end}}
 }
 
-// begin begins a turn that must be without problems.
-func (f *fixture) begin() *services.Turn {
+// begin begins a transition that must be without problems.
+func (f *fixture) begin() *services.Transition {
 	f.t.Helper()
-	turn, problems := services.Begin(f.state, f.site, time.Unix(1, 0).UTC())
+	transition, problems := services.Plan(f.state, f.site, time.Unix(1, 0).UTC())
 	if len(problems) > 0 {
 		f.t.Fatal(problems)
 	}
-	return turn
+	return transition
 }
 
-// run carries a turn out: outcomes[i] are those of pass i. It saves the state, through JSON as Terraform keeps it.
-func (f *fixture) run(outcomes ...map[string]services.Outcome) *services.Turn {
+// run carries a transition out: outcomes[i] are those of pass i. It saves the state, through JSON as Terraform keeps
+// it.
+func (f *fixture) run(outcomes ...map[string]services.Outcome) *services.Transition {
 	f.t.Helper()
-	turn := f.begin()
+	transition := f.begin()
 	for i := 0; ; i++ {
 		var now map[string]services.Outcome
 		if i < len(outcomes) {
 			now = outcomes[i]
 		}
-		if again := turn.Conclude(now, time.Unix(2, 0)); len(again) == 0 {
+		if again := transition.Conclude(now, time.Unix(2, 0)); len(again) == 0 {
 			break
 		}
 		if i > 10 {
 			f.t.Fatal("no end of passes")
 		}
 	}
-	if len(turn.Problems()) > 0 {
-		f.t.Fatal(turn.Problems())
+	if len(transition.Problems()) > 0 {
+		f.t.Fatal(transition.Problems())
 	}
-	text, err := json.Marshal(turn.State())
+	text, err := json.Marshal(transition.State())
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.state = services.State{}
+	f.state = services.Inventory{}
 	if err := json.Unmarshal(text, &f.state); err != nil {
 		f.t.Fatal(err)
 	}
-	return turn
+	return transition
 }
 
-// deployed tells what of a turn's site is deployed for a service.
-func deployed(turn *services.Turn, name string) map[string]any {
-	for _, s := range turn.Site().Services {
+// deployed tells what of a transition's site is deployed for a service.
+func deployed(transition *services.Transition, name string) map[string]any {
+	for _, s := range transition.Site().Services {
 		if s.Name == name {
 			return s.Attributes
 		}
@@ -156,40 +157,42 @@ func rollback(s *site.Service) { s.RollbackOnFailure = true }
 func TestLife(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil))
-	turn := f.begin()
-	if d := cmp.Diff([]string{"service a: create (version 2, creating)"}, turn.Steps()); d != "" {
+	transition := f.begin()
+	if d := cmp.Diff([]string{"service a: create (version 2, creating)"}, transition.Steps()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
 	f.run()
 	f.is("a", "up v3 #1")
 
-	if turn := f.run(); len(turn.Steps()) > 0 || len(turn.Versions()) > 0 {
-		t.Errorf("nothing changed, but %q", turn.Steps())
+	if transition := f.run(); len(transition.Steps()) > 0 || len(transition.Versions()) > 0 {
+		t.Errorf("nothing changed, but %q", transition.Steps())
 	}
 	f.want(f.web("a", size(2)))
 	if d := cmp.Diff([]string{"service a: update size (version 5, up to update_inprogress)"},
 		f.begin().Steps()); d != "" {
 		t.Error(d)
 	}
-	turn = f.run()
+	transition = f.run()
 	f.is("a", "up v6 #1")
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(2), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(2), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
 	f.want()
-	turn = f.run(waiting("a"))
+	transition = f.run(waiting("a"))
 	f.is("a", "deleting v8 #1")
-	if deployed(turn, "a") != nil {
+	if deployed(transition, "a") != nil {
 		t.Error("a service that is deleted is deployed")
 	}
-	if d := cmp.Diff([]string{"service a: delete (version 8, up to deleting)"}, turn.Steps()); d != "" {
+	if d := cmp.Diff([]string{"service a: delete (version 8, up to deleting)"}, transition.Steps()); d != "" {
 		t.Error(d)
 	}
-	if turn := f.run(); len(turn.Steps()) > 0 {
-		t.Errorf("deletion goes on, but is begun again: %q", turn.Steps())
+	if transition := f.run(); len(transition.Steps()) > 0 {
+		t.Errorf("deletion goes on, but is begun again: %q", transition.Steps())
 	}
 	f.is("a", "none")
 }
@@ -214,19 +217,21 @@ func TestRollback(t *testing.T) {
 	f.want(f.web("a", nil, rollback), f.web("b", nil, rollback))
 	f.run()
 	f.want(f.web("a", size(9), rollback), f.web("b", size(9), rollback))
-	turn := f.begin()
-	again := turn.Conclude(failed("a"), time.Unix(2, 0))
+	transition := f.begin()
+	again := transition.Conclude(failed("a"), time.Unix(2, 0))
 	if d := cmp.Diff(map[string]bool{"a": true}, again); d != "" {
 		t.Fatal(d)
 	}
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(map[string]any{"name": "b", "size": int64(9), "port": int64(8001)}, deployed(turn, "b")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "b", "size": int64(9), "port": int64(8001)},
+		deployed(transition, "b")); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]services.RolledBack{{Service: "a", Failed: 5, Previous: 2, Message: "exec[check] failed on n1"}},
-		turn.RolledBack()); d != "" {
+		transition.RolledBack()); d != "" {
 		t.Error(d)
 	}
 	f.run(failed("a"))
@@ -252,17 +257,17 @@ func TestRollbackOfWhatItWasMadeUnder(t *testing.T) {
 	changed.Description = "another one"
 	after.Entity, after.Selectors = &changed, site.Selectors{{NodeNames: []string{"n1"}}}
 	f.want(after)
-	turn := f.begin()
-	if s := turn.Site().Services[0]; s.Entity.Description == "" || len(s.Selectors) == 0 {
+	transition := f.begin()
+	if s := transition.Site().Services[0]; s.Entity.Description == "" || len(s.Selectors) == 0 {
 		t.Errorf("deployed is %+v", s)
 	}
-	turn.Conclude(failed("a"), time.Unix(2, 0))
-	if s := turn.Site().Services[0]; s.Entity.Description != "" || len(s.Selectors) != 0 {
+	transition.Conclude(failed("a"), time.Unix(2, 0))
+	if s := transition.Site().Services[0]; s.Entity.Description != "" || len(s.Selectors) != 0 {
 		t.Errorf("rolled back to %+v", s)
 	}
 	f.run(failed("a"))
-	if turn := f.begin(); len(turn.Changes()) != 1 || turn.Changes()[0].Kind != services.Update {
-		t.Errorf("the next plan has %v", turn.Changes())
+	if transition := f.begin(); len(transition.Changes()) != 1 || transition.Changes()[0].Kind != services.Update {
+		t.Errorf("the next plan has %v", transition.Changes())
 	}
 }
 
@@ -273,14 +278,14 @@ func TestReplacement(t *testing.T) {
 	other := f.web("a", map[string]any{"size": int64(4)})
 	other.Attributes["name"] = "renamed"
 	f.want(other, f.web("b", nil))
-	turn := f.begin()
-	if v := turn.Versions()[0]; !v.Deleted || v.Incarnation != 1 {
+	transition := f.begin()
+	if v := transition.Versions()[0]; !v.Deleted || v.Incarnation != 1 {
 		t.Errorf("the service that is replaced ends as %+v", v)
 	}
 	f.run()
 	f.is("a", "up v3 #2")
 	f.is("b", "up v3 #1")
-	if d := cmp.Diff([]string{"service a: replace (version 2, up to creating)"}, turn.Steps()); d != "" {
+	if d := cmp.Diff([]string{"service a: replace (version 2, up to creating)"}, transition.Steps()); d != "" {
 		t.Error(d)
 	}
 }
@@ -293,16 +298,17 @@ func TestInterrupted(t *testing.T) {
 	f.want(f.web("a", size(2), rollback))
 	f.state = f.begin().State() // as it was written down when the run began
 	f.is("a", "update_inprogress v5 #1")
-	if turn := f.begin(); len(turn.Steps()) > 0 {
-		t.Errorf("the update is begun again: %q", turn.Steps())
+	if transition := f.begin(); len(transition.Steps()) > 0 {
+		t.Errorf("the update is begun again: %q", transition.Steps())
 	}
 	kept := f.state
 	f.run()
 	f.is("a", "up v6 #1")
 	f.state = kept
-	turn := f.run(failed("a"))
+	transition := f.run(failed("a"))
 	f.is("a", "up v8 #1")
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
 	// A change meanwhile takes the unfinished update for a failed one.
@@ -340,18 +346,18 @@ func TestGate(t *testing.T) {
 		s.Gates = map[string]bool{"auto_creating": false}
 	}
 	f.want(f.web("a", nil, held))
-	turn := f.run()
+	transition := f.run()
 	f.is("a", "designed v3 #1")
-	if deployed(turn, "a") != nil {
+	if deployed(transition, "a") != nil {
 		t.Error("a designed service is deployed")
 	}
-	if turn := f.run(); len(turn.Steps()) > 0 {
-		t.Errorf("it waits, but %q", turn.Steps())
+	if transition := f.run(); len(transition.Steps()) > 0 {
+		t.Errorf("it waits, but %q", transition.Steps())
 	}
 	f.want(f.web("a", nil, held, func(s *site.Service) { s.TargetState = "creating" }))
-	turn = f.run()
+	transition = f.run()
 	f.is("a", "up v5 #1")
-	if deployed(turn, "a") == nil {
+	if deployed(transition, "a") == nil {
 		t.Error("it is not deployed")
 	}
 }
@@ -371,10 +377,10 @@ func TestDeallocation(t *testing.T) {
 func TestLearn(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil))
-	turn := f.begin()
-	turn.Learn(map[string]map[string]any{"a": {"port": int64(8002)}, "gone": {"x": 1}})
-	if got := turn.Allocated("a")["port"]; got != int64(8002) || len(turn.Problems()) > 0 {
-		t.Errorf("port %v, %v", got, turn.Problems())
+	transition := f.begin()
+	transition.Learn(map[string]map[string]any{"a": {"port": int64(8002)}, "gone": {"x": 1}})
+	if got := transition.Allocated("a")["port"]; got != int64(8002) || len(transition.Problems()) > 0 {
+		t.Errorf("port %v, %v", got, transition.Problems())
 	}
 }
 
@@ -383,25 +389,27 @@ func TestRest(t *testing.T) {
 	f.want(f.web("a", nil))
 	f.run()
 	f.want(f.web("a", size(7)), f.web("b", nil))
-	turn, problems := services.Rest(f.state, f.site)
-	if len(problems) > 0 || len(turn.Site().Services) != 1 {
+	transition, problems := services.Unchanged(f.state, f.site)
+	if len(problems) > 0 || len(transition.Site().Services) != 1 {
 		t.Fatal(problems)
 	}
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
 }
 
-// seenOf is what a journal has of the last version of each service of a turn.
-func seenOf(turn *services.Turn) []services.Seen {
-	last := map[string]services.Seen{}
-	for _, v := range turn.Versions() {
-		s := services.Seen{Service: v.ID, Entity: v.Entity.Name, Incarnation: v.Incarnation, Version: v.Version,
-			DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Made: v.Made()}
-		s.Candidate, s.Active, s.Rollback, s.Left = v.Shown()
+// journalOf is what a journal has of the last version of each service of a transition.
+func journalOf(transition *services.Transition) []services.JournalRecord {
+	last := map[string]services.JournalRecord{}
+	for _, v := range transition.Versions() {
+		s := services.JournalRecord{Service: v.ID, Entity: v.Entity.Name, Incarnation: v.Incarnation,
+			Version:        v.Version,
+			DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Definition: v.Definition()}
+		s.Candidate, s.Active, s.Rollback, s.Omitted = v.Redacted()
 		last[v.ID] = s
 	}
-	var out []services.Seen
+	var out []services.JournalRecord
 	for _, s := range last {
 		out = append(out, s)
 	}
@@ -415,19 +423,20 @@ func TestAdopt(t *testing.T) {
 	f.want(f.web("a", nil, rollback))
 	f.run()
 	f.want(f.web("a", size(2), rollback))
-	journal := seenOf(f.begin()) // killed: the state is that of before
+	journal := journalOf(f.begin()) // killed: the state is that of before
 	before := f.state
-	f.state = before.Adopt(journal)
+	f.state = before.Merge(journal)
 	f.is("a", "update_inprogress v5 #1")
-	if turn := f.begin(); len(turn.Changes()) > 0 {
-		t.Errorf("the update is begun again: %v", turn.Changes())
+	if transition := f.begin(); len(transition.Changes()) > 0 {
+		t.Errorf("the update is begun again: %v", transition.Changes())
 	}
-	turn := f.run(failed("a"))
+	transition := f.run(failed("a"))
 	f.is("a", "up v8 #1")
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
-	if before.Newer(services.Seen{Service: "a", Incarnation: 1, Version: 2}) {
+	if before.Newer(services.JournalRecord{Service: "a", Incarnation: 1, Version: 2}) {
 		t.Error("an older version is newer")
 	}
 
@@ -436,23 +445,24 @@ func TestAdopt(t *testing.T) {
 	f.want(f.web("a", size(2), rollback))
 	f.run()
 	f.want(f.web("a", size(3), rollback))
-	f.state = before.Adopt(seenOf(f.begin()))
+	f.state = before.Merge(journalOf(f.begin()))
 	f.is("a", "update_inprogress v8 #1")
-	turn = f.run(failed("a"))
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(2), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	transition = f.run(failed("a"))
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(2), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
 
 	f.want(f.web("a", size(2), rollback))
-	f.state = services.State{}.Adopt(journal) // the state was lost
+	f.state = services.Inventory{}.Merge(journal) // the state was lost
 	f.is("a", "update_inprogress v5 #1")
 	f.run()
 	f.is("a", "up v6 #1")
 
-	f.state = services.State{}.Adopt(journal)
+	f.state = services.Inventory{}.Merge(journal)
 	f.want() // it is not wanted any more: what is left of it is in the ledgers
-	if turn := f.begin(); len(turn.Changes()) > 0 || len(turn.Site().Services) > 0 {
-		t.Errorf("changes %v", turn.Changes())
+	if transition := f.begin(); len(transition.Changes()) > 0 || len(transition.Site().Services) > 0 {
+		t.Errorf("changes %v", transition.Changes())
 	}
 }
 
@@ -467,14 +477,14 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 	update := f.web("a", size(2))
 	update.Entity = &changed
 	f.want(update)
-	f.state = f.state.Adopt(seenOf(f.begin()))
+	f.state = f.state.Merge(journalOf(f.begin()))
 	adopted := f.state
-	if rest, problems := services.Rest(f.state, f.site); len(problems) > 0 ||
+	if rest, problems := services.Unchanged(f.state, f.site); len(problems) > 0 ||
 		rest.Status("a").State != "update_inprogress" {
 		t.Errorf("it is shown as %+v, %v", rest.Status("a"), problems)
 	}
-	if turn := f.begin(); len(turn.Changes()) > 0 {
-		t.Errorf("the update is begun again: %v", turn.Changes())
+	if transition := f.begin(); len(transition.Changes()) > 0 {
+		t.Errorf("the update is begun again: %v", transition.Changes())
 	}
 	f.run()
 	f.is("a", "up v6 #1")
@@ -500,14 +510,14 @@ func TestNamesAreUsedAgain(t *testing.T) {
 	f.run()
 	f.is("a", "none")
 	f.want(f.web("a", nil))
-	turn := f.run()
+	transition := f.run()
 	f.is("a", "up v3 #2")
-	gone, _ := services.Gone(f.state, "lon1", time.Unix(3, 0))
+	gone, _ := services.DeletedVersions(f.state, "lon1", time.Unix(3, 0))
 	if len(gone) != 1 || !gone[0].Deleted || gone[0].Incarnation != 2 {
 		t.Errorf("gone: %+v", gone)
 	}
-	state := services.State{}.Adopt(append(seenOf(turn),
-		services.Seen{Service: "b", Incarnation: 4, Version: 9, Deleted: true}))
+	state := services.Inventory{}.Merge(append(journalOf(transition),
+		services.JournalRecord{Service: "b", Incarnation: 4, Version: 9, Deleted: true}))
 	f.state = state
 	f.want(f.web("b", nil))
 	f.run()

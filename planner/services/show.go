@@ -8,8 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
-// Steps describes the changes of the plan, a line each. No line holds a value.
-func (t *Turn) Steps() []string {
+// Steps describes the changes of the plan, one line each. No line contains a value.
+func (t *Transition) Steps() []string {
 	var out []string
 	for _, c := range t.Changes() {
 		out = append(out, c.String())
@@ -29,23 +29,24 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s (version %d, %s%s)", line, c.Version, from, c.To)
 }
 
-// Allocated returns the values of attributes with the modifier r that slipway chose for a service, by their place,
-// `port` or `sites[host=a].port`, as far as they are known; those of sensitive attributes are left out. A child without
-// key attributes is told by its number, `sites[0].port`.
-func (t *Turn) Allocated(service string) map[string]any {
-	in, ok := t.inventory.Instance(service)
+// Allocated returns the known values of the allocated attributes (modifier r) of a service by path, such as `port` or
+// `sites[host=a].port`. It leaves out sensitive attributes. A child without key attributes has its index in the path:
+// `sites[0].port`.
+func (t *Transition) Allocated(service string) map[string]any {
+	in, ok := t.engine.Instance(service)
 	if !ok {
 		return nil
 	}
 	out := make(map[string]any)
-	allocated(t.bases[t.records[service].Under].entity.Structure, in.Base(), "", out)
+	collectAllocated(t.definitions[t.records[service].Definition].entity.Structure, in.Base(), "", out)
 	return out
 }
 
-// escaped writes a name or value of a place, `files[name=a\.txt].uid`, so that it ends where it seems to.
+// escaped escapes a name or value in a path, such as `files[name=a\.txt].uid`, so that special characters in it do not
+// end it.
 var escaped = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `.`, `\.`, `*`, `\*`, `=`, `\=`)
 
-func allocated(s catalog.Structure, set map[string]any, at string, out map[string]any) {
+func collectAllocated(s catalog.Structure, set map[string]any, at string, out map[string]any) {
 	for _, a := range s.Attributes {
 		if value := set[a.Name]; a.Modifier == catalog.Allocated && !a.Sensitive && value != nil {
 			out[at+a.Name] = value
@@ -54,7 +55,7 @@ func allocated(s catalog.Structure, set map[string]any, at string, out map[strin
 	for _, e := range s.Embedded {
 		switch v := set[e.Name].(type) {
 		case map[string]any:
-			allocated(e.Structure, v, at+e.Name+".", out)
+			collectAllocated(e.Structure, v, at+e.Name+".", out)
 		case []any:
 			for i, element := range v {
 				child, ok := element.(map[string]any)
@@ -68,31 +69,31 @@ func allocated(s catalog.Structure, set map[string]any, at string, out map[strin
 				if len(e.Key) == 0 {
 					place = fmt.Sprintf("%s[%d]", e.Name, i)
 				}
-				allocated(e.Structure, child, at+place+".", out)
+				collectAllocated(e.Structure, child, at+place+".", out)
 			}
 		}
 	}
 }
 
-// Status is what a service shows to the outside.
+// Status is what the outputs of a deployment show of a service.
 type Status struct {
 	Entity   string
-	Identity string // as text; empty for none, and for a sensitive one
+	Identity string // as text; empty if not set or sensitive
 	State    string
 	Label    lifecycle.Label
 	Version  int
 }
 
-// Status returns how a service stands; it is zero when there is no such service.
-func (t *Turn) Status(name string) Status {
-	in, ok := t.inventory.Instance(name)
+// Status returns the status of a service. It is zero if there is no such service.
+func (t *Transition) Status(name string) Status {
+	in, ok := t.engine.Instance(name)
 	if !ok {
 		return Status{}
 	}
-	b := t.bases[t.records[name].Under]
+	b := t.definitions[t.records[name].Definition]
 	state, _ := b.machine.State(in.State)
 	out := Status{Entity: in.Entity, State: in.State, Label: state.Label, Version: in.Version}
-	if value, ok := t.inventory.Identity(name); ok {
+	if value, ok := t.engine.Identity(name); ok {
 		if a, _ := b.entity.Attribute(b.entity.Identity); !a.Sensitive {
 			out.Identity = fmt.Sprint(value)
 		}
@@ -100,8 +101,8 @@ func (t *Turn) Status(name string) Status {
 	return out
 }
 
-// Wanted reports whether the configuration has a service of an entity with the name.
-func (t *Turn) Wanted(name string) bool {
+// Wanted reports whether the configuration has a service with the name that belongs to an entity.
+func (t *Transition) Wanted(name string) bool {
 	_, ok := t.wanted[name]
 	return ok
 }

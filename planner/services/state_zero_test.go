@@ -10,8 +10,8 @@ import (
 // What a run saves of a site without services is what a refresh saves, so that Terraform finds no difference.
 func TestAStateWithoutServicesIsLeftOut(t *testing.T) {
 	text, err := json.Marshal(struct {
-		Services services.State `json:"services,omitzero"`
-	}{services.State{Records: map[string]services.Record{}, Former: map[string]int{}}})
+		Services services.Inventory `json:"services,omitzero"`
+	}{services.Inventory{Records: map[string]services.Record{}, Former: map[string]int{}}})
 	if err != nil || string(text) != "{}" {
 		t.Errorf("%s, %v; want {}", text, err)
 	}

@@ -22,7 +22,7 @@ type Request struct {
 }
 
 // Given is a value that was chosen.
-type Given struct {
+type Allocated struct {
 	Path      string // of the attribute, without numbers: `files.uid`
 	At        string // its place in the candidate: `files[2].uid`
 	Pool      string
@@ -36,7 +36,7 @@ type Given struct {
 // never replaced in silence. A pool without a free value is another (pool_exhausted).
 //
 // What could be chosen is returned also when there are mistakes (lsm.md 12, V069), and counts as in use from then on.
-func (b *Book) Allocate(q Request) (map[string]any, []Given, []catalog.Mistake) {
+func (b *Usage) Allocate(q Request) (map[string]any, []Allocated, []catalog.Mistake) {
 	r := &run{book: b, service: q.Service, who: b.number(q.Service), mine: make(map[claim]string)}
 	out := copied(q.Candidate)
 	r.collect(q.Service.Entity.Structure, place{seed: q.Service.Name}, q.Prior, out)
@@ -54,12 +54,12 @@ func (b *Book) Allocate(q Request) (map[string]any, []Given, []catalog.Mistake) 
 
 // run is the allocation of one service.
 type run struct {
-	book     *Book
+	book     *Usage
 	service  Service
 	who      int32
 	slots    []slot
 	mine     map[claim]string // places of the service's own values
-	given    []Given
+	given    []Allocated
 	mistakes []catalog.Mistake
 }
 
@@ -102,7 +102,7 @@ func (r *run) collect(s catalog.Structure, at place, prior, object map[string]an
 			r.collect(e.Structure, below, before, v)
 		case []any:
 			old, _ := prior[e.Name].([]any)
-			same, _ := edit.Match(e, old, v)
+			same, _ := edit.MatchChildren(e, old, v)
 			for i, element := range v {
 				child, ok := element.(map[string]any)
 				if !ok {
@@ -145,7 +145,7 @@ func (r *run) keep(s slot) bool {
 			shown, r.service.Name, name)
 		return true
 	}
-	if other, found := s.scope.rival(at, r.who); found {
+	if other, found := s.scope.conflict(at, r.who); found {
 		r.report(s, catalog.PoolConflict,
 			"%s for the service %q, and the service %q has it too; the pool %q gives a value once: replace one of the services",
 			shown, r.service.Name, r.book.names[other], name)
@@ -175,7 +175,7 @@ func (s slot) outdated(value any) bool {
 
 func (r *run) take(s slot, at block) {
 	r.mine[claim{s.attribute.Allocate.Pool, at}] = s.at
-	s.scope.own(at, r.who)
+	s.scope.add(at, r.who)
 	s.scope.used[at.family].add(at.span())
 }
 
@@ -193,7 +193,7 @@ func (r *run) choose(s slot) {
 	value := s.pool.write(l, at, s.attribute.Type.Interface())
 	s.object[s.attribute.Name] = value
 	r.take(s, at)
-	r.given = append(r.given, Given{Path: s.path, At: s.at, Pool: s.attribute.Allocate.Pool, Value: value,
+	r.given = append(r.given, Allocated{Path: s.path, At: s.at, Pool: s.attribute.Allocate.Pool, Value: value,
 		Sensitive: s.attribute.Sensitive})
 }
 

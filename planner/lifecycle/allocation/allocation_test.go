@@ -75,7 +75,7 @@ func service(e *catalog.Entity, name string, sets ...set) allocation.Service {
 	return allocation.Service{ID: "id-" + name, Name: name, Entity: e, Sets: sets}
 }
 
-func shown(given []allocation.Given) string {
+func shown(given []allocation.Allocated) string {
 	var out []string
 	for _, g := range given {
 		out = append(out, fmt.Sprintf("%s=%v", g.At, g.Value))
@@ -94,7 +94,7 @@ func encode(t testing.TB, value any) string {
 
 func TestSharedPool(t *testing.T) {
 	tunnel, port := entity(t, "tunnel"), entity(t, "port")
-	book := allocation.NewBook([]allocation.Service{
+	book := allocation.NewUsage([]allocation.Service{
 		service(tunnel, "a", nil, set{"id": int64(10)}, set{"id": int64(11)}),
 		service(port, "b", set{"id": int64(13)}),
 	})
@@ -138,7 +138,7 @@ func TestKept(t *testing.T) {
 		{"c", "12",
 			`id out_of_pool is 12 for the service "c", which the pool "ids" does not have any more; a value is never changed in silence: widen the pool, or replace the service`},
 	} {
-		out, given, mistakes := allocation.NewBook(live).Allocate(allocation.Request{Service: service(tunnel, c.name),
+		out, given, mistakes := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(tunnel, c.name),
 			Prior: set{"id": c.value}, Candidate: set{"name": c.name, "id": c.value}})
 		got := fmt.Sprint(out["id"])
 		if len(mistakes) == 1 {
@@ -152,7 +152,7 @@ func TestKept(t *testing.T) {
 
 func TestRack(t *testing.T) {
 	rack := entity(t, "rack")
-	book := allocation.NewBook(nil)
+	book := allocation.NewUsage(nil)
 	units := []any{set{"slot": int64(1), "kind": "a"}, set{"slot": int64(2), "kind": "a", "id": int64(1)}}
 	first, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"),
 		Candidate: set{"name": "r1", "site": "lon", "units": units}})
@@ -171,7 +171,7 @@ func TestRack(t *testing.T) {
 	}
 
 	t.Run("once more is the same", func(t *testing.T) {
-		again, given, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r1"),
+		again, given, mistakes := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r1"),
 			Candidate: set{"name": "r1", "site": "lon", "units": units}})
 		if len(mistakes) > 0 || shown(given) != got || encode(t, again) != encode(t, first) {
 			t.Error(given, mistakes)
@@ -201,7 +201,7 @@ func TestRack(t *testing.T) {
 		next := maps.Clone(first)
 		maps.Copy(next, set{"units": []any{set{"slot": int64(2), "kind": "b", "id": int64(1), "secret": int64(2)},
 			set{"slot": int64(1), "kind": "a", "id": int64(2), "secret": int64(1)}}})
-		_, given, mistakes := allocation.NewBook([]allocation.Service{service(rack, "r1", first)}).Allocate(
+		_, given, mistakes := allocation.NewUsage([]allocation.Service{service(rack, "r1", first)}).Allocate(
 			allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
 		if text := shown(given); len(mistakes) > 0 || !strings.HasPrefix(text, "units[0].id=3 units[0].address=fd") {
 			t.Error(text, mistakes)
@@ -212,7 +212,7 @@ func TestRack(t *testing.T) {
 		for i := range 5 {
 			children = append(children, set{"slot": int64(i), "kind": "a"})
 		}
-		out, given, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
+		out, given, mistakes := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
 			Candidate: set{"name": "r2", "site": "lon", "units": children}})
 		if len(mistakes) != 2 || mistakes[0].Place() != "units[3].secret" || mistakes[0].Path != "units.secret" ||
 			len(given) != 3+5+3+5 || out["vlan"] != int64(-1) {
@@ -222,7 +222,7 @@ func TestRack(t *testing.T) {
 	t.Run("two children with one value", func(t *testing.T) {
 		children := []any{set{"slot": int64(1), "id": int64(1)},
 			set{"slot": int64(2), "id": int64(1), "secret": int64(9)}}
-		_, _, mistakes := allocation.NewBook(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
+		_, _, mistakes := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
 			Candidate: set{"units": children}})
 		if len(mistakes) != 2 || mistakes[0].Code != catalog.PoolConflict ||
 			!strings.Contains(mistakes[0].Message, "as units[0].id is") ||
@@ -237,13 +237,13 @@ func TestOverlap(t *testing.T) {
 	rack := entity(t, "rack")
 	live := []allocation.Service{service(rack, "a", set{"net": "10.0.0.0/30"}),
 		service(rack, "b", set{"net": "10.0.0.5/32"})}
-	_, given, mistakes := allocation.NewBook(live).Allocate(allocation.Request{Service: service(rack, "c"),
+	_, given, mistakes := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
 		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126"}})
 	if len(mistakes) > 0 || shown(given) != "net=10.0.0.6/31" {
 		t.Error(given, mistakes)
 	}
 	for value, rival := range map[string]string{"10.0.0.2/31": "a", "10.0.0.4/31": "b"} {
-		_, _, mistakes = allocation.NewBook(live).Allocate(allocation.Request{Service: service(rack, "c"),
+		_, _, mistakes = allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
 			Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": value}})
 		if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolConflict ||
 			!strings.Contains(mistakes[0].Message, fmt.Sprintf("the service %q has it too", rival)) {
@@ -255,7 +255,7 @@ func TestOverlap(t *testing.T) {
 // It does not matter which lengths were in use first.
 func TestOverlapOfSmaller(t *testing.T) {
 	rack := entity(t, "rack")
-	book := allocation.NewBook([]allocation.Service{service(rack, "a", set{"net": "10.0.0.0/31"}),
+	book := allocation.NewUsage([]allocation.Service{service(rack, "a", set{"net": "10.0.0.0/31"}),
 		service(rack, "b", set{"net": "10.0.0.3/32"})})
 	_, _, mistakes := book.Allocate(allocation.Request{Service: service(rack, "c"),
 		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": "10.0.0.2/31"}})
@@ -426,11 +426,11 @@ func BenchmarkAllocate(b *testing.B) {
 		services := live(e, n, c.used)
 		b.Run(c.name+"/book", func(b *testing.B) {
 			for b.Loop() {
-				allocation.NewBook(services)
+				allocation.NewUsage(services)
 			}
 		})
 		b.Run(c.name+"/value", func(b *testing.B) {
-			book := allocation.NewBook(services)
+			book := allocation.NewUsage(services)
 			i := n
 			for b.Loop() {
 				i++

@@ -17,7 +17,7 @@ type Service struct {
 }
 
 // Book knows which values are in use, by which services. It is made for one plan and is not safe for concurrent use.
-type Book struct {
+type Usage struct {
 	names  []string
 	index  map[string]int32 // of a service by id
 	scopes map[string]*scope
@@ -26,7 +26,7 @@ type Book struct {
 
 // scope is what is in use of one pool.
 type scope struct {
-	used   [families]runs
+	used   [families]ranges
 	owners map[block]owners
 	// around has, for each size of blocks in use or asked for, the owners of smaller blocks by the block around them.
 	around map[block]owners
@@ -59,8 +59,8 @@ func (o owners) other(who int32) (int32, bool) {
 }
 
 // NewBook writes down what services have in all their sets. Values that are none of their pool's kind are left out.
-func NewBook(live []Service) *Book {
-	b := &Book{index: make(map[string]int32, len(live)), scopes: make(map[string]*scope),
+func NewUsage(live []Service) *Usage {
+	b := &Usage{index: make(map[string]int32, len(live)), scopes: make(map[string]*scope),
 		pools: make(map[*catalog.Pool]*pool)}
 	spans := make(map[string]*[families][]span)
 	for _, s := range live {
@@ -79,7 +79,7 @@ func NewBook(live []Service) *Book {
 				if spans[name] == nil {
 					spans[name] = new([families][]span)
 				}
-				b.scope(name).own(found, who)
+				b.scope(name).add(found, who)
 				list := &spans[name][found.family]
 				*list = append(*list, found.span())
 			})
@@ -93,7 +93,7 @@ func NewBook(live []Service) *Book {
 	return b
 }
 
-func (b *Book) number(s Service) int32 {
+func (b *Usage) number(s Service) int32 {
 	who, ok := b.index[s.ID]
 	if !ok {
 		who = int32(len(b.names))
@@ -103,7 +103,7 @@ func (b *Book) number(s Service) int32 {
 	return who
 }
 
-func (b *Book) scope(name string) *scope {
+func (b *Usage) scope(name string) *scope {
 	s, ok := b.scopes[name]
 	if !ok {
 		s = &scope{owners: make(map[block]owners), around: make(map[block]owners)}
@@ -114,7 +114,7 @@ func (b *Book) scope(name string) *scope {
 
 // pool prepares the pool of an allocation; nil when there is none, or one that catalog.Resolve refuses. Definitions of
 // one name may differ between services while a catalog changes.
-func (b *Book) pool(a *catalog.Allocation) *pool {
+func (b *Usage) pool(a *catalog.Allocation) *pool {
 	if a == nil || a.Own == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func values(s catalog.Structure, set map[string]any, visit func(catalog.Attribut
 	}
 }
 
-func grow(m map[block]owners, at block, who int32) {
+func addOwner(m map[block]owners, at block, who int32) {
 	o, ok := m[at]
 	if !ok {
 		o = owners{nobody, nobody}
@@ -159,7 +159,7 @@ func grow(m map[block]owners, at block, who int32) {
 }
 
 // sized makes the scope ready for blocks of a size.
-func (s *scope) sized(size int) {
+func (s *scope) indexSize(size int) {
 	if slices.Contains(s.sizes, size) {
 		return
 	}
@@ -171,26 +171,26 @@ func (s *scope) sized(size int) {
 		outer := block{at.family, size, at.start.start(size)}
 		for _, who := range []int32{o.first, o.second} {
 			if who != nobody {
-				grow(s.around, outer, who)
+				addOwner(s.around, outer, who)
 			}
 		}
 	}
 }
 
 // own writes down that a service has a block.
-func (s *scope) own(at block, who int32) {
-	s.sized(at.size)
-	grow(s.owners, at, who)
+func (s *scope) add(at block, who int32) {
+	s.indexSize(at.size)
+	addOwner(s.owners, at, who)
 	for _, size := range s.sizes {
 		if size > at.size {
-			grow(s.around, block{at.family, size, at.start.start(size)}, who)
+			addOwner(s.around, block{at.family, size, at.start.start(size)}, who)
 		}
 	}
 }
 
 // rival returns another service that has a block, a part of it, or one around it.
-func (s *scope) rival(at block, who int32) (int32, bool) {
-	s.sized(at.size)
+func (s *scope) conflict(at block, who int32) (int32, bool) {
+	s.indexSize(at.size)
 	for _, m := range []map[block]owners{s.owners, s.around} {
 		if o, ok := m[at]; ok {
 			if other, found := o.other(who); found {

@@ -19,7 +19,7 @@ func Pick(definition catalog.Pool, seed string, used []any) (any, error) {
 			spans[at.family] = append(spans[at.family], at.span())
 		}
 	}
-	var taken [families]runs
+	var taken [families]ranges
 	for f := range spans {
 		taken[f] = of(spans[f])
 	}

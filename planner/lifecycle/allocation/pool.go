@@ -13,7 +13,7 @@ import (
 type pool struct {
 	definition catalog.Pool
 	lanes      []lane
-	excluded   [families]runs
+	excluded   [families]ranges
 }
 
 // lane is a range of one family, cut into blocks of 2^size numbers, each of which is one value.
@@ -151,7 +151,7 @@ func (p *pool) has(b block) bool {
 }
 
 // free finds the first free block from a place on, in a lane.
-func (p *pool) free(l lane, from number, used *[families]runs) (block, bool) {
+func (p *pool) free(l lane, from number, used *[families]ranges) (block, bool) {
 	at := from
 	for {
 		s := span{at, at.end(l.size)}
@@ -175,7 +175,7 @@ func (p *pool) free(l lane, from number, used *[families]runs) (block, bool) {
 }
 
 // pick chooses a free value. The seed is what a derived one is made from.
-func (p *pool) pick(seed string, used *[families]runs) (lane, block, bool) {
+func (p *pool) pick(seed string, used *[families]ranges) (lane, block, bool) {
 	start := -1
 	if p.definition.Pick == catalog.Derived {
 		var at number

@@ -10,10 +10,10 @@ type span struct{ first, last number }
 
 // runs is a set of numbers: ranges in their order, with a gap between each two. Values that follow each other make one
 // range, so a pool that is filled in order stays small however much of it is used.
-type runs []span
+type ranges []span
 
 // of returns the set of all spans.
-func of(spans []span) runs {
+func of(spans []span) ranges {
 	slices.SortFunc(spans, func(a, b span) int {
 		switch {
 		case a.first.less(b.first):
@@ -23,7 +23,7 @@ func of(spans []span) runs {
 		}
 		return 0
 	})
-	var out runs
+	var out ranges
 	for _, s := range spans {
 		if n := len(out) - 1; n >= 0 && touches(out[n], s) {
 			if out[n].last.less(s.last) {
@@ -43,7 +43,7 @@ func touches(a, b span) bool {
 }
 
 // add puts a span into the set.
-func (r *runs) add(s span) {
+func (r *ranges) add(s span) {
 	list := *r
 	from := sort.Search(len(list), func(i int) bool { return !list[i].first.less(s.first) })
 	if from > 0 && touches(list[from-1], s) {
@@ -61,7 +61,7 @@ func (r *runs) add(s span) {
 }
 
 // overlap returns the first range that has a number of s.
-func (r runs) overlap(s span) (span, bool) {
+func (r ranges) overlap(s span) (span, bool) {
 	i := sort.Search(len(r), func(i int) bool { return !r[i].last.less(s.first) })
 	if i == len(r) || s.last.less(r[i].first) {
 		return span{}, false

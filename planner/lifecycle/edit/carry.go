@@ -9,19 +9,19 @@ import (
 // Carry returns next with what slipway has set in prior, at every depth, where next says nothing of it: attributes,
 // relations and embedded entities with the modifier r (lsm.md 3). Children are matched by key, those of lists without a
 // key as far as they are equal; a new child has nothing to carry. Values that next has stay; see [Check].
-func Carry(entity *catalog.Entity, prior, next map[string]any) map[string]any {
+func CarryAllocated(entity *catalog.Entity, prior, next map[string]any) map[string]any {
 	return carry(entity.Structure, prior, next)
 }
 
 // Restore returns next with everything that slipway sets as it is in prior.
-func Restore(entity *catalog.Entity, prior, next map[string]any) map[string]any {
-	return Carry(entity, prior, withoutAllocated(entity.Structure, next))
+func RestoreAllocated(entity *catalog.Entity, prior, next map[string]any) map[string]any {
+	return CarryAllocated(entity, prior, withoutAllocated(entity.Structure, next))
 }
 
 func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
 	out := make(map[string]any, len(next))
 	maps.Copy(out, next)
-	for _, name := range allocated(s) {
+	for _, name := range allocatedNames(s) {
 		if _, given := next[name]; given {
 			continue
 		}
@@ -37,7 +37,7 @@ func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
 			}
 		case []any:
 			old, _ := prior[e.Name].([]any)
-			same, _ := Match(e, old, v)
+			same, _ := MatchChildren(e, old, v)
 			children := make([]any, len(v))
 			for i, element := range v {
 				children[i] = element
@@ -55,7 +55,7 @@ func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
 }
 
 // allocated returns the names of what slipway sets in a structure itself.
-func allocated(s catalog.Structure) []string {
+func allocatedNames(s catalog.Structure) []string {
 	var names []string
 	for _, a := range s.Attributes {
 		if a.Modifier == catalog.Allocated {
@@ -79,7 +79,7 @@ func allocated(s catalog.Structure) []string {
 func withoutAllocated(s catalog.Structure, given map[string]any) map[string]any {
 	out := make(map[string]any, len(given))
 	maps.Copy(out, given)
-	for _, name := range allocated(s) {
+	for _, name := range allocatedNames(s) {
 		delete(out, name)
 	}
 	for _, e := range s.Embedded {

@@ -8,7 +8,7 @@ import (
 )
 
 // mostMistakes bounds what is told of one update.
-const mostMistakes = 1000
+const maxMistakes = 1000
 
 // Check compares the next attributes of a service with the ones that they are made from, and returns a mistake for
 // everything that users may not change (lsm.md 3, 13, 14). Both are complete trees, as catalog.Structure.Check returns
@@ -24,17 +24,17 @@ const mostMistakes = 1000
 // with the modifier r: these are slipway's everywhere. The order of children and of related services is no change.
 //
 // Mistake.Path has no numbers (`files.mode`); Mistake.At has the exact place in next (`files[2].mode`).
-func Check(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake {
-	c := checker{loose: entity.Loose}
+func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake {
+	c := updateChecker{loose: entity.Loose}
 	top := entity.Structure
 	if a, ok := entity.Attribute(entity.Identity); ok {
-		c.attribute(place{}.to(a.Name), a, prior, next, catalog.IdentityFixed)
+		c.attribute(attributePath{}.to(a.Name), a, prior, next, catalog.IdentityFixed)
 		top.Attributes = slices.DeleteFunc(slices.Clone(top.Attributes),
 			func(other catalog.Attribute) bool { return other.Name == a.Name })
 	}
-	c.structure(place{}, top, prior, next)
-	if len(c.mistakes) > mostMistakes {
-		c.mistakes = c.mistakes[:mostMistakes]
+	c.structure(attributePath{}, top, prior, next)
+	if len(c.mistakes) > maxMistakes {
+		c.mistakes = c.mistakes[:maxMistakes]
 	}
 	return c.mistakes
 }
@@ -42,9 +42,9 @@ func Check(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake
 // Replaces returns the exact places in next of all changes that only a new service can have: of what has the modifier
 // rw. It is what forces replacement in Terraform (lsm.md 20). Added children are named one by one (`disks[1]`); for
 // removed ones, the list is.
-func Replaces(entity *catalog.Entity, prior, next map[string]any) []string {
+func ReplacementPaths(entity *catalog.Entity, prior, next map[string]any) []string {
 	var out []string
-	for _, m := range Check(entity, prior, next) {
+	for _, m := range CheckUpdate(entity, prior, next) {
 		if m.Code != catalog.ReadOnly && !slices.Contains(out, m.Place()) {
 			out = append(out, m.Place())
 		}
@@ -53,23 +53,25 @@ func Replaces(entity *catalog.Entity, prior, next map[string]any) []string {
 }
 
 // place is a path, with and without numbers.
-type place struct{ path, at string }
+type attributePath struct{ path, at string }
 
-func (p place) to(name string) place {
+func (p attributePath) to(name string) attributePath {
 	if p.path == "" {
-		return place{name, name}
+		return attributePath{name, name}
 	}
-	return place{p.path + "." + name, p.at + "." + name}
+	return attributePath{p.path + "." + name, p.at + "." + name}
 }
 
-func (p place) element(i int) place { return place{p.path, fmt.Sprintf("%s[%d]", p.at, i)} }
+func (p attributePath) element(i int) attributePath {
+	return attributePath{p.path, fmt.Sprintf("%s[%d]", p.at, i)}
+}
 
-type checker struct {
+type updateChecker struct {
 	loose    bool
 	mistakes []catalog.Mistake
 }
 
-func (c *checker) add(p place, code catalog.Code, message string) {
+func (c *updateChecker) add(p attributePath, code catalog.Code, message string) {
 	m := catalog.Mistake{Path: p.path, Code: code, Message: message}
 	if p.at != p.path {
 		m.At = p.at
@@ -82,7 +84,7 @@ const (
 	immutable = "is set once and fixed from then on (rw); keep its value, or replace the service"
 )
 
-func (c *checker) structure(p place, s catalog.Structure, prior, next map[string]any) {
+func (c *updateChecker) structure(p attributePath, s catalog.Structure, prior, next map[string]any) {
 	for _, a := range s.Attributes {
 		c.attribute(p.to(a.Name), a, prior, next, catalog.Immutable)
 	}
@@ -102,7 +104,8 @@ func (c *checker) structure(p place, s catalog.Structure, prior, next map[string
 	}
 }
 
-func (c *checker) attribute(p place, a catalog.Attribute, prior, next map[string]any, fixed catalog.Code) {
+func (c *updateChecker) attribute(p attributePath, a catalog.Attribute, prior, next map[string]any,
+	fixed catalog.Code) {
 	old, had := prior[a.Name]
 	now, given := next[a.Name]
 	if !given || catalog.Canonical(old) == catalog.Canonical(now) {
@@ -125,10 +128,10 @@ func (c *checker) attribute(p place, a catalog.Attribute, prior, next map[string
 	}
 }
 
-func (c *checker) relation(p place, r catalog.Relation, prior, next map[string]any) {
+func (c *updateChecker) relation(p attributePath, r catalog.Relation, prior, next map[string]any) {
 	old, had := prior[r.Name]
 	now, given := next[r.Name]
-	if !given || related(old) == related(now) {
+	if !given || relatedText(old) == relatedText(now) {
 		return
 	}
 	switch {
@@ -140,7 +143,7 @@ func (c *checker) relation(p place, r catalog.Relation, prior, next map[string]a
 }
 
 // related is a text that two values of a relation share when they name the same services.
-func related(value any) string {
+func relatedText(value any) string {
 	list, ok := value.([]any)
 	if !ok {
 		return catalog.Canonical(value)
@@ -148,12 +151,13 @@ func related(value any) string {
 	if len(list) == 0 {
 		return catalog.Canonical(nil)
 	}
-	return catalog.Canonical(sorted(list))
+	return catalog.Canonical(sortedTexts(list))
 }
 
 // untouched reports whether an embedded entity is as it was, and adds a mistake when it is not. What slipway sets in it
 // is looked at for code readonly_attribute only.
-func (c *checker) untouched(p place, e catalog.Embedded, prior, next map[string]any, code catalog.Code) bool {
+func (c *updateChecker) untouched(p attributePath, e catalog.Embedded, prior, next map[string]any,
+	code catalog.Code) bool {
 	old, had := prior[e.Name]
 	now, given := next[e.Name]
 	if !given || code == catalog.Immutable && !had {
@@ -182,7 +186,7 @@ func (c *checker) untouched(p place, e catalog.Embedded, prior, next map[string]
 	return false
 }
 
-func (c *checker) single(p place, e catalog.Embedded, prior, next map[string]any) {
+func (c *updateChecker) single(p attributePath, e catalog.Embedded, prior, next map[string]any) {
 	value, had := prior[e.Name]
 	old, _ := value.(map[string]any)
 	now, _ := next[e.Name].(map[string]any)
@@ -199,14 +203,14 @@ func (c *checker) single(p place, e catalog.Embedded, prior, next map[string]any
 	}
 }
 
-func (c *checker) list(p place, e catalog.Embedded, prior, next map[string]any) {
+func (c *updateChecker) list(p attributePath, e catalog.Embedded, prior, next map[string]any) {
 	value, had := prior[e.Name]
 	old, _ := value.([]any)
 	now, _ := next[e.Name].([]any)
 	if _, given := next[e.Name]; !given {
 		return
 	}
-	same, gone := Match(e, old, now)
+	same, gone := MatchChildren(e, old, now)
 	kept := e.Modifier == catalog.Fixed && had
 	const fixed = "has the same children for as long as the service lives (rw): none can be added or removed; keep them, or replace the service"
 	if kept && len(gone) > 0 {
@@ -229,16 +233,16 @@ func (c *checker) list(p place, e catalog.Embedded, prior, next map[string]any) 
 }
 
 // children compares a child with itself before.
-func (c *checker) children(p place, e catalog.Embedded, old, now map[string]any) {
+func (c *updateChecker) children(p attributePath, e catalog.Embedded, old, now map[string]any) {
 	s := e.Structure
 	if c.loose {
-		s = free(s)
+		s = withoutFixed(s)
 	}
 	c.structure(p, s, old, now)
 }
 
 // free returns a structure in which users may change all that is not slipway's.
-func free(s catalog.Structure) catalog.Structure {
+func withoutFixed(s catalog.Structure) catalog.Structure {
 	out := catalog.Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
 		Relations: slices.Clone(s.Relations)}
 	opened := func(m *catalog.Modifier) {
@@ -259,9 +263,9 @@ func free(s catalog.Structure) catalog.Structure {
 }
 
 // fresh looks at a new child: users may set all but what is slipway's.
-func (c *checker) fresh(p place, s catalog.Structure, child map[string]any) {
+func (c *updateChecker) fresh(p attributePath, s catalog.Structure, child map[string]any) {
 	for _, m := range s.ReadOnly(child) {
-		at := place{p.path + "." + withoutNumbers(m.Path), p.at + "." + m.Path}
+		at := attributePath{p.path + "." + withoutNumbers(m.Path), p.at + "." + m.Path}
 		c.add(at, catalog.ReadOnly, readOnly)
 	}
 }

@@ -162,7 +162,7 @@ func pick(value any, at string) any {
 // Children without a key are the same when they are equal, then when what is fixed in them is.
 func TestCarryWithoutKey(t *testing.T) {
 	e := entity(t, "share")
-	out := edit.Carry(e, tree(t, e, share),
+	out := edit.CarryAllocated(e, tree(t, e, share),
 		read(t,
 			`{notes: [{by: him, text: a}, {by: me, text: new}, {by: you, text: other}, {by: me, text: b}, {by: me, text: more}]}`))
 	const want = `[{"by":"him","text":"a"},{"by":"me","seen":1,"text":"new"},{"by":"you","seen":3,"text":"other"},{"by":"me","seen":2,"text":"b"},{"by":"me","text":"more"}]`
@@ -177,7 +177,7 @@ func TestCarryAndRestore(t *testing.T) {
 	next := read(t, `{name: n, size: 2, vni: 99, home: r1, leases: [{address: z}], boot: {image: i}, disks: [{slot: 2}, {slot: 1}],
 	  files: [{name: f2, uid: 77}, {name: f7, uid: 78}, {name: f1, parts: [{at: 1, side: a}, {at: 2}]}]}`)
 	t.Run("what is read-only is ignored", func(t *testing.T) {
-		out := edit.Restore(e, prior, next)
+		out := edit.RestoreAllocated(e, prior, next)
 		for at, want := range map[string]string{"vni": "10", "used_by": `["r9"]`, "leases": `[{"address":"a"}]`,
 			"files.0.uid": "2", "files.1.uid": "null", "files.2.uid": "1",
 			"files.2.parts": `[{"at":1,"id":5,"side":"a"},{"at":2}]`, "note": "null"} {
@@ -187,12 +187,12 @@ func TestCarryAndRestore(t *testing.T) {
 		}
 	})
 	t.Run("what is read-only counts", func(t *testing.T) {
-		out, mistakes := e.Check(edit.Carry(e, prior, next))
+		out, mistakes := e.Check(edit.CarryAllocated(e, prior, next))
 		if len(mistakes) > 0 {
 			t.Fatal(mistakes)
 		}
 		var got []string
-		for _, m := range edit.Check(e, prior, out) {
+		for _, m := range edit.CheckUpdate(e, prior, out) {
 			got = append(got, m.Place()+" "+string(m.Code))
 		}
 		want := []string{"vni readonly_attribute", "files[0].uid readonly_attribute",

@@ -7,7 +7,7 @@ import (
 )
 
 // keyOf is a text that two children share when they have the same key. An attribute that is left out has its default.
-func keyOf(e catalog.Embedded, child map[string]any) string {
+func keyText(e catalog.Embedded, child map[string]any) string {
 	key := make([]any, len(e.Key))
 	for i, name := range e.Key {
 		value, given := child[name]
@@ -24,7 +24,7 @@ func keyOf(e catalog.Embedded, child map[string]any) string {
 //
 // Key attributes tell children apart. In a list without a key, a child is the same as one that is equal but for what
 // slipway sets; after that, as one with the same values of what is fixed, rw, in the order of the lists.
-func Match(e catalog.Embedded, prior, next []any) (same []int, gone []int) {
+func MatchChildren(e catalog.Embedded, prior, next []any) (same []int, gone []int) {
 	same = make([]int, len(next))
 	for i := range same {
 		same[i] = -1
@@ -51,10 +51,10 @@ func Match(e catalog.Embedded, prior, next []any) (same []int, gone []int) {
 		}
 	}
 	if len(e.Key) > 0 {
-		pass(func(child map[string]any) string { return keyOf(e, child) })
+		pass(func(child map[string]any) string { return keyText(e, child) })
 	} else {
-		pass(func(child map[string]any) string { return asGiven(e.Structure, child) })
-		pass(func(child map[string]any) string { return fixed(e.Structure, child) })
+		pass(func(child map[string]any) string { return userText(e.Structure, child) })
+		pass(func(child map[string]any) string { return fixedText(e.Structure, child) })
 	}
 	for i, t := range taken {
 		if !t {
@@ -65,13 +65,13 @@ func Match(e catalog.Embedded, prior, next []any) (same []int, gone []int) {
 }
 
 // asGiven is a text that two children share when all that users set is equal.
-func asGiven(s catalog.Structure, child map[string]any) string {
+func userText(s catalog.Structure, child map[string]any) string {
 	complete, _ := s.Check(child) // for the defaults
 	return catalog.Canonical(unordered(s, withoutAllocated(s, complete)))
 }
 
 // fixed is a text that two children share when their plain attributes with the modifier rw are equal.
-func fixed(s catalog.Structure, child map[string]any) string {
+func fixedText(s catalog.Structure, child map[string]any) string {
 	var values []any
 	for _, a := range s.Attributes {
 		if a.Modifier != catalog.Fixed {
@@ -103,19 +103,19 @@ func unordered(s catalog.Structure, given map[string]any) map[string]any {
 					children[i] = unordered(e.Structure, child)
 				}
 			}
-			out[e.Name] = sorted(children)
+			out[e.Name] = sortedTexts(children)
 		}
 	}
 	for _, r := range s.Relations {
 		if list, ok := out[r.Name].([]any); ok {
-			out[r.Name] = sorted(list)
+			out[r.Name] = sortedTexts(list)
 		}
 	}
 	return out
 }
 
 // sorted returns the texts of elements in an order of their own.
-func sorted(list []any) []any {
+func sortedTexts(list []any) []any {
 	texts := make([]string, len(list))
 	for i, element := range list {
 		texts[i] = catalog.Canonical(element)

@@ -36,7 +36,7 @@ func TestShippedLifecycles(t *testing.T) {
 			f.run()
 			f.want(f.web("a", size(2), own))
 			if l.Name == "basic_optimized" { // it has no updates
-				_, problems := services.Begin(f.state, f.site, time.Time{})
+				_, problems := services.Plan(f.state, f.site, time.Time{})
 				if want := `service "a": cannot be updated in the state up of the lifecycle "basic_optimized"`; len(
 					problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
 					t.Errorf("got %v", problems)
@@ -45,12 +45,12 @@ func TestShippedLifecycles(t *testing.T) {
 			}
 			want := map[string]any{"name": "a", "size": int64(2), "port": int64(8000)}
 			// it never promotes, as it was recorded (lsm.md 19, 6)
-			if turn := f.run(); l.Name != "simple_with_set_state" {
-				if d := cmp.Diff(want, deployed(turn, "a")); d != "" {
+			if transition := f.run(); l.Name != "simple_with_set_state" {
+				if d := cmp.Diff(want, deployed(transition, "a")); d != "" {
 					t.Error(d)
 				}
-				if turn := f.begin(); len(turn.Changes()) > 0 {
-					t.Errorf("nothing changed, but %q", turn.Steps())
+				if transition := f.begin(); len(transition.Changes()) > 0 {
+					t.Errorf("nothing changed, but %q", transition.Steps())
 				}
 			}
 			f.want()
@@ -59,9 +59,9 @@ func TestShippedLifecycles(t *testing.T) {
 				t.Error("it is forgotten before it is deleted")
 			}
 			f.want(f.web("a", size(2), own))
-			turn := f.begin()
-			if changes := turn.Changes(); len(changes) != 1 || changes[0].Kind != services.Replace {
-				t.Errorf("wanted again: %q", turn.Steps())
+			transition := f.begin()
+			if changes := transition.Changes(); len(changes) != 1 || changes[0].Kind != services.Replace {
+				t.Errorf("wanted again: %q", transition.Steps())
 			}
 			if d := cmp.Diff(want, deployed(f.run(), "a")); d != "" {
 				t.Error(d)
@@ -80,14 +80,14 @@ func TestRemovalOfWhatDoesNotPurge(t *testing.T) {
 	f.want(f.web("a", nil, through(t, "cloudconnect")))
 	f.run()
 	f.want()
-	turn := f.begin()
-	for deployed(turn, "a") != nil {
-		if again := turn.Conclude(nil, time.Unix(2, 0)); !again["a"] {
-			t.Fatalf("no other deployment in the state %q", turn.Status("a").State)
+	transition := f.begin()
+	for deployed(transition, "a") != nil {
+		if again := transition.Conclude(nil, time.Unix(2, 0)); !again["a"] {
+			t.Fatalf("no other deployment in the state %q", transition.Status("a").State)
 		}
 	}
-	if again := turn.Conclude(nil, time.Unix(2, 0)); len(again) > 0 || len(turn.State().Records) > 0 {
-		t.Errorf("again %v, left %v", again, turn.State().Records)
+	if again := transition.Conclude(nil, time.Unix(2, 0)); len(again) > 0 || len(transition.State().Records) > 0 {
+		t.Errorf("again %v, left %v", again, transition.State().Records)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestReferrersProtect(t *testing.T) {
 		f.want(f.link("link", "web"), f.web("web", nil, own))
 		f.run()
 		f.want(f.link("link", "web"))
-		_, problems := services.Begin(f.state, f.site, time.Time{})
+		_, problems := services.Plan(f.state, f.site, time.Time{})
 		if want := `service "link": attributes.end: refers to the service "web", which is to be deleted`; len(
 			problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
 			t.Errorf("%s: got %v", name, problems)
@@ -135,12 +135,12 @@ func TestSecretsOfFormerEntities(t *testing.T) {
 		f.run()
 		f.want(site.Service{Name: "a", Entity: entityNamed(t, "db", after), Attributes: map[string]any{"name": "a"},
 			RollbackOnFailure: true})
-		turn := f.run(failed("a"))
-		if len(turn.RolledBack()) != 1 {
+		transition := f.run(failed("a"))
+		if len(transition.RolledBack()) != 1 {
 			t.Fatal("nothing was rolled back")
 		}
-		for _, v := range turn.Versions() {
-			candidate, active, rollback, left := v.Shown()
+		for _, v := range transition.Versions() {
+			candidate, active, rollback, left := v.Redacted()
 			if text := fmt.Sprint(candidate, active, rollback); strings.Contains(text, secret) || len(left) == 0 {
 				t.Errorf("%s: version %d, %s: %s, left out %q", what, v.Version, v.State, text, left)
 			}
@@ -148,19 +148,20 @@ func TestSecretsOfFormerEntities(t *testing.T) {
 	}
 }
 
-// TestUnknownBasis: what is deployed under a definition that nobody has any more stays deployed while an update waits
-// for a gate.
-func TestUnknownBasis(t *testing.T) {
+// TestUnknownDefinition: what is deployed under a definition that nobody has any more stays deployed while an update
+// waits for a gate.
+func TestUnknownDefinition(t *testing.T) {
 	f := newFixture(t)
 	own := through(t, "service")
 	held := func(s *site.Service) { s.Gates = map[string]bool{"auto_update_designed": false} }
 	elsewhere := func(s *site.Service) { s.Selectors = site.Selectors{{NodeNames: []string{"n1"}}} }
 	f.want(f.web("a", nil, own, held))
-	f.state = services.State{}.Adopt(seenOf(f.run()))
+	f.state = services.Inventory{}.Merge(journalOf(f.run()))
 	f.want(f.web("a", size(2), own, held, elsewhere))
-	turn := f.run()
+	transition := f.run()
 	f.is("a", "update_acknowledged v7 #1")
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
 }
@@ -170,19 +171,19 @@ func TestUnknownBasis(t *testing.T) {
 func TestUnknownService(t *testing.T) {
 	f := newFixture(t)
 	f.want(f.web("a", nil), f.web("b", nil))
-	journal := seenOf(f.run())
-	f.state = services.State{}.Adopt(journal)
+	journal := journalOf(f.run())
+	f.state = services.Inventory{}.Merge(journal)
 	f.want()
 	f.run()
-	for _, seen := range journal {
-		if f.state.Newer(seen) {
-			t.Errorf("%s is taken over again", seen.Service)
+	for _, journaled := range journal {
+		if f.state.Newer(journaled) {
+			t.Errorf("%s is taken over again", journaled.Service)
 		}
 	}
 	f.want(f.web("a", nil))
 	f.run()
 	f.is("a", "up v3 #2")
-	f.state = services.State{}.Adopt(journal).Ended()
+	f.state = services.Inventory{}.Merge(journal).WithoutServices()
 	f.want(f.web("b", nil))
 	f.run()
 	f.is("b", "up v3 #2")
@@ -195,9 +196,10 @@ func TestRollbackToAnotherLifecycle(t *testing.T) {
 	f.want(f.web("a", nil, rollback, through(t, "simple_with_set_state")))
 	f.run()
 	f.want(f.web("a", size(2), rollback))
-	turn := f.run(failed("a"))
+	transition := f.run(failed("a"))
 	f.is("a", "up v8 #1")
-	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)}, deployed(turn, "a")); d != "" {
+	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
+		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
 }
@@ -260,15 +262,15 @@ func BenchmarkBegin(b *testing.B) {
 				"name": fmt.Sprint(i)}, Selectors: site.Selectors{{NodeNames: []string{fmt.Sprint("n", i)}}},
 		})
 	}
-	turn, problems := services.Begin(services.State{}, s, time.Time{})
+	transition, problems := services.Plan(services.Inventory{}, s, time.Time{})
 	if len(problems) > 0 {
 		b.Fatal(problems)
 	}
-	turn.Conclude(nil, time.Time{})
+	transition.Conclude(nil, time.Time{})
 	for what, site := range map[string]site.Site{"nothing": s, "deletion": {Name: "lon1"}} {
 		b.Run(what, func(b *testing.B) {
 			for b.Loop() {
-				if _, problems := services.Begin(turn.State(), site, time.Time{}); len(problems) > 0 {
+				if _, problems := services.Plan(transition.State(), site, time.Time{}); len(problems) > 0 {
 					b.Fatal(problems)
 				}
 			}

@@ -1,0 +1,320 @@
+package services
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Transition is what one plan and its run do to the services of a site. It is not safe for concurrent use.
+type Transition struct {
+	at                   time.Time
+	site                 site.Site               // the wanted site
+	wanted               map[string]site.Service // services of entities, by name
+	engine               *lifecycle.Inventory
+	records              map[string]Record           // by name; their Instance is in the engine
+	definitions          map[string]parsedDefinition // by digest
+	numbers              map[string]int              // digest of a definition -> version of its entity in the engine
+	highest              map[string]int              // entity -> highest version in the engine
+	problems             site.Problems
+	changes              []Change
+	versions             []Version
+	events               []Event
+	rolledBack           []RolledBack
+	former               map[string]int // counts earlier services by name
+	unvalidatedDeletions []string       // services that are deleted without a validation
+}
+
+// Change is what a plan does to a service.
+type Change struct {
+	Service    string
+	Kind       ChangeKind
+	From, To   string   // states; From is empty for a new service
+	Version    int      // after the change
+	Attributes []string // changed attributes, sorted; for updates only
+}
+
+// ChangeKind is the kind of a change.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Create  ChangeKind = "create"
+	Update  ChangeKind = "update"
+	Replace ChangeKind = "replace" // a new service replaces one with the same name
+	Delete  ChangeKind = "delete"
+	Request ChangeKind = "request" // a requested state, or a gate
+)
+
+// Version is a service at one of its versions.
+type Version struct {
+	lifecycle.Instance
+	Incarnation int
+	Entity      *catalog.Entity
+	Lifecycle   string
+	Label       lifecycle.Label
+
+	entities map[lifecycle.Set]*catalog.Entity // definition of the entity of each set
+}
+
+// Event is a line of the log of a service.
+type Event struct {
+	lifecycle.Event
+	Incarnation int
+}
+
+// Plan compares the wanted services of a site with its inventory and starts the transfers that follow. at is the time
+// of versions and events, and affects nothing else. If the problems contain errors, the transition must not be used.
+// Plan changes neither s nor the inventory.
+func Plan(state Inventory, s site.Site, at time.Time) (*Transition, site.Problems) {
+	t := newTransition(state, s, at)
+	t.loadInventory(state)
+	t.startChanges()
+	t.validatePending()
+	t.checkReferences()
+	for _, name := range slices.Sorted(maps.Keys(t.wanted)) {
+		t.requestState(name)
+	}
+	t.validatePending()
+	t.completeChanges()
+	t.problems.Sort()
+	return t, t.problems
+}
+
+// Unchanged returns a transition in which no service changes, as a drift check needs it. Services that are not in the
+// inventory yet are not deployed.
+func Unchanged(state Inventory, s site.Site) (*Transition, site.Problems) {
+	t := newTransition(state, s, time.Time{})
+	for name, r := range state.Records {
+		t.load(name, r, r.Definition)
+	}
+	t.problems.Sort()
+	return t, t.problems
+}
+
+func newTransition(state Inventory, s site.Site, at time.Time) *Transition {
+	t := &Transition{
+		at: at, site: s, wanted: make(map[string]site.Service), engine: lifecycle.NewInventory(), records: make(
+			map[string]Record),
+		definitions: make(map[string]parsedDefinition, len(state.Definitions)), numbers: make(
+			map[string]int), highest: make(
+			map[string]int), former: make(map[string]int, len(state.Former)),
+	}
+	maps.Copy(t.former, state.Former)
+	for _, service := range s.Services {
+		if service.Entity != nil {
+			t.wanted[service.Name] = service
+		}
+	}
+	for _, digest := range slices.Sorted(maps.Keys(state.Definitions)) {
+		b, err := state.Definitions[digest].parse()
+		if err != nil {
+			t.addProblem("", "", site.BadStructure,
+				"the inventory of services is not readable: "+err.Error()+"; use the version of slipway that wrote it, or a newer one")
+			continue
+		}
+		t.definitions[digest] = b
+	}
+	return t
+}
+
+func (t *Transition) addProblem(service, attribute string, code site.Code, message string) {
+	p := site.Problem{Object: "service", Name: service, Attribute: attribute, Code: code, Message: message}
+	if service == "" {
+		p.Object, p.Name = "deployment", t.site.Name
+	}
+	t.problems = append(t.problems, p)
+}
+
+// addRefusal adds the problem that a call was refused, with the attribute that the refusal names.
+func (t *Transition) addRefusal(service string, err error) {
+	var refusal *lifecycle.Error
+	if !errors.As(err, &refusal) {
+		t.addProblem(service, "", site.BadStructure, err.Error())
+		return
+	}
+	at := func(path string) string {
+		switch {
+		case path == "":
+			return ""
+		case refusal.Kind == lifecycle.UnknownConfig:
+			return "gates" + path[len("config"):]
+		}
+		return "attributes." + path
+	}
+	if len(refusal.Mistakes) == 0 {
+		t.addProblem(service, at(refusal.Path), site.Code(refusal.Kind), refusal.Message)
+	}
+	for _, m := range refusal.Mistakes {
+		t.addProblem(service, at(m.Place()), site.Code(m.Code), m.Message)
+	}
+}
+
+// register adds the entity of a definition to the engine. Definitions that differ become versions of the entity there,
+// whatever version they state.
+func (t *Transition) register(digest string) (int, error) {
+	if n, ok := t.numbers[digest]; ok {
+		return n, nil
+	}
+	b := t.definitions[digest]
+	entity := *b.entity
+	t.highest[entity.Name]++
+	entity.Version = t.highest[entity.Name]
+	if err := t.engine.Add(lifecycle.Entity{Entity: &entity, Machine: b.machine,
+		Config: lifecycle.Gates(b.machine.Lifecycle().Name)}); err != nil {
+		return 0, err
+	}
+	t.numbers[digest] = entity.Version
+	return entity.Version, nil
+}
+
+// load loads a service of the inventory into the engine, with the given definition.
+func (t *Transition) load(name string, r Record, digest string) bool {
+	b, known := t.definitions[digest]
+	if !known {
+		return false
+	}
+	r.replaceUnknown(t.definitions, digest)
+	number, err := t.register(digest)
+	if err != nil {
+		t.addRefusal(name, err)
+		return false
+	}
+	r.Definition, r.Entity, r.EntityVersion = digest, b.entity.Name, number
+	if err := t.engine.Load(r.Instance); err != nil {
+		t.addProblem(name, "lifecycle", site.BadValue,
+			err.Error()+"; replace the service, or keep its lifecycle until it rests in a state that both have")
+		return false
+	}
+	t.records[name] = r
+	return true
+}
+
+// recordResult stores the versions and events of a call.
+func (t *Transition) recordResult(name string, before lifecycle.Instance, result lifecycle.Result) {
+	r := t.records[name]
+	after, ok := t.engine.Instance(name)
+	if !ok {
+		return
+	}
+	for _, e := range result.Events {
+		t.events = append(t.events, Event{e, r.Incarnation})
+	}
+	if before.Version == 0 {
+		first := after
+		if len(result.Trace) > 0 {
+			first.Version, first.DesiredVersion = 1, 1
+		}
+		t.versions = append(t.versions, t.version(r, first))
+	}
+	for _, hop := range result.Trace {
+		t.versions = append(t.versions, t.version(r, hop.After))
+		switch {
+		case same(hop.After.Active, before.Active):
+		case before.Rollback != nil && same(hop.After.Active, before.Rollback):
+			r.ActiveVersion, r.RollbackVersion = r.RollbackVersion, 0
+		default:
+			r.ActiveVersion, r.RollbackVersion = hop.Version, r.ActiveVersion
+		}
+		before = hop.After
+	}
+	t.records[name] = r
+}
+
+// version returns the service as a version for its history.
+func (t *Transition) version(r Record, in lifecycle.Instance) Version {
+	b := t.definitions[r.Definition]
+	state, _ := b.machine.State(in.State)
+	in.EntityVersion = b.entity.Version
+	entities := make(map[lifecycle.Set]*catalog.Entity)
+	for set, digest := range map[lifecycle.Set]string{lifecycle.Candidate: in.Definitions.Candidate,
+		lifecycle.Active: in.Definitions.Active, lifecycle.Rollback: in.Definitions.Rollback} {
+		if definition, known := t.definitions[digest]; known {
+			entities[set] = definition.entity
+		}
+	}
+	return Version{in, r.Incarnation, b.entity, b.machine.Lifecycle().Name, state.Label, entities}
+}
+
+// same reports whether two sets are identical. Sets are replaced as a whole and never modified.
+func same(a, b map[string]any) bool {
+	return (a == nil) == (b == nil) && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+// live returns the services that are not deleted, sorted by name.
+func (t *Transition) live() []lifecycle.Instance {
+	all := t.engine.Instances()
+	return slices.DeleteFunc(all, func(in lifecycle.Instance) bool { return in.Deleted })
+}
+
+// Changes returns the changes of the plan, sorted by service.
+func (t *Transition) Changes() []Change {
+	out := slices.Clone(t.changes)
+	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(a.Service, b.Service) })
+	return out
+}
+
+// Versions returns the new versions, in order.
+func (t *Transition) Versions() []Version { return t.versions }
+
+// Events returns the events of services, in order.
+func (t *Transition) Events() []Event { return t.events }
+
+// Site returns the site to deploy: services of entities have their active attributes, and only those in a state that
+// exports are included.
+func (t *Transition) Site() site.Site {
+	s := t.site
+	s.Services = slices.DeleteFunc(slices.Clone(t.site.Services), func(s site.Service) bool { return s.Entity != nil })
+	members, _ := t.engine.Export() // a service that exports but has no active set has nothing to deploy
+	for _, m := range members {
+		in, _ := t.engine.Instance(m.ID)
+		b, known := t.definitions[in.Definitions.Active]
+		if m.Purge || !known {
+			continue
+		}
+		s.Services = append(s.Services, site.Service{
+			Name: m.ID, Selectors: b.Selectors, Entity: b.entity, Attributes: withoutUnset(b.entity.Structure,
+				in.Active), Complete: true,
+		})
+	}
+	return s
+}
+
+// withoutUnset returns the attributes without those that slipway has not set yet: modifier r, value null.
+func withoutUnset(s catalog.Structure, attributes map[string]any) map[string]any {
+	out := maps.Clone(attributes)
+	for _, a := range s.Attributes {
+		if a.Modifier == catalog.Allocated && out[a.Name] == nil {
+			delete(out, a.Name)
+		}
+	}
+	return out
+}
+
+// State returns the inventory after the transition. Deleted services are not in it.
+func (t *Transition) State() Inventory {
+	out := Inventory{Records: make(map[string]Record), Definitions: make(map[string]Definition),
+		Former: make(map[string]int)}
+	maps.Copy(out.Former, t.former)
+	for name, r := range t.records {
+		out.Former[name] = r.Incarnation
+	}
+	for digest, b := range t.definitions {
+		out.Definitions[digest] = b.Definition
+	}
+	for _, in := range t.live() {
+		r := t.records[in.ID]
+		r.Instance = in
+		r.EntityVersion = t.definitions[r.Definition].entity.Version
+		out.Records[in.ID] = r
+		delete(out.Former, in.ID)
+	}
+	return out.prune()
+}

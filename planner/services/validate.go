@@ -1,0 +1,174 @@
+package services
+
+import (
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// maxTransfers bounds the automatic transfers of one plan. Valid lifecycles have no automatic cycles and stay far
+// below.
+const maxTransfers = 1000
+
+// validatePending executes the transfers that wait for a validation. It takes candidates as valid: the caller plans the
+// resulting site, which validates all candidates together and refuses the whole plan on an error (design.md 8).
+// References that protect a service from deletion and exhausted pools are problems here.
+func (t *Transition) validatePending() {
+	if len(t.problems.Errors()) > 0 {
+		return
+	}
+	usage := t.poolUsage()
+	for range maxTransfers {
+		// Deletions come last: a service may be about to drop its reference to a deleted one.
+		var changes, deletions []lifecycle.Instance
+		for _, in := range t.live() {
+			switch {
+			case in.Pending == nil:
+			case t.selfSet(in) == lifecycle.None:
+				deletions = append(deletions, in)
+			default:
+				changes = append(changes, in)
+			}
+		}
+		if len(changes) == 0 {
+			changes = deletions
+		}
+		if len(changes) == 0 {
+			return
+		}
+		for _, in := range changes {
+			if !t.validate(usage, in) {
+				return
+			}
+		}
+	}
+	t.addProblem("", "", site.BadStructure,
+		fmt.Sprintf("services do not come to rest after %d transfers each; this is a defect of their lifecycles",
+			maxTransfers))
+}
+
+// selfSet returns the set that the service uses in its own validation.
+func (t *Transition) selfSet(in lifecycle.Instance) lifecycle.Set {
+	state, _ := t.definitions[t.records[in.ID].Definition].machine.State(in.State)
+	return state.Role(in.Active != nil).Self
+}
+
+// poolUsage returns the values of pools that are in use, also by candidates: a candidate may have values from an update
+// that was rolled back.
+func (t *Transition) poolUsage() *allocation.Usage {
+	var all []allocation.Service
+	for _, in := range t.live() {
+		all = append(all, t.allocationService(in, lifecycle.AllSets()...))
+	}
+	return allocation.NewUsage(all)
+}
+
+// allocationService returns the service with some of its sets, for an allocation.
+func (t *Transition) allocationService(in lifecycle.Instance, sets ...lifecycle.Set) allocation.Service {
+	s := allocation.Service{ID: in.ID, Name: in.ID, Entity: t.definitions[t.records[in.ID].Definition].entity}
+	for _, set := range sets {
+		if values := in.Get(set); values != nil {
+			s.Sets = append(s.Sets, values)
+		}
+	}
+	return s
+}
+
+// validate executes the transfer of a service that waits for its validation. It returns false after it has added a
+// problem.
+func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bool {
+	result := lifecycle.Validation{OK: true}
+	switch t.selfSet(in) {
+	case lifecycle.None:
+		if !t.isUnreferenced(in.ID) {
+			return false
+		}
+	case lifecycle.Candidate:
+		before := in.Active
+		candidate, _, mistakes := usage.Allocate(allocation.Request{Service: t.allocationService(in), Prior: before,
+			Candidate: in.Candidate})
+		for _, m := range mistakes {
+			t.addProblem(in.ID, "attributes."+m.Place(), site.Code(m.Code), m.Message)
+		}
+		if len(mistakes) > 0 {
+			return false
+		}
+		if catalog.Canonical(candidate) != catalog.Canonical(in.Candidate) {
+			result.Candidate = candidate
+		}
+	}
+	done, err := t.engine.Validated(lifecycle.Call{ID: in.ID, At: t.at}, result)
+	if err == nil {
+		t.recordResult(in.ID, in, done)
+		err = stopped(done)
+	}
+	if err != nil {
+		t.addRefusal(in.ID, err)
+		return false
+	}
+	return true
+}
+
+// isUnreferenced reports whether no remaining service refers to a service that is to be deleted. It adds a problem for
+// each that does (lsm.md 14).
+func (t *Transition) isUnreferenced(id string) bool {
+	references, err := t.engine.Dangling(id)
+	if err != nil {
+		t.addRefusal(id, err)
+		return false
+	}
+	free := true
+	for _, r := range references {
+		other, ok := t.engine.Instance(r.ID)
+		if !ok {
+			continue
+		}
+		if state, _ := t.definitions[t.records[r.ID].Definition].machine.State(other.State); state.Purge ||
+			!t.Wanted(r.ID) {
+			continue // it is deleted too
+		}
+		free = false
+		t.addReferenceProblem(r, id)
+	}
+	return free
+}
+
+// addReferenceProblem adds the problem that a service refers to one that is to be deleted.
+func (t *Transition) addReferenceProblem(by lifecycle.Reference, id string) {
+	t.addProblem(by.ID, "attributes."+by.Path, site.UnknownReference, fmt.Sprintf(
+		"refers to the service %q, which is to be deleted; keep that service, or change or delete this one first", id))
+}
+
+// completeChanges sets the target state and version of each change.
+func (t *Transition) completeChanges() {
+	for i := range t.changes {
+		c := &t.changes[i]
+		if in, ok := t.engine.Instance(c.Service); ok {
+			c.To, c.Version = in.State, in.Version
+		}
+	}
+}
+
+// HasChanges reports whether services change even if there is nothing to deploy.
+func (t *Transition) HasChanges() bool { return len(t.Changing()) > 0 }
+
+// Changing returns the services that change even if there is nothing to deploy: the plan changes them, or a deployment
+// without tasks does.
+func (t *Transition) Changing() map[string]bool {
+	moving := make(map[string]bool)
+	for _, c := range t.changes {
+		moving[c.Service] = true
+	}
+	for _, in := range t.live() {
+		machine := t.definitions[t.records[in.ID].Definition].machine
+		state, _ := machine.State(in.State)
+		onward, ok := machine.Transfer(in.State, lifecycle.ResourceBased)
+		if ok && state.Role(in.Active != nil).Export && onward.Target != in.State {
+			moving[in.ID] = true
+		}
+	}
+	return moving
+}
