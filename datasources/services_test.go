@@ -21,7 +21,7 @@ func lived(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Begin(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "create"})
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "create"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func (d *Deployment) begin(ctx context.Context, operation, siteName string, p *p
 	if p != nil {
 		about.Digest, about.Steps = p.Digest, p.Steps()
 	}
-	writer, err := store.Begin(ctx, about)
+	writer, err := store.Start(ctx, about)
 	if err != nil {
 		_ = store.Close() // nothing was written
 		var busy *journal.BusyError

@@ -26,7 +26,7 @@ func addRuns(t *testing.T, dir, site string, ids ...string) {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		w, err := s.Begin(t.Context(), journal.Run{ID: id, Site: site, Operation: "create", Steps: []string{"1. control: prepare ctl1"}})
+		w, err := s.Start(t.Context(), journal.Run{ID: id, Site: site, Operation: "create", Steps: []string{"1. control: prepare ctl1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestWatchFollowsARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close() //nolint:errcheck // what it wrote is checked
-	w, err := s.Begin(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestWatchIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close() //nolint:errcheck // nothing is written after Begin
-	w, err := s.Begin(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func (h hostile) run(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := store.Begin(t.Context(), journal.Run{ID: "r1", Site: "lon1", Operation: "create"})
+	w, err := store.Start(t.Context(), journal.Run{ID: "r1", Site: "lon1", Operation: "create"})
 	if err != nil {
 		t.Fatal(err)
 	}

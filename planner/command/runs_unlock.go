@@ -46,7 +46,7 @@ func newUnlock(j *journalFlags) *cobra.Command {
 			p.printf("site %s: no run holds it\n", args[0])
 			return p.err
 		}
-		p.printf("site %s: free. It was held by run %s of %s, at work since %s\n", args[0], held.Run, held.Owner, held.Since.Format(time.DateTime))
+		p.printf("site %s: free. It was held by run %s of %s, running since %s\n", args[0], held.Run, held.Owner, held.Since.Format(time.DateTime))
 		return p.err
 	}
 	return cmd

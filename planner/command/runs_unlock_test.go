@@ -19,7 +19,7 @@ func TestUnlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close() //nolint:errcheck // temporary
-	w, err := s.Begin(t.Context(), journal.Run{ID: "run-2", Site: "lon1"})
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-2", Site: "lon1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func recordHistory(t *testing.T) string {
 			return []journal.ServiceVersion{rejected}, []journal.ServiceEvent{one, two}
 		}},
 	} {
-		w, err := s.Begin(t.Context(), journal.Run{ID: r.id, Site: "lon1", Operation: "update"})
+		w, err := s.Start(t.Context(), journal.Run{ID: r.id, Site: "lon1", Operation: "update"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestDiagnoseReadsTheWholeHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Begin(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
 	if err != nil {
 		t.Fatal(err)
 	}

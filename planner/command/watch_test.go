@@ -59,7 +59,7 @@ func TestWatchStartedBeforeTheRunWaitsForIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close() //nolint:errcheck // what it wrote is checked
-			w, err := s.Begin(t.Context(), journal.Run{ID: "new", Site: "lon1"})
+			w, err := s.Start(t.Context(), journal.Run{ID: "new", Site: "lon1"})
 			if err != nil {
 				t.Fatal(err)
 			}

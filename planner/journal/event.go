@@ -2,26 +2,26 @@ package journal
 
 import "time"
 
-// Kind is what an event tells.
+// Kind says what an event reports.
 type Kind string
 
 // The kinds of events of a run, in the order in which they appear.
 const (
 	RunStarted    Kind = "run_started"
 	PhaseStarted  Kind = "phase_started"
-	TaskStarted   Kind = "task_started"  // recorded before the task begins
+	TaskStarted   Kind = "task_started"  // recorded before the task starts
 	TaskFinished  Kind = "task_finished" // recorded as soon as its outcome is known
 	NodeFinished  Kind = "node_finished" // a node reached its last stage of the run
 	PhaseFinished Kind = "phase_finished"
 	GroupFinished Kind = "group_finished"
 	RunFinished   Kind = "run_finished"
-	Note          Kind = "note" // something a person should know: a node forgotten, an unlock that failed
+	Note          Kind = "note" // something a person should know: a forgotten node, a failed unlock
 )
 
-// TextChanged is the message of a task that changed a text: the output of its event shows how, as a unified diff.
+// TextChanged is the message of a task that changed a text. The output of its event is then a unified diff.
 const TextChanged = "content"
 
-// Event is one thing that happened in a run. It holds no secret.
+// Event is one thing that happened in a run. It contains no secret.
 type Event struct {
 	Time     time.Time
 	Kind     Kind
@@ -29,10 +29,10 @@ type Event struct {
 	Phase    int    // number of the phase in the plan, from 1; 0 outside
 	Node     string
 	Resource string // type[title]
-	Service  string // the service that brings the task; empty in what slipway recorded before it knew
+	Service  string // the service that the task belongs to; empty in journals of schema 1
 	Action   string // task.Action
 	Status   string // converge.Status of a task, stage of a node or group, status of a run
 	Message  string // bounded: 1 KiB
-	Output   string // what the task's commands printed, or see TextChanged; bounded: converge.OutputLimit
+	Output   string // of the commands of the task, or a diff (TextChanged); bounded: converge.OutputLimit
 	Millis   int64
 }

@@ -9,33 +9,35 @@ import (
 	"time"
 )
 
-// ErrNoRun means that the journal holds no such run.
+// ErrNoRun means that the journal has no such run.
 var ErrNoRun = errors.New("no such run")
 
-// Recorded is an event as the journal keeps it.
+// Recorded is an event with its sequence number in the journal.
 type Recorded struct {
 	Seq int64 // grows with time, over all runs
 	Event
 }
 
-// runRows selects runs, each with its last sign of life and its process while it holds a lease.
+// runRows returns the SELECT of runs. While a run has a lease, its row includes the last heartbeat and the process.
 func (s *Store) runRows() string {
 	process := "l.process"
 	if s.schema < withProcesses {
 		process = "''"
 	}
-	return "SELECT r.id, r.site, r.operation, r.owner, r.digest, r.steps, r.started_at, r.ended_at, r.status, r.report, l.heartbeat_at, " + process +
+	return "SELECT r.id, r.site, r.operation, r.owner, r.digest, r.steps, r.started_at, r.ended_at, r.status, " +
+		"r.report, l.heartbeat_at, " + process +
 		" FROM runs r LEFT JOIN leases l ON l.run = r.id "
 }
 
-// Runs returns the newest runs first, at most limit of them. A run that is called running, and whose process is gone or whose last sign of life is not
-// of the last [LeaseTime], is [Abandoned], though nobody has written that down yet. That is only for people: clocks decide nothing (see watch).
+// Runs returns at most limit runs, newest first. A run without an end has the status [Abandoned] when its process is
+// processEnded or its last heartbeat is [LeaseTime] old, even if no later run has recorded that yet. This status is for
+// people only: what decides about a lease is leaseWatch, which compares no clocks.
 func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 	rows, err := s.db.QueryContext(ctx, s.runRows()+"ORDER BY r.started_at DESC, r.id DESC LIMIT ?", limit)
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	var out []Run
 	for rows.Next() {
 		r, err := s.scanRun(rows)
@@ -47,14 +49,15 @@ func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 	return out, s.failed(rows.Err())
 }
 
-// Run returns one run by its id, or by a beginning of it that only one run has; an empty id is the newest run. Its status is as
-// [Store.Runs] tells it.
+// Run returns the run with this id, or the only run whose id starts with it. An empty id means the newest run. The
+// status is that of [Store.Runs].
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
-	rows, err := s.db.QueryContext(ctx, s.runRows()+"WHERE substr(r.id, 1, length(?)) = ? ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id, id)
+	rows, err := s.db.QueryContext(ctx, s.runRows()+
+		"WHERE substr(r.id, 1, length(?)) = ? ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id, id)
 	if err != nil {
 		return Run{}, s.failed(err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	var found []Run
 	for rows.Next() {
 		r, err := s.scanRun(rows)
@@ -82,17 +85,19 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 	if s.schema < withServices {
 		service = "''"
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, `+service+`, action, status, message, output, millis
+	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, `+service+`, action,
+		status, message, output, millis
 		FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`, run, after, limit)
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	var out []Recorded
 	for rows.Next() {
 		var e Recorded
 		var at int64
-		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &e.Service, &e.Action, &e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
+		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &e.Service, &e.Action,
+			&e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
 			return nil, s.failed(err)
 		}
 		e.Time = time.UnixMilli(at)
@@ -106,13 +111,15 @@ func (s *Store) scanRun(rows *sql.Rows) (r Run, err error) {
 	var started int64
 	var ended, heartbeat sql.NullInt64
 	var process sql.NullString
-	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status, &r.Report, &heartbeat, &process); err != nil {
+	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status,
+		&r.Report, &heartbeat, &process); err != nil {
 		return r, err
 	}
 	r.Started = time.UnixMilli(started)
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64)
-	} else if !heartbeat.Valid || gone(process.String) || s.now().Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
+	} else if !heartbeat.Valid || processEnded(process.String) ||
+		s.now().Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
 		r.Status = Abandoned
 	}
 	return r, json.Unmarshal([]byte(steps), &r.Steps)

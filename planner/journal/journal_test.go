@@ -14,8 +14,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if file := os.Getenv(beginsIn); file != "" {
-		fmt.Fprintln(os.Stderr, beginAndWait(file))
+	if file := os.Getenv(runsIn); file != "" {
+		fmt.Fprintln(os.Stderr, startAndWait(file))
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)
@@ -48,9 +48,10 @@ func openAt(t *testing.T, file string) *Store {
 	return s
 }
 
-func begin(t *testing.T, s *Store, id string) *Writer {
+func start(t *testing.T, s *Store, id string) *Writer {
 	t.Helper()
-	w, err := s.Begin(t.Context(), Run{ID: id, Site: "lon1", Operation: "create", Digest: "d", Steps: []string{"1. a", "2. b"}})
+	w, err := s.Start(t.Context(), Run{ID: id, Site: "lon1", Operation: "create", Digest: "d",
+		Steps: []string{"1. a", "2. b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +61,12 @@ func begin(t *testing.T, s *Store, id string) *Writer {
 func TestRunIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), ".slipway", "lon1.db")
 	s := openAt(t, file)
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	long := strings.Repeat("x", messageLimit) + "é"
 	err := w.Record(t.Context(),
 		Event{Kind: TaskStarted, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Action: "create"},
-		Event{Kind: TaskFinished, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Status: "failed", Message: long, Output: "é" + strings.Repeat("y", outputLimit), Millis: 7})
+		Event{Kind: TaskFinished, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Status: "failed",
+			Message: long, Output: "é" + strings.Repeat("y", outputLimit), Millis: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,8 @@ func TestRunIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run.Status != "failed" || run.Report != "report" || run.Ended.IsZero() || len(run.Steps) != 2 || run.Steps[1] != "2. b" {
+	if run.Status != "failed" || run.Report != "report" || run.Ended.IsZero() || len(run.Steps) != 2 ||
+		run.Steps[1] != "2. b" {
 		t.Errorf("run is %+v", run)
 	}
 	events, err := reader.Events(t.Context(), "run-1", 0, 10)
@@ -92,7 +95,8 @@ func TestRunIsKept(t *testing.T) {
 		t.Fatalf("events %v, error %v", events, err)
 	}
 	last := events[1]
-	if last.Node != "n1" || last.Resource != "file[/a]" || last.Status != "failed" || last.Millis != 7 || last.Phase != 2 {
+	if last.Node != "n1" || last.Resource != "file[/a]" || last.Status != "failed" || last.Millis != 7 ||
+		last.Phase != 2 {
 		t.Errorf("event is %+v", last)
 	}
 	if len(last.Message) != messageLimit || last.Output != strings.Repeat("y", outputLimit) {
@@ -111,7 +115,8 @@ func TestFilesAreForTheUserAlone(t *testing.T) {
 			t.Errorf("%s: %v %v, want mode %o", path, info.Mode(), err, want)
 		}
 	}
-	if ignore, err := os.ReadFile(filepath.Join(filepath.Dir(file), ".gitignore")); err != nil || string(ignore) != "*\n" {
+	if ignore, err := os.ReadFile(filepath.Join(filepath.Dir(file), ".gitignore")); err != nil ||
+		string(ignore) != "*\n" {
 		t.Errorf(".gitignore is %q, %v", ignore, err)
 	}
 }
@@ -121,17 +126,18 @@ func TestOneRunAtATime(t *testing.T) {
 	one, two := openAt(t, file), openAt(t, file)
 	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
 
-	first := begin(t, one, "run-1")
+	first := start(t, one, "run-1")
 	busy := refusedWhile(t, two, func() { // every commit is a sign of life
 		if err := first.Record(t.Context(), Event{Kind: Note}); err != nil {
 			t.Error(err)
 		}
 	})
-	if busy.Run != "run-1" || !strings.Contains(busy.Error(), fmt.Sprint("process ", os.Getpid())) || time.Since(busy.Since) > time.Minute {
+	if busy.Run != "run-1" || !strings.Contains(busy.Error(), fmt.Sprint("process ", os.Getpid())) ||
+		time.Since(busy.Since) > time.Minute {
 		t.Errorf("second run: %v", busy)
 	}
 
-	second := begin(t, two, "run-2") // the first is silent for as long as a lease counts
+	second := start(t, two, "run-2") // the first is silent for as long as a lease counts
 	if err := first.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
 		t.Errorf("the run that lost its lease recorded: %v", err)
 	}
@@ -144,7 +150,7 @@ func TestOneRunAtATime(t *testing.T) {
 	if err := second.Finish(t.Context(), "succeeded", ""); err != nil {
 		t.Fatal(err)
 	}
-	third := begin(t, one, "run-3")
+	third := start(t, one, "run-3")
 	if third.fence != second.fence+1 {
 		t.Errorf("fence %d after %d: it must grow", third.fence, second.fence)
 	}
@@ -153,12 +159,12 @@ func TestOneRunAtATime(t *testing.T) {
 	}
 }
 
-// refusedWhile begins a run on a site whose holder gives signs of life meanwhile, and returns the refusal.
+// refusedWhile starts a run on a site whose holder sends heartbeats meanwhile, and returns the refusal.
 func refusedWhile(t *testing.T, s *Store, live func()) *BusyError {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Begin(t.Context(), Run{ID: "refused", Site: "lon1"})
+		_, err := s.Start(t.Context(), Run{ID: "refused", Site: "lon1"})
 		done <- err
 	}()
 	sign := time.NewTicker(20 * time.Millisecond)
@@ -168,7 +174,7 @@ func refusedWhile(t *testing.T, s *Store, live func()) *BusyError {
 		case err := <-done:
 			var busy *BusyError
 			if !errors.As(err, &busy) {
-				t.Fatalf("the site was given away although its holder lives: %v", err)
+				t.Fatalf("the lease was given away although its holder lives: %v", err)
 			}
 			return busy
 		case <-sign.C:
@@ -182,10 +188,10 @@ func TestHeartbeatKeepsTheLease(t *testing.T) {
 	s, other := openAt(t, file), openAt(t, file)
 	s.leaseTime = 300 * time.Millisecond
 	other.leaseTime = time.Second
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	for range 3 {
 		var busy *BusyError
-		if _, err := other.Begin(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
+		if _, err := other.Start(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
 			t.Fatalf("the lease was lost although the run lives: %v", err)
 		}
 	}
@@ -194,7 +200,7 @@ func TestHeartbeatKeepsTheLease(t *testing.T) {
 	}
 }
 
-// A person may free a site; a run that lives is robbed of it with force only.
+// A person may free a site; a living run loses it with force only.
 func TestUnlock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	s, other := openAt(t, file), openAt(t, file)
@@ -202,7 +208,7 @@ func TestUnlock(t *testing.T) {
 	if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held != nil {
 		t.Errorf("a free site: %v, %v", held, err)
 	}
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	_ = refusedWhile(t, other, func() {
 		if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
 			t.Error(err)
@@ -213,29 +219,29 @@ func TestUnlock(t *testing.T) {
 		t.Fatalf("with force: %+v, %v", held, err)
 	}
 	if err := w.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
-		t.Errorf("the run that was robbed of its site recorded: %v", err)
+		t.Errorf("the run that lost its site recorded: %v", err)
 	}
 	if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
-		t.Errorf("the run that was robbed of its site finished: %v", err)
+		t.Errorf("the run that lost its site finished: %v", err)
 	}
 	if run, err := other.Run(t.Context(), "run-1"); err != nil || run.Status != Abandoned || run.Ended.IsZero() {
 		t.Errorf("its run: %+v, %v", run, err)
 	}
-	silent := begin(t, s, "run-2")
+	silent := start(t, s, "run-2")
 	if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held == nil || held.Run != "run-2" {
 		t.Errorf("a silent holder: %v, %v", held, err)
 	}
 	if err := silent.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
 		t.Error(err)
 	}
-	if err := begin(t, other, "run-3").Finish(t.Context(), "succeeded", ""); err != nil {
+	if err := start(t, other, "run-3").Finish(t.Context(), "succeeded", ""); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestConcurrentRecordsKeepEachCallersOrder(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Go(func() {
@@ -263,7 +269,7 @@ func TestConcurrentRecordsKeepEachCallersOrder(t *testing.T) {
 	}
 }
 
-func TestBadFilesStayAsTheyAre(t *testing.T) {
+func TestFilesThatAreNoJournalStay(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.db")
 	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
@@ -296,7 +302,7 @@ func TestRunByBeginningOfItsID(t *testing.T) {
 		t.Errorf("empty journal: %v", err)
 	}
 	for _, id := range []string{"aa1", "aa2", "b%_"} {
-		if err := begin(t, s, id).Finish(t.Context(), "succeeded", ""); err != nil {
+		if err := start(t, s, id).Finish(t.Context(), "succeeded", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,7 +325,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close() //nolint:errcheck // temporary
-	w, err := s.Begin(b.Context(), Run{ID: "bench", Site: "bench"})
+	w, err := s.Start(b.Context(), Run{ID: "bench", Site: "bench"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -339,13 +345,13 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// A run whose process is gone is told as abandoned before the next run writes it down.
+// A silent run is shown as abandoned before the next run records that.
 func TestSilentRunIsAbandoned(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	c := &clock{t: time.UnixMilli(1e12)}
 	s, reader := openAt(t, file), openAt(t, file)
 	s.now, reader.now = c.now, c.now
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	status := func() string {
 		t.Helper()
 		run, err := reader.Run(t.Context(), "")

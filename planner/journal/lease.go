@@ -8,41 +8,41 @@ import (
 	"time"
 )
 
-// LeaseTime is how long a lease counts without a heartbeat, by the clock of whoever waits for it. Heartbeats come ten times as often, and with
-// every commit.
+// LeaseTime is how long a lease is valid without a heartbeat, measured by the process that waits for it. Heartbeats are
+// sent ten times as often, and with every commit.
 const LeaseTime = 30 * time.Second
 
-// ErrFenced means that the lease was lost: the run was silent for longer than [LeaseTime] and another one took the site over, or a person
-// freed the site. The run must stop at once.
+// ErrFenced means that the run lost its lease: another run took the site over after [LeaseTime] without a heartbeat, or
+// a person freed the site. The run must stop at once.
 var ErrFenced = errors.New("another run took the site over because this one gave no sign of life in time, or the site was freed with `runs unlock`")
 
-// BusyError means that another run holds the site and lives.
+// BusyError means that another run has the lease of the site and still sends heartbeats.
 type BusyError struct {
 	Site, Run, Owner string
 	Since            time.Time
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("site %q is held by run %s of %s, at work since %s. If it hangs, end that process, or free the site with "+
+	return fmt.Sprintf("site %q is held by run %s of %s, running since %s. If it hangs, end that process, or free the site with "+
 		"`terraform-provider-slipway runs unlock %s`", e.Site, e.Run, e.Owner, e.Since.Format(time.RFC3339), e.Site)
 }
 
-// lease is a lease as the journal has it. Two readings are equal when the holder gave no sign of life in between.
+// lease is a row of the table of leases. Two readings are equal when the holder sent no heartbeat in between.
 type lease struct {
 	run, owner string
 	fence      int64
-	heartbeat  int64 // grows with each sign of life; its distance from any clock means nothing
+	heartbeat  int64 // grows with each heartbeat; never compared with a clock
 }
 
-// watch judges over one's own clock whether the holder of a lease is silent (design.md 11, rule 1).
-type watch struct {
+// leaseWatch finds out with this process's own monotonic clock whether the holder of a lease is silent (design.md 11).
+type leaseWatch struct {
 	first lease
 	since time.Time // zero: nothing was read yet
-	alive bool      // a sign of life came
+	alive bool      // a heartbeat came
 }
 
-// silent takes a reading of the lease and reports whether all readings of a time limit were equal.
-func (w *watch) silent(l lease, limit time.Duration) bool {
+// silent takes a reading of the lease and reports whether all readings have been equal for at least limit.
+func (w *leaseWatch) silent(l lease, limit time.Duration) bool {
 	if w.since.IsZero() {
 		w.first, w.since = l, time.Now()
 	}
@@ -50,10 +50,12 @@ func (w *watch) silent(l lease, limit time.Duration) bool {
 	return !w.alive && time.Since(w.since) >= limit
 }
 
-// whenFree runs f in a transaction in which no living run holds the site; held is who held it, and zero when it was free. It waits until the
-// holder gives a sign of life, which is a [*BusyError], or has been silent for the time of a lease. With force it does not wait.
-func (s *Store) whenFree(ctx context.Context, site string, force bool, f func(tx *sql.Tx, held BusyError) error) error {
-	var w watch
+// whenFree runs f in a transaction in which no living run has the lease of the site. holder is the run that had it,
+// zero when the site was free. It waits until the holder sends a heartbeat, which is a [*BusyError], or has been silent
+// for leaseTime. With force it does not wait.
+func (s *Store) whenFree(ctx context.Context, site string, force bool,
+	f func(tx *sql.Tx, holder BusyError) error) error {
+	var w leaseWatch
 	for {
 		var busy *BusyError
 		err := s.transact(ctx, func(tx *sql.Tx) error {
@@ -64,16 +66,17 @@ func (s *Store) whenFree(ctx context.Context, site string, force bool, f func(tx
 			if l.run == "" {
 				return f(tx, BusyError{})
 			}
-			held := BusyError{Site: site, Run: l.run, Owner: l.owner}
+			holder := BusyError{Site: site, Run: l.run, Owner: l.owner}
 			var since int64
-			if err := tx.QueryRowContext(ctx, "SELECT started_at FROM runs WHERE id = ?", l.run).Scan(&since); err != nil {
+			if err := tx.QueryRowContext(ctx, "SELECT started_at FROM runs WHERE id = ?",
+				l.run).Scan(&since); err != nil {
 				return err
 			}
-			held.Since = time.UnixMilli(since)
-			if force || gone(process) || w.silent(l, s.leaseTime) {
-				return f(tx, held)
+			holder.Since = time.UnixMilli(since)
+			if force || processEnded(process) || w.silent(l, s.leaseTime) {
+				return f(tx, holder)
 			}
-			busy = &held
+			busy = &holder
 			return nil
 		})
 		switch {
@@ -92,7 +95,7 @@ func (s *Store) whenFree(ctx context.Context, site string, force bool, f func(tx
 	}
 }
 
-// lease reads the lease of a site, and the [identity] of its holder. One that was never held is empty.
+// lease returns the lease of a site and the [processIdentity] of its holder. Both are zero when nobody ever had it.
 func (s *Store) lease(ctx context.Context, tx *sql.Tx, site string) (l lease, process string, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT run, owner, fence, heartbeat_at, process FROM leases WHERE site = ?", site).
 		Scan(&l.run, &l.owner, &l.fence, &l.heartbeat, &process)
@@ -102,51 +105,57 @@ func (s *Store) lease(ctx context.Context, tx *sql.Tx, site string) (l lease, pr
 	return l, process, err
 }
 
-// acquire gives the lease of a site to a run and returns its fence: a number that no other lease of the site has. expires_at is of older journals.
+// acquire gives the lease of a site to a run and returns its fence, a number that no other lease of the site has.
+// expires_at is a column of older journals.
 func (s *Store) acquire(ctx context.Context, tx *sql.Tx, site, run, owner string) (fence int64, err error) {
-	err = tx.QueryRowContext(ctx, `INSERT INTO leases (site, fence, run, owner, heartbeat_at, expires_at, process) VALUES (?, 1, ?, ?, ?, 0, ?)
-		ON CONFLICT (site) DO UPDATE SET fence = fence + 1, run = excluded.run, owner = excluded.owner, heartbeat_at = excluded.heartbeat_at,
-		expires_at = 0, process = excluded.process RETURNING fence`, site, run, owner, s.now().UnixMilli(), identity()).Scan(&fence)
+	err = tx.QueryRowContext(ctx, `INSERT INTO leases (site, fence, run, owner, heartbeat_at, expires_at, process)
+		VALUES (?, 1, ?, ?, ?, 0, ?) ON CONFLICT (site) DO UPDATE SET fence = fence + 1, run = excluded.run,
+		owner = excluded.owner, heartbeat_at = excluded.heartbeat_at, expires_at = 0, process = excluded.process
+		RETURNING fence`, site, run, owner, s.now().UnixMilli(), processIdentity()).Scan(&fence)
 	return fence, err
 }
 
-// renew gives a sign of life, or fails with ErrFenced when the lease is another's by now.
+// renew records a heartbeat. It fails with ErrFenced when another run has the lease.
 func (s *Store) renew(ctx context.Context, tx *sql.Tx, site, run string, fence int64) error {
-	res, err := tx.ExecContext(ctx, "UPDATE leases SET heartbeat_at = max(heartbeat_at + 1, ?) WHERE site = ? AND run = ? AND fence = ?",
+	res, err := tx.ExecContext(ctx,
+		"UPDATE leases SET heartbeat_at = max(heartbeat_at + 1, ?) WHERE site = ? AND run = ? AND fence = ?",
 		s.now().UnixMilli(), site, run, fence)
-	return mustTouch(res, err)
+	return requireOneRow(res, err)
 }
 
-// release frees the site; the fence stays, so that it is never given twice.
+// release frees the site. The fence stays in the row, so that no other lease gets it.
 func (s *Store) release(ctx context.Context, tx *sql.Tx, site, run string, fence int64) error {
-	res, err := tx.ExecContext(ctx, "UPDATE leases SET run = '', owner = '', process = '' WHERE site = ? AND run = ? AND fence = ?", site, run, fence)
-	return mustTouch(res, err)
+	res, err := tx.ExecContext(ctx,
+		"UPDATE leases SET run = '', owner = '', process = '' WHERE site = ? AND run = ? AND fence = ?", site, run, fence)
+	return requireOneRow(res, err)
 }
 
-// Unlock frees a site and returns who held it; nil when the site was free. A run whose process lives is not robbed of its site, which is a
-// [*BusyError], unless with force: it notices and stops at its next sign of life.
-func (s *Store) Unlock(ctx context.Context, site string, force bool) (held *BusyError, err error) {
+// Unlock frees a site and returns the run that had its lease, nil when the site was free. When that run still sends
+// heartbeats it fails with a [*BusyError], unless force is set: then the run notices at its next heartbeat and stops.
+func (s *Store) Unlock(ctx context.Context, site string, force bool) (holder *BusyError, err error) {
 	err = s.whenFree(ctx, site, force, func(tx *sql.Tx, by BusyError) error {
 		if by.Run == "" {
 			return nil
 		}
-		held = &by
+		holder = &by
 		if err := s.abandon(ctx, tx, site); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "UPDATE leases SET run = '', owner = '', process = '' WHERE site = ?", site)
 		return err
 	})
-	return held, s.failed(err)
+	return holder, s.failed(err)
 }
 
-// abandon marks the runs of a site that never ended.
+// abandon marks the runs of a site that have no end.
 func (s *Store) abandon(ctx context.Context, tx *sql.Tx, site string) error {
-	_, err := tx.ExecContext(ctx, "UPDATE runs SET status = ?, ended_at = ? WHERE site = ? AND ended_at IS NULL", Abandoned, s.now().UnixMilli(), site)
+	_, err := tx.ExecContext(ctx, "UPDATE runs SET status = ?, ended_at = ? WHERE site = ? AND ended_at IS NULL",
+		Abandoned, s.now().UnixMilli(), site)
 	return err
 }
 
-func mustTouch(res sql.Result, err error) error {
+// requireOneRow returns ErrFenced when a statement changed no row.
+func requireOneRow(res sql.Result, err error) error {
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity returns what sets this process apart from every other one on this machine: boot, process namespace, number and start. It is empty where
-// /proc does not show this process as it sees itself.
-func identity() string {
+// processIdentity identifies this process among all processes on this machine: boot, process namespace, pid and start
+// time. It is empty where /proc shows another view of this process.
+func processIdentity() string {
 	self, err := os.Readlink("/proc/self")
 	if err != nil || self != strconv.Itoa(os.Getpid()) {
 		return ""
@@ -32,10 +32,10 @@ func identity() string {
 	return fmt.Sprintf("%s %s %d %s", strings.TrimSpace(string(boot)), namespace, os.Getpid(), start)
 }
 
-// gone reports whether the process with an identity has certainly ended: it was on this machine, since its last boot and in this process's
-// namespace of processes, and there is no such process any more. Of others nothing is known.
-func gone(process string) bool {
-	was, is := strings.Fields(process), strings.Fields(identity())
+// processEnded reports whether a process has certainly ended: it ran on this machine, since its last boot and in the
+// process namespace of this process, and it is gone. It is false when that cannot be known.
+func processEnded(process string) bool {
+	was, is := strings.Fields(process), strings.Fields(processIdentity())
 	if len(was) != 4 || len(is) != 4 || was[0] != is[0] || was[1] != is[1] {
 		return false
 	}
@@ -50,14 +50,14 @@ func gone(process string) bool {
 	return err == nil && (start != was[3] || state == "Z" || state == "X")
 }
 
-// inspect returns the state of a process and when it started, in ticks since the boot (proc(5), /proc/pid/stat).
+// inspect returns the state of a process and its start time in ticks since the boot (proc(5), /proc/pid/stat).
 func inspect(pid int) (state, start string, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", "", err
 	}
 	text := string(stat)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // the name before may hold anything
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // the name before may contain any byte
 	if len(fields) < 20 {
 		return "", "", errors.New("unknown format")
 	}

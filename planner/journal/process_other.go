@@ -2,8 +2,8 @@
 
 package journal
 
-// identity is known on Linux only: elsewhere a lease ends when its holder is silent.
-func identity() string { return "" }
+// processIdentity is empty: only Linux has identities, elsewhere a lease ends when its holder is silent.
+func processIdentity() string { return "" }
 
-// gone reports nothing of processes without an identity.
-func gone(string) bool { return false }
+// processEnded is always false, because processes have no identity.
+func processEnded(string) bool { return false }

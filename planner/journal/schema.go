@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// schemas brings a database from each version to the next: the first makes it from nothing. PRAGMA user_version holds how many of
-// them a database has. What stands here is in databases of users, so it is never changed; what is new is one more.
+// schemas are the migrations of the database: each leads from one version to the next, the first from an empty
+// database. PRAGMA user_version is the number of migrations that a database has had. Databases of users have them, so
+// never change one: append another.
 var schemas = []string{`
 CREATE TABLE runs (
 	id         TEXT PRIMARY KEY,
@@ -98,30 +99,30 @@ CREATE INDEX service_events_by_version ON service_events (service, incarnation, 
 ALTER TABLE leases ADD COLUMN process TEXT NOT NULL DEFAULT ''; -- that holds the lease; empty: not known
 `}
 
-// The first versions that hold services, and the process that holds a lease.
+// The first schema versions with services, and with the process of a lease.
 const (
 	withServices  = 2
 	withProcesses = 3
 )
 
-// errForeign means that a database is no journal.
+// errForeign means that a database is not a journal.
 var errForeign = errors.New("is the database of something else; move it away or choose another journal_directory")
 
-// emptyError means that a database has no content: a run was killed before the first transaction, which makes the journal. It counts as
-// a file that does not exist.
+// emptyError means that the database has no content, because a run was killed before its first transaction. It counts
+// as fs.ErrNotExist.
 type emptyError struct{}
 
 func (emptyError) Error() string { return "is empty: it has no run yet" }
 
 func (emptyError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// version returns how many of schemas the database has.
+// version returns the schema version of the database.
 func (s *Store) version(ctx context.Context) (version int, err error) {
 	err = s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
 	return version, err
 }
 
-// check looks at a journal that is only read.
+// check fails when the database is not a journal that this slipway can read. It changes nothing.
 func (s *Store) check(ctx context.Context) (err error) {
 	if s.schema, err = s.version(ctx); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (s *Store) check(ctx context.Context) (err error) {
 	return nil
 }
 
-// migrate brings an empty database, and one of an older slipway, to this version. Either all of it happens or nothing.
+// migrate creates the schema, or upgrades that of an older slipway, in one transaction.
 func (s *Store) migrate(ctx context.Context) error {
 	err := s.transact(ctx, func(tx *sql.Tx) error {
 		var version, tables int
@@ -159,7 +160,8 @@ func (s *Store) migrate(ctx context.Context) error {
 		case version < 0 || version == 0 && tables > 0:
 			return errForeign
 		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d;", strings.Join(schemas[version:], ""), len(schemas)))
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d;", strings.Join(schemas[version:], ""),
+			len(schemas)))
 		return err
 	})
 	if err == nil {

@@ -10,58 +10,58 @@ import (
 	"time"
 )
 
-// ServiceVersion is one version of a service: a full picture of it (lsm.md 17). It holds no secret: who records it leaves sensitive values
-// out and names them in Redacted.
+// ServiceVersion is the whole content of one version of a service (lsm.md 17). It contains no secret: the caller leaves
+// sensitive values out and lists their names in Redacted.
 type ServiceVersion struct {
-	Service         string // name, one of the site
-	Incarnation     int    // 0 and up; grows when a service of this name is made anew
+	Service         string // its name
+	Incarnation     int    // from 0; grows when a service of this name is created again
 	Version         int    // change counter, from 1 (lsm.md 7)
-	DesiredVersion  int    // counter of what is to be deployed (lsm.md 10)
+	DesiredVersion  int    // counter of deployments (lsm.md 10)
 	ID              string // of the instance
 	Entity          string
 	EntityVersion   int
 	EntityDigest    string
 	Lifecycle       string
-	Identity        string // value of the identity attribute as text; empty when the entity has none
+	Identity        string // value of the identity attribute as text; empty when the entity has no identity
 	State           string
 	Label           string // of the state: info, success, warning, danger or empty
-	Deleted         bool   // the state is one of a deleted service
+	Deleted         bool   // the state belongs to a deleted service
 	TransferContext string // why the last transfer happened: `auto`, `update` and so on
 
-	// Attribute sets; nil when there is no such set, which is not an empty one. What JSON can write: as it is read back, whole numbers
-	// are int64, all others float64, lists []any and objects map[string]any.
+	// Attribute sets; nil means no such set, which differs from an empty one. Values are JSON: whole numbers are int64,
+	// others float64, lists []any, objects map[string]any.
 	Candidate, Active, Rollback map[string]any
 	Redacted                    []string // attributes whose values were left out of the sets
 
-	Config map[string]bool // the gates that the service sets itself
+	Config map[string]bool // the lifecycle gates that the service sets
 
-	Run   string    // that made this version; the writer's own when it is empty
-	Owner string    // host and process of that run; the writer's own when it is empty
-	Time  time.Time // when; now when it is zero
+	Run   string    // that recorded this version; empty means the run of the writer
+	Owner string    // host and process of that run; empty means those of the writer
+	Time  time.Time // of the change; zero means now
 }
 
-// ServiceEvent is something that happened to a service (lsm.md 17). It holds no secret.
+// ServiceEvent is something that happened to a service (lsm.md 17). It contains no secret.
 type ServiceEvent struct {
 	Service        string
 	Incarnation    int
-	Version        int       // of the service before the event; 0 before it was there
+	Version        int       // of the service before the event; 0 before its creation
 	DesiredVersion int       // likewise
-	Time           time.Time // that of a deployment's result is after the end of its tasks; now when it is zero
-	Source         string    // state; empty when the event is of no transfer, as Destination
+	Time           time.Time // zero means now; a deployment's result is later than its tasks
+	Source         string    // state; Source and Destination are empty when the event belongs to no transfer
 	Destination    string
 	Type           string // CREATE_TRANSITION, AUTO_TRANSITION, RESOURCE_TRANSITION and so on
 	Message        string // bounded: 1 KiB
-	Ignored        bool   // the transfer changes nothing, so it made no version
+	Ignored        bool   // the transfer changes nothing and creates no version
 	Correlation    string // the same for all events of one attempt of a transfer
 	Severity       int    // 3 trace, 10 debug, 20 info, 30 warning, 40 error, 50 critical
-	IsError        bool   // it takes the error edge of a transfer
+	IsError        bool   // the transfer takes its error edge
 	Run            string // as in ServiceVersion
 }
 
-// ErrNoService means that the journal holds no service of this name.
+// ErrNoService means that the journal has no service of this name.
 var ErrNoService = errors.New("no such service")
 
-// ConflictError means that another run recorded another content under the same version of a service.
+// ConflictError means that another run recorded the same version of a service with other content.
 type ConflictError struct {
 	Service              string
 	Incarnation, Version int
@@ -74,8 +74,8 @@ func (e *ConflictError) Error() string {
 		e.Service, e.Version, e.Incarnation, e.Run, e.Field)
 }
 
-// problem tells what is wrong with a version that is to be recorded; nil when nothing is.
-func (v *ServiceVersion) problem() error {
+// validate returns an error when the version cannot be recorded.
+func (v *ServiceVersion) validate() error {
 	switch {
 	case v.Service == "":
 		return errors.New("a version of a service has no service: it must name one")
@@ -89,21 +89,23 @@ func (v *ServiceVersion) problem() error {
 	return nil
 }
 
-// problem tells what is wrong with an event that is to be recorded; nil when nothing is.
-func (e *ServiceEvent) problem() error {
+// validate returns an error when the event cannot be recorded.
+func (e *ServiceEvent) validate() error {
 	switch {
 	case e.Service == "":
 		return fmt.Errorf("an event %s has no service: it must name one", e.Type)
 	case e.Type == "":
 		return fmt.Errorf("service %q: an event has no type: it must have one", e.Service)
 	case e.Version < 0 || e.Incarnation < 0:
-		return fmt.Errorf("service %q: an event of version %d, incarnation %d: neither may be below 0", e.Service, e.Version, e.Incarnation)
+		return fmt.Errorf("service %q: an event of version %d, incarnation %d: neither may be below 0", e.Service,
+			e.Version, e.Incarnation)
 	}
 	return nil
 }
 
-// conflict names the first thing in which two records of one version differ that only another version may change; empty when there is none.
-// A candidate that allocation completed, config, and what only describes a service change without one (lsm.md 6).
+// conflict returns the first field in which two records of one version differ although only a new version may change
+// it, empty when there is no such field. The candidate, config and descriptive fields may change without a new version
+// (lsm.md 6).
 func (v *ServiceVersion) conflict(other *ServiceVersion) (string, error) {
 	for _, f := range []struct {
 		name string
@@ -142,7 +144,7 @@ func (v *ServiceVersion) conflict(other *ServiceVersion) (string, error) {
 
 func sameText(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
-// setText writes an attribute set as JSON, in one form; nil for no set.
+// setText encodes an attribute set as canonical JSON; nil when there is no set.
 func setText(set map[string]any) (*string, error) {
 	if set == nil {
 		return nil, nil
@@ -156,7 +158,7 @@ func jsonText(v any) (string, error) {
 	return string(text), err
 }
 
-// readSet reads what setText wrote.
+// readSet decodes the output of setText.
 func readSet(text *string) (map[string]any, error) {
 	if text == nil {
 		return nil, nil
@@ -173,7 +175,7 @@ func readSet(text *string) (map[string]any, error) {
 	return set, nil
 }
 
-// plain makes numbers of what json.Decoder leaves as text.
+// plain replaces each json.Number by an int64 or a float64.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:

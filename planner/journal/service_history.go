@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// RecordedServiceEvent is an event of a service as the journal keeps it.
+// RecordedServiceEvent is an event of a service with its sequence number in the journal.
 type RecordedServiceEvent struct {
 	Seq int64 // grows with time, over all services
 	ServiceEvent
 }
 
-// ServiceRecord is one version of a service with the events that belong to it: those that made it, and those after it that did not
-// make the next one.
+// ServiceRecord is one version of a service with its events: those that led to it, and those after it that did not lead
+// to the next version.
 type ServiceRecord struct {
 	ServiceVersion
 	Events []RecordedServiceEvent // oldest first
@@ -28,15 +28,17 @@ type Point struct{ Incarnation, Version int }
 
 // versionColumns selects versions of services.
 const versionColumns = `SELECT service, incarnation, version, desired_version, id, entity, entity_version, entity_digest,
-	lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run, owner, at FROM services `
+	lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run, owner,
+	at FROM services `
 
-// newestOfEach selects the newest version of the newest incarnation of each service. It looks once for each service, not for each version:
-// a long history makes it no slower.
+// newestOfEach selects the newest version of the newest incarnation of each service. It does one lookup per service, so
+// a long history does not slow it down.
 const newestOfEach = versionColumns + `WHERE rowid IN (
-	SELECT (SELECT n.rowid FROM services AS n WHERE n.service = d.service ORDER BY n.incarnation DESC, n.version DESC LIMIT 1)
+	SELECT (SELECT n.rowid FROM services AS n WHERE n.service = d.service
+		ORDER BY n.incarnation DESC, n.version DESC LIMIT 1)
 	FROM (SELECT DISTINCT service FROM services) AS d) `
 
-// Services returns the newest version of each service, sorted by name; with live only of those that are not deleted.
+// Services returns the newest version of each service, sorted by name. With live set, deleted services are left out.
 func (s *Store) Services(ctx context.Context, live bool) ([]ServiceVersion, error) {
 	if s.schema < withServices {
 		return nil, nil
@@ -53,7 +55,8 @@ func (s *Store) Service(ctx context.Context, name string) (ServiceVersion, error
 	if s.schema < withServices {
 		return ServiceVersion{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
 	}
-	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = ? ORDER BY incarnation DESC, version DESC LIMIT 1", name)
+	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = ? ORDER BY incarnation DESC, version DESC LIMIT 1",
+		name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ServiceVersion{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
 	}
@@ -63,11 +66,12 @@ func (s *Store) Service(ctx context.Context, name string) (ServiceVersion, error
 	return v, nil
 }
 
-// ServiceLog returns the versions of a service with their events, newest first, at most limit of them: those before a point, which is not
-// among them, or from the newest when the point is zero. A service that the journal does not know has none.
+// ServiceLog returns at most limit versions of a service with their events, newest first. It starts below the point
+// before, or with the newest version when before is zero. An unknown service has no versions.
 //
-// The events of a version, told by their Version, are of attempts of transfers (Correlation). The last attempt made the next version, so it
-// stands with that one. Ignored events and those of earlier attempts, which came to nothing, stand with the version that they found.
+// An event's Version is the version of the service when the event happened; Correlation joins the events of one
+// attempt. The last attempt at a version created the next one, so its events belong to the next record. Ignored events
+// and those of earlier attempts belong to the record of their Version.
 func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit int) ([]ServiceRecord, error) {
 	if s.schema < withServices || limit <= 0 {
 		return nil, nil
@@ -75,7 +79,8 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 	if before == (Point{}) {
 		before = Point{math.MaxInt, math.MaxInt}
 	}
-	versions, err := manyVersions(ctx, s.db, versionColumns+"WHERE service = ? AND (incarnation, version) < (?, ?) ORDER BY incarnation DESC, version DESC LIMIT ?",
+	versions, err := manyVersions(ctx, s.db, versionColumns+
+		"WHERE service = ? AND (incarnation, version) < (?, ?) ORDER BY incarnation DESC, version DESC LIMIT ?",
 		name, before.Incarnation, before.Version, limit)
 	if err != nil {
 		return nil, s.failed(err)
@@ -90,7 +95,8 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 		at[Point{v.Incarnation, v.Version}] = i
 	}
 	last := versions[len(versions)-1]
-	events, err := s.eventsBetween(ctx, name, Point{last.Incarnation, last.Version - 1}, Point{versions[0].Incarnation, versions[0].Version})
+	events, err := s.eventsBetween(ctx, name, Point{last.Incarnation, last.Version - 1},
+		Point{versions[0].Incarnation, versions[0].Version})
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -109,9 +115,10 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 		_, follows := at[made]
 		follows = follows || follow && made == Point{versions[0].Incarnation, versions[0].Version + 1}
 		i, known := at[found]
-		if last, ended := final[found]; follows && (e.Version == 0 || ended && !e.Ignored && sameAttempt(e, events[last])) {
+		if last, ended := final[found]; follows &&
+			(e.Version == 0 || ended && !e.Ignored && sameAttempt(e, events[last])) {
 			i, known = at[made], true
-			if _, here := at[made]; !here { // with a record that is not asked for
+			if _, here := at[made]; !here { // its record is not in this page
 				continue
 			}
 		}
@@ -122,13 +129,14 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 	return out, nil
 }
 
-// sameAttempt reports whether two events are of one attempt of a transfer; one without correlation is an attempt of its own.
+// sameAttempt reports whether two events belong to one attempt. An event without correlation is an attempt of its own.
 func sameAttempt(a, b RecordedServiceEvent) bool {
 	return a.Seq == b.Seq || a.Correlation != "" && a.Correlation == b.Correlation
 }
 
 // ServiceEvents returns the events of a service after a sequence number, oldest first, at most limit of them.
-func (s *Store) ServiceEvents(ctx context.Context, name string, after int64, limit int) ([]RecordedServiceEvent, error) {
+func (s *Store) ServiceEvents(ctx context.Context, name string, after int64, limit int) ([]RecordedServiceEvent,
+	error) {
 	if s.schema < withServices {
 		return nil, nil
 	}
@@ -140,28 +148,31 @@ func (s *Store) ServiceEvents(ctx context.Context, name string, after int64, lim
 }
 
 func (s *Store) eventsBetween(ctx context.Context, name string, first, last Point) ([]RecordedServiceEvent, error) {
-	return s.serviceEvents(ctx, "service = ? AND (incarnation, version) >= (?, ?) AND (incarnation, version) <= (?, ?) ORDER BY seq",
+	return s.serviceEvents(ctx,
+		"service = ? AND (incarnation, version) >= (?, ?) AND (incarnation, version) <= (?, ?) ORDER BY seq",
 		name, first.Incarnation, first.Version, last.Incarnation, last.Version)
 }
 
-// recorded reports whether a version is in the journal.
+// recorded reports whether the journal has a version.
 func (s *Store) recorded(ctx context.Context, name string, p Point) (found bool, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM services WHERE service = ? AND incarnation = ? AND version = ?)", name, p.Incarnation, p.Version).Scan(&found)
+	err = s.db.QueryRowContext(ctx,
+		"SELECT EXISTS (SELECT 1 FROM services WHERE service = ? AND incarnation = ? AND version = ?)", name, p.Incarnation, p.Version).Scan(&found)
 	return found, err
 }
 
 func (s *Store) serviceEvents(ctx context.Context, where string, args ...any) ([]RecordedServiceEvent, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT seq, service, incarnation, version, desired_version, at, source, destination, type, message, ignored, correlation,
-		severity, is_error, run FROM service_events WHERE `+where, args...)
+	rows, err := s.db.QueryContext(ctx, `SELECT seq, service, incarnation, version, desired_version, at, source, destination, type,
+		message, ignored, correlation, severity, is_error, run FROM service_events WHERE `+where, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	var out []RecordedServiceEvent
 	for rows.Next() {
 		var e RecordedServiceEvent
 		var at int64
-		if err := rows.Scan(&e.Seq, &e.Service, &e.Incarnation, &e.Version, &e.DesiredVersion, &at, &e.Source, &e.Destination, &e.Type, &e.Message, &e.Ignored,
+		if err := rows.Scan(&e.Seq, &e.Service, &e.Incarnation, &e.Version, &e.DesiredVersion, &at, &e.Source,
+			&e.Destination, &e.Type, &e.Message, &e.Ignored,
 			&e.Correlation, &e.Severity, &e.IsError, &e.Run); err != nil {
 			return nil, err
 		}
@@ -193,7 +204,7 @@ func manyVersions(ctx context.Context, q querier, query string, args ...any) ([]
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	var out []ServiceVersion
 	for rows.Next() {
 		v, err := scanVersion(rows)
@@ -209,8 +220,10 @@ func scanVersion(rows *sql.Rows) (v ServiceVersion, err error) {
 	var candidate, active, rollback *string
 	var redacted, config string
 	var at int64
-	if err := rows.Scan(&v.Service, &v.Incarnation, &v.Version, &v.DesiredVersion, &v.ID, &v.Entity, &v.EntityVersion, &v.EntityDigest,
-		&v.Lifecycle, &v.Identity, &v.State, &v.Label, &v.Deleted, &v.TransferContext, &candidate, &active, &rollback, &redacted, &config, &v.Run, &v.Owner, &at); err != nil {
+	if err := rows.Scan(&v.Service, &v.Incarnation, &v.Version, &v.DesiredVersion, &v.ID, &v.Entity, &v.EntityVersion,
+		&v.EntityDigest,
+		&v.Lifecycle, &v.Identity, &v.State, &v.Label, &v.Deleted, &v.TransferContext, &candidate,
+		&active, &rollback, &redacted, &config, &v.Run, &v.Owner, &at); err != nil {
 		return v, err
 	}
 	v.Time = time.UnixMilli(at)
@@ -222,7 +235,8 @@ func scanVersion(rows *sql.Rows) (v ServiceVersion, err error) {
 			return v, fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 		}
 	}
-	if err := errors.Join(json.Unmarshal([]byte(redacted), &v.Redacted), json.Unmarshal([]byte(config), &v.Config)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(redacted), &v.Redacted),
+		json.Unmarshal([]byte(config), &v.Config)); err != nil {
 		return v, fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 	}
 	return v, nil

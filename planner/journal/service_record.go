@@ -7,25 +7,25 @@ import (
 	"fmt"
 )
 
-// RecordServices makes versions and events of services durable, all of them or, with an error, none. It fails with [ErrFenced] when the
-// lease is lost, as Record does. A context that has ended before it begins is an error; later it is not looked at.
+// RecordServices records versions and events of services durably: all of them or, with an error, none. It fails with
+// [ErrFenced] when the lease is lost. It checks ctx only at its start.
 //
-// It may be repeated. A version that is there with the same content stays, with the run, the owner and the time that made it. Other
-// content takes the place of what the same run recorded. Over what another run recorded it does so only where it differs in what changes
-// without a new version: the candidate, which allocation completes, config, and what describes the service; anything else is a
-// [*ConflictError]. An event that is there, equal in everything with its time, is not recorded twice.
+// It may be repeated. A version with equal content keeps its run, owner and time. Other content replaces what the same
+// run recorded. It replaces what another run recorded only in fields that may change without a new version: the
+// candidate, config and descriptive fields; any other difference is a [*ConflictError]. An event equal to a recorded
+// one, including its time, is not recorded again.
 func (w *Writer) RecordServices(ctx context.Context, versions []ServiceVersion, events []ServiceEvent) error {
 	if len(versions) == 0 && len(events) == 0 {
 		return nil
 	}
-	var problems []error
+	var errs []error
 	for i := range versions {
-		problems = append(problems, versions[i].problem())
+		errs = append(errs, versions[i].validate())
 	}
 	for i := range events {
-		problems = append(problems, events[i].problem())
+		errs = append(errs, events[i].validate())
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -52,7 +52,7 @@ func (w *Writer) RecordServices(ctx context.Context, versions []ServiceVersion, 
 		return nil
 	})
 	switch {
-	case errors.Is(err, ErrFenced) && w.ended(): // Finish came between
+	case errors.Is(err, ErrFenced) && w.ended(): // Finish was called meanwhile
 		return errFinished
 	case err != nil:
 		return w.store.failed(err)
@@ -85,7 +85,8 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v ServiceVersion) e
 	if err != nil {
 		return fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 	}
-	old, err := oneVersion(ctx, tx, versionColumns+"WHERE service = ? AND incarnation = ? AND version = ?", v.Service, v.Incarnation, v.Version)
+	old, err := oneVersion(ctx, tx, versionColumns+"WHERE service = ? AND incarnation = ? AND version = ?", v.Service,
+		v.Incarnation, v.Version)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
@@ -106,16 +107,18 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v ServiceVersion) e
 			return &ConflictError{v.Service, v.Incarnation, v.Version, field, old.Run}
 		}
 	}
-	_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO services (service, incarnation, version, desired_version, id, entity, entity_version, entity_digest,
-		lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run, owner, at)
+	_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO services (service, incarnation, version, desired_version, id,
+		entity, entity_version, entity_digest, lifecycle, identity, state, label, deleted, transfer_context, candidate,
+		active, rollback, redacted, config, run, owner, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, row...)
 	return err
 }
 
-// madeBy is how many columns at the end of a row tell who made a version and when; those before are its content.
-const madeBy = 3
+// recordedBy is the number of columns at the end of a row that say who recorded a version and when. Those before are
+// its content.
+const recordedBy = 3
 
-// row returns a version as its columns in the order of versionColumns. Texts that may be NULL are of type any(nil) or string.
+// row returns a version as its columns, in the order of versionColumns. A text that may be NULL is nil or a string.
 func (v *ServiceVersion) row() ([]any, error) {
 	row := []any{v.Service, v.Incarnation, v.Version, v.DesiredVersion, v.ID, v.Entity, v.EntityVersion, v.EntityDigest,
 		v.Lifecycle, v.Identity, v.State, v.Label, v.Deleted, v.TransferContext}
@@ -150,9 +153,9 @@ func (v *ServiceVersion) row() ([]any, error) {
 	return append(row, v.Run, v.Owner, v.Time.UnixMilli()), nil
 }
 
-// sameContent reports whether two rows differ at most in who made them and when.
+// sameContent reports whether two rows are equal except for who recorded them and when.
 func sameContent(a, b []any) bool {
-	for i := range a[:len(a)-madeBy] {
+	for i := range a[:len(a)-recordedBy] {
 		if a[i] != b[i] {
 			return false
 		}
@@ -160,7 +163,7 @@ func sameContent(a, b []any) bool {
 	return true
 }
 
-// putEvent records an event that is not there yet.
+// putEvent records an event unless the journal has it already.
 func (w *Writer) putEvent(ctx context.Context, tx *sql.Tx, e ServiceEvent) error {
 	if e.Run == "" {
 		e.Run = w.run.ID
@@ -169,10 +172,12 @@ func (w *Writer) putEvent(ctx context.Context, tx *sql.Tx, e ServiceEvent) error
 		e.Time = w.store.now()
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO service_events
-		(service, incarnation, version, desired_version, at, source, destination, type, message, ignored, correlation, severity, is_error, run)
+		(service, incarnation, version, desired_version, at, source, destination, type, message, ignored, correlation,
+		severity, is_error, run)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE NOT EXISTS (
-			SELECT 1 FROM service_events WHERE service = ?1 AND incarnation = ?2 AND version = ?3 AND desired_version = ?4 AND at = ?5 AND source = ?6
-			AND destination = ?7 AND type = ?8 AND message = ?9 AND ignored = ?10 AND correlation = ?11 AND severity = ?12 AND is_error = ?13 AND run = ?14)`,
+			SELECT 1 FROM service_events WHERE service = ?1 AND incarnation = ?2 AND version = ?3 AND desired_version = ?4
+			AND at = ?5 AND source = ?6 AND destination = ?7 AND type = ?8 AND message = ?9 AND ignored = ?10
+			AND correlation = ?11 AND severity = ?12 AND is_error = ?13 AND run = ?14)`,
 		e.Service, e.Incarnation, e.Version, e.DesiredVersion, e.Time.UnixMilli(), e.Source, e.Destination, e.Type, head(e.Message, messageLimit),
 		e.Ignored, e.Correlation, e.Severity, e.IsError, e.Run)
 	return err

@@ -21,7 +21,8 @@ func ntp(version int, state string) ServiceVersion {
 	return ServiceVersion{
 		Service: "ntp", Version: version, DesiredVersion: 1, ID: "id-1", Entity: "ntp", EntityVersion: 2, EntityDigest: "e", Lifecycle: "slipway_default",
 		Identity: "north", State: state, Label: "info", TransferContext: "auto",
-		Active: map[string]any{"servers": []any{map[string]any{"address": "10.0.0.1", "stratum": int64(3)}}, "big": int64(math.MaxInt64), "ratio": 0.5, "text": "<&>", "none": nil},
+		Active: map[string]any{"servers": []any{map[string]any{"address": "10.0.0.1", "stratum": int64(3)}},
+			"big": int64(math.MaxInt64), "ratio": 0.5, "text": "<&>", "none": nil},
 		Config: map[string]bool{"auto_creating": true}, Redacted: []string{"key"},
 		Run: "run-0", Owner: "controller, process 7", Time: time.UnixMilli(int64(version) * 1000),
 	}
@@ -41,7 +42,7 @@ func finish(t *testing.T, w *Writer) {
 	}
 }
 
-// names tells versions as texts that are easy to compare.
+// names returns versions as texts that are easy to compare.
 func names(versions []ServiceVersion) string {
 	var out []string
 	for _, v := range versions {
@@ -53,11 +54,13 @@ func names(versions []ServiceVersion) string {
 func TestServiceVersionsAreKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	s := openAt(t, file)
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	one, two := ntp(1, "start"), ntp(2, "up")
 	one.Candidate, one.Active, two.Rollback = one.Active, nil, map[string]any{}
-	made := ServiceEvent{Service: "ntp", Version: 0, Time: one.Time, Destination: "start", Type: "CREATE_TRANSITION", Message: strings.Repeat("é", messageLimit), Severity: 20, Run: "run-0"}
-	moved := ServiceEvent{Service: "ntp", Version: 1, DesiredVersion: 1, Time: two.Time, Source: "start", Destination: "up", Type: "AUTO_TRANSITION", Correlation: "c", IsError: true, Ignored: true}
+	made := ServiceEvent{Service: "ntp", Version: 0, Time: one.Time, Destination: "start", Type: "CREATE_TRANSITION",
+		Message: strings.Repeat("é", messageLimit), Severity: 20, Run: "run-0"}
+	moved := ServiceEvent{Service: "ntp", Version: 1, DesiredVersion: 1, Time: two.Time, Source: "start",
+		Destination: "up", Type: "AUTO_TRANSITION", Correlation: "c", IsError: true, Ignored: true}
 	recordServices(t, w, []ServiceVersion{one, two}, made, moved)
 	finish(t, w)
 
@@ -85,7 +88,8 @@ func TestServiceVersionsAreKept(t *testing.T) {
 		t.Fatalf("%v, %v", events, err)
 	}
 	made.Message, moved.Run = strings.Repeat("é", messageLimit/2), "run-1" // bounded; the writer's own
-	if d := cmp.Diff([]ServiceEvent{made, moved}, []ServiceEvent{events[0].ServiceEvent, events[1].ServiceEvent}); d != "" {
+	if d := cmp.Diff([]ServiceEvent{made, moved},
+		[]ServiceEvent{events[0].ServiceEvent, events[1].ServiceEvent}); d != "" {
 		t.Error(d)
 	}
 	if after, err := reader.ServiceEvents(t.Context(), "ntp", events[0].Seq, 10); err != nil || len(after) != 1 {
@@ -97,7 +101,7 @@ func TestWriterFillsInWhoAndWhen(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
 	c := &clock{t: time.UnixMilli(1e12)}
 	s.now = c.now
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	v := ntp(1, "start")
 	v.Run, v.Owner, v.Time = "", "", time.Time{}
 	recordServices(t, w, []ServiceVersion{v}, ServiceEvent{Service: "ntp", Type: "CREATE_TRANSITION"})
@@ -114,7 +118,7 @@ func TestWriterFillsInWhoAndWhen(t *testing.T) {
 
 func TestNewestOfEachService(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	var versions []ServiceVersion
 	add := func(name string, incarnation, version int, deleted bool) {
 		v := ntp(version, "up")
@@ -140,7 +144,8 @@ func TestNewestOfEachService(t *testing.T) {
 	if got, err := s.Service(t.Context(), "gone"); err != nil || !got.Deleted {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.Service(t.Context(), "nope"); !errors.Is(err, ErrNoService) || !strings.Contains(err.Error(), `"nope"`) {
+	if _, err := s.Service(t.Context(), "nope"); !errors.Is(err, ErrNoService) ||
+		!strings.Contains(err.Error(), `"nope"`) {
 		t.Errorf("nope: %v", err)
 	}
 	finish(t, w)
@@ -158,8 +163,9 @@ func TestRecordingAgain(t *testing.T) {
 		fresh bool   // another run may record it
 		field string // in the error of another run
 	}{
-		"the same":       {again: change(func(*ServiceVersion) {})},
-		"candidate":      {again: change(func(v *ServiceVersion) { v.Candidate = map[string]any{"id": 7} }), fresh: true},
+		"the same": {again: change(func(*ServiceVersion) {})},
+		"candidate": {again: change(func(v *ServiceVersion) { v.Candidate = map[string]any{"id": 7} }),
+			fresh: true},
 		"config":         {again: change(func(v *ServiceVersion) { v.Config = nil }), fresh: true},
 		"entity digest":  {again: change(func(v *ServiceVersion) { v.EntityDigest = "f" }), fresh: true},
 		"redacted":       {again: change(func(v *ServiceVersion) { v.Redacted = nil }), fresh: true},
@@ -174,11 +180,11 @@ func TestRecordingAgain(t *testing.T) {
 			s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
 			first := ntp(1, "start")
 			first.Run = ""
-			w := begin(t, s, "run-1")
+			w := start(t, s, "run-1")
 			recordServices(t, w, []ServiceVersion{first})
 			finish(t, w)
 
-			w = begin(t, s, "run-2")
+			w = start(t, s, "run-2")
 			newer := ntp(2, "up")
 			err := w.RecordServices(t.Context(), []ServiceVersion{newer, tt.again}, nil)
 			var conflict *ConflictError
@@ -192,7 +198,8 @@ func TestRecordingAgain(t *testing.T) {
 			}
 			switch {
 			case tt.field != "":
-				if !errors.As(err, &conflict) || conflict.Field != tt.field || conflict.Run != "run-1" || got.Version != 1 || log[0].Run != "run-1" {
+				if !errors.As(err, &conflict) || conflict.Field != tt.field || conflict.Run != "run-1" ||
+					got.Version != 1 || log[0].Run != "run-1" {
 					t.Errorf("another run: %v, now %+v", err, got)
 				}
 			case err != nil:
@@ -204,10 +211,11 @@ func TestRecordingAgain(t *testing.T) {
 
 			same := tt.again
 			same.Run = log[0].Run // a snapshot that says whose it is
-			w = begin(t, s, "run-3")
+			w = start(t, s, "run-3")
 			recordServices(t, w, []ServiceVersion{same})
 			finish(t, w)
-			if got, err := s.ServiceLog(t.Context(), "ntp", Point{0, 2}, 1); err != nil || got[0].State != same.State || got[0].ID != same.ID || (got[0].Rollback == nil) != (same.Rollback == nil) {
+			if got, err := s.ServiceLog(t.Context(), "ntp", Point{0, 2}, 1); err != nil || got[0].State != same.State ||
+				got[0].ID != same.ID || (got[0].Rollback == nil) != (same.Rollback == nil) {
 				t.Errorf("the same run: %+v, %v", got, err)
 			}
 		})
@@ -216,15 +224,17 @@ func TestRecordingAgain(t *testing.T) {
 
 func TestEventsAreRecordedOnce(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := begin(t, s, "run-1")
-	e := ServiceEvent{Service: "ntp", Version: 1, Time: time.UnixMilli(1000), Type: "AUTO_TRANSITION", Message: strings.Repeat("x", 2*messageLimit)}
+	w := start(t, s, "run-1")
+	e := ServiceEvent{Service: "ntp", Version: 1, Time: time.UnixMilli(1000), Type: "AUTO_TRANSITION",
+		Message: strings.Repeat("x", 2*messageLimit)}
 	later := e
 	later.Time = time.UnixMilli(1001)
 	for range 2 {
 		recordServices(t, w, nil, e, later)
 	}
 	finish(t, w)
-	if events, err := s.ServiceEvents(t.Context(), "ntp", 0, 10); err != nil || len(events) != 2 || !events[1].Time.After(events[0].Time) {
+	if events, err := s.ServiceEvents(t.Context(), "ntp", 0, 10); err != nil || len(events) != 2 ||
+		!events[1].Time.After(events[0].Time) {
 		t.Errorf("%v, %v", events, err)
 	}
 }
@@ -233,9 +243,9 @@ func TestServiceRecordsAreFenced(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	one, two := openAt(t, file), openAt(t, file)
 	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
-	first := begin(t, one, "run-1")
+	first := start(t, one, "run-1")
 	_ = refusedWhile(t, two, func() { recordServices(t, first, []ServiceVersion{ntp(1, "start")}) }) // a sign of life
-	second := begin(t, two, "run-2")
+	second := start(t, two, "run-2")
 	if err := first.RecordServices(t.Context(), []ServiceVersion{ntp(2, "up")}, nil); !errors.Is(err, ErrFenced) {
 		t.Errorf("the run that lost its lease recorded: %v", err)
 	}
@@ -256,21 +266,23 @@ func TestServiceRecordsAreFenced(t *testing.T) {
 	}
 }
 
-func TestBadServiceRecords(t *testing.T) {
+func TestInvalidServiceRecords(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	bad := func(f func(*ServiceVersion)) ServiceVersion { v := ntp(2, "up"); f(&v); return v }
 	err := w.RecordServices(t.Context(), []ServiceVersion{
 		ntp(1, "start"), bad(func(v *ServiceVersion) { v.Version = 0 }), bad(func(v *ServiceVersion) { v.State = "" }),
 		bad(func(v *ServiceVersion) { v.Incarnation = -1 }), bad(func(v *ServiceVersion) { v.Service = "" }),
 	}, []ServiceEvent{{Service: "ntp"}, {Type: "AUTO_TRANSITION"}, {Service: "ntp", Type: "X", Version: -1}})
-	for _, want := range []string{"versions begin with 1", "has no state", "incarnations begin with 0", "has no service", "has no type", "an event AUTO_TRANSITION has no service", "neither may be below 0"} {
+	for _, want := range []string{"versions begin with 1", "has no state", "incarnations begin with 0",
+		"has no service", "has no type", "an event AUTO_TRANSITION has no service", "neither may be below 0"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
 	nan := bad(func(v *ServiceVersion) { v.Candidate = map[string]any{"x": math.NaN()} })
-	if err := w.RecordServices(t.Context(), []ServiceVersion{ntp(1, "start"), nan}, nil); err == nil || !strings.Contains(err.Error(), `service "ntp": version 2: candidate attributes`) {
+	if err := w.RecordServices(t.Context(), []ServiceVersion{ntp(1, "start"), nan}, nil); err == nil ||
+		!strings.Contains(err.Error(), `service "ntp": version 2: candidate attributes`) {
 		t.Errorf("a value that JSON has not: %v", err)
 	}
 	if got, err := s.Services(t.Context(), false); err != nil || len(got) != 0 {
@@ -281,17 +293,21 @@ func TestBadServiceRecords(t *testing.T) {
 
 func TestServiceLog(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := begin(t, s, "run-1")
+	w := start(t, s, "run-1")
 	event := func(incarnation, version int, message, correlation string, ignored bool) ServiceEvent {
-		return ServiceEvent{Service: "ntp", Incarnation: incarnation, Version: version, Type: "AUTO_TRANSITION", Message: message, Correlation: correlation, Ignored: ignored}
+		return ServiceEvent{Service: "ntp", Incarnation: incarnation, Version: version, Type: "AUTO_TRANSITION",
+			Message: message, Correlation: correlation, Ignored: ignored}
 	}
 	again := ntp(1, "start")
 	again.Incarnation = 1
 	recordServices(t, w, []ServiceVersion{ntp(1, "start"), ntp(2, "creating"), ntp(3, "up"), ntp(7, "up"), again},
 		event(0, 0, "created", "a", false), event(0, 0, "defaults", "", false),
-		event(0, 1, "aborted", "b", false), event(0, 1, "trigger", "c", false), event(0, 1, "stale", "d", true), event(0, 1, "said twice", "c", true), event(0, 1, "executed", "c", false),
-		event(0, 2, "result", "", false), event(0, 2, "late", "z", true), event(0, 3, "unchanged", "e", true), event(0, 3, "last before a gap", "f", false),
-		event(1, 0, "made anew", "a", false), event(1, 1, "at work", "g", false), event(0, 5, "of no version", "", false))
+		event(0, 1, "aborted", "b", false), event(0, 1, "trigger", "c", false), event(0, 1, "stale", "d",
+			true), event(0, 1, "said twice", "c", true), event(0, 1, "executed", "c", false),
+		event(0, 2, "result", "", false), event(0, 2, "late", "z", true), event(0, 3, "unchanged", "e", true), event(0,
+			3, "last before a gap", "f", false),
+		event(1, 0, "made anew", "a", false), event(1, 1, "at work", "g", false), event(0, 5, "of no version", "",
+			false))
 	finish(t, w)
 	tell := func(records []ServiceRecord) (out []string) {
 		for _, r := range records {
@@ -317,7 +333,7 @@ func TestServiceLog(t *testing.T) {
 	if d := cmp.Diff(all, tell(log)); d != "" {
 		t.Error(d)
 	}
-	// Every page size tells the same.
+	// Every page size gives the same result.
 	for size := 1; size <= len(all); size++ {
 		var got []string
 		for before := (Point{}); ; {
@@ -346,7 +362,7 @@ func TestServiceLog(t *testing.T) {
 	}
 }
 
-// old writes the journal of a version that held no services.
+// old writes a journal of a version without services.
 func old(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "version1.sql"))
@@ -370,11 +386,12 @@ func old(t *testing.T) string {
 // tables returns the definitions of a database, its columns as SQLite sees them.
 func tables(t *testing.T, s *Store) (out []string) {
 	t.Helper()
-	rows, err := s.db.QueryContext(t.Context(), "SELECT m.name, c.name, c.type, c.pk FROM sqlite_master m, pragma_table_info(m.name) c")
+	rows, err := s.db.QueryContext(t.Context(),
+		"SELECT m.name, c.name, c.type, c.pk FROM sqlite_master m, pragma_table_info(m.name) c")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	for rows.Next() {
 		var table, column, kind string
 		var key int
@@ -400,7 +417,8 @@ func TestOldJournalIsRead(t *testing.T) {
 	if run, err := reader.Run(t.Context(), ""); err != nil || run.ID != "run-1" || run.Report != "report" {
 		t.Errorf("%+v, %v", run, err)
 	}
-	if events, err := reader.Events(t.Context(), "run-1", 0, 10); err != nil || len(events) != 1 || events[0].Resource != "file[/a]" || events[0].Service != "" || events[0].Millis != 7 {
+	if events, err := reader.Events(t.Context(), "run-1", 0, 10); err != nil || len(events) != 1 ||
+		events[0].Resource != "file[/a]" || events[0].Service != "" || events[0].Millis != 7 {
 		t.Errorf("%+v, %v", events, err)
 	}
 	if all, err := reader.Services(t.Context(), false); err != nil || len(all) != 0 {
@@ -432,7 +450,7 @@ func TestOldJournalIsUpgraded(t *testing.T) {
 	if run, err := s.Run(t.Context(), "run-1"); err != nil || run.Status != "succeeded" {
 		t.Errorf("%+v, %v", run, err)
 	}
-	w := begin(t, s, "run-2")
+	w := start(t, s, "run-2")
 	if w.fence != 42 {
 		t.Errorf("fence %d after 41", w.fence)
 	}
@@ -441,7 +459,8 @@ func TestOldJournalIsUpgraded(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(t, w)
-	if events, err := s.Events(t.Context(), "run-2", 0, 10); err != nil || len(events) != 1 || events[0].Service != "ntp" {
+	if events, err := s.Events(t.Context(), "run-2", 0, 10); err != nil || len(events) != 1 ||
+		events[0].Service != "ntp" {
 		t.Errorf("%+v, %v", events, err)
 	}
 	if events, err := s.Events(t.Context(), "run-1", 0, 10); err != nil || len(events) != 1 || events[0].Service != "" {
@@ -455,7 +474,8 @@ func TestNewerJournalIsNotRead(t *testing.T) {
 	if _, err := s.db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", len(schemas)+1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenExisting(t.Context(), file); err == nil || !strings.Contains(err.Error(), fmt.Sprint("this slipway reads versions 1 to ", len(schemas))) {
+	if _, err := OpenExisting(t.Context(), file); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprint("this slipway reads versions 1 to ", len(schemas))) {
 		t.Error(err)
 	}
 }

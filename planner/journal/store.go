@@ -1,6 +1,6 @@
-// Package journal is the controller's record of runs: an embedded SQLite database per site that holds runs and their events, every version
-// of every service, and the lease that keeps a second run off the site. It is history and never a second source of desired state: deleting
-// the file costs nothing else.
+// Package journal records runs: an embedded SQLite database per site with runs and their events, every version of every
+// service, and the lease that keeps a second run off the site. It is history, never a second source of desired state:
+// deleting the file costs nothing else.
 package journal
 
 import (
@@ -25,18 +25,18 @@ type Store struct {
 	now    func() time.Time
 	schema int // version of the database when it was opened
 
-	leaseTime time.Duration // see LeaseTime
+	leaseTime time.Duration // LeaseTime, shorter in tests
 }
 
-// Extension is that of the files of journals.
+// Extension is the file name extension of journals.
 const Extension = ".db"
 
-// File returns the journal of a site in a directory of journals.
+// File returns the file of a site's journal in a directory of journals.
 func File(directory, site string) string { return filepath.Join(directory, site+Extension) }
 
-// Open opens the journal in a file and creates it, with its directory, where it is missing. Directory and file are for the user alone. The
-// journal of an older slipway is brought to this version. A file that is no journal, or one of a newer slipway, is an error and stays as
-// it is.
+// Open opens a journal and creates file and directory when they are missing, readable by the user alone. It upgrades
+// the journal of an older slipway. A file that is not a journal, or that a newer slipway wrote, is an error and stays
+// unchanged.
 func Open(ctx context.Context, file string) (*Store, error) {
 	if err := prepare(file); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func Open(ctx context.Context, file string) (*Store, error) {
 	return s, nil
 }
 
-// OpenExisting opens a journal for reading and changes nothing; one that is not there, or empty, is a [fs.ErrNotExist]. That of an older slipway can be read
-// too: what that slipway did not record is empty.
+// OpenExisting opens a journal for reading and changes nothing. A file that is missing or empty gives [fs.ErrNotExist].
+// In the journal of an older slipway, what that slipway did not record is empty.
 func OpenExisting(ctx context.Context, file string) (*Store, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -60,7 +60,8 @@ func OpenExisting(ctx context.Context, file string) (*Store, error) {
 	s, err := open(ctx, file, "rw")
 	if err != nil {
 		var failed *sqlite.Error
-		if errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_CANTOPEN || failed.Code()&0xff == sqlite3.SQLITE_READONLY) {
+		if errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_CANTOPEN ||
+			failed.Code()&0xff == sqlite3.SQLITE_READONLY) {
 			err = fmt.Errorf("%w; SQLite writes beside a database even to read it, so copy the journal to a folder where it may", err)
 		}
 		return nil, err
@@ -74,11 +75,11 @@ func OpenExisting(ctx context.Context, file string) (*Store, error) {
 // Close closes the database. Writers must be finished.
 func (s *Store) Close() error { return s.db.Close() }
 
-// prepare makes directory and file with the modes they must have, and keeps the directory out of version control.
+// prepare creates directory and file with their modes. The directory gets a .gitignore.
 func prepare(file string) error {
 	dir := filepath.Dir(file)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := makeDirectory(dir); err != nil {
+		if err := createDirectory(dir); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
 	}
@@ -89,18 +90,19 @@ func prepare(file string) error {
 	return f.Close()
 }
 
-// makeDirectory makes a directory of journals with its .gitignore, so that a kill leaves either both or no directory.
-func makeDirectory(dir string) error {
-	above := filepath.Dir(dir)
-	if err := os.MkdirAll(above, 0o700); err != nil {
+// createDirectory creates a directory of journals with its .gitignore. When killed it leaves either both or no
+// directory.
+func createDirectory(dir string) error {
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return err
 	}
-	made, err := os.MkdirTemp(above, ".slipway-new-")
+	created, err := os.MkdirTemp(parent, ".slipway-new-")
 	if err != nil {
 		return err
 	}
-	if err = os.WriteFile(filepath.Join(made, ".gitignore"), []byte("*\n"), 0o600); err == nil {
-		err = os.Rename(made, dir)
+	if err = os.WriteFile(filepath.Join(created, ".gitignore"), []byte("*\n"), 0o600); err == nil {
+		err = os.Rename(created, dir)
 	}
 	if err == nil {
 		return nil
@@ -108,7 +110,7 @@ func makeDirectory(dir string) error {
 	if _, there := os.Stat(dir); there == nil { // another process was faster
 		err = nil
 	}
-	return errors.Join(err, os.RemoveAll(made))
+	return errors.Join(err, os.RemoveAll(created))
 }
 
 func open(ctx context.Context, file, mode string) (*Store, error) {
@@ -125,7 +127,7 @@ func open(ctx context.Context, file, mode string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal %s: %w", file, err)
 	}
-	db.SetMaxOpenConns(1) // one writer; SQLite has no more than that anyway
+	db.SetMaxOpenConns(1) // SQLite has one writer at a time
 	s := &Store{file: file, db: db, now: time.Now, leaseTime: LeaseTime}
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(s.failed(err), db.Close())
@@ -133,15 +135,16 @@ func open(ctx context.Context, file, mode string) (*Store, error) {
 	return s, nil
 }
 
-// failed names the file in an error of its database, and what it costs to delete it: whoever cannot use a journal wants to know. Errors that
-// are not the database's get no such advice.
+// failed adds the file to an error, and for errors of the database also what deleting the journal costs, because that
+// is what a user with a broken journal considers.
 func (s *Store) failed(err error) error {
 	var busy *BusyError
 	var conflict *ConflictError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.Is(err, errForeign), errors.Is(err, fs.ErrNotExist),
+	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.Is(err, errForeign),
+		errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("journal %s: %w", s.file, err)
 	}
@@ -149,7 +152,7 @@ func (s *Store) failed(err error) error {
 		"what is applied is in the ledgers of the nodes", s.file, err)
 }
 
-// transact runs f in one transaction, which holds the write lock from its start.
+// transact runs f in one transaction, which has the write lock from its start.
 func (s *Store) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Statuses of a run besides those that rollout reports.
 const (
 	Running   = "running"
-	Abandoned = "abandoned" // it ended without a word, and another run took the site over
+	Abandoned = "abandoned" // it never finished: its process died, or another run took the site over
 )
 
 const (
@@ -41,7 +41,7 @@ type Run struct {
 	Report    string
 }
 
-// Writer records one run and holds its lease. It is safe for concurrent use.
+// Writer records one run and keeps its lease. It is safe for concurrent use.
 type Writer struct {
 	store *Store
 	run   Run
@@ -58,10 +58,10 @@ type request struct {
 	done   chan error
 }
 
-// Begin takes the site's lease, which it holds with heartbeats until Finish, and records the run. When another run holds the site and gives a
-// sign of life it fails with a [*BusyError]. One whose process is gone, which shows at once on the same machine and after [LeaseTime] without a sign
-// of life elsewhere, is marked as abandoned.
-func (s *Store) Begin(ctx context.Context, run Run) (*Writer, error) {
+// Start takes the lease of the site, keeps it with heartbeats until Finish, and records the run. It fails with a
+// [*BusyError] while another run sends heartbeats. A run whose process is gone, or which sent no heartbeat for
+// [LeaseTime], loses its lease and is marked as abandoned.
+func (s *Store) Start(ctx context.Context, run Run) (*Writer, error) {
 	steps, err := json.Marshal(run.Steps)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -72,7 +72,8 @@ func (s *Store) Begin(ctx context.Context, run Run) (*Writer, error) {
 	}
 	run.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
 	run.Status = Running
-	w := &Writer{store: s, run: run, requests: make(chan request, 256), stop: make(chan struct{}), stopped: make(chan struct{})}
+	w := &Writer{store: s, run: run, requests: make(chan request, 256), stop: make(chan struct{}),
+		stopped: make(chan struct{})}
 	err = s.whenFree(ctx, run.Site, false, func(tx *sql.Tx, _ BusyError) (err error) {
 		if w.fence, err = s.acquire(ctx, tx, run.Site, run.ID, run.Owner); err != nil {
 			return err
@@ -93,8 +94,8 @@ func (s *Store) Begin(ctx context.Context, run Run) (*Writer, error) {
 	return w, nil
 }
 
-// Record makes events durable and returns then. Events that several callers bring at the same time share one commit. It fails with
-// [ErrFenced] when the lease is lost; nothing is recorded then.
+// Record records events durably and returns then. Events of concurrent callers share one commit. With [ErrFenced] the
+// lease is lost and nothing was recorded.
 func (w *Writer) Record(ctx context.Context, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -115,7 +116,7 @@ func (w *Writer) Record(ctx context.Context, events ...Event) error {
 	}
 }
 
-// Finish records how the run ended and frees the site. Calls after the first do nothing.
+// Finish records how the run ended and releases the lease. Later calls do nothing.
 func (w *Writer) Finish(ctx context.Context, status, report string) (err error) {
 	w.once.Do(func() {
 		close(w.stop)
@@ -135,7 +136,7 @@ func (w *Writer) Finish(ctx context.Context, status, report string) (err error) 
 	return err
 }
 
-// loop commits what is asked for and keeps the lease alive.
+// loop commits requests and sends heartbeats.
 func (w *Writer) loop(ctx context.Context) {
 	defer close(w.stopped)
 	heartbeat := time.NewTicker(w.store.leaseTime / 10)
@@ -145,8 +146,10 @@ func (w *Writer) loop(ctx context.Context) {
 		case r := <-w.requests:
 			w.commit(ctx, w.gather(r))
 		case <-heartbeat.C:
-			// A lost lease shows at the next Record; there is nobody to tell before.
-			_ = w.store.transact(ctx, func(tx *sql.Tx) error { return w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence) })
+			// The next Record reports a lost lease.
+			_ = w.store.transact(ctx, func(tx *sql.Tx) error {
+				return w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence)
+			})
 		case <-w.stop:
 			for {
 				select {
@@ -160,7 +163,7 @@ func (w *Writer) loop(ctx context.Context) {
 	}
 }
 
-// gather takes what else is waiting, so that it shares the commit.
+// gather takes the requests that are waiting, so that they share one commit.
 func (w *Writer) gather(first request) []request {
 	batch, n := []request{first}, len(first.events)
 	for n < batchLimit {
@@ -190,8 +193,10 @@ func (w *Writer) commit(ctx context.Context, batch []request) {
 				if e.Time.IsZero() {
 					e.Time = w.store.now()
 				}
-				if _, err := insert.ExecContext(ctx, w.run.ID, e.Time.UnixMilli(), string(e.Kind), e.Group, e.Phase, e.Node, e.Resource, e.Service,
-					e.Action, e.Status, head(e.Message, messageLimit), tail(e.Output, outputLimit), e.Millis); err != nil {
+				if _, err := insert.ExecContext(ctx, w.run.ID, e.Time.UnixMilli(), string(e.Kind), e.Group, e.Phase,
+					e.Node, e.Resource, e.Service,
+					e.Action, e.Status, head(e.Message, messageLimit), tail(e.Output,
+						outputLimit), e.Millis); err != nil {
 					return errors.Join(err, insert.Close())
 				}
 			}
@@ -206,7 +211,7 @@ func (w *Writer) commit(ctx context.Context, batch []request) {
 	}
 }
 
-// head and tail bound a text to n bytes of whole characters.
+// head and tail shorten a text to at most n bytes of whole characters: its start or its end.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return strings.ToValidUTF8(s, "\uFFFD")

@@ -78,7 +78,7 @@ func BenchmarkRun(b *testing.B) {
 		n := 0
 		run(b, func() (rollout.Recorder, func()) {
 			n++
-			w, err := store.Begin(b.Context(), journal.Run{ID: fmt.Sprint(n), Site: s.Name})
+			w, err := store.Start(b.Context(), journal.Run{ID: fmt.Sprint(n), Site: s.Name})
 			if err != nil {
 				b.Fatal(err)
 			}

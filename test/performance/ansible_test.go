@@ -96,7 +96,7 @@ func apply(b *testing.B, s site.Site, applied planner.Applied) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	writer, err := store.Begin(b.Context(), journal.Run{ID: time.Now().Format(time.RFC3339Nano), Site: s.Name, Operation: "create"})
+	writer, err := store.Start(b.Context(), journal.Run{ID: time.Now().Format(time.RFC3339Nano), Site: s.Name, Operation: "create"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// usable checks that a journal that a killed run left keeps nobody from reading it or from starting the next run.
+// usable checks that the journal of a killed run can be read and that the next run starts.
 func usable(t *testing.T, file string) {
 	t.Helper()
 	reader, err := OpenExisting(t.Context(), file)
@@ -27,13 +27,13 @@ func usable(t *testing.T, file string) {
 		t.Errorf("reading what a killed run left: %v", err)
 	}
 	s := openAt(t, file)
-	if err := begin(t, s, "next").Finish(t.Context(), "succeeded", ""); err != nil {
+	if err := start(t, s, "next").Finish(t.Context(), "succeeded", ""); err != nil {
 		t.Error(err)
 	}
 }
 
-// A run that is killed in its first milliseconds leaves a journal without content. It counts as one that is not there.
-func TestAJournalWithoutContentIsNone(t *testing.T) {
+// A run that is killed in its first milliseconds leaves an empty journal, which counts as missing.
+func TestAnEmptyJournalIsMissing(t *testing.T) {
 	for name, leave := range map[string]func(file string) error{
 		"0 bytes": func(file string) error { return os.WriteFile(file, nil, 0o600) },
 		"no schema": func(file string) error {
@@ -69,28 +69,28 @@ func TestAJournalWithoutContentIsNone(t *testing.T) {
 	}
 }
 
-// beginsIn names the file of the journal in which a process of these tests begins a run.
-const beginsIn = "JOURNAL_TEST_BEGINS_IN"
+// runsIn is the environment variable with the file of the journal in which a child process starts a run.
+const runsIn = "JOURNAL_TEST_RUNS_IN"
 
-// beginAndWait is that process: it announces itself, begins a run and waits to be killed.
-func beginAndWait(file string) error {
+// startAndWait is that process: it prints ready, starts a run and waits to be killed.
+func startAndWait(file string) error {
 	fmt.Println("ready")
 	s, err := Open(context.Background(), file)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Begin(context.Background(), Run{ID: "killed", Site: "lon1"}); err != nil {
+	if _, err := s.Start(context.Background(), Run{ID: "killed", Site: "lon1"}); err != nil {
 		return err
 	}
-	fmt.Println("begun")
+	fmt.Println("started")
 	select {}
 }
 
-// start starts a process that begins a run in a journal, and returns it with what it prints.
-func start(t *testing.T, file string) (*exec.Cmd, *bufio.Scanner) {
+// startProcess starts a process that starts a run in a journal, and returns it with its output.
+func startProcess(t *testing.T, file string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env, cmd.Stderr = append(os.Environ(), beginsIn+"="+file), os.Stderr
+	cmd.Env, cmd.Stderr = append(os.Environ(), runsIn+"="+file), os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -114,11 +114,11 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	_ = cmd.Wait() // it was killed
 }
 
-// The lease of a process that is gone from this machine is free at once.
-func TestADeadProcessHoldsNoSite(t *testing.T) {
+// The lease of a process that ended on this machine is free at once.
+func TestADeadProcessHasNoLease(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
-	cmd, lines := start(t, file)
-	if !lines.Scan() || lines.Text() != "begun" {
+	cmd, lines := startProcess(t, file)
+	if !lines.Scan() || lines.Text() != "started" {
 		t.Fatalf("the process printed %q, error %v", lines.Text(), lines.Err())
 	}
 	kill(t, cmd)
@@ -127,29 +127,30 @@ func TestADeadProcessHoldsNoSite(t *testing.T) {
 		t.Errorf("the killed run is %q, error %v", run.Status, err)
 	}
 	started := time.Now()
-	w, err := s.Begin(t.Context(), Run{ID: "next", Site: "lon1"})
+	w, err := s.Start(t.Context(), Run{ID: "next", Site: "lon1"})
 	if err != nil {
 		t.Fatalf("the next run: %v", err)
 	}
-	if took := time.Since(started); took > LeaseTime/3 {
-		t.Errorf("the next run waited for %s", took)
+	if waited := time.Since(started); waited > LeaseTime/3 {
+		t.Errorf("the next run waited for %s", waited)
 	}
 	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
 		t.Error(err)
 	}
 }
 
-// What counts is how long the holder of a site has been silent, not what dates it wrote.
+// What counts is how long the holder of a lease has been silent, not the dates that it recorded.
 func TestDatesInALeaseDoNotCount(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	silent, s := openAt(t, file), openAt(t, file)
 	silent.leaseTime, s.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
-	w := begin(t, silent, "silent")
+	w := start(t, silent, "silent")
 	year2030 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-	if _, err := silent.db.ExecContext(t.Context(), "UPDATE leases SET heartbeat_at = ?, expires_at = ?", year2030, year2030); err != nil {
+	if _, err := silent.db.ExecContext(t.Context(), "UPDATE leases SET heartbeat_at = ?, expires_at = ?", year2030,
+		year2030); err != nil {
 		t.Fatal(err)
 	}
-	next, err := s.Begin(t.Context(), Run{ID: "next", Site: "lon1"})
+	next, err := s.Start(t.Context(), Run{ID: "next", Site: "lon1"})
 	if err != nil {
 		t.Fatalf("the next run: %v", err)
 	}
@@ -165,8 +166,8 @@ func TestDatesInALeaseDoNotCount(t *testing.T) {
 func TestAKillWhileTheJournalIsMade(t *testing.T) {
 	for i := range 12 {
 		file := filepath.Join(t.TempDir(), "new", "lon1.db")
-		cmd, _ := start(t, file)
-		<-time.After(time.Duration(i) * 2 * time.Millisecond) // the moments: from the first call to the first run
+		cmd, _ := startProcess(t, file)
+		<-time.After(time.Duration(i) * 2 * time.Millisecond) // from the first call to the first run
 		kill(t, cmd)
 		if _, err := os.Stat(filepath.Dir(file)); err == nil {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), ".gitignore")); err != nil {
@@ -192,7 +193,7 @@ func TestAKillWhileTheJournalIsMade(t *testing.T) {
 	}
 }
 
-// Whoever cannot use a journal thinks of deleting it: the error says what that costs.
+// A user who cannot use a journal considers deleting it: the error says what that costs.
 func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.db")
@@ -206,10 +207,11 @@ func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
 	}
 	broken := filepath.Join(dir, "broken.db") // tables are missing
 	b := openAt(t, broken)
-	if _, err := b.db.ExecContext(t.Context(), "DROP TABLE leases; DROP TABLE events; DROP TABLE service_events"); err != nil {
+	if _, err := b.db.ExecContext(t.Context(),
+		"DROP TABLE leases; DROP TABLE events; DROP TABLE service_events"); err != nil {
 		t.Fatal(err)
 	}
-	_, beginning := b.Begin(t.Context(), Run{ID: "r", Site: "lon1"})
+	_, starting := b.Start(t.Context(), Run{ID: "r", Site: "lon1"})
 	_, reading := b.Events(t.Context(), "r", 0, 1)
 	_, services := b.ServiceEvents(t.Context(), "web", 0, 1)
 	opening := func(open func() (*Store, error)) error { _, err := open(); return err }
@@ -217,12 +219,13 @@ func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
 		"text":             opening(func() (*Store, error) { return Open(t.Context(), text) }),
 		"newer":            opening(func() (*Store, error) { return Open(t.Context(), newer) }),
 		"newer, reading":   opening(func() (*Store, error) { return OpenExisting(t.Context(), newer) }),
-		"broken, begin":    beginning,
+		"broken, start":    starting,
 		"broken, events":   reading,
 		"broken, services": services,
 	} {
 		file := filepath.Join(dir, strings.Split(what, ",")[0]+".db")
-		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "Deleting it costs the history of runs and services") {
+		if err == nil || !strings.Contains(err.Error(), file) ||
+			!strings.Contains(err.Error(), "Deleting it costs the history of runs and services") {
 			t.Errorf("%s: the error names neither the file nor the cost of deleting it: %v", what, err)
 		}
 	}
