@@ -21,7 +21,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// keySource is where the user says that a private key is.
+// keySource is what the configuration says about one private key.
 type keySource struct {
 	attribute   string
 	key         string // PEM text
@@ -32,7 +32,7 @@ type keySource struct {
 
 func (s keySource) empty() bool { return s.key == "" && s.file == "" }
 
-// keyring is what one hop is offered, in this order.
+// keyring is the keys that one hop is offered, in this order.
 type keyring struct {
 	signers []ssh.Signer
 	names   []string // of signers, for messages
@@ -43,7 +43,7 @@ func (k *keyring) add(s ssh.Signer, name string) {
 	k.names = append(k.names, name)
 }
 
-// newKeyring loads a private key with its certificate, if there is one.
+// newKeyring loads a private key and its certificate. Without a source it is empty.
 func newKeyring(node string, source keySource) (*keyring, error) {
 	ring := &keyring{}
 	if !source.empty() {
@@ -51,21 +51,23 @@ func newKeyring(node string, source keySource) (*keyring, error) {
 			return nil, err
 		}
 	} else if source.certificate != "" {
-		return nil, &Error{Kind: Config, Node: node, Message: outside.Textf("%s.certificate is set without the private key that it belongs to: set "+
-			"%[1]s.private_key or %[1]s.private_key_file", source.attribute)}
+		return nil, &Error{Kind: Config, Node: node,
+			Message: outside.Textf("%s.certificate is set without the private key that it belongs to: set "+
+				"%[1]s.private_key or %[1]s.private_key_file", source.attribute)}
 	}
 	return ring, nil
 }
 
-// with returns the keys and then those of the agent, of which there may be none. It fails when there are none at all.
-func (k *keyring) with(node string, agentKeys []ssh.Signer) (*keyring, error) {
+// withAgent returns the keys followed by those of the agent. It fails when there is no key at all.
+func (k *keyring) withAgent(node string, agentKeys []ssh.Signer) (*keyring, error) {
 	all := &keyring{signers: slices.Clone(k.signers), names: slices.Clone(k.names)}
 	for _, s := range agentKeys {
 		all.add(s, fmt.Sprintf("%s of the agent", describe(s.PublicKey())))
 	}
 	if len(all.signers) == 0 {
-		return nil, &Error{Kind: Config, Node: node, Message: "there is nothing to authenticate with: set connection.private_key (connect.credentials.private_key of a node), " +
-			"connection.private_key_file, or connection.agent with a key in the agent"}
+		return nil, &Error{Kind: Config, Node: node,
+			Message: "there is nothing to authenticate with: set connection.private_key (connect.credentials.private_key of a node), " +
+				"connection.private_key_file, or connection.agent with a key in the agent"}
 	}
 	return all, nil
 }
@@ -100,7 +102,7 @@ func (k *keyring) load(node string, source keySource) error {
 	return nil
 }
 
-// parseKey reads a private key. Its errors hold nothing of the text.
+// parseKey parses a private key. Its errors quote nothing of the text.
 func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
 	signer, err := ssh.ParsePrivateKey(text)
 	if err == nil {
@@ -126,8 +128,8 @@ func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
 	return nil, errors.New("this is no private key that can be used: PEM text of an OpenSSH, PKCS#1, PKCS#8 or EC key is wanted")
 }
 
-// decrypted holds the signers of encrypted keys, or why there is none, by digest of key and passphrase. Decryption takes some 0.1 s of processor time,
-// which is its purpose; a fleet mostly has one key.
+// decrypted caches the signers, or errors, of encrypted keys by digest of key and passphrase. Decryption takes about
+// 0.1 s of processor time on purpose, and most fleets have one key.
 var decrypted = struct {
 	mu      sync.Mutex
 	signers map[[sha256.Size]byte]func() (ssh.Signer, error)
@@ -138,14 +140,16 @@ func decrypt(text []byte, passphrase string) (ssh.Signer, error) {
 	decrypted.mu.Lock()
 	signer := decrypted.signers[key]
 	if signer == nil {
-		signer = sync.OnceValues(func() (ssh.Signer, error) { return ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase)) })
+		signer = sync.OnceValues(func() (ssh.Signer, error) {
+			return ssh.ParsePrivateKeyWithPassphrase(text, []byte(passphrase))
+		})
 		decrypted.signers[key] = signer
 	}
 	decrypted.mu.Unlock()
 	return signer()
 }
 
-// certify joins a key with its certificate, and finds the reasons for which every server would refuse it.
+// certify joins a key with its certificate. It fails where every server would refuse the certificate.
 func certify(signer ssh.Signer, text string) (ssh.Signer, error) {
 	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
 	if err != nil {
@@ -159,19 +163,22 @@ func certify(signer ssh.Signer, text string) (ssh.Signer, error) {
 		return nil, errors.New("this is a host certificate: a user certificate is wanted")
 	}
 	if now := uint64(time.Now().Unix()); cert.ValidBefore != ssh.CertTimeInfinity && now >= cert.ValidBefore {
-		return nil, fmt.Errorf("the certificate has expired at %s: sign a new one", time.Unix(int64(cert.ValidBefore), 0).UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("the certificate has expired at %s: sign a new one",
+			time.Unix(int64(cert.ValidBefore), 0).UTC().Format(time.RFC3339))
 	} else if now < cert.ValidAfter {
-		return nil, fmt.Errorf("the certificate is not valid before %s", time.Unix(int64(cert.ValidAfter), 0).UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("the certificate is not valid before %s",
+			time.Unix(int64(cert.ValidAfter), 0).UTC().Format(time.RFC3339))
 	}
 	certified, err := ssh.NewCertSigner(cert, signer)
 	if err != nil {
-		return nil, fmt.Errorf("the certificate is for %s, the private key is %s: they must belong together", describe(cert.Key), describe(signer.PublicKey()))
+		return nil, fmt.Errorf("the certificate is for %s, the private key is %s: they must belong together",
+			describe(cert.Key), describe(signer.PublicKey()))
 	}
 	return certified, nil
 }
 
-// dialAgent returns the keys of the agent, if it is to be used, and a function that lets go of it: until then it must be
-// there to sign. ctx bounds its life and every one of its answers.
+// dialAgent returns the keys of the agent, if it is to be used, and a function that closes the connection to it. The
+// keys can sign until then. ctx bounds the connection and each answer.
 func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signer, func(), error) {
 	nothing := func() {}
 	wanted := c.Agent != nil && *c.Agent
@@ -181,11 +188,13 @@ func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signe
 	case c.Agent != nil && !wanted, !wanted && own, !wanted && socket == "":
 		return nil, nothing, nil
 	case socket == "":
-		return nil, nothing, keyError(node, nil, "connection.agent: SSH_AUTH_SOCK is not set: start ssh-agent, or set connection.private_key_file")
+		return nil, nothing, keyError(node, nil,
+			"connection.agent: SSH_AUTH_SOCK is not set: start ssh-agent, or set connection.private_key_file")
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
-		return nil, nothing, keyError(node, err, "connection.agent: the agent at SSH_AUTH_SOCK does not answer: %v", cause(err))
+		return nil, nothing, keyError(node, err, "connection.agent: the agent at SSH_AUTH_SOCK does not answer: %v",
+			cause(err))
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	release := func() { stop(); conn.Close() }
@@ -195,11 +204,13 @@ func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signe
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, nothing, keyError(node, err, "connection.agent: the agent at SSH_AUTH_SOCK does not list its keys: %v", err)
+		return nil, nothing, keyError(node, err,
+			"connection.agent: the agent at SSH_AUTH_SOCK does not list its keys: %v", err)
 	}
 	if len(signers) == 0 && !own {
 		release()
-		return nil, nothing, keyError(node, nil, "connection.agent: the agent at SSH_AUTH_SOCK holds no key: add one with ssh-add, or set connection.private_key_file")
+		return nil, nothing, keyError(node, nil,
+			"connection.agent: the agent at SSH_AUTH_SOCK holds no key: add one with ssh-add, or set connection.private_key_file")
 	}
 	return signers, release, nil
 }
@@ -208,12 +219,13 @@ func keyError(node string, err error, format string, args ...any) *Error {
 	return &Error{Kind: Key, Node: node, Message: outside.Textf(format, args...), Err: err}
 }
 
-// describe names a public key the way ssh-keygen -l does.
+// describe returns type and fingerprint of a public key, as ssh-keygen -l prints them.
 func describe(key ssh.PublicKey) string {
 	return key.Type() + " " + ssh.FingerprintSHA256(key)
 }
 
-// CheckFile returns why a file that a connection names cannot be read, or nil. It looks at the directory only: what is read may be a pipe.
+// CheckFile returns why a file that a connection names cannot be read, or nil. It does not open the file, which may be
+// a pipe.
 func CheckFile(name string) error {
 	name, err := expand(name)
 	if err != nil {
@@ -228,7 +240,7 @@ func CheckFile(name string) error {
 	return nil
 }
 
-// expand replaces a leading ~/ by the home directory of the user that runs slipway.
+// expand replaces a leading ~/ by the home directory of the user who runs slipway.
 func expand(path string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "~/")
 	if !ok {
@@ -241,7 +253,8 @@ func expand(path string) (string, error) {
 	return filepath.Join(home, rest), nil
 }
 
-// cause returns the part of a file or network error that the message does not yet say.
+// cause returns the innermost part of a file or network error, without the path or address, which the message has
+// already.
 func cause(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {

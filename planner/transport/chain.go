@@ -16,33 +16,33 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// chain is a row of SSH clients, each reached through the one before.
+// chain is a list of SSH clients, each reached through the one before.
 type chain struct {
 	clients []*ssh.Client
 	base    net.Conn // the one TCP connection that carries them all
 	last    *wire    // what the last client reads from
 }
 
-// close ends all clients. The base goes first: with nothing below, nothing above can wait for a peer that is silent.
+// close closes all clients. It closes base first: then no client waits for a silent peer.
 func (c *chain) close() {
 	if c.base != nil {
 		c.base.Close()
 	}
 	for _, client := range c.clients {
 		client.Close()
-		_ = client.Wait() // why it ended is known
+		_ = client.Wait() // the reason is recorded already
 	}
 }
 
-// extend adds a hop. A server that resets the connection before its banner has too many of them for the moment (sshd:
-// MaxStartups; execution.md 2.2): it is asked again, with growing pauses, until ctx ends.
+// extend adds a hop. A server that resets the connection before its banner is overloaded (sshd: MaxStartups;
+// execution.md 2.2): extend retries with growing pauses until ctx ends.
 func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
 	db, err := h.hosts.read(h.address)
 	if err != nil {
 		return err
 	}
 	pause := 100 * time.Millisecond
-	var hungUp *Error // the last time that the server was overrun
+	var hungUp *Error // the last attempt that the server reset
 	for tries := 0; ; tries++ {
 		wire, refused := c.open(ctx, h, limit)
 		if refused == nil {
@@ -54,8 +54,8 @@ func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
 		}
 		switch {
 		case hungUp != nil && errors.Is(refused, context.DeadlineExceeded):
-			return h.overrun(hungUp, tries, limit)
-		case !overrun(refused, wire) || ctx.Err() != nil:
+			return h.overloaded(hungUp, tries, limit)
+		case !overloaded(refused, wire) || ctx.Err() != nil:
 			return refused
 		}
 		hungUp = refused
@@ -64,27 +64,28 @@ func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
 			pause = min(2*pause, time.Second)
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return h.overrun(hungUp, tries+1, limit)
+				return h.overloaded(hungUp, tries+1, limit)
 			}
 			return h.outOfTime(ctx.Err(), limit, "")
 		}
 	}
 }
 
-func (h *hop) overrun(hungUp *Error, tries int, limit time.Duration) *Error {
+func (h *hop) overloaded(hungUp *Error, tries int, limit time.Duration) *Error {
 	return h.errorf(Unreachable, hungUp.Err, "%s hung up on all %d connections within connection.connect_timeout (%s) before it said anything: "+
 		"its sshd is overrun (MaxStartups), or it refuses this address", h.address, tries, limit)
 }
 
-// overrun reports whether a server hung up before it said that it speaks SSH; w is nil when it did so at once.
-func overrun(err *Error, w *wire) bool {
+// overloaded reports whether a server hung up before its banner; w is nil when it did so before the connection was
+// open.
+func overloaded(err *Error, w *wire) bool {
 	if w == nil {
 		return errors.Is(err, syscall.ECONNRESET)
 	}
 	return !w.greeted() && hungUp(err.Err)
 }
 
-// open connects to the hop's port, through the last client when there is one.
+// open connects to the port of the hop, through the last client when there is one.
 func (c *chain) open(ctx context.Context, h *hop, limit time.Duration) (*wire, *Error) {
 	if len(c.clients) == 0 {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", h.address)
@@ -105,7 +106,8 @@ func (h *hop) unreachable(ctx context.Context, err error, limit time.Duration, f
 	if ctx.Err() != nil {
 		return h.outOfTime(ctx.Err(), limit, "no connection"+from)
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) { // the dialer's clock may be ahead of ours
+	// the dialer may time out just before ctx
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
 		return h.outOfTime(context.DeadlineExceeded, limit, "no connection"+from)
 	}
 	why := cause(err).Error()
@@ -123,7 +125,7 @@ func (h *hop) unreachable(ctx context.Context, err error, limit time.Duration, f
 	return h.errorf(Unreachable, err, "%s (%s) cannot be reached%s: %s", h.address, written, from, why)
 }
 
-// outOfTime explains a connection that did not come about before the context ended with err.
+// outOfTime explains a connection that was not open when the context ended with err.
 func (h *hop) outOfTime(err error, limit time.Duration, what string) *Error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return h.errorf(Unreachable, err, "connecting to %s was given up: %v", h.address, err)
@@ -131,9 +133,10 @@ func (h *hop) outOfTime(err error, limit time.Duration, what string) *Error {
 	return h.errorf(Unreachable, err, "%s to %s within connection.connect_timeout (%s)", what, h.address, limit)
 }
 
-// handshake verifies the server and authenticates with it. It closes the wire when that fails, and calls abort when ctx
-// ends: the library knows no time limit for a handshake, and a wire through a bastion knows no deadline.
-func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func() error, limit time.Duration) (*ssh.Client, *Error) {
+// handshake verifies the server and authenticates. When that fails it closes w. When ctx ends it calls abort: the
+// library has no time limit for a handshake, and a connection through a bastion has no deadline.
+func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func() error,
+	limit time.Duration) (*ssh.Client, *Error) {
 	known, err := db.lookup(h.address)
 	if err != nil {
 		w.Close()
@@ -143,7 +146,8 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 	v.learn = func(key ssh.PublicKey) error { return v.remember(ctx, key) }
 	var login login
 	config := &ssh.ClientConfig{
-		Config:            ssh.Config{KeyExchanges: ssh.SupportedAlgorithms().KeyExchanges}, // the library's default has one with SHA-1
+		// the library's default includes SHA-1
+		Config:            ssh.Config{KeyExchanges: ssh.SupportedAlgorithms().KeyExchanges},
 		User:              h.user,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(h.keys.signers...)},
 		HostKeyCallback:   v.check,
@@ -152,9 +156,9 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 			login.accepts = append([]string{}, c.AllowedMethods...)
 			return nil, nil
 		},
-		BannerCallback: login.hear,
+		BannerCallback: login.recordBanner,
 	}
-	stop := context.AfterFunc(ctx, func() { _ = abort() }) // the handshake fails of it
+	stop := context.AfterFunc(ctx, func() { _ = abort() }) // makes the handshake fail
 	conn, channels, requests, err := ssh.NewClientConn(w, h.address, config)
 	if !stop() && err == nil {
 		conn.Close()
@@ -167,25 +171,25 @@ func (h *hop) handshake(ctx context.Context, w *wire, db *database, abort func()
 	return nil, h.refusal(ctx, err, w, v, login, limit)
 }
 
-// login is what a server says while a user authenticates.
+// login is what a server sends while the user authenticates.
 type login struct {
-	accepts []string // the methods that it lets the user authenticate with; nil until it said so
-	banner  string   // the last one: that of PAM, where PAM refuses the account
+	accepts []string // authentication methods; nil until the server listed them
+	banner  string   // the last banner, from PAM where it refuses the account
 }
 
-// longestBanner bounds what is kept of a banner, in bytes.
-const longestBanner = 300
+// bannerLimit bounds a banner in messages, in bytes.
+const bannerLimit = 300
 
-// hear takes a banner.
-func (l *login) hear(text string) error {
+// recordBanner is the BannerCallback.
+func (l *login) recordBanner(text string) error {
 	if text = strings.Join(strings.Fields(text), " "); text != "" {
-		l.banner = strings.ToValidUTF8(text[:min(len(text), longestBanner)], "")
+		l.banner = strings.ToValidUTF8(text[:min(len(text), bannerLimit)], "")
 	}
 	return nil
 }
 
-// said quotes the banner, for the end of a message.
-func (l login) said() string {
+// quotedBanner returns the banner as the end of a message.
+func (l login) quotedBanner() string {
 	if l.banner == "" {
 		return ""
 	}
@@ -214,7 +218,7 @@ func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, l lo
 		return h.refusedKeys(err, l)
 	case l.accepts != nil && l.banner != "":
 		return h.errorf(Auth, err, "%s hung up on the user %q (%s.user) during the login: the account may have expired or be locked (chage -l, passwd -S)%s",
-			h.address, h.user, h.attribute, l.said())
+			h.address, h.user, h.attribute, l.quotedBanner())
 	case !w.greeted() && w.text() != "":
 		return h.errorf(Unreachable, err, "%s does not speak SSH; it said %q", h.address, w.text())
 	case hungUp(err) && !w.greeted():
@@ -234,12 +238,12 @@ func (h *hop) refusedKeys(err error, l login) *Error {
 	tried := "publickey with " + strings.Join(h.keys.names, ", ")
 	if !slices.Contains(l.accepts, "publickey") {
 		return h.errorf(Auth, err, "%s lets the user %q authenticate with %s only: slipway needs publickey (PubkeyAuthentication)%s",
-			h.address, h.user, strings.Join(l.accepts, ", "), l.said())
+			h.address, h.user, strings.Join(l.accepts, ", "), l.quotedBanner())
 	}
-	var reason string // the server's own words, when it had any
+	var reason string // the server's own message, if any
 	if inner := errors.Unwrap(err); inner != nil && !strings.Contains(inner.Error(), "unable to authenticate") {
 		reason = fmt.Sprintf(" (%v)", inner)
 	}
 	return h.errorf(Auth, err, "%s does not let the user %q in (%s.user); tried %s%s. One of these keys must be in the user's authorized_keys there%s",
-		h.address, h.user, h.attribute, tried, reason, l.said())
+		h.address, h.user, h.attribute, tried, reason, l.quotedBanner())
 }

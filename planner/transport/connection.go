@@ -3,15 +3,16 @@ package transport
 import (
 	"context"
 	"errors"
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"sync"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
 
 	"golang.org/x/crypto/ssh"
 )
 
-// MaxSessions is how many sessions one connection carries at once. sshd refuses the eleventh by default
-// (execution.md 2.1); this leaves room for others that share the limit.
+// MaxSessions is how many sessions one connection has at once. By default sshd refuses the eleventh (execution.md 2.1);
+// the rest is for other users of the connection's limit.
 const MaxSessions = 4
 
 // connection is an open connection to a node.
@@ -20,14 +21,14 @@ type connection struct {
 	rules  rules
 	chain  *chain
 	ssh    *ssh.Client   // the node's end of the chain
-	slots  chan struct{} // one element for each session that is there
+	slots  chan struct{} // one element for each open session
 	dead   chan struct{} // closed when the connection has ended
 	closed chan struct{} // closed by Close
 	once   sync.Once
 	tasks  sync.WaitGroup
 
-	mu  sync.Mutex
-	why *Error // why it has ended
+	mu     sync.Mutex
+	reason *Error // why the connection ended
 }
 
 func newConnection(node string, chain *chain, r rules) *connection {
@@ -37,19 +38,20 @@ func newConnection(node string, chain *chain, r rules) *connection {
 	}
 	c.tasks.Go(func() {
 		err := c.ssh.Wait()
-		c.end(&Error{Kind: Lost, Node: node, Message: "the node, or a bastion before it, closed the connection", Err: err})
+		c.end(&Error{Kind: Lost, Node: node, Message: "the node, or a bastion before it, closed the connection",
+			Err: err})
 	})
-	c.tasks.Go(c.ask)
-	c.tasks.Go(c.listen)
+	c.tasks.Go(c.sendKeepalives)
+	c.tasks.Go(c.detectSilence)
 	return c
 }
 
-// end ends the connection; the first reason stays.
-func (c *connection) end(why *Error) {
+// end closes the connection; only the first reason is kept.
+func (c *connection) end(reason *Error) {
 	c.mu.Lock()
-	first := c.why == nil
+	first := c.reason == nil
 	if first {
-		c.why = why
+		c.reason = reason
 		close(c.dead)
 	}
 	c.mu.Unlock()
@@ -58,22 +60,22 @@ func (c *connection) end(why *Error) {
 	}
 }
 
-// enter counts the caller among the connection's tasks, so that Close waits for it; it fails when the connection has ended.
+// enter makes Close wait for the caller, until tasks.Done. It fails when the connection has ended.
 func (c *connection) enter() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.why != nil {
-		return c.why
+	if c.reason != nil {
+		return c.reason
 	}
 	c.tasks.Add(1)
 	return nil
 }
 
-// cause returns why the connection has ended, nil while it lives.
+// cause returns why the connection ended, nil while it is open.
 func (c *connection) cause() *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.why
+	return c.reason
 }
 
 // Close implements [Conn].
@@ -84,9 +86,10 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// ask sends a keepalive request at every beat. A request that gets no answer blocks it; listening is another's task.
-func (c *connection) ask() {
-	tick := time.NewTicker(c.rules.beat)
+// sendKeepalives sends a keepalive request in every interval. A request without an answer blocks it, so detectSilence
+// runs apart.
+func (c *connection) sendKeepalives() {
+	tick := time.NewTicker(c.rules.interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -100,10 +103,10 @@ func (c *connection) ask() {
 	}
 }
 
-// listen ends the connection when nothing came from the node for several beats. It counts beats and not time, so that
-// a controller that was itself held up does not blame the node.
-func (c *connection) listen() {
-	tick := time.NewTicker(c.rules.beat)
+// detectSilence ends the connection when nothing came from the node for several intervals. It counts intervals and not
+// time: a controller that was suspended must not blame the node.
+func (c *connection) detectSilence() {
+	tick := time.NewTicker(c.rules.interval)
 	defer tick.Stop()
 	var heard uint64
 	for silent := 0; ; {
@@ -116,9 +119,10 @@ func (c *connection) listen() {
 			heard, silent = now, 0
 			continue
 		}
-		if silent++; silent >= c.rules.silentBeats {
-			c.end(&Error{Kind: Lost, Node: c.node, Message: outside.Textf("the node stopped answering: nothing came for %s",
-				time.Duration(silent)*c.rules.beat)})
+		if silent++; silent >= c.rules.silentIntervals {
+			c.end(&Error{Kind: Lost, Node: c.node,
+				Message: outside.Textf("the node stopped answering: nothing came for %s",
+					time.Duration(silent)*c.rules.interval)})
 			return
 		}
 	}
@@ -137,8 +141,8 @@ func (c *connection) Start(ctx context.Context, command string) (Session, error)
 	case <-c.dead:
 		return nil, c.cause()
 	}
-	// The library cannot give up waiting for an answer. So its calls run apart, and clean up by themselves if nobody waits
-	// any more; they end at the latest with the connection.
+	// The library waits for an answer without a limit. So its calls run in a goroutine, which cleans up when nobody
+	// waits any more. It ends with the connection at the latest.
 	opened := make(chan opening, 1)
 	c.tasks.Go(func() { opened <- c.open(ctx, command) })
 	select {
@@ -161,7 +165,8 @@ func (c *connection) Start(ctx context.Context, command string) (Session, error)
 }
 
 func (c *connection) givenUp(ctx context.Context) *Error {
-	return &Error{Kind: Lost, Node: c.node, Message: outside.Textf("starting a command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)}
+	return &Error{Kind: Lost, Node: c.node, Message: outside.Textf("starting a command was given up: %v",
+		context.Cause(ctx)), Err: context.Cause(ctx)}
 }
 
 type opening struct {
@@ -169,8 +174,8 @@ type opening struct {
 	err     error
 }
 
-// open opens a session and starts the command. A refused session means that the node's sshd is busy with others
-// (MaxSessions; execution.md 2.1), never that the connection is dead: it is asked for again, for a while.
+// open opens a session and starts the command. A refused session means that the node's sshd is busy with other sessions
+// (MaxSessions; execution.md 2.1), not that the connection is dead: open retries for rules.busy.
 func (c *connection) open(ctx context.Context, command string) opening {
 	ctx, cancel := context.WithTimeout(ctx, c.rules.busy)
 	defer cancel()
@@ -209,13 +214,14 @@ func (c *connection) start(raw *ssh.Session, command string) opening {
 	}
 	raw.Close()
 	if c.cause() == nil && !hungUp(err) {
-		return opening{err: &Error{Kind: Busy, Node: c.node, Message: "the node's sshd does not run commands for this user (a command was refused)", Err: err}}
+		return opening{err: &Error{Kind: Busy, Node: c.node,
+			Message: "the node's sshd does not run commands for this user (a command was refused)", Err: err}}
 	}
 	return opening{err: c.lost(err)}
 }
 
-// lost returns the reason of the connection's end, to which an error of the library points. The library tells its
-// sessions a moment before it tells us.
+// lost returns why the connection ended, for an error of the library. The library reports an end to its sessions
+// slightly before Wait returns.
 func (c *connection) lost(err error) *Error {
 	select {
 	case <-c.dead:

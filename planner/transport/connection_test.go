@@ -204,9 +204,11 @@ func TestHangIsDetected(t *testing.T) {
 }
 
 func TestStandardRulesKeepTheirPromise(t *testing.T) {
-	// The last byte may come right after a beat, so one more passes before the silent ones are counted.
-	if worst := time.Duration(standard.silentBeats+1) * standard.beat; standard.beat != 2*time.Second || worst != 8*time.Second {
-		t.Errorf("a beat of %s, and an error after %s; want 2s and 8s (execution.md 2.3)", standard.beat, worst)
+	// The last byte may come right after an interval, so one more passes before the silent ones are counted.
+	if worst := time.Duration(standard.silentIntervals+1) * standard.interval; standard.interval != 2*time.Second ||
+		worst != 8*time.Second {
+		t.Errorf("an interval of %s, and an error after %s; want 2s and 8s (execution.md 2.3)", standard.interval,
+			worst)
 	}
 }
 
@@ -266,12 +268,12 @@ func TestContextEndsACommandOnANodeThatHangs(t *testing.T) {
 	}
 }
 
-// OpenSSH neither signals a command of root nor lets go of its session; that is no reason to wait, to lose the connection, or
-// to be short of sessions. A node that says nothing for a while is the same to us.
+// OpenSSH neither signals a command of root nor lets go of its session; that is no reason to wait, to lose the
+// connection, or to be short of sessions. A node that says nothing for a while is the same to us.
 func TestContextEndsACommandThatTheNodeKeeps(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Options{})
 	patient := quick
-	patient.beat = time.Hour
+	patient.interval = time.Hour
 	conn, err := patient.dial(t.Context(), s.Connection(), "web1", "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +350,8 @@ func TestCloseEndsEverything(t *testing.T) {
 }
 
 func TestBastionChain(t *testing.T) {
-	first, second, node := sshtest.Start(t, sshtest.Options{}), sshtest.Start(t, sshtest.Options{}), sshtest.Start(t, sshtest.Options{})
+	first, second, node := sshtest.Start(t, sshtest.Options{}), sshtest.Start(t, sshtest.Options{}), sshtest.Start(t,
+		sshtest.Options{})
 	through := func() site.Connection {
 		c := node.Connection()
 		c.Bastions = []site.Bastion{first.Bastion(), second.Bastion()}
@@ -375,7 +378,8 @@ func TestBastionChain(t *testing.T) {
 	t.Run("own key refused", func(t *testing.T) {
 		c := through()
 		_, c.Bastions[1].PrivateKey = sshtest.NewPrivateKey(t, "")
-		refusal(t, c, Auth, `bastion "`+second.Address+`": `, "connection.bastions[1].user", "connection.bastions[1].private_key")
+		refusal(t, c, Auth, `bastion "`+second.Address+`": `, "connection.bastions[1].user",
+			"connection.bastions[1].private_key")
 	})
 	t.Run("own key malformed", func(t *testing.T) {
 		c := through()

@@ -11,38 +11,38 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Defaults of a connection whose attributes are unset.
+// Defaults of the attributes of a connection.
 const (
 	DefaultUser           = "root"
 	DefaultPort           = 22
 	DefaultConnectTimeout = 10 * time.Second
 )
 
-// Dial opens an SSH connection to a node, through the bastions of c in their order. address is the node's host name or
-// address without a port; name is used in errors only. The connect timeout bounds everything from the first packet to the
-// end of authentication, over all hops; so does ctx, which has no influence on the connection once Dial returned. All errors
-// are [*Error].
+// Dial opens an SSH connection to a node, through the bastions of c in their order. address is the host name or address
+// of the node, without a port; name is for errors only. The connect timeout bounds everything from the first packet to
+// the end of authentication, over all hops. ctx bounds Dial but not the connection that it returns. All errors are
+// [*Error].
 //
 // Keys are offered in this order: the certificate, the private key (text before file), the agent's. The agent at
-// SSH_AUTH_SOCK is used when Agent is true, or unset and there is no private key.
+// SSH_AUTH_SOCK is used when Agent is true, or when Agent is unset and there is no private key.
 func Dial(ctx context.Context, c site.Connection, name, address string) (Conn, error) {
 	return standard.dial(ctx, c, name, address)
 }
 
 // rules are the limits of a connection; tests shorten them.
 type rules struct {
-	beat        time.Duration // between two keepalive requests
-	silentBeats int           // so many beats in a row without a byte from the node mean that it is gone
-	busy        time.Duration // how long a refused session is asked for again
+	interval        time.Duration // between two keepalive requests
+	silentIntervals int           // the node is gone after this many intervals without a byte from it
+	busy            time.Duration // how long a refused session is retried
 }
 
 // execution.md 2.3: a request every 2 s, and an error at most 8 s after the last byte.
-var standard = rules{beat: 2 * time.Second, silentBeats: 3, busy: 30 * time.Second}
+var standard = rules{interval: 2 * time.Second, silentIntervals: 3, busy: 30 * time.Second}
 
 // hop is one SSH server on the way to a node.
 type hop struct {
 	node      string
-	attribute string // where the user wrote it: connection, connection.bastions[0]
+	attribute string // in the configuration: connection, connection.bastions[0]
 	title     string // "" for the node itself, `bastion "gw:22": ` before messages about a bastion
 	address   string // host:port
 	user      string
@@ -73,7 +73,7 @@ func (r rules) dial(ctx context.Context, c site.Connection, name, address string
 	}
 	defer release()
 	for _, h := range hops {
-		if h.keys, err = h.keys.with(name, agent); err != nil {
+		if h.keys, err = h.keys.withAgent(name, agent); err != nil {
 			return nil, err
 		}
 	}
@@ -88,10 +88,11 @@ func (r rules) dial(ctx context.Context, c site.Connection, name, address string
 	return newConnection(name, chain, r), nil
 }
 
-// route returns the hops to a node, the node itself last, with everything that verification needs and all keys but the agent's.
+// route returns the hops to a node, the node last, with their host keys and all keys except those of the agent.
 func route(c site.Connection, name, address string) ([]*hop, error) {
 	if address == "" {
-		return nil, &Error{Kind: Config, Node: name, Message: "address is not set: an SSH node needs a host name or address"}
+		return nil, &Error{Kind: Config, Node: name,
+			Message: "address is not set: an SSH node needs a host name or address"}
 	}
 	hosts, err := newHostKeys(c, name)
 	if err != nil {
@@ -133,7 +134,7 @@ func hostPort(host string, port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(or(port, DefaultPort)))
 }
 
-// or returns value when it is set, else the default.
+// or returns value, or otherwise when value is zero.
 func or[T comparable](value, otherwise T) T {
 	var unset T
 	if value != unset {

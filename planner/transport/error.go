@@ -6,7 +6,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/outside"
 )
 
-// Kind classifies a failure of a connection by what the user has to do about it.
+// Kind classifies an error of a connection by what the user has to do about it.
 type Kind string
 
 // The kinds of failure.
@@ -15,28 +15,28 @@ const (
 	HostKey     Kind = "host_key"    // the host key is unknown, changed or revoked
 	Auth        Kind = "auth"        // the node does not accept the user's keys
 	Key         Kind = "key"         // the private key, certificate or agent cannot be used
-	Config      Kind = "config"      // the connection's attributes cannot be right
-	Busy        Kind = "busy"        // the node goes on refusing sessions or commands
-	Lost        Kind = "lost"        // the connection or session died under way: what the command did is unknown
+	Config      Kind = "config"      // an attribute of the connection is not valid
+	Busy        Kind = "busy"        // the node keeps refusing sessions or commands
+	Lost        Kind = "lost"        // the connection or session broke: what the command did is unknown
 )
 
-// Error is a connection that could not be opened, or that died. Message names the attribute, what is wrong and what
-// would be right; it holds no key material and no passwords.
+// Error is a connection that could not be opened, or that broke. Message names the attribute, what is wrong and what
+// would be right; it contains no key material and no passwords.
 type Error struct {
 	Kind    Kind
 	Node    string
 	Message outside.Text
-	Err     error // what caused it, may be nil
+	Err     error // the cause, may be nil
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("node %q: %s", e.Node, e.Message) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ExitError is a command that ran and ended with a status other than 0.
+// ExitError is a command that ended with a status other than 0.
 type ExitError struct {
 	Status int          // exit status; 128 + n for a signal n
-	Signal outside.Text // name without SIG ("KILL"), empty when the command ended by itself
+	Signal outside.Text // name without SIG ("KILL"), empty when no signal ended the command
 }
 
 func (e *ExitError) Error() string {

@@ -24,12 +24,12 @@ const (
 	acceptNew = "accept-new"
 )
 
-// hostKeys is what the user says of host keys, for all hops of a connection.
+// hostKeys is the configuration of host keys, for all hops of a connection.
 type hostKeys struct {
 	node   string
 	policy string
 	lines  []string // connection.known_hosts
-	file   string   // connection.known_hosts_file, expanded; empty is none
+	file   string   // connection.known_hosts_file, expanded; may be empty
 }
 
 func newHostKeys(c site.Connection, node string) (*hostKeys, error) {
@@ -58,23 +58,24 @@ func (h *hostKeys) config(cause error, format string, args ...any) *Error {
 	return &Error{Kind: Config, Node: h.node, Message: outside.Textf(format, args...), Err: cause}
 }
 
-// database is one consistent reading of all known hosts.
+// database is one consistent snapshot of all known hosts.
 type database struct {
 	check   ssh.HostKeyCallback
-	origin  map[int]string // line -> where the user wrote it
+	origin  map[int]string // line -> its position in the configuration or file
 	authors map[int]bool   // lines of @cert-authority
-	foreign map[int]bool   // lines with a type of key that is unknown here
+	foreign map[int]bool   // lines with a key type that slipway does not know
 }
 
-// known is what a database says of one host.
+// known is what a database has about one host.
 type known struct {
-	keys      []ssh.PublicKey // its keys
-	where     []string        // where each stands
-	authority bool            // a certificate authority speaks for it
-	foreign   bool            // it has keys of types that are unknown here
+	keys      []ssh.PublicKey // keys of the host
+	where     []string        // positions of keys
+	authority bool            // a certificate authority signs its certificates
+	foreign   bool            // it has keys of types that slipway does not know
 }
 
-// read reads the file anew, because another connection may have added to it, for the connection to address (host:port).
+// read returns the known hosts for the connection to address (host:port). It reads the file again each time, because
+// another connection may have added to it.
 func (h *hostKeys) read(address string) (*database, error) {
 	db := &database{origin: map[int]string{}, authors: map[int]bool{}, foreign: map[int]bool{}}
 	var lines []string
@@ -98,7 +99,7 @@ func (h *hostKeys) read(address string) (*database, error) {
 		for i, line := range strings.Split(string(content), "\n") {
 			line, origin := strings.TrimSpace(line), fmt.Sprintf("%s:%d", h.file, i+1)
 			foreign, err := parseKnownHost(line)
-			if foreign { // newer software keeps the file, too: nothing is verified with this line, but its hosts are known
+			if foreign { // newer software may have written it: the line verifies nothing, but its hosts are known
 				db.foreign[len(lines)+1] = true
 				line, err = withStandIn(line)
 			}
@@ -112,7 +113,7 @@ func (h *hostKeys) read(address string) (*database, error) {
 	if db.check, err = newCallback(lines...); err == nil {
 		return db, nil
 	}
-	for i, line := range lines { // the library names its own file: find the line, to name the user's
+	for i, line := range lines { // the library names a temporary file: find the line itself
 		if _, culprit := newCallback(line); culprit != nil {
 			return nil, h.config(culprit, "%s: the host pattern is malformed", db.origin[i+1])
 		}
@@ -120,8 +121,9 @@ func (h *hostKeys) read(address string) (*database, error) {
 	return nil, h.config(err, "known hosts cannot be read: %v", err)
 }
 
-// withPort adds the host of a connection, as known_hosts writes it, to the patterns of a line that match it. The library takes every pattern without a port
-// for one of port 22; to OpenSSH, a pattern is matched with all of `[host]:port` (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
+// withPort adds the host of a connection, as known_hosts writes it, to the patterns of a line that match it. The
+// library matches a pattern without a port with port 22 only; OpenSSH matches it with all of `[host]:port` (sshd(8),
+// SSH_KNOWN_HOSTS FILE FORMAT).
 func withPort(line, host string) string {
 	fields := strings.Fields(line)
 	at := 0
@@ -150,7 +152,7 @@ func withPort(line, host string) string {
 	return strings.Join(fields, " ")
 }
 
-// matches reports whether text is what pattern describes: * is any text, ? any one byte.
+// matches reports whether text matches pattern: * is any text, ? any one byte.
 func matches(pattern, text string) bool {
 	switch {
 	case pattern == "":
@@ -161,7 +163,7 @@ func matches(pattern, text string) bool {
 	return text != "" && (pattern[0] == '?' || pattern[0] == text[0]) && matches(pattern[1:], text[1:])
 }
 
-// withStandIn puts a new key, which no host has, in the place of a line's key.
+// withStandIn replaces the key of a line by a new key, which no host has.
 func withStandIn(line string) (string, error) {
 	key, err := newKey()
 	if err != nil {
@@ -175,7 +177,7 @@ func withStandIn(line string) (string, error) {
 	return strings.Join(fields[:at], " ") + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))), nil
 }
 
-// newKey returns a key that nobody has.
+// newKey returns a public key whose private key nobody has.
 func newKey() (ssh.PublicKey, error) {
 	public, _, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -184,7 +186,7 @@ func newKey() (ssh.PublicKey, error) {
 	return ssh.NewPublicKey(public)
 }
 
-// newCallback hands lines to knownhosts, which reads files only.
+// newCallback passes lines to knownhosts in a temporary file, because it reads files only.
 func newCallback(lines ...string) (ssh.HostKeyCallback, error) {
 	f, err := os.CreateTemp("", "slipway-known-hosts-")
 	if err != nil {
@@ -199,7 +201,7 @@ func newCallback(lines ...string) (ssh.HostKeyCallback, error) {
 	return check, errors.Join(err, os.Remove(f.Name()))
 }
 
-// parseKnownHost checks one line. foreign tells that the type of its key is unknown here.
+// parseKnownHost validates one line. foreign means that slipway does not know the type of its key.
 func parseKnownHost(line string) (foreign bool, err error) {
 	if line == "" || line[0] == '#' {
 		return false, nil
@@ -226,7 +228,7 @@ func parseKnownHost(line string) (foreign bool, err error) {
 
 // lookup returns what is known of address (host:port).
 func (db *database) lookup(address string) (known, error) {
-	// The only question that knownhosts answers is "is it this key?"; asking for a key that nobody has makes it list its own.
+	// knownhosts only answers "is it this key?"; for a key that nobody has, its error lists the known keys.
 	stranger, err := newKey()
 	if err != nil {
 		return known{}, err
@@ -252,20 +254,24 @@ func (db *database) lookup(address string) (known, error) {
 	return k, nil
 }
 
-// algorithms returns the host key algorithms to ask for: those of the keys that are known, because a server with
-// several keys shows only one; certificates when an authority is known; and all plain ones for an unknown host.
+// algorithms returns the host key algorithms to request: those of the known keys, because a server with several keys
+// shows only one; those of certificates when an authority is known; all plain ones for an unknown host.
 func (k known) algorithms() []string {
 	all := ssh.SupportedAlgorithms().HostKeys
-	// ed25519 first, as OpenSSH asks, so that both come to know the same key of a host.
+	// ed25519 first, as in OpenSSH, so that both remember the same key of a host.
 	later := func(a string) bool { return !strings.Contains(a, "ed25519") }
-	all = append(slices.DeleteFunc(slices.Clone(all), later), slices.DeleteFunc(all, func(a string) bool { return !later(a) })...)
+	all = append(slices.DeleteFunc(slices.Clone(all), later), slices.DeleteFunc(all, func(a string) bool {
+		return !later(a)
+	})...)
 	var out []string
 	for _, a := range all {
 		certificate := strings.Contains(a, "-cert-")
 		switch {
 		case certificate && k.authority, !certificate && len(k.keys) == 0 && !k.authority:
 			out = append(out, a)
-		case !certificate && slices.ContainsFunc(k.keys, func(key ssh.PublicKey) bool { return keyType(a) == key.Type() }):
+		case !certificate && slices.ContainsFunc(k.keys, func(key ssh.PublicKey) bool {
+			return keyType(a) == key.Type()
+		}):
 			out = append(out, a)
 		}
 	}
@@ -281,12 +287,12 @@ func keyType(algorithm string) string {
 	return algorithm
 }
 
-// verifier checks the key of one hop during one handshake. failure is what it refused, if it did.
+// verifier checks the key of one hop during one handshake.
 type verifier struct {
 	hop     *hop
 	db      *database
 	known   known
-	failure *Error
+	failure *Error                        // why it refused the key
 	reached bool                          // a key came
 	learn   func(key ssh.PublicKey) error // accept-new: remembers a key
 }
@@ -310,7 +316,7 @@ func (v *verifier) check(address string, remote net.Addr, key ssh.PublicKey) err
 	return v.failure
 }
 
-// refusal explains why a key is not accepted.
+// refusal returns the error for a key that is not accepted.
 func (v *verifier) refusal(key ssh.PublicKey, err error) *Error {
 	var mismatch *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError
@@ -335,7 +341,7 @@ func (v *verifier) refusal(key ssh.PublicKey, err error) *Error {
 	return v.hop.errorf(HostKey, err, "the host certificate of %s is not accepted: %v", v.hop.address, err)
 }
 
-// changed explains that a known host shows no key that is known.
+// changed returns the error for a known host that shows none of its known keys.
 func (v *verifier) changed(shown string) *Error {
 	expected := make([]string, len(v.known.keys))
 	for i, k := range v.known.keys {

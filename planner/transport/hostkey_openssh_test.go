@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Patterns and unknown types of keys mean what they mean to OpenSSH, on ports other than 22, too: accept-new trusts no new key of a host that
-// known_hosts has something to say about.
+// Patterns and unknown types of keys mean what they mean to OpenSSH, on ports other than 22, too: accept-new trusts no
+// new key of a host that known_hosts has something to say about.
 func TestKnownHostsAsOpenSSHReadsThem(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Options{})
 	other, own := sshtest.NewKey(t).PublicKey(), s.HostKey.PublicKey()
@@ -50,7 +50,8 @@ func TestKnownHostsAsOpenSSHReadsThem(t *testing.T) {
 			switch {
 			case test.word == "" && err != nil:
 				t.Errorf("the host is not trusted: %v", err)
-			case test.word != "" && (!errors.As(err, &refused) || refused.Kind != HostKey || !strings.Contains(err.Error(), test.word)):
+			case test.word != "" && (!errors.As(err, &refused) || refused.Kind != HostKey ||
+				!strings.Contains(err.Error(), test.word)):
 				t.Errorf("error is %v, want %q", err, test.word)
 			}
 		})
@@ -66,7 +67,8 @@ func TestNoKeyExchangeWithSHA1(t *testing.T) {
 		conn.Close()
 	}
 	var refused *Error
-	if !errors.As(err, &refused) || refused.Kind != Config || !strings.Contains(err.Error(), "no algorithm that is still safe") {
+	if !errors.As(err, &refused) || refused.Kind != Config ||
+		!strings.Contains(err.Error(), "no algorithm that is still safe") {
 		t.Errorf("error is %v", err)
 	}
 }

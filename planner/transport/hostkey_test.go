@@ -52,14 +52,18 @@ func TestKnownHosts(t *testing.T) {
 			[]string{"is unknown", fingerprint, "connection.known_hosts", knownhosts.Line([]string{s.Address}, own)}},
 		{"known on another port only", []string{line(t, "127.0.0.1", own)}, HostKey, []string{"is unknown"}},
 		{"changed", []string{line(t, bracketed, other)}, HostKey,
-			[]string{"CHANGED", "expected ssh-ed25519 " + ssh.FingerprintSHA256(other) + " (connection.known_hosts[0])", "it showed ssh-ed25519 " + fingerprint}},
-		{"revoked", []string{s.KnownHost(), "@revoked " + line(t, "*", own)}, HostKey, []string{"is revoked in connection.known_hosts[1]"}},
-		{"authority, but plain key", []string{"@cert-authority " + line(t, bracketed, other)}, HostKey, []string{"no host certificate"}},
+			[]string{"CHANGED", "expected ssh-ed25519 " + ssh.FingerprintSHA256(other) + " (connection.known_hosts[0])",
+				"it showed ssh-ed25519 " + fingerprint}},
+		{"revoked", []string{s.KnownHost(), "@revoked " + line(t, "*", own)}, HostKey,
+			[]string{"is revoked in connection.known_hosts[1]"}},
+		{"authority, but plain key", []string{"@cert-authority " + line(t, bracketed, other)}, HostKey,
+			[]string{"no host certificate"}},
 		{"none", nil, Config, []string{"no host key is known", "connection.known_hosts_file"}},
 		{"malformed", []string{s.KnownHost(), "rubbish"}, Config, []string{"connection.known_hosts[1]"}},
 		{"malformed key", []string{"host ssh-ed25519 AAAA"}, Config, []string{"connection.known_hosts[0]"}},
 		{"two in one", []string{s.KnownHost() + "\n" + s.KnownHost()}, Config, []string{"one line each"}},
-		{"malformed pattern", []string{line(t, "[host", own)}, Config, []string{"connection.known_hosts[0]: the host pattern"}},
+		{"malformed pattern", []string{line(t, "[host", own)}, Config,
+			[]string{"connection.known_hosts[0]: the host pattern"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := s.Connection()
@@ -96,7 +100,8 @@ func TestTheKnownTypeIsGone(t *testing.T) {
 func TestHostCertificates(t *testing.T) {
 	authority, key := sshtest.NewKey(t), sshtest.NewKey(t)
 	certified := func(principal string, until time.Time) ssh.Signer {
-		cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidPrincipals: []string{principal}, ValidBefore: uint64(until.Unix())}
+		cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidPrincipals: []string{principal},
+			ValidBefore: uint64(until.Unix())}
 		if err := cert.SignCert(rand.Reader, authority); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,8 @@ import (
 func labNode(t *testing.T, user string) (lab.Node, site.Connection) {
 	t.Helper()
 	n := lab.Borrow(t)
-	return n, site.Connection{User: user, PrivateKeyFile: n.Lab.State("id_ed25519"), KnownHostsFile: n.Lab.State("known_hosts")}
+	return n, site.Connection{User: user, PrivateKeyFile: n.Lab.State("id_ed25519"),
+		KnownHostsFile: n.Lab.State("known_hosts")}
 }
 
 func TestLabSession(t *testing.T) {
@@ -70,8 +71,8 @@ func TestLabRefusals(t *testing.T) {
 	}
 }
 
-// execution.md 2.3: each of the ways in which nodes vanish ends a running command within about 8 s, and a new connection
-// within its connect timeout.
+// execution.md 2.3: each of the ways in which nodes vanish ends a running command within about 8 s, and a new
+// connection within its connect timeout.
 func TestLabNodesThatVanish(t *testing.T) {
 	n, c := labNode(t, "root")
 	c.ConnectTimeout = 3 * time.Second

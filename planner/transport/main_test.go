@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // quick are the standard rules in a hundredth of the time.
-var quick = rules{beat: 30 * time.Millisecond, silentBeats: 3, busy: 2 * time.Second}
+var quick = rules{interval: 30 * time.Millisecond, silentIntervals: 3, busy: 2 * time.Second}
 
 // dialTest connects to a server by its connection, and closes the connection with the test.
 func dialTest(t *testing.T, c site.Connection) *connection {

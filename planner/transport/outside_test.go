@@ -25,9 +25,10 @@ func TestTextFromServersIsPrintedCleaned(t *testing.T) {
 		"methods":     refusal(errors.New("no"), []string{"password" + evil}),
 		"key refusal": refusal(fmt.Errorf("x: %w", errors.New("no "+evil)), []string{"publickey"}),
 		"other":       refusal(errors.New(evil), nil),
-		"bastion":     h.unreachable(t.Context(), &ssh.OpenChannelError{Reason: ssh.ConnectionFailed, Message: evil}, time.Second, ""),
-		"signal":      &ExitError{Status: 255, Signal: evil},
-		"any":         &Error{Kind: Busy, Node: "web1", Message: evil},
+		"bastion": h.unreachable(t.Context(), &ssh.OpenChannelError{Reason: ssh.ConnectionFailed, Message: evil},
+			time.Second, ""),
+		"signal": &ExitError{Status: 255, Signal: evil},
+		"any":    &Error{Kind: Busy, Node: "web1", Message: evil},
 	} {
 		for _, format := range []string{"%v", "%s", "%+v"} {
 			if got := fmt.Sprintf(format, err); strings.ContainsAny(got, "\x1b\a\u202e") {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// remember appends the key of an unknown host to the known hosts file. It holds a lock on the file and reads it anew, because
-// many connections may meet the same host at once, in several processes: if another one remembered a different key
+// remember appends the key of an unknown host to the known hosts file. It locks the file and reads it again, because
+// many connections, in several processes, may meet a new host at once. When another one has remembered a different key
 // meanwhile, the host counts as changed.
 func (v *verifier) remember(ctx context.Context, key ssh.PublicKey) error {
 	path := v.hop.hosts.file
@@ -29,7 +29,7 @@ func (v *verifier) remember(ctx context.Context, key ssh.PublicKey) error {
 	if err != nil {
 		return fail(err)
 	}
-	defer f.Close() // also lets go of the lock
+	defer f.Close() // also releases the lock
 	if err := lock(ctx, f); err != nil {
 		return fail(err)
 	}
@@ -46,7 +46,7 @@ func (v *verifier) remember(ctx context.Context, key ssh.PublicKey) error {
 	if line, err = afterNewline(f, line); err != nil {
 		return fail(err)
 	}
-	// One write, so that no reader and no crash sees half a line.
+	// One write, so that readers and crashes never see half a line.
 	if _, err := io.WriteString(f, line); err != nil {
 		return fail(err)
 	}
@@ -56,7 +56,7 @@ func (v *verifier) remember(ctx context.Context, key ssh.PublicKey) error {
 	return nil
 }
 
-// afterNewline puts a newline before line when the file's last line has none.
+// afterNewline puts a newline before line when the last line of the file does not end with one.
 func afterNewline(f *os.File, line string) (string, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -74,7 +74,7 @@ func afterNewline(f *os.File, line string) (string, error) {
 
 var errLocked = errors.New("locked by another process")
 
-// lock waits for the exclusive lock on f, as long as ctx lives. Who holds it writes one line, so the wait is short.
+// lock waits for the exclusive lock on f until ctx ends. Holders write one line, so the wait is short.
 func lock(ctx context.Context, f *os.File) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

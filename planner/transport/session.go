@@ -3,9 +3,10 @@ package transport
 import (
 	"context"
 	"errors"
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"io"
 	"sync"
+
+	"github.com/slipway/terraform-provider-slipway/planner/outside"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -23,8 +24,8 @@ type session struct {
 	err   error
 }
 
-// stream carries output from the library to the reader. The library's own end only with the node's consent: OpenSSH keeps a
-// session until its command has ended, whatever the client asks for. A stream can be cut.
+// stream copies output from the library to the reader, and can be cut. The library's own reader ends only when the node
+// ends the session, and OpenSSH keeps a session until its command has ended.
 type stream struct {
 	from io.Reader
 	*io.PipeReader
@@ -36,16 +37,17 @@ func newStream(from io.Reader) stream {
 	return stream{from: from, PipeReader: r, to: w}
 }
 
-// pump carries until the output ends or the stream is cut.
+// pump copies until the output ends or the stream is cut.
 func (s stream) pump() {
-	_, _ = io.Copy(s.to, s.from) // a connection that breaks shows as the end of the output, and in Wait
+	_, _ = io.Copy(s.to, s.from) // a broken connection ends the output, and Wait reports it
 	s.cut()
 }
 
-// cut gives the reader the end of the output.
+// cut ends the output of the reader.
 func (s stream) cut() { s.to.Close() }
 
-// inlet carries input from the writer to the library, whose writes last until the node takes what it gets. An inlet can be cut.
+// inlet copies input from the writer to the library, and can be cut. A write to the library lasts until the node
+// accepts the data.
 type inlet struct {
 	*io.PipeWriter
 	from *io.PipeReader
@@ -57,14 +59,14 @@ func newInlet(to io.WriteCloser) inlet {
 	return inlet{PipeWriter: w, from: r, to: to}
 }
 
-// pump carries until the writer closes the inlet, the node takes no more or the inlet is cut.
+// pump copies until the writer closes the inlet, the node accepts no more input or the inlet is cut.
 func (i inlet) pump() {
 	_, err := io.Copy(i.to, i.from)
 	i.from.CloseWithError(err)
-	_ = i.to.Close() // a connection that breaks shows in Wait
+	_ = i.to.Close() // Wait reports a broken connection
 }
 
-// cut ends the writer's write.
+// cut makes the writer's Write fail.
 func (i inlet) cut() { i.from.CloseWithError(io.ErrClosedPipe) }
 
 func (s *session) Stdin() io.WriteCloser { return s.stdin }
@@ -77,7 +79,7 @@ func (s *session) Wait() error {
 	return s.err
 }
 
-// finish ends the session as far as its user is concerned; the first call counts.
+// finish sets the result of Wait and frees the slot; only the first call counts.
 func (s *session) finish(err error) {
 	s.once.Do(func() {
 		s.err = err
@@ -86,7 +88,7 @@ func (s *session) finish(err error) {
 	})
 }
 
-// watch gives the session its end: with the command, the connection or ctx, whichever comes first.
+// watch ends the session with the command, the connection or ctx, whichever ends first.
 func (s *session) watch(ctx context.Context) {
 	c := s.conn
 	c.tasks.Go(func() { s.finish(s.outcome(s.raw.Wait())) })
@@ -109,19 +111,20 @@ func (s *session) watch(ctx context.Context) {
 			}
 		case <-c.closed:
 		case <-ctx.Done():
-			s.finish(&Error{Kind: Lost, Node: c.node, Message: outside.Textf("the command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)})
+			s.finish(&Error{Kind: Lost, Node: c.node,
+				Message: outside.Textf("the command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)})
 		}
 		s.stdin.cut()
 		s.stdout.cut()
 		s.stderr.cut()
-		// Ask the node to end the command. Nobody waits for it: OpenSSH does not signal the commands of root, and keeps the session as
-		// long as they like; a node that hangs may even block the asking, until the connection dies of it.
+		// Ask the node to end the command, without waiting for it: OpenSSH does not signal commands of root and keeps
+		// their session open. A node that hangs may block Signal until the connection is closed.
 		_ = s.raw.Signal(ssh.SIGTERM)
 		_ = s.raw.Close()
 	})
 }
 
-// outcome translates how the library says that a command ended.
+// outcome translates the library's result of a command.
 func (s *session) outcome(err error) error {
 	var exit *ssh.ExitError
 	if err == nil {

@@ -7,17 +7,17 @@ import (
 	"sync/atomic"
 )
 
-// wire is the stream below one SSH client. It counts what the peer sends, which is the only sign of life that counts.
+// wire is the stream below one SSH client. It counts the bytes that the peer sends, which show that the peer is alive.
 type wire struct {
 	net.Conn
 	received atomic.Uint64 // bytes
 
 	mu     sync.Mutex
-	start  []byte // what came before and with the banner, the first bytes of it
+	start  []byte // the first bytes, up to preamble
 	banner bool
 }
 
-// preamble bounds what a server may say before its banner (RFC 4253, 4.2) as far as we keep it.
+// preamble bounds how much is kept of what a server sends before its banner (RFC 4253, 4.2), in bytes.
 const preamble = 512
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -31,14 +31,14 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// greeted reports whether the peer said that it speaks SSH.
+// greeted reports whether the peer sent an SSH banner.
 func (w *wire) greeted() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.banner
 }
 
-// text returns what the peer said instead of a banner, for a message.
+// text returns what the peer sent instead of a banner, for a message.
 func (w *wire) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -73,7 +73,7 @@ func (s *Server) accept() {
 			defer s.forget(c)
 			switch {
 			case reset:
-				_, _ = c.Read(make([]byte, 1))    // or connect itself would fail, at times
+				_, _ = c.Read(make([]byte, 1))    // otherwise connect itself fails at times
 				_ = c.(*net.TCPConn).SetLinger(0) // a reset, not an end
 			case silent:
 				_, _ = io.Copy(io.Discard, c)
@@ -91,7 +91,7 @@ func (s *Server) forget(c net.Conn) {
 	c.Close()
 }
 
-// gate is a connection that stands still while the server is mute.
+// gate is a connection that blocks while the server is mute.
 type gate struct {
 	net.Conn
 	server *Server
@@ -121,9 +121,10 @@ func (s *Server) serve(c net.Conn) {
 	if s.options.Denied != "" {
 		var before ssh.ServerPreAuthConn
 		config.PreAuthConnCallback = func(conn ssh.ServerPreAuthConn) { before = conn }
-		config.VerifiedPublicKeyCallback = func(ssh.ConnMetadata, ssh.PublicKey, *ssh.Permissions, string) (*ssh.Permissions, error) {
+		config.VerifiedPublicKeyCallback = func(ssh.ConnMetadata, ssh.PublicKey, *ssh.Permissions,
+			string) (*ssh.Permissions, error) {
 			err := before.SendAuthBanner(s.options.Denied)
-			_ = c.(*net.TCPConn).CloseWrite() // what was said arrives before the end
+			_ = c.(*net.TCPConn).CloseWrite() // the banner arrives before the end
 			return nil, errors.Join(errNotLetIn, err)
 		}
 	}
@@ -159,7 +160,7 @@ func (s *Server) refused() bool {
 	return false
 }
 
-// forward carries a connection onwards, as a bastion does.
+// forward forwards a connection, as a bastion does.
 func (s *Server) forward(n ssh.NewChannel) {
 	var to struct {
 		Host       string
@@ -240,7 +241,7 @@ func (s *Server) session(n ssh.NewChannel) {
 	}
 }
 
-// run starts a command and answers the request for it, before the command's end can be told.
+// run starts a command and answers the request for it before it reports the end of the command.
 func (s *Server) run(channel ssh.Channel, line string, r *ssh.Request, leave func()) (*exec.Cmd, chan struct{}) {
 	command := exec.Command("/bin/sh", "-c", line)
 	command.Env = s.environment()
@@ -272,7 +273,8 @@ func (s *Server) run(channel ssh.Channel, line string, r *ssh.Request, leave fun
 					CoreDumped bool
 					Error      string
 					Language   string
-				}{map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[status.Signal()] + s.options.Evil, false, "", ""}))
+				}{map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[status.Signal()] +
+					s.options.Evil, false, "", ""}))
 				channel.Close()
 				return
 			}

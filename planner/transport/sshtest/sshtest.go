@@ -1,5 +1,5 @@
-// Package sshtest is an SSH server for tests: it runs commands on this machine through /bin/sh, forwards connections like a
-// bastion, and fails on demand in the ways in which real nodes fail (execution.md 2).
+// Package sshtest is an SSH server for tests: it runs commands on this machine through /bin/sh, forwards connections
+// like a bastion, and fails on demand in the ways in which real nodes fail (execution.md 2).
 package sshtest
 
 import (
@@ -17,28 +17,29 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// User is whom the server lets in.
+// User is the user that the server accepts.
 const User = "tester"
 
-// Options say how a server differs from a plain one.
+// Options change the behaviour of a server.
 type Options struct {
 	HostKeys     []ssh.Signer    // default: one new ed25519 key
-	Password     string          // let the user in with this password only, not with keys
-	Authority    ssh.PublicKey   // let in certificates that this key signed, and no plain keys
-	Keys         []ssh.PublicKey // let in these keys too
+	Password     string          // accept this password only, no keys
+	Authority    ssh.PublicKey   // accept certificates that this key signed, and no plain keys
+	Keys         []ssh.PublicKey // accept these keys too
 	Env          []string        // environment of commands; default: that of the test
 	KeyExchanges []string        // default: those of the library
 	Forced       string          // run this instead of every command
-	Banner       string          // say this before authentication
-	Denied       string          // say this to a user whose key is right, and hang up: sshd does so for an account that PAM refuses
-	Evil         string          // add this to what the server says where it refuses channels, and to names of signals
+	Banner       string          // send this before authentication
+	// send this after a correct key and hang up, as sshd does for an account that PAM refuses
+	Denied string
+	Evil   string // append this to refusals of channels and to names of signals
 }
 
 // Server is a running server. Its methods may be called at any time.
 type Server struct {
 	Address string     // host:port
 	HostKey ssh.Signer // the first
-	Key     string     // PEM text of a private key that is let in
+	Key     string     // PEM text of an accepted private key
 
 	options  Options
 	config   *ssh.ServerConfig
@@ -59,7 +60,7 @@ type Server struct {
 	started  int
 }
 
-// Start starts a server, which ends with the test.
+// Start starts a server that stops with the test.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := &Server{options: o, conns: map[net.Conn]bool{}}
@@ -109,7 +110,7 @@ func NewPrivateKey(t testing.TB, passphrase string) (ssh.Signer, string) {
 	return signer, string(pem.EncodeToMemory(block))
 }
 
-// Host returns the server's address and port apart.
+// Host returns the server's address and port.
 func (s *Server) Host() (string, int) {
 	address := s.listener.Addr().(*net.TCPAddr)
 	return address.IP.String(), address.Port
@@ -120,7 +121,7 @@ func (s *Server) KnownHost() string {
 	return knownhosts.Line([]string{s.Address}, s.HostKey.PublicKey())
 }
 
-// Connection returns a connection to the server that works.
+// Connection returns a valid connection to the server.
 func (s *Server) Connection() site.Connection {
 	_, port := s.Host()
 	return site.Connection{User: User, Port: port, PrivateKey: s.Key, KnownHosts: []string{s.KnownHost()}}
@@ -132,7 +133,7 @@ func (s *Server) Bastion() site.Bastion {
 	return site.Bastion{Host: host, Port: port, User: User, PrivateKey: s.Key}
 }
 
-// Mute makes the server hang: it takes and sends no byte any more, on old and new connections, until it is unmuted.
+// Mute makes the server hang: it reads and sends nothing, on old and new connections, until Mute(false).
 func (s *Server) Mute(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,14 +141,14 @@ func (s *Server) Mute(on bool) {
 	s.wake.Broadcast()
 }
 
-// Silence makes the server accept connections and say nothing on them.
+// Silence makes the server accept connections and send nothing on them.
 func (s *Server) Silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.silent = true
 }
 
-// Reset makes the server reset the next n connections before it says anything.
+// Reset makes the server reset the next n connections before its banner.
 func (s *Server) Reset(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +162,7 @@ func (s *Server) RefuseSessions(n int) {
 	s.refuse = n
 }
 
-// Drop cuts all connections.
+// Drop closes all connections.
 func (s *Server) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +171,7 @@ func (s *Server) Drop() {
 	}
 }
 
-// Accepted returns how many connections were made.
+// Accepted returns how many connections were accepted.
 func (s *Server) Accepted() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
