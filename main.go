@@ -1,4 +1,5 @@
-// Command terraform-provider-slipway is the slipway provider when Terraform starts it, and its companion when a person does.
+// Command terraform-provider-slipway is the slipway provider when Terraform starts it, and its companion when a person
+// does.
 package main
 
 import (
@@ -24,9 +25,9 @@ import (
 // version is set by the build.
 var version = "dev"
 
-// farewell is how long the process outlives the connection to Terraform while a run writes down what it reached. Terraform kills it after
-// two seconds (terraform.md 5.7).
-const farewell = 1800 * time.Millisecond
+// stopLimit is how long the process outlives the connection to Terraform while a run records its result. Terraform
+// kills it after two seconds (terraform.md 5.7).
+const stopLimit = 1800 * time.Millisecond
 
 func main() {
 	supervisor.Main()
@@ -43,14 +44,14 @@ func main() {
 	}
 }
 
-// serve is the provider's life.
+// serve serves the provider until Terraform ends it.
 func serve() {
 	debugged := flag.Bool("debug", false, "wait for a debugger's Terraform instead of being started by one")
 	flag.Parse()
 	if err := quiet(); err != nil {
 		log.Fatal(err)
 	}
-	unhurried()
+	relaxGC()
 	runs := &resources.Runs{}
 	server, err := provider.NewServer(context.Background(), version, runs)
 	if err != nil {
@@ -64,14 +65,15 @@ func serve() {
 		go stopOnSignal(runs)
 	}
 	err = tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return server }, options...)
-	runs.GiveUp(farewell)
+	runs.GiveUp(stopLimit)
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// stopOnSignal stops runs when this process is asked to end. systemd, a container and a closed terminal ask Terraform and its providers alike, and a
-// provider that ended at once would take with it what its run reached. Terraform, which ends its providers, decides when this one ends.
+// stopOnSignal stops runs on SIGTERM and SIGHUP. systemd, a container and a closed terminal signal Terraform and its
+// providers alike; a provider that exited at once would lose the result of its run. Terraform decides when this process
+// ends.
 func stopOnSignal(runs *resources.Runs) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
@@ -83,8 +85,8 @@ func stopOnSignal(runs *resources.Runs) {
 	}
 }
 
-// quiet keeps the plugin libraries from tracing every step to a Terraform that does not log: they do unless they are told a level, each by a variable of its
-// own, and Terraform reads the lines and throws them away.
+// quiet keeps the plugin libraries from tracing every call when Terraform does not log. They trace unless a level is
+// set, each in its own variable, and Terraform discards the lines.
 func quiet() error {
 	levels := []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK"}
 	for _, name := range append([]string{"TF_LOG", "TF_LOG_PROVIDER"}, levels...) {
@@ -100,20 +102,20 @@ func quiet() error {
 	return nil
 }
 
-// Settings of [unhurried]: the garbage that may pile up, in percent of what is in use, and the memory, in bytes, from which on less may.
+// Settings of [relaxGC]: garbage in percent of the memory in use, and the soft limit of memory in bytes.
 const (
-	garbage = 400
-	ceiling = 2 << 30
+	gcPercent   = 400
+	memoryLimit = 2 << 30
 )
 
-// unhurried lets more garbage pile up before it is collected, unless the user set GOGC or GOMEMLIMIT. The provider lives for one command of Terraform,
-// keeps little and makes much garbage: for a plan of a thousand nodes without changes its calls took 1.9 s of processor time in place of 2.4 s. From the ceiling
-// on memory is collected as early as it must be to stay below; what is in use does not count against it, so a larger site only loses the saving and then time,
-// at most half of it.
-func unhurried() {
+// relaxGC makes garbage collection rarer, unless the user set GOGC or GOMEMLIMIT. The provider lives for one command of
+// Terraform, keeps little and produces much garbage: the calls for a plan of a thousand nodes without changes took 1.9
+// s of processor time instead of 2.4 s. Above memoryLimit, garbage is collected as early as needed to stay below it,
+// with at most half of the processor time.
+func relaxGC() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetGCPercent(garbage)
-	debug.SetMemoryLimit(ceiling)
+	debug.SetGCPercent(gcPercent)
+	debug.SetMemoryLimit(memoryLimit)
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// orphanCheck is the time between two looks at whether Terraform is still there.
+// orphanCheck is the interval of checks whether Terraform still runs.
 const orphanCheck = time.Second
 
-// endWithParent ends the process when the one that started it is gone and no run is at work any more. A Terraform that is killed, by the end of its
-// terminal say (terraform.md 5.7), tells its providers nothing, and their library would wait for it for ever. It costs the run its connection, so that
-// it comes to an orderly end by itself. Where a process does not learn that its parent is gone, as on Windows, nothing happens.
+// endWithParent ends the process after its parent has ended and no run is active any more. A killed Terraform, for
+// example by the end of its terminal (terraform.md 5.7), does not notify its providers, and their library would wait
+// forever. The run loses its connection and stops by itself. Where getppid never changes, as on Windows, this does
+// nothing.
 func endWithParent(parent int, runs *resources.Runs) {
 	for range time.Tick(orphanCheck) {
 		if os.Getppid() != parent {

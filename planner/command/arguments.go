@@ -10,21 +10,21 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// strict makes wrong arguments of a command, and of all below it, errors of status 2. A command that only holds others prints its help without
-// arguments, and refuses one that is none of them, which cobra passes over below the root.
+// strict turns wrong arguments of a command, and of all commands below it, into errors of status 2. A command that only
+// has subcommands prints its help without arguments and refuses unknown ones; cobra does so for the root only.
 func strict(cmd *cobra.Command) {
 	if !cmd.Runnable() {
 		cmd.Args, cmd.RunE = oneOfItsCommands, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error { return bad(check(cmd, args)) }
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return inputError(check(cmd, args)) }
 	}
 	for _, below := range cmd.Commands() {
 		strict(below)
 	}
 }
 
-// oneOfItsCommands is the check of a command that only holds others: cobra has found the one that the arguments name, if there is one.
+// oneOfItsCommands is the Args of a command that only has subcommands. Its arguments are those that name no subcommand.
 func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -35,18 +35,19 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("%s %s: no such command%s; there are %s", cmd.CommandPath(), args[0], resource.DidYouMean(args[0], names), strings.Join(names, ", "))
+	return fmt.Errorf("%s %s: no such command%s; there are %s", cmd.CommandPath(), args[0],
+		resource.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
-// nothing is the check of a command that takes no arguments.
-func nothing(cmd *cobra.Command, args []string) error {
+// noArguments is the Args of a command that takes no arguments.
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
 
-// atMostOneRun is the check of a command that takes the id of a run, or none.
+// atMostOneRun is the Args of a command that takes at most one id of a run.
 func atMostOneRun(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes one run, got %q too", cmd.CommandPath(), args[1])
@@ -54,28 +55,29 @@ func atMostOneRun(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// limitFlag adds --limit, for lists that have the newest first.
+// limitFlag adds --limit, for lists with the newest first.
 func limitFlag(cmd *cobra.Command, usual int, help string) *int {
 	return cmd.Flags().IntP("limit", "n", usual, help)
 }
 
-// checkLimit refuses a limit that leaves nothing.
+// checkLimit refuses a limit below 1.
 func checkLimit(limit int) error {
 	if limit < 1 {
-		return bad(fmt.Errorf("--limit %d: must be at least 1", limit))
+		return inputError(fmt.Errorf("--limit %d: must be at least 1", limit))
 	}
 	return nil
 }
 
-// wrongFlag makes a wrong flag an error of status 2. Of a command that does not exist no flag is right, so that is told first.
+// wrongFlag turns a wrong flag into an error of status 2. An unknown subcommand is reported first: no flag is valid for
+// it.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		err = oneOfItsCommands(cmd, args)
 	}
-	return bad(err)
+	return inputError(err)
 }
 
-// helpTopic is the check of the help command: cobra's prints the help of the root for a topic that is none, as if all were well.
+// helpTopic is the Args of the help command. For an unknown topic it fails, where cobra prints the help of the root.
 func helpTopic(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
 	switch {
@@ -89,7 +91,7 @@ func helpTopic(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// addHelp adds the commands that cobra brings, so that they are as strict as the others.
+// addHelp adds the commands of cobra itself, so that strict applies to them, too.
 func addHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -100,8 +102,8 @@ func addHelp(root *cobra.Command) {
 	}
 }
 
-// interruptible makes a command, and all below it, end as soon as they are interrupted, whatever they are at. It is for those that read, reckon and
-// print: they have nothing to put in order. What was asked has no answer then, so it is an error of status 2.
+// interruptible makes a command, and all commands below it, return at once when they are interrupted, with an error of
+// status 2. It is for commands that only read and print and have nothing to clean up.
 func interruptible(cmd *cobra.Command) *cobra.Command {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -111,7 +113,7 @@ func interruptible(cmd *cobra.Command) *cobra.Command {
 			case err := <-ended:
 				return err
 			case <-cmd.Context().Done():
-				return bad(errors.New(cmd.CommandPath() + ": interrupted"))
+				return inputError(errors.New(cmd.CommandPath() + ": interrupted"))
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func TestWrongArguments(t *testing.T) {
 		{"runs --limit many", `invalid argument "many"`},
 	} {
 		out, errOut, status := answer(t, "", strings.Fields(tt.args)...)
-		if status != statusBad || out != "" || !strings.Contains(errOut, tt.want) {
+		if status != statusInvalid || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: status %d, output %q, error %q, want %q", tt.args, status, out, errOut, tt.want)
 		}
 	}
@@ -77,7 +77,8 @@ func (a asked) Read(b []byte) (int, error) {
 
 // TestInterrupted: a command that only reads ends when it is interrupted, though it is in the middle of something.
 func TestInterrupted(t *testing.T) {
-	for _, args := range []string{"validate -", "plan -", "simulate -", "graph -", "order -", "override - -", "lifecycle lint -"} {
+	for _, args := range []string{"validate -", "plan -", "simulate -", "graph -", "order -", "override - -",
+		"lifecycle lint -"} {
 		t.Run(args, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -92,7 +93,8 @@ func TestInterrupted(t *testing.T) {
 			go func() { ended <- cmd.ExecuteContext(ctx) }()
 			<-in.waited
 			cancel()
-			if err := <-ended; err == nil || !strings.HasSuffix(err.Error(), ": interrupted") || ExitStatus(err) != statusBad || out.Len() > 0 {
+			if err := <-ended; err == nil || !strings.HasSuffix(err.Error(), ": interrupted") ||
+				ExitStatus(err) != statusInvalid || out.Len() > 0 {
 				t.Errorf("got %v (status %d), output %q", err, ExitStatus(err), out.String())
 			}
 			if err := end.CloseWithError(errors.New("the test is over")); err != nil {
@@ -116,7 +118,8 @@ func TestMarkdownText(t *testing.T) {
 	}
 }
 
-// TestGuideIsComplete holds the guide to the commands that read documents, and to the keys of the JSON of order and override.
+// TestGuideIsComplete holds the guide to the commands that read documents, and to the keys of the JSON of order and
+// override.
 func TestGuideIsComplete(t *testing.T) {
 	guide, err := os.ReadFile("../../templates/guides/companion.md")
 	if err != nil {
@@ -133,7 +136,7 @@ func TestGuideIsComplete(t *testing.T) {
 	}
 	for name, of := range map[string][]any{
 		"order":    {orderJSON{}, stageJSON{}, stageTaskJSON{}, graphTaskJSON{}, stepGroupJSON{}},
-		"override": {overridesJSON{}, laidJSON{}},
+		"override": {overridesJSON{}, overriddenJSON{}},
 	} {
 		_, section, found := strings.Cut(string(guide), "\n`"+name+"`:\n\n| key | value |\n")
 		section, _, _ = strings.Cut(section, "\n\n")
@@ -143,7 +146,8 @@ func TestGuideIsComplete(t *testing.T) {
 		for _, v := range of {
 			for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 				key, may, _ := strings.Cut(f.Tag.Get("json"), ",")
-				written := regexp.MustCompile(`[{ ` + "`" + `]` + key + `(\??)[,}` + "`" + `]`).FindStringSubmatch(section)
+				written := regexp.MustCompile(`[{ ` + "`" + `]` + key + `(\??)[,}` + "`" +
+					`]`).FindStringSubmatch(section)
 				if written == nil {
 					t.Errorf("%s: the guide lacks the key %s of %T", name, key, v)
 				} else if atTop := strings.Contains(section, "`"+key+"`?"); (may == "omitempty") != (written[1] == "?" || atTop) && f.Name != "Nodes" { // several have nodes

@@ -1,4 +1,5 @@
-// Package command holds the companion's commands: what a person does with slipway besides terraform plan and apply.
+// Package command contains the commands of the companion: what a person does with slipway besides terraform plan and
+// apply.
 package command
 
 import (
@@ -17,24 +18,28 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
-// New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to the command's output.
+// New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to
+// the command's output.
 func New(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "terraform-provider-slipway",
 		Short: "Companion of the slipway Terraform provider",
 		Long: "Companion of the slipway Terraform provider. Started by Terraform, this program serves the provider; started by a person,\n" +
-			"it tells what runs did on a site, and what they would do.",
+			"it shows what runs did on a site, and what they would do.",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	j := &journalFlags{}
 	for _, cmd := range []*cobra.Command{newRuns(j), newReport(j), newWatch(j), newServices(j)} {
-		cmd.PersistentFlags().StringVar(&j.directory, "journal-directory", ".slipway", "directory of the journals, as journal_directory of the provider")
-		cmd.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where the directory holds journals of several")
+		cmd.PersistentFlags().StringVar(&j.directory, "journal-directory", ".slipway",
+			"directory of the journals, as journal_directory of the provider")
+		cmd.PersistentFlags().StringVar(&j.site, "site", "",
+			"name of the site; needed only where the directory holds journals of several")
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(), newLifecycle()} {
+	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
+		newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
 	}
 	addHelp(root)
@@ -52,13 +57,13 @@ func missingJournal(format string, args ...any) error {
 	return missingError{fmt.Errorf(format, args...)}
 }
 
-// journalFlags say which journal is meant.
+// journalFlags select the journal.
 type journalFlags struct {
 	directory string
 	site      string
 }
 
-// file returns the journal that the flags mean.
+// file returns the file of the selected journal.
 func (f *journalFlags) file() (string, error) {
 	if f.site != "" && f.site != filepath.Base(f.site) {
 		return "", fmt.Errorf("--site %q: is not the name of a site", f.site)
@@ -81,16 +86,18 @@ func (f *journalFlags) file() (string, error) {
 	case len(sites) == 0:
 		return "", missingJournal("the directory %q holds no journal: no site was applied from here yet", f.directory)
 	case f.site != "" && !slices.Contains(sites, f.site):
-		return "", missingJournal("--site %q: the directory %q holds no journal of it; it holds those of %s", f.site, f.directory, strings.Join(sites, ", "))
+		return "", missingJournal("--site %q: the directory %q holds no journal of it; it holds those of %s", f.site,
+			f.directory, strings.Join(sites, ", "))
 	case f.site != "":
 		return journal.File(f.directory, f.site), nil
 	case len(sites) == 1:
 		return journal.File(f.directory, sites[0]), nil
 	}
-	return "", fmt.Errorf("the directory %q holds journals of several sites: choose one with --site: %s", f.directory, strings.Join(sites, ", "))
+	return "", fmt.Errorf("the directory %q holds journals of several sites: choose one with --site: %s", f.directory,
+		strings.Join(sites, ", "))
 }
 
-// open opens the journal that the flags mean, for reading.
+// open opens the selected journal for reading.
 func (f *journalFlags) open(ctx context.Context) (*journal.Store, error) {
 	file, err := f.file()
 	if err != nil {
@@ -108,21 +115,21 @@ const (
 	asMarkdown format = "markdown"
 )
 
-// formatFlag makes a format a flag that takes some formats.
+// formatFlag is a flag whose value is one of the allowed formats.
 type formatFlag struct {
 	value   *format
 	allowed []format
 }
 
-// String returns the format that is chosen.
+// String returns the chosen format.
 func (f *formatFlag) String() string {
-	if f.value == nil { // cobra asks an empty flag, too
+	if f.value == nil { // cobra calls it on an empty flag, too
 		return ""
 	}
 	return string(*f.value)
 }
 
-// Set takes one of the formats.
+// Set accepts the allowed formats.
 func (f *formatFlag) Set(s string) error {
 	if !slices.Contains(f.allowed, format(s)) {
 		return fmt.Errorf("must be %s", f.names())
@@ -131,7 +138,7 @@ func (f *formatFlag) Set(s string) error {
 	return nil
 }
 
-// Type names the flag's kind in the help text.
+// Type is the type of the flag in the help.
 func (f *formatFlag) Type() string { return "format" }
 
 // names lists the formats: "table, json or markdown".
@@ -152,7 +159,7 @@ func outputFlag(cmd *cobra.Command, more ...format) *format {
 	return &chosen
 }
 
-// printer remembers the first error of a series of writes.
+// printer writes until the first error, which it keeps.
 type printer struct {
 	w   io.Writer
 	err error

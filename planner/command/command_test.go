@@ -26,14 +26,19 @@ func addRuns(t *testing.T, dir, site string, ids ...string) {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		w, err := s.Start(t.Context(), journal.Run{ID: id, Site: site, Operation: "create", Steps: []string{"1. control: prepare ctl1"}})
+		w, err := s.Start(t.Context(), journal.Run{ID: id, Site: site, Operation: "create",
+			Steps: []string{"1. control: prepare ctl1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = w.Record(t.Context(),
-			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "file[/a]", Status: "changed"},
-			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "exec[b]", Status: "failed", Message: "exit status 3", Output: "boom"},
-			journal.Event{Kind: journal.TaskFinished, Resource: "command[app/bad]", Status: "failed", Message: "no answer"}) // a callback of no node
+			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "file[/a]",
+				Status: "changed"},
+			journal.Event{Kind: journal.TaskFinished, Group: "control", Node: "ctl1", Resource: "exec[b]",
+				Status: "failed", Message: "exit status 3", Output: "boom"},
+			// a callback of no node
+			journal.Event{Kind: journal.TaskFinished, Resource: "command[app/bad]", Status: "failed",
+				Message: "no answer"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +77,8 @@ func TestRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var runs []runJSON
-	if err := json.Unmarshal([]byte(out), &runs); err != nil || len(runs) != 1 || runs[0].ID != "run-2" || runs[0].Ended == nil {
+	if err := json.Unmarshal([]byte(out), &runs); err != nil || len(runs) != 1 || runs[0].ID != "run-2" ||
+		runs[0].Ended == nil {
 		t.Errorf("%v in %s", err, out)
 	}
 }
@@ -81,8 +87,8 @@ func TestRuns(t *testing.T) {
 func TestNamesThatTheJournalDoesNotKnow(t *testing.T) {
 	dir := record(t, "lon1", "run-1")
 	for _, args := range [][]string{{"report", "zzz"}, {"watch", "zzz"}, {"services", "show", "nope"}} {
-		if _, err := run(t, append(args, "--journal-directory", dir)...); ExitStatus(err) != statusBad {
-			t.Errorf("%v ends with status %d (%v), want %d", args, ExitStatus(err), err, statusBad)
+		if _, err := run(t, append(args, "--journal-directory", dir)...); ExitStatus(err) != statusInvalid {
+			t.Errorf("%v ends with status %d (%v), want %d", args, ExitStatus(err), err, statusInvalid)
 		}
 	}
 }
@@ -93,7 +99,9 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"run run-1: create of site lon1: failed", "1. control: prepare ctl1", "control: FAILED", "\nfailed: ctl1: exec[b]: exit status 3\n", "boom", "\nfailed: command[app/bad]: no answer\n", "1 tasks changed something, 2 failed"} {
+	for _, want := range []string{"run run-1: create of site lon1: failed", "1. control: prepare ctl1",
+		"control: FAILED", "\nfailed: ctl1: exec[b]: exit status 3\n", "boom",
+		"\nfailed: command[app/bad]: no answer\n", "1 tasks changed something, 2 failed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -111,7 +119,8 @@ func TestReport(t *testing.T) {
 func TestWatchEndsWithTheRun(t *testing.T) {
 	dir := record(t, "lon1", "run-1")
 	out, err := run(t, "watch", "run-1", "--journal-directory", dir)
-	if err != nil || !strings.Contains(out, "task finished  control  ctl1  exec[b]  failed  exit status 3") || !strings.HasSuffix(out, "run run-1: failed\n") {
+	if err != nil || !strings.Contains(out, "task finished  control  ctl1  exec[b]  failed  exit status 3") ||
+		!strings.HasSuffix(out, "run run-1: failed\n") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -154,7 +163,8 @@ func TestWatchFollowsARun(t *testing.T) {
 		close(told.out)
 	}()
 	for _, node := range []string{"n1", "n2"} {
-		if err := w.Record(t.Context(), journal.Event{Kind: journal.NodeFinished, Node: node, Status: "DEPLOYED"}); err != nil {
+		if err := w.Record(t.Context(), journal.Event{Kind: journal.NodeFinished, Node: node,
+			Status: "DEPLOYED"}); err != nil {
 			t.Fatal(err)
 		}
 		if line := <-told.out; !strings.HasSuffix(line, "node finished  "+node+"  DEPLOYED") {
@@ -212,14 +222,16 @@ func TestWhichJournal(t *testing.T) {
 		{[]string{"runs", "--journal-directory", filepath.Join(dir, "no")}, "there is no journal directory"},
 		{[]string{"runs", "--journal-directory", dir, "--site", "../lon1"}, "is not the name of a site"},
 		{[]string{"report", "nope", "--site", "lon1", "--journal-directory", dir}, "no such run"},
-		{[]string{"runs", "--site", "lon3", "--journal-directory", dir}, "holds no journal of it; it holds those of lon1, lon2"},
+		{[]string{"runs", "--site", "lon3", "--journal-directory", dir},
+			"holds no journal of it; it holds those of lon1, lon2"},
 		{[]string{"runs", "-o", "xml"}, "must be table or json"},
 	} {
 		if _, err := run(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want %q", c.args, err, c.want)
 		}
 	}
-	if out, err := run(t, "runs", "--site", "lon2", "--journal-directory", dir); err != nil || !strings.Contains(out, "run-1") {
+	if out, err := run(t, "runs", "--site", "lon2", "--journal-directory", dir); err != nil ||
+		!strings.Contains(out, "run-1") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }

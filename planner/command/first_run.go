@@ -6,11 +6,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// firstRun plans the first run on a site, which has everything that the site wants on its nodes, and returns the warnings. Errors are one of status 2.
-// place finds the places of problems. Without an inventory there is no plan.
-func firstRun(s *document.Site, place func(site.Problems) document.Problems) (*preview.Preview, document.Problems, error) {
+// firstRun plans the first run on a site, where nothing is applied yet, and returns the plan with its warnings. Errors
+// have status 2. locate finds the positions of problems. Without an inventory there is no plan.
+func firstRun(s *document.Site, locate func(site.Problems) document.Problems) (*preview.Preview, document.Problems,
+	error) {
 	made, found := preview.Make(s.Site, preview.Before{})
-	warnings, err := sound(place(found))
+	warnings, err := onlyWarnings(locate(found))
 	if err != nil || !s.Inventory {
 		return nil, warnings, err
 	}

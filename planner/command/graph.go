@@ -21,7 +21,8 @@ func newGraph() *cobra.Command {
 		Use:   "graph FILE...",
 		Short: "Draw the groups of a site and their dependencies",
 		Long: "Draw the groups of a site and their dependencies, with criticality and number of nodes; arrows lead from a group to those that wait for it. With\n" +
-			"--simulate, --outcomes, --fail or --timeout the picture shows how a simulated run leaves the groups.\n\n" + siteHelp + "\n\n" +
+			"--simulate, --outcomes, --fail or --timeout the picture shows how a simulated run leaves the groups.\n\n" +
+			siteHelp + "\n\n" +
 			"Exit status: 0 drawn, 2 the files are not valid or cannot be read.",
 		Args: files,
 	}
@@ -35,7 +36,7 @@ func newGraph() *cobra.Command {
 			return err
 		}
 		if !slices.Contains(pictures(), picture) {
-			return bad(fmt.Errorf("--format %s: must be one of %s", picture, strings.Join(pictures(), ", ")))
+			return inputError(fmt.Errorf("--format %s: must be one of %s", picture, strings.Join(pictures(), ", ")))
 		}
 		read := valid
 		if simulated = simulated || script.given(); simulated {
@@ -47,10 +48,10 @@ func newGraph() *cobra.Command {
 		}
 		g, err := graph.New(s.Site, s.Inventory)
 		if err != nil {
-			return bad(err)
+			return inputError(err)
 		}
 		if simulated {
-			run, err := play(cmd, s, script)
+			run, err := runSimulation(cmd, s, script)
 			if err != nil {
 				return err
 			}

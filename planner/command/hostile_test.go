@@ -43,23 +43,28 @@ type hostile struct {
 	helper  string                                        // what it does in place of the helper
 }
 
-// What a hostile node or server says in a run, wherever it can, does nothing to the terminal that shows the run's report, its journal or its errors.
+// What a hostile node or server says in a run, wherever it can, does nothing to the terminal that shows the run's
+// report, its journal or its errors.
 func TestHostileServers(t *testing.T) {
 	for name, h := range map[string]hostile{
-		"host key algorithms": {server: sshtest.Options{HostKeys: []ssh.Signer{evilKey{sshtest.NewKey(t)}}}, reach: func(t *testing.T, _ *sshtest.Server, n *site.Node) {
-			n.Connection.KnownHosts, n.Connection.HostKeyPolicy, n.Connection.KnownHostsFile = nil, "accept-new", filepath.Join(t.TempDir(), "known_hosts")
-		}},
+		"host key algorithms": {server: sshtest.Options{HostKeys: []ssh.Signer{evilKey{sshtest.NewKey(t)}}},
+			reach: func(t *testing.T, _ *sshtest.Server, n *site.Node) {
+				n.Connection.KnownHosts, n.Connection.HostKeyPolicy, n.Connection.KnownHostsFile = nil, "accept-new", filepath.Join(t.TempDir(), "known_hosts")
+			}},
 		"banner of a refused account": {server: sshtest.Options{Denied: evil}},
-		"banner before refused keys": {server: sshtest.Options{Banner: evil}, reach: func(t *testing.T, _ *sshtest.Server, n *site.Node) {
-			_, n.Connection.PrivateKey = sshtest.NewPrivateKey(t, "")
-		}},
+		"banner before refused keys": {server: sshtest.Options{Banner: evil},
+			reach: func(t *testing.T, _ *sshtest.Server, n *site.Node) {
+				_, n.Connection.PrivateKey = sshtest.NewPrivateKey(t, "")
+			}},
 		"refused channel": {server: sshtest.Options{Evil: evil}, refuses: true},
-		"refused by a bastion": {server: sshtest.Options{Evil: evil}, reach: func(_ *testing.T, s *sshtest.Server, n *site.Node) {
-			n.Connection.Bastions, n.Connection.Port = []site.Bastion{s.Bastion()}, 1
-		}},
-		"name of a signal":  {server: sshtest.Options{Evil: evil}, helper: "kill -KILL $PPID"},
-		"platform":          {uname: evil},
-		"id of a result":    {helper: `read -r c; case "$c" in *'"title"'*) echo '{"result":{"id":"file[` + escaped(evil) + `]","status":"changed"}}';; esac; echo '{"summary":{"protocol":1,"ledger":{}}}'`},
+		"refused by a bastion": {server: sshtest.Options{Evil: evil},
+			reach: func(_ *testing.T, s *sshtest.Server, n *site.Node) {
+				n.Connection.Bastions, n.Connection.Port = []site.Bastion{s.Bastion()}, 1
+			}},
+		"name of a signal": {server: sshtest.Options{Evil: evil}, helper: "kill -KILL $PPID"},
+		"platform":         {uname: evil},
+		"id of a result": {helper: `read -r c; case "$c" in *'"title"'*) echo '{"result":{"id":"file[` +
+			escaped(evil) + `]","status":"changed"}}';; esac; echo '{"summary":{"protocol":1,"ledger":{}}}'`},
 		"what is no result": {helper: `read -r c; printf '%s\n' '` + evil + `'`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +112,8 @@ func legible(t *testing.T, what, text string) {
 		}
 	}
 	for _, r := range evil { // as JSON has them; what was quoted has two backslashes there
-		if code := escaped(string(r)); !unicode.IsPrint(r) && strings.HasPrefix(text, "{") && strings.Contains(strings.ReplaceAll(text, `\\`, ""), code) {
+		if code := escaped(string(r)); !unicode.IsPrint(r) && strings.HasPrefix(text, "{") &&
+			strings.Contains(strings.ReplaceAll(text, `\\`, ""), code) {
 			t.Errorf("%s has %s:\n%s", what, code, text)
 		}
 	}
@@ -139,9 +145,13 @@ func (h hostile) run(t *testing.T, dir string) string {
 
 	group := strategy.Default()[0].Name
 	file := resource.Resource{Type: "file", Title: "/etc/a", Parameters: resource.Parameters{"content": "x\n"}}
-	p := &planner.Plan{Site: "lon1", Digest: "d1", Groups: []planner.Group{{Name: group, Members: []string{n.Name}, Owned: []string{n.Name}}}, Phases: []planner.Phase{
-		{TaskGroup: task.Node, Group: group, Tasks: []task.Task{{Node: n.Name, Group: task.Node, Action: task.Create, Resource: file, Digest: resource.Digest(file)}}},
-	}}
+	p := &planner.Plan{Site: "lon1", Digest: "d1",
+		Groups: []planner.Group{{Name: group, Members: []string{n.Name}, Owned: []string{n.Name}}},
+		Phases: []planner.Phase{
+			{TaskGroup: task.Node, Group: group,
+				Tasks: []task.Task{{Node: n.Name, Group: task.Node, Action: task.Create,
+					Resource: file, Digest: resource.Digest(file)}}},
+		}}
 	store, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +164,8 @@ func (h hostile) run(t *testing.T, dir string) string {
 	e.Helpers = func() (remote.Helpers, error) {
 		return helpertest.Script(t, t.TempDir(), "#!/bin/sh\n"+h.helper+"\n"), nil
 	}
-	report, err := rollout.Run(t.Context(), site.Site{Name: "lon1", Nodes: []site.Node{n}}, p, rollout.Options{Executor: e, Recorder: w, RunID: "r1"})
+	report, err := rollout.Run(t.Context(), site.Site{Name: "lon1", Nodes: []site.Node{n}}, p,
+		rollout.Options{Executor: e, Recorder: w, RunID: "r1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,19 +13,20 @@ import (
 // input is a FILE of a command that takes several kinds of documents.
 type input struct {
 	document.Source
-	argument string // as it was named
+	argument string // as given
 	kind     document.Kind
-	is       string // what it looks like, in words
+	is       string // what it looks like, for messages
 }
 
-// siteKinds tells what describes a site, in the help and the problems of commands that take something else as well.
+// siteKinds lists what describes a site, in the help and the errors of commands that take other documents as well.
 const siteKinds = "what describes a site (site documents, catalogs, an Airship DeploymentStrategy, or what `terraform show -json` prints of a plan file or a state)"
 
-// inputs reads files and tells their kinds. A file of a kind that is neither own nor of a site is an error of status 2; takes says which ones there are.
+// inputs reads files and finds their kinds. A file that is neither of the kind own nor part of a site is an error of
+// status 2; takes lists what is right.
 func inputs(cmd *cobra.Command, names []string, own document.Kind, takes string) ([]input, error) {
 	for i, name := range names {
 		if name != "-" && slices.Contains(names[:i], name) {
-			return nil, bad(fmt.Errorf("%s is named twice", name))
+			return nil, inputError(fmt.Errorf("%s is named twice", name))
 		}
 	}
 	all, err := sources(cmd, names)
@@ -42,18 +43,18 @@ func inputs(cmd *cobra.Command, names []string, own document.Kind, takes string)
 		}
 	}
 	if len(problems) > 0 {
-		return nil, bad(problems)
+		return nil, inputError(problems)
 	}
 	return out, nil
 }
 
-// wrong is the problem that the file is not what it should be.
+// wrong returns the problem that the file is of the wrong kind.
 func (in input) wrong(right string) document.Problem {
 	return document.Problem{File: in.Name, Code: document.Schema, Message: in.is + "; " + right}
 }
 
-// apart tells the inputs that describe a site from the others.
-func apart(all []input) (ofSite, others []input) {
+// splitInputs separates the inputs that describe a site from the others.
+func splitInputs(all []input) (ofSite, others []input) {
 	for _, in := range all {
 		if in.kind.DescribesSite() {
 			ofSite = append(ofSite, in)
@@ -64,11 +65,11 @@ func apart(all []input) (ofSite, others []input) {
 	return ofSite, others
 }
 
-// siteOf reads the inputs that describe a site, which is nil when there are none: then the address has no meaning. Problems of their form are an error of
-// status 2.
-func siteOf(all []input, address string) (*document.Site, error) {
+// parseInputs parses the inputs that describe a site, nil when there are none; an address is refused then. Invalid
+// documents are an error of status 2.
+func parseInputs(all []input, address string) (*document.Site, error) {
 	if len(all) == 0 {
-		return nil, chooses(address, false)
+		return nil, checkAddress(address, false)
 	}
 	parts := make([]document.Source, len(all))
 	for i, in := range all {
@@ -76,7 +77,7 @@ func siteOf(all []input, address string) (*document.Site, error) {
 	}
 	s, err := document.ParseSite(parts, document.Options{Address: address, Check: planner.CheckParts})
 	if err != nil {
-		return nil, bad(err)
+		return nil, inputError(err)
 	}
-	return s, chooses(address, s.Shown)
+	return s, checkAddress(address, s.Shown)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// lifecycleHelp tells what is meant by NAME|FILE.
+// lifecycleHelp explains NAME|FILE.
 const lifecycleHelp = "NAME is a lifecycle that slipway brings; FILE is a YAML document with the key lifecycles, and - is standard input. Of several in a file --name\n" +
 	"chooses one. For a file that is called like a lifecycle write ./FILE.\n\n"
 
@@ -34,7 +34,7 @@ func newLifecycleList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the lifecycles that slipway brings",
-		Args:  nothing,
+		Args:  noArguments,
 	}
 	output := outputFlag(cmd, asMarkdown)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -57,7 +57,7 @@ func newLifecycleLint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
 		Short: "Check lifecycles of one's own",
-		Long: "Check lifecycles of one's own, and tell everything that is wrong with them, with file, line and column: states that nothing leads to, automatic\n" +
+		Long: "Check lifecycles of one's own, and report everything that is wrong with them, with file, line and column: states that nothing leads to, automatic\n" +
 			"transfers in a circle, no way to be deleted, and the like. FILE is a YAML document with the key lifecycles; - is standard input.\n\n" +
 			"Exit status: 0 sound, 1 not sound, 2 a file could not be read.",
 		Args: files,
@@ -77,14 +77,14 @@ func newLifecycleLint() *cobra.Command {
 			return err
 		}
 		if len(problems) > 0 {
-			return &statusError{statusNo, fmt.Errorf("not sound: %s", countOf(len(problems), "error"))}
+			return &statusError{statusFailed, fmt.Errorf("not sound: %s", countOf(len(problems), "error"))}
 		}
 		return nil
 	}
 	return cmd
 }
 
-func writeLint(cmd *cobra.Command, f format, sound []*lifecycle.Machine, problems document.Problems) error {
+func writeLint(cmd *cobra.Command, f format, valid []*lifecycle.Machine, problems document.Problems) error {
 	p := &printer{w: cmd.OutOrStdout()}
 	switch f {
 	case asJSON:
@@ -92,7 +92,7 @@ func writeLint(cmd *cobra.Command, f format, sound []*lifecycle.Machine, problem
 			Valid      bool                   `json:"valid"`
 			Lifecycles []lifecycleSummaryJSON `json:"lifecycles"`
 			Problems   []problemJSON          `json:"problems"`
-		}{len(problems) == 0, summaries(sound), problemsJSON(problems)})
+		}{len(problems) == 0, summaries(valid), problemsJSON(problems)})
 	case asMarkdown:
 		p.printf("# Lifecycles\n\n")
 		p.problemTable(problems)
@@ -101,7 +101,7 @@ func writeLint(cmd *cobra.Command, f format, sound []*lifecycle.Machine, problem
 			p.printf("%s\n", problem.Error())
 		}
 	}
-	for _, s := range summaries(sound) {
+	for _, s := range summaries(valid) {
 		name, gates := s.Name, strings.Join(s.Gates, ", ")
 		if f == asMarkdown {
 			name, gates = markdownText(name), markdownText(gates)
@@ -109,7 +109,8 @@ func writeLint(cmd *cobra.Command, f format, sound []*lifecycle.Machine, problem
 		if gates == "" {
 			gates = "none"
 		}
-		p.printf("sound: lifecycle %s, %s, %s, gates: %s\n", name, countOf(s.States, "state"), countOf(s.Transfers, "transfer"), gates)
+		p.printf("sound: lifecycle %s, %s, %s, gates: %s\n", name, countOf(s.States, "state"),
+			countOf(s.Transfers, "transfer"), gates)
 		if f == asMarkdown {
 			p.printf("\n")
 		}
@@ -142,7 +143,8 @@ func newLifecycleGraph() *cobra.Command {
 		Use:   "graph NAME|FILE",
 		Short: "Draw a lifecycle",
 		Long: "Draw a lifecycle: its states, and arrows with what sets each transfer off; a dashed arrow is where it leads after a failure, and a thick border a state\n" +
-			"in which services begin.\n\n" + lifecycleHelp + "Exit status: 0 drawn, 2 there is no such lifecycle, or it is not sound.",
+			"in which services start.\n\n" + lifecycleHelp +
+			"Exit status: 0 drawn, 2 there is no such lifecycle, or it is not sound.",
 		Args: oneLifecycle,
 	}
 	name := nameFlag(cmd)
@@ -150,7 +152,7 @@ func newLifecycleGraph() *cobra.Command {
 	picture := cmd.Flags().String("format", kinds[0], strings.Join(kinds, ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(kinds, *picture) {
-			return bad(fmt.Errorf("--format %s: must be one of %s", *picture, strings.Join(kinds, ", ")))
+			return inputError(fmt.Errorf("--format %s: must be one of %s", *picture, strings.Join(kinds, ", ")))
 		}
 		m, err := machineNamed(cmd, args[0], *name)
 		if err != nil {
@@ -168,11 +170,13 @@ func newLifecycleCopy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy NAME|FILE NEW",
 		Short: "Write a lifecycle as a document, under another name, to be changed",
-		Long: "Write a lifecycle as a document, under the name NEW, to be changed. It goes to standard output.\n\n" + lifecycleHelp +
+		Long: "Write a lifecycle as a document, under the name NEW, to be changed. It goes to standard output.\n\n" +
+			lifecycleHelp +
 			"Exit status: 0 written, 2 there is no such lifecycle, it is not sound, or NEW cannot be the name of one.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return bad(errors.New(cmd.CommandPath() + ": name a lifecycle or a file, and the name that the copy gets"))
+				return inputError(errors.New(cmd.CommandPath() +
+					": name a lifecycle or a file, and the name that the copy gets"))
 			}
 			return nil
 		},
@@ -190,7 +194,7 @@ func newLifecycleCopy() *cobra.Command {
 			return err
 		}
 		if _, err := document.ParseLifecycles([]document.Source{{Name: "the copy", Data: text}}); err != nil {
-			return bad(err)
+			return inputError(err)
 		}
 		p := &printer{w: cmd.OutOrStdout()}
 		p.printf("%s", text)
@@ -205,12 +209,12 @@ func nameFlag(cmd *cobra.Command) *string {
 
 func oneLifecycle(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return bad(errors.New(cmd.CommandPath() + ": name one lifecycle, or one file"))
+		return inputError(errors.New(cmd.CommandPath() + ": name one lifecycle, or one file"))
 	}
 	return nil
 }
 
-// machines makes sound lifecycles ready to be asked.
+// machines returns the machines of valid lifecycles.
 func machines(all []lifecycle.Lifecycle) []*lifecycle.Machine {
 	var out []*lifecycle.Machine
 	for _, l := range all {
@@ -221,7 +225,7 @@ func machines(all []lifecycle.Lifecycle) []*lifecycle.Machine {
 	return out
 }
 
-// machineNamed returns the lifecycle that an argument means. name chooses in a file.
+// machineNamed returns the lifecycle with a name, or that of a file; name chooses in a file with several.
 func machineNamed(cmd *cobra.Command, argument, name string) (*lifecycle.Machine, error) {
 	shipped := document.ShippedLifecycles()
 	if i := slices.IndexFunc(shipped, func(l lifecycle.Lifecycle) bool { return l.Name == argument }); i >= 0 {
@@ -229,14 +233,15 @@ func machineNamed(cmd *cobra.Command, argument, name string) (*lifecycle.Machine
 	}
 	all, err := sources(cmd, []string{argument})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, bad(fmt.Errorf("there is no lifecycle %q, and no such file%s", argument, oneOf(argument, shipped)))
+		return nil, inputError(fmt.Errorf("there is no lifecycle %q, and no such file%s", argument,
+			oneOf(argument, shipped)))
 	}
 	if err != nil {
 		return nil, err
 	}
 	found, err := document.ParseLifecycles(all)
 	if err != nil {
-		return nil, bad(err)
+		return nil, inputError(err)
 	}
 	for _, m := range machines(found) {
 		if own := m.Lifecycle().Name; own == name || name == "" && len(found) == 1 {
@@ -245,14 +250,15 @@ func machineNamed(cmd *cobra.Command, argument, name string) (*lifecycle.Machine
 	}
 	switch {
 	case name != "":
-		return nil, bad(fmt.Errorf("%s holds no lifecycle %q%s", argument, name, oneOf(name, found)))
+		return nil, inputError(fmt.Errorf("%s holds no lifecycle %q%s", argument, name, oneOf(name, found)))
 	case len(found) == 0:
-		return nil, bad(fmt.Errorf("%s holds no lifecycle", argument))
+		return nil, inputError(fmt.Errorf("%s holds no lifecycle", argument))
 	}
-	return nil, bad(fmt.Errorf("%s holds several lifecycles: choose one with --name: %s", argument, strings.Join(namesOf(found), ", ")))
+	return nil, inputError(fmt.Errorf("%s holds several lifecycles: choose one with --name: %s", argument,
+		strings.Join(namesOf(found), ", ")))
 }
 
-// oneOf says which lifecycle may be meant, or which there are.
+// oneOf suggests a lifecycle, or lists all.
 func oneOf(name string, all []lifecycle.Lifecycle) string {
 	names := namesOf(all)
 	if hint := resource.DidYouMean(name, names); hint != "" {

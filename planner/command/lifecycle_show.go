@@ -23,12 +23,13 @@ func summaries(all []*lifecycle.Machine) []lifecycleSummaryJSON {
 	out := make([]lifecycleSummaryJSON, len(all))
 	for i, m := range all {
 		l := m.Lifecycle()
-		out[i] = lifecycleSummaryJSON{l.Name, l.Description, len(l.States), len(l.Transfers), orNone(m.Gates())}
+		out[i] = lifecycleSummaryJSON{l.Name, l.Description, len(l.States), len(l.Transfers), orEmpty(m.Gates())}
 	}
 	return out
 }
 
-// lifecycleJSON is a lifecycle as show prints it with --output json: the keys are those of documents, states and transfers are lists.
+// lifecycleJSON is a lifecycle as show prints it with --output json: the keys are those of documents, states and
+// transfers are lists.
 type lifecycleJSON struct {
 	lifecycle.Lifecycle
 	Gates []string `json:"gates"`
@@ -37,7 +38,7 @@ type lifecycleJSON struct {
 func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 	p := &printer{w: cmd.OutOrStdout()}
 	l := m.Lifecycle()
-	told := func(s string) string {
+	escape := func(s string) string {
 		if f == asMarkdown {
 			return markdownText(s)
 		}
@@ -45,16 +46,16 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 	}
 	switch f {
 	case asJSON:
-		return writeJSON(p.w, lifecycleJSON{l, orNone(m.Gates())})
+		return writeJSON(p.w, lifecycleJSON{l, orEmpty(m.Gates())})
 	case asMarkdown:
-		p.printf("# Lifecycle %s\n\n", told(l.Name))
+		p.printf("# Lifecycle %s\n\n", escape(l.Name))
 	default:
 		p.printf("lifecycle %s\n", l.Name)
 	}
 	if l.Description != "" {
-		p.printf("%s\n", told(l.Description))
+		p.printf("%s\n", escape(l.Description))
 	}
-	p.printf("%s\n", told("begins in "+strings.Join(m.Initial(), ", or when asked in ")))
+	p.printf("%s\n", escape("starts in "+strings.Join(m.Initial(), ", or when asked in ")))
 	if gates := m.Gates(); len(gates) > 0 {
 		for i, g := range gates {
 			if g == lifecycle.AutoRollback {
@@ -64,13 +65,14 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 		if f == asMarkdown {
 			p.printf("\n")
 		}
-		p.printf("%s\n", told("gates: "+strings.Join(gates, ", ")))
+		p.printf("%s\n", escape("gates: "+strings.Join(gates, ", ")))
 	}
 	p.printf("\n")
 	var rows [][]string
 	for _, s := range l.States {
 		role := s.Role(true)
-		rows = append(rows, []string{s.Name, orDash(string(s.Label)), deploys(s), orDash(string(role.Self)), orDash(string(role.Others))})
+		rows = append(rows, []string{s.Name, orDash(string(s.Label)), deploys(s), orDash(string(role.Self)),
+			orDash(string(role.Others))})
 	}
 	p.sheet(f, []string{"STATE", "LABEL", "DEPLOYED", "VALIDATED WITH", "OTHERS SEE"}, rows)
 	p.printf("\n")
@@ -84,13 +86,14 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 		if t.Error != "" {
 			failure = end(t.Error, t.ErrorOperation, t.ErrorPreserves)
 		}
-		rows = append(rows, []string{t.Source, trigger, end(t.Target, t.Operation, t.Preserves), failure, orDash(t.Config)})
+		rows = append(rows, []string{t.Source, trigger, end(t.Target, t.Operation, t.Preserves), failure,
+			orDash(t.Config)})
 	}
 	p.sheet(f, []string{"FROM", "TRIGGER", "TO", "ON FAILURE", "GATE"}, rows)
 	return p.err
 }
 
-// deploys says what is on the nodes of a service in a state.
+// deploys describes what is on the nodes of a service in a state.
 func deploys(s lifecycle.State) string {
 	with, without := s.Role(true), s.Role(false)
 	switch {
@@ -104,7 +107,7 @@ func deploys(s lifecycle.State) string {
 	return yesNo(with.Export)
 }
 
-// end is where a transfer leads, with what it does on the way.
+// end describes the target of a transfer and what the transfer does to the attribute sets.
 func end(state string, op lifecycle.Operation, same bool) string {
 	var notes []string
 	if op != lifecycle.NoOperation {
@@ -119,7 +122,7 @@ func end(state string, op lifecycle.Operation, same bool) string {
 	return fmt.Sprintf("%s (%s)", state, strings.Join(notes, ", "))
 }
 
-// sheet prints a table, in Markdown where that is asked for.
+// sheet prints a table, in Markdown with asMarkdown.
 func (p *printer) sheet(f format, header []string, rows [][]string) {
 	if f != asMarkdown {
 		p.rows(strings.Join(header, "\t"), rows)
@@ -137,9 +140,10 @@ func (p *printer) sheet(f format, header []string, rows [][]string) {
 // problemTable prints problems as a table in Markdown.
 func (p *printer) problemTable(problems document.Problems) {
 	if len(problems) > 0 {
-		p.printf("| severity | place | problem |\n|---|---|---|\n")
+		p.printf("| severity | position | problem |\n|---|---|---|\n")
 	}
 	for _, j := range problemsJSON(problems) {
-		p.printf("| %s | %s:%d:%d | %s |\n", j.Severity, markdownText(j.File), j.Line, j.Column, markdownText(j.Path+": "+j.Message))
+		p.printf("| %s | %s:%d:%d | %s |\n", j.Severity, markdownText(j.File), j.Line, j.Column,
+			markdownText(j.Path+": "+j.Message))
 	}
 }

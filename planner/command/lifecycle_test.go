@@ -15,11 +15,13 @@ const (
 	entitiesFile       = "testdata/lifecycles-catalog.yaml"
 	beforeFile         = "testdata/lifecycles-before.yaml"
 	afterFile          = "testdata/lifecycles-after.yaml"
-	lifecyclePlanFile  = "testdata/lifecycles.json" // made by Terraform of the site of afterFile; cut down to what the companion reads
+	// made by Terraform of the site of afterFile; cut down to what the companion reads
+	lifecyclePlanFile = "testdata/lifecycles.json"
 )
 
 func TestLifecycleGolden(t *testing.T) {
-	after := []string{"plan", afterFile, entitiesFile, lifecycleFile, "--applied", beforeFile, "--applied", entitiesFile, "--applied", lifecycleFile}
+	after := []string{"plan", afterFile, entitiesFile, lifecycleFile, "--applied", beforeFile, "--applied",
+		entitiesFile, "--applied", lifecycleFile}
 	tests := map[string]struct {
 		args   []string
 		status int
@@ -62,7 +64,8 @@ func TestLifecycleCopy(t *testing.T) {
 	}
 	several := copied + "---\nlifecycles: {brief: {initial: up, states: {up: {}, gone: {deleted: true}}, transfers: [{from: up, to: gone, trigger: on_delete}]}}\n"
 	file := write(t, "own.yaml", several)
-	if out, errOut, status := answer(t, "", "lifecycle", "lint", file); status != 0 || strings.Count(out, "sound: ") != 2 {
+	if out, errOut, status := answer(t, "", "lifecycle", "lint", file); status != 0 ||
+		strings.Count(out, "sound: ") != 2 {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
 	out, errOut, status := answer(t, several, "lifecycle", "copy", "-", "other", "--name", "other")
@@ -73,24 +76,31 @@ func TestLifecycleCopy(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"lifecycle", "show", file}, "own.yaml holds several lifecycles: choose one with --name: other, brief"},
-		{[]string{"lifecycle", "show", file, "--name", "breif"}, `own.yaml holds no lifecycle "breif"; did you mean "brief"?`},
-		{[]string{"lifecycle", "graph", file, "--name", "brief", "--format", "svg"}, "--format svg: must be one of mermaid, dot"},
-		{[]string{"lifecycle", "show", "simpel"}, `there is no lifecycle "simpel", and no such file; did you mean "simple"?`},
-		{[]string{"lifecycle", "show", "nothing/like/it.yaml"}, `there is no lifecycle "nothing/like/it.yaml", and no such file; use one of basic_optimized, `},
+		{[]string{"lifecycle", "show", file},
+			"own.yaml holds several lifecycles: choose one with --name: other, brief"},
+		{[]string{"lifecycle", "show", file, "--name", "breif"},
+			`own.yaml holds no lifecycle "breif"; did you mean "brief"?`},
+		{[]string{"lifecycle", "graph", file, "--name", "brief", "--format", "svg"},
+			"--format svg: must be one of mermaid, dot"},
+		{[]string{"lifecycle", "show", "simpel"},
+			`there is no lifecycle "simpel", and no such file; did you mean "simple"?`},
+		{[]string{"lifecycle", "show", "nothing/like/it.yaml"},
+			`there is no lifecycle "nothing/like/it.yaml", and no such file; use one of basic_optimized, `},
 		{[]string{"lifecycle", "show", "testdata"}, "is a directory"},
-		{[]string{"lifecycle", "show", wrongLifecycleFile}, `lifecycles-wrong.yaml:6:18: lifecycle "circle": states.b.label: there is no label "sucess"; did you mean "success"?`},
+		{[]string{"lifecycle", "show", wrongLifecycleFile},
+			`lifecycles-wrong.yaml:6:18: lifecycle "circle": states.b.label: there is no label "sucess"; did you mean "success"?`},
 		{[]string{"lifecycle", "show"}, "name one lifecycle, or one file"},
 		{[]string{"lifecycle", "graph", "simple", "service"}, "name one lifecycle, or one file"},
 		{[]string{"lifecycle", "lint"}, "name at least one file"},
 		{[]string{"lifecycle", "lint", "nothing.yaml"}, "nothing.yaml: no such file"},
 		{[]string{"lifecycle", "copy", "simple"}, "name a lifecycle or a file, and the name that the copy gets"},
-		{[]string{"lifecycle", "copy", "simple", "service"}, `lifecycle "service": slipway brings a lifecycle of this name; give yours another one`},
+		{[]string{"lifecycle", "copy", "simple", "service"},
+			`lifecycle "service": slipway brings a lifecycle of this name; give yours another one`},
 		{[]string{"lifecycle", "copy", "simple", "a b"}, `"a b" is not a usable name`},
 		{[]string{"lifecycle", "lnt"}, `lifecycle lnt: no such command; did you mean "lint"?`},
 	} {
 		out, errOut, status := answer(t, "", tt.args...)
-		if status != statusBad || out != "" || !strings.Contains(errOut, tt.want) {
+		if status != statusInvalid || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%q: status %d, output %q, error %q, want %q", tt.args, status, out, errOut, tt.want)
 		}
 	}
@@ -100,7 +110,8 @@ func TestLifecycleCopy(t *testing.T) {
 func TestPlanOfServices(t *testing.T) {
 	documents := []string{afterFile, entitiesFile, lifecycleFile}
 	fromDocuments, errOut, status := answer(t, "", append([]string{"plan"}, documents...)...)
-	if status != 0 || !strings.Contains(fromDocuments, "service probe: create (version 2, creating)\nservice web: create (version 3, creating)\n1. ") {
+	if status != 0 || !strings.Contains(fromDocuments,
+		"service probe: create (version 2, creating)\nservice web: create (version 3, creating)\n1. ") {
 		t.Errorf("status %d, %s%s", status, fromDocuments, errOut)
 	}
 	fromTerraform, errOut, status := answer(t, "", "plan", lifecyclePlanFile)
@@ -113,17 +124,20 @@ func TestPlanOfServices(t *testing.T) {
 		applied = append(applied, "--applied", file)
 	}
 	out, errOut, status := answer(t, "", applied...)
-	if status != 0 || !strings.Contains(out, "nothing to do\n") || !strings.Contains(out, "Terraform planned another run") {
+	if status != 0 || !strings.Contains(out, "nothing to do\n") ||
+		!strings.Contains(out, "Terraform planned another run") {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
 	out, errOut, status = answer(t, "", append(applied, "-o", "json")...)
 	var plan planJSON
-	if status != 0 || json.Unmarshal([]byte(out), &plan) != nil || len(plan.Services) != 0 || plan.Services == nil || len(plan.Steps) != 0 {
+	if status != 0 || json.Unmarshal([]byte(out), &plan) != nil || len(plan.Services) != 0 || plan.Services == nil ||
+		len(plan.Steps) != 0 {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
 	for _, args := range [][]string{{"graph"}, {"simulate"}, {"order", "../../examples/documents/none.yaml"}} {
 		if args[0] == "order" {
-			args[1] = write(t, "plugin.yaml", "name: p\nversion: '1'\ntasks: [{role: '*', stage: pre_deployment, type: shell, parameters: {cmd: 'true', timeout: 1}}]\n")
+			args[1] = write(t, "plugin.yaml",
+				"name: p\nversion: '1'\ntasks: [{role: '*', stage: pre_deployment, type: shell, parameters: {cmd: 'true', timeout: 1}}]\n")
 			args = append(args, "--nodes", strings.Join(documents, ","))
 		} else {
 			args = append(args, documents...)
@@ -138,7 +152,8 @@ func TestPlanOfServices(t *testing.T) {
 	}
 }
 
-// What services say about each other, about pools and about their lifecycles is checked by every command that takes a site.
+// What services say about each other, about pools and about their lifecycles is checked by every command that takes a
+// site.
 func TestServicesThatAreWrong(t *testing.T) {
 	const header = "site: lon1\nnodes: [{name: n1, address: 192.0.2.1}]\nservices:\n"
 	for service, want := range map[string]string{
@@ -159,17 +174,21 @@ func TestServicesThatAreWrong(t *testing.T) {
 			t.Errorf("%s: status %d, %s, want %s", service, status, out, want)
 		}
 		for _, command := range []string{"plan", "simulate", "graph"} {
-			if out, errOut, status := answer(t, "", command, s, entitiesFile, lifecycleFile); !warning && status != statusBad || !strings.Contains(out+errOut, want) {
+			if out, errOut, status := answer(t, "", command, s, entitiesFile, lifecycleFile); !warning &&
+				status != statusInvalid || !strings.Contains(out+errOut, want) {
 				t.Errorf("%s of %s: status %d, %s%s, want %s", command, service, status, out, errOut, want)
 			}
 		}
-		if out, errOut, status := answer(t, "", "plan", beforeFile, entitiesFile, lifecycleFile, "--applied", s, "--applied", entitiesFile, "--applied", lifecycleFile); !warning && (status != statusBad || !strings.Contains(errOut, want)) {
+		if out, errOut, status := answer(t, "", "plan", beforeFile, entitiesFile, lifecycleFile, "--applied", s,
+			"--applied", entitiesFile, "--applied", lifecycleFile); !warning &&
+			(status != statusInvalid || !strings.Contains(errOut, want)) {
 			t.Errorf("applied %s: status %d, %s%s, want %s", service, status, out, errOut, want)
 		}
 	}
 }
 
-// TestLifecycleGuide holds the guides to what they say: the lifecycle that one shows is sound, and lint prints what the other shows.
+// TestLifecycleGuide holds the guides to what they say: the lifecycle that one shows is sound, and lint prints what the
+// other shows.
 func TestLifecycleGuide(t *testing.T) {
 	read := func(name string) string {
 		data, err := os.ReadFile("../../templates/guides/" + name)
@@ -195,15 +214,17 @@ func TestLifecycleGuide(t *testing.T) {
 	}
 	was := site("1")
 	now := site("2")
-	if out, errOut, status := answer(t, "", "plan", was, entitiesFile, brief, lifecycleFile); status != 0 || !strings.Contains(out, "service a: create (version 2, up)") {
+	if out, errOut, status := answer(t, "", "plan", was, entitiesFile, brief, lifecycleFile); status != 0 ||
+		!strings.Contains(out, "service a: create (version 2, up)") {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
-	if out, errOut, status := answer(t, "", "plan", now, entitiesFile, brief, lifecycleFile, "--applied", was, "--applied", entitiesFile, "--applied", brief, "--applied", lifecycleFile); status != statusBad ||
+	if out, errOut, status := answer(t, "", "plan", now, entitiesFile, brief, lifecycleFile, "--applied", was,
+		"--applied", entitiesFile, "--applied", brief, "--applied", lifecycleFile); status != statusInvalid ||
 		!strings.Contains(errOut, `service "a"`) {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
-	sound, _, _ := answer(t, "", "lifecycle", "lint", lifecycleFile)
-	if !strings.Contains(read("companion.md"), "\n    "+sound) {
-		t.Errorf("the guide does not show %q", sound)
+	onlyWarnings, _, _ := answer(t, "", "lifecycle", "lint", lifecycleFile)
+	if !strings.Contains(read("companion.md"), "\n    "+onlyWarnings) {
+		t.Errorf("the guide does not show %q", onlyWarnings)
 	}
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-const orderTakes = "order takes documents of plugins (a list of tasks, or the keys tasks and graph_tasks) and " + siteKinds
+const orderTakes = "order takes documents of plugins (a list of tasks, or the keys tasks and graph_tasks) and " +
+	siteKinds
 
 func newOrder() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "order FILE...",
-		Short: "Tell in which order the tasks of plugins run",
-		Long: "Tell in which order the tasks of plugins run: by stage and number, then by the name of the plugin, then as in its document; and the tasks\n" +
-			"that name those before and after them. The plugins of a site are told on those of its nodes that are in a group, as a run carries them out.\n\n" + siteHelp + "\n\n" +
+		Short: "Show in which order the tasks of plugins run",
+		Long: "Show in which order the tasks of plugins run: by stage and number, then by the name of the plugin, then as in its document; and the tasks\n" +
+			"that name those before and after them. The plugins of a site are shown on those of its nodes that are in a group, as a run executes them.\n\n" + siteHelp + "\n\n" +
 			"FILE may also be the YAML document of a plugin, or its tasks.yaml or deployment_tasks.yaml. Beside a site such plugins count as if they were its own.\n" +
 			"A document that does not give the plugin's name has that of its file, or of its folder when the file is one of these two. Without a site, tasks are shown\n" +
 			"with their roles, or, with --nodes, on the nodes that they run on; a task that has no node is left out, with a warning.\n\n" +
@@ -34,9 +35,10 @@ func newOrder() *cobra.Command {
 	flags.add(cmd)
 	var inventory []string
 	var part graphPart
-	cmd.Flags().StringVar(&part.from, "from", "", "tell only the graph tasks from this `TASK` onwards")
-	cmd.Flags().StringVar(&part.to, "to", "", "tell only the graph tasks up to this `TASK`")
-	cmd.Flags().StringSliceVar(&inventory, "nodes", nil, "`FILE` with the nodes for documents of plugins: a site document, or what terraform show -json prints of a plan; may be given several times")
+	cmd.Flags().StringVar(&part.from, "from", "", "show only the graph tasks from this `TASK` onwards")
+	cmd.Flags().StringVar(&part.to, "to", "", "show only the graph tasks up to this `TASK`")
+	cmd.Flags().StringSliceVar(&inventory, "nodes", nil,
+		"`FILE` with the nodes for documents of plugins: a site document, or what terraform show -json prints of a plan; may be given several times")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, inventory...); err != nil {
 			return err
@@ -45,7 +47,7 @@ func newOrder() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o, warnings, err := q.answer()
+		o, warnings, err := q.order()
 		if err == nil {
 			err = o.only(part)
 		}
@@ -57,41 +59,43 @@ func newOrder() *cobra.Command {
 	return cmd
 }
 
-// orderQuestion is what the order is asked of.
-type orderQuestion struct {
+// orderInputs is what the command orders.
+type orderInputs struct {
 	documents []*document.Plugin
 	site      *document.Site // nil when no file describes one
-	nodes     *document.Site // that --nodes describes; nil without
+	nodes     *document.Site // of --nodes; nil without it
 }
 
-func readOrder(cmd *cobra.Command, names, inventory []string, address string) (*orderQuestion, error) {
+func readOrder(cmd *cobra.Command, names, inventory []string, address string) (*orderInputs, error) {
 	all, err := inputs(cmd, names, document.OfPlugin, orderTakes)
 	if err != nil {
 		return nil, err
 	}
-	ofSite, others := apart(all)
-	q := &orderQuestion{}
+	ofSite, others := splitInputs(all)
+	q := &orderInputs{}
 	if q.documents, err = parsePlugins(others); err != nil {
 		return nil, err
 	}
 	if len(inventory) == 0 {
-		q.site, err = siteOf(ofSite, address)
+		q.site, err = parseInputs(ofSite, address)
 		return q, err
 	}
 	if len(ofSite) > 0 {
-		return nil, bad(fmt.Errorf("--nodes %s: gives documents of plugins their nodes, but %s %s; name all files that describe the site as FILE, without --nodes",
+		return nil, inputError(fmt.Errorf(
+			"--nodes %s: gives documents of plugins their nodes, but %s %s; name all files that describe the site as FILE, without --nodes",
 			strings.Join(inventory, ","), ofSite[0].Name, ofSite[0].is))
 	}
 	if q.nodes, err = parse(cmd, inventory, document.Options{Address: address}); err != nil {
 		return nil, err
 	}
 	if !q.nodes.Inventory {
-		return nil, bad(fmt.Errorf("no document holds nodes; name one with the key \"nodes\" beside %s", strings.Join(inventory, ", ")))
+		return nil, inputError(fmt.Errorf("no document holds nodes; name one with the key \"nodes\" beside %s",
+			strings.Join(inventory, ", ")))
 	}
-	return q, chooses(address, q.nodes.Shown)
+	return q, checkAddress(address, q.nodes.Shown)
 }
 
-// parsePlugins reads the documents of plugins. Problems are an error of status 2.
+// parsePlugins parses the documents of plugins. Invalid documents are an error of status 2.
 func parsePlugins(all []input) ([]*document.Plugin, error) {
 	type files struct {
 		sources  []document.Source
@@ -102,7 +106,7 @@ func parsePlugins(all []input) ([]*document.Plugin, error) {
 	for _, in := range all {
 		fallback, folder, err := pluginOf(in.argument)
 		if err != nil {
-			return nil, bad(err)
+			return nil, inputError(err)
 		}
 		g, ok := byFolder[folder]
 		if !ok || folder == "" {
@@ -121,18 +125,19 @@ func parsePlugins(all []input) ([]*document.Plugin, error) {
 		case errors.As(err, &found):
 			problems = append(problems, found...)
 		case err != nil:
-			return nil, bad(err)
+			return nil, inputError(err)
 		default:
 			out = append(out, d)
 		}
 	}
 	if len(problems) > 0 {
-		return nil, bad(problems)
+		return nil, inputError(problems)
 	}
 	return out, nil
 }
 
-// pluginOf returns the name that a file gives to its plugin. Fuel's two files of one folder are one plugin, so these have a folder.
+// pluginOf returns the name that a file gives to its plugin. The two files of a Fuel plugin share the folder that they
+// are in.
 func pluginOf(file string) (name, folder string, err error) {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	switch base {
@@ -147,13 +152,14 @@ func pluginOf(file string) (name, folder string, err error) {
 	return filepath.Base(folder), folder, err
 }
 
-// inPlugins finds the place of a problem in the documents of plugins. It is false for one of something else.
+// inPlugins finds the position of a problem in the documents of plugins. It is false when the problem is not in one of
+// them.
 func inPlugins(documents []*document.Plugin, p site.Problem) (document.Problem, bool) {
 	if p.Object != "plugin" {
 		return document.Problem{}, false
 	}
 	at := slices.IndexFunc(documents, func(d *document.Plugin) bool { return d.Plugin.Name == p.Name })
-	if p.Code == site.Duplicate { // the one that came too much
+	if p.Code == site.Duplicate { // the second one
 		for i, d := range documents {
 			if d.Plugin.Name == p.Name {
 				at = i
@@ -166,24 +172,24 @@ func inPlugins(documents []*document.Plugin, p site.Problem) (document.Problem, 
 	return documents[at].Locate(p), true
 }
 
-// locate gives problems their places.
-func (q *orderQuestion) locate(found site.Problems) document.Problems {
+// locate finds the positions of problems.
+func (q *orderInputs) locate(found site.Problems) document.Problems {
 	var out document.Problems
 	for _, p := range found {
-		told := document.Problems{{Code: p.Code, Path: p.Name, Message: p.Message, Warning: p.Warning}}
+		located := document.Problems{{Code: p.Code, Path: p.Name, Message: p.Message, Warning: p.Warning}}
 		if q.site != nil {
-			told = locate(q.site, site.Problems{p})
+			located = locate(q.site, site.Problems{p})
 		}
-		if in, ok := inPlugins(q.documents, p); ok && len(told) > 0 {
-			told[0] = in
+		if in, ok := inPlugins(q.documents, p); ok && len(located) > 0 {
+			located[0] = in
 		}
-		out = append(out, told...)
+		out = append(out, located...)
 	}
 	return out
 }
 
-// answer orders the tasks, and returns warnings. Errors are one of status 2.
-func (q *orderQuestion) answer() (*ordered, document.Problems, error) {
+// order orders the tasks and returns warnings. Errors have status 2.
+func (q *orderInputs) order() (*ordered, document.Problems, error) {
 	var plugins []site.Plugin
 	if q.site != nil {
 		plugins = slices.Clone(q.site.Site.Plugins)
@@ -198,18 +204,18 @@ func (q *orderQuestion) answer() (*ordered, document.Problems, error) {
 	switch {
 	case len(problems.Errors()) > 0:
 	case q.nodes != nil:
-		problems = append(problems, o.place(q.nodes.Site.Nodes, plugin.Sequence.On)...)
+		problems = append(problems, o.assign(q.nodes.Site.Nodes, plugin.Sequence.On)...)
 	default:
 		for _, s := range o.stages {
 			problems = append(problems, s.Inept()...)
 		}
 	}
-	warnings, err := sound(q.locate(problems))
+	warnings, err := onlyWarnings(q.locate(problems))
 	return o, warnings, err
 }
 
-// onSite orders the tasks as a run on the site does, with the plugins that it has then.
-func (q *orderQuestion) onSite(plugins []site.Plugin) (*ordered, document.Problems, error) {
+// onSite orders the tasks as a run on the site does, with these plugins.
+func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, document.Problems, error) {
 	s := *q.site
 	s.Site.Plugins = plugins
 	made, warnings, err := firstRun(&s, q.locate)
@@ -217,17 +223,17 @@ func (q *orderQuestion) onSite(plugins []site.Plugin) (*ordered, document.Proble
 		return nil, nil, err
 	}
 	o, problems := orderOf(plugins)
-	if _, err := sound(q.locate(problems)); err != nil {
+	if _, err := onlyWarnings(q.locate(problems)); err != nil {
 		return nil, nil, err
 	}
 	o.site, o.plugins = s.Site.Name, len(plugins)
 	if made != nil {
-		_ = o.place(ownedNodes(s.Site.Nodes, made), plugin.Sequence.OnNodes) // the plan has told what it warns of
+		_ = o.assign(ownedNodes(s.Site.Nodes, made), plugin.Sequence.OnNodes) // the plan has these warnings already
 	}
 	return o, warnings, nil
 }
 
-// ownedNodes returns the nodes that are in a group, which are those that a run works on.
+// ownedNodes returns the nodes that are in a group: a run touches no others.
 func ownedNodes(nodes []site.Node, made *preview.Preview) []site.Node {
 	owned := make(map[string]bool, len(nodes))
 	for _, g := range made.Plan.Groups {
@@ -238,10 +244,10 @@ func ownedNodes(nodes []site.Node, made *preview.Preview) []site.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n site.Node) bool { return !owned[n.Name] })
 }
 
-// ordered is the answer.
+// ordered is the result of the command.
 type ordered struct {
 	site    string // its name; empty when no file describes one
-	plugins int    // that count on the site
+	plugins int    // of the site
 	stages  []plugin.Sequence
 	graph   *plugin.Graph
 	tasks   []site.GraphTask
@@ -262,24 +268,25 @@ func orderOf(plugins []site.Plugin) (*ordered, site.Problems) {
 	return o, problems
 }
 
-// graphPart is what is told of the graph tasks, and of nothing else; without either everything is.
+// graphPart selects graph tasks; empty selects everything.
 type graphPart struct{ from, to string }
 
-// only leaves a part of the graph tasks.
+// only keeps the selected graph tasks.
 func (o *ordered) only(part graphPart) error {
 	if part == (graphPart{}) {
 		return nil
 	}
 	tasks, err := o.graph.Part(part.from, part.to)
 	if err != nil {
-		return bad(fmt.Errorf("--from, --to: %w", err))
+		return inputError(fmt.Errorf("--from, --to: %w", err))
 	}
 	o.stages, o.tasks, o.steps = nil, tasks, nil
 	return nil
 }
 
-// place places the tasks on nodes, and returns warnings of those that have none.
-func (o *ordered) place(nodes []site.Node, on func(plugin.Sequence, []site.Node) (plugin.Sequence, site.Problems)) site.Problems {
+// assign assigns the tasks to nodes and returns warnings about those without a node.
+func (o *ordered) assign(nodes []site.Node, on func(plugin.Sequence, []site.Node) (plugin.Sequence,
+	site.Problems)) site.Problems {
 	var problems site.Problems
 	o.placed = true
 	for i, s := range o.stages {

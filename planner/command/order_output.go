@@ -48,13 +48,15 @@ func (o *ordered) sections() []section {
 			if o.placed {
 				names = t.Place.Names()
 			}
-			stage.rows = append(stage.rows, []string{strconv.Itoa(i + 1), number(t.Priority), t.ID(), t.Task.Type, shortList(names, ", ")})
+			stage.rows = append(stage.rows, []string{strconv.Itoa(i + 1), number(t.Priority), t.ID(), t.Task.Type,
+				shortList(names, ", ")})
 		}
 		out = append(out, stage)
 	}
 	graph := section{title: "graph", header: []string{"#", "TASK", "TYPE", "AFTER"}}
 	for i, t := range o.tasks {
-		graph.rows = append(graph.rows, []string{strconv.Itoa(i + 1), t.ID, t.Type, shortList(o.graph.Before(t.ID), ", ")})
+		graph.rows = append(graph.rows, []string{strconv.Itoa(i + 1), t.ID, t.Type,
+			shortList(o.graph.Before(t.ID), ", ")})
 	}
 	groups := section{title: "groups", header: []string{"STEP", "GROUP", "NODES"}}
 	for i, step := range o.steps {
@@ -65,16 +67,16 @@ func (o *ordered) sections() []section {
 	return slices.DeleteFunc(append(out, graph, groups), func(s section) bool { return len(s.rows) == 0 })
 }
 
-// number writes a priority as people do.
+// number formats a priority without trailing zeros.
 func number(f float64) string { return strconv.FormatFloat(f+0, 'f', -1, 64) }
 
-// stepGroupJSON is what one step does in one group.
+// stepGroupJSON is the nodes of one group in one step.
 type stepGroupJSON struct {
 	Group string   `json:"group"`
 	Nodes []string `json:"nodes"`
 }
 
-// groupsOf gathers the members of a step by group, in their order.
+// groupsOf groups the members of a step, in their order.
 func groupsOf(step []plugin.Member) []stepGroupJSON {
 	var out []stepGroupJSON
 	for _, m := range step {
@@ -88,7 +90,7 @@ func groupsOf(step []plugin.Member) []stepGroupJSON {
 	return out
 }
 
-// orderJSON is the answer as the command prints it with --output json.
+// orderJSON is the output with --output json.
 type orderJSON struct {
 	Site   string      `json:"site,omitempty"` // when the files describe one
 	Stages []stageJSON `json:"stages"`

@@ -57,7 +57,8 @@ func TestOrderOfATerraformPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, errOut, status := answer(t, string(data), "order", "-", "-o", "json"); status != 0 || !strings.Contains(out, `"site": "demo"`) {
+	if out, errOut, status := answer(t, string(data), "order", "-", "-o", "json"); status != 0 ||
+		!strings.Contains(out, `"site": "demo"`) {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
 }
@@ -72,7 +73,8 @@ func TestOrderWithoutPlugins(t *testing.T) {
 	}
 	out, _, status := answer(t, "", "order", planFile, "-o", "json")
 	var told orderJSON
-	if status != 0 || json.Unmarshal([]byte(out), &told) != nil || told.Site != "demo" || len(told.Stages) != 2 || len(told.Stages[0].Tasks) != 0 || strings.Contains(out, "null") {
+	if status != 0 || json.Unmarshal([]byte(out), &told) != nil || told.Site != "demo" || len(told.Stages) != 2 ||
+		len(told.Stages[0].Tasks) != 0 || strings.Contains(out, "null") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	none := write(t, "none.yaml", "nodes: [{name: a, address: 192.0.2.1}]\nplugins: [{name: idle}]\n")
@@ -81,7 +83,8 @@ func TestOrderWithoutPlugins(t *testing.T) {
 	}
 }
 
-// TestOrderOfASiteAndPlugins: documents of plugins count beside the plugins of a site; tasks of both may name each other.
+// TestOrderOfASiteAndPlugins: documents of plugins count beside the plugins of a site; tasks of both may name each
+// other.
 func TestOrderOfASiteAndPlugins(t *testing.T) {
 	dir := folderOf(t, map[string]string{
 		"lma.yaml":   "graph_tasks:\n- {id: later, type: shell, role: compute, requires: [bridges], parameters: {cmd: x, timeout: 1}}\ntasks:\n" + stageTask("post_deployment/9000", "[compute, nobody]") + stageTask("pre_deployment", "nobody"),
@@ -92,7 +95,8 @@ func TestOrderOfASiteAndPlugins(t *testing.T) {
 	})
 	file := func(name string) string { return filepath.Join(dir, name) }
 	out, errOut, status := answer(t, "", "order", file("lma.yaml"), orderFile)
-	for _, want := range []string{"3  9000      lma[0]        shell  cmp1\n", "4  later    shell  bridges\n", file("lma.yaml") + ":5:10: warning: tasks[1].role: no node has the role nobody"} {
+	for _, want := range []string{"3  9000      lma[0]        shell  cmp1\n", "4  later    shell  bridges\n",
+		file("lma.yaml") + ":5:10: warning: tasks[1].role: no node has the role nobody"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("status %d, %s: no %q in\n%s", status, errOut, want, out)
 		}
@@ -111,9 +115,11 @@ func TestOrderOfASiteAndPlugins(t *testing.T) {
 	}{
 		{[]string{file("net.yaml"), orderFile}, file("net.yaml") + ":1:1: name: the plugin is there twice"},
 		{[]string{orderFile, file("twice.yaml")}, file("twice.yaml") + ":1:7: name: the plugin is there twice"},
-		{[]string{file("loose.yaml")}, file("loose.yaml") + `:3:51: plugin "a": graph_tasks[0].requires[0]: the task "x" requires "y", which does not exist`},
+		{[]string{file("loose.yaml")}, file("loose.yaml") +
+			`:3:51: plugin "a": graph_tasks[0].requires[0]: the task "x" requires "y", which does not exist`},
 	} {
-		if out, errOut, status := answer(t, "", append([]string{"order"}, tt.args...)...); status != statusBad || out != "" || !strings.Contains(errOut, tt.want) {
+		if out, errOut, status := answer(t, "", append([]string{"order"}, tt.args...)...); status != statusInvalid ||
+			out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%v: status %d, %s%s, want %s", tt.args, status, out, errOut, tt.want)
 		}
 	}
@@ -140,9 +146,12 @@ func TestOrderRefuses(t *testing.T) {
 		{[]string{broken}, broken + `:1:60: node "a": connect.transport: "ftp" is not a transport`},
 		{[]string{misspelt}, misspelt + `:1:1: unknown key "task"; did you mean "tasks"?`},
 		{[]string{plugin, site, site}, site + " is named twice"},
-		{[]string{plugin, site, "--nodes", siteFile}, "--nodes " + siteFile + ": gives documents of plugins their nodes, but " + site + ` is a site document (it has the key "nodes"); name all files`},
+		{[]string{plugin, site, "--nodes", siteFile}, "--nodes " + siteFile +
+			": gives documents of plugins their nodes, but " + site +
+			` is a site document (it has the key "nodes"); name all files`},
 		{[]string{plugin, "--address", "x"}, "--address x: chooses the slipway_deployment of a plan or state"},
-		{[]string{plugin, "--nodes", site, "--address", "x"}, "--address x: chooses the slipway_deployment of a plan or state"},
+		{[]string{plugin, "--nodes", site, "--address", "x"},
+			"--address x: chooses the slipway_deployment of a plan or state"},
 		{[]string{site, "--address", "x"}, "--address x: chooses the slipway_deployment of a plan or state"},
 		{[]string{planFile, "--address", "x"}, `holds no deployment with the address "x"`},
 		{[]string{plugin, "--nodes", planFile, "--address", "x"}, `holds no deployment with the address "x"`},
@@ -150,7 +159,7 @@ func TestOrderRefuses(t *testing.T) {
 		{[]string{plugin, "-o", "xml"}, "must be table, json or markdown"},
 	} {
 		out, errOut, status := answer(t, "nodes: []", append([]string{"order"}, tt.args...)...)
-		if status != statusBad || out != "" || !strings.Contains(errOut, tt.want) {
+		if status != statusInvalid || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%v: status %d, output %q, error %q, want %q", tt.args, status, out, errOut, tt.want)
 		}
 	}
@@ -159,7 +168,8 @@ func TestOrderRefuses(t *testing.T) {
 // TestOrderOfPluginsInMarkdown: without a site, documents of plugins have no name of one.
 func TestOrderOfPluginsInMarkdown(t *testing.T) {
 	dir := plugins(t)
-	out, errOut, status := answer(t, "", "order", filepath.Join(dir, "mon.yaml"), "--nodes", filepath.Join(dir, "site.yaml"), "-o", "markdown")
+	out, errOut, status := answer(t, "", "order", filepath.Join(dir, "mon.yaml"), "--nodes",
+		filepath.Join(dir, "site.yaml"), "-o", "markdown")
 	want := "# Tasks of plugins\n\n## post\\_deployment\n\n| \\# | priority | task | type | nodes |\n|---|---|---|---|---|\n| 1 | -1.5 | mon-1.0.0\\[1\\] | shell | p1 |\n\n## Warnings\n\n- "
 	if status != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("status %d, %s: %s", status, errOut, cmp.Diff(want, out))

@@ -33,18 +33,21 @@ func stageTask(stage, role string) string {
 // plugins are a network and a monitoring plugin that do not know each other, as seed 003 has it, and an inventory.
 func plugins(t *testing.T) string {
 	return folderOf(t, map[string]string{
-		"net/tasks.yaml":            stageTask("post_deployment/4100", "[controller, compute]") + stageTask("pre_deployment", "'*'"),
+		"net/tasks.yaml": stageTask("post_deployment/4100", "[controller, compute]") +
+			stageTask("pre_deployment", "'*'"),
 		"net/deployment_tasks.yaml": "- {id: ctl, type: group, role: [controller], parameters: {strategy: {type: one_by_one}}}\n- {id: cmp, type: group, role: compute, requires: [ctl]}\n",
-		"mon.yaml":                  "version: 1.0.0\ntasks:\n" + stageTask("post_deployment/8100", "mongo") + stageTask("post_deployment/-1.5", "compute"),
-		"site.yaml":                 "nodes: [{name: c1, roles: [controller]}, {name: c2, roles: [controller]}, {name: p1, roles: [compute]}, {name: idle}]\n",
-		"bad.yaml":                  "- {role: web, stage: pre_deploymnet, type: shell, parameters: {cmd: c, timeout: 1}}\n",
-		"ghost.yaml":                "- id: a\n  type: skipped\n  requires: [ghost]\n",
+		"mon.yaml": "version: 1.0.0\ntasks:\n" + stageTask("post_deployment/8100", "mongo") +
+			stageTask("post_deployment/-1.5", "compute"),
+		"site.yaml":  "nodes: [{name: c1, roles: [controller]}, {name: c2, roles: [controller]}, {name: p1, roles: [compute]}, {name: idle}]\n",
+		"bad.yaml":   "- {role: web, stage: pre_deploymnet, type: shell, parameters: {cmd: c, timeout: 1}}\n",
+		"ghost.yaml": "- id: a\n  type: skipped\n  requires: [ghost]\n",
 	})
 }
 
 func TestOrderOfAPart(t *testing.T) {
 	graph := write(t, "net.yaml", "graph_tasks:\n- {id: a, type: skipped}\n- {id: b, type: skipped, requires: [a]}\n- {id: c, type: skipped, requires: [b]}\n- {id: d, type: skipped}\n")
-	for args, want := range map[string]string{"--from b": "b c", "--to b": "a b", "--from b --to b": "b", "--from c --to a": ""} {
+	for args, want := range map[string]string{"--from b": "b c", "--to b": "a b", "--from b --to b": "b",
+		"--from c --to a": ""} {
 		out, err := run(t, append([]string{"order", graph, "-o", "json"}, strings.Fields(args)...)...)
 		var told orderJSON
 		if err != nil || json.Unmarshal([]byte(out), &told) != nil {
@@ -59,14 +62,16 @@ func TestOrderOfAPart(t *testing.T) {
 		}
 	}
 	_, errOut, status := answer(t, "", "order", graph, "--from", "bb")
-	if want := `--from, --to: there is no task "bb"; did you mean "b"?`; status != 2 || !strings.Contains(errOut, want) {
+	if want := `--from, --to: there is no task "bb"; did you mean "b"?`; status != 2 ||
+		!strings.Contains(errOut, want) {
 		t.Errorf("status %d: %s, want %s", status, errOut, want)
 	}
 }
 
 func TestOrderTable(t *testing.T) {
 	dir := plugins(t)
-	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"), filepath.Join(dir, "net/deployment_tasks.yaml"), "--nodes", filepath.Join(dir, "site.yaml"))
+	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"),
+		filepath.Join(dir, "net/deployment_tasks.yaml"), "--nodes", filepath.Join(dir, "site.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +101,8 @@ STEP  GROUP  NODES
 		t.Error(d)
 	}
 	out, err = run(t, "order", filepath.Join(dir, "mon.yaml"))
-	if err != nil || !strings.Contains(out, "2  8100      mon-1.0.0[0]  shell  mongo\n") || !strings.Contains(out, "ROLE") {
+	if err != nil || !strings.Contains(out, "2  8100      mon-1.0.0[0]  shell  mongo\n") ||
+		!strings.Contains(out, "ROLE") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -117,7 +123,8 @@ func TestOrderOfTasksThatRunNowhere(t *testing.T) {
 
 func TestOrderJSON(t *testing.T) {
 	dir := plugins(t)
-	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"), "--nodes", filepath.Join(dir, "site.yaml"), "-o", "json")
+	out, err := run(t, "order", filepath.Join(dir, "net/tasks.yaml"), filepath.Join(dir, "mon.yaml"), "--nodes",
+		filepath.Join(dir, "site.yaml"), "-o", "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +132,13 @@ func TestOrderJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	nodes := map[string][]string{"c1": {"net[1]", "net[0]"}, "c2": {"net[1]", "net[0]"}, "p1": {"net[1]", "mon-1.0.0[1]", "net[0]"}}
+	nodes := map[string][]string{"c1": {"net[1]", "net[0]"}, "c2": {"net[1]", "net[0]"},
+		"p1": {"net[1]", "mon-1.0.0[1]", "net[0]"}}
 	if d := cmp.Diff(nodes, got.Nodes); d != "" {
 		t.Error(d)
 	}
-	task := stageTaskJSON{Task: "mon-1.0.0[1]", Plugin: "mon", Version: "1.0.0", Index: 1, Priority: -1.5, Type: "shell", Role: []string{"compute"}, Nodes: []string{"p1"},
+	task := stageTaskJSON{Task: "mon-1.0.0[1]", Plugin: "mon", Version: "1.0.0", Index: 1, Priority: -1.5,
+		Type: "shell", Role: []string{"compute"}, Nodes: []string{"p1"},
 		TimeoutSeconds: 42, Retries: 3, IntervalSeconds: 1, FailOnError: true}
 	if d := cmp.Diff(task, got.Stages[1].Tasks[0]); d != "" {
 		t.Error(d)
@@ -152,7 +161,8 @@ func TestOrderProblems(t *testing.T) {
 		{[]string{"mon.yaml", copied}, `mon.yaml:1:1: name: the plugin is there twice`},
 		{[]string{"mon.yaml", mon}, `is named twice`},
 		{[]string{"none.yaml"}, `none.yaml: no such file`},
-		{[]string{"mon.yaml", "--nodes", mon}, mon + ":1:1: is the document of a plugin (it has the key \"version\"); `order` takes it"},
+		{[]string{"mon.yaml", "--nodes", mon}, mon +
+			":1:1: is the document of a plugin (it has the key \"version\"); `order` takes it"},
 		{nil, "name at least one file"},
 	} {
 		args := []string{"order"}
@@ -162,7 +172,8 @@ func TestOrderProblems(t *testing.T) {
 			}
 			args = append(args, a)
 		}
-		if _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), tt.want) || ExitStatus(err) != statusBad {
+		if _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			ExitStatus(err) != statusInvalid {
 			t.Errorf("%v: got %v (status %d), want %s", tt.args, err, ExitStatus(err), tt.want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
 )
 
-// outcomeFlags script what comes out on nodes.
+// outcomeFlags are the flags with the outcomes of a simulated run.
 type outcomeFlags struct {
 	file    string
 	fail    []string
@@ -20,14 +20,17 @@ type outcomeFlags struct {
 }
 
 func (f *outcomeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, "outcomes", "", "YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare and deploy")
-	cmd.Flags().StringArrayVar(&f.fail, "fail", nil, "node that fails, as NODE or NODE:prepare (it does not answer) or NODE:deploy (its work fails); may be repeated")
-	cmd.Flags().StringArrayVar(&f.timeout, "timeout", nil, "node that does not finish in time, as NODE (in deploy), NODE:prepare or NODE:deploy; may be repeated")
+	cmd.Flags().StringVar(&f.file, "outcomes", "",
+		"YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare and deploy")
+	cmd.Flags().StringArrayVar(&f.fail, "fail", nil,
+		"node that fails, as NODE or NODE:prepare (it does not answer) or NODE:deploy (a task fails); may be repeated")
+	cmd.Flags().StringArrayVar(&f.timeout, "timeout", nil,
+		"node that does not finish in time, as NODE (in deploy), NODE:prepare or NODE:deploy; may be repeated")
 }
 
 func (f *outcomeFlags) given() bool { return f.file != "" || len(f.fail) > 0 || len(f.timeout) > 0 }
 
-// outcomes unites file and flags; flags go over the file.
+// outcomes merges the file and the flags; flags win.
 func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.Outcomes, error) {
 	nodes := make([]string, len(s.Site.Nodes))
 	for i, n := range s.Site.Nodes {
@@ -37,17 +40,17 @@ func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.
 	if f.file != "" {
 		read, err := source(cmd, f.file)
 		if err != nil {
-			return nil, bad(err)
+			return nil, inputError(err)
 		}
 		if out, err = document.ParseOutcomes(read, nodes); err != nil {
-			return nil, bad(err)
+			return nil, inputError(err)
 		}
 	}
 	for _, flag := range []struct {
 		name   string
 		values []string
 		result simulate.Result
-		usual  simulate.Phase // where none is named
+		usual  simulate.Phase // when the value names no phase
 	}{{"fail", f.fail, simulate.Failure, simulate.Prepare}, {"timeout", f.timeout, simulate.Timeout, simulate.Deploy}} {
 		for _, value := range flag.values {
 			node, phase, named := strings.Cut(value, ":")
@@ -55,10 +58,12 @@ func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.
 				phase = string(flag.usual)
 			}
 			if !slices.Contains(simulate.Phases(), simulate.Phase(phase)) {
-				return nil, bad(fmt.Errorf("--%s %s: %q is not a phase; write prepare or deploy", flag.name, value, phase))
+				return nil, inputError(fmt.Errorf("--%s %s: %q is not a phase; write prepare or deploy", flag.name,
+					value, phase))
 			}
 			if !slices.Contains(nodes, node) {
-				return nil, bad(fmt.Errorf("--%s %s: there is no node %q%s", flag.name, value, node, resource.DidYouMean(node, nodes)))
+				return nil, inputError(fmt.Errorf("--%s %s: there is no node %q%s", flag.name, value, node,
+					resource.DidYouMean(node, nodes)))
 			}
 			out.Add(simulate.Phase(phase), node, flag.result)
 		}

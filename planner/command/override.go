@@ -26,12 +26,13 @@ const overrideTakes = "override takes a configuration and layers (the keys confi
 func newOverride() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "override FILE...",
-		Short: "Tell what overrides change: those of a site, or layers over a configuration",
-		Long: "Tell which override changes what.\n\n" +
+		Short: "Show what overrides change: those of a site, or layers over a configuration",
+		Long: "Show which override changes what.\n\n" +
 			"  override FILE...                 the overrides of a site, as a first run has it on the nodes\n" +
-			"  override CONFIGURATION LAYER...  layers, laid over a configuration as a plan does on every node\n\n" + siteHelp + "\n\n" +
+			"  override CONFIGURATION LAYER...  layers, laid over a configuration as a plan does on every node\n\n" +
+			siteHelp + "\n\n" +
 			"CONFIGURATION is a YAML document with the key configuration. Each LAYER is one with the keys configuration and configuration_options (or options); the\n" +
-			"first one is the weakest: site, group, role, node. The flags, but for --address and --output, take the place of the same options of all layers.\n\n" +
+			"first one is the weakest: site, group, role, node. The flags, but for --address and --output, replace the same options of all layers.\n\n" +
 			"Exit status: 0 done, 2 a document is not valid or could not be read.",
 		Args: files,
 	}
@@ -44,52 +45,57 @@ func newOverride() *cobra.Command {
 	ofLayers.BoolVar(&create, "create", true, "whether layers may create resources")
 	ofLayers.StringSliceVar(&direct.TypesFilter, "types-filter", nil, "types that are considered")
 	ofLayers.StringSliceVar(&direct.TitlesFilter, "titles-filter", nil, "titles that are considered")
-	ofLayers.StringSliceVar(&direct.TypesCreateException, "types-create-exception", nil, "types for which the opposite of create counts")
-	ofLayers.StringSliceVar(&direct.TitlesCreateException, "titles-create-exception", nil, "titles for which the opposite of create counts")
+	ofLayers.StringSliceVar(&direct.TypesCreateException, "types-create-exception", nil,
+		"types for which the opposite of create counts")
+	ofLayers.StringSliceVar(&direct.TitlesCreateException, "titles-create-exception", nil,
+		"titles for which the opposite of create counts")
 	cmd.Flags().AddFlagSet(ofLayers)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		all, err := inputs(cmd, args, document.OfLayer, overrideTakes)
 		if err != nil {
 			return err
 		}
-		ofSite, others := apart(all)
-		told := &laid{}
+		ofSite, others := splitInputs(all)
+		result := &overrideResult{}
 		var warnings document.Problems
 		switch {
-		case len(ofSite) > 0 || len(all) == 1 && all[0].kind == document.Unclear: // what is not clear is told best as part of a site
+		// parsing it as a site gives the best errors
+		case len(ofSite) > 0 || len(all) == 1 && all[0].kind == document.Unclear:
 			if err := onlySite(ofSite, others, ofLayers); err != nil {
 				return err
 			}
-			told, warnings, err = overridesOn(all, flags.address)
+			result, warnings, err = overridesOn(all, flags.address)
 		case len(all) < 2:
-			return bad(errors.New("give a configuration and one or more layers"))
+			return inputError(errors.New("give a configuration and one or more layers"))
 		default:
-			if err := chooses(flags.address, false); err != nil {
+			if err := checkAddress(flags.address, false); err != nil {
 				return err
 			}
 			if ofLayers.Changed("create") {
 				direct.Create = &create
 			}
-			told.resources, err = lay(all, direct)
+			result.resources, err = applyLayers(all, direct)
 		}
 		if err != nil {
 			return err
 		}
-		return told.write(cmd.OutOrStdout(), *output, warnings)
+		return result.write(cmd.OutOrStdout(), *output, warnings)
 	}
 	return cmd
 }
 
-// onlySite refuses what has a meaning for layers only: other documents, and flags.
+// onlySite refuses documents and flags that are for layers only.
 func onlySite(ofSite, others []input, ofLayers *pflag.FlagSet) error {
 	var problems document.Problems
 	for _, in := range others {
 		if in.kind == document.OfLayer {
-			problems = append(problems, in.wrong(fmt.Sprintf("but %s %s: name either a configuration and layers, or what describes a site", ofSite[0].Name, ofSite[0].is)))
+			problems = append(problems, in.wrong(fmt.Sprintf(
+				"but %s %s: name either a configuration and layers, or what describes a site", ofSite[0].Name,
+				ofSite[0].is)))
 		}
 	}
 	if len(problems) > 0 {
-		return bad(problems)
+		return inputError(problems)
 	}
 	var names []string
 	ofLayers.VisitAll(func(f *pflag.Flag) {
@@ -98,13 +104,13 @@ func onlySite(ofSite, others []input, ofLayers *pflag.FlagSet) error {
 		}
 	})
 	if len(names) > 0 {
-		return bad(fmt.Errorf("%s: only for layers over a configuration; the overrides of a site have options of their own", strings.Join(names, ", ")))
+		return inputError(fmt.Errorf("%s: only for layers over a configuration; the overrides of a site have options of their own", strings.Join(names, ", ")))
 	}
 	return nil
 }
 
-// lay reads the documents and lays the layers over the configuration. The result is sorted by resource.
-func lay(all []input, direct site.OverrideOptions) ([]laidJSON, error) {
+// applyLayers parses the documents and applies the layers to the configuration. The result is sorted by resource.
+func applyLayers(all []input, direct site.OverrideOptions) ([]overriddenJSON, error) {
 	var layers []*document.Layer
 	var problems document.Problems
 	for i, in := range all {
@@ -117,7 +123,7 @@ func lay(all []input, direct site.OverrideOptions) ([]laidJSON, error) {
 		if errors.As(err, &found) {
 			problems = append(problems, found...)
 		} else if err != nil {
-			return nil, bad(err)
+			return nil, inputError(err)
 		}
 		layers = append(layers, l)
 	}
@@ -126,7 +132,7 @@ func lay(all []input, direct site.OverrideOptions) ([]laidJSON, error) {
 		problems = nulls
 	}
 	if len(problems) > 0 {
-		return nil, bad(problems)
+		return nil, inputError(problems)
 	}
 	overrides := make([]site.Override, len(layers)-1)
 	for i, l := range layers[1:] {
@@ -153,31 +159,33 @@ func lay(all []input, direct site.OverrideOptions) ([]laidJSON, error) {
 		}
 		problems = append(problems, at.Locate(p))
 	}
-	return nil, bad(problems)
+	return nil, inputError(problems)
 }
 
-func changesOf(schemas map[string]resource.Schema, before, after []task.Task) []laidJSON {
+func changesOf(schemas map[string]resource.Schema, before, after []task.Task) []overriddenJSON {
 	was := make(map[resource.ID]task.Task, len(before))
 	for _, t := range before {
 		was[t.Resource.ID()] = t
 	}
-	out := make([]laidJSON, 0, len(after))
+	out := make([]overriddenJSON, 0, len(after))
 	for _, t := range after {
 		var old *task.Task
 		if found, ok := was[t.Resource.ID()]; ok {
 			old = &found
 		}
-		out = append(out, laidOf(schemas, old, t, false))
+		out = append(out, describeOverridden(schemas, old, t, false))
 	}
-	slices.SortFunc(out, func(a, b laidJSON) int { return cmp.Compare(a.Resource, b.Resource) })
+	slices.SortFunc(out, func(a, b overriddenJSON) int { return cmp.Compare(a.Resource, b.Resource) })
 	return out
 }
 
-// laidOf tells what overrides made of a resource. old is nil when they created it; secret hides all values.
-func laidOf(schemas map[string]resource.Schema, old *task.Task, t task.Task, secret bool) laidJSON {
+// describeOverridden describes what overrides changed in a resource. old is nil when they created it; secret hides all
+// values.
+func describeOverridden(schemas map[string]resource.Schema, old *task.Task, t task.Task, secret bool) overriddenJSON {
 	r, schema := t.Resource, schemas[t.Resource.Type]
 	secret = secret || r.Sensitive() || old != nil && old.Resource.Sensitive()
-	l := laidJSON{Resource: string(r.ID()), Type: r.Type, Title: r.Title, Change: "none", Overrides: []string{}, Changed: []string{}, Parameters: shown(schema, t, secret)}
+	l := overriddenJSON{Resource: string(r.ID()), Type: r.Type, Title: r.Title, Change: "none", Overrides: []string{},
+		Changed: []string{}, Parameters: shown(schema, t, secret)}
 	if len(t.Override) == 0 {
 		return l
 	}
@@ -195,8 +203,8 @@ func laidOf(schemas map[string]resource.Schema, old *task.Task, t task.Task, sec
 }
 
 const (
-	hidden  = "(sensitive)"            // stands for a value that is not shown
-	awaited = "(known during the run)" // stands for a value that a callback of the run returns
+	hidden  = "(sensitive)"            // replaces a value that is not shown
+	awaited = "(known during the run)" // replaces a value that a callback of the run returns
 )
 
 // shown returns the parameters of a resource without the values of sensitive ones.

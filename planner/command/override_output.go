@@ -11,35 +11,36 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 )
 
-// laid is the answer.
-type laid struct {
+// overrideResult is the result of the command.
+type overrideResult struct {
 	site      string // its name; empty when no file describes one
 	overrides int    // that the site has
-	resources []laidJSON
+	resources []overriddenJSON
 }
 
-// overridesJSON is the answer as the command prints it with --output json.
+// overridesJSON is the output with --output json.
 type overridesJSON struct {
-	Site      string        `json:"site,omitempty"` // when the files describe one
-	Resources []laidJSON    `json:"resources"`
-	Warnings  []problemJSON `json:"warnings"`
+	Site      string           `json:"site,omitempty"` // when the files describe one
+	Resources []overriddenJSON `json:"resources"`
+	Warnings  []problemJSON    `json:"warnings"`
 }
 
-// laidJSON is a resource as the command prints it with --output json: what came of it, and what it was.
-type laidJSON struct {
-	Resource   string         `json:"resource"`
-	Type       string         `json:"type"`
-	Title      string         `json:"title"`
-	Service    string         `json:"service,omitempty"` // of a site: that brings it; none for a created one
-	Nodes      []string       `json:"nodes,omitempty"`   // of a site: on which it came to the same
-	Change     string         `json:"change"`            // created, changed or none
-	Overrides  []string       `json:"overrides"`         // that changed or created it, the strongest last
+// overriddenJSON is a resource before and after the overrides.
+type overriddenJSON struct {
+	Resource string `json:"resource"`
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	// of a site: the service with the resource; empty when an override created it
+	Service    string         `json:"service,omitempty"`
+	Nodes      []string       `json:"nodes,omitempty"` // of a site: those with this result
+	Change     string         `json:"change"`          // created, changed or none
+	Overrides  []string       `json:"overrides"`       // that changed or created it, the strongest last
 	Parameters map[string]any `json:"parameters"`
-	Before     map[string]any `json:"before,omitempty"` // where it was changed
-	Changed    []string       `json:"changed"`          // the parameters that are other ones, of a created resource all
+	Before     map[string]any `json:"before,omitempty"` // of a changed resource
+	Changed    []string       `json:"changed"`          // parameters whose values differ; of a created resource all
 }
 
-func (o *laid) write(out io.Writer, f format, warnings document.Problems) error {
+func (o *overrideResult) write(out io.Writer, f format, warnings document.Problems) error {
 	if f == asJSON {
 		return writeJSON(out, overridesJSON{o.site, o.resources, problemsJSON(warnings)})
 	}
@@ -52,22 +53,22 @@ func (o *laid) write(out io.Writer, f format, warnings document.Problems) error 
 	case o.site != "":
 		p.printf("site %s\n\n", o.site)
 	}
-	told := o.resources
+	shown := o.resources
 	if o.site != "" {
-		told = slices.DeleteFunc(slices.Clone(told), func(l laidJSON) bool { return l.Change == "none" })
+		shown = slices.DeleteFunc(slices.Clone(shown), func(l overriddenJSON) bool { return l.Change == "none" })
 	}
 	switch {
 	case o.site != "" && o.overrides == 0:
 		p.printf("the site has no overrides\n")
-	case len(told) == 0 && o.site != "":
+	case len(shown) == 0 && o.site != "":
 		p.printf("no override changes a resource\n")
 	default:
-		p.sections(f, []section{o.summary(told)})
+		p.sections(f, []section{o.summary(shown)})
 	}
-	if rest := len(o.resources) - len(told); rest > 0 && o.overrides > 0 {
+	if rest := len(o.resources) - len(shown); rest > 0 && o.overrides > 0 {
 		p.printf("\nunchanged: %s\n", countOf(rest, "resource"))
 	}
-	for _, l := range told {
+	for _, l := range shown {
 		if l.Change != "none" {
 			l.write(p, f)
 		}
@@ -77,12 +78,12 @@ func (o *laid) write(out io.Writer, f format, warnings document.Problems) error 
 }
 
 // summary is the table of resources.
-func (o *laid) summary(told []laidJSON) section {
+func (o *overrideResult) summary(shown []overriddenJSON) section {
 	s := section{header: []string{"RESOURCE", "CHANGE", "BY"}}
 	if o.site != "" {
 		s.header = append(s.header, "SERVICE", "NODES")
 	}
-	for _, l := range told {
+	for _, l := range shown {
 		row := []string{l.Resource, l.Change, strings.Join(l.Overrides, ", ")}
 		if o.site != "" {
 			row = append(row, l.Service, shortList(l.Nodes, ", "))
@@ -92,8 +93,8 @@ func (o *laid) summary(told []laidJSON) section {
 	return s
 }
 
-// write tells the parameters of a resource that was changed or created, before and after.
-func (l laidJSON) write(p *printer, f format) {
+// write prints the parameters of a changed or created resource, before and after.
+func (l overriddenJSON) write(p *printer, f format) {
 	title := l.Resource
 	if len(l.Nodes) > 0 {
 		title += " on " + shortList(l.Nodes, ", ")
@@ -131,7 +132,7 @@ func (p *printer) unlessMarkdown(f format, text string, args ...any) {
 	}
 }
 
-// text writes a value on one line. Values come from documents, so JSON can write them.
+// text formats a value as JSON on one line.
 func text(v any) string {
 	if v == hidden || v == awaited {
 		return fmt.Sprint(v)

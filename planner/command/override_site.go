@@ -16,14 +16,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// overridesOn tells what the overrides of a site change on its nodes, with the warnings of the site.
-func overridesOn(all []input, address string) (*laid, document.Problems, error) {
-	s, err := siteOf(all, address)
+// overridesOn returns what the overrides of a site change on its nodes, with the warnings of the site.
+func overridesOn(all []input, address string) (*overrideResult, document.Problems, error) {
+	s, err := parseInputs(all, address)
 	if err != nil {
 		return nil, nil, err
 	}
-	place := func(found site.Problems) document.Problems { return locate(s, found) }
-	made, warnings, err := firstRun(s, place)
+	inSite := func(found site.Problems) document.Problems { return locate(s, found) }
+	made, warnings, err := firstRun(s, inSite)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,73 +35,78 @@ func overridesOn(all []input, address string) (*laid, document.Problems, error) 
 		return nil, nil, noNodes(names)
 	}
 	schemas := converge.Schemas()
-	brought, found := newBrought(made.Services.Site(), schemas)
-	if _, err := sound(place(found)); err != nil {
+	before, found := newServiceTasks(made.Services.Site(), schemas)
+	if _, err := onlyWarnings(inSite(found)); err != nil {
 		return nil, nil, err
 	}
-	results, found := resultsOf(made, brought)
-	if _, err := sound(place(found)); err != nil {
+	results, found := resultsOf(made, before)
+	if _, err := onlyWarnings(inSite(found)); err != nil {
 		return nil, nil, err
 	}
-	told := &laid{s.Site.Name, len(s.Site.Overrides), make([]laidJSON, len(results))}
+	out := &overrideResult{s.Site.Name, len(s.Site.Overrides), make([]overriddenJSON, len(results))}
 	for i, r := range results {
-		told.resources[i] = laidOf(schemas, r.before, r.after, isSecret(s, r.after))
-		told.resources[i].Service, told.resources[i].Nodes = r.after.Service, r.nodes
+		out.resources[i] = describeOverridden(schemas, r.before, r.after, isSecret(s, r.after))
+		out.resources[i].Service, out.resources[i].Nodes = r.after.Service, r.nodes
 	}
-	return told, warnings, nil
+	return out, warnings, nil
 }
 
-// isSecret reports whether Terraform marks something as sensitive that became part of the resource.
+// isSecret reports whether the resource has a value that Terraform marks as sensitive.
 func isSecret(s *document.Site, t task.Task) bool {
 	id := t.Resource.ID()
-	return s.Secret("service", t.Service, id) || slices.ContainsFunc(t.Override, func(name string) bool { return s.Secret("override", name, id) })
+	return s.Secret("service", t.Service, id) || slices.ContainsFunc(t.Override, func(name string) bool {
+		return s.Secret("override", name, id)
+	})
 }
 
-// brought is what services bring to nodes, before any override.
-type brought struct {
+// serviceTasks computes the tasks of services on nodes, before any override.
+type serviceTasks struct {
 	services *refine.Services
 	nodes    map[string]site.Node
-	loads    map[string]map[resource.ID]*task.Task // of nodes that get the same
+	lists    map[string]map[resource.ID]*task.Task // by services, or by node where their tasks depend on it
 }
 
-func newBrought(s site.Site, schemas map[string]resource.Schema) (*brought, site.Problems) {
-	b := &brought{nodes: make(map[string]site.Node, len(s.Nodes)), loads: make(map[string]map[resource.ID]*task.Task)}
+func newServiceTasks(s site.Site, schemas map[string]resource.Schema) (*serviceTasks, site.Problems) {
+	b := &serviceTasks{nodes: make(map[string]site.Node, len(s.Nodes)),
+		lists: make(map[string]map[resource.ID]*task.Task)}
 	for _, n := range s.Nodes {
 		b.nodes[n.Name] = n
 	}
 	var problems site.Problems
-	b.services, problems = refine.New(s, s.Nodes, refine.Schemas{Config: schemas, Remote: converge.Actions(), Callback: callback.Schemas()}, nil)
+	b.services, problems = refine.New(s, s.Nodes,
+		refine.Schemas{Config: schemas, Remote: converge.Actions(), Callback: callback.Schemas()}, nil)
 	return b, problems
 }
 
-// to returns what services bring to a node.
-func (b *brought) to(node string) (map[resource.ID]*task.Task, site.Problems) {
+// to returns the tasks of services on a node, by resource.
+func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, site.Problems) {
 	placed := b.services.On(node)
 	key := fmt.Sprint(placed)
 	if b.services.Vary(placed) {
 		key = "node " + node
 	}
-	if load, ok := b.loads[key]; ok {
-		return load, nil
+	if list, ok := b.lists[key]; ok {
+		return list, nil
 	}
-	load, problems := b.services.Tasks(placed, b.nodes[node])
-	out := make(map[resource.ID]*task.Task, len(load.Tasks))
-	for i := range load.Tasks {
-		out[load.Tasks[i].Resource.ID()] = &load.Tasks[i]
+	list, problems := b.services.Tasks(placed, b.nodes[node])
+	out := make(map[resource.ID]*task.Task, len(list.Tasks))
+	for i := range list.Tasks {
+		out[list.Tasks[i].Resource.ID()] = &list.Tasks[i]
 	}
-	b.loads[key] = out
+	b.lists[key] = out
 	return out, problems
 }
 
-// result is a resource that came to the same on some nodes.
+// result is a resource that overrides changed in the same way on some nodes.
 type result struct {
 	before *task.Task // nil when overrides created it
 	after  task.Task
 	nodes  []string // sorted
 }
 
-// resultsOf gathers the configuration resources of a first run by what came of them, sorted by service and resource; those that overrides created come last.
-func resultsOf(made *preview.Preview, b *brought) ([]*result, site.Problems) {
+// resultsOf groups the configuration resources of a first run by their result, sorted by service and resource.
+// Resources that overrides created come last.
+func resultsOf(made *preview.Preview, b *serviceTasks) ([]*result, site.Problems) {
 	type kind struct {
 		service       string
 		id            resource.ID
@@ -116,10 +121,11 @@ func resultsOf(made *preview.Preview, b *brought) ([]*result, site.Problems) {
 			if t.Kind != task.Config || t.Action != task.Create {
 				continue
 			}
-			load, mistakes := b.to(t.Node)
-			problems = append(problems, mistakes...)
-			before := load[t.Resource.ID()]
-			k := kind{service: t.Service, id: t.Resource.ID(), after: t.Digest, overrides: strings.Join(t.Override, "\x00")}
+			list, errs := b.to(t.Node)
+			problems = append(problems, errs...)
+			before := list[t.Resource.ID()]
+			k := kind{service: t.Service, id: t.Resource.ID(), after: t.Digest,
+				overrides: strings.Join(t.Override, "\x00")}
 			if before != nil {
 				k.before = before.Digest
 			}
@@ -142,7 +148,8 @@ func resultsOf(made *preview.Preview, b *brought) ([]*result, site.Problems) {
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(created(a), created(b)), cmp.Compare(a.after.Service, b.after.Service), cmp.Compare(a.after.Resource.ID(), b.after.Resource.ID()),
+		return cmp.Or(cmp.Compare(created(a), created(b)), cmp.Compare(a.after.Service, b.after.Service),
+			cmp.Compare(a.after.Resource.ID(), b.after.Resource.ID()),
 			cmp.Compare(a.nodes[0], b.nodes[0]))
 	})
 	return out, problems

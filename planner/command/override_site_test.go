@@ -104,7 +104,8 @@ func TestNoOverrides(t *testing.T) {
 	if want := "site unnamed\n\nthe site has no overrides\n"; status != 0 || out != want {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
-	out, errOut, status = answer(t, site+"overrides: [{name: o, configuration: {package: {mc: {ensure: present}}}}]\n", "override", "-", "-o", "markdown")
+	out, errOut, status = answer(t, site+"overrides: [{name: o, configuration: {package: {mc: {ensure: present}}}}]\n",
+		"override", "-", "-o", "markdown")
 	if want := "# Overrides of site unnamed\n\nno override changes a resource\n\nunchanged: 1 resource\n\n## Warnings\n\n- "; status != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("status %d, %s%s", status, out, errOut)
 	}
@@ -128,12 +129,14 @@ overrides: [{name: o, configuration: {package: {mc: {ensure: present}}}}]
 
 func TestLayersInMarkdown(t *testing.T) {
 	dir := layers(t)
-	out, errOut, status := answer(t, "", "override", filepath.Join(dir, "base.yaml"), filepath.Join(dir, "seed.yaml"), filepath.Join(dir, "node.yaml"), "-o", "markdown")
+	out, errOut, status := answer(t, "", "override", filepath.Join(dir, "base.yaml"), filepath.Join(dir, "seed.yaml"),
+		filepath.Join(dir, "node.yaml"), "-o", "markdown")
 	if status != 0 || strings.Contains(out, "secret") {
 		t.Fatalf("status %d, %s%s", status, errOut, out)
 	}
 	golden(t, "override-layers.md", strings.ReplaceAll(out, dir+"/", ""))
-	out, _, _ = answer(t, "", "override", filepath.Join(dir, "base.yaml"), filepath.Join(dir, "seed.yaml"), "-o", "json")
+	out, _, _ = answer(t, "", "override", filepath.Join(dir, "base.yaml"), filepath.Join(dir, "seed.yaml"), "-o",
+		"json")
 	var told map[string]json.RawMessage
 	if json.Unmarshal([]byte(out), &told) != nil || len(told) != 2 || string(told["warnings"]) != "[]" {
 		t.Errorf("got %s", out)
@@ -152,7 +155,8 @@ func TestOverrideRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{base, overridesFile, seed}, base + `: is a configuration or a layer (it has the key "configuration"); but testdata/overrides.yaml is a site document (it has the key "site"): name either`},
+		{[]string{base, overridesFile, seed}, base +
+			`: is a configuration or a layer (it has the key "configuration"); but testdata/overrides.yaml is a site document (it has the key "site"): name either`},
 		{[]string{base, overridesFile, seed}, seed + ": is a configuration or a layer"},
 		{[]string{base, plugin}, plugin + ": is the document of a plugin (it is a list)" + takes},
 		{[]string{overridesFile, other}, other + `: has the key "prepare"` + takes},
@@ -160,7 +164,8 @@ func TestOverrideRefuses(t *testing.T) {
 		{[]string{malformed}, malformed + ":2:1: not well formed"},
 		{[]string{base, malformed}, malformed + ":2:1: not well formed"},
 		{[]string{broken}, broken + `:3:39: override "o": configuration.packge: there is no configuration resource type "packge"; did you mean "package"?`},
-		{[]string{overridesFile, "--create=false", "--types-filter", "file"}, "--create, --types-filter: only for layers over a configuration"},
+		{[]string{overridesFile, "--create=false", "--types-filter", "file"},
+			"--create, --types-filter: only for layers over a configuration"},
 		{[]string{overridesFile, "--address", "x"}, "--address x: chooses"},
 		{[]string{base, seed, "--address", "x"}, "--address x: chooses"},
 		{[]string{planFile, "--address", "x"}, `holds no deployment with the address "x"`},
@@ -170,7 +175,7 @@ func TestOverrideRefuses(t *testing.T) {
 		{nil, "name at least one file"},
 	} {
 		out, errOut, status := answer(t, "nodes: []", append([]string{"override"}, tt.args...)...)
-		if status != statusBad || out != "" || !strings.Contains(errOut, tt.want) {
+		if status != statusInvalid || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%v: status %d, output %q, error %q, want %q", tt.args, status, out, errOut, tt.want)
 		}
 	}

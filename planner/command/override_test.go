@@ -50,22 +50,26 @@ func TestOverrideTable(t *testing.T) {
 
 func TestOverrideJSON(t *testing.T) {
 	dir := layers(t)
-	out, err := run(t, "override", filepath.Join(dir, "base.yaml"), filepath.Join(dir, "node.yaml"), "--create=false", "--types-filter", "package", "-o", "json")
+	out, err := run(t, "override", filepath.Join(dir, "base.yaml"), filepath.Join(dir, "node.yaml"), "--create=false",
+		"--types-filter", "package", "-o", "json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got struct{ Resources []laidJSON }
+	var got struct{ Resources []overriddenJSON }
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out, "secret") {
 		t.Errorf("a secret is shown:\n%s", out)
 	}
-	want := []laidJSON{
-		{Resource: "package[fontconfig-config]", Type: "package", Title: "fontconfig-config", Change: "none", Overrides: []string{}, Changed: []string{}, Parameters: map[string]any{"ensure": "present"}},
-		{Resource: "package[mc]", Type: "package", Title: "mc", Change: "changed", Overrides: []string{"this node"}, Changed: []string{"ensure"},
+	want := []overriddenJSON{
+		{Resource: "package[fontconfig-config]", Type: "package", Title: "fontconfig-config", Change: "none",
+			Overrides: []string{}, Changed: []string{}, Parameters: map[string]any{"ensure": "present"}},
+		{Resource: "package[mc]", Type: "package", Title: "mc", Change: "changed", Overrides: []string{"this node"},
+			Changed:    []string{"ensure"},
 			Parameters: map[string]any{"ensure": "latest"}, Before: map[string]any{"ensure": "present"}},
-		{Resource: "user[web]", Type: "user", Title: "web", Change: "none", Overrides: []string{}, Changed: []string{}, Parameters: map[string]any{"ensure": "present", "password": hidden}},
+		{Resource: "user[web]", Type: "user", Title: "web", Change: "none", Overrides: []string{}, Changed: []string{},
+			Parameters: map[string]any{"ensure": "present", "password": hidden}},
 	}
 	if d := cmp.Diff(want, got.Resources); d != "" {
 		t.Error(d)
@@ -79,7 +83,8 @@ func TestOverrideProblems(t *testing.T) {
 		want string
 	}{
 		{[]string{"base.yaml"}, "give a configuration and one or more layers"},
-		{[]string{"base.yaml", "wrong.yaml"}, `wrong.yaml:4:14: configuration.package["mc"].ensur: the type package has no such parameter; did you mean "ensure"?`},
+		{[]string{"base.yaml", "wrong.yaml"},
+			`wrong.yaml:4:14: configuration.package["mc"].ensur: the type package has no such parameter; did you mean "ensure"?`},
 		{[]string{"wrong.yaml", "seed.yaml"}, `wrong.yaml:4:14: configuration.package["mc"].ensur: `},
 		{[]string{"base.yaml", "text.yaml"}, `text.yaml:1:16: configuration: is text, not a mapping`},
 		{[]string{"base.yaml", "seed.yaml", "seed.yaml"}, "is named twice"},
@@ -89,7 +94,8 @@ func TestOverrideProblems(t *testing.T) {
 		for _, a := range tt.args {
 			args = append(args, filepath.Join(dir, a))
 		}
-		if _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), tt.want) || ExitStatus(err) != statusBad {
+		if _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			ExitStatus(err) != statusInvalid {
 			t.Errorf("%v: got %v, want %s", tt.args, err, tt.want)
 		}
 	}

@@ -23,7 +23,8 @@ func newPlan() *cobra.Command {
 	output := outputFlag(cmd, asMarkdown)
 	flags := &siteFlags{}
 	flags.add(cmd)
-	cmd.Flags().StringArrayVar(&applied, "applied", nil, "file that describes the site as it is applied: documents, a state, or a plan, of which the prior state counts; may be repeated")
+	cmd.Flags().StringArrayVar(&applied, "applied", nil,
+		"file that describes the site as it is applied: documents, a state, or a plan, of which the prior state counts; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, applied...); err != nil {
 			return err
@@ -33,7 +34,7 @@ func newPlan() *cobra.Command {
 			return err
 		}
 		if !s.Inventory {
-			if _, err := sound(check(s)); err != nil {
+			if _, err := onlyWarnings(check(s)); err != nil {
 				return err
 			}
 			return noNodes(args)
@@ -43,7 +44,7 @@ func newPlan() *cobra.Command {
 			return err
 		}
 		p, found := preview.Make(s.Site, before)
-		warnings, err := sound(locate(s, found))
+		warnings, err := onlyWarnings(locate(s, found))
 		if err != nil {
 			return err
 		}
@@ -56,33 +57,33 @@ func newPlan() *cobra.Command {
 	return cmd
 }
 
-// readApplied works out what is on the nodes of a site that was rolled out as the files describe it, and what became of its services.
-// chosen says that the address has a meaning without them.
+// readApplied computes what is applied on a site that was rolled out as the files describe it, and the states of its
+// services. chosen means that the address selects a deployment in other files already.
 func readApplied(cmd *cobra.Command, names []string, address string, chosen bool) (preview.Before, error) {
 	if len(names) == 0 {
-		return preview.Before{}, chooses(address, chosen)
+		return preview.Before{}, checkAddress(address, chosen)
 	}
 	s, err := parse(cmd, names, document.Options{Address: address, Prior: true})
 	if err == nil {
-		err = chooses(address, chosen || s.Shown)
+		err = checkAddress(address, chosen || s.Shown)
 	}
 	if err != nil || !s.Inventory {
 		return preview.Before{}, err // a plan without prior state: nothing is applied
 	}
 	before, found := preview.Settle(s.Site)
-	if _, err := sound(locate(s, found)); err != nil {
+	if _, err := onlyWarnings(locate(s, found)); err != nil {
 		return preview.Before{}, err
 	}
 	before.Drift = s.Drift
 	return before, nil
 }
 
-// planJSON is a plan as it is printed with --output json. It never holds the value of a parameter.
+// planJSON is a plan as printed with --output json. It contains no values of parameters.
 type planJSON struct {
 	Site         string              `json:"site"`
 	Digest       string              `json:"digest"`   // SHA-256 over everything that the run does
 	Steps        []string            `json:"steps"`    // services first
-	Services     []serviceChangeJSON `json:"services"` // what becomes of them, by name
+	Services     []serviceChangeJSON `json:"services"` // their changes, by name
 	ChangedNodes []string            `json:"changed_nodes"`
 	Departed     []string            `json:"departed"` // nodes that left the site and are torn down
 	Groups       []groupJSON         `json:"groups"`   // in processing order
@@ -103,11 +104,11 @@ type serviceChangeJSON struct {
 type groupJSON struct {
 	Name        string   `json:"name"`
 	Critical    bool     `json:"critical"`
-	Members     []string `json:"members"` // all nodes that its selectors give
-	Owned       []string `json:"owned"`   // the members that it is the first group to hold
+	Members     []string `json:"members"` // all nodes that its selectors match
+	Owned       []string `json:"owned"`   // the members that are in no earlier group
 	MaxParallel int      `json:"max_parallel,omitempty"`
 	Unlocked    []string `json:"unlocked,omitempty"`
-	After       []string `json:"after,omitempty"` // groups that are never worked on at the same time, and come first, because of tasks
+	After       []string `json:"after,omitempty"` // groups that come first, never at the same time, because of tasks
 }
 
 type phaseJSON struct {
@@ -121,18 +122,21 @@ type taskJSON struct {
 	Action    string   `json:"action"`
 	Resource  string   `json:"resource,omitempty"` // type[title]
 	Service   string   `json:"service,omitempty"`
-	Overrides []string `json:"overrides,omitempty"` // those that changed or made the resource
+	Overrides []string `json:"overrides,omitempty"` // those that changed or created the resource
 }
 
 func describePlan(made *preview.Preview, note string, warnings document.Problems) planJSON {
 	p := made.Plan
-	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orNone(made.Steps()), Services: []serviceChangeJSON{}, ChangedNodes: orNone(p.ChangedNodes()),
-		Departed: orNone(p.Departed), Groups: []groupJSON{}, Phases: []phaseJSON{}, Warnings: problemsJSON(warnings), Note: note}
+	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orEmpty(made.Steps()), Services: []serviceChangeJSON{},
+		ChangedNodes: orEmpty(p.ChangedNodes()), Departed: orEmpty(p.Departed), Groups: []groupJSON{},
+		Phases: []phaseJSON{}, Warnings: problemsJSON(warnings), Note: note}
 	for _, c := range made.Services.Changes() {
-		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version, c.Attributes})
+		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version,
+			c.Attributes})
 	}
 	for _, g := range p.Groups {
-		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orNone(g.Members), orNone(g.Owned), g.MaxParallel, g.Unlocked, g.After})
+		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orEmpty(g.Members), orEmpty(g.Owned),
+			g.MaxParallel, g.Unlocked, g.After})
 	}
 	for _, phase := range p.Phases {
 		j := phaseJSON{TaskGroup: string(phase.TaskGroup), Group: phase.Group, Tasks: []taskJSON{}}
@@ -148,24 +152,24 @@ func describePlan(made *preview.Preview, note string, warnings document.Problems
 	return out
 }
 
-// orNone makes a list that JSON shows as [] and not as null.
-func orNone(list []string) []string {
+// orEmpty returns an empty list for nil, so that JSON has [] and not null.
+func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
 	}
 	return list
 }
 
-// otherDigest tells that Terraform planned another run for the same plan file.
+// otherDigest returns the note that Terraform planned another run for the same plan file.
 func otherDigest(digest string, appliedGiven, services bool) string {
-	told := fmt.Sprintf("Terraform planned another run (digest %s), because it knows what is on the nodes", digest)
+	note := fmt.Sprintf("Terraform planned another run (digest %s), because it knows what is on the nodes", digest)
 	switch {
 	case appliedGiven && services:
-		return told + " and the history of services: not all of what --applied describes, or services have other versions"
+		return note + " and the history of services: not all of what --applied describes, or services have other versions"
 	case appliedGiven:
-		return told + ": not all of what --applied describes"
+		return note + ": not all of what --applied describes"
 	}
-	return told + "; give the plan with --applied, too, to start from its prior state"
+	return note + "; give the plan with --applied, too, to start from its prior state"
 }
 
 func writePlan(out io.Writer, f format, made *preview.Preview, note string, warnings document.Problems) error {
@@ -201,7 +205,8 @@ func writePlan(out io.Writer, f format, made *preview.Preview, note string, warn
 	if f == asMarkdown {
 		w.printf("| group | critical | nodes | members |\n|---|---|---|---|\n")
 		for _, g := range p.Groups {
-			w.printf("| %s | %s | %d | %s |\n", markdownText(g.Name), yesNo(g.Critical), len(g.Members), markdownText(shortList(g.Members, ", ")))
+			w.printf("| %s | %s | %d | %s |\n", markdownText(g.Name), yesNo(g.Critical), len(g.Members),
+				markdownText(shortList(g.Members, ", ")))
 		}
 		w.printf("\nDigest: `%s`\n", p.Digest)
 	} else {

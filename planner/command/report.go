@@ -14,8 +14,8 @@ import (
 func newReport(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [RUN]",
-		Short: "Tell how a run went: its steps, groups, nodes and what failed",
-		Long:  "Tell how a run went. RUN is the id of a run, or a beginning of it; without it the newest run is told.",
+		Short: "Show how a run went: its steps, groups, nodes and what failed",
+		Long:  "Show how a run went. RUN is the id of a run, or a beginning of it; without it the newest run is shown.",
 		Args:  atMostOneRun,
 	}
 	output := outputFlag(cmd)
@@ -27,7 +27,7 @@ func newReport(j *journalFlags) *cobra.Command {
 		defer store.Close() //nolint:errcheck // read only
 		run, err := store.Run(cmd.Context(), argument(args))
 		if err != nil {
-			return bad(err)
+			return inputError(err)
 		}
 		events, err := allEvents(cmd.Context(), store, run.ID)
 		if err != nil {
@@ -59,7 +59,10 @@ func newReport(j *journalFlags) *cobra.Command {
 			}
 			if e.Kind == journal.TaskFinished && e.Status == "failed" {
 				failed++
-				about := slices.DeleteFunc([]string{e.Node, e.Resource, e.Message}, func(s string) bool { return s == "" }) // a callback may belong to no node
+				// a callback may belong to no node
+				about := slices.DeleteFunc([]string{e.Node, e.Resource, e.Message}, func(s string) bool {
+					return s == ""
+				})
 				p.printf("\nfailed: %s\n", strings.Join(about, ": "))
 				if e.Output != "" {
 					p.printf("%s\n", e.Output)
@@ -75,7 +78,7 @@ func newReport(j *journalFlags) *cobra.Command {
 // textsShown bounds the changed texts that a report shows; JSON has all.
 const textsShown = 20
 
-// texts prints how texts were changed, each change once with the nodes that it was made on.
+// texts prints how texts were changed, each change once with its nodes.
 func (p *printer) texts(events []journal.Recorded) {
 	type text struct{ resource, diff string }
 	var order []text
@@ -117,7 +120,7 @@ type eventJSON struct {
 	Phase    int       `json:"phase,omitempty"`
 	Node     string    `json:"node,omitempty"`
 	Resource string    `json:"resource,omitempty"`
-	Service  string    `json:"service,omitempty"` // that brings the task
+	Service  string    `json:"service,omitempty"` // of the task
 	Action   string    `json:"action,omitempty"`
 	Status   string    `json:"status,omitempty"`
 	Message  string    `json:"message,omitempty"`
@@ -126,8 +129,9 @@ type eventJSON struct {
 }
 
 func describeEvent(e journal.Recorded) eventJSON {
-	return eventJSON{Seq: e.Seq, Time: e.Time.UTC(), Kind: string(e.Kind), Group: e.Group, Phase: e.Phase, Node: e.Node, Resource: e.Resource,
-		Service: e.Service, Action: e.Action, Status: e.Status, Message: e.Message, Output: e.Output, Millis: e.Millis}
+	return eventJSON{Seq: e.Seq, Time: e.Time.UTC(), Kind: string(e.Kind), Group: e.Group, Phase: e.Phase, Node: e.Node,
+		Resource: e.Resource,
+		Service:  e.Service, Action: e.Action, Status: e.Status, Message: e.Message, Output: e.Output, Millis: e.Millis}
 }
 
 func describeEvents(events []journal.Recorded) []eventJSON {

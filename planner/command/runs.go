@@ -15,7 +15,7 @@ func newRuns(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs on a site, newest first",
-		Args:  nothing,
+		Args:  noArguments,
 	}
 	output := outputFlag(cmd)
 	limit := limitFlag(cmd, 20, "at most so many runs")
@@ -33,12 +33,13 @@ func newRuns(j *journalFlags) *cobra.Command {
 			return err
 		}
 		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), describeAll(runs))
+			return writeJSON(cmd.OutOrStdout(), describeRuns(runs))
 		}
 		p := &printer{w: cmd.OutOrStdout()}
 		rows := make([][]string, len(runs))
 		for i, r := range runs {
-			rows[i] = []string{r.ID, r.Operation, r.Status, r.Started.Format(time.DateTime), duration(r), strconv.Itoa(len(r.Steps))}
+			rows[i] = []string{r.ID, r.Operation, r.Status, r.Started.Format(time.DateTime), duration(r),
+				strconv.Itoa(len(r.Steps))}
 		}
 		p.rows("RUN\tOPERATION\tSTATUS\tSTARTED\tDURATION\tSTEPS", rows)
 		return p.err
@@ -62,7 +63,8 @@ type runJSON struct {
 }
 
 func describe(r journal.Run) runJSON {
-	out := runJSON{ID: r.ID, Site: r.Site, Operation: r.Operation, Status: r.Status, Owner: r.Owner, Started: r.Started.UTC(), Digest: r.Digest, Steps: r.Steps, Report: r.Report}
+	out := runJSON{ID: r.ID, Site: r.Site, Operation: r.Operation, Status: r.Status, Owner: r.Owner,
+		Started: r.Started.UTC(), Digest: r.Digest, Steps: r.Steps, Report: r.Report}
 	if out.Steps == nil {
 		out.Steps = []string{}
 	}
@@ -73,7 +75,7 @@ func describe(r journal.Run) runJSON {
 	return out
 }
 
-func describeAll(runs []journal.Run) []runJSON {
+func describeRuns(runs []journal.Run) []runJSON {
 	out := make([]runJSON, len(runs))
 	for i, r := range runs {
 		out[i] = describe(r)

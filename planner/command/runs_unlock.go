@@ -19,7 +19,7 @@ func newUnlock(j *journalFlags) *cobra.Command {
 			"in the ledgers of the nodes.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return bad(errors.New(cmd.CommandPath() + ": name one site"))
+				return inputError(errors.New(cmd.CommandPath() + ": name one site"))
 			}
 			return nil
 		},
@@ -27,26 +27,27 @@ func newUnlock(j *journalFlags) *cobra.Command {
 	force := cmd.Flags().Bool("force", false, "free the site also from a run that gives signs of life")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if j.site != "" && j.site != args[0] {
-			return bad(fmt.Errorf("--site %q: must be the site to free, or be left out", j.site))
+			return inputError(fmt.Errorf("--site %q: must be the site to free, or be left out", j.site))
 		}
 		file, err := (&journalFlags{directory: j.directory, site: args[0]}).file()
 		if err != nil {
-			return bad(err)
+			return inputError(err)
 		}
 		store, err := journal.Open(cmd.Context(), file)
 		if err != nil {
-			return bad(err)
+			return inputError(err)
 		}
-		held, err := store.Unlock(cmd.Context(), args[0], *force)
+		holder, err := store.Unlock(cmd.Context(), args[0], *force)
 		if err := errors.Join(err, store.Close()); err != nil {
 			return err
 		}
 		p := &printer{w: cmd.OutOrStdout()}
-		if held == nil {
+		if holder == nil {
 			p.printf("site %s: no run holds it\n", args[0])
 			return p.err
 		}
-		p.printf("site %s: free. It was held by run %s of %s, running since %s\n", args[0], held.Run, held.Owner, held.Since.Format(time.DateTime))
+		p.printf("site %s: free. It was held by run %s of %s, running since %s\n", args[0], holder.Run, holder.Owner,
+			holder.Since.Format(time.DateTime))
 		return p.err
 	}
 	return cmd

@@ -24,19 +24,23 @@ func TestUnlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	var busy *journal.BusyError
-	if _, err := run(t, "runs", "unlock", "lon1", "--journal-directory", dir); !errors.As(err, &busy) || ExitStatus(err) != statusNo {
+	if _, err := run(t, "runs", "unlock", "lon1", "--journal-directory", dir); !errors.As(err, &busy) ||
+		ExitStatus(err) != statusFailed {
 		t.Errorf("a run that lives: %v", err)
 	}
 	out, err = run(t, "runs", "unlock", "lon1", "--journal-directory", dir, "--force")
-	if err != nil || !strings.HasPrefix(out, "site lon1: free. It was held by run run-2 of ") || !strings.Contains(out, "process") {
+	if err != nil || !strings.HasPrefix(out, "site lon1: free. It was held by run run-2 of ") ||
+		!strings.Contains(out, "process") {
 		t.Errorf("with force: %q, %v", out, err)
 	}
 	if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("the run goes on: %v", err)
 	}
-	for _, args := range [][]string{{"unlock"}, {"unlock", "a", "b"}, {"unlock", "nope"}, {"unlock", "lon1", "--site", "lon2"}} {
-		if _, err := run(t, append(append([]string{"runs"}, args...), "--journal-directory", dir)...); ExitStatus(err) != statusBad {
-			t.Errorf("%v: %v, want status %d", args, err, statusBad)
+	for _, args := range [][]string{{"unlock"}, {"unlock", "a", "b"}, {"unlock", "nope"},
+		{"unlock", "lon1", "--site", "lon2"}} {
+		if _, err := run(t, append(append([]string{"runs"}, args...), "--journal-directory",
+			dir)...); ExitStatus(err) != statusInvalid {
+			t.Errorf("%v: %v, want status %d", args, err, statusInvalid)
 		}
 	}
 }

@@ -17,24 +17,24 @@ import (
 func newServices(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
-		Short: "Tell of the services on a site: their states, versions and history",
-		Long: "Tell of the services on a site as the journal has them: every version of every service, what happened to it, and what failed. No node is\n" +
+		Short: "Show the services on a site: their states, versions and history",
+		Long: "Show the services on a site as the journal has them: every version of every service, what happened to it, and what failed. No node is\n" +
 			"asked.\n\n" +
-			"Exit status: 0 told, 1 the journal cannot be read, 2 wrong arguments, or there is no such service or version.",
+			"Exit status: 0 shown, 1 the journal cannot be read, 2 wrong arguments, or there is no such service or version.",
 	}
 	cmd.AddCommand(newServicesList(j), newServicesShow(j), newServicesLog(j), newServicesDiagnose(j))
 	return cmd
 }
 
-// oneService is the check of a command that takes the name of a service.
+// oneService is the Args of a command that takes the name of a service.
 func oneService(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return bad(errors.New(cmd.CommandPath() + ": name one service"))
+		return inputError(errors.New(cmd.CommandPath() + ": name one service"))
 	}
 	return nil
 }
 
-// find returns the newest version of a service. That there is none is an error of input, which names those that there are.
+// find returns the newest version of a service. An unknown service is an error of status 2 that lists the services.
 func find(cmd *cobra.Command, store *journal.Store, name string) (journal.ServiceVersion, error) {
 	v, err := store.Service(cmd.Context(), name)
 	if !errors.Is(err, journal.ErrNoService) {
@@ -55,10 +55,10 @@ func find(cmd *cobra.Command, store *journal.Store, name string) (journal.Servic
 	case hint == "":
 		hint = "; there are " + shortList(names, ", ")
 	}
-	return v, bad(fmt.Errorf("service %q: the journal knows no such service%s", name, hint))
+	return v, inputError(fmt.Errorf("service %q: the journal knows no such service%s", name, hint))
 }
 
-// findVersion returns a version of the newest incarnation of a service, with its events; the newest one for 0.
+// findVersion returns a version of the newest incarnation of a service, with its events; 0 is the newest version.
 func findVersion(cmd *cobra.Command, store *journal.Store, name string, version int) (journal.ServiceRecord, error) {
 	newest, err := find(cmd, store, name)
 	if err != nil {
@@ -67,12 +67,15 @@ func findVersion(cmd *cobra.Command, store *journal.Store, name string, version 
 	if version == 0 {
 		version = newest.Version
 	}
-	log, err := store.ServiceLog(cmd.Context(), name, journal.Point{Incarnation: newest.Incarnation, Version: version + 1}, 1)
+	log, err := store.ServiceLog(cmd.Context(), name,
+		journal.Point{Incarnation: newest.Incarnation, Version: version + 1}, 1)
 	if err != nil {
 		return journal.ServiceRecord{}, err
 	}
 	if len(log) == 0 || log[0].Incarnation != newest.Incarnation || log[0].Version != version {
-		return journal.ServiceRecord{}, bad(fmt.Errorf("--version %d: the journal has no such version of service %q; the newest is %d", version, name, newest.Version))
+		return journal.ServiceRecord{}, inputError(fmt.Errorf(
+			"--version %d: the journal has no such version of service %q; the newest is %d", version, name,
+			newest.Version))
 	}
 	return log[0], nil
 }
@@ -98,25 +101,28 @@ type serviceJSON struct {
 }
 
 func describeService(v journal.ServiceVersion) serviceJSON {
-	return serviceJSON{Service: v.Service, Incarnation: v.Incarnation, ID: v.ID, Entity: v.Entity, EntityVersion: v.EntityVersion, Identity: v.Identity,
+	return serviceJSON{Service: v.Service, Incarnation: v.Incarnation, ID: v.ID, Entity: v.Entity,
+		EntityVersion: v.EntityVersion, Identity: v.Identity,
 		Lifecycle: v.Lifecycle, State: v.State, Label: v.Label, Version: v.Version, DesiredVersion: v.DesiredVersion, Deleted: v.Deleted,
 		Reason: v.TransferContext, Updated: v.Time.UTC(), Run: v.Run, Owner: v.Owner}
 }
 
-// pictureJSON is a service with all that a version holds.
-type pictureJSON struct {
+// serviceDetailsJSON is a version of a service with all its attribute sets.
+type serviceDetailsJSON struct {
 	serviceJSON
-	EntityDigest string          `json:"entity_digest,omitempty"`
-	Candidate    map[string]any  `json:"candidate"` // null: there is no such set
-	Active       map[string]any  `json:"active"`
-	Rollback     map[string]any  `json:"rollback"`
-	Redacted     []string        `json:"redacted"` // attributes whose values are not recorded, because they are sensitive
-	Config       map[string]bool `json:"config"`
+	EntityDigest string         `json:"entity_digest,omitempty"`
+	Candidate    map[string]any `json:"candidate"` // null: there is no such set
+	Active       map[string]any `json:"active"`
+	Rollback     map[string]any `json:"rollback"`
+	// attributes whose values are not recorded, because they are sensitive
+	Redacted []string        `json:"redacted"`
+	Config   map[string]bool `json:"config"`
 }
 
-func describePicture(v journal.ServiceVersion) pictureJSON {
-	out := pictureJSON{serviceJSON: describeService(v), EntityDigest: v.EntityDigest, Candidate: v.Candidate, Active: v.Active, Rollback: v.Rollback,
-		Redacted: orNone(v.Redacted), Config: v.Config}
+func describeDetails(v journal.ServiceVersion) serviceDetailsJSON {
+	out := serviceDetailsJSON{serviceJSON: describeService(v), EntityDigest: v.EntityDigest, Candidate: v.Candidate,
+		Active: v.Active, Rollback: v.Rollback,
+		Redacted: orEmpty(v.Redacted), Config: v.Config}
 	if out.Config == nil {
 		out.Config = map[string]bool{}
 	}
@@ -129,7 +135,7 @@ func newServicesList(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the services of a site with their states",
-		Args:  nothing,
+		Args:  noArguments,
 	}
 	output := outputFlag(cmd)
 	cmd.Flags().StringVar(&entity, "entity", "", "only services of this entity")
@@ -158,7 +164,8 @@ func newServicesList(j *journalFlags) *cobra.Command {
 		p := &printer{w: cmd.OutOrStdout()}
 		var rows [][]string
 		for _, v := range services {
-			rows = append(rows, []string{v.Service, v.Entity, orDash(v.Identity), labelled(v), fmt.Sprint(v.Version), v.Time.Format(time.DateTime), v.Run})
+			rows = append(rows, []string{v.Service, v.Entity, orDash(v.Identity), labelled(v), fmt.Sprint(v.Version),
+				v.Time.Format(time.DateTime), v.Run})
 		}
 		p.rows("SERVICE\tENTITY\tIDENTITY\tSTATE\tVERSION\tUPDATED\tRUN", rows)
 		return p.err
@@ -166,7 +173,7 @@ func newServicesList(j *journalFlags) *cobra.Command {
 	return cmd
 }
 
-// labelled is a state with its label, unless that says nothing.
+// labelled returns a state with its label, without the label info.
 func labelled(v journal.ServiceVersion) string {
 	if v.Label == "" || v.Label == "info" {
 		return v.State
@@ -205,10 +212,10 @@ func newServicesShow(j *journalFlags) *cobra.Command {
 			return err
 		}
 		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), describePicture(r.ServiceVersion))
+			return writeJSON(cmd.OutOrStdout(), describeDetails(r.ServiceVersion))
 		}
 		p := &printer{w: cmd.OutOrStdout()}
-		p.picture(r.ServiceVersion)
+		p.details(r.ServiceVersion)
 		return p.err
 	}
 	return cmd
@@ -219,20 +226,22 @@ func versionFlag(cmd *cobra.Command, version *int, help string) {
 	cmd.Flags().IntVar(version, "version", 0, help)
 }
 
-// checkVersion refuses a version that cannot be.
+// checkVersion refuses a version below 1.
 func checkVersion(cmd *cobra.Command, version int) error {
 	if cmd.Flags().Changed("version") && version < 1 {
-		return bad(fmt.Errorf("--version %d: versions begin with 1", version))
+		return inputError(fmt.Errorf("--version %d: versions begin with 1", version))
 	}
 	return nil
 }
 
-// picture prints all that a version of a service holds.
-func (p *printer) picture(v journal.ServiceVersion) {
+// details prints a version of a service with all its attribute sets.
+func (p *printer) details(v journal.ServiceVersion) {
 	p.printf("service %s: %s, version %d\n", v.Service, labelled(v), v.Version)
 	rows := [][2]string{
-		{"entity", fmt.Sprintf("%s, version %d", v.Entity, v.EntityVersion)}, {"identity", v.Identity}, {"lifecycle", v.Lifecycle}, {"id", v.ID},
-		{"reason", v.TransferContext}, {"updated", fmt.Sprintf("%s in run %s, by %s", v.Time.Format(time.DateTime), v.Run, v.Owner)},
+		{"entity", fmt.Sprintf("%s, version %d", v.Entity, v.EntityVersion)}, {"identity", v.Identity}, {"lifecycle",
+			v.Lifecycle}, {"id", v.ID},
+		{"reason", v.TransferContext}, {"updated",
+			fmt.Sprintf("%s in run %s, by %s", v.Time.Format(time.DateTime), v.Run, v.Owner)},
 	}
 	for _, row := range rows {
 		if row[1] != "" {

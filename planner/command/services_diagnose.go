@@ -16,8 +16,8 @@ func newServicesDiagnose(j *journalFlags) *cobra.Command {
 	var version, rejections, failures int
 	cmd := &cobra.Command{
 		Use:   "diagnose SERVICE",
-		Short: "Tell why a service was rejected and what failed in its deployments",
-		Long: "Tell why a service was rejected, and what failed in its deployments: the last attempts that took the error edge of the lifecycle, newest first.\n" +
+		Short: "Show why a service was rejected and what failed in its deployments",
+		Long: "Show why a service was rejected, and what failed in its deployments: the last attempts that took the error edge of the lifecycle, newest first.\n" +
 			"A rejection is one of validation, with its messages. A failure is one of deployment, with the tasks of the service that failed since the\n" +
 			"deployment before it.",
 		Args: oneService,
@@ -31,7 +31,8 @@ func newServicesDiagnose(j *journalFlags) *cobra.Command {
 			return err
 		}
 		if rejections < 0 || failures < 0 {
-			return bad(fmt.Errorf("--rejection-lookbehind %d, --failure-lookbehind %d: must be 0 or more", rejections, failures))
+			return inputError(fmt.Errorf("--rejection-lookbehind %d, --failure-lookbehind %d: must be 0 or more",
+				rejections, failures))
 		}
 		store, err := j.open(cmd.Context())
 		if err != nil {
@@ -59,7 +60,7 @@ func newServicesDiagnose(j *journalFlags) *cobra.Command {
 // diagnosisJSON is what diagnose prints with --output json.
 type diagnosisJSON struct {
 	Service    string          `json:"service"`
-	Version    int             `json:"version"` // looked back from
+	Version    int             `json:"version"` // the newest that was examined
 	State      string          `json:"state"`
 	Label      string          `json:"label,omitempty"`
 	Rejections []rejectionJSON `json:"rejections"` // newest first
@@ -90,19 +91,21 @@ const resourceTransition = "RESOURCE_TRANSITION"
 // logPage is how many versions are read at once.
 const logPage = 200
 
-// diagnose looks back from a version of a service.
-func diagnose(ctx context.Context, store *journal.Store, v journal.ServiceVersion, rejections, failures int) (diagnosisJSON, error) {
-	d := diagnosisJSON{Service: v.Service, Version: v.Version, State: v.State, Label: v.Label, Rejections: []rejectionJSON{}, Failures: []failureJSON{}}
+// diagnose finds the last rejections and failures at or before a version of a service.
+func diagnose(ctx context.Context, store *journal.Store, v journal.ServiceVersion, rejections,
+	failures int) (diagnosisJSON, error) {
+	d := diagnosisJSON{Service: v.Service, Version: v.Version, State: v.State, Label: v.Label,
+		Rejections: []rejectionJSON{}, Failures: []failureJSON{}}
 	events, err := history(ctx, store, v)
 	if err != nil {
 		return d, err
 	}
-	told := map[string]bool{} // attempts
+	done := map[string]bool{} // attempts, by correlation
 	for i, e := range events {
-		if !e.IsError || e.Correlation != "" && told[e.Correlation] {
+		if !e.IsError || e.Correlation != "" && done[e.Correlation] {
 			continue
 		}
-		told[e.Correlation] = true
+		done[e.Correlation] = true
 		about := attempt(events[i:])
 		switch deployed := e.Type == resourceTransition; {
 		case !deployed && len(d.Rejections) < rejections:
@@ -119,7 +122,8 @@ func diagnose(ctx context.Context, store *journal.Store, v journal.ServiceVersio
 }
 
 // history returns the events of a version of a service and of those before it, newest first.
-func history(ctx context.Context, store *journal.Store, v journal.ServiceVersion) (out []journal.RecordedServiceEvent, err error) {
+func history(ctx context.Context, store *journal.Store, v journal.ServiceVersion) (out []journal.RecordedServiceEvent,
+	err error) {
 	before := journal.Point{Incarnation: v.Incarnation, Version: v.Version + 1}
 	for {
 		log, err := store.ServiceLog(ctx, v.Service, before, logPage)
@@ -140,10 +144,11 @@ func history(ctx context.Context, store *journal.Store, v journal.ServiceVersion
 	}
 }
 
-// attempt tells of the attempt whose last event comes first; events are newest first.
+// attempt describes an attempt of a transfer. events are newest first; the first one is the last of the attempt.
 func attempt(events []journal.RecordedServiceEvent) errorJSON {
 	last := events[0]
-	out := errorJSON{Version: last.Version, Type: last.Type, Source: last.Source, Destination: last.Destination, Time: last.Time.UTC(), Run: last.Run, Messages: []string{}}
+	out := errorJSON{Version: last.Version, Type: last.Type, Source: last.Source, Destination: last.Destination,
+		Time: last.Time.UTC(), Run: last.Run, Messages: []string{}}
 	for _, e := range events {
 		same := e.Seq == last.Seq || last.Correlation != "" && e.Correlation == last.Correlation
 		if same && e.IsError && e.Message != "" && !slices.Contains(out.Messages, e.Message) {
@@ -154,13 +159,16 @@ func attempt(events []journal.RecordedServiceEvent) errorJSON {
 	return out
 }
 
-// failedTasks returns the tasks of a service that failed in the deployment whose result comes first; events are newest first. A run may hold
-// several deployments of a service: the tasks of this one ended after the result of the one before.
-func failedTasks(ctx context.Context, store *journal.Store, events []journal.RecordedServiceEvent) ([]eventJSON, error) {
+// failedTasks returns the failed tasks of a service in one deployment. events are newest first; the first one is the
+// deployment's result. A run may have several deployments of a service: tasks of this one finished after the result
+// before.
+func failedTasks(ctx context.Context, store *journal.Store, events []journal.RecordedServiceEvent) ([]eventJSON,
+	error) {
 	result := events[0]
 	var since time.Time
 	for _, e := range events[1:] {
-		if e.Type == resourceTransition && e.Run == result.Run && (e.Correlation == "" || e.Correlation != result.Correlation) {
+		if e.Type == resourceTransition && e.Run == result.Run &&
+			(e.Correlation == "" || e.Correlation != result.Correlation) {
 			since = e.Time
 			break
 		}
@@ -172,7 +180,8 @@ func failedTasks(ctx context.Context, store *journal.Store, events []journal.Rec
 	out := []eventJSON{}
 	for _, e := range all {
 		failed := e.Status == "failed" || e.Status == "unknown"
-		if e.Kind == journal.TaskFinished && failed && e.Service == result.Service && e.Time.After(since) && !e.Time.After(result.Time) {
+		if e.Kind == journal.TaskFinished && failed && e.Service == result.Service && e.Time.After(since) &&
+			!e.Time.After(result.Time) {
 			out = append(out, describeEvent(e))
 		}
 	}
@@ -181,7 +190,8 @@ func failedTasks(ctx context.Context, store *journal.Store, events []journal.Rec
 
 // diagnosis prints what diagnose found.
 func (p *printer) diagnosis(d diagnosisJSON) {
-	p.printf("service %s: %s, version %d\n", d.Service, labelled(journal.ServiceVersion{State: d.State, Label: d.Label}), d.Version)
+	p.printf("service %s: %s, version %d\n", d.Service,
+		labelled(journal.ServiceVersion{State: d.State, Label: d.Label}), d.Version)
 	if len(d.Rejections)+len(d.Failures) == 0 {
 		p.printf("\nnothing was rejected and nothing failed\n")
 	}
@@ -191,11 +201,11 @@ func (p *printer) diagnosis(d diagnosisJSON) {
 	for _, f := range d.Failures {
 		p.attempt("failed", f.errorJSON)
 		for _, t := range f.Tasks {
-			place := t.Resource
+			about := t.Resource
 			if t.Node != "" {
-				place = t.Node + ": " + t.Resource
+				about = t.Node + ": " + t.Resource
 			}
-			p.printf("  %s: %s\n", place, oneLine(or(t.Message, t.Status)))
+			p.printf("  %s: %s\n", about, oneLine(or(t.Message, t.Status)))
 			for line := range strings.Lines(t.Output) {
 				p.printf("    %s\n", strings.TrimRight(line, "\n"))
 			}
@@ -208,7 +218,8 @@ func (p *printer) diagnosis(d diagnosisJSON) {
 
 // attempt prints the heading and the messages of an attempt that took the error edge.
 func (p *printer) attempt(what string, a errorJSON) {
-	p.printf("\n%s: %s -> %s, from version %d, %s in run %s\n", what, a.Source, a.Destination, a.Version, a.Time.Local().Format(time.DateTime), a.Run)
+	p.printf("\n%s: %s -> %s, from version %d, %s in run %s\n", what, a.Source, a.Destination, a.Version,
+		a.Time.Local().Format(time.DateTime), a.Run)
 	for _, m := range a.Messages {
 		p.printf("  %s\n", oneLine(m))
 	}

@@ -13,9 +13,9 @@ import (
 func newServicesLog(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log SERVICE",
-		Short: "Tell the history of a service, newest version first",
-		Long: "Tell the history of a service: its versions, newest first, each with the events that made it. An event that is ignored, and an attempt that\n" +
-			"came to nothing, stand with the version that they found.",
+		Short: "Show the history of a service, newest version first",
+		Long: "Show the history of a service: its versions, newest first, each with the events that made it. An event that is ignored, and an attempt that\n" +
+			"failed, are listed with the version that they found.",
 		Args: oneService,
 	}
 	output := outputFlag(cmd)
@@ -40,7 +40,7 @@ func newServicesLog(j *journalFlags) *cobra.Command {
 		if *output == asJSON {
 			out := make([]recordJSON, len(log))
 			for i, r := range log {
-				out[i] = recordJSON{describePicture(r.ServiceVersion), describeServiceEvents(r.Events)}
+				out[i] = recordJSON{describeDetails(r.ServiceVersion), describeServiceEvents(r.Events)}
 			}
 			return writeJSON(cmd.OutOrStdout(), out)
 		}
@@ -58,7 +58,7 @@ func newServicesLog(j *journalFlags) *cobra.Command {
 
 // recordJSON is a version of a service with its events as log prints it with --output json.
 type recordJSON struct {
-	pictureJSON
+	serviceDetailsJSON
 	Events []serviceEventJSON `json:"events"` // oldest first
 }
 
@@ -82,13 +82,14 @@ type serviceEventJSON struct {
 func describeServiceEvents(events []journal.RecordedServiceEvent) []serviceEventJSON {
 	out := make([]serviceEventJSON, len(events))
 	for i, e := range events {
-		out[i] = serviceEventJSON{Seq: e.Seq, Time: e.Time.UTC(), Type: e.Type, Version: e.Version, DesiredVersion: e.DesiredVersion, Source: e.Source,
+		out[i] = serviceEventJSON{Seq: e.Seq, Time: e.Time.UTC(), Type: e.Type, Version: e.Version,
+			DesiredVersion: e.DesiredVersion, Source: e.Source,
 			Destination: e.Destination, Message: e.Message, Ignored: e.Ignored, Error: e.IsError, Severity: e.Severity, Correlation: e.Correlation, Run: e.Run}
 	}
 	return out
 }
 
-// record prints a version with its events. One of an earlier service of the name says so.
+// record prints a version with its events. earlier means that it belongs to an earlier incarnation.
 func (p *printer) record(r journal.ServiceRecord, earlier bool) {
 	note := ""
 	if earlier {
@@ -114,7 +115,7 @@ func (p *printer) record(r journal.ServiceRecord, earlier bool) {
 	}
 }
 
-// transferOf writes the transfer of an event as "source -> destination"; empty for an event of none.
+// transferOf formats the transfer of an event as "source -> destination", empty when it has none.
 func transferOf(e journal.ServiceEvent) string {
 	if e.Source == "" || e.Destination == "" {
 		return e.Source + e.Destination

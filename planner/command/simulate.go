@@ -18,9 +18,9 @@ import (
 func newSimulate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate FILE...",
-		Short: "Tell how a run would go if some nodes failed, and touch nothing",
+		Short: "Show how a run would go if some nodes failed, and touch nothing",
 		Long: "Play a run on a site with scripted outcomes: groups in order, prepare and deploy, success criteria, and what follows from a failure. Every node of a\n" +
-			"group is taken to have work; what is not scripted succeeds.\n\n" + siteHelp + "\n\n" +
+			"group is assumed to have changes; what is not scripted succeeds.\n\n" + siteHelp + "\n\n" +
 			"Exit status: 0 success, also when nodes or groups failed that are not critical; 1 a critical group failed; 2 the question is wrong.",
 		Args: files,
 	}
@@ -29,7 +29,8 @@ func newSimulate() *cobra.Command {
 	flags.add(cmd)
 	script.add(cmd)
 	var only []string
-	cmd.Flags().StringSliceVar(&only, "only", nil, "simulate a run of these `NODES` alone, as one critical group all of which must succeed, instead of the site's groups")
+	cmd.Flags().StringSliceVar(&only, "only", nil,
+		"simulate a run of these `NODES` alone, as one critical group all of which must succeed, instead of the site's groups")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, script.file); err != nil {
 			return err
@@ -40,10 +41,10 @@ func newSimulate() *cobra.Command {
 		}
 		if cmd.Flags().Changed("only") {
 			if err := target(s, only); err != nil {
-				return bad(err)
+				return inputError(err)
 			}
 		}
-		run, err := play(cmd, s, script)
+		run, err := runSimulation(cmd, s, script)
 		if err != nil {
 			return err
 		}
@@ -51,14 +52,14 @@ func newSimulate() *cobra.Command {
 			return err
 		}
 		if run.Status == simulate.Failed {
-			return &statusError{statusNo, errors.New(criticalFailed(run.Report))}
+			return &statusError{statusFailed, errors.New(criticalFailed(run.Report))}
 		}
 		return nil
 	}
 	return cmd
 }
 
-// target replaces the groups of a site by one of the nodes given.
+// target replaces the groups of a site by one group with the given nodes.
 func target(s *document.Site, nodes []string) error {
 	known := make([]string, len(s.Site.Nodes))
 	for i, n := range s.Site.Nodes {
@@ -66,7 +67,8 @@ func target(s *document.Site, nodes []string) error {
 	}
 	for _, name := range nodes {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("--only %s: there is no node %q%s", strings.Join(nodes, ","), name, resource.DidYouMean(name, known))
+			return fmt.Errorf("--only %s: there is no node %q%s", strings.Join(nodes, ","), name,
+				resource.DidYouMean(name, known))
 		}
 	}
 	var err error
@@ -74,14 +76,14 @@ func target(s *document.Site, nodes []string) error {
 	return err
 }
 
-// play simulates a run with the outcomes that the flags script.
-func play(cmd *cobra.Command, s *document.Site, script *outcomeFlags) (simulate.Run, error) {
+// runSimulation simulates a run with the outcomes of the flags.
+func runSimulation(cmd *cobra.Command, s *document.Site, script *outcomeFlags) (simulate.Run, error) {
 	outcomes, err := script.outcomes(cmd, s)
 	if err != nil {
 		return simulate.Run{}, err
 	}
 	run, err := simulate.New(s.Site, outcomes)
-	return run, bad(err)
+	return run, inputError(err)
 }
 
 func criticalFailed(r strategy.Report) string {
@@ -106,7 +108,8 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings documen
 	if f == asMarkdown {
 		w.printf("# Simulated run on site %s\n\n| phase | group | result | nodes | did not succeed |\n|---|---|---|---|---|\n", markdownText(run.Site))
 		for _, s := range run.Steps {
-			w.printf("| %s | %s | %s | %d | %s |\n", s.Phase, markdownText(s.Group), s.Told(), len(s.Nodes), markdownText(missing(s)))
+			w.printf("| %s | %s | %s | %d | %s |\n", s.Phase, markdownText(s.Group), s.Told(), len(s.Nodes),
+				markdownText(missing(s)))
 		}
 		w.printf("\nFinish: **%s** (exit status %d)\n\n```text\n%s```\n", run.Finish(), exitStatusOf(run), run.Report)
 		warn(w, warnings, f)
@@ -125,12 +128,12 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings documen
 
 func exitStatusOf(run simulate.Run) int {
 	if run.Status == simulate.Failed {
-		return statusNo
+		return statusFailed
 	}
 	return 0
 }
 
-// missing tells of the nodes of a step that did not succeed, and of the criteria that were not met.
+// missing lists the nodes of a step that did not succeed and the criteria that were not met.
 func missing(s simulate.Step) string {
 	var parts []string
 	if len(s.Failed) > 0 {

@@ -12,7 +12,8 @@ func TestSimulationOfSomeNodesOnly(t *testing.T) {
 		"--only ctl1,cmp99":             `--only ctl1,cmp99: there is no node "cmp99"`,
 		"--only=":                       "name at least one node",
 	} {
-		out, errOut, _ := answer(t, "", append([]string{"simulate", strategyFile, siteFile}, strings.Fields(args)...)...)
+		out, errOut, _ := answer(t, "", append([]string{"simulate", strategyFile, siteFile},
+			strings.Fields(args)...)...)
 		if !strings.Contains(out+errOut, want) {
 			t.Errorf("%s: got %s%s, want %s", args, out, errOut, want)
 		}

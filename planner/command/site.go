@@ -16,29 +16,31 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// maxFile bounds what is read of a file, in bytes; it is above every limit of the documents, which tell better what is wrong.
+// maxFile bounds how much of a file is read, in bytes. It is above every limit of the documents, whose errors are
+// better.
 const maxFile = 300 << 20
 
-// siteHelp tells what FILE is, in the help of every command that takes it.
+// siteHelp explains FILE in the help of every command that takes it.
 const siteHelp = "FILE is a YAML document or a stream of them (a site document, a catalog, an Airship DeploymentStrategy), or what `terraform show -json` prints of a plan\n" +
 	"file or a state; - is standard input. Several files together describe one site."
 
-// siteFlags choose the site in files that hold several.
+// siteFlags select the site in files with several.
 type siteFlags struct{ address string }
 
 func (f *siteFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.address, "address", "", "address of the slipway_deployment in a plan or state (terraform show -json) that holds several")
+	cmd.Flags().StringVar(&f.address, "address", "",
+		"address of the slipway_deployment in a plan or state (terraform show -json) that holds several")
 }
 
-// stdinOnce refuses standard input as a file and for a flag as well: the second would be empty.
+// stdinOnce refuses standard input for a file and a flag at once: the second would be empty.
 func stdinOnce(args []string, flags ...string) error {
 	if slices.Contains(args, "-") && slices.Contains(flags, "-") {
-		return bad(errors.New("standard input is named twice"))
+		return inputError(errors.New("standard input is named twice"))
 	}
 	return nil
 }
 
-// parse reads files into a site. Problems of their form are an error of status 2.
+// parse parses files into a site. Invalid documents are an error of status 2.
 func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Site, error) {
 	all, err := sources(cmd, names)
 	if err != nil {
@@ -46,19 +48,19 @@ func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Si
 	}
 	o.Check = planner.CheckParts
 	s, err := document.ParseSite(all, o)
-	return s, bad(err)
+	return s, inputError(err)
 }
 
-// sources reads files. What cannot be read is an error of status 2.
+// sources reads files. A file that cannot be read is an error of status 2.
 func sources(cmd *cobra.Command, names []string) ([]document.Source, error) {
 	out := make([]document.Source, len(names))
 	for i, name := range names {
 		if name == "-" && slices.Contains(names[:i], "-") {
-			return nil, bad(errors.New("standard input is named twice"))
+			return nil, inputError(errors.New("standard input is named twice"))
 		}
 		var err error
 		if out[i], err = source(cmd, name); err != nil {
-			return nil, bad(err)
+			return nil, inputError(err)
 		}
 	}
 	return out, nil
@@ -78,11 +80,11 @@ func source(cmd *cobra.Command, name string) (document.Source, error) {
 	return document.Source{Name: name, Data: data}, err
 }
 
-// inventoryCodes are the problems that come of there being no nodes at all.
+// inventoryCodes are the codes of problems that a missing inventory causes.
 var inventoryCodes = []site.Code{site.NoNodes, site.UnknownNode, site.UnreachableGoal, site.UnknownRole, site.NoEffect}
 
-// check validates a site as a plan does, and returns what it found with its places. Without an inventory nothing is said of what is
-// selected.
+// check validates a site as a plan does and returns the problems with their positions. Without an inventory, selectors
+// are not checked.
 func check(s *document.Site) document.Problems {
 	return append(locate(s, preview.Check(s.Site)), s.Warnings...)
 }
@@ -99,10 +101,10 @@ func locate(s *document.Site, found site.Problems) document.Problems {
 	return problems
 }
 
-// mostTold bounds how many errors, and how many warnings, are told at once: nobody reads more.
-const mostTold = 1000
+// maxListed bounds how many errors, and how many warnings, are listed at once.
+const maxListed = 1000
 
-// split tells errors from warnings.
+// split separates errors from warnings, each at most maxListed.
 func split(problems document.Problems) (errs, warnings document.Problems) {
 	for _, p := range problems {
 		if p.Warning {
@@ -114,50 +116,50 @@ func split(problems document.Problems) (errs, warnings document.Problems) {
 	return bounded(errs), bounded(warnings)
 }
 
-// bounded leaves out what is too much, and tells so.
+// bounded cuts a list after maxListed problems and says how many more there are.
 func bounded(problems document.Problems) document.Problems {
-	left := len(problems) - mostTold
+	left := len(problems) - maxListed
 	if left <= 0 {
 		return problems
 	}
-	rest := problems[mostTold]
+	rest := problems[maxListed]
 	rest.Line, rest.Column, rest.Path = 0, 0, ""
-	rest.Message = fmt.Sprintf("there are %d more; they are told when these are mended", left)
-	return append(problems[:mostTold:mostTold], rest)
+	rest.Message = fmt.Sprintf("there are %d more; they are shown when these are fixed", left)
+	return append(problems[:maxListed:maxListed], rest)
 }
 
-// chooses refuses an address where it chooses nothing: shown says whether some file is what Terraform prints of a plan or state.
-func chooses(address string, shown bool) error {
+// checkAddress refuses --address unless shown: then some file is what Terraform prints of a plan or state.
+func checkAddress(address string, shown bool) error {
 	if address == "" || shown {
 		return nil
 	}
-	return bad(fmt.Errorf("--address %s: chooses the slipway_deployment of a plan or state that holds several, but no file is what `terraform show -json` prints; "+
+	return inputError(fmt.Errorf("--address %s: chooses the slipway_deployment of a plan or state that holds several, but no file is what `terraform show -json` prints; "+
 		"leave it out, or give such a file", address))
 }
 
-// valid reads files into a site that is valid, and returns the warnings. Everything else is an error of status 2.
+// valid parses files into a valid site and returns its warnings. Everything else is an error of status 2.
 func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
 	s, err := parse(cmd, names, o)
 	if err == nil {
-		err = chooses(o.Address, s.Shown)
+		err = checkAddress(o.Address, s.Shown)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	warnings, err := sound(check(s))
+	warnings, err := onlyWarnings(check(s))
 	return s, warnings, err
 }
 
-// sound returns warnings. Errors are one of status 2.
-func sound(problems document.Problems) (document.Problems, error) {
+// onlyWarnings returns problems that are all warnings. Errors among them become an error of status 2.
+func onlyWarnings(problems document.Problems) (document.Problems, error) {
 	errs, warnings := split(problems)
 	if len(errs) > 0 {
-		return nil, bad(errs)
+		return nil, inputError(errs)
 	}
 	return warnings, nil
 }
 
-// withNodes is valid for a question that only an inventory can answer.
+// withNodes is valid for commands that need an inventory.
 func withNodes(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
 	s, warnings, err := valid(cmd, names, o)
 	if err == nil && !s.Inventory {
@@ -167,7 +169,7 @@ func withNodes(cmd *cobra.Command, names []string, o document.Options) (*documen
 }
 
 func noNodes(names []string) error {
-	return bad(fmt.Errorf("no document holds nodes; name the inventory, too: a document with the key \"nodes\" beside %s", strings.Join(names, ", ")))
+	return inputError(fmt.Errorf("no document holds nodes; name the inventory, too: a document with the key \"nodes\" beside %s", strings.Join(names, ", ")))
 }
 
 // problemJSON is a problem as the commands print it with --output json.
@@ -184,7 +186,8 @@ type problemJSON struct {
 func problemsJSON(problems document.Problems) []problemJSON {
 	out := make([]problemJSON, len(problems))
 	for i, p := range problems {
-		out[i] = problemJSON{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Severity: "error", Code: string(p.Code), Message: p.Message}
+		out[i] = problemJSON{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Severity: "error",
+			Code: string(p.Code), Message: p.Message}
 		if p.Warning {
 			out[i].Severity = "warning"
 		}
@@ -192,7 +195,7 @@ func problemsJSON(problems document.Problems) []problemJSON {
 	return out
 }
 
-// warn prints warnings after the answer.
+// warn prints warnings after the output.
 func warn(p *printer, warnings document.Problems, f format) {
 	if len(warnings) == 0 {
 		return
@@ -210,9 +213,10 @@ func warn(p *printer, warnings document.Problems, f format) {
 	}
 }
 
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&", "&amp;", "~", `\~`, "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ")
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&",
+	"&amp;", "~", `\~`, "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ")
 
-// markdownText escapes what has a meaning in Markdown and its tables.
+// markdownText escapes the special characters of Markdown and its tables.
 func markdownText(s string) string {
 	return markdownEscapes.Replace(s)
 }

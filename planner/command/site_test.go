@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 const (
 	strategyFile = "../../examples/documents/strategy.yaml"
 	siteFile     = "../../examples/documents/site.yaml"
-	planFile     = "testdata/plan.json" // made by Terraform: an update of a site of which a node drifted; cut down to what the companion reads
+	// made by Terraform: an update of a site of which a node drifted; cut down to what the companion reads
+	planFile = "testdata/plan.json"
 )
 
 // answer is what a command prints and how it ends.
@@ -54,13 +55,14 @@ func TestGolden(t *testing.T) {
 		args   []string
 		status int
 	}{
-		"validate":             {[]string{"validate", strategyFile, siteFile}, 0},
-		"plan":                 {[]string{"plan", strategyFile, siteFile}, 0},
-		"plan.json":            {[]string{"plan", strategyFile, siteFile, "-o", "json"}, 0},
-		"plan.md":              {[]string{"plan", strategyFile, siteFile, "-o", "markdown"}, 0},
-		"plan-first-run":       {[]string{"plan", planFile}, 0},
-		"plan-terraform":       {[]string{"plan", planFile, "--applied", planFile}, 0},
-		"plan-nothing":         {[]string{"plan", strategyFile, siteFile, "--applied", strategyFile, "--applied", siteFile}, 0},
+		"validate":       {[]string{"validate", strategyFile, siteFile}, 0},
+		"plan":           {[]string{"plan", strategyFile, siteFile}, 0},
+		"plan.json":      {[]string{"plan", strategyFile, siteFile, "-o", "json"}, 0},
+		"plan.md":        {[]string{"plan", strategyFile, siteFile, "-o", "markdown"}, 0},
+		"plan-first-run": {[]string{"plan", planFile}, 0},
+		"plan-terraform": {[]string{"plan", planFile, "--applied", planFile}, 0},
+		"plan-nothing": {[]string{"plan", strategyFile, siteFile, "--applied", strategyFile, "--applied",
+			siteFile}, 0},
 		"simulate-first":       {[]string{"simulate", strategyFile, siteFile}, 0},
 		"simulate-second":      {append([]string{"simulate", strategyFile, siteFile}, second...), 1},
 		"simulate-third":       {append([]string{"simulate", strategyFile, siteFile}, third...), 0},
@@ -111,7 +113,8 @@ func TestDigestOfTerraform(t *testing.T) {
 	if status != 0 || json.Unmarshal([]byte(out), &plan) != nil {
 		t.Fatalf("status %d: %s %s", status, out, errOut)
 	}
-	if !strings.Contains(string(data), `"digest":"`+plan.Digest+`"`) || plan.Note != "" || plan.Site != "demo" || len(plan.ChangedNodes) != 5 {
+	if !strings.Contains(string(data), `"digest":"`+plan.Digest+`"`) || plan.Note != "" || plan.Site != "demo" ||
+		len(plan.ChangedNodes) != 5 {
 		t.Errorf("got %+v", plan)
 	}
 	out, _, _ = answer(t, "", "plan", planFile, "-o", "json")
@@ -119,7 +122,8 @@ func TestDigestOfTerraform(t *testing.T) {
 		t.Errorf("note %q", plan.Note)
 	}
 	out, _, _ = answer(t, "", "plan", planFile, "--applied", strategyFile, "--applied", siteFile, "-o", "json")
-	if json.Unmarshal([]byte(out), &plan) != nil || !strings.Contains(plan.Note, "not all of what --applied describes") {
+	if json.Unmarshal([]byte(out), &plan) != nil ||
+		!strings.Contains(plan.Note, "not all of what --applied describes") {
 		t.Errorf("note %q", plan.Note)
 	}
 }
@@ -142,8 +146,10 @@ func TestAddress(t *testing.T) {
 func TestOutcomesFile(t *testing.T) {
 	outcomes := write(t, "outcomes.yaml", "deploy: {cmp21: failure, cmp22: timeout, ctl1: failure}\n")
 	fromFile, errOut, status := answer(t, "", "simulate", strategyFile, siteFile, "--outcomes", outcomes)
-	fromFlags, _, _ := answer(t, "", "simulate", strategyFile, siteFile, "--fail", "cmp21:deploy", "--timeout", "cmp22", "--fail", "ctl1:deploy")
-	if status != 1 || fromFile != fromFlags || errOut != "the run would fail: critical groups that failed: control-nodes" {
+	fromFlags, _, _ := answer(t, "", "simulate", strategyFile, siteFile, "--fail", "cmp21:deploy", "--timeout", "cmp22",
+		"--fail", "ctl1:deploy")
+	if status != 1 || fromFile != fromFlags ||
+		errOut != "the run would fail: critical groups that failed: control-nodes" {
 		t.Errorf("status %d, %s: %s", status, errOut, cmp.Diff(fromFile, fromFlags))
 	}
 }
@@ -151,7 +157,8 @@ func TestOutcomesFile(t *testing.T) {
 func TestValidateTellsEverything(t *testing.T) {
 	form := write(t, "form.yaml", "nodes: [{name: a, rak: r}]\ngroup: []\n")
 	out, errOut, status := answer(t, "", "validate", form)
-	want := form + ":1:19: nodes[0]: unknown key \"rak\"; did you mean \"rack\"?\n" + form + ":2:1: unknown key \"group\"; did you mean \"groups\"?\n"
+	want := form + ":1:19: nodes[0]: unknown key \"rak\"; did you mean \"rack\"?\n" + form +
+		":2:1: unknown key \"group\"; did you mean \"groups\"?\n"
 	if status != 1 || out != want || errOut != "not valid: 2 errors" {
 		t.Errorf("status %d, %s\n%s", status, errOut, cmp.Diff(want, out))
 	}
@@ -198,11 +205,13 @@ F:3:75: warning: group "g": selectors[0].node_names[1]: there is no node "c", so
 	if status != 1 || json.Unmarshal([]byte(out), &told) != nil || told.Valid || len(told.Problems) != 5 {
 		t.Fatalf("status %d: %s", status, out)
 	}
-	first := problemJSON{File: meaning, Line: 1, Column: 40, Path: `node "a": connect.transport`, Severity: "error", Code: "bad_value", Message: `"ftp" is not a transport; use "ssh" or "local"`}
+	first := problemJSON{File: meaning, Line: 1, Column: 40, Path: `node "a": connect.transport`, Severity: "error",
+		Code: "bad_value", Message: `"ftp" is not a transport; use "ssh" or "local"`}
 	if d := cmp.Diff(first, told.Problems[0]); d != "" || told.Problems[4].Severity != "warning" {
 		t.Error(d)
 	}
-	if out, _, status = answer(t, "", "validate", meaning, "-o", "markdown"); status != 1 || !strings.Contains(out, `group "g": depends\_on\[0\]: there is no group "h"`) {
+	if out, _, status = answer(t, "", "validate", meaning, "-o", "markdown"); status != 1 ||
+		!strings.Contains(out, `group "g": depends\_on\[0\]: there is no group "h"`) {
 		t.Errorf("status %d: %s", status, out)
 	}
 }
@@ -247,7 +256,8 @@ func TestBadInput(t *testing.T) {
 		{[]string{"plan", siteFile, "--applied", cycle}, cycle + ":3:42: group"},
 		{[]string{"plan", siteFile, "--adress", "x"}, "unknown flag: --adress"},
 		{[]string{"plan", siteFile, "-o", "xml"}, "must be table, json or markdown"},
-		{[]string{"plan", planFile, "--address", "x"}, `holds no deployment with the address "x"; it holds module.site.slipway_deployment.this`},
+		{[]string{"plan", planFile, "--address", "x"},
+			`holds no deployment with the address "x"; it holds module.site.slipway_deployment.this`},
 		{[]string{"validate", strategyFile, siteFile, "--address", "x"}, noAddress},
 		{[]string{"plan", strategyFile, siteFile, "--address", "x"}, noAddress},
 		{[]string{"plan", strategyFile, siteFile, "--applied", siteFile, "--address", "x"}, noAddress},
@@ -262,9 +272,12 @@ func TestBadInput(t *testing.T) {
 		{[]string{"plan", hidden}, `"/a\u200b" contains U+200B, which is invisible; leave it out`},
 		{[]string{"plan", hidden}, hidden + `:4:20: override "o\ufeff": name: "o\ufeff" contains U+FEFF, which is invisible`},
 		{[]string{"graph", siteFile, "--format", "png"}, "--format png: must be one of mermaid, dot"},
-		{[]string{"simulate", siteFile, "--fail", "ctl11"}, `--fail ctl11: there is no node "ctl11"; did you mean "ctl1"?`},
-		{[]string{"simulate", siteFile, "--timeout", "ctl1:run"}, `--timeout ctl1:run: "run" is not a phase; write prepare or deploy`},
-		{[]string{"simulate", siteFile, "--outcomes", outcomes}, outcomes + `:1:11: prepare["nobody"]: there is no node "nobody"`},
+		{[]string{"simulate", siteFile, "--fail", "ctl11"},
+			`--fail ctl11: there is no node "ctl11"; did you mean "ctl1"?`},
+		{[]string{"simulate", siteFile, "--timeout", "ctl1:run"},
+			`--timeout ctl1:run: "run" is not a phase; write prepare or deploy`},
+		{[]string{"simulate", siteFile, "--outcomes", outcomes}, outcomes +
+			`:1:11: prepare["nobody"]: there is no node "nobody"`},
 		{[]string{"simulate", siteFile, "--outcomes", "none.yaml"}, "none.yaml: no such file"},
 	} {
 		out, errOut, status := answer(t, "nodes: []", tt.args...)
@@ -283,7 +296,8 @@ func TestWarnings(t *testing.T) {
 		if command == "graph" {
 			told = errOut // the output is the picture alone
 		}
-		if status != 0 || !strings.Contains(told, "warning: ") || !strings.Contains(told, warning) || command == "graph" && strings.Contains(out, warning) {
+		if status != 0 || !strings.Contains(told, "warning: ") || !strings.Contains(told, warning) ||
+			command == "graph" && strings.Contains(out, warning) {
 			t.Errorf("%s: status %d\n%s\n%s", command, status, out, errOut)
 		}
 	}
@@ -311,7 +325,8 @@ func TestGuide(t *testing.T) {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
 	args := []string{"simulate", strategyFile, siteFile, "--outcomes", write(t, "o.yaml", blocks[2])}
-	if out, errOut, status := answer(t, "", args...); status != 1 || !strings.Contains(errOut, "ntp-node, control-nodes") {
+	if out, errOut, status := answer(t, "", args...); status != 1 ||
+		!strings.Contains(errOut, "ntp-node, control-nodes") {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
 	shown, err := os.ReadFile("testdata/simulate-third.golden")
@@ -329,16 +344,23 @@ func TestGuide(t *testing.T) {
 // What a plan or state has beside its deployments is rolled out nowhere.
 func TestValidateWarnsOfWhatIsInNoDeployment(t *testing.T) {
 	held := func(typ, name string) string {
-		return fmt.Sprintf(`{"address": "%s.%s", "mode": "managed", "type": %q, "values": {"name": %q}}`, typ, name, typ, name)
+		return fmt.Sprintf(`{"address": "%s.%s", "mode": "managed", "type": %q, "values": {"name": %q}}`, typ, name,
+			typ, name)
 	}
 	deployment := func(name, nodes, services string) string {
 		return fmt.Sprintf(`{"address": "slipway_deployment.%s", "mode": "managed", "type": "slipway_deployment", "values": {"site": %q, "nodes": %s, "groups": null, "services": %s, "overrides": []}}`, name, name, nodes, services)
 	}
-	file := write(t, "state.json", fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`, strings.Join([]string{
-		deployment("a", `{"x": {"name": "n1", "address": "10.0.0.1"}}`, `[]`), deployment("b", `[{"name": "n2", "address": "10.0.0.2"}]`, `[{"name": "motd", "selectors": [], "configuration": {}}]`),
-		held("slipway_node", "n1"), held("slipway_node", "n2"), held("slipway_node", "spare"), held("slipway_service", "motd"), held("slipway_service", "ntp"), held("slipway_override", "loud"),
-		`{"address": "slipway_node.later", "mode": "managed", "type": "slipway_node", "values": {}}`, held("other_node", "x"),
-	}, ",")))
+	file := write(t, "state.json", fmt.Sprintf(
+		`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`, strings.Join([]string{
+			deployment("a", `{"x": {"name": "n1", "address": "10.0.0.1"}}`, `[]`), deployment("b",
+				`[{"name": "n2", "address": "10.0.0.2"}]`, `[{"name": "motd", "selectors": [], "configuration": {}}]`),
+			held("slipway_node", "n1"), held("slipway_node", "n2"), held("slipway_node",
+				"spare"), held("slipway_service",
+				"motd"), held("slipway_service", "ntp"), held("slipway_override", "loud"),
+			`{"address": "slipway_node.later", "mode": "managed", "type": "slipway_node", "values": {}}`, held(
+				"other_node",
+				"x"),
+		}, ",")))
 	out, _, status := answer(t, "", "validate", "--address", "slipway_deployment.a", file)
 	want := strings.ReplaceAll(`F: warning: slipway_node.spare: is in the nodes of no deployment, so nothing is rolled out on it; add it there, or take it away
 F: warning: slipway_override.loud: is in the overrides of no deployment, so it changes nothing; add it there, or take it away

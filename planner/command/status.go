@@ -8,8 +8,8 @@ import (
 
 // Exit statuses of the companion.
 const (
-	statusNo  = 1 // the answer is no: a document is wrong, a simulated run fails; or something went wrong
-	statusBad = 2 // the question cannot be answered: wrong arguments, files that cannot be read, documents that are wrong
+	statusFailed  = 1 // a document is not valid, a simulated run fails, or something failed
+	statusInvalid = 2 // wrong arguments, files that cannot be read, documents that are not valid
 )
 
 // statusError is an error with an exit status of its own.
@@ -22,15 +22,15 @@ func (e *statusError) Error() string { return e.err.Error() }
 
 func (e *statusError) Unwrap() error { return e.err }
 
-// bad makes an error one of input; nil stays nil.
-func bad(err error) error {
+// inputError gives an error the status 2; nil stays nil.
+func inputError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &statusError{statusBad, err}
+	return &statusError{statusInvalid, err}
 }
 
-// ExitStatus returns the status with which the companion ends after a command returned err.
+// ExitStatus returns the exit status of the companion after a command returned err.
 func ExitStatus(err error) int {
 	var s *statusError
 	switch {
@@ -39,13 +39,13 @@ func ExitStatus(err error) int {
 	case errors.As(err, &s):
 		return s.status
 	}
-	return statusNo
+	return statusFailed
 }
 
-// files is the check of a command that takes one or more files.
+// files is the Args of a command that takes one or more files.
 func files(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return bad(errors.New(cmd.CommandPath() + ": name at least one file, or - for standard input"))
+		return inputError(errors.New(cmd.CommandPath() + ": name at least one file, or - for standard input"))
 	}
 	return nil
 }

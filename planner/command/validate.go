@@ -14,7 +14,7 @@ func newValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check the documents of a site",
-		Long: "Check the documents of a site, and tell everything that is wrong with them, with file, line and column.\n\n" + siteHelp + "\n\n" +
+		Long: "Check the documents of a site, and report everything that is wrong with them, with file, line and column.\n\n" + siteHelp + "\n\n" +
 			"Exit status: 0 valid, 1 not valid, 2 a file could not be read.",
 		Args: files,
 	}
@@ -29,7 +29,7 @@ func newValidate() *cobra.Command {
 				return err
 			}
 		} else {
-			if err := chooses(flags.address, s.Shown); err != nil {
+			if err := checkAddress(flags.address, s.Shown); err != nil {
 				return err
 			}
 			problems = check(s)
@@ -39,7 +39,7 @@ func newValidate() *cobra.Command {
 			return err
 		}
 		if len(errs) > 0 {
-			return &statusError{statusNo, fmt.Errorf("not valid: %s", countOf(len(errs), "error"))}
+			return &statusError{statusFailed, fmt.Errorf("not valid: %s", countOf(len(errs), "error"))}
 		}
 		return nil
 	}
@@ -91,7 +91,7 @@ func withLifecycles(n int) string {
 	return ", " + countOf(n, "lifecycle")
 }
 
-// entitiesOf counts the entities of a catalog, those that services can be of apart from those that are only built upon.
+// entitiesOf counts the entities of a catalog, and the abstract ones among them.
 func entitiesOf(c *catalog.Catalog) string {
 	abstract := 0
 	for _, e := range c.Entities {

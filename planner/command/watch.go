@@ -20,9 +20,9 @@ const pollInterval = 200 * time.Millisecond
 func newWatch(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [RUN]",
-		Short: "Follow a run while it is at work, to its end",
-		Long: "Follow a run while it is at work: Terraform shows nothing of it before it ends. RUN is the id of a run, or a beginning of it; without it\n" +
-			"the run at work is followed, and while there is no such run, the next one is waited for. With --output json every line is one event.",
+		Short: "Follow a run to its end",
+		Long: "Follow a run to its end: Terraform shows nothing of it before it ends. RUN is the id of a run, or a beginning of it; without it\n" +
+			"the active run is followed, and while there is no such run, the next one is waited for. With --output json every line is one event.",
 		Args: atMostOneRun,
 	}
 	output := outputFlag(cmd)
@@ -45,8 +45,8 @@ func newWatch(j *journalFlags) *cobra.Command {
 	return cmd
 }
 
-// watched returns the run that id means, with its journal. An empty id means the run at work; while there is no such run, it waits for one
-// that starts, and prints a notice of it.
+// watched returns the run with this id and its journal. An empty id means the active run; while there is none, it waits
+// for the next one to start and prints a notice.
 func (f *journalFlags) watched(ctx context.Context, id string, notices *printer) (*journal.Store, journal.Run, error) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -60,7 +60,7 @@ func (f *journalFlags) watched(ctx context.Context, id string, notices *printer)
 			if err := store.Close(); err != nil {
 				return nil, run, err
 			}
-			err = fmt.Errorf("no run is at work on the site %s; report shows the last one", run.Site)
+			err = fmt.Errorf("no run is active on the site %s; report shows the last one", run.Site)
 		case id != "" || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, journal.ErrNoRun):
 			return nil, run, err
 		}
@@ -79,8 +79,8 @@ func (f *journalFlags) watched(ctx context.Context, id string, notices *printer)
 	}
 }
 
-// run opens the journal and returns it with a run of it; the errors of the journal's missing parts match [fs.ErrNotExist] and
-// [journal.ErrNoRun].
+// run opens the journal and returns a run of it. Errors match [fs.ErrNotExist] without a journal, [journal.ErrNoRun]
+// without a run.
 func (f *journalFlags) run(ctx context.Context, id string) (*journal.Store, journal.Run, error) {
 	store, err := f.open(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *journalFlags) run(ctx context.Context, id string) (*journal.Store, jour
 	}
 	run, err := store.Run(ctx, id)
 	if err != nil {
-		return nil, run, errors.Join(bad(err), store.Close())
+		return nil, run, errors.Join(inputError(err), store.Close())
 	}
 	return store, run, nil
 }
@@ -144,7 +144,8 @@ func (p *printer) event(e journal.Recorded, f format) {
 		return
 	}
 	parts := []string{e.Time.Format(time.TimeOnly), strings.ReplaceAll(string(e.Kind), "_", " ")}
-	for _, s := range []string{e.Group, e.Node, e.Resource, e.Action, e.Status, strings.ReplaceAll(e.Message, "\n", " ")} {
+	for _, s := range []string{e.Group, e.Node, e.Resource, e.Action, e.Status,
+		strings.ReplaceAll(e.Message, "\n", " ")} {
 		if s != "" {
 			parts = append(parts, s)
 		}

@@ -20,7 +20,8 @@ type watching struct {
 func startWatch(t *testing.T, dir string) *watching {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &watching{out: &lines{out: make(chan string, 10)}, notices: &lines{out: make(chan string, 10)}, ended: make(chan error, 1), interrupt: cancel}
+	w := &watching{out: &lines{out: make(chan string, 10)}, notices: &lines{out: make(chan string, 10)},
+		ended: make(chan error, 1), interrupt: cancel}
 	cmd := New("test")
 	cmd.SetOut(w.out)
 	cmd.SetErr(w.notices)
@@ -63,7 +64,8 @@ func TestWatchStartedBeforeTheRunWaitsForIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Record(t.Context(), journal.Event{Kind: journal.NodeFinished, Node: "n1", Status: "DEPLOYED"}); err != nil {
+			if err := w.Record(t.Context(), journal.Event{Kind: journal.NodeFinished, Node: "n1",
+				Status: "DEPLOYED"}); err != nil {
 				t.Fatal(err)
 			}
 			// Also a run that is over before watch looks again is the one that was waited for.

@@ -1,5 +1,5 @@
-// Package lab runs tests on the real nodes of the lab script beside it: each with its own systemd, sshd and apt. It needs root,
-// for network namespaces, and says loudly when tests do not run for want of it.
+// Package lab runs tests on the real nodes of the lab script beside it: each has its own systemd, sshd and apt. It
+// needs root for network namespaces, and prints a line when tests do not run for this reason.
 package lab
 
 import (
@@ -15,19 +15,19 @@ import (
 // inside is set in the process that runs in the lab's control namespace, where the nodes can be reached.
 const inside = "SLIPWAY_LAB_INSIDE"
 
-// Lab is one lab of the machine, told from others by its name.
+// Lab is one lab of the machine, identified by its name.
 type Lab struct {
-	Name  string // of at most eight letters: it becomes part of interface and namespace names
+	Name  string // at most eight letters: it is part of the names of interfaces and namespaces
 	Nodes int    // node1 to nodeN
 	// Packages that the nodes can install besides those of the lab script. They are fetched, with what they depend on.
 	Packages []string
-	// Parallel is how many tests that call t.Parallel run at once, unless -parallel says otherwise; 0 is the default of go test. Tests
-	// wait for nodes more than they compute, so it may well be more than the machine has processors.
+	// Parallel is how many tests that call t.Parallel run at once, unless -parallel says otherwise; 0 is the default of
+	// go test. Tests wait for nodes more than they compute, so it may well be more than the machine has processors.
 	Parallel int
 }
 
-// Main is a package's TestMain: it boots the lab, runs the test binary again where the nodes can be reached, and takes the lab down. The
-// working directory must be a folder beside the one of this package.
+// Main is a package's TestMain: it starts the lab, runs the test binary again where the nodes can be reached, and stops
+// the lab. The working directory must be a folder beside the one of this package.
 func (l Lab) Main(m *testing.M) {
 	if os.Getenv(inside) != "" {
 		os.Exit(m.Run())
@@ -39,7 +39,7 @@ func (l Lab) Main(m *testing.M) {
 	os.Exit(l.runInside())
 }
 
-// cannotRun tells what is missing, empty when nothing is.
+// cannotRun returns why tests cannot run, empty when they can.
 func (l Lab) cannotRun() string {
 	switch {
 	case os.Getuid() != 0:
@@ -129,5 +129,5 @@ func (l Lab) Node(n int) Node {
 	return Node{Lab: l, Name: fmt.Sprintf("node%d", n), Address: Address(n)}
 }
 
-// Address of the node with a number, up to 250.
+// Address returns the address of the n-th node, up to 250.
 func Address(n int) string { return fmt.Sprintf("10.231.1.%d", n) }

@@ -22,12 +22,13 @@ func (n Node) On(t testing.TB, command string) string {
 	return string(out)
 }
 
-// Command returns a command of root on the node that is not started yet.
+// Command returns a command, not started yet, that runs on the node as root.
 func (n Node) Command(command string) *exec.Cmd {
 	return exec.Command("ssh", "-F", n.Lab.State("ssh_config"), n.Name, command)
 }
 
-// Fail breaks the node: hang (packets vanish), link (the cable is pulled), freeze (TCP connects, nobody answers), off (power cut).
+// Fail breaks the node: hang (packets vanish), link (the cable is pulled), freeze (TCP connects, nobody answers), off
+// (power cut).
 func (n Node) Fail(t testing.TB, mode string) {
 	t.Helper()
 	n.Lab.Must(t, "fail", n.Name, mode)

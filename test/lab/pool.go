@@ -8,8 +8,8 @@ import (
 // Pool lends the nodes of a lab to tests that run at the same time.
 type Pool struct {
 	Lab
-	turn sync.Mutex // held by the one test that collects nodes, so that two do not wait for each other's
-	free chan Node
+	collecting sync.Mutex // locked by the test that takes nodes: two would wait for each other
+	free       chan Node
 }
 
 // NewPool returns a pool with all nodes of a lab.
@@ -21,12 +21,12 @@ func NewPool(l Lab) *Pool {
 	return p
 }
 
-// Take waits until so many nodes are free, and takes them for the time of the test. A test that failed may leave anything behind, so its nodes
-// are reinstalled; one that passed leaves them as they were.
+// Take waits until count nodes are free and takes them until the test ends. The nodes of a failed test are reinstalled,
+// the others stay as they are.
 func (p *Pool) Take(t *testing.T, count int) []Node {
 	t.Helper()
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.collecting.Lock()
+	defer p.collecting.Unlock()
 	taken := make([]Node, count)
 	for i := range taken {
 		taken[i] = <-p.free
