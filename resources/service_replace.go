@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
 var _ resource.ResourceWithModifyPlan = (*service)(nil)
@@ -77,7 +77,7 @@ func replacedBy(e *catalog.Entity, was, is attributes) []string {
 		after[name] = before[name]
 	}
 	if complete, mistakes := e.Check(after); len(mistakes) == 0 {
-		out = append(out, edit.ReplacementPaths(e, before, complete)...)
+		out = append(out, lifecycle.ReplacementPaths(e, before, complete)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -5,15 +5,14 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 )
 
-// Call is what every call on a service that exists says.
+// Call is what all calls on an existing service have in common.
 type Call struct {
 	ID      string
-	Version int       // of the service that the caller has seen; 0: not told, which only some calls allow
-	At      time.Time // when; it goes into events
-	Message string    // why; it goes into events
+	Version int       // that the caller has read; 0: not given, which only some calls allow
+	At      time.Time // time of the events
+	Message string    // reason, for the events
 }
 
 // Create is a new service.
@@ -21,7 +20,7 @@ type Create struct {
 	ID            string
 	Entity        string
 	EntityVersion *int   // nil: the highest
-	Initial       string // one of the lifecycle's initial states; empty: the usual one
+	Initial       string // one of the initial states; empty: the default
 	Attributes    map[string]any
 	Definition    string // of the attributes, see [Sets]
 	Config        map[string]bool
@@ -29,8 +28,8 @@ type Create struct {
 	Message       string
 }
 
-// Create adds a service in an initial state. Its attributes are checked as those of a user are: types and limits, then
-// references, then the identity, then modifiers; all mistakes of one kind of check come together.
+// Create adds a service in an initial state. It checks types and limits, then references, identity and modifiers, and
+// returns all mistakes of the first check that fails.
 func (v *Inventory) Create(c Create) (Result, error) {
 	if c.ID == "" {
 		return Result{}, refuse(BadCall, "", "a service needs an id")
@@ -61,7 +60,7 @@ func (v *Inventory) Create(c Create) (Result, error) {
 	if err := v.unique(e, c.ID, complete); err != nil {
 		return Result{}, err
 	}
-	if mistakes := edit.CheckUpdate(e.Entity, map[string]any{}, complete); len(mistakes) > 0 {
+	if mistakes := CheckUpdate(e.Entity, map[string]any{}, complete); len(mistakes) > 0 {
 		return Result{}, refuseAttributes(c.ID, mistakes)
 	}
 	in := &Instance{ID: c.ID, Entity: e.Name, EntityVersion: e.Version, State: initial, Config: maps.Clone(c.Config),
@@ -90,8 +89,8 @@ func initialState(e *Entity, c Create) (string, *Error) {
 		e.Machine.lifecycle.Name, hint(c.Initial, e.Machine.Initial()))
 }
 
-// check makes the checks that come before all others, in the order of lsm.md 3: the service exists, is not deleted, and
-// is at the version that the caller has seen.
+// check makes the first checks of every call, in the order of lsm.md 3: the service exists, is not deleted, and has the
+// version that the caller has read.
 func (v *Inventory) check(c Call, versioned bool) (*transaction, *Error) {
 	in, ok := v.instances[c.ID]
 	switch {
@@ -109,9 +108,8 @@ func (v *Inventory) check(c Call, versioned bool) (*transaction, *Error) {
 	return v.begin(in, c.At, c.Message), nil
 }
 
-// Update gives a service new attributes, as its candidate, and sets off the on_update transfer. What they leave out
-// returns to its default, but what slipway has set stays (lsm.md 18, 20). basis is what they are made under, see
-// [Sets].
+// Update sets the candidate and starts the on_update transfer. Missing attributes get their default, but allocated
+// values remain (lsm.md 18, 20). definition is that of the attributes, see [Sets].
 func (v *Inventory) Update(c Call, attributes map[string]any, basis string) (Result, error) {
 	w, err := v.check(c, true)
 	if err != nil {
@@ -132,8 +130,8 @@ func (v *Inventory) Update(c Call, attributes map[string]any, basis string) (Res
 	return w.settleAndCommit(w.in.Preserved)
 }
 
-// Preview returns the attributes that an update would give the service, and refuses what Update refuses because of
-// them; state and version do not count.
+// Preview returns the attributes that [Inventory.Update] would set, or the refusal that they cause. It ignores state
+// and version.
 func (v *Inventory) Preview(id string, attributes map[string]any) (map[string]any, error) {
 	in, ok := v.instances[id]
 	if !ok {
@@ -149,22 +147,22 @@ func (v *Inventory) Preview(id string, attributes map[string]any) (map[string]an
 // next returns the complete attributes after an update.
 func (w *transaction) next(attributes map[string]any) (map[string]any, *Error) {
 	base := w.in.Base()
-	complete, err := w.inventory.complete(w.entity, w.in.ID, edit.CarryAllocated(w.entity.Entity, base, attributes))
+	complete, err := w.inventory.complete(w.entity, w.in.ID, CarryAllocated(w.entity.Entity, base, attributes))
 	if err != nil {
 		return nil, err
 	}
-	if base[w.entity.Identity] == nil { // else it stays as it is
+	if base[w.entity.Identity] == nil { // an identity that is set remains
 		if err := w.inventory.unique(w.entity, w.in.ID, complete); err != nil {
 			return nil, err
 		}
 	}
-	if mistakes := edit.CheckUpdate(w.entity.Entity, base, complete); len(mistakes) > 0 {
+	if mistakes := CheckUpdate(w.entity.Entity, base, complete); len(mistakes) > 0 {
 		return nil, refuseAttributes(w.in.ID, mistakes)
 	}
 	return complete, nil
 }
 
-// Delete sets off the on_delete transfer.
+// Delete starts the on_delete transfer.
 func (v *Inventory) Delete(c Call) (Result, error) {
 	w, err := v.check(c, true)
 	if err != nil {
@@ -178,7 +176,7 @@ func (v *Inventory) Delete(c Call) (Result, error) {
 	return w.run(t)
 }
 
-// wayOut tells what to do before a deletion.
+// deletionHint says what to do before a deletion.
 func (w *transaction) deletionHint() string {
 	way, ok := w.entity.Machine.PathTo(w.in.State, OnDelete)
 	if !ok || len(way) == 0 {
@@ -187,7 +185,7 @@ func (w *transaction) deletionHint() string {
 	return "; bring it to state " + way[0] + " first"
 }
 
-// SetState asks for a state. A transfer that is validated begins then, and is carried out by [Inventory.Validated].
+// SetState requests a state. If the transfer needs a validation, [Inventory.Validated] executes it.
 func (v *Inventory) SetState(c Call, target string) (Result, error) {
 	w, err := v.check(c, true)
 	if err != nil {
@@ -205,7 +203,7 @@ func (v *Inventory) SetState(c Call, target string) (Result, error) {
 	return w.run(t)
 }
 
-// run carries a transfer out that was asked for, and settles.
+// run executes a requested transfer, follows automatic ones and commits.
 func (w *transaction) run(t Transfer) (Result, error) {
 	moved, err := w.execute(t, true, false)
 	if err != nil {
@@ -214,7 +212,7 @@ func (w *transaction) run(t Transfer) (Result, error) {
 	return w.settleAndCommit(moved && w.in.Preserved)
 }
 
-// SetConfig replaces the gates of a service. It takes effect at once, and is no transfer (lsm.md 18, 7).
+// SetConfig replaces the gates of a service. It takes effect at once and is not a transfer (lsm.md 18, 7).
 func (v *Inventory) SetConfig(c Call, config map[string]bool) (Result, error) {
 	w, err := v.check(c, true)
 	if err != nil {
@@ -227,7 +225,7 @@ func (v *Inventory) SetConfig(c Call, config map[string]bool) (Result, error) {
 	return w.settleAndCommit(false)
 }
 
-// complete returns attributes with their defaults, when types, rules, limits and references hold.
+// complete returns the attributes with their defaults, or all mistakes in types, rules, limits and references.
 func (v *Inventory) complete(e *Entity, id string, attributes map[string]any) (map[string]any, *Error) {
 	complete, mistakes := e.Check(attributes)
 	mistakes = append(mistakes, v.references(e.Structure, complete)...)

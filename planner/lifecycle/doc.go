@@ -1,58 +1,59 @@
 // Package lifecycle is the state machine of services: lifecycles as data, and an inventory that drives services through
-// them (lsm.md). It is pure: no clock, no ids of its own, no files; the same calls on the same inventory have the same
-// results. This page is the whole machine.
+// them (lsm.md). It is pure: it has no clock, makes no ids and reads no files, so equal calls on equal inventories have
+// equal results.
 //
 // # Lifecycles
 //
-// A [Lifecycle] has states and transfers. A [State] says what a service in it is for the models that plans and
-// validations are made of: exported or not, purged, seen by its own validation and by those of others, and with which
-// set of attributes ([State.Role]). A [Transfer] has one trigger:
+// A [Lifecycle] has states and transfers. A [State] decides whether a service in it is deployed or removed, and which
+// set of its attributes plans and validations use ([State.Role]). A [Transfer] has one trigger:
 //
-//   - auto: as soon as the service is there, unless a gate is closed; it may be validated first;
-//   - api_set_state: a person asks for the target; it may be validated first;
+//   - auto: the service is in the source state and the gate is open; a validation may come first;
+//   - api_set_state: the target is requested; a validation may come first;
 //   - on_update and on_delete: an update, or a deletion, is accepted;
-//   - resource_based: the deployment of the service's tasks succeeded, or failed.
+//   - resource_based: the deployment of the service's tasks succeeded or failed.
 //
-// A transfer that can fail has an error state. [Lint] tells everything that is wrong with a lifecycle; [New] makes the
-// [Machine] of one that is sound, and nothing else is ever followed. The lifecycles that come with slipway are a
-// document (package document); [Default] is the one that counts where an entity names none.
+// A transfer that can fail has an error state. [Lint] returns all problems of a lifecycle; [New] returns the [Machine]
+// of a valid one. The shipped lifecycles are YAML in package document; entities that name none have [Default].
 //
 // # Services
 //
-// An [Instance] has a state, three sets of attributes, and two counters. An update writes the candidate, from the
-// candidate that is there or else the active set; the operation promote makes the candidate active and keeps what was
-// active as rollback; rollback goes back once. Version counts executed transfers and nothing else: a caller names the
-// version that it has seen, and a call for another one is refused, so that nothing is changed that somebody else
-// changed meanwhile. DesiredVersion counts those transfers that do not preserve what is to be deployed.
+// An [Instance] has a state, three sets of attributes and two counters. An update writes the candidate, starting from
+// the present candidate, else from the active set. The operation promote makes the candidate active and the active set
+// the rollback set; the operation rollback reverses this once. Version counts executed transfers. A caller gives the
+// version that it has read, and a call for another version is refused, so that no change of somebody else is lost.
+// DesiredVersion counts the transfers that change the desired state.
 //
 // # Calls
 //
-// [Inventory.Create], Update, Delete, SetState and SetConfig are what users ask for; Validated, Deployed and Learned
-// bring the results that the machine waits for; Restart goes on after a stop; ForceState, ForceEdit, Forget and
-// UpdateEntityVersion are for repairs and migrations.
+// Users request [Inventory.Create], Update, Delete, SetState and SetConfig. Validated, Deployed and StoreReturned
+// report results. ForceState and Forget bypass the lifecycle.
 //
-// Each call is checked in the order of lsm.md 3: the service exists, is not deleted, the version is given, it is the
-// right one, the lifecycle has the transfer, the targets of edits exist, types, limits and references hold, the
-// identity stays and is unique, modifiers allow it. A refusal is an [*Error] and changes nothing. Results that come too
-// late are no error: they are logged and have no effect.
+// Each call is checked in the order of lsm.md 3: the service exists, is not deleted and has the given version; the
+// lifecycle has the transfer; types, limits and references are valid; the identity is unchanged and unique; the
+// modifiers allow the change. A refusal is an [*Error] and changes nothing. Results that come too late are logged and
+// have no effect.
 //
-// # A transfer
+// # Transfers
 //
-// It is one step: the operation is applied to the sets, the state and the counters change, a pending validation is
-// dropped, and a [Compile] asks for a new plan, when one of the two states exports and the transfer does not preserve
-// the desired state (or [Settings.Optimise] is off). Where an operation lacks the set that it needs nothing changes,
-// and the event is all that stays. A transfer from a state to itself that has no operation is not executed: it costs no
-// version and no plan, so that repeated deployment results are free.
+// A transfer applies its operation to the sets, changes state and counters, and drops a pending validation. If one of
+// its two states exports, and it does not preserve the desired state, it logs the step [Compiling]: a new plan is
+// needed. If the set that the operation needs is missing, nothing changes except the log. A transfer from a state to
+// itself without an operation is not executed, so repeated deployment results cost no version and no plan.
 //
-// After every call the service settles: open automatic transfers are followed until one has to be validated, or there
-// is none. After a transfer that preserved the desired state nothing will be deployed, so a deployment result that is
-// known is used at once (lsm.md 10).
+// After every call the service follows automatic transfers whose gate is open, up to one that needs a validation. After
+// a transfer that preserved the desired state nothing is deployed, so the last deployment result is used at once
+// (lsm.md 10).
 //
-// # Models
+// # Updates
 //
-// [Inventory.Export] is what is to be deployed. [Inventory.Validation] is the model that a service is validated in;
-// [Inventory.Dangling] are its references to services that are not in it, which protect a service from being deleted.
-// Owners make trees: [Inventory.Root], Tree and ResourceSets, the scopes of partial plans (lsm.md 15).
+// The attributes of an update are made in three steps: [CarryAllocated] copies allocated values,
+// catalog.Structure.Check adds defaults and checks types, rules and limits, and [CheckUpdate] compares the result with
+// the attributes before: identity first, then modifiers. None of them modifies its arguments; results may share values
+// with them. Package allocation allocates values from pools.
 //
-// Attributes are changed and compared by package edit, and allocated by package allocation, below this one.
+// # Deployment and validation
+//
+// [Inventory.Export] returns what to deploy. [Inventory.Validation] returns the services that take part in the
+// validation of one, and [Inventory.Dangling] its references to services that do not, which protect those from
+// deletion.
 package lifecycle

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// work is one call on one service: what it does is written when it succeeds, and not at all otherwise.
+// transaction is one call on one service. Its changes are written together when it succeeds, otherwise not at all.
 type transaction struct {
 	inventory *Inventory
 	entity    *Entity
-	in        Instance // becomes the service
-	changed   bool     // attributes were written before the transfer, so that it is never without effect
+	in        Instance // the changed service
+	changed   bool     // attributes changed before the transfer, so the transfer has an effect
 	at        time.Time
 	message   string
 	result    Result
@@ -21,23 +21,23 @@ func (v *Inventory) begin(in *Instance, at time.Time, message string) *transacti
 	return &transaction{inventory: v, entity: v.entityOf(in), in: *in, at: at, message: message}
 }
 
-// commit writes what the call did.
+// commit writes the changes.
 func (w *transaction) commit() (Result, error) {
 	in := w.in
 	w.inventory.store(&in)
 	return w.result, nil
 }
 
-// settled commits after the service went on by itself as far as it can.
+// settleAndCommit follows automatic transfers as far as possible, then commits.
 func (w *transaction) settleAndCommit(preserved bool) (Result, error) {
 	w.followAutomatic(preserved)
 	return w.commit()
 }
 
-// failed returns a refusal: only the events stay, as the log of a transfer outlives the transfer (lsm.md 7).
+// failed returns a refusal. The events remain, because the log of a transfer outlives it (lsm.md 7).
 func (w *transaction) failed(err *Error) (Result, error) { return Result{Events: w.result.Events}, err }
 
-// log adds an event about the service as it is before what the event tells.
+// log adds an event. Its versions are those of the service before the transfer.
 func (w *transaction) log(e Event) {
 	e.Service, e.At = w.in.ID, w.at
 	e.Version, e.DesiredVersion = w.in.Version, w.in.DesiredVersion
@@ -52,9 +52,9 @@ func (w *transaction) state() State { return w.entity.Machine.states[w.in.State]
 
 func (w *transaction) role() Role { return w.state().Role(w.in.Active != nil) }
 
-// execute carries a transfer out, to its target or its error state. It reports whether the service moved; when the
-// operation lacks what it needs, nothing is changed and the reason is returned (lsm.md 6). triggered is set when that
-// has been logged before.
+// execute executes a transfer, to its target or, if ok is false, to its error state. It reports whether the service
+// moved. If the operation lacks the set that it needs, nothing changes and execute returns the reason (lsm.md 6).
+// triggered says that the step Triggered is in the log already.
 func (w *transaction) execute(t Transfer, ok, triggered bool) (bool, *Error) {
 	target, op, preserves := t.end(ok)
 	kind := eventTypes[t.Trigger]
@@ -94,15 +94,15 @@ func (w *transaction) reason() string {
 	return ": " + w.message
 }
 
-// move is a change of state with all that comes with it.
+// move is a change of state with its consequences.
 type move struct {
-	before    Role // of the service until then
+	before    Role // of the service before the move
 	state     string
 	sets      Sets
 	preserves bool
 }
 
-// move brings the service to another state. event logs a step.
+// move changes the state of the service. event logs a step.
 func (w *transaction) move(m move, event func(Step)) {
 	target := w.entity.Machine.states[m.state]
 	after := target.Role(m.sets.Active != nil)
@@ -124,7 +124,7 @@ func (w *transaction) move(m move, event func(Step)) {
 	w.result.Trace = append(w.result.Trace, ExecutedTransfer{w.in.ID, w.in.Version, w.in.State, w.in})
 }
 
-// validate asks for the validation that a transfer waits for.
+// validate requests the validation that a transfer needs first.
 func (w *transaction) validate(t Transfer) {
 	for _, step := range []Step{Triggered, Validating} {
 		w.log(Event{Type: eventTypes[t.Trigger], Step: step, Source: t.Source, Destination: t.Target,
@@ -133,15 +133,14 @@ func (w *transaction) validate(t Transfer) {
 	w.in.Pending = &Pending{t.Trigger, t.Target, t.Error, w.in.Version}
 }
 
-// settle lets the service go on by itself: automatic transfers whose gate is open, and after a transfer that preserved
-// the desired state, for which nothing will be deployed, the one that follows from the deployment result that is known
-// (lsm.md 6, 10).
+// followAutomatic follows automatic transfers whose gate is open. After a transfer that preserved the desired state
+// nothing is deployed, so it also follows the transfer of the last deployment result, if there is one (lsm.md 6, 10).
 func (w *transaction) followAutomatic(preserved bool) {
 	been := []string{w.in.State}
 	for !w.in.Deleted {
 		if preserved && w.in.Last != "" && w.role().Export {
 			if t, ok := w.entity.Machine.Transfer(w.in.State, ResourceBased); ok {
-				// States that a known result leads between would never be left: it leads to each once.
+				// A known result leads to each state once. Otherwise two states could alternate for ever.
 				target, _, _ := t.end(w.in.Last == Succeeded)
 				if target == t.Source || !slices.Contains(been, target) {
 					moved, err := w.execute(t, w.in.Last == Succeeded, false)
@@ -178,7 +177,7 @@ func (w *transaction) followAutomatic(preserved bool) {
 	}
 }
 
-// open reports whether a gate is open: as the service says, else as the entity says, else it is (lsm.md 18, 6).
+// open reports whether a gate is open. The service decides, else its entity; by default gates are open (lsm.md 18, 6).
 func (w *transaction) open(gate string) bool {
 	if gate == "" {
 		return true

@@ -7,10 +7,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Kind classifies why a call is refused. The codes of mistakes in attributes ([catalog.Code]) are kinds too.
+// Kind classifies the refusal of a call. The codes of mistakes in attributes ([catalog.Code]) are kinds too.
 type Kind string
 
-// The kinds of refusals that are not about attributes.
+// The kinds of refusals that do not concern attributes.
 const (
 	UnknownInstance     Kind = "not_found"
 	InstanceExists      Kind = "instance_exists"
@@ -19,24 +19,23 @@ const (
 	InvalidInitialState Kind = "invalid_initial_state"
 	Deleted             Kind = "deleted"
 	MissingVersion      Kind = "missing_version"
-	// read the service again, and decide again; never resend with the version that the error tells (lsm.md 7)
+	// Read the service again and decide again; never repeat the call with the version in the error (lsm.md 7).
 	VersionConflict    Kind = "version_conflict"
 	TransferNotAllowed Kind = "transfer_not_allowed"
 	Precondition       Kind = "operation_precondition"
 	UnknownState       Kind = "unknown_state"
 	UnknownOperation   Kind = "bad_operation"
 	UnknownConfig      Kind = "unknown_config"
-	BadCall            Kind = "bad_call" // the call itself says too little or too much
+	BadCall            Kind = "bad_call" // the call is incomplete or contradicts itself
 	BadReference       Kind = "unknown_reference"
 	IdentityConflict   Kind = "identity_conflict"
 	NothingToExport    Kind = "nothing_to_export"
 )
 
-// Error is why a call is refused. Nothing was written, but for the events of a transfer that was aborted, which come
-// with it.
+// Error is the refusal of a call. The call wrote nothing except the events of an aborted transfer.
 type Error struct {
 	Kind    Kind
-	Service string // id; empty where the call is about none
+	Service string // id; empty if the call concerns no service
 	Path    string // of the attribute; empty for the service as a whole
 	Message string // what is wrong, then what would be right; never a sensitive value
 	// Mistakes are all mistakes in the attributes; Kind, Path and Message are those of the first one. Empty for other
@@ -44,7 +43,7 @@ type Error struct {
 	Mistakes []catalog.Mistake
 }
 
-// Error tells everything that is wrong, a line each.
+// Error returns all mistakes, one line each.
 func (e *Error) Error() string {
 	object := ""
 	if e.Service != "" {
@@ -73,7 +72,7 @@ func refuse(kind Kind, service, format string, args ...any) *Error {
 	return &Error{Kind: kind, Service: service, Message: fmt.Sprintf(format, args...)}
 }
 
-// mistaken is the refusal for mistakes, of which there is at least one.
+// refuseAttributes returns the refusal for one or more mistakes.
 func refuseAttributes(service string, mistakes []catalog.Mistake) *Error {
 	first := mistakes[0]
 	return &Error{Kind: Kind(first.Code), Service: service, Path: first.Path, Message: first.Message,

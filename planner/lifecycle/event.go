@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// EventType says what an event is about (lsm.md 17).
+// EventType is the type of an event (lsm.md 17).
 type EventType string
 
 // The types of events.
@@ -18,28 +18,28 @@ const (
 	UpdateTransition   EventType = "ON_UPDATE_TRANSITION"
 	DeleteTransition   EventType = "ON_DELETE_TRANSITION"
 	ResourceTransition EventType = "RESOURCE_TRANSITION"
-	ResourceEvent      EventType = "RESOURCE_EVENT" // a deployment result that concerns no transfer
+	ResourceEvent      EventType = "RESOURCE_EVENT" // a deployment result without a transfer
 	AllocationUpdate   EventType = "ALLOCATION_UPDATE"
 	ForceUpdate        EventType = "FORCE_UPDATE"
 	ForceDelete        EventType = "FORCE_DELETE"
 )
 
-// eventTypes is the type of the events of transfers by each trigger.
+// eventTypes maps each trigger to the type of the events of its transfers.
 var eventTypes = map[Trigger]EventType{
 	Auto: AutoTransition, APISetState: SetStateTransition, OnUpdate: UpdateTransition, OnDelete: DeleteTransition, ResourceBased: ResourceTransition,
 }
 
-// Step is how far a transfer has come when an event is logged.
+// Step is the step of a transfer that an event records.
 type Step string
 
-// The steps. A transfer that is executed goes through triggered, [validating], [compiling] and executed, in this order.
+// The steps. An executed transfer has triggered, [validating], [compiling] and executed, in this order.
 const (
 	Triggered  Step = "trigger"
-	Validating Step = "validation" // a validation was asked for
-	Compiling  Step = "compile"    // a plan with the new desired state was asked for
+	Validating Step = "validation" // a validation was requested
+	Compiling  Step = "compile"    // a plan for the new desired state was requested
 	Executed   Step = "executed"
-	Ignored    Step = "ignored" // nothing was to be done, or what came is out of date
-	Aborted    Step = "aborted" // an operation lacked the set that it needs
+	Ignored    Step = "ignored" // nothing to do, or the result is out of date
+	Aborted    Step = "aborted" // the set that an operation needs is missing
 )
 
 // Severity grades events, as log levels do.
@@ -56,11 +56,11 @@ const (
 // Event is one line of the log of a service.
 type Event struct {
 	Service        string    `json:"service"`
-	Version        int       `json:"version"`         // of the service before what the event tells; 0 at its creation
-	DesiredVersion int       `json:"desired_version"` // likewise
+	Version        int       `json:"version"`         // of the service before the event; 0 at its creation
+	DesiredVersion int       `json:"desired_version"` // of the service before the event
 	Type           EventType `json:"type"`
 	Step           Step      `json:"step"`
-	Error          bool      `json:"error,omitempty"` // the way to the error state, or an abort
+	Error          bool      `json:"error,omitempty"` // to the error state, or aborted
 	Source         string    `json:"source,omitempty"`
 	Destination    string    `json:"destination,omitempty"`
 	Correlation    string    `json:"correlation"` // the same for all events of one attempt
@@ -69,11 +69,11 @@ type Event struct {
 	At             time.Time `json:"at"`
 }
 
-// space is the name space of the ids of services that are no UUIDs.
+// space is the UUID namespace for service ids that are not UUIDs.
 var space = uuid.MustParse("5d6b1ad9-6b0f-4c53-9d32-0a6f6f0a7b1e")
 
-// Correlation returns the id that the events of a transfer attempt share: the UUID of version 3 of the service's
-// version, in the name space of the service's id (lsm.md 6). An id that is no UUID has one made from it.
+// Correlation returns the id that the events of one attempt at a transfer share: the version 3 UUID of the service's
+// version in the namespace of the service's id (lsm.md 6). If the id is not a UUID, the namespace is derived from it.
 func Correlation(service string, version int) string {
 	namespace, err := uuid.Parse(service)
 	if err != nil {
@@ -82,7 +82,7 @@ func Correlation(service string, version int) string {
 	return uuid.NewMD5(namespace, []byte(strconv.Itoa(version))).String()
 }
 
-// Hop is a transfer that was executed.
+// ExecutedTransfer is a transfer that was executed.
 type ExecutedTransfer struct {
 	Service string `json:"service"`
 	Version int    `json:"version"` // after it
@@ -91,11 +91,11 @@ type ExecutedTransfer struct {
 	After Instance `json:"-"` // the service, right after it
 }
 
-// Result is what a call did.
+// Result is the result of a call.
 type Result struct {
 	Events []Event
 	Trace  []ExecutedTransfer // every executed transfer, in order
-	// Stopped is set when the call itself was carried out, but an automatic transfer after it was aborted: the service
-	// rests where it should not.
+	// Stopped is set if the call succeeded but an automatic transfer after it was aborted. The service then rests in a
+	// state that it should have left.
 	Stopped *Error
 }

@@ -1,7 +1,7 @@
 package lifecycle
 
-// ForceState brings a service to a state without asking the lifecycle, for repairs by hand. It counts as a transfer
-// (lsm.md 6, "Force"). The version is checked when it is given.
+// ForceState moves a service to a state without asking its lifecycle. It counts as a transfer (lsm.md 6, "Force"). A
+// version in the call is checked.
 func (v *Inventory) ForceState(c Call, target string, op Operation) (Result, error) {
 	w, err := v.check(c, false)
 	if err != nil {
@@ -46,8 +46,8 @@ func (m *Machine) names() []string {
 	return out
 }
 
-// Forget takes a service out of the inventory, whatever its state. What is deployed for it is not removed by that. The
-// version is checked when it is given.
+// Forget removes a service from the inventory, whatever its state. What is deployed for it remains. A version in the
+// call is checked.
 func (v *Inventory) Forget(c Call) (Result, error) {
 	in, ok := v.instances[c.ID]
 	switch {

@@ -1,13 +1,13 @@
 package lifecycle
 
-// Default is the lifecycle of an entity that names none; see catalog.DefaultLifecycle.
+// Default is the lifecycle of an entity that names no lifecycle; see catalog.DefaultLifecycle.
 const Default = "slipway_default"
 
-// AutoRollback is the gate of [Default] that rolls a failed update back without being asked. A gate that nobody set is
-// open (lsm.md 18, 6), so whoever makes an entity closes it, unless a rollback on failure is wanted: see [Gates].
+// AutoRollback is the gate of [Default] for automatic rollbacks of failed updates. Gates are open by default (lsm.md
+// 18, 6); [Gates] closes this one, because a rollback on failure must be asked for.
 const AutoRollback = "auto_rollback"
 
-// Gates returns how the gates of a shipped lifecycle stand where an entity says nothing. A gate that is not in it is
+// Gates returns the gates of a shipped lifecycle that apply if an entity sets none. A gate that is not in the map is
 // open.
 func Gates(lifecycle string) map[string]bool {
 	if lifecycle == Default {

@@ -10,12 +10,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Entity is an entity together with the lifecycle of its services.
+// Entity is an entity with the state machine of its services.
 type Entity struct {
 	*catalog.Entity
 	Machine *Machine
-	// Config opens (true) and closes the gates of the lifecycle for services that say nothing themselves. A gate that
-	// is not in it is open.
+	// Config opens (true) or closes gates for services that do not set them. Other gates are open.
 	Config map[string]bool
 }
 
@@ -25,19 +24,19 @@ type Instance struct {
 	Entity         string `json:"entity"`
 	EntityVersion  int    `json:"entity_version"`
 	Version        int    `json:"version"`         // counts executed transfers, from 1
-	DesiredVersion int    `json:"desired_version"` // counts changes of what is to be deployed, from 1
+	DesiredVersion int    `json:"desired_version"` // counts changes of the desired state, from 1
 	State          string `json:"state"`
 	Sets
-	Config  map[string]bool `json:"config,omitempty"` // gates, before those of the entity
+	Config  map[string]bool `json:"config,omitempty"` // gates; they take precedence over those of the entity
 	Deleted bool            `json:"deleted,omitempty"`
-	Pending *Pending        `json:"-"` // validation that is under way, which ends with the process
-	// Last is the deployment result for the desired version, when one is known: Succeeded or Failed.
+	Pending *Pending        `json:"-"` // a validation in progress; never saved
+	// Last is the deployment result of the desired version: Succeeded, Failed, or empty if not known.
 	Last Outcome `json:"last,omitempty"`
-	// Preserved tells that the last transfer preserved the desired state.
+	// Preserved says that the last transfer preserved the desired state.
 	Preserved bool      `json:"preserved,omitempty"`
 	Cause     EventType `json:"cause,omitempty"` // of the last transfer
 	Created   time.Time `json:"created"`
-	Updated   time.Time `json:"updated"` // last transfer
+	Updated   time.Time `json:"updated"` // time of the last transfer
 }
 
 // Pending is a transfer that waits for its validation.
@@ -45,14 +44,14 @@ type Pending struct {
 	Trigger Trigger // auto or api_set_state
 	Target  string
 	Error   string
-	Version int // of the service when the validation was asked for
+	Version int // of the service when the validation was requested
 }
 
-// Inventory holds services, and drives each through its lifecycle. It is memory only: it has no clock and makes no ids,
-// and equal calls on equal inventories have equal results. It is not safe for use by several goroutines at once.
+// Inventory has services and drives each through its lifecycle. It is in memory only, has no clock and makes no ids:
+// equal calls on equal inventories return equal results. It is not safe for concurrent use.
 type Inventory struct {
 	entities  map[string][]*Entity // by name, lowest version first
-	instances map[string]*Instance // never changed in place
+	instances map[string]*Instance // replaced, never modified
 	ids       []string             // of the instances, sorted
 }
 
@@ -61,7 +60,7 @@ func NewInventory() *Inventory {
 	return &Inventory{entities: make(map[string][]*Entity), instances: make(map[string]*Instance)}
 }
 
-// Add makes a version of an entity known. Its gates must be those of the lifecycle.
+// Add adds a version of an entity. Its gates must be gates of the lifecycle.
 func (v *Inventory) Add(e Entity) error {
 	if err := checkGates("", e.Machine, e.Config); err != nil {
 		return err
@@ -95,8 +94,8 @@ func (v *Inventory) entity(name string, version *int) (*Entity, *Error) {
 		versions[len(versions)-1].Version)
 }
 
-// Load puts a service into the inventory as it is, for example from the journal. Nothing happens to it until a call. It
-// must be of a known entity, in a known state, and have an id that is not taken.
+// Load adds a service as it is, for example from the journal. It does nothing else to the service. The entity and the
+// state must be known, and the id must be free.
 func (v *Inventory) Load(in Instance) error {
 	if in.ID == "" {
 		return refuse(BadCall, "", "a service without an id cannot be loaded")
@@ -125,7 +124,7 @@ func (v *Inventory) store(in *Instance) {
 	v.instances[in.ID] = in
 }
 
-// forget takes a service out.
+// forget removes a service.
 func (v *Inventory) forget(id string) {
 	if i, found := slices.BinarySearch(v.ids, id); found {
 		v.ids = slices.Delete(v.ids, i, i+1)
@@ -142,7 +141,7 @@ func (v *Inventory) Instance(id string) (Instance, bool) {
 	return *in, true
 }
 
-// Instances returns all services, deleted ones too, in the order of their ids.
+// Instances returns all services, also deleted ones, sorted by id.
 func (v *Inventory) Instances() []Instance {
 	all := v.sorted()
 	out := make([]Instance, len(all))
@@ -160,8 +159,7 @@ func (v *Inventory) sorted() []*Instance {
 	return out
 }
 
-// Identity returns what names a service among those of its entity (lsm.md 14), and false where the entity has no
-// identity.
+// Identity returns the value of the identity attribute of a service (lsm.md 14), and false if its entity has none.
 func (v *Inventory) Identity(id string) (any, bool) {
 	in, ok := v.instances[id]
 	if !ok {
@@ -176,7 +174,7 @@ func (v *Inventory) identity(in *Instance) (any, bool) {
 	return value, ok && e.Identity != ""
 }
 
-// ByIdentity returns the id of the service of an entity that has an identity and is not deleted.
+// ByIdentity returns the id of the service of an entity that has the identity and is not deleted.
 func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
 	want := catalog.Canonical(identity)
 	for _, in := range v.sorted() {
@@ -190,7 +188,7 @@ func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
 	return "", false
 }
 
-// of returns the entity of a service in the inventory, which is always known.
+// entityOf returns the entity of a service. Every service in the inventory has one.
 func (v *Inventory) entityOf(in *Instance) *Entity {
 	versions := v.entities[in.Entity]
 	i, _ := slices.BinarySearchFunc(versions, in.EntityVersion,

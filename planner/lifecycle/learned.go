@@ -8,9 +8,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Learned writes values into the active set that became known while it was deployed: of attributes with the modifier r
-// on the first level, and of no others (lsm.md 12, `update_read_only_attribute`). It is no transfer, and the version
-// stays. Call.Version does not count.
+// StoreReturned writes values that became known during a deployment into the active set: values of top-level attributes
+// with the modifier r, and no others (lsm.md 12, `update_read_only_attribute`). It is not a transfer, the version
+// remains, and Call.Version is ignored.
 func (v *Inventory) StoreReturned(c Call, values map[string]any) (Result, error) {
 	in, ok := v.instances[c.ID]
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Code classifies what is wrong with a lifecycle.
+// Code classifies problems of lifecycles.
 type Code string
 
 // The codes: those of lsm.md 5, and some for names and sizes.
@@ -36,14 +36,14 @@ const (
 	TooLarge          Code = "too_large"
 )
 
-// Problem is one thing that is wrong with a lifecycle.
+// Problem is a problem of a lifecycle.
 type Problem struct {
 	Path    string // `states.up.label`, `transfers[3].error`; empty for the lifecycle as a whole
 	Code    Code
 	Message string // what is wrong, then what would be right
 }
 
-// Error gives the problem on one line.
+// Error returns the problem on one line.
 func (p Problem) Error() string {
 	if p.Path == "" {
 		return p.Message
@@ -51,27 +51,26 @@ func (p Problem) Error() string {
 	return p.Path + ": " + p.Message
 }
 
-// nameForm is what states and gates are called, and the most bytes of it.
+// nameForm is the form of the names of states and gates.
 var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 const nameLimit = 253
 
 const (
-	// mostStates and mostTransfers bound a lifecycle; the largest that is known to be used has 26 and 56.
-	mostStates    = 1000
-	mostTransfers = 10_000
-	// mostProblems bounds what is told of one lifecycle.
-	mostProblems = 1000
+	// maxStates and maxTransfers bound a lifecycle; the largest known one has 26 and 56.
+	maxStates    = 1000
+	maxTransfers = 10_000
+	// maxProblems bounds the reported problems of one lifecycle.
+	maxProblems = 1000
 )
 
-// Lint returns everything that is wrong with a lifecycle, in the order of the lifecycle, what concerns it as a whole at
-// the end. None is what [New] asks for. The rules are those of lsm.md 5; all lifecycles that are known to be used keep
-// them.
+// Lint returns all problems of a lifecycle, in its order, then those of the lifecycle as a whole. [New] requires that
+// there are none. The rules are those of lsm.md 5; all known lifecycles follow them.
 func Lint(l Lifecycle) []Problem {
 	n := &linter{l: l, states: make(map[string]*State, len(l.States))}
-	if len(l.States) > mostStates || len(l.Transfers) > mostTransfers {
+	if len(l.States) > maxStates || len(l.Transfers) > maxTransfers {
 		n.add("", TooLarge, "there are %d states and %d transfers; use at most %d and %d", len(l.States),
-			len(l.Transfers), mostStates, mostTransfers)
+			len(l.Transfers), maxStates, maxTransfers)
 		return n.problems
 	}
 	if l.Name != "" {
@@ -102,7 +101,7 @@ func Lint(l Lifecycle) []Problem {
 	return n.problems
 }
 
-// statePath is the path of a state.
+// statePath returns the path of a state.
 func statePath(state string) string {
 	if nameForm.MatchString(state) && !strings.ContainsAny(state, ".") {
 		return "states." + state
@@ -118,18 +117,18 @@ type linter struct {
 }
 
 func (n *linter) add(path string, code Code, format string, args ...any) {
-	if len(n.problems) >= mostProblems {
+	if len(n.problems) >= maxProblems {
 		return
 	}
 	n.problems = append(n.problems, Problem{path, code, fmt.Sprintf(format, args...)})
 }
 
-// known reports the name of a state that there is not.
+// known reports a state that does not exist.
 func (n *linter) known(path, state string) bool {
 	if _, ok := n.states[state]; ok {
 		return true
 	}
-	if len(n.problems) < mostProblems {
+	if len(n.problems) < maxProblems {
 		n.add(path, UnknownStateCode, "there is no state %q%s", shown(state), hint(state, n.names))
 	}
 	return false
@@ -142,7 +141,7 @@ func (n *linter) name(path, name string) {
 	}
 }
 
-// shown is the beginning of a word.
+// shown returns the beginning of a word.
 func shown[T ~string](word T) string {
 	const most = 100
 	if len(word) <= most {
@@ -151,7 +150,7 @@ func shown[T ~string](word T) string {
 	return strings.ToValidUTF8(string(word[:most]), "") + "..."
 }
 
-// hint says which name may be meant, or which there are.
+// hint names the similar name, or the known names.
 func hint[T ~string](word string, known []T) string {
 	names := make([]string, len(known))
 	for i, k := range known {
@@ -237,7 +236,7 @@ func (n *linter) transfer(i int, t Transfer, first map[[3]string]int) {
 	}
 }
 
-// trigger checks what goes with the trigger of a transfer.
+// trigger checks the attributes that depend on the trigger of a transfer.
 func (n *linter) trigger(at string, t Transfer) {
 	mayValidate := t.Trigger == Auto || t.Trigger == APISetState
 	if t.Validate && !mayValidate {
@@ -264,7 +263,7 @@ func (n *linter) trigger(at string, t Transfer) {
 	}
 }
 
-// unambiguous reports a second transfer that would be set off together with one before.
+// unambiguous reports a second transfer with the same trigger and source.
 func (n *linter) unambiguous(at string, i int, t Transfer, first map[[3]string]int) {
 	key := [3]string{string(t.Trigger), t.Source}
 	if t.Trigger == APISetState {
@@ -283,7 +282,7 @@ func (n *linter) unambiguous(at string, i int, t Transfer, first map[[3]string]i
 	}
 }
 
-// preserves reports a way that keeps the desired state although its ends export different things (lsm.md 10).
+// preserves reports a transfer that preserves the desired state although its ends export different things (lsm.md 10).
 func (n *linter) preserves(at, source, target string) {
 	s, t := n.states[source], n.states[target]
 	switch {
@@ -296,7 +295,7 @@ func (n *linter) preserves(at, source, target string) {
 	}
 }
 
-// reach reports states that no service comes to, and a lifecycle that services never leave.
+// reach reports states that no service can reach, and a lifecycle that services never leave.
 func (n *linter) reach() {
 	reached := make(map[string]bool, len(n.states))
 	queue := append([]string{n.l.Initial}, n.l.AlternativeInitial...)
@@ -328,7 +327,7 @@ func (n *linter) reach() {
 	}
 }
 
-// cycles reports auto transfers that lead in a circle, a failed validation included: nothing would end it.
+// cycles reports cycles of auto transfers, including those through a failed validation, which would never end.
 func (n *linter) cycles() {
 	leads := make(map[string][]string)
 	place := make(map[string]int)

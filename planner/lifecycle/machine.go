@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Machine is a lifecycle that is known to be sound, ready to be followed. It does not change.
+// Machine is a valid lifecycle, indexed. It is immutable.
 type Machine struct {
 	lifecycle Lifecycle
 	states    map[string]State
@@ -13,8 +13,8 @@ type Machine struct {
 	gates     []string
 }
 
-// New makes the machine of a lifecycle. It returns all problems that [Lint] finds; with any there is no machine. The
-// lifecycle must not be changed afterwards.
+// New returns the machine of a lifecycle, or no machine and all problems that [Lint] finds. The lifecycle must not be
+// changed afterwards.
 func New(l Lifecycle) (*Machine, []Problem) {
 	if problems := Lint(l); len(problems) > 0 {
 		return nil, problems
@@ -34,7 +34,7 @@ func New(l Lifecycle) (*Machine, []Problem) {
 	return m, nil
 }
 
-// Lifecycle returns what the machine was made of.
+// Lifecycle returns the lifecycle of the machine.
 func (m *Machine) Lifecycle() Lifecycle { return m.lifecycle }
 
 // State returns a state by its name.
@@ -43,16 +43,16 @@ func (m *Machine) State(name string) (State, bool) {
 	return s, ok
 }
 
-// Initial returns the states that a service may begin in, the usual one first.
+// Initial returns the initial states, the default first.
 func (m *Machine) Initial() []string {
 	return append([]string{m.lifecycle.Initial}, m.lifecycle.AlternativeInitial...)
 }
 
-// Gates returns the names that configuration can have: each turns auto transfers off. Sorted.
+// Gates returns the names of the gates, sorted. Each can close auto transfers.
 func (m *Machine) Gates() []string { return slices.Clone(m.gates) }
 
-// Transfer returns the transfer out of a state by a trigger, of which there is one at most; of those by api_set_state,
-// [Machine.SetState] gives one.
+// Transfer returns the transfer out of a state by a trigger; there is at most one. Use [Machine.SetState] for
+// api_set_state.
 func (m *Machine) Transfer(state string, trigger Trigger) (Transfer, bool) {
 	for _, t := range m.transfers[state] {
 		if t.Trigger == trigger {
@@ -62,7 +62,7 @@ func (m *Machine) Transfer(state string, trigger Trigger) (Transfer, bool) {
 	return Transfer{}, false
 }
 
-// SetState returns the transfer that a person asks for by its target.
+// SetState returns the transfer by api_set_state to the target.
 func (m *Machine) SetState(state, target string) (Transfer, bool) {
 	for _, t := range m.transfers[state] {
 		if t.Trigger == APISetState && t.Target == target {
@@ -72,7 +72,7 @@ func (m *Machine) SetState(state, target string) (Transfer, bool) {
 	return Transfer{}, false
 }
 
-// Targets returns the states that a person may ask for in a state, in the order of the lifecycle.
+// Targets returns the states that can be requested in a state, in the order of the lifecycle.
 func (m *Machine) Targets(state string) []string {
 	var out []string
 	for _, t := range m.transfers[state] {
@@ -83,9 +83,10 @@ func (m *Machine) Targets(state string) []string {
 	return out
 }
 
-// WayTo returns the shortest way of transfers by api_set_state from a state to one that has a transfer by the trigger:
-// the targets to ask for, one after the other; none where the state itself has one (lsm.md 20, "way out to delete"). It
-// is false where no such way exists. After each the service goes on by itself; ask again from where it then rests.
+// PathTo returns the shortest path of transfers by api_set_state to a state that has a transfer by the trigger: the
+// targets to request in order, empty if the state itself has one (lsm.md 20, "way out to delete"). It returns false if
+// there is no such path. A service may move on by itself after each target, so call PathTo again from the state where
+// it rests.
 func (m *Machine) PathTo(state string, trigger Trigger) ([]string, bool) {
 	type place struct {
 		state string

@@ -7,16 +7,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Member is a service in a model, and the set of attributes that it takes part with.
+// Member is a service in a plan or validation, and the set of attributes that it uses there.
 type Member struct {
 	ID    string
 	Set   Set
 	Purge bool // what it exports is removed
 }
 
-// Export returns the services that the desired state is made of, in the order of their ids: those that are not deleted
-// and whose state exports, each with its active set (lsm.md 8). The error names services in such a state that have no
-// active set; the others are returned nevertheless.
+// Export returns the services of the desired state, sorted by id: those that are not deleted and whose state exports,
+// each with its active set (lsm.md 8). The error names services in such a state without an active set; the others are
+// returned nevertheless.
 func (v *Inventory) Export() ([]Member, error) {
 	var members []Member
 	var problems []error
@@ -34,7 +34,7 @@ func (v *Inventory) Export() ([]Member, error) {
 	return members, errors.Join(problems...)
 }
 
-// role returns what a service is in models; false for one that is deleted.
+// role returns the role of a service, and false if it is deleted.
 func (v *Inventory) role(in *Instance) (Role, bool) {
 	if in.Deleted {
 		return Role{}, false
@@ -43,9 +43,9 @@ func (v *Inventory) role(in *Instance) (Role, bool) {
 	return s.Role(in.Active != nil), ok
 }
 
-// Validation returns the services of the model that a service is validated in, in the order of their ids: itself with
-// the set that its state says, or not at all, and every other one that lets others see it (lsm.md 8). A set that is not
-// there leaves its service out.
+// Validation returns the services that take part in the validation of a service, sorted by id: the service itself with
+// the set that its state names, and every other service that others see (lsm.md 8). A service without the set is left
+// out.
 func (v *Inventory) Validation(id string) ([]Member, error) {
 	if _, ok := v.instances[id]; !ok {
 		return nil, refuse(UnknownInstance, id, "there is no such service")
@@ -64,17 +64,16 @@ func (v *Inventory) Validation(id string) ([]Member, error) {
 	return members, nil
 }
 
-// Reference is one service that relates to another.
+// Reference is a reference of one service to another.
 type Reference struct {
-	ID     string // of the one that relates
-	Set    Set    // in which of its sets
+	ID     string // of the referring service
+	Set    Set    // the set with the reference
 	Path   string // of the value: `router`, `links[2].port`
-	Target string // the service that it relates to
+	Target string // the service referred to
 }
 
-// Dangling returns the references in a service's validation that lead to services which are not in it, in the order of
-// the ids. For a deletion that is being validated, these are what protects the service (lsm.md 14): a validation with
-// any has failed.
+// Dangling returns the references in a service's validation to services that do not take part, sorted by id. If it
+// returns any, the validation fails; this protects services from deletion (lsm.md 14).
 func (v *Inventory) Dangling(id string) ([]Reference, error) {
 	members, err := v.Validation(id)
 	if err != nil {
@@ -96,8 +95,8 @@ func (v *Inventory) Dangling(id string) ([]Reference, error) {
 	return out, nil
 }
 
-// ReferencedBy returns the services that relate to a service with their candidate or active set, in the order of their
-// ids, without deleted ones.
+// ReferencedBy returns the references to a service in the candidate or active sets of services that are not deleted,
+// sorted by id.
 func (v *Inventory) ReferencedBy(id string) []Reference {
 	var out []Reference
 	for _, in := range v.sorted() {
@@ -115,7 +114,7 @@ func (v *Inventory) ReferencedBy(id string) []Reference {
 	return out
 }
 
-// relations calls found for each service that attributes relate to, at every depth.
+// relations calls found for each reference in the attributes, at every depth.
 func relations(s catalog.Structure, attributes map[string]any, path string,
 	found func(path, target string, r catalog.Relation)) {
 	at := func(name string) string {
@@ -152,8 +151,8 @@ func each(value any, path string, do func(value any, path string)) {
 	}
 }
 
-// references tells which services that attributes relate to do not exist, are deleted, or are of another entity (lsm.md
-// 18, 11).
+// references returns a mistake for each reference to a service that does not exist, is deleted or is of another entity
+// (lsm.md 18, 11).
 func (v *Inventory) references(s catalog.Structure, attributes map[string]any) []catalog.Mistake {
 	var out []catalog.Mistake
 	relations(s, attributes, "", func(path, target string, r catalog.Relation) {

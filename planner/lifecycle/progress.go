@@ -1,13 +1,13 @@
 package lifecycle
 
-// Progress counts the tasks of a service. Deployed, Failed and Waiting sum to Total. Tasks that a run did not touch
-// because they were applied before are deployed; those that wait were skipped, or could not be reached (lsm.md 9).
+// Progress counts the tasks of a service. Deployed, Failed and Waiting sum to Total. Tasks that were applied before
+// count as deployed; waiting tasks were skipped, or their node was unreachable (lsm.md 9).
 type Progress struct {
 	Total, Deployed, Failed, Waiting int
 }
 
-// Outcome is what the tasks came to together: one that failed makes the service fail, else one that is waited for keeps
-// it where it is. A service without tasks is deployed.
+// Outcome combines the tasks: any failed task makes it Failed, else any waiting task makes it Waiting. Without tasks it
+// is Succeeded.
 func (p Progress) Outcome() Outcome {
 	switch {
 	case p.Failed > 0:

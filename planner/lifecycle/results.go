@@ -4,31 +4,30 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 )
 
-// Outcome is what a deployment of a service's tasks came to.
+// Outcome is the result of a deployment of a service's tasks.
 type Outcome string
 
 // The outcomes.
 const (
 	Succeeded Outcome = "success"
 	Failed    Outcome = "failed"
-	Waiting   Outcome = "waiting" // something is not deployed and did not fail: it will be tried again
+	Waiting   Outcome = "waiting" // some task is not deployed and has not failed: it is tried again
 )
 
 // Validation is the result of a validation.
 type Validation struct {
-	ForVersion int // of the service that was validated; 0: the one that it has
+	ForVersion int // version of the service that was validated; 0: the present one
 	OK         bool
-	// Candidate is the whole candidate with the values that were chosen meanwhile for attributes with the modifier r,
-	// as allocation.Book returns it; nil when none was. They are kept also when the validation failed (lsm.md 12).
+	// Candidate is the complete candidate with newly allocated values (modifier r), as allocation.Usage returns it; nil
+	// if none was allocated. It is kept also if the validation failed (lsm.md 12).
 	Candidate map[string]any
 }
 
-// Validated takes the result of a validation, and carries the transfer out that waited for it. A result for another
-// version than the service has, or for a service that waits for none, is out of date: that is logged, and no error.
-// Call.Version does not count.
+// Validated takes the result of a validation and executes the transfer that waited for it. A result for another
+// version, or for a service that waits for none, is out of date: Validated logs it and returns no error. Call.Version
+// is ignored.
 func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 	in, ok := v.instances[c.ID]
 	if !ok {
@@ -60,7 +59,7 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 	return w.settleAndCommit(moved && w.in.Preserved)
 }
 
-// awaited returns the transfer that waits for a validation.
+// pendingTransfer returns the transfer that waits for a validation.
 func (w *transaction) pendingTransfer() (Transfer, bool) {
 	if w.in.Pending.Trigger == APISetState {
 		return w.entity.Machine.SetState(w.in.State, w.in.Pending.Target)
@@ -68,7 +67,7 @@ func (w *transaction) pendingTransfer() (Transfer, bool) {
 	return w.entity.Machine.Transfer(w.in.State, Auto)
 }
 
-// allocate takes the candidate with allocated values, which is made from the active set where there was none.
+// allocate replaces the candidate by one with allocated values.
 func (w *transaction) allocate(next map[string]any) *Error {
 	if next == nil {
 		return nil
@@ -79,8 +78,8 @@ func (w *transaction) allocate(next map[string]any) *Error {
 		return refuseAttributes(w.in.ID, mistakes)
 	}
 	before, _ := w.entity.Check(base)
-	// With what slipway sets as it was, nothing may differ.
-	if theirs := edit.RestoreAllocated(w.entity.Entity, before,
+	// Apart from allocated values, both must be equal.
+	if theirs := RestoreAllocated(w.entity.Entity, before,
 		complete); catalog.Canonical(theirs) != catalog.Canonical(
 		before) {
 		return refuse(BadCall, w.in.ID,
@@ -97,9 +96,9 @@ func (w *transaction) allocate(next map[string]any) *Error {
 	return nil
 }
 
-// Deployed takes the outcome of a deployment of the service's tasks for a desired version, 0 being the one that it has.
-// One for another version, and one for a service in a state that exports nothing, is out of date: that is logged, and
-// no error (lsm.md 18, 8 and 9). Call.Version does not count.
+// Deployed takes the outcome of a deployment for a desired version; 0 means the present one. An outcome for another
+// version, or for a service in a state that exports nothing, is out of date: Deployed logs it and returns no error
+// (lsm.md 18, 8 and 9). Call.Version is ignored.
 func (v *Inventory) Deployed(c Call, outcome Outcome, desiredVersion int) (Result, error) {
 	in, ok := v.instances[c.ID]
 	if !ok {

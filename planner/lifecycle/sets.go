@@ -14,25 +14,25 @@ const (
 // AllSets returns the three sets.
 func AllSets() []Set { return []Set{Candidate, Active, Rollback} }
 
-// Sets are the attributes of a service. A set that is not there is nil. Sets are replaced as a whole and never changed
-// in place, so values may be shared.
+// Sets are the attributes of a service. A set that does not exist is nil. Sets are replaced as a whole and never
+// modified, so values may be shared.
 type Sets struct {
 	Candidate map[string]any `json:"candidate"`
 	Active    map[string]any `json:"active"`
 	Rollback  map[string]any `json:"rollback"`
-	// Basis tells what each set was made under. Only the caller knows what that means: it moves with the set, and
-	// nothing else.
+	// Definitions names the definition of each set. The caller chooses the names; they move with the sets and have no
+	// other effect here.
 	Definitions Definitions `json:"basis,omitzero"`
 }
 
-// Bases are what the three sets were made under.
+// Definitions are the names of the definitions of the three sets.
 type Definitions struct {
 	Candidate string `json:"candidate,omitempty"`
 	Active    string `json:"active,omitempty"`
 	Rollback  string `json:"rollback,omitempty"`
 }
 
-// Get returns a set, nil when it is not there.
+// Get returns a set, nil if it does not exist.
 func (s Sets) Get(which Set) map[string]any {
 	switch which {
 	case Candidate:
@@ -45,7 +45,7 @@ func (s Sets) Get(which Set) map[string]any {
 	return nil
 }
 
-// With returns the sets with one of them replaced, without a basis.
+// With returns the sets with one of them replaced, without a definition.
 func (s Sets) With(which Set, attributes map[string]any) Sets {
 	switch which {
 	case Candidate:
@@ -58,8 +58,7 @@ func (s Sets) With(which Set, attributes map[string]any) Sets {
 	return s
 }
 
-// Base returns the attributes that an update starts from: the candidate, or the active set where there is no candidate
-// (lsm.md 4).
+// Base returns the attributes that an update starts from: the candidate, or else the active set (lsm.md 4).
 func (s Sets) Base() map[string]any {
 	if len(s.Candidate) > 0 {
 		return s.Candidate
@@ -67,7 +66,7 @@ func (s Sets) Base() map[string]any {
 	return s.Active
 }
 
-// current returns the first set that is there, in the order candidate, active, rollback.
+// current returns the first set that exists, in the order candidate, active, rollback.
 func (s Sets) current() map[string]any {
 	if base := s.Base(); len(base) > 0 {
 		return base
@@ -88,10 +87,10 @@ const (
 	ClearRollback  Operation = "clear rollback"
 )
 
-// operation is one row of the table of operations.
+// operation is a row of the table of operations.
 type operation struct {
 	name  Operation
-	needs Set // a set that must be there
+	needs Set // a set that must exist
 	apply func(Sets) Sets
 }
 
@@ -128,8 +127,8 @@ func operationNamed(name Operation) (operation, bool) {
 	return operation{}, false
 }
 
-// Apply carries an operation out. It returns the set that the operation needs and that is not there; the sets are as
-// before then, as they are for no operation.
+// Apply applies an operation. If the set that it needs does not exist, Apply returns the sets unchanged and the name of
+// that set.
 func (s Sets) Apply(op Operation) (Sets, Set) {
 	o, ok := operationNamed(op)
 	if !ok {

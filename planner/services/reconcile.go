@@ -9,7 +9,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -134,8 +133,8 @@ func (t *Transition) replaces(r Record, wanted site.Service) bool {
 	if r.Entity != wanted.Entity.Name {
 		return true
 	}
-	complete, mistakes := wanted.Entity.Check(edit.CarryAllocated(wanted.Entity, r.Base(), wanted.Attributes))
-	return len(mistakes) == 0 && len(edit.ReplacementPaths(wanted.Entity, r.Base(), complete)) > 0
+	complete, mistakes := wanted.Entity.Check(lifecycle.CarryAllocated(wanted.Entity, r.Base(), wanted.Attributes))
+	return len(mistakes) == 0 && len(lifecycle.ReplacementPaths(wanted.Entity, r.Base(), complete)) > 0
 }
 
 // isEnding reports whether the service is being deleted. If the configuration has it again, that is a new service.

@@ -1,6 +1,6 @@
-// Package allocation chooses the values of attributes with the modifier r from pools (lsm.md 12): whole numbers,
-// addresses and networks. A value is in use as long as any attribute set of any live service has it; what a service has
-// stays its own. The work depends on how many values are in use, never on how large a pool is. It is pure.
+// Package allocation allocates values of attributes with the modifier r from pools (lsm.md 12): whole numbers,
+// addresses and networks. A value is in use while any attribute set of any live service has it. The cost depends on how
+// many values are in use, not on the size of the pool. The package is pure.
 package allocation
 
 import (
@@ -8,34 +8,35 @@ import (
 	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
-// Request asks for the values of one service.
+// Request requests the values of one service.
 type Request struct {
-	Service Service // its sets have been written down with NewBook, or are not to count
-	// Prior is the tree that the update of the service began with, nil for a new service. A value is chosen again when
-	// an attribute that its allocation is per is another one than in Prior.
+	Service Service // its sets were given to NewUsage, or do not count
+	// Prior is the attributes before the update, nil for a new service. A value is allocated again if an attribute in
+	// the `per` of its allocation differs from Prior.
 	Prior map[string]any
-	// Candidate is the complete tree of the service, after edit.Carry and catalog.Structure.Check. It is not changed.
+	// Candidate is the complete attributes of the service, after lifecycle.CarryAllocated and catalog.Structure.Check.
+	// It is not changed.
 	Candidate map[string]any
 }
 
-// Given is a value that was chosen.
+// Allocated is a value that was allocated.
 type Allocated struct {
 	Path      string // of the attribute, without numbers: `files.uid`
-	At        string // its place in the candidate: `files[2].uid`
+	At        string // its exact path in the candidate: `files[2].uid`
 	Pool      string
 	Value     any
-	Sensitive bool // the value is not to be shown
+	Sensitive bool // the value must not be shown
 }
 
-// Allocate returns the candidate with a value for each allocated attribute, and the values that it chose, in the order
-// of the definition. Values that the candidate has are kept, and looked at first: one that another service has too
-// (pool_conflict), or that is not in the pool any more (out_of_pool), is a mistake that names service and pool, and is
-// never replaced in silence. A pool without a free value is another (pool_exhausted).
+// Allocate returns the candidate with a value for each allocated attribute, and the newly allocated values, in the
+// order of the definition. It keeps values that the candidate has and checks them first: a value that another service
+// has (pool_conflict) or that the pool no longer has (out_of_pool) is a mistake that names service and pool, and is
+// never replaced. So is a pool without a free value (pool_exhausted).
 //
-// What could be chosen is returned also when there are mistakes (lsm.md 12, V069), and counts as in use from then on.
+// Values that could be allocated are returned also with mistakes (lsm.md 12, V069) and are in use from then on.
 func (b *Usage) Allocate(q Request) (map[string]any, []Allocated, []catalog.Mistake) {
 	r := &run{book: b, service: q.Service, who: b.number(q.Service), mine: make(map[claim]string)}
 	out := copied(q.Candidate)
@@ -52,13 +53,13 @@ func (b *Usage) Allocate(q Request) (map[string]any, []Allocated, []catalog.Mist
 	return out, r.given, r.mistakes
 }
 
-// run is the allocation of one service.
+// run is the allocation for one service.
 type run struct {
 	book     *Usage
 	service  Service
 	who      int32
 	slots    []slot
-	mine     map[claim]string // places of the service's own values
+	mine     map[claim]string // paths of the service's own values
 	given    []Allocated
 	mistakes []catalog.Mistake
 }
@@ -68,17 +69,17 @@ type claim struct {
 	block block
 }
 
-// slot is one value that the service is to have.
+// slot is a value that the service needs.
 type slot struct {
 	place
 	attribute catalog.Attribute
 	pool      *pool
 	scope     *scope
-	object    map[string]any // that has the value
-	prior     map[string]any // the same object before; nil when it is new
+	object    map[string]any // has the value
+	prior     map[string]any // the same object before the update; nil for a new one
 }
 
-// place is where a value stands; seed names it by keys instead of numbers.
+// place is the path of a value; seed has keys in place of indices.
 type place struct{ path, at, seed string }
 
 func (p place) to(name string) place {
@@ -102,7 +103,7 @@ func (r *run) collect(s catalog.Structure, at place, prior, object map[string]an
 			r.collect(e.Structure, below, before, v)
 		case []any:
 			old, _ := prior[e.Name].([]any)
-			same, _ := edit.MatchChildren(e, old, v)
+			same, _ := lifecycle.MatchChildren(e, old, v)
 			for i, element := range v {
 				child, ok := element.(map[string]any)
 				if !ok {
@@ -128,7 +129,7 @@ func (r *run) report(s slot, code catalog.Code, format string, args ...any) {
 		Message: fmt.Sprintf(format, args...)})
 }
 
-// keep settles a value that is there; false when one is to be chosen.
+// keep checks an existing value. It returns false if a value must be allocated.
 func (r *run) keep(s slot) bool {
 	value := s.object[s.attribute.Name]
 	if value == nil || s.outdated(value) {
@@ -160,7 +161,7 @@ func (r *run) keep(s slot) bool {
 	return true
 }
 
-// outdated reports whether a value that was carried over belongs to other values of what it is per.
+// outdated reports whether a carried value was allocated for other values of its `per` attributes.
 func (s slot) outdated(value any) bool {
 	if s.prior == nil || catalog.Canonical(s.prior[s.attribute.Name]) != catalog.Canonical(value) {
 		return false
@@ -182,7 +183,7 @@ func (r *run) take(s slot, at block) {
 func (r *run) choose(s slot) {
 	delete(s.object, s.attribute.Name)
 	if s.attribute.HasDefault {
-		s.object[s.attribute.Name] = s.attribute.Default // what counts without a value
+		s.object[s.attribute.Name] = s.attribute.Default // applies if the value is missing
 	}
 	l, at, ok := s.pool.pick(s.seed, &s.scope.used)
 	if !ok {
@@ -197,13 +198,13 @@ func (r *run) choose(s slot) {
 		Sensitive: s.attribute.Sensitive})
 }
 
-// Exhausted says that a pool has no free value.
+// Exhausted is the error of a pool without a free value.
 type Exhausted struct {
 	Pool string
-	Size string // how many values it has, in decimal: networks have more than an int holds
+	Size string // number of values in decimal; networks have more than an int can hold
 }
 
-// Error names pool, size and what helps.
+// Error names the pool, its size and the remedy.
 func (e *Exhausted) Error() string {
 	return fmt.Sprintf(
 		"the pool %q is exhausted: it has %[2]s values, and all %[2]s are in use; widen it, or delete services (what a service had before its last update stays in use for a rollback)",

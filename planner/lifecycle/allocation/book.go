@@ -6,9 +6,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Service is a service that lives, with the attribute sets that count: candidate, active and rollback (lsm.md 12). A
-// set that is about to be replaced, such as the candidate of an update that is planned again, is left out by the
-// caller: what it holds is free then.
+// Service is a live service with the attribute sets whose values are in use: candidate, active and rollback (lsm.md
+// 12). The caller leaves out a set that is about to be replaced; its values become free.
 type Service struct {
 	ID     string
 	Name   string // for people
@@ -16,7 +15,7 @@ type Service struct {
 	Sets   []map[string]any
 }
 
-// Book knows which values are in use, by which services. It is made for one plan and is not safe for concurrent use.
+// Usage knows which services use which values. It serves one plan and is not safe for concurrent use.
 type Usage struct {
 	names  []string
 	index  map[string]int32 // of a service by id
@@ -24,16 +23,17 @@ type Usage struct {
 	pools  map[*catalog.Pool]*pool
 }
 
-// scope is what is in use of one pool.
+// scope is the usage of one pool.
 type scope struct {
 	used   [families]ranges
 	owners map[block]owners
-	// around has, for each size of blocks in use or asked for, the owners of smaller blocks by the block around them.
+	// around has, for each block size in use or requested, the owners of smaller blocks by the larger block around
+	// them.
 	around map[block]owners
 	sizes  []int
 }
 
-// owners are the first two services that have a block; two are enough to find one that is another.
+// owners are the first two services that use a block; two are enough to find another than a given one.
 type owners struct{ first, second int32 }
 
 const nobody = -1
@@ -58,7 +58,7 @@ func (o owners) other(who int32) (int32, bool) {
 	return 0, false
 }
 
-// NewBook writes down what services have in all their sets. Values that are none of their pool's kind are left out.
+// NewUsage records the values in all sets of the services. Values of another kind than their pool's are ignored.
 func NewUsage(live []Service) *Usage {
 	b := &Usage{index: make(map[string]int32, len(live)), scopes: make(map[string]*scope),
 		pools: make(map[*catalog.Pool]*pool)}
@@ -112,8 +112,8 @@ func (b *Usage) scope(name string) *scope {
 	return s
 }
 
-// pool prepares the pool of an allocation; nil when there is none, or one that catalog.Resolve refuses. Definitions of
-// one name may differ between services while a catalog changes.
+// pool prepares the pool of an allocation. It returns nil if there is none, or if catalog.Resolve refuses it.
+// Definitions with the same name may differ between services while a catalog changes.
 func (b *Usage) pool(a *catalog.Allocation) *pool {
 	if a == nil || a.Own == nil {
 		return nil
@@ -158,7 +158,7 @@ func addOwner(m map[block]owners, at block, who int32) {
 	m[at] = o.with(who)
 }
 
-// sized makes the scope ready for blocks of a size.
+// indexSize prepares the scope for blocks of a size.
 func (s *scope) indexSize(size int) {
 	if slices.Contains(s.sizes, size) {
 		return
@@ -177,7 +177,7 @@ func (s *scope) indexSize(size int) {
 	}
 }
 
-// own writes down that a service has a block.
+// add records that a service uses a block.
 func (s *scope) add(at block, who int32) {
 	s.indexSize(at.size)
 	addOwner(s.owners, at, who)
@@ -188,7 +188,7 @@ func (s *scope) add(at block, who int32) {
 	}
 }
 
-// rival returns another service that has a block, a part of it, or one around it.
+// conflict returns another service that uses the block, a part of it, or a block around it.
 func (s *scope) conflict(at block, who int32) (int32, bool) {
 	s.indexSize(at.size)
 	for _, m := range []map[block]owners{s.owners, s.around} {

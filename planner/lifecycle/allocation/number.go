@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// number is a whole number of 128 bits: a place on the line of one family of values.
+// number is a whole number of 128 bits: a position in a family of values.
 type number struct{ high, low uint64 }
 
-// family is a line of values of its own.
+// family is a kind of values with positions of its own.
 type family uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 
 const signBit = 1 << 63
 
-// ofInteger puts whole numbers on a line in their order, negative ones first.
+// ofInteger maps whole numbers to positions in their order, negative ones first.
 func ofInteger(v int64) number { return number{0, uint64(v) ^ signBit} }
 
 func (n number) integer() int64 { return int64(n.low ^ signBit) }

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// pool is a pool as it is searched: lanes of blocks, without what is excluded.
+// pool is a pool prepared for searching: lanes of blocks, without excluded values.
 type pool struct {
 	definition catalog.Pool
 	lanes      []lane
@@ -33,7 +33,7 @@ type block struct {
 
 func (b block) span() span { return span{b.start, b.start.end(b.size)} }
 
-// newPool prepares a pool of a resolved entity. The error is one that catalog.Resolve tells.
+// newPool prepares a pool of a resolved entity. It returns the errors that catalog.Resolve reports.
 func newPool(definition catalog.Pool) (*pool, error) {
 	p := &pool{definition: definition}
 	spans := [families][]span{}
@@ -69,7 +69,7 @@ func newPool(definition catalog.Pool) (*pool, error) {
 	return p, nil
 }
 
-// networks makes a lane of each network; length is that of the prefixes, -1 for addresses.
+// networks adds a lane for each network; length is the prefix length of the values, -1 for addresses.
 func (p *pool) networks(spans *[families][]span, texts []string, reserved func() ([][2]netip.Addr, error),
 	length int) error {
 	ranges, err := reserved()
@@ -99,7 +99,7 @@ func (p *pool) networks(spans *[families][]span, texts []string, reserved func()
 	return nil
 }
 
-// read finds the block of a value. It is false for a value that is none of such a pool, whatever its bounds.
+// read returns the block of a value. It returns false for a value of another kind, whatever the bounds of the pool.
 func (p *pool) read(value any) (block, bool) {
 	if p.definition.Integer != nil {
 		v, ok := value.(int64)
@@ -122,7 +122,7 @@ func (p *pool) read(value any) (block, bool) {
 	return block{f, size, start.start(size)}, true
 }
 
-// write gives the value of a block of a lane.
+// write returns the value of a block of a lane.
 func (p *pool) write(l lane, b block, withLength bool) any {
 	if l.family == integers {
 		return b.start.integer()
@@ -150,7 +150,7 @@ func (p *pool) has(b block) bool {
 	return false
 }
 
-// free finds the first free block from a place on, in a lane.
+// free returns the first free block of a lane from a position on.
 func (p *pool) free(l lane, from number, used *[families]ranges) (block, bool) {
 	at := from
 	for {
@@ -174,7 +174,7 @@ func (p *pool) free(l lane, from number, used *[families]ranges) (block, bool) {
 	}
 }
 
-// pick chooses a free value. The seed is what a derived one is made from.
+// pick returns a free value. The seed determines the first position that a derived allocation tries.
 func (p *pool) pick(seed string, used *[families]ranges) (lane, block, bool) {
 	start := -1
 	if p.definition.Pick == catalog.Derived {
@@ -184,7 +184,7 @@ func (p *pool) pick(seed string, used *[families]ranges) (lane, block, bool) {
 			return p.lanes[start], b, true
 		}
 	}
-	// After the derived place come the lanes behind it, then all from the beginning.
+	// Search from the derived position to the end, then from the beginning.
 	for i := range p.lanes {
 		l := p.lanes[(start+1+i)%len(p.lanes)]
 		if b, ok := p.free(l, l.span.first, used); ok {
@@ -194,7 +194,7 @@ func (p *pool) pick(seed string, used *[families]ranges) (lane, block, bool) {
 	return lane{}, block{}, false
 }
 
-// derive gives the place that a seed leads to.
+// derive returns the position of a seed.
 func (p *pool) derive(seed string) (int, number) {
 	sum := sha256.Sum256([]byte(seed))
 	at := new(big.Int).SetBytes(sum[:])
@@ -214,13 +214,13 @@ func (p *pool) derive(seed string) (int, number) {
 	return 0, p.lanes[0].span.first
 }
 
-// size counts the values of the pool, without what is excluded.
+// size counts the values of the pool, without excluded ones.
 func (p *pool) size() *big.Int {
 	total := new(big.Int)
 	for _, l := range p.lanes {
 		total.Add(total, blocks(l.span.first, l.span.last, l.size))
 		at, open := l.span.first, true
-		for open { // each block that has something excluded counts once
+		for open { // each block with an excluded number counts once
 			hit, ok := p.excluded[l.family].overlap(span{at, l.span.last})
 			if !ok {
 				break

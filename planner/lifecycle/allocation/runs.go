@@ -5,11 +5,11 @@ import (
 	"sort"
 )
 
-// span is a range of numbers, both ends in it.
+// span is a range of numbers, including both ends.
 type span struct{ first, last number }
 
-// runs is a set of numbers: ranges in their order, with a gap between each two. Values that follow each other make one
-// range, so a pool that is filled in order stays small however much of it is used.
+// ranges is a set of numbers as sorted ranges with gaps between them. Consecutive values form one range, so a pool that
+// is filled in order remains small.
 type ranges []span
 
 // of returns the set of all spans.
@@ -36,7 +36,7 @@ func of(spans []span) ranges {
 	return out
 }
 
-// touches reports whether b, which does not begin before a, overlaps a or follows right after it.
+// touches reports whether b overlaps a or follows right after it. b must not start before a.
 func touches(a, b span) bool {
 	after, ok := a.last.next()
 	return !ok || !after.less(b.first)

@@ -1,4 +1,4 @@
-package edit_test
+package lifecycle_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
 const entities = `
@@ -104,11 +104,11 @@ func tree(t testing.TB, e *catalog.Entity, text string) map[string]any {
 
 func read(t testing.TB, text string) map[string]any {
 	t.Helper()
-	value, _ := plain(t, text).(map[string]any)
+	value, _ := decoded(t, text).(map[string]any)
 	return value
 }
 
-func plain(t testing.TB, text string) any {
+func decoded(t testing.TB, text string) any {
 	t.Helper()
 	var value any
 	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
@@ -146,8 +146,8 @@ const share = `{name: n, size: 1, vni: 10, home: r1, peers: [r1, r2], used_by: [
   files: [{name: f1, content: c1, uid: 1, parts: [{at: 1, side: a, id: 5}, {at: 1, id: 6}]}, {name: f2, mode: 600, uid: 2, parts: []}],
   disks: [{slot: 1}, {slot: 2}], boot: {image: i}, notes: [{by: me, text: a, seen: 1}, {by: me, text: b, seen: 2}, {by: you, text: a, seen: 3}]}`
 
-// pick goes to a place: names and numbers with points between them.
-func pick(value any, at string) any {
+// valueAt goes to a place: names and numbers with points between them.
+func valueAt(value any, at string) any {
 	for _, step := range strings.FieldsFunc(at, func(r rune) bool { return r == '.' }) {
 		switch v := value.(type) {
 		case map[string]any:
@@ -162,7 +162,7 @@ func pick(value any, at string) any {
 // Children without a key are the same when they are equal, then when what is fixed in them is.
 func TestCarryWithoutKey(t *testing.T) {
 	e := entity(t, "share")
-	out := edit.CarryAllocated(e, tree(t, e, share),
+	out := lifecycle.CarryAllocated(e, tree(t, e, share),
 		read(t,
 			`{notes: [{by: him, text: a}, {by: me, text: new}, {by: you, text: other}, {by: me, text: b}, {by: me, text: more}]}`))
 	const want = `[{"by":"him","text":"a"},{"by":"me","seen":1,"text":"new"},{"by":"you","seen":3,"text":"other"},{"by":"me","seen":2,"text":"b"},{"by":"me","text":"more"}]`
@@ -177,22 +177,22 @@ func TestCarryAndRestore(t *testing.T) {
 	next := read(t, `{name: n, size: 2, vni: 99, home: r1, leases: [{address: z}], boot: {image: i}, disks: [{slot: 2}, {slot: 1}],
 	  files: [{name: f2, uid: 77}, {name: f7, uid: 78}, {name: f1, parts: [{at: 1, side: a}, {at: 2}]}]}`)
 	t.Run("what is read-only is ignored", func(t *testing.T) {
-		out := edit.RestoreAllocated(e, prior, next)
+		out := lifecycle.RestoreAllocated(e, prior, next)
 		for at, want := range map[string]string{"vni": "10", "used_by": `["r9"]`, "leases": `[{"address":"a"}]`,
 			"files.0.uid": "2", "files.1.uid": "null", "files.2.uid": "1",
 			"files.2.parts": `[{"at":1,"id":5,"side":"a"},{"at":2}]`, "note": "null"} {
-			if got := encode(t, pick(out, at)); got != want {
+			if got := encode(t, valueAt(out, at)); got != want {
 				t.Errorf("%s = %s, want %s", at, got, want)
 			}
 		}
 	})
 	t.Run("what is read-only counts", func(t *testing.T) {
-		out, mistakes := e.Check(edit.CarryAllocated(e, prior, next))
+		out, mistakes := e.Check(lifecycle.CarryAllocated(e, prior, next))
 		if len(mistakes) > 0 {
 			t.Fatal(mistakes)
 		}
 		var got []string
-		for _, m := range edit.CheckUpdate(e, prior, out) {
+		for _, m := range lifecycle.CheckUpdate(e, prior, out) {
 			got = append(got, m.Place()+" "+string(m.Code))
 		}
 		want := []string{"vni readonly_attribute", "files[0].uid readonly_attribute",

@@ -1,4 +1,4 @@
-package edit
+package lifecycle
 
 import (
 	"fmt"
@@ -7,23 +7,23 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// mostMistakes bounds what is told of one update.
+// maxMistakes bounds the reported mistakes of one update.
 const maxMistakes = 1000
 
-// Check compares the next attributes of a service with the ones that they are made from, and returns a mistake for
-// everything that users may not change (lsm.md 3, 13, 14). Both are complete trees, as catalog.Structure.Check returns
-// them, next after [Carry]. What did not change is never a mistake; what prior does not have at all, because the entity
-// got it later, is free.
+// CheckUpdate returns a mistake for each change from prior to next that users may not make (lsm.md 3, 13, 14). Both are
+// complete attributes, as catalog.Structure.Check returns them; next went through [CarryAllocated] before. An unchanged
+// value is never a mistake. A value that prior lacks altogether, because the entity got it later, may be set.
 //
 //   - identity_immutable: the identity attribute; it comes first.
-//   - readonly_attribute: what has the modifier r, also in a new child, where it must be null or its default.
-//   - immutable_attribute: what has the modifier rw. An embedded entity with rw keeps its children, and null or not, while the attributes
-//     of the children follow their own modifiers. In a child that stays only rw+ changes; a new child takes rw too.
+//   - readonly_attribute: values with the modifier r. In a new child they must be null or the default.
+//   - immutable_attribute: values with the modifier rw. An embedded entity with rw keeps its children, and stays null or
+//     not null, while attributes of the children follow their own modifiers. In an existing child only rw+ may change;
+//     a new child accepts rw too.
 //
-// In an entity that is loose the modifier of the outermost embedded entity counts for all that is in it, but for values
-// with the modifier r: these are slipway's everywhere. The order of children and of related services is no change.
+// In a loose entity the modifier of the outermost embedded entity applies to everything in it, except to values with
+// the modifier r. The order of children and of related services does not count.
 //
-// Mistake.Path has no numbers (`files.mode`); Mistake.At has the exact place in next (`files[2].mode`).
+// Mistake.Path has no indices (`files.mode`); Mistake.At is the exact path in next (`files[2].mode`).
 func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake {
 	c := updateChecker{loose: entity.Loose}
 	top := entity.Structure
@@ -39,9 +39,9 @@ func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []catalog.M
 	return c.mistakes
 }
 
-// Replaces returns the exact places in next of all changes that only a new service can have: of what has the modifier
-// rw. It is what forces replacement in Terraform (lsm.md 20). Added children are named one by one (`disks[1]`); for
-// removed ones, the list is.
+// ReplacementPaths returns the exact paths in next of the changes that need a new service: those of values with the
+// modifier rw. They force replacement in Terraform (lsm.md 20). Each added child has its own path (`disks[1]`); removed
+// children have the path of the list.
 func ReplacementPaths(entity *catalog.Entity, prior, next map[string]any) []string {
 	var out []string
 	for _, m := range CheckUpdate(entity, prior, next) {
@@ -52,7 +52,7 @@ func ReplacementPaths(entity *catalog.Entity, prior, next map[string]any) []stri
 	return out
 }
 
-// place is a path, with and without numbers.
+// attributePath is a path without indices (path) and with them (at).
 type attributePath struct{ path, at string }
 
 func (p attributePath) to(name string) attributePath {
@@ -142,7 +142,7 @@ func (c *updateChecker) relation(p attributePath, r catalog.Relation, prior, nex
 	}
 }
 
-// related is a text that two values of a relation share when they name the same services.
+// relatedText returns a text that is equal for two values of a relation if both name the same services.
 func relatedText(value any) string {
 	list, ok := value.([]any)
 	if !ok {
@@ -154,8 +154,8 @@ func relatedText(value any) string {
 	return catalog.Canonical(sortedTexts(list))
 }
 
-// untouched reports whether an embedded entity is as it was, and adds a mistake when it is not. What slipway sets in it
-// is looked at for code readonly_attribute only.
+// untouched reports whether an embedded entity is unchanged, and adds a mistake if it is not. Allocated values in it
+// count only for the code readonly_attribute.
 func (c *updateChecker) untouched(p attributePath, e catalog.Embedded, prior, next map[string]any,
 	code catalog.Code) bool {
 	old, had := prior[e.Name]
@@ -219,20 +219,20 @@ func (c *updateChecker) list(p attributePath, e catalog.Embedded, prior, next ma
 	for i, element := range now {
 		child, ok := element.(map[string]any)
 		switch {
-		case !ok: // a mistake of types
+		case !ok: // the type check reports it
 		case same[i] >= 0:
 			from, _ := old[same[i]].(map[string]any)
 			c.children(p.element(i), e, from, child)
 		case kept && len(gone) == 0:
 			c.add(p.element(i), catalog.Immutable, fixed)
-		case kept: // told with what is gone
+		case kept: // reported with the removed children
 		default:
 			c.fresh(p.element(i), e.Structure, child)
 		}
 	}
 }
 
-// children compares a child with itself before.
+// children compares a child with its prior value.
 func (c *updateChecker) children(p attributePath, e catalog.Embedded, old, now map[string]any) {
 	s := e.Structure
 	if c.loose {
@@ -241,7 +241,7 @@ func (c *updateChecker) children(p attributePath, e catalog.Embedded, old, now m
 	c.structure(p, s, old, now)
 }
 
-// free returns a structure in which users may change all that is not slipway's.
+// withoutFixed returns a structure in which users may change everything that slipway does not allocate.
 func withoutFixed(s catalog.Structure) catalog.Structure {
 	out := catalog.Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
 		Relations: slices.Clone(s.Relations)}
@@ -262,7 +262,7 @@ func withoutFixed(s catalog.Structure) catalog.Structure {
 	return out
 }
 
-// fresh looks at a new child: users may set all but what is slipway's.
+// fresh checks a new child: users may set everything that slipway does not allocate.
 func (c *updateChecker) fresh(p attributePath, s catalog.Structure, child map[string]any) {
 	for _, m := range s.ReadOnly(child) {
 		at := attributePath{p.path + "." + withoutNumbers(m.Path), p.at + "." + m.Path}
@@ -270,7 +270,7 @@ func (c *updateChecker) fresh(p attributePath, s catalog.Structure, child map[st
 	}
 }
 
-// withoutNumbers takes the numbers of elements out of an exact place.
+// withoutNumbers removes the indices from an exact path.
 func withoutNumbers(path string) string {
 	out := make([]byte, 0, len(path))
 	inside := false

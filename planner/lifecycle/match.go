@@ -1,4 +1,4 @@
-package edit
+package lifecycle
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// keyOf is a text that two children share when they have the same key. An attribute that is left out has its default.
+// keyText returns a text that is equal for two children with the same key. A missing attribute has its default.
 func keyText(e catalog.Embedded, child map[string]any) string {
 	key := make([]any, len(e.Key))
 	for i, name := range e.Key {
@@ -19,11 +19,11 @@ func keyText(e catalog.Embedded, child map[string]any) string {
 	return catalog.Canonical(key)
 }
 
-// Match finds for each child of next the same child of prior, -1 where it is a new one, and the children of prior that
-// are gone.
+// MatchChildren returns for each child of next the index of the same child of prior, or -1 for a new one, and the
+// indices of the children of prior that are gone.
 //
-// Key attributes tell children apart. In a list without a key, a child is the same as one that is equal but for what
-// slipway sets; after that, as one with the same values of what is fixed, rw, in the order of the lists.
+// Children with equal key attributes are the same. In a list without a key, two children are the same if they are equal
+// apart from allocated values; of the rest, those with equal fixed values (rw) are, in the order of the lists.
 func MatchChildren(e catalog.Embedded, prior, next []any) (same []int, gone []int) {
 	same = make([]int, len(next))
 	for i := range same {
@@ -64,13 +64,13 @@ func MatchChildren(e catalog.Embedded, prior, next []any) (same []int, gone []in
 	return same, gone
 }
 
-// asGiven is a text that two children share when all that users set is equal.
+// userText returns a text that is equal for two children if everything that users set is equal.
 func userText(s catalog.Structure, child map[string]any) string {
-	complete, _ := s.Check(child) // for the defaults
+	complete, _ := s.Check(child) // adds the defaults
 	return catalog.Canonical(unordered(s, withoutAllocated(s, complete)))
 }
 
-// fixed is a text that two children share when their plain attributes with the modifier rw are equal.
+// fixedText returns a text that is equal for two children if their attributes with the modifier rw are equal.
 func fixedText(s catalog.Structure, child map[string]any) string {
 	var values []any
 	for _, a := range s.Attributes {
@@ -86,7 +86,7 @@ func fixedText(s catalog.Structure, child map[string]any) string {
 	return catalog.Canonical(values)
 }
 
-// unordered returns attributes in which the order of children and of related services does not show.
+// unordered returns attributes in which children and related services are sorted.
 func unordered(s catalog.Structure, given map[string]any) map[string]any {
 	out := make(map[string]any, len(given))
 	for name, value := range given {
@@ -114,7 +114,7 @@ func unordered(s catalog.Structure, given map[string]any) map[string]any {
 	return out
 }
 
-// sorted returns the texts of elements in an order of their own.
+// sortedTexts returns the canonical texts of elements, sorted.
 func sortedTexts(list []any) []any {
 	texts := make([]string, len(list))
 	for i, element := range list {

@@ -1,4 +1,4 @@
-package edit
+package lifecycle
 
 import (
 	"maps"
@@ -6,14 +6,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// Carry returns next with what slipway has set in prior, at every depth, where next says nothing of it: attributes,
-// relations and embedded entities with the modifier r (lsm.md 3). Children are matched by key, those of lists without a
-// key as far as they are equal; a new child has nothing to carry. Values that next has stay; see [Check].
+// CarryAllocated returns next with the allocated values of prior (modifier r) that next lacks, at every depth:
+// attributes, relations and embedded entities (lsm.md 3). Children are matched by [MatchChildren]; a new child gets
+// none. Values that next has remain; see [CheckUpdate].
 func CarryAllocated(entity *catalog.Entity, prior, next map[string]any) map[string]any {
 	return carry(entity.Structure, prior, next)
 }
 
-// Restore returns next with everything that slipway sets as it is in prior.
+// RestoreAllocated returns next with all allocated values (modifier r) as they are in prior.
 func RestoreAllocated(entity *catalog.Entity, prior, next map[string]any) map[string]any {
 	return CarryAllocated(entity, prior, withoutAllocated(entity.Structure, next))
 }
@@ -54,7 +54,7 @@ func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
 	return out
 }
 
-// allocated returns the names of what slipway sets in a structure itself.
+// allocatedNames returns the names of what slipway allocates at the top level of a structure.
 func allocatedNames(s catalog.Structure) []string {
 	var names []string
 	for _, a := range s.Attributes {
@@ -75,7 +75,7 @@ func allocatedNames(s catalog.Structure) []string {
 	return names
 }
 
-// withoutAllocated returns attributes without what slipway sets, at every depth.
+// withoutAllocated returns attributes without allocated values, at every depth.
 func withoutAllocated(s catalog.Structure, given map[string]any) map[string]any {
 	out := make(map[string]any, len(given))
 	maps.Copy(out, given)

@@ -1,10 +1,10 @@
-package edit_test
+package lifecycle_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/edit"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
 func TestCheck(t *testing.T) {
@@ -69,18 +69,18 @@ func TestCheck(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := entity(t, c.entity)
 			prior := tree(t, e, c.prior)
-			next, mistakes := e.Check(edit.CarryAllocated(e, prior, merged(prior, read(t, c.change))))
+			next, mistakes := e.Check(lifecycle.CarryAllocated(e, prior, merged(prior, read(t, c.change))))
 			if len(mistakes) > 0 {
 				t.Fatal(mistakes)
 			}
 			var got []string
-			for _, m := range edit.CheckUpdate(e, prior, next) {
+			for _, m := range lifecycle.CheckUpdate(e, prior, next) {
 				got = append(got, m.Path+" "+string(m.Code)+" "+m.Place())
 			}
 			if text := strings.Join(got, "; "); text != c.want {
 				t.Errorf("got %s, want %s", text, c.want)
 			}
-			if text := strings.Join(edit.ReplacementPaths(e, prior, next), " "); text != c.replaces {
+			if text := strings.Join(lifecycle.ReplacementPaths(e, prior, next), " "); text != c.replaces {
 				t.Errorf("replaces %s, want %s", text, c.replaces)
 			}
 		})
@@ -95,7 +95,7 @@ func TestCheckOfWhatIsNew(t *testing.T) {
 	for _, name := range []string{"site", "name", "boot", "disks", "home"} {
 		delete(prior, name)
 	}
-	if mistakes := edit.CheckUpdate(e, prior, next); len(mistakes) > 0 {
+	if mistakes := lifecycle.CheckUpdate(e, prior, next); len(mistakes) > 0 {
 		t.Error(mistakes)
 	}
 }
@@ -110,8 +110,8 @@ func BenchmarkCheckThousandChildren(b *testing.B) {
 	}
 	prior, _ := e.Check(map[string]any{"name": "n", "size": int64(1), "files": files})
 	for b.Loop() {
-		next, _ := e.Check(edit.CarryAllocated(e, prior, prior))
-		if mistakes := edit.CheckUpdate(e, prior, next); len(mistakes) > 0 {
+		next, _ := e.Check(lifecycle.CarryAllocated(e, prior, prior))
+		if mistakes := lifecycle.CheckUpdate(e, prior, next); len(mistakes) > 0 {
 			b.Fatal(mistakes)
 		}
 	}
