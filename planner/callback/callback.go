@@ -1,6 +1,6 @@
-// Package callback declares what a task of kind callback can do on the controller (litp.md 46, 114): run a command,
-// make an HTTP request, or call a built-in function. It holds the schemas, the table of functions and the small
-// languages that occur in parameters, and is pure; planner/callback/controller carries callbacks out.
+// Package callback declares the callbacks that run on the controller (litp.md 46, 114): commands, HTTP requests and
+// built-in functions. It has their schemas, the table of functions and the syntax of their parameters, and is pure.
+// Package planner/callback/controller executes callbacks.
 package callback
 
 import (
@@ -17,7 +17,7 @@ const (
 	Function = "function"
 )
 
-// What counts where a callback does not say otherwise.
+// The defaults of callbacks.
 const (
 	DefaultTimeout  = 5 * time.Minute
 	DefaultInterval = time.Second
@@ -31,14 +31,14 @@ const (
 	longestText = 1 << 20
 )
 
-// schemas makes the schema of each type. To add a type, add its line here and its work in planner/callback/controller.
+// schemas has the schema of each type. To add a type, add a line here and its worker in planner/callback/controller.
 var schemas = map[string]func() resource.Schema{
 	Command:  command,
 	HTTP:     request,
 	Function: function,
 }
 
-// Schemas returns the schema of each type of callback by its name. The result is the caller's own.
+// Schemas returns the schema of each type of callback by name. The caller owns the result.
 func Schemas() map[string]resource.Schema {
 	out := make(map[string]resource.Schema, len(schemas))
 	for name, schema := range schemas {
@@ -47,14 +47,14 @@ func Schemas() map[string]resource.Schema {
 	return out
 }
 
-// Settings are what all callbacks have in common.
+// Settings are the parameters that all callbacks have.
 type Settings struct {
-	Timeout  time.Duration // of one try; of a function that waits, of the whole wait
-	Retries  int           // how often a callback that failed is tried again
+	Timeout  time.Duration // of one try; for a function that waits, of the whole wait
+	Retries  int           // number of further tries after a failure
 	Interval time.Duration // between tries
 }
 
-// SettingsOf returns the settings of a callback, whose parameters are valid.
+// SettingsOf returns the settings of a callback with valid parameters.
 func SettingsOf(p resource.Parameters) Settings {
 	seconds := func(name string, absent time.Duration) time.Duration {
 		return time.Duration(p.IntOr(name, int64(absent/time.Second))) * time.Second
@@ -66,13 +66,13 @@ func SettingsOf(p resource.Parameters) Settings {
 	}
 }
 
-// withSettings adds the parameters that all callbacks have in common.
+// withSettings adds the parameters that all callbacks have.
 func withSettings(parameters ...resource.Parameter) []resource.Parameter {
 	whole := func(name, description string, least, most int64) resource.Parameter {
 		return resource.Parameter{
 			Name: name, Kind: resource.Integer, Description: description,
 			Check: func(v any) error {
-				if n, _ := v.(int64); n < least || n > most { // an int64, as the kind says
+				if n, _ := v.(int64); n < least || n > most { // the schema guarantees an int64
 					return fmt.Errorf("%d is not from %d to %d", n, least, most)
 				}
 				return nil

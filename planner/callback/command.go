@@ -11,10 +11,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// What becomes of the standard output of a command.
+// What a command returns from its standard output.
 const (
 	OutputText = "text" // one value, `stdout`
-	OutputJSON = "json" // the members of the JSON object that it is
+	OutputJSON = "json" // the members of a JSON object
 	OutputNone = "none" // nothing
 )
 

@@ -22,14 +22,14 @@ const (
 // Builtin declares a built-in function.
 type Builtin struct {
 	Name      string
-	Summary   string // one sentence, for the documentation
+	Summary   string // one sentence for the documentation
 	Arguments []Argument
-	Values    []string // names of what it returns
-	// check finds what no single argument can tell; optional.
+	Values    []string // names of the returned values
+	// check checks arguments together; nil if each can be checked alone.
 	check func(arguments map[string]string, s Settings) *resource.ParameterError
 }
 
-// Argument declares one argument of a function, which is text.
+// Argument declares an argument of a function. Arguments are text.
 type Argument struct {
 	Name        string
 	Required    bool
@@ -37,7 +37,8 @@ type Argument struct {
 	Check       func(string) error
 }
 
-// builtins is the table of functions. To add one, add its line here and its work in planner/callback/controller.
+// builtins is the table of functions. To add one, add a line here and its implementation in
+// planner/callback/controller.
 var builtins = []Builtin{
 	{
 		Name: WaitTCP, Summary: "Waits until a TCP port accepts a connection.",
@@ -60,7 +61,7 @@ var builtins = []Builtin{
 			checkWhole(0, longestTimeout)}},
 		check: func(arguments map[string]string, s Settings) *resource.ParameterError {
 			if n, err := strconv.Atoi(arguments["seconds"]); err != nil || time.Duration(n)*time.Second < s.Timeout {
-				return nil // what is not a number has been told
+				return nil // the argument's own check reports what is not a number
 			}
 			return &resource.ParameterError{Parameter: "arguments.seconds",
 				Message: fmt.Sprintf("is not less than the timeout of %d seconds; raise timeout",
@@ -92,7 +93,7 @@ func function() resource.Schema {
 	}
 }
 
-// checkCall checks the arguments of a function, whose name is valid.
+// checkCall checks the arguments of a function with a valid name.
 func checkCall(r resource.Resource) []resource.ParameterError {
 	i := slices.IndexFunc(builtins, func(b Builtin) bool { return b.Name == r.Parameters.String("function") })
 	if i < 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Path leads to a value inside of a JSON value: keys of objects and indices of lists.
+// Path is the path of a value in a JSON value: keys of objects and indices of lists.
 type Path struct {
 	steps []step
 	text  string
@@ -21,12 +21,12 @@ type step struct {
 
 const (
 	longestPath = 1024 // bytes
-	// farthest bounds the index in a list.
+	// farthest bounds an index of a list.
 	farthest = 1 << 20
 )
 
-// ParsePath reads a path such as `data.items[0].id`, or `labels["a.b/c"]` for a key with dots, brackets or quotes. A
-// path may begin with an index.
+// ParsePath parses a path such as `data.items[0].id`, or `labels["a.b/c"]` for a key with dots, brackets or quotes. A
+// path may start with an index.
 func ParsePath(s string) (Path, error) {
 	p := Path{text: s}
 	if s == "" || len(s) > longestPath {
@@ -43,7 +43,7 @@ func ParsePath(s string) (Path, error) {
 	return p, nil
 }
 
-// parseStep reads the first step of s and returns what follows.
+// parseStep parses the first step of s and returns the rest.
 func parseStep(s string, first bool) (step, string, error) {
 	if inside, ok := strings.CutPrefix(s, "["); ok {
 		if strings.HasPrefix(inside, `"`) {
@@ -79,7 +79,7 @@ func parseStep(s string, first bool) (step, string, error) {
 	return step{key: name[:end]}, name[end:], nil
 }
 
-// Find returns the value that the path leads to in a decoded JSON value. No value is an error, and null is no value.
+// Find returns the value at the path in a decoded JSON value. A missing value and null are errors.
 func (p Path) Find(value any) (any, error) {
 	for _, st := range p.steps {
 		switch v := value.(type) {

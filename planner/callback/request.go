@@ -74,11 +74,11 @@ func request() resource.Schema {
 	}
 }
 
-// CheckURL reports what is wrong with the address of a request.
+// CheckURL reports an invalid address of a request.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
-	case err != nil: // its text repeats the address, and with it what may be secret in it
+	case err != nil: // the text of err repeats the address, which may contain a secret
 		return errors.New("is not a URL such as https://host/path")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return errors.New("must begin with http:// or https:// and a host")

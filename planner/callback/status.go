@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Statuses are the statuses of a response that count as a success.
+// Statuses are the response statuses that count as success.
 type Statuses []statusRange
 
 type statusRange struct{ from, to int }
 
-// ParseStatuses reads statuses of the forms 200, 2xx and 200-204; none at all are 2xx.
+// ParseStatuses parses statuses of the forms 200, 2xx and 200-204. An empty list means 2xx.
 func ParseStatuses(texts []string) (Statuses, error) {
 	if len(texts) == 0 {
 		return Statuses{{200, 299}}, nil
@@ -46,7 +46,7 @@ func statusNumber(s string) (int, bool) {
 	return n, err == nil && len(s) == 3 && n >= 100 && n <= 599
 }
 
-// Has reports whether the status counts as a success.
+// Has reports whether the status counts as success.
 func (s Statuses) Has(status int) bool {
 	for _, r := range s {
 		if r.from <= status && status <= r.to {

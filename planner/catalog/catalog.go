@@ -1,13 +1,12 @@
 // Package catalog is the typed model of services (litp.md 1, lsm.md 2): property types, entities with attributes,
-// embedded entities and relations, the templates of their tasks, and ordering rules that a site declares. It holds
-// plain data, resolves inheritance, and checks definitions and the attributes of services. It is pure and knows no
-// template language: see planner/catalog/template.
+// embedded entities and relations, the templates of their tasks, and ordering rules. It resolves inheritance, and
+// checks definitions and the attributes of services. It is pure. Package planner/catalog/template has the template
+// language.
 package catalog
 
 import "fmt"
 
-// Definitions are what catalog documents say, before names of types and entities are resolved. Their order is the
-// user's.
+// Definitions are the contents of catalog documents before names are resolved, in the user's order.
 type Definitions struct {
 	Types    []TypeDefinition
 	Pools    []Pool
@@ -15,7 +14,7 @@ type Definitions struct {
 	Ordering Ordering
 }
 
-// Catalog is a set of definitions that fit together.
+// Catalog is a set of consistent definitions.
 type Catalog struct {
 	Entities []Entity // resolved, in the order of their definitions
 	Ordering Ordering
@@ -23,13 +22,13 @@ type Catalog struct {
 	origins map[string][]Origin
 }
 
-// Origin is where a task of an entity was defined: in the entity itself, or in one that it extends.
+// Origin says which entity defines a task: the entity itself or an ancestor.
 type Origin struct {
 	Entity string
 	Task   int // index in the definition of the entity
 }
 
-// Entity returns the entity of a name.
+// Entity returns the entity with the name.
 func (c *Catalog) Entity(name string) (*Entity, bool) {
 	for i := range c.Entities {
 		if c.Entities[i].Name == name {
@@ -39,7 +38,7 @@ func (c *Catalog) Entity(name string) (*Entity, bool) {
 	return nil, false
 }
 
-// Origin tells where task i of an entity was defined. It is zero for a task that does not exist.
+// Origin returns the origin of task i of an entity. It is zero if there is no such task.
 func (c *Catalog) Origin(entity string, i int) Origin {
 	if list := c.origins[entity]; i >= 0 && i < len(list) {
 		return list[i]
@@ -47,7 +46,7 @@ func (c *Catalog) Origin(entity string, i int) Origin {
 	return Origin{}
 }
 
-// Code classifies a mistake. Those about attributes have the names of the conformance vectors.
+// Code classifies a mistake. The codes for attributes have the names of the conformance vectors.
 type Code string
 
 // The codes.
@@ -77,18 +76,17 @@ const (
 	Cycle         Code = "cycle"
 )
 
-// Mistake is one thing that is wrong with a definition, or with the attributes of a service.
+// Mistake is an error in a definition, or in the attributes of a service.
 type Mistake struct {
 	Path    string // `vlans[1]`, `tasks[2].config.parameters.content`; empty for the whole
 	Code    Code
 	Message string // what is wrong, then what would be right; never a sensitive value
-	// At is the exact place where Path names an attribute of all children at once, as it does for changes that a
-	// modifier forbids: Path is `files.mode`, At is `files[2].mode`. It is empty where Path is exact itself. See
-	// [Mistake.Place].
+	// At is the exact path if Path covers an attribute of all children, as for changes that a modifier forbids: Path is
+	// `files.mode`, At is `files[2].mode`. It is empty if Path is exact. See [Mistake.Place].
 	At string
 }
 
-// Place is the exact place of the mistake, for a diagnostic.
+// Place returns the exact path of the mistake.
 func (m Mistake) Place() string {
 	if m.At != "" {
 		return m.At
@@ -96,7 +94,7 @@ func (m Mistake) Place() string {
 	return m.Path
 }
 
-// Error gives the mistake on one line.
+// Error returns the mistake on one line.
 func (m Mistake) Error() string {
 	if m.Place() == "" {
 		return m.Message
@@ -108,11 +106,11 @@ func (m Mistake) Error() string {
 type Problem struct {
 	Object string // "type", "pool", "entity" or "ordering"
 	Name   string // of the type or entity
-	Again  bool   // the mistake is that the object is there a second time: it is about the later one
+	Again  bool   // the object is a duplicate; the problem concerns the later one
 	Mistake
 }
 
-// Error gives the problem on one line.
+// Error returns the problem on one line.
 func (p Problem) Error() string {
 	if p.Name == "" {
 		return p.Object + ": " + p.Mistake.Error()

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// mostMistakes bounds what is told of one set of attributes.
-const mostMistakes = 1000
+// maxMistakes bounds the reported mistakes of one set of attributes.
+const maxMistakes = 1000
 
 // Check looks at the attributes of a service of a resolved entity. It returns them complete, with defaults filled in at
 // every depth and every value in its one form, and everything that is wrong: unknown and missing attributes, wrong
@@ -24,8 +24,8 @@ const mostMistakes = 1000
 func (s Structure) Check(attributes map[string]any) (map[string]any, []Mistake) {
 	c := checker{}
 	out := c.structure("", s, attributes)
-	if len(c.mistakes) > mostMistakes {
-		c.mistakes = c.mistakes[:mostMistakes]
+	if len(c.mistakes) > maxMistakes {
+		c.mistakes = c.mistakes[:maxMistakes]
 	}
 	return out, c.mistakes
 }
@@ -67,7 +67,7 @@ func (c *checker) structure(path string, s Structure, given map[string]any) map[
 	return out
 }
 
-// strangers are the names of what is given and not known, sorted.
+// strangers returns the names in given that are not known, sorted.
 func strangers(given map[string]any, known []string) []string {
 	there := make(map[string]bool, len(known))
 	for _, name := range known {
@@ -93,7 +93,7 @@ func (c *checker) instead(name string, known []string) string {
 			return hint
 		}
 	}
-	if len(known) > mostListed {
+	if len(known) > maxListed {
 		return ""
 	}
 	return "; there are " + strings.Join(known, ", ")
@@ -229,7 +229,7 @@ func shaped(list []any, single bool) any {
 	return list[0]
 }
 
-// Canonical is a text that two values of attributes share when they are equal, and only then; 1 and 1.0 are equal.
+// Canonical returns a text that is equal for two values only if they are equal; 1 and 1.0 are equal.
 func Canonical(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -256,8 +256,8 @@ func Canonical(value any) string {
 	return fmt.Sprintf("%T", value)
 }
 
-// ReadOnly returns a mistake for each attribute with the modifier r that has a value other than null, at every depth:
-// at creation the user may not set them (lsm.md 3). Everything in an embedded entity with the modifier r is one.
+// ReadOnly returns a mistake for each attribute with the modifier r whose value is not null, at every depth: users may
+// not set them at creation (lsm.md 3). An embedded entity with the modifier r counts with all its attributes.
 func (s Structure) ReadOnly(attributes map[string]any) []Mistake {
 	var m mistakes
 	m.readOnly("", s, attributes)

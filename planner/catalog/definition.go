@@ -14,9 +14,9 @@ import (
 // definitionLimit bounds a definition, in bytes.
 const definitionLimit = 8 << 20
 
-// Definition returns a resolved entity as canonical JSON: equal entities give the same bytes, on every machine. It is
-// how an entity travels through Terraform's state; [ParseDefinition] reads it. The error is one of values that JSON
-// does not have, which no document holds.
+// Definition returns a resolved entity as canonical JSON: equal entities give equal bytes on every machine. Terraform's
+// state keeps entities in this form; [ParseDefinition] parses it. It fails only on values that JSON cannot encode,
+// which no document has.
 func (e Entity) Definition() (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -27,8 +27,7 @@ func (e Entity) Definition() (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Digest identifies a resolved entity: the SHA-256 of its definition, in hexadecimal. The error is that of
-// [Entity.Definition].
+// Digest returns the SHA-256 of the definition in hexadecimal. Its error is that of [Entity.Definition].
 func (e Entity) Digest() (string, error) {
 	text, err := e.Definition()
 	if err != nil {
@@ -38,9 +37,9 @@ func (e Entity) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// ParseDefinition reads what [Entity.Definition] wrote, and checks it like a definition of the user's: the text may
-// come from anywhere. What lies beyond the entity, such as the entities that its relations name, is not looked at. With
-// mistakes there is no entity.
+// ParseDefinition parses the result of [Entity.Definition] and checks it like a user's definition, because the text may
+// come from anywhere. It does not check what lies outside the entity, such as the entities of relations. On mistakes it
+// returns no entity.
 func ParseDefinition(text string) (*Entity, []Mistake) {
 	var m mistakes
 	const hint = "give the value of an entity of a catalog, as it is"
@@ -70,11 +69,11 @@ func ParseDefinition(text string) (*Entity, []Mistake) {
 	return e, nil
 }
 
-// resolved checks an entity that claims to be resolved.
+// resolved checks an entity that is given as resolved.
 func (m *mistakes) resolved(e *Entity) {
 	m.name("name", e.Name, title)
-	if e.size() > mostElements {
-		m.add("", BadValue, "has more than %d attributes with all that it embeds", mostElements)
+	if e.size() > maxElements {
+		m.add("", BadValue, "has more than %d attributes with all that it embeds", maxElements)
 		return
 	}
 	m.resolvedStructure("", e.Structure, 0)
@@ -82,7 +81,7 @@ func (m *mistakes) resolved(e *Entity) {
 		return
 	}
 	m.structure("", e.Structure, e.Structure, true)
-	// Other entities are not known here: their names are taken as they are.
+	// Other entities are unknown here; their names are accepted.
 	known := make(map[string]*resolution)
 	for _, r := range e.Relations {
 		known[r.Entity] = nil
@@ -95,8 +94,8 @@ func (m *mistakes) resolved(e *Entity) {
 }
 
 func (m *mistakes) resolvedStructure(path string, s Structure, depth int) {
-	if depth > mostDepth {
-		m.add(path, BadValue, "is more than %d levels deep", mostDepth)
+	if depth > maxDepth {
+		m.add(path, BadValue, "is more than %d levels deep", maxDepth)
 		return
 	}
 	for _, a := range s.Attributes {
@@ -126,7 +125,7 @@ func (m *mistakes) resolvedStructure(path string, s Structure, depth int) {
 	}
 }
 
-// normalize brings the values of an entity that was read from JSON into the form that documents give them.
+// normalize converts values that were read from JSON to the types that documents give them.
 func (e *Entity) normalize() {
 	e.Annotations = plainMap(e.Annotations)
 	e.Structure.normalize()
@@ -185,7 +184,7 @@ func PlainNumbers(value any) any {
 		}
 		f, err := v.Float64()
 		if err != nil {
-			return v.String() // out of range: a text, which no rule and no kind takes for a number
+			return v.String() // out of range: no rule and no kind accepts this text as a number
 		}
 		if n, ok := Number.normal(f); ok {
 			return n

@@ -47,7 +47,7 @@ func (m *mistakes) section(path string, s Section) {
 	}
 }
 
-// unknown says that there is no such thing, and, while there are few mistakes, which one may be meant.
+// unknown reports an unknown name and, while there are few mistakes, suggests a similar one.
 func (m *mistakes) unknown(what, name string, known func() []string) string {
 	if len(*m) >= resource.MostHints {
 		return fmt.Sprintf("there is no %s %q", what, name)
@@ -55,10 +55,10 @@ func (m *mistakes) unknown(what, name string, known func() []string) string {
 	return unknown(what, name, known())
 }
 
-// mostListed bounds the names that a message lists.
-const mostListed = 20
+// maxListed bounds the names in a message.
+const maxListed = 20
 
-// unknown says that there is no such thing, and which one may be meant.
+// unknown returns a message for an unknown name that suggests a similar one.
 func unknown[T ~string](what, name string, known []T) string {
 	names := make([]string, len(known))
 	for i, k := range known {
@@ -71,7 +71,7 @@ func unknown[T ~string](what, name string, known []T) string {
 	case len(names) == 0:
 		return message + "; there is none at all"
 	}
-	if len(names) > mostListed {
+	if len(names) > maxListed {
 		return message
 	}
 	return message + "; use one of " + strings.Join(names, ", ")

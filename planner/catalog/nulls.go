@@ -2,9 +2,9 @@ package catalog
 
 import "maps"
 
-// FillNulls returns attributes that come from where null and left out are the same, as in Terraform, with a null for
-// what may be null, is not given and has no default: it would count as missing otherwise. Attributes with the modifier
-// r stay out. The attributes given are not changed.
+// FillNulls sets to null the attributes that are nullable, missing and without a default. Terraform does not
+// distinguish null from missing, but [Structure.Check] does. Attributes with the modifier r are left out. The given
+// attributes do not change.
 func (s Structure) FillNulls(attributes map[string]any) map[string]any {
 	out := make(map[string]any, len(attributes))
 	maps.Copy(out, attributes)

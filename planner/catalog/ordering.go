@@ -22,10 +22,10 @@ type Ordering struct {
 }
 
 // MostRules bounds the rules of an ordering: classes, waits, unordered types and counts_as together.
-const MostRules = 1000
+const MaxRules = 1000
 
-// mostNamed bounds the types, entities and sections of one selector.
-const mostNamed = 100
+// maxNamed bounds the types, entities and sections of one selector.
+const maxNamed = 100
 
 // Class is a priority class: tasks that match have phases of their own, as early as their requirements let them
 // (litp.md D1).
@@ -141,8 +141,8 @@ func Join(parts ...Definitions) Definitions {
 // validate reports what is wrong with the rules, for the entities of the catalog; nil when these are not known.
 func (o Ordering) validate(entities *[]string) []Mistake {
 	var m mistakes
-	if n := o.size(); n > MostRules {
-		m.add("", BadValue, "has %d rules; %d is the most", n, MostRules)
+	if n := o.size(); n > MaxRules {
+		m.add("", BadValue, "has %d rules; %d is the most", n, MaxRules)
 		return m
 	}
 	seen := make(map[string]bool, len(o.Classes))
@@ -170,8 +170,8 @@ func (m *mistakes) selector(path string, s Selector, entities *[]string) {
 	switch n := len(s.Types) + len(s.Entities) + len(s.Sections); {
 	case s.empty():
 		m.add(path, BadValue, "selects nothing; give types, entities or sections")
-	case n > mostNamed:
-		m.add(path, BadValue, "names %d types, entities and sections; %d is the most", n, mostNamed)
+	case n > maxNamed:
+		m.add(path, BadValue, "names %d types, entities and sections; %d is the most", n, maxNamed)
 		return
 	}
 	for i, e := range s.Entities {

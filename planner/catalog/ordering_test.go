@@ -65,9 +65,9 @@ func TestParseOrdering(t *testing.T) {
 		`{"waits": [{}]}`:                      "waits[0].tasks: selects nothing; give types, entities or sections; waits[0].for: selects nothing",
 		`{"counts_as": [{"tasks": {"sections": ["oss"]}, "section": ""}]}`: `counts_as[0].tasks.sections[0]: there is no section "oss"; did you mean "os"?; counts_as[0].section: there is no section ""`,
 		`{"classes": [{"name": "a b", "tasks": {"types": ["x"]}}]}`:        `classes[0].name: "a b" is not a usable name`,
-		`{"unordered": [` + strings.Repeat(`"x",`, MostRules) +
+		`{"unordered": [` + strings.Repeat(`"x",`, MaxRules) +
 			`"x"]}`: "has 1001 rules; 1000 is the most",
-		`{"classes": [{"name": "a", "tasks": {"types": [` + strings.Repeat(`"x",`, mostNamed) +
+		`{"classes": [{"name": "a", "tasks": {"types": [` + strings.Repeat(`"x",`, maxNamed) +
 			`"x"]}}]}`: "classes[0].tasks: names 101 types, entities and sections; 100 is the most",
 		strings.Repeat(" ",
 			definitionLimit+1): "the ordering has 8388609 bytes; 8388608 is the most",

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// mostElements bounds the attributes, embedded entities and relations of one entity at all depths: entities that
-	// embed entities double quickly.
-	mostElements = 10_000
-	// mostTotal bounds the same, and the tasks, of all entities together: a hundred that extend one have all that it
-	// has.
-	mostTotal = 500_000
-	// mostAncestors bounds entities that extend each other.
-	mostAncestors = 100
-	// mostDepth bounds embedded entities inside embedded entities.
-	mostDepth = 16
+	// maxElements bounds the attributes, embedded entities and relations of one entity at all depths: nested entities
+	// double quickly.
+	maxElements = 10_000
+	// maxTotal bounds the same, and the tasks, of all entities together: descendants have everything that their
+	// ancestors have.
+	maxTotal = 500_000
+	// maxAncestors bounds a chain of entities that extend each other.
+	maxAncestors = 100
+	// maxDepth bounds nested embedded entities.
+	maxDepth = 16
 )
 
 // Resolve brings definitions together: every type gets its kind and all its rules, every entity what its ancestors and
@@ -73,13 +73,13 @@ type resolver struct {
 	path     []string // entities that are being resolved
 	problems []Problem
 	missing  int // how often something was named that there is not
-	total    int // elements and tasks of all entities, with what they inherit and embed
+	total    int // elements and tasks of all entities, inherited and embedded ones included
 
 	pools     map[string]Pool
 	poolNames []string // in the order of their definitions
 }
 
-// resolution is the way of one entity from its definition.
+// resolution is the state of the resolution of one entity.
 type resolution struct {
 	definition *Entity
 	entity     Entity
@@ -94,7 +94,7 @@ const (
 	done
 )
 
-// defineTypes gives every own type its kind and rules.
+// defineTypes resolves the kind and rules of each user-defined type.
 func (r *resolver) defineTypes(definitions []TypeDefinition) {
 	builtin := predefined()
 	byName := make(map[string]TypeDefinition, len(definitions))
@@ -155,7 +155,7 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 				m.add("extends", UnknownType, "%s", r.unknownType(d.Extends))
 			}
 		}
-		r.types[name] = t // without kind when it is wrong: what uses it is not reported as well
+		r.types[name] = t // without a kind if invalid, so that its uses are not reported too
 		return t, t.Kind != ""
 	}
 	for _, d := range definitions {
@@ -163,7 +163,7 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 	}
 }
 
-// unknown says that there is no such thing, and for the first ones which may be meant.
+// unknown reports an unknown name, and for the first few suggests a similar one.
 func (r *resolver) unknown(what, name string, known func() []string) string {
 	if r.missing++; r.missing > resource.MostHints {
 		return fmt.Sprintf("there is no %s %q", what, name)
@@ -173,7 +173,7 @@ func (r *resolver) unknown(what, name string, known func() []string) string {
 
 func (r *resolver) entityNames() []string { return slices.Sorted(slices.Values(r.names)) }
 
-// elsewhere says how to write here what other languages call a type.
+// elsewhere maps types of other languages to their names here.
 var elsewhere = map[string]string{
 	"list": listHint, "set": listHint, "array": listHint, "tuple": listHint,
 	"map": dictHint, "object": dictHint, "mapping": dictHint,
@@ -186,7 +186,7 @@ const (
 	dictHint = `use "dict", or an embedded entity`
 )
 
-// unknownType says that there is no such type, and what may be meant.
+// unknownType returns a message for an unknown type that suggests another one.
 func (r *resolver) unknownType(name string) string {
 	word, _, _ := strings.Cut(name, "(")
 	switch hint := elsewhere[word]; {
@@ -207,7 +207,7 @@ func (r *resolver) typeNames() []string {
 	return append(names, PredefinedTypes()...)
 }
 
-// entity resolves one entity and what it builds on. It returns nil for one that is unknown, or being resolved.
+// entity resolves one entity and its ancestors. It returns nil if the entity is unknown or is being resolved.
 func (r *resolver) entity(name string) *resolution {
 	s, ok := r.entities[name]
 	if !ok || s.state == open {
@@ -224,7 +224,7 @@ func (r *resolver) entity(name string) *resolution {
 	}()
 	d, m := s.definition, &s.mistakes
 	m.name("", d.Name, title)
-	if r.total > mostTotal {
+	if r.total > maxTotal {
 		return s // that has been told
 	}
 	s.entity = *d
@@ -232,9 +232,9 @@ func (r *resolver) entity(name string) *resolution {
 	if parent := r.base(d.Extends, "extends", m); parent != nil {
 		p := parent.entity
 		e.Ancestors = append([]string{d.Extends}, p.Ancestors...)
-		if len(e.Ancestors) > mostAncestors {
+		if len(e.Ancestors) > maxAncestors {
 			m.add("extends", BadValue, "builds on more than %d entities, one on the other; make the chain shorter",
-				mostAncestors)
+				maxAncestors)
 			e.Ancestors = nil // those that build on it are told no more
 		}
 		e.Lifecycle = or(e.Lifecycle, p.Lifecycle)
@@ -259,14 +259,14 @@ func (r *resolver) entity(name string) *resolution {
 	e.Lifecycle = or(e.Lifecycle, DefaultLifecycle)
 	e.Section = or(e.Section, Services)
 	n := e.size()
-	if n > mostElements {
-		m.add("", BadValue, "has %d attributes with all that it embeds; %d is the most", n, mostElements)
+	if n > maxElements {
+		m.add("", BadValue, "has %d attributes with all that it embeds; %d is the most", n, maxElements)
 		e.Structure = Structure{} // what embeds it would only grow
 		return s
 	}
-	if r.total += n + len(e.Tasks); r.total > mostTotal {
+	if r.total += n + len(e.Tasks); r.total > maxTotal {
 		m.add("", BadValue,
-			"is where the entities have more than %d attributes and tasks together, with what they inherit and embed; make them build on less", mostTotal)
+			"is where the entities have more than %d attributes and tasks together, with what they inherit and embed; make them build on less", maxTotal)
 		return s
 	}
 	m.structure("", d.Structure, e.Structure, true)
@@ -275,7 +275,7 @@ func (r *resolver) entity(name string) *resolution {
 	return s
 }
 
-// base resolves an entity that another one builds on, and reports when there is none.
+// base resolves an entity that another one extends or embeds, and reports a missing one.
 func (r *resolver) base(name, path string, m *mistakes) *resolution {
 	if name == "" {
 		return nil
@@ -311,8 +311,8 @@ func (r *resolver) structure(path string, s Structure, depth int, m *mistakes) S
 		e := &out.Embedded[i]
 		e.Modifier = or(e.Modifier, Fixed)
 		at := join(path, "embedded."+e.Name)
-		if depth >= mostDepth {
-			m.add(at, BadValue, "is more than %d levels deep", mostDepth)
+		if depth >= maxDepth {
+			m.add(at, BadValue, "is more than %d levels deep", maxDepth)
 			e.Structure = Structure{}
 			continue
 		}
@@ -362,11 +362,11 @@ func merge(base, own Structure) Structure {
 	}
 }
 
-// size counts the elements of a structure at all depths, and stops when there are too many.
+// size counts the elements of a structure at all depths, up to the bound.
 func (s Structure) size() int {
 	n := len(s.Attributes) + len(s.Embedded) + len(s.Relations)
 	for _, e := range s.Embedded {
-		if n > mostElements {
+		if n > maxElements {
 			return n
 		}
 		n += e.size()

@@ -11,13 +11,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 )
 
-// Rule is one rule that a value keeps, by its name in the table of rules.
+// Rule is a rule for values, by its name in the table of rules.
 type Rule struct {
 	Name     string `json:"rule"`
 	Argument any    `json:"argument"` // string, bool, int64, float64 or a list of them
 }
 
-// rule declares a rule. Its texts begin with what is right ("must be ..."), and never hold a value that they check.
+// rule declares a rule. Its messages start with what is right ("must be ...") and never contain the checked value.
 type rule struct {
 	name     string
 	kinds    []Kind                           // kinds of values that it is for
@@ -84,7 +84,7 @@ func ruleNamed(name string) (rule, bool) {
 	return rules[i], true
 }
 
-// validateRules reports rules that do not fit a kind, or have unusable arguments. Paths end in the rule's name.
+// validateRules reports rules that do not apply to the kind or have invalid arguments. Paths end in the rule's name.
 func (m *mistakes) validateRules(path string, written []Rule, kind Kind, list bool) {
 	for _, r := range written {
 		at := join(path, r.Name)
@@ -124,8 +124,8 @@ func when(wrong bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// checked makes a check of one that has the argument and the value in their types. What is of another type breaks the
-// rule; none is, as the rule's form of argument and its kinds of values are looked at first.
+// checked returns a check for an argument and a value of the given types. Values of other types break the rule; they do
+// not occur, because the types are checked before.
 func checked[A, V any](check func(argument A, value V) string) func(argument, value any) string {
 	return func(argument, value any) string {
 		a, usable := argument.(A)
@@ -141,7 +141,7 @@ func isNumber(a any) bool { _, ok := Number.normal(a); return ok }
 
 func isCount(a any) bool { n, ok := a.(int64); return ok && n >= 0 }
 
-// decimal writes a number with the fewest digits that tell it apart, without exponent.
+// decimal returns a number in its shortest decimal form, without exponent.
 func decimal(v any) string {
 	switch n := v.(type) {
 	case int64:
@@ -152,7 +152,7 @@ func decimal(v any) string {
 	return ""
 }
 
-// rational is the number as people write it: 0.1 is a tenth.
+// rational returns the exact decimal number: 0.1 is one tenth.
 func rational(v any) *big.Rat {
 	r, ok := new(big.Rat).SetString(decimal(v))
 	if !ok {
@@ -197,10 +197,10 @@ func isExpression(a any) bool {
 	return err == nil
 }
 
-// anchored compiles an expression so that it matches at the start of a value only.
+// anchored compiles an expression that matches only at the start of a value.
 func anchored(text string) (*pattern.Pattern, error) { return pattern.Compile(`\A(?:` + text + `)`) }
 
-// matches is what is wrong with a value that is to match.
+// matches returns the error of a value that does not match.
 func matches(p *pattern.Pattern, v, format, text string) string {
 	found, err := p.Match(v)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// allObjects reports whether all objects are there, though perhaps not all of each.
+// allObjects reports whether all objects were read, though some perhaps only in part.
 func allObjects(misread Problems) bool {
 	return !slices.ContainsFunc(misread, func(p Problem) bool { return !strings.Contains(p.Path, "[") })
 }
 
-// besides returns what is wrong with the site, whose objects are all there, apart from the problems that reading it
-// had, so that all of it can be mended at once. Nothing is said of objects that were not read well, and nothing of
-// references to objects whose names may be among what was not read.
+// besides returns further problems of a site whose objects were all read, so that users can fix them together with the
+// problems of reading. It skips objects that were not read completely, and references to objects whose names may be
+// missing for that reason.
 func (s *Site) besides(misread Problems, check func(site.Site) site.Problems) Problems {
 	if s.Shown {
 		return nil
@@ -41,7 +41,7 @@ func (s *Site) besides(misread Problems, check func(site.Site) site.Problems) Pr
 	return out
 }
 
-// misread reports whether an object, given by kind and name, has one of the problems that reading had.
+// misread reports whether reading had a problem with the object, given by kind and name.
 func (s *Site) misread(object [2]string, problems Problems) bool {
 	at := s.places[object]
 	return len(at) == 0 || slices.ContainsFunc(at, func(p place) bool {
@@ -53,7 +53,7 @@ func (s *Site) misread(object [2]string, problems Problems) bool {
 	})
 }
 
-// lastLine returns the line on which the last value below a node begins.
+// lastLine returns the line of the last value below a node.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, below := range n.Content {

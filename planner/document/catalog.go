@@ -14,21 +14,21 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Catalog is a catalog as documents describe it. It knows the place of its tasks, see [Catalog.Locate].
+// Catalog is a catalog that was read from documents. It knows the positions of its tasks, see [Catalog.Locate].
 type Catalog struct {
 	Catalog *catalog.Catalog
-	// Lifecycles are those that the documents define beside the ones that slipway brings, in their order.
+	// Lifecycles are those that the documents define beside the shipped ones, in their order.
 	Lifecycles []lifecycle.Lifecycle
 
 	places      catalogPlaces
 	definitions []catalog.Definitions // of each document
 }
 
-// catalogPlaces are the places of types and entities by kind and name, and those of ordering rules by kind and number;
-// objects of the same name follow each other.
+// catalogPlaces has the positions of types and entities by kind and name, and of ordering rules by kind and number.
+// Objects with the same name follow each other.
 type catalogPlaces map[[2]string][]catalogPlace
 
-// catalogPlace is where an object of a catalog stands.
+// catalogPlace is the position of an object of a catalog.
 type catalogPlace struct {
 	place
 	key   *yaml.Node // that names it
@@ -38,11 +38,10 @@ type catalogPlace struct {
 func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.key.Line) }
 
 // ParseCatalog reads a catalog from one or more sources, each a stream of YAML documents with the keys types, pools,
-// entities, ordering and lifecycles. All of them make one catalog: a type or an entity may build on one of another
-// document, and a name that comes twice is an error. An entity names one of these lifecycles, or one that slipway
-// brings.
+// entities, ordering and lifecycles. All sources form one catalog: definitions may refer to those of other documents,
+// and a name that occurs twice is an error. An entity names one of these lifecycles or a shipped one.
 //
-// Everything that can be told without a service is checked, templates included. The error is of type [Problems].
+// ParseCatalog checks everything that needs no service, including templates. The error is of type [Problems].
 func ParseCatalog(sources []Source) (*Catalog, error) {
 	out := &Catalog{places: make(catalogPlaces)}
 	var problems Problems
@@ -77,7 +76,7 @@ func catalogKeys() []string { return []string{"types", "pools", "entities", "ord
 
 func lines(data []byte) []string { return strings.Split(string(data), "\n") }
 
-// read takes what a document, or a part of one, says of the catalog. lines are those of its file.
+// read adds the definitions of a document, or of a part of one. lines are those of its file.
 func (c *Catalog) read(r *reader, lines []string, n *yaml.Node, path string) {
 	cr := catalogReader{reader: r, places: c.places, lines: lines}
 	cr.document(n, path)
@@ -85,7 +84,7 @@ func (c *Catalog) read(r *reader, lines []string, n *yaml.Node, path string) {
 	c.Lifecycles = append(c.Lifecycles, cr.own...)
 }
 
-// resolve makes the catalog of all that was read, and tells everything that is wrong with it.
+// resolve resolves the definitions and returns all problems.
 func (c *Catalog) resolve() Problems {
 	problems := c.namedLifecycles()
 	resolved, wrong := catalog.Resolve(catalog.Join(c.definitions...))
@@ -102,7 +101,7 @@ func (c *Catalog) resolve() Problems {
 	return problems
 }
 
-// templates tells what is wrong in the templates of the tasks that an entity defines itself.
+// templates returns the problems in the templates of the tasks that an entity itself defines.
 func (c *Catalog) templates(e catalog.Entity) Problems {
 	from := len(e.Tasks)
 	for from > 0 && c.Catalog.Origin(e.Name, from-1).Entity == e.Name {
@@ -125,7 +124,7 @@ func (c *Catalog) templates(e catalog.Entity) Problems {
 	return problems
 }
 
-// asDefined changes the number of a task in a resolved entity to that in the entity that defines it.
+// asDefined replaces the index of a task in a resolved entity by its index in the entity that defines it.
 func (c *Catalog) asDefined(entity, path string) string {
 	i, rest, ok := taskNumber(path)
 	if !ok {
@@ -146,8 +145,8 @@ func taskNumber(path string) (number int, rest string, ok bool) {
 	return number, rest, ok
 }
 
-// Locate finds the place of a problem of a service of the entity, when it is about a task of the entity
-// (`entity.tasks[2].config.title`): in the document that defines the task. It is false for any other problem.
+// Locate returns the position of a problem with a task of the entity (`entity.tasks[2].config.title`), in the document
+// that defines the task. It returns false for other problems.
 func (c *Catalog) Locate(entity string, p site.Problem) (Problem, bool) {
 	path, ok := strings.CutPrefix(p.Attribute, "entity.")
 	number, _, isTask := taskNumber(path)
@@ -166,7 +165,7 @@ func (c *Catalog) Locate(entity string, p site.Problem) (Problem, bool) {
 		Code: p.Code, Message: fmt.Sprintf("%s (service %q)", p.Message, p.Name), Warning: p.Warning}, true
 }
 
-// find returns what is nearest to a path below an object.
+// find returns the node that is nearest to a path below an object.
 func (p catalogPlace) find(path string) *yaml.Node {
 	if path == "" {
 		return p.key
@@ -178,7 +177,7 @@ func (p catalogPlace) find(path string) *yaml.Node {
 	return found
 }
 
-// locate finds the place of a problem of definitions.
+// locate returns the position of a problem of definitions.
 func (ps catalogPlaces) locate(p catalog.Problem) Problem {
 	out := Problem{Path: p.Object, Code: site.Code(p.Code), Message: p.Message}
 	name, path := p.Name, p.Path
@@ -201,7 +200,7 @@ func (ps catalogPlaces) locate(p catalog.Problem) Problem {
 	if p.Again {
 		at = candidates[1]
 		out.Message += fmt.Sprintf("; the first one is at %s", candidates[0])
-		// a third one has a problem of its own
+		// A third one has a problem of its own.
 		ps[[2]string{p.Object, name}] = slices.Delete(slices.Clone(candidates), 1, 2)
 	}
 	found := at.find(path)
@@ -209,8 +208,8 @@ func (ps catalogPlaces) locate(p catalog.Problem) Problem {
 	return out
 }
 
-// within tells where in a file a place in a text of it is. It is false where the file writes the text in another way
-// than it reads: with escapes or folded lines.
+// within converts a position in a text to one in the file. It returns false if the file writes the text with escapes or
+// folded lines.
 func within(lines []string, n *yaml.Node, line, column int) (int, int, bool) {
 	if n.Kind != yaml.ScalarNode || line == 0 {
 		return 0, 0, false
@@ -247,7 +246,7 @@ type catalogReader struct {
 	*reader
 	places      catalogPlaces
 	lines       []string
-	depth       int // of embedded entities and steps inside each other; an alias can even stand for what holds it
+	depth       int // of nested embedded entities and steps; an alias can even refer to its own container
 	definitions catalog.Definitions
 	own         []lifecycle.Lifecycle
 }
@@ -305,7 +304,7 @@ func (r *reader) ruleKeys(into *[]catalog.Rule) []key {
 	}
 	var parameters map[string]any
 	return append(keys,
-		// An object's keys are read in this order, whatever the order in the document.
+		// The keys are read in this order, whatever their order in the document.
 		key{"validation_parameters", false, func(n *yaml.Node, path string) {
 			parameters = make(map[string]any)
 			r.members(n, path, func(f field, path string) {
@@ -328,7 +327,7 @@ func (r *reader) ruleKeys(into *[]catalog.Rule) []key {
 	)
 }
 
-// nullable is value where null is a value too.
+// nullable returns a value that may be null.
 func (r *reader) nullable(n *yaml.Node, path string) (any, bool) {
 	if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
 		return nil, at != nil
@@ -348,7 +347,7 @@ func (r *reader) intoCount(target *int) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) { *target, _ = r.integer(n, path, math.MaxInt32) }
 }
 
-// intoUpper reads a limit; null is no limit.
+// intoUpper reads a limit; null means no limit.
 func (r *reader) intoUpper(target **int) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
@@ -422,7 +421,7 @@ func (r *catalogReader) structureKeys(into *catalog.Structure) []key {
 	}
 }
 
-// attribute reads an attribute; a text is its type.
+// attribute reads an attribute. A text is the type.
 func (r *catalogReader) attribute(name string, n *yaml.Node, path string) catalog.Attribute {
 	out := catalog.Attribute{Name: name, Modifier: catalog.Fixed}
 	if at := r.resolve(n); at != nil && isScalar(at, "!!str") {
@@ -468,7 +467,7 @@ func (r *catalogReader) relation(name string, n *yaml.Node, path string) catalog
 	return out
 }
 
-// intoNamed reads a text of a type of its own, which is checked with the catalog.
+// intoNamed reads a text into a string type. The catalog checks the value later.
 func intoNamed[T ~string](r *reader, target *T) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		text, _ := r.text(n, path)

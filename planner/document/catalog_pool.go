@@ -15,7 +15,7 @@ func (r *catalogReader) pool(name string, n *yaml.Node, path string) catalog.Poo
 	return out
 }
 
-// poolKeys are the keys of pools, with a name or without.
+// poolKeys are the keys of a pool, named or inline.
 func (r *catalogReader) poolKeys(into *catalog.Pool) []key {
 	return []key{
 		{"integer", false, func(n *yaml.Node, path string) {
@@ -42,7 +42,7 @@ func (r *catalogReader) poolKeys(into *catalog.Pool) []key {
 	}
 }
 
-// allocation reads how an attribute is allocated: from a pool by name, or from one of its own.
+// allocation reads the allocation of an attribute: from a named or an inline pool.
 func (r *catalogReader) allocation(n *yaml.Node, path string) *catalog.Allocation {
 	out := new(catalog.Allocation)
 	var own catalog.Pool
@@ -55,7 +55,7 @@ func (r *catalogReader) allocation(n *yaml.Node, path string) *catalog.Allocatio
 	return out
 }
 
-// intoWhole reads a whole number of 64 bits, with a sign or without.
+// intoWhole reads a signed 64-bit integer.
 func (r *reader) intoWhole(target *int64) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		value, ok := r.value(n, path, 0)
@@ -67,7 +67,7 @@ func (r *reader) intoWhole(target *int64) func(*yaml.Node, string) {
 	}
 }
 
-// numbersOrTexts reads a list in which a number may stand as it is.
+// numbersOrTexts reads a list whose items may be numbers.
 func (r *reader) numbersOrTexts(n *yaml.Node, path string) []string {
 	var out []string
 	for i, element := range r.list(n, path) {

@@ -6,7 +6,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// task reads a template of a task.
+// task reads the template of a task.
 func (r *catalogReader) task(n *yaml.Node, path string) catalog.Task {
 	var out catalog.Task
 	persist := true
@@ -68,7 +68,7 @@ func (r *catalogReader) task(n *yaml.Node, path string) catalog.Task {
 	return out
 }
 
-// intoCondition reads a template, or true or false as they are.
+// intoCondition reads a template, true or false.
 func (r *reader) intoCondition(target *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if at := r.resolve(n); at != nil && isScalar(at, "!!bool") {

@@ -11,10 +11,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// maxNesting bounds values inside values of a parameter; an alias can even stand for a list that holds it.
+// maxNesting bounds the nesting of a parameter's values. An alias can even refer to a list that contains it.
 const maxNesting = 32
 
-// intoConfiguration reads type -> title -> parameters. Types and parameters are checked with the site, not here.
+// intoConfiguration reads type -> title -> parameters. Types and parameters are checked later, with the site.
 func (r *reader) intoConfiguration(target *resource.Configuration) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		types, ok := r.mapping(n, path)

@@ -1,6 +1,5 @@
-// Package document reads YAML documents (and JSON, which is YAML) into the planner's values. Everything that is wrong
-// with a document is reported at once, each problem with file, line and column. It is pure: it gets the bytes and a
-// name for them.
+// Package document reads YAML documents (and JSON, which is YAML) into the planner's values. It reports all problems of
+// a document together, each with file, line and column. It is pure: it gets the bytes and a name for them.
 package document
 
 import (
@@ -12,11 +11,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Schema is the code of a document that does not have the form it must have; a required key that is not there
-// has the code [site.MissingField] instead.
+// Schema is the code of a document with an invalid structure. A missing key has the code [site.MissingField].
 const Schema site.Code = "schema"
 
-// Problem is one thing that is wrong with a document.
+// Problem is a problem of a document.
 type Problem struct {
 	File    string
 	Line    int    // from 1; 0 when unknown
@@ -27,7 +25,7 @@ type Problem struct {
 	Warning bool   // it stops nothing
 }
 
-// Error gives the problem on one line, in the form that editors can follow.
+// Error returns the problem on one line, in the form that editors can follow.
 func (p Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -50,7 +48,7 @@ func (p Problem) Error() string {
 // Problems are all problems of a document, in its order.
 type Problems []Problem
 
-// Error lists the problems, a line each.
+// Error returns the problems, one line each.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -59,7 +57,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sortBy brings problems into the order of their files, and of each file.
+// sortBy sorts problems by the order of the files, then by position.
 func (ps Problems) sortBy(files map[string]int) {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line),
@@ -67,7 +65,7 @@ func (ps Problems) sortBy(files map[string]int) {
 	})
 }
 
-// sort brings problems of one file into the order of the file.
+// sort sorts the problems of one file by position.
 func (ps Problems) sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// maxShowSize bounds what Terraform prints of a plan or state, in bytes.
+	// maxShowSize bounds the JSON of a Terraform plan or state, in bytes.
 	maxShowSize = 256 << 20
-	// maxJSONDepth bounds values inside values.
+	// maxJSONDepth bounds the nesting of values.
 	maxJSONDepth = 200
 )
 
-// jsonTree reads JSON into the form in which YAML documents are read, with the place of every value. Unlike YAML, JSON
-// of any size is read in time proportional to its size.
+// jsonTree decodes JSON into YAML nodes with positions. Unlike the YAML decoder, it takes time proportional to the
+// size.
 type jsonTree struct {
 	decoder *json.Decoder
 	data    []byte
 
-	// The place up to which lines and columns are counted.
+	// Lines and columns are counted up to this offset.
 	offset, line, column int
 }
 
@@ -35,8 +35,8 @@ func newJSONTree(data []byte) *jsonTree {
 	return t
 }
 
-// root reads the whole. Of an object at the top only the keys that keep accepts are taken, the others are passed over.
-// A null member of an object is left out, as if it were not there.
+// root decodes the whole text. Of a top-level object it decodes only the keys that keep accepts. It drops null members
+// of objects.
 func (t *jsonTree) root(keep func(key string) bool) (*yaml.Node, error) {
 	n, err := t.value(0, keep)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t *jsonTree) root(keep func(key string) bool) (*yaml.Node, error) {
 	return n, nil
 }
 
-// place moves the count to the beginning of the next token.
+// place moves the count to the start of the next token.
 func (t *jsonTree) place(n *yaml.Node) {
 	target := int(t.decoder.InputOffset())
 	for target < len(t.data) && strings.IndexByte(" \t\r\n,:", t.data[target]) >= 0 {
@@ -144,7 +144,7 @@ func (t *jsonTree) elements(n *yaml.Node, depth int) error {
 	return complete(err)
 }
 
-// complete says "not complete" for what the decoder calls EOF.
+// complete returns "not complete" in place of the decoder's EOF.
 func complete(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON text is not complete")

@@ -11,12 +11,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Kind is what a source holds, as far as its keys tell.
+// Kind is the kind of a source, judged by its keys.
 type Kind string
 
 // The kinds of sources.
 const (
-	// nothing tells: it is not well formed, or its keys are those of several kinds; the functions that read it say more
+	// The source is not well-formed, or has the keys of several kinds. The functions that read it report more.
 	Unclear Kind = ""
 	OfShow  Kind = "show" // what `terraform show -json` prints, or a plan file that Terraform must show first
 	// what else [ParseSite] reads: site document, catalog, DeploymentStrategy, documents of other schemas
@@ -30,7 +30,7 @@ const (
 // DescribesSite reports whether [ParseSite] reads sources of the kind.
 func (k Kind) DescribesSite() bool { return k == OfShow || k == OfSite }
 
-// telling are the keys that only documents of one kind have.
+// telling returns the keys that identify a kind.
 func telling() []tellingKeys {
 	return []tellingKeys{
 		{OfSite, "a site document", append(siteKeys(), inlineCatalog)},
@@ -49,9 +49,9 @@ type tellingKeys struct {
 // shared are keys that documents of several kinds have.
 var shared = []string{"name"}
 
-// KindOf tells what a source holds, and says in words what it looks like and why: `is a site document (it has the key
-// "nodes")`. Of a stream the first document counts that tells. Nothing is checked. The words are empty for [Unclear];
-// they repeat keys, and no values but that of the key schema.
+// KindOf returns the kind of a source, and a phrase that says why: `is a site document (it has the key "nodes")`. In a
+// stream, the first document with a kind decides. Nothing is checked. The phrase is empty for [Unclear]; it quotes
+// keys, and no values except that of the key schema.
 func KindOf(source Source) (kind Kind, is string) {
 	data := bytes.TrimPrefix(source.Data, []byte("\ufeff"))
 	switch {
@@ -77,7 +77,7 @@ func KindOf(source Source) (kind Kind, is string) {
 	return kind, is
 }
 
-// kindOf tells the kind of one document.
+// kindOf returns the kind of one document.
 func (r *reader) kindOf(n *yaml.Node) (Kind, string) {
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -104,7 +104,7 @@ func (r *reader) kindOf(n *yaml.Node) (Kind, string) {
 			}
 		}
 	}
-	for _, name := range names { // misspelt: the function that reads it tells which key is meant
+	for _, name := range names { // misspelt: the function that reads it names the right key
 		for _, t := range telling() {
 			if near := resource.Nearest(name, t.keys); near != "" {
 				return t.kind, fmt.Sprintf("is perhaps %s (it has the key %q, which is near %q)", t.told, name, near)
@@ -114,7 +114,7 @@ func (r *reader) kindOf(n *yaml.Node) (Kind, string) {
 	return NoKind, "has the " + keysInWords(names)
 }
 
-// keysInWords names the first of some keys.
+// keysInWords lists the first of some keys.
 func keysInWords(names []string) string {
 	const most = 5
 	quoted := make([]string, 0, most)
@@ -131,5 +131,5 @@ func keysInWords(names []string) string {
 	return out
 }
 
-// isPlanFile reports whether the data is a plan as Terraform writes it, which only Terraform reads.
+// isPlanFile reports whether the data is a binary plan file of Terraform.
 func isPlanFile(data []byte) bool { return bytes.HasPrefix(data, []byte("PK\x03\x04")) }

@@ -14,8 +14,8 @@ import (
 // LayerMismatch is the code of a layer whose configuration is not a mapping (fuel.md B4).
 const LayerMismatch site.Code = "layer_type_mismatch"
 
-// Layer is an override, or the configuration under overrides, as a document describes it. It knows the place of
-// everything in it, see [Layer.Locate].
+// Layer is an override, or the configuration below overrides, that was read from a document. It knows the positions of
+// its values, see [Layer.Locate].
 type Layer struct {
 	Override site.Override
 
@@ -23,15 +23,14 @@ type Layer struct {
 	nulls []null
 }
 
-// null is a type or a title of a layer that is null. It says nothing, which does no harm where another layer says
-// something.
+// null is a type or title of a layer that is null. That is allowed if another layer gives a value.
 type null struct {
 	typ, title string // no title: all of the type
 	problem    Problem
 }
 
-// Incomplete reports the types and titles that are null in one of some layers and that no other one of them gives:
-// there, nothing is a structure that is wrong. The error is of type [Problems].
+// Incomplete reports types and titles that are null in some layer and that no layer gives. The error is of type
+// [Problems].
 func Incomplete(layers ...*Layer) error {
 	var problems Problems
 	for _, l := range layers {
@@ -88,8 +87,8 @@ func ParseLayer(source Source) (*Layer, error) {
 	return &Layer{o, place{source.Name, n}, nulls}, r.result()
 }
 
-// ParseConfiguration reads what overrides are laid over: a mapping with the key configuration. Types and parameters are
-// not checked. The error is of type [Problems].
+// ParseConfiguration reads the configuration below overrides: a mapping with the key configuration. It does not check
+// types and parameters. The error is of type [Problems].
 func ParseConfiguration(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
@@ -101,7 +100,7 @@ func ParseConfiguration(source Source) (*Layer, error) {
 	return &Layer{o, place{source.Name, n}, nil}, r.result()
 }
 
-// Locate finds the place of a problem of the override: the attribute that it names, else what is nearest to it.
+// Locate returns the position of a problem of the override: that of its attribute, else the nearest one.
 func (l *Layer) Locate(p site.Problem) Problem {
 	const ours, fuels = "options", "configuration_options"
 	if _, written := child(l.place.node, ours); written == nil && strings.HasPrefix(p.Attribute, ours+".") {
@@ -110,7 +109,7 @@ func (l *Layer) Locate(p site.Problem) Problem {
 	return l.place.locate(p, p.Attribute)
 }
 
-// result returns the problems in the order of the document, as an error.
+// result returns the problems in document order, as an error.
 func (r *reader) result() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -119,7 +118,7 @@ func (r *reader) result() error {
 	return r.problems
 }
 
-// only returns the one document of a stream.
+// only returns the single document of a stream.
 func (r *reader) only(data []byte, hint string) (*yaml.Node, bool) {
 	documents := r.documents(data)
 	switch {
@@ -133,7 +132,7 @@ func (r *reader) only(data []byte, hint string) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// nested returns the keys of a mapping, and reports another value as a structure that is wrong.
+// nested returns the keys of a mapping, and reports another value with the given code.
 func (r *reader) nested(n *yaml.Node, path string, code site.Code, form string) []field {
 	at := r.resolve(n)
 	if at == nil {
@@ -189,7 +188,7 @@ func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filte
 	}
 }
 
-// setAside moves the problem of a type or title that is null, told after the first before ones, to nulls.
+// setAside moves the problem of a type or title that is null to nulls. before is the number of earlier problems.
 func (r *reader) setAside(nulls *[]null, before int, n *yaml.Node, typ, title string) bool {
 	at := r.resolve(n)
 	if nulls == nil || at == nil || !isScalar(at, "!!null") || len(r.problems) != before+1 {

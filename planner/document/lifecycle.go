@@ -10,12 +10,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// lifecycleObject is the object that lifecycles are in problems.
+// lifecycleObject is the object of lifecycle problems.
 const lifecycleObject = "lifecycle"
 
 // ParseLifecycles reads lifecycles from one or more sources, each a stream of YAML documents with the key lifecycles: a
-// mapping of names to lifecycles, in the form of lsm.md 5. They come back in the order of the documents. A name that
-// comes twice, or that a shipped lifecycle has, is an error, and so is everything that lifecycle.Lint finds.
+// mapping of names to lifecycles, in the form of lsm.md 5. It returns them in document order. A name that occurs twice,
+// or that a shipped lifecycle has, is an error; so is every problem that lifecycle.Lint finds.
 //
 // The error is of type [Problems].
 func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
@@ -29,7 +29,7 @@ func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
 	return lr.out, nil
 }
 
-// readLifecycles reads lifecycles, whose form alone is looked at.
+// readLifecycles reads lifecycles and checks only their structure.
 func readLifecycles(sources []Source) (*lifecycleReader, Problems) {
 	var problems Problems
 	lr := &lifecycleReader{places: make(catalogPlaces)}
@@ -63,7 +63,7 @@ func (r *lifecycleReader) lifecycles(n *yaml.Node, path string) {
 	})
 }
 
-// lint tells what is wrong with lifecycles whose form is right.
+// lint returns the problems of lifecycles whose structure is valid.
 func (r *lifecycleReader) lint() Problems {
 	var problems Problems
 	seen := make(map[string]int)
@@ -89,7 +89,7 @@ func (r *lifecycleReader) lint() Problems {
 	return problems
 }
 
-// problem places a problem of a lifecycle.
+// problem adds the position to a problem of a lifecycle.
 func (p catalogPlace) problem(name string, found lifecycle.Problem) Problem {
 	at := p.find(found.Path)
 	path := fmt.Sprintf("%s %q", lifecycleObject, cut(name, maxPathKey))
@@ -159,8 +159,7 @@ func (r *lifecycleReader) transfer(n *yaml.Node, path string) lifecycle.Transfer
 	return out
 }
 
-// intoNullable reads a text that may be null, which is none. An empty text is refused: it would be none without saying
-// so.
+// intoNullable reads a text that may be null. An empty text is an error; write null.
 func intoNullable[T ~string](r *reader, target *T) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)

@@ -12,7 +12,7 @@ import (
 //go:embed lifecycles.yaml
 var shippedText []byte
 
-// shipped reads the lifecycles that come with slipway. An error is a defect of this package, which its tests find.
+// shipped reads the lifecycles that ship with slipway. The tests prove that they are valid.
 var shipped = sync.OnceValue(func() []lifecycle.Lifecycle {
 	all, problems := readLifecycles([]Source{{Name: "lifecycles.yaml", Data: shippedText}})
 	if len(problems) > 0 {
@@ -22,10 +22,10 @@ var shipped = sync.OnceValue(func() []lifecycle.Lifecycle {
 	return all.out
 })
 
-// ShippedLifecycles returns the lifecycles that come with slipway, by name. What they refer to must not be changed.
+// ShippedLifecycles returns the shipped lifecycles, sorted by name. The result must not be changed.
 func ShippedLifecycles() []lifecycle.Lifecycle { return slices.Clone(shipped()) }
 
-// ShippedLifecycle returns a shipped lifecycle by its name. What it refers to must not be changed.
+// ShippedLifecycle returns a shipped lifecycle by its name. The result must not be changed.
 func ShippedLifecycle(name string) (lifecycle.Lifecycle, bool) {
 	for _, l := range shipped() {
 		if l.Name == name {

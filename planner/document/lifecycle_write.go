@@ -8,8 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
-// WriteLifecycle writes a lifecycle as a document that [ParseLifecycles] reads. The name is left to the caller: that of
-// a shipped lifecycle is refused when it is read.
+// WriteLifecycle encodes a lifecycle as a document that [ParseLifecycles] reads. The caller chooses the name; reading
+// refuses the name of a shipped lifecycle.
 func WriteLifecycle(l lifecycle.Lifecycle) ([]byte, error) {
 	w := lifecycleWriter{}
 	root := w.mapping(entry{lifecyclesKey, w.mapping(entry{l.Name, w.lifecycle(l)})})
@@ -25,10 +25,10 @@ func WriteLifecycle(l lifecycle.Lifecycle) ([]byte, error) {
 	return b.Bytes(), e.Close()
 }
 
-// lifecycleWriter makes the nodes of a document, and keeps the first error.
+// lifecycleWriter makes the nodes of a document and keeps the first error.
 type lifecycleWriter struct{ err error }
 
-// entry is a key with its value; a nil value is left out.
+// entry is a key with its value. A nil value is left out.
 type entry struct {
 	name  string
 	value *yaml.Node
@@ -44,7 +44,7 @@ func (w *lifecycleWriter) mapping(entries ...entry) *yaml.Node {
 	return out
 }
 
-// value is the node of any value.
+// value returns the node of a value.
 func (w *lifecycleWriter) value(v any) *yaml.Node {
 	out := new(yaml.Node)
 	if err := out.Encode(v); err != nil && w.err == nil {
@@ -53,7 +53,7 @@ func (w *lifecycleWriter) value(v any) *yaml.Node {
 	return out
 }
 
-// given is value, nil where the value is the zero value of its type.
+// given returns the value, or nil if it is the zero value of its type.
 func given[T comparable](w *lifecycleWriter, v T) *yaml.Node {
 	var none T
 	if v == none {

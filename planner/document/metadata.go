@@ -1,13 +1,13 @@
 package document
 
-// Metadata is what a plugin's metadata.yaml tells of it (fuel.md A4).
+// Metadata is what slipway uses of a plugin's metadata.yaml (fuel.md A4).
 type Metadata struct {
 	Name    string
 	Version string // may be empty
 }
 
-// ParseMetadata reads a plugin's metadata.yaml: name, and version where there is one. Its other keys, of which Fuel has
-// many, are passed over. The error is of type [Problems].
+// ParseMetadata reads a plugin's metadata.yaml: name and version, if set. It ignores other keys. The error is of type
+// [Problems].
 func ParseMetadata(source Source) (Metadata, error) {
 	var m Metadata
 	r := reader{file: source.Name}

@@ -6,14 +6,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// key is one key that an object may have.
+// key is a key that an object may have.
 type key struct {
 	name     string
 	required bool
 	read     func(n *yaml.Node, path string)
 }
 
-// object reads a mapping whose keys are all known.
+// object reads a mapping and reports unknown keys.
 func (r *reader) object(n *yaml.Node, path string, keys ...key) {
 	fs, ok := r.mapping(n, path)
 	if !ok {
@@ -35,13 +35,13 @@ func (r *reader) object(n *yaml.Node, path string, keys ...key) {
 	}
 }
 
-// The functions below make the read of a key that stores what it reads.
+// The functions below return the read function of a key, which stores the value.
 
 func (r *reader) intoText(target *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) { *target, _ = r.text(n, path) }
 }
 
-// intoSecret is intoText for a text that no problem may repeat.
+// intoSecret is intoText for a text that no problem may quote.
 func (r *reader) intoSecret(target *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)
@@ -80,7 +80,7 @@ func (r *reader) intoPort(target *int) func(*yaml.Node, string) {
 	}
 }
 
-// intoDuration reads a duration above zero. Zero is refused and not taken for "unset" (airship.md D-24).
+// intoDuration reads a positive duration. Zero is an error and does not mean "not set" (airship.md D-24).
 func (r *reader) intoDuration(target *time.Duration) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		s, ok := r.text(n, path)

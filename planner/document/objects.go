@@ -6,7 +6,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// The functions below read one object of a site, and return its name as well.
+// The functions below read an object of a site and return its name too.
 
 func (r *reader) node(n *yaml.Node, path string) (out site.Node, name string) {
 	r.object(n, path,
@@ -60,8 +60,8 @@ func (r *reader) bastion(n *yaml.Node, path string) (b site.Bastion) {
 	return b
 }
 
-// eitherPlace returns the keys of an object that takes secrets below `credentials`, as slipway_node has them, and
-// beside everything else, as documents and the states of slipway 0.1.0 have them.
+// eitherPlace returns the keys of an object whose secrets are either below `credentials`, as in slipway_node, or beside
+// the other keys, as in documents and states of slipway 0.1.0.
 func (r *reader) eitherPlace(secrets ...key) []key {
 	const apart = "credentials"
 	given := make(map[string]bool, len(secrets))
@@ -78,7 +78,7 @@ func (r *reader) eitherPlace(secrets ...key) []key {
 	return append(secrets, key{apart, false, func(n *yaml.Node, path string) { r.object(n, path, secrets...) }})
 }
 
-// siteGroup reads a group of a site document. Its keys are those of slipway_group; Airship's depends_on is taken for
+// siteGroup reads a group of a site document. Its keys are those of slipway_group; Airship's depends_on means
 // depends_on_groups.
 func (r *reader) siteGroup(n *yaml.Node, path string) (g site.Group, name string) {
 	var parents *yaml.Node

@@ -9,17 +9,17 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// orderingObject is the rules of a catalog in problems. Each rule has a place of its own, by its kind and number in the
-// whole catalog: `waits[0]`.
+// orderingObject is the object of problems with the ordering rules of a catalog. Each rule has a position by its kind
+// and its index in the whole catalog: `waits[0]`.
 const orderingObject = "ordering"
 
-// ordering reads the rules of the order of tasks.
+// ordering reads the ordering rules of tasks.
 func (r *catalogReader) ordering(n *yaml.Node, path string) {
 	o := &r.definitions.Ordering
 	r.add(orderingObject, "", n, n)
 	rule := func(kind string, own int, n *yaml.Node) {
-		// those of this document come before it, and those of documents before
-		for number := own; number < catalog.MostRules; number++ {
+		// Rules of this document and of earlier ones come before it.
+		for number := own; number < catalog.MaxRules; number++ {
 			if name := index(kind, number); len(r.places[[2]string{orderingObject, name}]) == 0 {
 				r.add(orderingObject, name, n, n)
 				return
@@ -54,7 +54,7 @@ func (r *catalogReader) ordering(n *yaml.Node, path string) {
 	)
 }
 
-// selector reads what matches tasks.
+// selector reads a selector of tasks.
 func (r *reader) selector(into *catalog.Selector) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		r.object(n, path,
@@ -68,8 +68,8 @@ func (r *reader) selector(into *catalog.Selector) func(*yaml.Node, string) {
 	}
 }
 
-// rule splits the path of a problem of the rules into the rule that has a place, and the rest; the rules as a whole
-// have one, too.
+// rule splits the path of a problem into the rule that has a position, and the rest. The rules as a whole have a
+// position too.
 func (ps catalogPlaces) rule(path string) (name, rest string) {
 	name, rest, found := strings.Cut(path, "]")
 	if name += "]"; !found || len(ps[[2]string{orderingObject, name}]) == 0 {
@@ -78,7 +78,7 @@ func (ps catalogPlaces) rule(path string) (name, rest string) {
 	return name, strings.TrimPrefix(rest, ".")
 }
 
-// locateRule finds the place of a problem of the site that is about a rule of the order of tasks.
+// locateRule returns the position of a problem of the site with an ordering rule.
 func (s *Site) locateRule(p site.Problem) (Problem, bool) {
 	path, ok := strings.CutPrefix(p.Attribute, orderingObject)
 	if s.catalog == nil || p.Object != deployment || !ok {
@@ -90,7 +90,7 @@ func (s *Site) locateRule(p site.Problem) (Problem, bool) {
 	return found, found.File != ""
 }
 
-// orderingText reads the attribute ordering of a deployment: the rules of a catalog as JSON.
+// orderingText reads the attribute ordering of a deployment: a catalog's rules as JSON.
 func (r *reader) orderingText(n *yaml.Node, path string) *catalog.Ordering {
 	text, ok := r.text(n, path)
 	if !ok {

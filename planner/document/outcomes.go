@@ -11,8 +11,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// ParseOutcomes reads the scripted outcomes of a simulation: `phase: {node: result}`, in the words of [simulate.Phases]
-// and [simulate.Results]. Nodes are the names of the site's nodes; others are errors. The error is of type [Problems].
+// ParseOutcomes reads the scripted outcomes of a simulation: `phase: {node: result}`, with the words of
+// [simulate.Phases] and [simulate.Results]. A node that the site does not have is an error. The error is of type
+// [Problems].
 func ParseOutcomes(source Source, nodes []string) (simulate.Outcomes, error) {
 	r := &reader{file: source.Name}
 	out := simulate.Outcomes{}

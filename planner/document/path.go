@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxPathKey bounds what a path shows of one key, maxPath a path as a whole, in bytes. Without them a document with
-	// one long key and many values below it would fill the memory.
+	// maxPathKey bounds one key in a path, maxPath the whole path, in bytes. Otherwise a document with one long key and
+	// many values below it would exhaust the memory.
 	maxPathKey = 200
 	maxPath    = 2000
 )
@@ -36,7 +36,7 @@ func keyed(path, key string) string {
 	return fmt.Sprintf("%s[%q]", path, cut(key, maxPathKey))
 }
 
-// cut returns the beginning of a text that has more bytes than most.
+// cut returns at most the first most bytes of a text.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -10,29 +10,29 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// deployment is the object that stands for the site as a whole in problems.
+// deployment is the object of problems with the site as a whole.
 const deployment = "deployment"
 
-// place is where an object stands.
+// place is the position of an object.
 type place struct {
 	file string
 	node *yaml.Node
 }
 
-// places are the places of all objects of a site by kind and name; objects of the same name follow each other.
+// places has the positions of all objects of a site by kind and name. Objects with the same name follow each other.
 type places map[[2]string][]place
 
 func (ps places) add(object, name string, p place) {
 	ps[[2]string{object, name}] = append(ps[[2]string{object, name}], p)
 }
 
-// Sort brings problems of the site into the order of its sources, and of each source's lines.
+// Sort sorts problems of the site by source and line.
 func (s *Site) Sort(problems Problems) {
 	problems.sortBy(s.order)
 }
 
-// Locate finds the place of a problem of the site: the attribute that it names, else what is nearest to it, else the
-// first file's beginning. What is wrong with a task of an entity is placed in the catalog, where the documents hold it.
+// Locate returns the position of a problem of the site: that of its attribute, else the nearest one, else the start of
+// the first file. A problem with a task of an entity is located in the catalog if the documents have it.
 func (s *Site) Locate(p site.Problem) Problem {
 	if found, ok := s.locateInCatalog(p); ok {
 		return found
@@ -70,8 +70,8 @@ func (s *Site) Locate(p site.Problem) Problem {
 	return out
 }
 
-// asWritten returns the attribute by the name that users have for it: a node's connection is its connect, Airship's
-// documents say depends_on, and Terraform has another word for the lifecycle of a service.
+// asWritten returns the attribute as users write it: connect for a node's connection, depends_on in Airship's
+// documents, and Terraform's name for the lifecycle of a service.
 func asWritten(object string, n *yaml.Node, attribute string) string {
 	const ours, airships = "depends_on_groups", "depends_on"
 	if rest, ok := strings.CutPrefix(attribute, "connection"); ok && object == "node" {
@@ -90,7 +90,7 @@ func asWritten(object string, n *yaml.Node, attribute string) string {
 	return attribute
 }
 
-// holding returns the first document that has the attribute, else the first one.
+// holding returns the first document that has the attribute, else the first document.
 func holding(documents []place, attribute string) place {
 	for _, d := range documents {
 		if _, value := child(d.node, attribute); value != nil {
@@ -100,7 +100,7 @@ func holding(documents []place, attribute string) place {
 	return documents[0]
 }
 
-// descend follows a path such as `configuration.file["/etc/motd"].mode` as far as the document goes.
+// descend follows a path such as `configuration.file["/etc/motd"].mode` as far as the document has it.
 func descend(n *yaml.Node, path string) *yaml.Node {
 	found := n
 	for path != "" {
@@ -138,7 +138,7 @@ func descend(n *yaml.Node, path string) *yaml.Node {
 		if value == nil {
 			return found
 		}
-		// A mapping or list is told by its key: its own place is that of the first thing in it.
+		// The position of a mapping or list is that of its key; its own is that of its first value.
 		if n, found = value, value; value.Kind != yaml.ScalarNode && value.Kind != yaml.AliasNode {
 			found = key
 		}
@@ -146,13 +146,13 @@ func descend(n *yaml.Node, path string) *yaml.Node {
 	return found
 }
 
-// child returns a key of a mapping and its value, nil when there is none.
+// child returns a key of a mapping and its value, or nil.
 func child(n *yaml.Node, name string) (key, value *yaml.Node) {
 	steps := maxChildSteps
 	return childAt(n, name, 0, &steps)
 }
 
-// maxChildSteps bounds the mappings that are looked into for a key, because merges of merges can stand for billions.
+// maxChildSteps bounds the mappings that are searched for a key, because nested merges can expand to billions.
 const maxChildSteps = 1 << 12
 
 func childAt(n *yaml.Node, name string, depth int, steps *int) (key, value *yaml.Node) {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Plugin is a plugin as documents describe it. It knows the place of its tasks, see [Plugin.Locate].
+// Plugin is a plugin that was read from documents. It knows the positions of its tasks, see [Plugin.Locate].
 type Plugin struct {
 	Plugin site.Plugin
 
@@ -21,7 +21,7 @@ type Plugin struct {
 	tasks map[string]taskPlace // by their place in the plugin, `tasks[0]`
 }
 
-// taskPlace is where a task stands.
+// taskPlace is the position of a task.
 type taskPlace struct {
 	place
 	path string
@@ -64,8 +64,7 @@ func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 	return out, nil
 }
 
-// misread reports whether the task that a problem is about has one of the problems that reading had, or, where it is
-// about no task, whether there are any.
+// misread reports whether reading had a problem with the task of the problem, or any problem if it concerns no task.
 func (p *Plugin) misread(problem site.Problem, problems Problems) bool {
 	task, _, _ := strings.Cut(problem.Attribute, ".")
 	at, ok := p.tasks[task]
@@ -77,7 +76,7 @@ func (p *Plugin) misread(problem site.Problem, problems Problems) bool {
 	})
 }
 
-// Locate finds the place of a problem of the plugin: the attribute that it names, else what is nearest to it.
+// Locate returns the position of a problem of the plugin: that of its attribute, else the nearest one.
 func (p *Plugin) Locate(problem site.Problem) Problem {
 	at, attribute := taskPlace{place: p.root}, problem.Attribute
 	task, rest, _ := strings.Cut(problem.Attribute, ".")
@@ -89,7 +88,7 @@ func (p *Plugin) Locate(problem site.Problem) Problem {
 	return out
 }
 
-// locate finds the place of a problem at or below a place.
+// locate returns the position of a problem at or below a position.
 func (p place) locate(problem site.Problem, attribute string) Problem {
 	out := Problem{File: p.file, Path: attribute, Code: problem.Code, Message: problem.Message,
 		Warning: problem.Warning}
@@ -133,7 +132,7 @@ func (r *pluginReader) graphTask(n *yaml.Node, path string) {
 	r.Plugin.Plugin.GraphTasks = append(r.Plugin.Plugin.GraphTasks, r.reader.graphTask(n, path))
 }
 
-// plugin reads a plugin of a site, which has a name.
+// plugin reads a plugin of a site, which must have a name.
 func (r *reader) plugin(n *yaml.Node, path string) (p site.Plugin, name string) {
 	keys := append(r.pluginKeys(&p),
 		key{"tasks", false, r.each(func(n *yaml.Node, path string) {
@@ -146,7 +145,7 @@ func (r *reader) plugin(n *yaml.Node, path string) (p site.Plugin, name string) 
 		})},
 	)
 	keys[0].required = true
-	if r.converts { // data.slipway_plugin tells where it found the plugin
+	if r.converts { // from data.slipway_plugin
 		keys = append(keys, key{"path", false, func(*yaml.Node, string) {}})
 	}
 	r.object(n, path, keys...)
@@ -203,8 +202,7 @@ func (r *reader) graphTask(n *yaml.Node, path string) site.GraphTask {
 	return t
 }
 
-// intoRole reads a role, which is text or a list of it. Anything else means no node where that is let pass, of which a
-// run warns (fuel.md A4).
+// intoRole reads a role: a text or a list. If anything is true, other values mean no node and a run warns (fuel.md A4).
 func (r *reader) intoRole(target *[]string, anything bool) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)
@@ -220,7 +218,7 @@ func (r *reader) intoRole(target *[]string, anything bool) func(*yaml.Node, stri
 	}
 }
 
-// intoTaskParameters reads parameters: text and whole numbers, and the strategy of a group, where there may be one.
+// intoTaskParameters reads parameters: texts, whole numbers and, for groups, the strategy.
 func (r *reader) intoTaskParameters(target *site.Parameters, strategy *site.Strategy) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		fs, ok := r.mapping(n, path)
@@ -250,7 +248,7 @@ func (r *reader) intoTaskParameters(target *site.Parameters, strategy *site.Stra
 	}
 }
 
-// asParameter makes the text of a number a number where a parameter wants one, and the other way round.
+// asParameter converts between a number and its text if the parameter needs the other.
 func asParameter(name string, value any) any {
 	switch v := value.(type) {
 	case string:
@@ -285,9 +283,9 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 	)
 }
 
-// PluginValue reads a plugin from a value of Terraform's, in JSON: what data.slipway_plugin gives, or an object that
-// has the keys of a plugin's document. Numbers and their texts stand for each other, and what is null counts as not
-// given. The error is of type [Problems], whose paths begin below the plugin; only the form is checked.
+// PluginValue reads a plugin from JSON of a Terraform value: the result of data.slipway_plugin, or an object with the
+// keys of a plugin document. Numbers and their texts are interchangeable, and null means not set. It checks only the
+// structure. The error is of type [Problems], with paths relative to the plugin.
 func PluginValue(data []byte) (site.Plugin, error) {
 	r := reader{converts: true}
 	root, err := newJSONTree(data).root(func(string) bool { return true })

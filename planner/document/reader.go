@@ -16,40 +16,39 @@ import (
 )
 
 const (
-	// maxSize bounds a YAML document, in bytes: the worst of that size, a list of single letters, takes seconds and
-	// about 1 GB. A site may be spread over many documents, and JSON that Terraform prints has a bound of its own.
+	// maxSize bounds a YAML document, in bytes. The worst document of that size, a list of single letters, takes
+	// seconds and about 1 GB. A site may have many documents, and Terraform's JSON has its own bound.
 	maxSize = 16 << 20
-	// maxVisits bounds how many values are looked at beyond those that are written, because a few lines of nested
-	// aliases can stand for billions of values.
+	// maxVisits bounds how many values are read in addition to the written ones, because nested aliases can expand to
+	// billions.
 	maxVisits = 1 << 18
-	// visitsEach is how often one written value is looked at, at most, where there are no aliases.
+	// visitsEach bounds how often a written value is read if there are no aliases.
 	visitsEach = 8
-	// maxProblems bounds what is told of one source: nobody reads more, and a long list of one mistake would fill the
-	// memory.
+	// maxProblems bounds the problems of one source. A long list of the same problem would exhaust the memory.
 	maxProblems = 1000
-	// maxWord bounds what a problem repeats of a document in one piece, in bytes.
+	// maxWord bounds one quotation from a document in a problem, in bytes.
 	maxWord = 1000
 )
 
-// reader walks the nodes of a document and collects what is wrong. Its methods return false for a value that cannot be
-// used; the problem has been reported then.
+// reader walks the nodes of a document and collects problems. Its methods return false for an invalid value after they
+// have reported it.
 type reader struct {
 	file     string
-	converts bool // numbers, booleans and their texts stand for each other, as Terraform has it
+	converts bool // numbers, booleans and their texts are interchangeable, as in Terraform
 	nulls    bool // null is a value
 	written  int  // values in the source
 	visits   int
 	problems Problems
 }
 
-// field is one key of a mapping with its value.
+// field is a key of a mapping with its value.
 type field struct {
 	name  string
 	key   *yaml.Node
 	value *yaml.Node
 }
 
-// fields are the keys of a mapping in the order written, each once: the first one counts.
+// fields are the keys of a mapping in document order, each once. Of duplicates the first counts.
 type fields struct {
 	list  []field
 	index map[string]int
@@ -80,7 +79,7 @@ func (fs *fields) names() []string {
 	return names
 }
 
-// documents splits a stream at its `---` lines and returns the content of each document; empty ones are left out.
+// documents splits a stream at its `---` lines and returns the content of each document that is not empty.
 func (r *reader) documents(data []byte) []*yaml.Node {
 	if len(data) > maxSize {
 		r.report(nil, "", Schema, "the document has %d bytes; %d is the most", len(data), maxSize)
@@ -118,8 +117,8 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 	return out
 }
 
-// duplicates reports keys that come twice in a mapping anywhere in the document, also where nothing else is looked at:
-// one of the two values would be lost silently.
+// duplicates reports duplicate keys of any mapping in the document, because one of the two values would be lost
+// silently.
 func (r *reader) duplicates(n *yaml.Node) {
 	r.written++
 	if n.Kind == yaml.MappingNode {
@@ -141,7 +140,7 @@ func (r *reader) duplicates(n *yaml.Node) {
 	}
 }
 
-// resolve follows an alias. It is nil, once the document has used up its visits.
+// resolve follows an alias. It returns nil when the visits of the document are used up.
 func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 	if most := maxVisits + visitsEach*r.written; r.visits >= most && !r.converts { // Terraform's values have no aliases
 		if r.visits == most {
@@ -157,7 +156,7 @@ func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping returns the keys of a mapping, with those that it merges in by `<<`. Its own keys win over merged ones, and
+// mapping returns the keys of a mapping, including those that `<<` merges. Its own keys win over merged ones, and
 // earlier merged ones over later ones.
 func (r *reader) mapping(n *yaml.Node, path string) (*fields, bool) {
 	at := r.resolve(n)
@@ -172,10 +171,10 @@ func (r *reader) mapping(n *yaml.Node, path string) (*fields, bool) {
 	return fs, r.collect(at, path, fs, 0)
 }
 
-// maxMerges bounds mappings that merge mappings; one can even merge itself.
+// maxMerges bounds nested merges; a mapping can even merge itself.
 const maxMerges = 16
 
-// collect adds the keys of a mapping to fs, then those that it merges in.
+// collect adds the keys of a mapping to fs, then the merged ones.
 func (r *reader) collect(n *yaml.Node, path string, fs *fields, depth int) bool {
 	if depth > maxMerges {
 		r.report(n, path, Schema, "`<<` merges mappings more than %d levels deep, or a mapping into itself", maxMerges)
@@ -205,7 +204,7 @@ func (r *reader) collect(n *yaml.Node, path string, fs *fields, depth int) bool 
 	return true
 }
 
-// merge adds what a `<<` brings in: the keys of a mapping, or of each mapping of a list.
+// merge adds the keys of a `<<`: those of a mapping, or of each mapping of a list.
 func (r *reader) merge(n *yaml.Node, path string, fs *fields, depth int) bool {
 	at := r.resolve(n)
 	if at == nil {
@@ -231,7 +230,7 @@ func (r *reader) merge(n *yaml.Node, path string, fs *fields, depth int) bool {
 	return true
 }
 
-// known reports keys that are not among names.
+// known reports keys that are not in names.
 func (r *reader) known(fs *fields, path string, names ...string) {
 	for _, f := range fs.list {
 		if slices.Contains(names, f.name) {
@@ -248,7 +247,7 @@ func (r *reader) known(fs *fields, path string, names ...string) {
 	}
 }
 
-// required returns the value of a key that must be there.
+// required returns the value of a required key.
 func (r *reader) required(n *yaml.Node, fs *fields, path, name string) (*yaml.Node, bool) {
 	if value, ok := fs.get(name); ok {
 		return value, true
@@ -261,7 +260,7 @@ func (r *reader) required(n *yaml.Node, fs *fields, path, name string) (*yaml.No
 	return nil, false
 }
 
-// list returns the items of a list, none where there is no list.
+// list returns the items of a list, or nil for another value.
 func (r *reader) list(n *yaml.Node, path string) []*yaml.Node {
 	at := r.resolve(n)
 	if at == nil {
@@ -323,8 +322,8 @@ func (r *reader) boolean(n *yaml.Node, path string) bool {
 	return value
 }
 
-// oldBoolean is boolean where YAML 1.1 counts, in which yes, no, on and off stand for true and false, too: Airship
-// reads its documents so.
+// oldBoolean is boolean with the words of YAML 1.1, in which yes, no, on and off are booleans too. Airship reads
+// documents so.
 func (r *reader) oldBoolean(n *yaml.Node, path string) bool {
 	at := n
 	if at.Kind == yaml.AliasNode {
@@ -341,7 +340,7 @@ func (r *reader) oldBoolean(n *yaml.Node, path string) bool {
 	return r.boolean(n, path)
 }
 
-// integer returns a whole number that is not below 0 and not above most, if most is not negative.
+// integer returns a whole number from 0 to most, or without an upper bound if most is negative.
 func (r *reader) integer(n *yaml.Node, path string, most int) (int, bool) {
 	want := "a whole number, 0 or more"
 	if most >= 0 {
@@ -377,10 +376,10 @@ func (r *reader) wrongKind(n, at *yaml.Node, path, want string) {
 	r.report(n, path, Schema, "is %s, not %s", kind(at), want)
 }
 
-// full reports that no further problem is told.
+// full reports whether no more problems are collected.
 func (r *reader) full() bool { return len(r.problems) > maxProblems }
 
-// report adds a problem at the place of n, which is where the user wrote an alias, not what it stands for.
+// report adds a problem at the position of n. For an alias that is where the user wrote the alias.
 func (r *reader) report(n *yaml.Node, path string, code site.Code, format string, args ...any) {
 	if r.full() {
 		return
@@ -401,7 +400,7 @@ func (r *reader) report(n *yaml.Node, path string, code site.Code, format string
 	r.problems = append(r.problems, p)
 }
 
-// kind names what a user wrote.
+// kind names the kind of a value.
 func kind(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

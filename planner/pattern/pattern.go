@@ -1,6 +1,6 @@
-// Package pattern has regular expressions, in RE2 syntax, whose work is bounded. One search takes time in proportion to
-// the length of the text times the size of the expression, and the size may be much above what is written:
-// `(x{100}){10}` is a thousand times x. The search for each of many matches may look at the whole rest of the text.
+// Package pattern has regular expressions in RE2 syntax with bounded cost. A search takes time proportional to the
+// length of the text times the size of the expression, and the size can be much larger than its text: `(x{100}){10}`
+// has a thousand times x. Each of many matches can require a search of the whole remaining text.
 package pattern
 
 import (
@@ -13,10 +13,10 @@ import (
 // Bounds.
 const (
 	maxSize = 1 << 14 // of an expression, in instructions
-	maxWork = 1 << 28 // on one text: instructions times characters looked at; some seconds
+	maxWork = 1 << 28 // for one text: instructions times characters read; some seconds
 )
 
-// ErrTooMuch is the error of a search that takes too long.
+// ErrTooMuch is the error of a search that would take too long.
 var ErrTooMuch = errors.New("the text is too long for the regular expression: a search for it takes too much work")
 
 // Pattern is a compiled regular expression.
@@ -26,7 +26,8 @@ type Pattern struct {
 	size int // instructions
 }
 
-// Compile reads a regular expression. It fails for one that is none, and for one that is above 16384 instructions.
+// Compile compiles a regular expression. It fails if the syntax is invalid or the expression has more than 16384
+// instructions.
 func Compile(text string) (*Pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -48,7 +49,7 @@ func Compile(text string) (*Pattern, error) {
 	return &Pattern{expression, text, len(program.Inst)}, nil
 }
 
-// Match reports whether a text contains a match. The error is [ErrTooMuch].
+// Match reports whether the text contains a match. Its only error is [ErrTooMuch].
 func (p *Pattern) Match(text string) (bool, error) {
 	if len(text) > maxWork/p.size {
 		return false, ErrTooMuch
@@ -56,13 +57,13 @@ func (p *Pattern) Match(text string) (bool, error) {
 	return p.MatchString(text), nil
 }
 
-// Matches returns the matches in a text and their groups, as [regexp.Regexp.FindAllStringSubmatchIndex] does. The error
-// is [ErrTooMuch].
+// Matches returns the matches in a text and their groups, as [regexp.Regexp.FindAllStringSubmatchIndex] does. Its only
+// error is [ErrTooMuch].
 func (p *Pattern) Matches(text string) ([][]int, error) {
 	switch looks := maxWork / p.size; { // at one character
 	case len(text) > looks:
 		return nil, ErrTooMuch
-	case len(text) <= looks/(len(text)+1): // every search may look at the whole of it
+	case len(text) <= looks/(len(text)+1): // every search may read the whole text
 		return p.FindAllStringSubmatchIndex(text, -1), nil
 	default:
 		return p.scan(text, looks)

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// scan finds all matches with so many looks at a character at most.
+// scan returns all matches. It reads at most looks characters.
 func (p *Pattern) scan(text string, looks int) ([][]int, error) {
 	first, err := regexp.Compile(`(` + p.text + `)`)
 	if err != nil {
 		return nil, err
 	}
-	// A later search begins one character before, for what looks at it: `^`, `\b`.
+	// A later search starts one character earlier, because `^` and `\b` depend on it.
 	later, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + p.text + `)`)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (p *Pattern) scan(text string, looks int) ([][]int, error) {
 				match[i] += begin
 			}
 		}
-		// No empty match follows another match at once, as in package regexp.
+		// As in package regexp, an empty match does not directly follow another match.
 		if match[0] < match[1] || match[0] != end {
 			found = append(found, match)
 		}
@@ -52,14 +52,14 @@ func (p *Pattern) scan(text string, looks int) ([][]int, error) {
 	return found, nil
 }
 
-// reader gives a text character by character, to be looked at so many times; then it ends.
+// reader returns the characters of a text. It ends after a number of reads.
 type reader struct {
 	text  string
 	at    int
-	looks int // below 0 when there were not enough
+	looks int // negative after the last allowed read
 }
 
-// ReadRune gives the next character.
+// ReadRune returns the next character.
 func (r *reader) ReadRune() (rune, int, error) {
 	if r.at == len(r.text) {
 		return 0, 0, io.EOF

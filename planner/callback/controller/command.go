@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// outputLimit bounds the standard output of a command that gives values, in bytes.
+	// outputLimit bounds the standard output of a command that returns values, in bytes.
 	outputLimit = 1 << 20
-	// errorLimit bounds what is kept of its standard error, in bytes; of that an error shows the last part.
+	// errorLimit bounds the standard error that is kept, in bytes. An error shows the last part of it.
 	errorLimit = 64 << 10
 )
 
-// inherited are the variables that a command always gets from slipway's own environment. Others may hold credentials of
-// Terraform's other providers and have to be named.
+// inherited are the environment variables that every command gets. Others may hold credentials of other Terraform
+// providers, so a command must name them.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
 
 type command struct {
@@ -40,7 +40,7 @@ func (c command) try(ctx context.Context) (map[string]any, error) {
 	argv := c.Strings("argv")
 	output := c.StringOr("output", callback.OutputText)
 	name := c.shown(fmt.Sprintf("%q", argv[0]))
-	// not CommandContext: it ends the program alone, not what the program started
+	// not CommandContext, which ends only the program and not its children
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = c.String("cwd"), c.environment()
 	cmd.WaitDelay = c.Grace
@@ -72,7 +72,8 @@ func (c command) try(ctx context.Context) (map[string]any, error) {
 		return nil, fmt.Errorf("%s was ended: %w: %s", name, context.Cause(ctx), said())
 	case errors.As(err, &exit):
 		return nil, fmt.Errorf("%s ended with %s: %s", name, exit.ProcessState, said())
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // what a daemon that it left says is not awaited
+	// output of a daemon that the command left running is not waited for
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if stdout.cut {
@@ -83,7 +84,7 @@ func (c command) try(ctx context.Context) (map[string]any, error) {
 	return c.values(name, output, stdout.kept)
 }
 
-// values returns what the standard output gives.
+// values returns the values from the standard output.
 func (c command) values(name, output string, stdout []byte) (map[string]any, error) {
 	switch output {
 	case callback.OutputNone:
@@ -103,7 +104,7 @@ func (c command) values(name, output string, stdout []byte) (map[string]any, err
 	return map[string]any{"stdout": strings.TrimRight(strings.ToValidUTF8(string(stdout), "\uFFFD"), "\r\n")}, nil
 }
 
-// environment returns the environment of the program; later entries count.
+// environment returns the environment of the program; later entries win.
 func (c command) environment() []string {
 	names := slices.Concat(inherited, c.Strings("inherit"))
 	env := []string{}
@@ -119,7 +120,7 @@ func (c command) environment() []string {
 	return env
 }
 
-// reason takes the program's name out of an error, which tells it already.
+// reason removes the program's name from an error, because the message has it already.
 func reason(err error) error {
 	if e := (*exec.Error)(nil); errors.As(err, &e) {
 		return e.Err
@@ -130,7 +131,7 @@ func reason(err error) error {
 	return err
 }
 
-// hint helps one who wrote a command line as one word.
+// hint explains that a command line was given as a single word.
 func hint(argv []string) string {
 	if len(argv) == 1 && strings.Contains(argv[0], " ") {
 		return `; argv is a list with an item for each word, or ["sh", "-c", "..."]`

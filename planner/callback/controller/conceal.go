@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// shownLimit bounds what an error shows of a program's or server's words, in bytes.
+	// shownLimit bounds the output of a program or server that an error shows, in bytes.
 	shownLimit = 2 << 10
-	// shortestSecret is the length from which on a value is concealed, in bytes: shorter ones (`1`, `yes`) occur in
-	// every text, and to strike them out would show where they stand.
+	// shortestSecret is the least length of a concealed value, in bytes. Shorter ones (`1`, `yes`) occur in any text,
+	// and replacing them would reveal where they are.
 	shortestSecret = 4
 )
 
-// concealer takes secrets out of what others say.
+// concealer removes secrets from text.
 type concealer struct {
 	all     bool // nothing is shown
 	secrets []string
 }
 
-// conceal returns the concealer for a callback: the values of its sensitive parameters, their lines and words, and all
-// of these as JSON and URLs write them.
+// conceal returns the concealer of a callback: it knows the values of sensitive parameters, their lines and words, and
+// all of these as encoded in JSON and URLs.
 func conceal(r resource.Resource) concealer {
 	c := concealer{all: r.Sensitive()}
 	add := func(s string) {
@@ -56,7 +56,7 @@ func conceal(r resource.Resource) concealer {
 			}
 		}
 	}
-	// The longest first, so that no rest of one is left by a shorter one.
+	// The longest come first, so that a shorter secret leaves no part of a longer one.
 	slices.SortFunc(c.secrets, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)),
 			strings.Compare(a, b))
@@ -67,7 +67,7 @@ func conceal(r resource.Resource) concealer {
 
 func isBlankOrQuote(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '\'' }
 
-// shown returns a parameter that is not sensitive, as an error shows it.
+// shown returns a parameter that is not sensitive, for an error.
 func (c concealer) shown(parameter string) string {
 	if c.all {
 		return "(sensitive)"
@@ -75,12 +75,12 @@ func (c concealer) shown(parameter string) string {
 	return parameter
 }
 
-// atBegin and atEnd are text for what was said of which only the last, or the first, part was kept: a secret that the
-// cut went through would not be found, so as much as the longest one goes with it.
+// atBegin and atEnd are text for output that was cut at its start, or end. A secret at the cut cannot be found, so they
+// also remove as many bytes as the longest secret has.
 func (c concealer) atBegin(said string) string { return c.text(said[min(len(said), c.longest()):]) }
 func (c concealer) atEnd(said string) string   { return c.text(said[:max(0, len(said)-c.longest())]) }
 
-// longest is the length of the longest secret, in bytes.
+// longest returns the length of the longest secret, in bytes.
 func (c concealer) longest() int {
 	if len(c.secrets) == 0 {
 		return 0
@@ -88,7 +88,7 @@ func (c concealer) longest() int {
 	return len(c.secrets[0])
 }
 
-// text returns the last part of what was said, on one line and without secrets.
+// text returns the last part of a text, on one line and without secrets.
 func (c concealer) text(said string) string {
 	if c.all {
 		return "what it said is not shown because the callback is sensitive"

@@ -1,5 +1,5 @@
-// Package controller carries callbacks out, on the machine that the planner runs on (litp.md 46, 114). What a callback
-// can do, and its parameters, are declared in planner/callback.
+// Package controller executes callbacks on the machine that the planner runs on (litp.md 46, 114). Package
+// planner/callback declares the callbacks and their parameters.
 package controller
 
 import (
@@ -16,30 +16,30 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// DefaultGrace is how long a command may take to end after it was asked to.
+// DefaultGrace is the time that a command has to end after SIGTERM.
 const DefaultGrace = 10 * time.Second
 
-// Clock waits between tries, and for the function sleep.
+// Clock waits between tries and for the function sleep.
 type Clock interface {
-	// Sleep returns after d, or earlier with the cause when ctx ends.
+	// Sleep returns after d, or with the cause when ctx ends first.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Resolver looks names up; *net.Resolver is one.
+// Resolver resolves host names, as *net.Resolver does.
 type Resolver interface {
 	LookupHost(ctx context.Context, host string) ([]string, error)
 }
 
-// Options are what callbacks need of the outside. Fields left out have their defaults.
+// Options are the dependencies of callbacks. Empty fields have defaults.
 type Options struct {
 	Clock       Clock                                 // default: the machine's
 	Environment []string                              // slipway's own environment; nil is os.Environ
-	Grace       time.Duration                         // 0 is DefaultGrace
+	Grace       time.Duration                         // 0: DefaultGrace
 	Resolver    Resolver                              // default: the machine's
 	Proxy       func(*http.Request) (*url.URL, error) // nil is http.ProxyFromEnvironment
 }
 
-// Controller carries callbacks out. It has no state, so any number of calls may run at once.
+// Controller executes callbacks. It has no state and is safe for concurrent use.
 type Controller struct{ Options }
 
 // New returns a controller.
@@ -62,7 +62,7 @@ func New(o Options) *Controller {
 	return &Controller{o}
 }
 
-// worker does one try of a callback, whose parameters are valid and in their normal form.
+// worker makes one try of a callback. Its parameters are valid and normalized.
 type worker interface {
 	try(ctx context.Context) (map[string]any, error)
 }
@@ -74,17 +74,17 @@ var workers = map[string]func(*Controller, resource.Resource) (worker, error){
 	callback.Function: newFunction,
 }
 
-// Call carries out a callback and returns its values: string, bool, int64, float64, []any and map[string]any only, as
-// in [resource.Parameters]. It tries again as the callback says, and returns within the grace when ctx ends, with an
-// error that wraps the cause. No error shows a sensitive parameter; that of a resource with `sensitive = true` shows no
-// output either.
+// Call executes a callback and returns its values: string, bool, int64, float64, []any and map[string]any only, as in
+// [resource.Parameters]. It retries as the callback's settings say. When ctx ends, Call returns within the grace
+// period, with an error that wraps the cause. No error shows a sensitive parameter; for a resource with `sensitive =
+// true` none shows output.
 func (c *Controller) Call(ctx context.Context, t task.Task) (map[string]any, error) {
 	prepare, known := workers[t.Resource.Type]
 	schema := callback.Schemas()[t.Resource.Type]
 	if !known || t.Kind != task.Callback {
 		return nil, fmt.Errorf("%s is not a callback", t.Resource.ID())
 	}
-	// The planner has checked what is written; values that are read when the phase starts come on top.
+	// The planner has checked the configuration; this also checks values that are read when the phase starts.
 	if errs := schema.Validate(t.Resource); len(errs) > 0 {
 		return nil, invalid(errs)
 	}
@@ -100,7 +100,7 @@ func (c *Controller) Call(ctx context.Context, t task.Task) (map[string]any, err
 	return values, nil
 }
 
-// invalid are the mistakes in the parameters of a callback.
+// invalid is the error for invalid parameters of a callback.
 type invalid []resource.ParameterError
 
 func (es invalid) Error() string {

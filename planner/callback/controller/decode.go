@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// deepest bounds values inside of values.
+// deepest bounds the nesting of values.
 const deepest = 100
 
-// decode reads JSON into the kinds of values that callbacks return. Null members of objects are left out, null items of
-// lists are refused: values are never null.
+// decode decodes JSON into the types of values that callbacks return. It drops null members of objects and refuses null
+// items of lists, because values are never null.
 func decode(data []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -22,7 +22,7 @@ func decode(data []byte) (any, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, errors.New("it is empty")
 		}
-		// The text of a syntax error names a character, and no more.
+		// A syntax error quotes one character and no more.
 		return nil, fmt.Errorf("at byte %d: %w", decoder.InputOffset(), err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {

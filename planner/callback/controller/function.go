@@ -13,14 +13,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// builtin does the work of a function.
+// builtin is the implementation of a function.
 type builtin struct {
-	// ask looks once. With a wait it is asked, at intervals, until it gives no error or the timeout is over.
+	// ask makes one attempt. With a wait it is repeated at intervals until it succeeds or the timeout ends.
 	ask  func(ctx context.Context, c *Controller, arguments map[string]string) (map[string]any, error)
 	wait bool
 }
 
-// builtins is the table of the functions in planner/callback.
+// builtins implements the functions of planner/callback.
 var builtins = map[string]builtin{
 	callback.WaitTCP:    {waitTCP, true},
 	callback.WaitHTTP:   {waitHTTP, true},
@@ -46,7 +46,7 @@ func newFunction(c *Controller, r resource.Resource) (worker, error) {
 	return function{c, b, conceal(r), name, r.Parameters.StringMap("arguments"), callback.SettingsOf(r.Parameters)}, nil
 }
 
-// askLimit bounds one look of a function that waits.
+// askLimit bounds one attempt of a function that waits.
 const askLimit = 10 * time.Second
 
 func (f function) try(ctx context.Context) (map[string]any, error) {

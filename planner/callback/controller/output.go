@@ -1,10 +1,10 @@
 package controller
 
-// head keeps the first bytes that were written to it.
+// head is a writer that keeps the first bytes.
 type head struct {
 	limit int
 	kept  []byte
-	cut   bool // there were more
+	cut   bool // more bytes were written
 }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -14,16 +14,16 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the last bytes that were written to it.
+// tail is a writer that keeps the last bytes.
 type tail struct {
 	limit int
 	kept  []byte
-	cut   bool // some were dropped
+	cut   bool // earlier bytes were dropped
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*t.limit { // so that not every write moves what is kept
+	if len(t.kept) > 2*t.limit { // not at every write, because dropping copies what is kept
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.limit:]...)
 		t.cut = true
 	}
@@ -32,5 +32,5 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) String() string { return string(t.kept[max(0, len(t.kept)-t.limit):]) }
 
-// wasCut reports whether there was more than String gives.
+// wasCut reports whether more was written than String returns.
 func (t *tail) wasCut() bool { return t.cut || len(t.kept) > t.limit }

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// prepareGroup does nothing: this system has no process groups that can be ended.
+// prepareGroup does nothing: slipway cannot end process groups on this system.
 func prepareGroup(*exec.Cmd) {}
 
-// waitOrEnd waits for a program, and ends it when ctx ends first. Here a program cannot be asked to end, so there is no
-// grace.
+// waitOrEnd waits for a program and kills it when ctx ends first. There is no grace period on this system.
 func waitOrEnd(ctx context.Context, cmd *exec.Cmd, _ time.Duration) error {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
@@ -21,7 +20,7 @@ func waitOrEnd(ctx context.Context, cmd *exec.Cmd, _ time.Duration) error {
 		return err
 	case <-ctx.Done():
 	}
-	_ = cmd.Process.Kill() // fails when it is gone already, which is what is wanted
+	_ = cmd.Process.Kill() // fails if the program has ended, which is fine
 	<-done
 	return context.Cause(ctx)
 }

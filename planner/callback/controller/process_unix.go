@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// prepareGroup makes the program the leader of a process group of its own, so that what it starts can be ended with it,
-// and that an interrupt at the terminal does not reach it before slipway decides.
+// prepareGroup gives the program a process group of its own. The program and its children can then be ended together,
+// and an interrupt at the terminal does not reach them directly.
 func prepareGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// waitOrEnd waits for a program, and ends its whole process group when ctx ends first: with SIGTERM, and after the
-// grace with SIGKILL.
+// waitOrEnd waits for a program. When ctx ends first, it ends the process group with SIGTERM, and with SIGKILL after
+// the grace period.
 func waitOrEnd(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 	group := -cmd.Process.Pid
 	done := make(chan error, 1)
@@ -24,7 +24,7 @@ func waitOrEnd(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 		return err
 	case <-ctx.Done():
 	}
-	// The errors of kill are not looked at: a group that is gone is what is wanted.
+	// Errors of kill are ignored: the group may have ended already.
 	_ = syscall.Kill(group, syscall.SIGTERM)
 	over := time.NewTimer(grace)
 	defer over.Stop()
@@ -35,7 +35,7 @@ func waitOrEnd(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 		case <-over.C:
 			waiting = false
 		case <-poll.C:
-			// The program itself may be gone while others of its group are not.
+			// The program may have ended while others of its group have not.
 			waiting = syscall.Kill(group, 0) == nil
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
 )
 
-// errTimeout says that a try was ended because its time was over.
+// errTimeout is the error of a try that took too long.
 var errTimeout = errors.New("ran into its timeout")
 
-// permanent is a failure that another try would only repeat.
+// permanent is a failure that another try would repeat.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// repeat tries until a try succeeds, fails for good, or was the last one.
+// repeat tries until a try succeeds, fails permanently, or was the last one.
 func (c *Controller) repeat(ctx context.Context, s callback.Settings, w worker) (map[string]any, error) {
 	for tries := 1; ; tries++ {
 		if ctx.Err() != nil {
@@ -51,7 +51,7 @@ func once(ctx context.Context, limit time.Duration, w worker) (map[string]any, e
 	return w.try(ctx)
 }
 
-// endedBy is the error of a callback whose context ended.
+// endedBy returns the error of a callback whose context ended.
 func endedBy(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(err, cause) {

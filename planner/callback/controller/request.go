@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// bodyLimit bounds a response that values are taken from, in bytes.
+	// bodyLimit bounds a response from which values are taken, in bytes.
 	bodyLimit = 1 << 20
-	// spokenLimit bounds what is read of a response that is not expected, in bytes.
+	// spokenLimit bounds what is read of an unexpected response, in bytes.
 	spokenLimit = 16 << 10
 	// headerLimit bounds the header of a response, in bytes.
 	headerLimit = 256 << 10
@@ -90,7 +90,7 @@ func (r request) try(ctx context.Context) (map[string]any, error) {
 	return r.values(name, body)
 }
 
-// name tells the request in errors, without the query, which may be secret.
+// name returns the request for errors, without the query, which may be secret.
 func (r request) name(req *http.Request) string {
 	return req.Method + " " + r.shown(fmt.Sprintf("%s://%s%s", req.URL.Scheme, req.URL.Host, req.URL.EscapedPath()))
 }
@@ -99,7 +99,7 @@ func status(res *http.Response) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode)))
 }
 
-// failure is the error of a request without a response. That of net/http repeats the whole URL.
+// failure returns the error of a request without a response. It does not repeat the URL, as net/http does.
 func (r request) failure(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: ended: %w", name, context.Cause(ctx))
@@ -143,7 +143,7 @@ func (r request) build(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// client makes the client of one try. It keeps no cookies and no connections.
+// client returns the client of one try. It keeps no cookies and no connections.
 func (r request) client() (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	authorities, err := r.pem("ca")
@@ -176,18 +176,18 @@ func (r request) client() (*http.Client, error) {
 		Transport: &http.Transport{Proxy: r.Proxy, TLSClientConfig: config, MaxResponseHeaderBytes: headerLimit,
 			ForceAttemptHTTP2: true},
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
-			next.Header.Del("Referer") // it is the whole address of before, whose query may be secret
+			next.Header.Del("Referer") // it has the whole earlier address, whose query may be secret
 			return checkRedirect(next.URL, before, guarded)
 		},
 	}, nil
 }
 
-// redirectError is a redirect that is not followed.
+// redirectError is the error of a redirect that was refused.
 type redirectError struct{ why string }
 
 func (e redirectError) Error() string { return "the redirect is not followed: " + e.why }
 
-// checkRedirect bounds redirects. What guarded requests carry may be secret, so it goes to no other host, and never
+// checkRedirect bounds redirects. Guarded requests may carry secrets, so they are not redirected to another host, or
 // from https to http.
 func checkRedirect(next *url.URL, before []*http.Request, guarded bool) error {
 	first := before[0].URL
@@ -205,8 +205,8 @@ func checkRedirect(next *url.URL, before []*http.Request, guarded bool) error {
 	return nil
 }
 
-// sameHost reports whether both lead to one server: one host and port, or the step from the plain port of http to that
-// of https.
+// sameHost reports whether both addresses have the same host and port. The change from port 80 of http to 443 of https
+// counts as the same.
 func sameHost(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
@@ -223,7 +223,7 @@ func port(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-// pem returns PEM text that is given as it is or as a file, nil when it is not given.
+// pem returns PEM text, given directly or as a file; nil if not given.
 func (r request) pem(name string) ([]byte, error) {
 	if r.Has(name) {
 		return []byte(r.String(name)), nil
@@ -247,7 +247,7 @@ func (r request) pem(name string) ([]byte, error) {
 	return data, nil
 }
 
-// values takes the values out of a response. All that are missing are told.
+// values returns the requested values of a response. The error names all that are missing.
 func (r request) values(name string, body []byte) (map[string]any, error) {
 	value, err := decode(body)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxWork bounds one evaluation, in values looked at and bytes put together.
+// maxWork bounds one evaluation, in values read and bytes built.
 const maxWork = 2 << 20
 
-// tooMuch is the summary of what is told when nothing is left. It has no value in it.
+// tooMuch is the summary of the diagnostic for exceeded work. It contains no value.
 const tooMuch = "Too much work"
 
 // meter counts the work of one evaluation.
 type meter struct {
 	left int
-	over *hcl.Diagnostic // what was told when nothing was left
+	over *hcl.Diagnostic // the diagnostic, once the work is exceeded
 }
 
-// spend takes work off, and reports whether there was enough.
+// spend subtracts work, and reports whether there was enough left.
 func (m *meter) spend(n int) bool {
 	if n > m.left || n < 0 {
 		m.left = 0
@@ -32,12 +32,12 @@ func (m *meter) spend(n int) bool {
 	return true
 }
 
-// meterName is where the meter stands among the variables of a scope. No template can name it.
+// meterName is the variable of a scope that holds the meter. No template can name it.
 const meterName = "%meter"
 
 var meterType = cty.Capsule("meter", reflect.TypeFor[meter]())
 
-// meterOf returns the meter of an evaluation, nil outside of one.
+// meterOf returns the meter of an evaluation, or nil outside of one.
 func meterOf(ctx *hcl.EvalContext) *meter {
 	for ; ctx != nil; ctx = ctx.Parent() {
 		if v, ok := ctx.Variables[meterName]; ok {
@@ -48,10 +48,11 @@ func meterOf(ctx *hcl.EvalContext) *meter {
 	return nil
 }
 
-// limited is an expression whose work is counted. When nothing is left it has no value, so that loops around it end.
+// limited is an expression whose work is counted. Once the work is exceeded it has no value, so that loops around it
+// end.
 type limited struct {
 	hclsyntax.Expression
-	deep bool // all of the value will be looked at, not only its first level
+	deep bool // the whole value will be read, not only its first level
 }
 
 // Value evaluates the expression.
@@ -70,27 +71,27 @@ func (l limited) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return value, diagnostics
 }
 
-// keyed is a collection that a key chooses from. An element of an object does not say by itself that its key was
+// keyed is a collection that is indexed by a key. An element of an object does not itself carry the key's marks:
 // sensitive, or not known yet.
 type keyed struct {
 	hclsyntax.Expression
 	key hclsyntax.Expression
 }
 
-// Value evaluates the collection, and marks an object as its key is.
+// Value evaluates the collection, and gives an object the marks of the key.
 func (k keyed) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	value, diagnostics := k.Expression.Value(ctx)
 	if diagnostics.HasErrors() || !value.Type().IsObjectType() {
 		return value, diagnostics
 	}
-	if key, wrong := k.key.Value(ctx); !wrong.HasErrors() { // else the index tells
+	if key, wrong := k.key.Value(ctx); !wrong.HasErrors() { // otherwise the index reports the error
 		value = value.WithMarks(key.Marks())
 	}
 	return value, diagnostics
 }
 
-// hiddenBy returns the expression that a [limited] or [keyed] stands in the place of, and so hides from visits; any
-// other node as it is.
+// hiddenBy returns the expression inside a [limited] or [keyed], which hide it from visits. It returns any other node
+// unchanged.
 func hiddenBy(n hclsyntax.Node) hclsyntax.Node {
 	switch n := n.(type) {
 	case limited:
@@ -101,7 +102,7 @@ func hiddenBy(n hclsyntax.Node) hclsyntax.Node {
 	return n
 }
 
-// exhausted tells, once, that the evaluation ends.
+// exhausted returns the diagnostic for exceeded work once, and nothing after that.
 func (m *meter) exhausted(at hcl.Range) hcl.Diagnostics {
 	var told hcl.Diagnostics
 	if m.over == nil {
@@ -113,8 +114,8 @@ func (m *meter) exhausted(at hcl.Range) hcl.Diagnostics {
 	return told
 }
 
-// size is the work of looking at a value: its bytes and elements, and the digits of a number, which may become a text.
-// It stops above most. Of a list or map that is not deep only the number of elements counts.
+// size returns the work of reading a value: its bytes, elements and digits of numbers, up to most. If deep is false,
+// only the elements of a list or map count.
 func size(v cty.Value, deep bool, most int) int {
 	v, _ = v.Unmark()
 	if v == cty.NilVal || !v.IsKnown() || v.IsNull() {
@@ -139,7 +140,7 @@ func size(v cty.Value, deep bool, most int) int {
 	return total
 }
 
-// digits is about how many digits a number has when it is written without exponent.
+// digits returns about how many digits the number has without an exponent.
 func digits(f *big.Float) int {
 	if f.IsInf() {
 		return 0
@@ -148,8 +149,8 @@ func digits(f *big.Float) int {
 	return max(exponent, -exponent) / 3 // bits
 }
 
-// metered makes the parts of an expression that can grow or repeat count their work: loops, function calls, texts,
-// lists and maps that it puts together, and whatever may be turned into text. The expression is changed.
+// metered makes the parts of an expression that can grow or repeat count their work: loops, function calls, templates,
+// lists, maps and conversions to text. It modifies the expression.
 func metered(e hclsyntax.Expression) hclsyntax.Expression {
 	limit := func(deep bool, slots ...*hclsyntax.Expression) {
 		for _, slot := range slots {
@@ -158,12 +159,12 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 			}
 		}
 	}
-	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
+	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics { // returns no diagnostics
 		n = hiddenBy(n)
 		switch n := n.(type) {
 		case *hclsyntax.ForExpr:
 			limit(false, &n.CollExpr, &n.KeyExpr, &n.CondExpr)
-			// so that no value becomes larger than the work that was left, however much of it is shared
+			// Otherwise shared values could become larger than the remaining work.
 			limit(true, &n.ValExpr)
 		case *hclsyntax.SplatExpr:
 			limit(false, &n.Source)
@@ -193,7 +194,7 @@ func metered(e hclsyntax.Expression) hclsyntax.Expression {
 				limit(true, &n.Items[i].ValueExpr)
 			}
 		case *hclsyntax.ObjectConsKeyExpr:
-			// a bare name is the key itself
+			// A bare name is the key itself.
 			if _, name := n.Wrapped.(*hclsyntax.ScopeTraversalExpr); !name || n.ForceNonLiteral {
 				limit(false, &n.Wrapped)
 			}
