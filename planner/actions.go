@@ -12,26 +12,27 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// action is a task of a plugin that does something on nodes.
+// action is a task of a plugin that runs on nodes.
 type action struct {
 	task  task.Task // its Node is empty
 	nodes []string  // that are in a group, sorted
 }
 
-// duties are the actions of all nodes that have the same ones.
-type duties struct {
+// nodeActions are the actions of all nodes that have the same ones.
+type nodeActions struct {
 	actions []int // ascending: in the order of a run
 	index   map[resource.ID]int
 }
 
-// isAction tells the types of actions from those of configuration resources.
+// isAction reports whether a type is that of an action, not of a configuration resource.
 func isAction(typ string) bool { return slices.Contains(plugin.Types(), typ) }
 
-// engage works out the actions of plugins, in the order of a run: `pre_deployment/P` in pre_node, `post_deployment/P` in post_cluster, one after
-// the other (design.md 5.5; fuel.md A5), graph tasks after them where the anchors put them (fuel.md A7).
-func (m *model) engage(nodes []site.Node) {
+// collectActions collects the actions of plugins in the order of a run: `pre_deployment/P` in pre_node and
+// `post_deployment/P` in post_cluster, one after the other (design.md 5.5; fuel.md A5), then graph tasks where the
+// anchors put them (fuel.md A7).
+func (m *model) collectActions(nodes []site.Node) {
 	if len(m.site.Plugins) == 0 {
-		m.hold(nil)
+		m.orderGroups(nil)
 		return
 	}
 	graph, problems := plugin.NewGraph(m.site.Plugins)
@@ -55,8 +56,8 @@ func (m *model) engage(nodes []site.Node) {
 	}
 	works, warnings := graph.On(owned)
 	m.problems = append(m.problems, warnings...)
-	m.problems = append(m.problems, m.keepOrder(works)...)
-	m.hold(works)
+	m.problems = append(m.problems, m.checkGraphOrder(works)...)
+	m.orderGroups(works)
 
 	for _, step := range []struct {
 		group task.Group
@@ -68,23 +69,24 @@ func (m *model) engage(nodes []site.Node) {
 		{task.PostCluster, plugin.PostDeployment, plugin.AfterDeploy},
 	} {
 		for _, o := range byStage[step.stage] {
-			m.act(o.Plugin.Name, fmt.Sprintf("tasks[%d]", o.Index), o.Place.Nodes, task.Task{
+			m.addAction(o.Plugin.Name, fmt.Sprintf("tasks[%d]", o.Index), o.Place.Nodes, task.Task{
 				Name: o.Name(), Group: step.group, Resource: o.Resource(), Tolerate: !o.Task.FailOnError,
 			})
 		}
 		for _, w := range works {
 			if w.Span == step.span {
-				m.act(w.Plugin.Name, fmt.Sprintf("graph_tasks[%d]", w.Index), w.Nodes, task.Task{
-					Name: w.Name(), Group: step.group, Resource: w.Resource(), Limit: w.Limit, Tolerate: !w.Task.FailOnError,
+				m.addAction(w.Plugin.Name, fmt.Sprintf("graph_tasks[%d]", w.Index), w.Nodes, task.Task{
+					Name: w.Name(), Group: step.group, Resource: w.Resource(), Limit: w.Limit,
+					Tolerate: !w.Task.FailOnError,
 				})
 			}
 		}
 	}
-	m.assign()
+	m.assignActions()
 }
 
-// act adds an action on nodes, once it fits its schema. place is where the plugin says it.
-func (m *model) act(name, place string, nodes []string, t task.Task) {
+// addAction validates an action and adds it for nodes. place is the path of the task in the plugin.
+func (m *model) addAction(name, place string, nodes []string, t task.Task) {
 	schema := m.actionSchemas[t.Resource.Type]
 	for _, e := range schema.Validate(t.Resource) {
 		e.Parameter = plugin.ParameterOf(e.Parameter)
@@ -97,15 +99,15 @@ func (m *model) act(name, place string, nodes []string, t task.Task) {
 	m.actions = append(m.actions, action{t, nodes})
 }
 
-// assign gives every node its actions. Nodes with the same ones share them.
-func (m *model) assign() {
+// assignActions gives every node its actions. Nodes with the same actions share them.
+func (m *model) assignActions() {
 	of := make(map[string][]int)
 	for i, a := range m.actions {
 		for _, node := range a.nodes {
 			of[node] = append(of[node], i)
 		}
 	}
-	shared := make(map[string]*duties)
+	shared := make(map[string]*nodeActions)
 	for node, actions := range of {
 		var key []byte
 		for _, i := range actions {
@@ -113,28 +115,28 @@ func (m *model) assign() {
 		}
 		d, ok := shared[string(key)]
 		if !ok {
-			d = &duties{actions: actions, index: make(map[resource.ID]int, len(actions))}
+			d = &nodeActions{actions: actions, index: make(map[resource.ID]int, len(actions))}
 			for _, i := range actions {
 				d.index[m.actions[i].task.Resource.ID()] = i
 			}
 			shared[string(key)] = d
 		}
-		m.duties[node] = d
+		m.nodeActions[node] = d
 	}
 }
 
-// on returns the actions of a node.
-func (m *model) on(node string) *duties {
-	if d, ok := m.duties[node]; ok {
+// actionsOf returns the actions of a node.
+func (m *model) actionsOf(node string) *nodeActions {
+	if d, ok := m.nodeActions[node]; ok {
 		return d
 	}
-	return &duties{}
+	return &nodeActions{}
 }
 
-// due returns the actions that a node is to run: all of them when it has other work, because a deployment of a node runs its tasks; else those
-// that never ran there to their end as they are now.
-func (m *model) due(node string, applied map[resource.ID]string, busy bool) (actions []int) {
-	for _, i := range m.on(node).actions {
+// dueActions returns the actions that a node runs: all of them when the node has other changes, else those whose digest
+// is not recorded.
+func (m *model) dueActions(node string, applied map[resource.ID]string, busy bool) (actions []int) {
+	for _, i := range m.actionsOf(node).actions {
 		t := m.actions[i].task
 		if busy || applied[t.Resource.ID()] != t.Digest {
 			actions = append(actions, i)
@@ -143,16 +145,16 @@ func (m *model) due(node string, applied map[resource.ID]string, busy bool) (act
 	return actions
 }
 
-// keepOrder reports requirements between graph tasks that the order of groups contradicts. Where a node runs both tasks, it goes by itself; elsewhere
-// all nodes of the earlier task must come first.
-func (m *model) keepOrder(works []plugin.Work) site.Problems {
+// checkGraphOrder reports requirements between graph tasks that the order of groups contradicts. A node that runs both
+// tasks keeps their order by itself. Any other node must wait for all nodes of the earlier task.
+func (m *model) checkGraphOrder(works []plugin.Work) site.Problems {
 	var problems site.Problems
-	places := placesOf(works)
+	positions := positionsOf(works)
 	seen := make(map[[2]int]conflict) // places of the later task and the earlier one
 	for i, later := range works {
 		for _, at := range later.After {
 			earlier := works[at]
-			pair := [2]int{places[i], places[at]}
+			pair := [2]int{positions[i], positions[at]}
 			c, known := seen[pair]
 			if !known {
 				c = m.conflict(later, earlier)
@@ -162,18 +164,20 @@ func (m *model) keepOrder(works []plugin.Work) site.Problems {
 				continue
 			}
 			problems = append(problems, site.Problem{
-				Object: "plugin", Name: later.Plugin.Name, Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: site.BadStructure,
+				Object: "plugin", Name: later.Plugin.Name,
+				Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: site.BadStructure,
 				Message: fmt.Sprintf("the task %q of node %s, in the group %q, must come after the task %q of node %s, in the group %q, but that group is rolled out later; "+
 					"change the order of the groups, or let %q run after all groups: requires: [%s]",
-					later.Task.ID, c.waits, m.groupOf(c.waits), earlier.Task.ID, c.late, m.groupOf(c.late), later.Task.ID, plugin.PostDeploymentStart),
+					later.Task.ID, c.waits, m.groupOf(c.waits), earlier.Task.ID, c.late, m.groupOf(c.late),
+					later.Task.ID, plugin.PostDeploymentStart),
 			})
 		}
 	}
 	return problems
 }
 
-// placesOf numbers where tasks stand: those with the same nodes and span have the same number.
-func placesOf(works []plugin.Work) []int {
+// positionsOf numbers the positions of graph tasks: tasks with the same nodes and span have the same number.
+func positionsOf(works []plugin.Work) []int {
 	numbers := make(map[string]int)
 	out := make([]int, len(works))
 	for i, w := range works {
@@ -188,26 +192,26 @@ func placesOf(works []plugin.Work) []int {
 	return out
 }
 
-// conflict is a node that has its turn before another one that it must wait for; it is zero when there is none.
+// conflict is a node that runs before another one that it must wait for. The zero value is no conflict.
 type conflict struct{ waits, late string }
 
 func (m *model) conflict(later, earlier plugin.Work) conflict {
-	late, last := earlier.Nodes[0], m.turn(earlier.Span, earlier.Nodes[0])
+	late, last := earlier.Nodes[0], m.spanPosition(earlier.Span, earlier.Nodes[0])
 	for _, n := range earlier.Nodes[1:] {
-		if t := m.turn(earlier.Span, n); t > last {
+		if t := m.spanPosition(earlier.Span, n); t > last {
 			late, last = n, t
 		}
 	}
 	for _, n := range later.Nodes {
-		if _, both := slices.BinarySearch(earlier.Nodes, n); !both && m.turn(later.Span, n) < last {
+		if _, both := slices.BinarySearch(earlier.Nodes, n); !both && m.spanPosition(later.Span, n) < last {
 			return conflict{n, late}
 		}
 	}
 	return conflict{}
 }
 
-// turn numbers the blocks of a run: for each group pre_node and cluster, then post_cluster.
-func (m *model) turn(span plugin.Span, node string) int {
+// spanPosition numbers the blocks of a run: for each group pre_node and cluster, then post_cluster.
+func (m *model) spanPosition(span plugin.Span, node string) int {
 	switch span {
 	case plugin.BeforeDeploy:
 		return 2 * m.owner[node]

@@ -18,31 +18,37 @@ func big() site.Site {
 	for g := range groups {
 		group := fmt.Sprintf("group%02d", g)
 		selectors := site.Selectors{{NodeTags: []string{group}}}
-		settings := site.Group{Name: group, Selectors: selectors, SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: ptr(75)}}
+		settings := site.Group{Name: group, Selectors: selectors,
+			SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: ptr(75)}}
 		if g > 0 {
 			settings.DependsOn = []string{fmt.Sprintf("group%02d", (g-1)/2)}
 		}
 		s.Groups = append(s.Groups, settings)
 		c := conf{
-			"file": titles{}, "exec": titles{}, "user": titles{"app": {"gid": "app"}, "web": {}}, "group": titles{"app": {}},
+			"file": titles{}, "exec": titles{}, "user": titles{"app": {"gid": "app"}, "web": {}},
+			"group":   titles{"app": {}},
 			"package": titles{"nginx": {}, "chrony": {}}, "service": titles{"nginx": {"ensure": "running"}},
 		}
 		for i := range files {
 			c["file"][fmt.Sprintf("/etc/app/file%d", i)] = params{
-				"content": fmt.Sprintf("%s %d", group, i), "mode": "0644", "owner": "app", "require": "package[nginx]", "notify": "service[nginx]",
+				"content": fmt.Sprintf("%s %d", group, i), "mode": "0644", "owner": "app", "require": "package[nginx]",
+				"notify": "service[nginx]",
 			}
 		}
 		for i := range 4 {
-			c["exec"][fmt.Sprintf("step %d", i)] = params{"command": "/bin/true", "creates": fmt.Sprintf("/var/lib/app/%d", i)}
+			c["exec"][fmt.Sprintf("step %d", i)] = params{"command": "/bin/true",
+				"creates": fmt.Sprintf("/var/lib/app/%d", i)}
 		}
 		s.Services = append(s.Services, site.Service{Name: "app of " + group, Selectors: selectors, Configuration: c})
 		s.Overrides = append(s.Overrides, site.Override{
-			Name: "tuning of " + group, Groups: []string{group}, Configuration: conf{"file": titles{"/etc/app/file0": {"mode": "0600"}}},
+			Name: "tuning of " + group, Groups: []string{group},
+			Configuration: conf{"file": titles{"/etc/app/file0": {"mode": "0600"}}},
 		})
 	}
 	for n := range nodes {
 		s.Nodes = append(s.Nodes, site.Node{
-			Name: fmt.Sprintf("node%04d", n), Rack: fmt.Sprintf("rack%02d", n%40), Tags: []string{fmt.Sprintf("group%02d", n%groups)}, Roles: []string{"app"},
+			Name: fmt.Sprintf("node%04d", n), Rack: fmt.Sprintf("rack%02d", n%40),
+			Tags: []string{fmt.Sprintf("group%02d", n%groups)}, Roles: []string{"app"},
 		})
 	}
 	return s
@@ -53,7 +59,8 @@ func eachNodeItsOwn() site.Site {
 	s := big()
 	for _, n := range s.Nodes {
 		s.Overrides = append(s.Overrides, site.Override{
-			Name: "of " + n.Name, Nodes: []string{n.Name}, Configuration: conf{"file": titles{"/etc/app/file1": {"content": n.Name}}},
+			Name: "of " + n.Name, Nodes: []string{n.Name},
+			Configuration: conf{"file": titles{"/etc/app/file1": {"content": n.Name}}},
 		})
 	}
 	return s
@@ -112,7 +119,8 @@ func plain(owner string) conf {
 	return conf{"file": files}
 }
 
-// sized is a site with the given number of tasks in groups of 100 nodes. Either every node has a service of its own, or all share one.
+// sized is a site with the given number of tasks in groups of 100 nodes. Either every node has a service of its own, or
+// all share one.
 func sized(tasks int, shared bool) site.Site {
 	const members = 100
 	s := site.Site{Name: "sized"}
@@ -126,7 +134,8 @@ func sized(tasks int, shared bool) site.Site {
 			s.Groups = append(s.Groups, site.Group{Name: group, Selectors: site.Selectors{{NodeTags: []string{group}}}})
 		}
 		if !shared {
-			s.Services = append(s.Services, site.Service{Name: "app of " + name, Selectors: site.Selectors{{NodeNames: []string{name}}}, Configuration: plain(name)})
+			s.Services = append(s.Services, site.Service{Name: "app of " + name,
+				Selectors: site.Selectors{{NodeNames: []string{name}}}, Configuration: plain(name)})
 		}
 	}
 	return s
@@ -215,7 +224,8 @@ func watchHeap() func() uint64 {
 	}
 }
 
-// TestMakeMemory holds the promise of 500 MB for 1,000 nodes, in all that is allocated, not only what is in use at once.
+// TestMakeMemory holds the promise of 500 MB for 1,000 nodes, in all that is allocated, not only what is in use at
+// once.
 func TestMakeMemory(t *testing.T) {
 	s := eachNodeItsOwn()
 	var before, after runtime.MemStats

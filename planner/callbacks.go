@@ -14,13 +14,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Controller is the name under which [Applied] holds what ran on the controller: callbacks, by type and name.
+// Controller is the key in [Applied] of what ran on the controller: callbacks, by type and name.
 const Controller = ""
 
-// CallbackID is what a callback is known by in what is applied on the [Controller].
+// CallbackID returns the id of a callback among what is applied on the [Controller].
 func CallbackID(t task.Task) resource.ID { return resource.MakeID(t.Resource.Type, t.Name) }
 
-// onNode returns a task of a catalog for one node.
+// onNode returns a task of a list for one node.
 func onNode(t task.Task, node string) task.Task {
 	t.Node = node
 	if t.Kind == task.Callback {
@@ -29,24 +29,25 @@ func onNode(t task.Task, node string) task.Task {
 	return t
 }
 
-// callback is a callback of a service as a whole. It belongs to no node.
+// callback is a callback of a whole service. It belongs to no node.
 type callback struct {
 	refine.EntityTask
-	group int // in whose block it stands, where its task group repeats for each
-	// secret says that it returns the value of a sensitive attribute. Such a value is not kept, so every run that needs it calls again.
+	group int // index of the group in which it runs; used only when its task group repeats
+	// secret says that it returns the value of a sensitive attribute. Such a value is not kept, so every run that needs
+	// it calls again.
 	secret bool
 }
 
-// block returns the name of the group in whose block a callback stands.
-func (m *model) block(c callback) string {
+// groupNameOf returns the name of the group in which a callback runs; empty when its task group does not repeat.
+func (m *model) groupNameOf(c callback) string {
 	if !slotOf(c.Task.Group).Repeats {
 		return ""
 	}
 	return m.groups[c.group].Name
 }
 
-// where names a task group, with the deployment group where there is one of it in each.
-func (m *model) where(g task.Group, group int) string {
+// describePosition names a task group, and the deployment group when the task group repeats.
+func (m *model) describePosition(g task.Group, group int) string {
 	if !slotOf(g).Repeats || len(m.groups) == 1 {
 		return fmt.Sprintf("the task group %s", g)
 	}
@@ -62,9 +63,9 @@ func slotOf(g task.Group) sequence.Slot {
 	return slots[i]
 }
 
-// turnOf numbers the places of a run: a task with a lower number is done before one with a higher number begins. group counts where the task group
-// repeats for each.
-func (m *model) turnOf(g task.Group, group int) int {
+// position numbers the task groups of a run: tasks of a lower position end before those of a higher one start. group
+// counts only for task groups that repeat.
+func (m *model) position(g task.Group, group int) int {
 	slots := sequence.Slots()
 	place := slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Group == g })
 	switch {
@@ -79,11 +80,12 @@ func (m *model) turnOf(g task.Group, group int) int {
 	}
 }
 
-// convene finds the callbacks of services as a whole. One whose task group repeats for each deployment group runs once: in pre_node of the first group
-// with a node of the service, or in its task group of the last one. A service without nodes has none.
-func (m *model) convene() {
+// collectCallbacks collects the callbacks of whole services. A callback whose task group repeats runs once: in pre_node
+// of the first group with a node of the service, or in its task group of the last one. A service without nodes has no
+// callbacks.
+func (m *model) collectCallbacks() {
 	first, last := make(map[int]int), make(map[int]int) // service -> group
-	for _, k := range m.kinds {
+	for _, k := range m.nodeSets {
 		for _, s := range k.services {
 			if f, ok := first[s]; !ok || k.first < f {
 				first[s] = k.first
@@ -112,7 +114,7 @@ func (m *model) convene() {
 	}
 }
 
-// checkCallbacks reports callbacks that cannot stand where they are tagged, and their requirements that the order of groups contradicts.
+// checkCallbacks reports callbacks whose tag is not allowed, and requirements that the order of groups contradicts.
 func (m *model) checkCallbacks() {
 	report := func(c callback, at string, code site.Code, format string, args ...any) {
 		m.problems = append(m.problems, entityProblem(c.Task, &c.EntityTask, at, code, format, args...))
@@ -124,17 +126,20 @@ func (m *model) checkCallbacks() {
 			report(c, ".tag", site.BadValue, "no task of a service can run in the task group %s, in which nodes are made ready; use %s", task.Prepare, task.PreNode)
 		case slot.Locked && g.Rolling != nil:
 			report(c, ".tag", site.BadValue, "the callback %s belongs to no node, so it cannot run in the task group %s of the rolling group %q, where every node is locked, worked on and unlocked "+
-				"by itself; use %s or %s, or write per_node: true", c.Task.Name, c.Task.Group, g.Name, task.PreNode, task.Cluster)
+				"by itself; use %s or %s, or write per_node: true", c.Task.Name, c.Task.Group, g.Name, task.PreNode,
+				task.Cluster)
 		}
-		own := m.turnOf(c.Task.Group, c.group)
+		own := m.position(c.Task.Group, c.group)
 		for _, need := range c.Needs {
 			if need.Service != "" {
 				m.problems = append(m.problems, m.unknownService(c.Task, &c.EntityTask, need.Service)...)
 			}
 			for _, i := range m.requiredCallbacks(c, need) {
-				if other := m.callbacks[i]; m.turnOf(other.Task.Group, other.group) > own {
-					report(c, ".requires", site.BadStructure, "the callback %s, in %s, requires the callback %s, in %s, which comes later; %s",
-						c.Task.Name, m.where(c.Task.Group, c.group), other.Task.Name, m.where(other.Task.Group, other.group), changeTags)
+				if other := m.callbacks[i]; m.position(other.Task.Group, other.group) > own {
+					report(c, ".requires", site.BadStructure,
+						"the callback %s, in %s, requires the callback %s, in %s, which comes later; %s",
+						c.Task.Name, m.describePosition(c.Task.Group, c.group), other.Task.Name,
+						m.describePosition(other.Task.Group, other.group), changeTags)
 				}
 			}
 			m.checkNodesBefore(c, own, need, report)
@@ -142,23 +147,26 @@ func (m *model) checkCallbacks() {
 	}
 }
 
-// checkNodesBefore reports the first task on a node that a callback requires and that comes after it.
-func (m *model) checkNodesBefore(c callback, own int, need refine.Need, report func(callback, string, site.Code, string, ...any)) {
-	for _, k := range m.kinds {
-		for _, i := range k.catalog.meant(c, need) {
-			t := k.catalog.tasks[i]
-			if m.turnOf(t.Group, k.last) <= own {
+// checkNodesBefore reports the first task on a node that a callback requires and that runs after it.
+func (m *model) checkNodesBefore(c callback, own int, need refine.Need,
+	report func(callback, string, site.Code, string, ...any)) {
+	for _, k := range m.nodeSets {
+		for _, i := range k.list.requiredTasks(c, need) {
+			t := k.list.tasks[i]
+			if m.position(t.Group, k.last) <= own {
 				continue
 			}
 			node := k.nodes[slices.IndexFunc(k.nodes, func(n string) bool { return m.owner[n] == k.last })]
-			report(c, ".requires", site.BadStructure, "the callback %s, in %s, requires %s on node %s, in %s, which comes later; %s",
-				c.Task.Name, m.where(c.Task.Group, c.group), t.Resource.ID(), node, m.where(t.Group, k.last), changeTags)
+			report(c, ".requires", site.BadStructure,
+				"the callback %s, in %s, requires %s on node %s, in %s, which comes later; %s",
+				c.Task.Name, m.describePosition(c.Task.Group, c.group), t.Resource.ID(), node,
+				m.describePosition(t.Group, k.last), changeTags)
 			return
 		}
 	}
 }
 
-// requiredCallbacks returns the callbacks of services as a whole that a requirement of another one means.
+// requiredCallbacks returns the callbacks of whole services that a requirement of another callback names.
 func (m *model) requiredCallbacks(c callback, need refine.Need) []int {
 	var out []int
 	switch {
@@ -174,8 +182,8 @@ func (m *model) requiredCallbacks(c callback, need refine.Need) []int {
 	return slices.DeleteFunc(out, func(i int) bool { return m.callbacks[i].Task.Name == c.Task.Name })
 }
 
-// meant returns the tasks of a catalog that a requirement of a callback for a whole service means: all on every node.
-func (c *catalog) meant(by callback, need refine.Need) []int {
+// requiredTasks returns the tasks of a list that a requirement of a callback of a whole service names.
+func (l *taskList) requiredTasks(by callback, need refine.Need) []int {
 	service := need.Service
 	if need.Task != "" && need.Resource == "" {
 		service = by.Task.Service
@@ -184,25 +192,25 @@ func (c *catalog) meant(by callback, need refine.Need) []int {
 		return nil
 	}
 	var out []int
-	for i, t := range c.tasks {
+	for i, t := range l.tasks {
 		if t.Service != service {
 			continue
 		}
-		if d := c.details[t.Resource.ID()]; need.Service != "" || d != nil && d.Template == need.Task {
+		if d := l.details[t.Resource.ID()]; need.Service != "" || d != nil && d.Template == need.Task {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// wantedCallbacks returns the digest of every callback of the site, as [Applied] holds them.
+// wantedCallbacks returns the digest of every callback of the site by [CallbackID].
 func (m *model) wantedCallbacks() map[resource.ID]string {
 	out := make(map[resource.ID]string)
 	for _, c := range m.callbacks {
 		out[CallbackID(c.Task)] = c.Task.Digest
 	}
-	for _, k := range m.kinds {
-		for _, t := range k.catalog.tasks {
+	for _, k := range m.nodeSets {
+		for _, t := range k.list.tasks {
 			if t.Kind != task.Callback {
 				continue
 			}
@@ -224,7 +232,7 @@ func returnsSecret(e *entity.Entity, t refine.EntityTask) bool {
 	return false
 }
 
-// lacksValue reports whether a value is not known that a callback returns, and that would be kept if it had been returned.
+// lacksValue reports whether a value that a callback returns is not known. Secrets do not count: they are never kept.
 func (m *model) lacksValue(c callback) bool {
 	if c.secret {
 		return false
@@ -238,9 +246,10 @@ func (m *model) lacksValue(c callback) bool {
 	return false
 }
 
-// Called returns what is applied on the [Controller] after a run of the plan, from what was there before and the callbacks that the run began, by name with
-// their digests, empty where they failed. A callback that the run did not come to counts as begun where an earlier run had called it, so that the next plan
-// calls it. The arguments are not changed.
+// Called returns what is applied on the [Controller] after a run of the plan. before is what was applied there before;
+// began holds the callbacks that the run started, by name, with their digests, empty for one that failed. A callback
+// that the run did not reach, and that was called before, counts as not finished, so that the next plan calls it. The
+// arguments are not changed.
 func (p *Plan) Called(before map[resource.ID]string, began map[string]string) map[resource.ID]string {
 	out := maps.Clone(before)
 	if out == nil {
@@ -280,20 +289,20 @@ func (m *model) forgotten(called map[resource.ID]string) []resource.ID {
 	return out
 }
 
-// checkCycles reports callbacks of services as a whole that wait for each other, directly or through tasks on nodes (litp.md 109). Tasks of one node alone
-// have been looked at.
+// checkCycles reports cycles through callbacks of whole services and tasks of nodes (litp.md 109). [sequence.OrderNode]
+// reports cycles of one node alone.
 func (m *model) checkCycles() {
 	if len(m.callbacks) == 0 || len(m.problems.Errors()) > 0 {
 		return
 	}
-	first := make(map[*kind]int, len(m.kinds)) // vertex of its first task
+	first := make(map[*nodeSet]int, len(m.nodeSets)) // vertex of its first task
 	var tasks []task.Task
 	for _, c := range m.callbacks {
 		tasks = append(tasks, c.Task)
 	}
-	for _, k := range m.kinds {
+	for _, k := range m.nodeSets {
 		first[k] = len(tasks)
-		tasks = append(tasks, k.catalog.tasks...)
+		tasks = append(tasks, k.list.tasks...)
 	}
 	s := sequence.NewScope(make([]sequence.Place, len(tasks)))
 	for i, c := range m.callbacks {
@@ -301,20 +310,20 @@ func (m *model) checkCycles() {
 			for _, other := range m.requiredCallbacks(c, need) {
 				s.Require(i, other)
 			}
-			for _, k := range m.kinds {
-				for _, at := range k.catalog.meant(c, need) {
+			for _, k := range m.nodeSets {
+				for _, at := range k.list.requiredTasks(c, need) {
 					s.Require(i, first[k]+at)
 				}
 			}
 		}
 	}
-	for _, k := range m.kinds {
-		for at, t := range k.catalog.tasks {
+	for _, k := range m.nodeSets {
+		for at, t := range k.list.tasks {
 			for _, id := range t.Requires {
-				s.Require(first[k]+at, first[k]+k.catalog.index[id])
+				s.Require(first[k]+at, first[k]+k.list.index[id])
 			}
-			if d, ok := k.catalog.details[t.Resource.ID()]; ok {
-				for _, i := range m.called(t, d) {
+			if d, ok := k.list.details[t.Resource.ID()]; ok {
+				for _, i := range m.namedCallbacks(t, d) {
 					s.Require(first[k]+at, i)
 				}
 			}
@@ -327,14 +336,16 @@ func (m *model) checkCycles() {
 		for at, v := range append(slices.Clone(cycle), cycle[0]) {
 			id := tasks[v].Resource.ID()
 			names = append(names, string(id))
-			for _, k := range m.kinds {
-				if next := cycle[(at+1)%len(cycle)]; rule == "" && first[k] <= min(v, next) && max(v, next) < first[k]+len(k.catalog.tasks) {
-					rule = k.catalog.because(id, tasks[next].Resource.ID())
+			for _, k := range m.nodeSets {
+				if next := cycle[(at+1)%len(cycle)]; rule == "" && first[k] <= min(v, next) && max(v, next) < first[k]+
+					len(k.list.tasks) {
+					rule = k.list.ruleBetween(id, tasks[next].Resource.ID())
 				}
 			}
 		}
 		c := m.callbacks[cycle[0]]
 		m.problems = append(m.problems, entityProblem(c.Task, &c.EntityTask, ".requires", site.DependencyCycle,
-			"tasks wait for each other: %s; leave one of these requirements out%s", strings.Join(names, " requires "), orRule(rule)))
+			"tasks wait for each other: %s; leave one of these requirements out%s", strings.Join(names, " requires "),
+			orRule(rule)))
 	}
 }

@@ -9,51 +9,55 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// nodeWork is the work of one node of a group.
-type nodeWork struct {
+// nodeChanges is what is to be done on one node of a group.
+type nodeChanges struct {
 	unlock  bool        // an earlier run left the node locked (litp.md 84)
-	tasks   []task.Task // in its catalog, in the order of execution
+	tasks   []task.Task // in the order of execution
 	actions []int       // of plugins, in the order of a run
-	// stand is what requiring each task of the catalog means: the task itself, or what it requires when it is left out; nil when none is.
-	stand [][]resource.ID
+	// standIns holds what replaces each task as a requirement: the task itself, or what it requires when it is left
+	// out. It is nil when nothing is left out.
+	standIns [][]resource.ID
 }
 
-func (w nodeWork) empty() bool { return !w.unlock && len(w.tasks)+len(w.actions) == 0 }
+func (w nodeChanges) empty() bool { return !w.unlock && len(w.tasks)+len(w.actions) == 0 }
 
-// compare returns the work of one node of a group. That its entry for an action goes is no deployment of the node, so its other actions
-// need not run for it; nor need they for being unlocked.
-func (m *model) compare(node string, applied Applied, drift []resource.ID) nodeWork {
-	w := m.configure(node, applied, drift)
-	if _, w.unlock = applied[node][task.LeftLocked]; m.concerns != nil {
+// compare returns the changes of one node. Actions of plugins run with other changes of the node; forgetting an action
+// and unlocking the node do not count as changes.
+func (m *model) compare(node string, applied Applied, drift []resource.ID) nodeChanges {
+	w := m.changesOf(node, applied, drift)
+	if _, w.unlock = applied[node][task.LeftLocked]; m.includes != nil {
 		return w
 	}
-	busy := slices.ContainsFunc(w.tasks, func(t task.Task) bool { return t.Kind == task.Config && !isAction(t.Resource.Type) })
-	w.actions = m.due(node, applied[node], busy)
+	busy := slices.ContainsFunc(w.tasks, func(t task.Task) bool {
+		return t.Kind == task.Config &&
+			!isAction(t.Resource.Type)
+	})
+	w.actions = m.dueActions(node, applied[node], busy)
 	return w
 }
 
-// configure returns the tasks of one node's catalog that are to be done, in the order of execution: what is to be removed, then what is to be created, updated,
-// repaired, refreshed or run (design.md 5.4).
-func (m *model) configure(node string, applied Applied, drift []resource.ID) nodeWork {
-	c := m.wanted[node]
-	removals := c.unwanted(applied[node], m.on(node))
-	actions, included := c.actions(node, applied, drift)
-	if m.concerns != nil {
+// changesOf returns the tasks of one node that are to be done, in the order of execution: first removals, then what is
+// created, updated, repaired, refreshed or run (design.md 5.4).
+func (m *model) changesOf(node string, applied Applied, drift []resource.ID) nodeChanges {
+	l := m.wanted[node]
+	removals := l.unwanted(applied[node], m.actionsOf(node))
+	actions, included := l.actions(node, applied, drift)
+	if m.includes != nil {
 		removals = slices.DeleteFunc(removals, func(r resource.Resource) bool {
-			return !m.concerns(task.Task{Node: node, Action: task.Remove, Resource: r})
+			return !m.includes(task.Task{Node: node, Action: task.Remove, Resource: r})
 		})
-		included = m.leaveOut(c, actions)
+		included = m.excludeOthers(l, actions)
 	}
 	if len(removals)+included == 0 {
-		return nodeWork{}
+		return nodeChanges{}
 	}
-	w := nodeWork{tasks: make([]task.Task, 0, len(removals)+included)}
+	w := nodeChanges{tasks: make([]task.Task, 0, len(removals)+included)}
 	for _, r := range removals {
 		w.tasks = append(w.tasks, task.Task{Node: node, Group: task.Node, Action: task.Remove, Resource: r})
 	}
 	var requires [][]resource.ID
-	requires, w.stand = c.requiresAmong(actions, included)
-	for i, t := range c.tasks {
+	requires, w.standIns = l.requiresAmong(actions, included)
+	for i, t := range l.tasks {
 		if actions[i] == "" {
 			continue
 		}
@@ -67,14 +71,15 @@ func (m *model) configure(node string, applied Applied, drift []resource.ID) nod
 	return w
 }
 
-// leaveOut takes the tasks out that do not count and that nothing notifies which does, and returns how many are left.
-func (m *model) leaveOut(c *catalog, actions []task.Action) (included int) {
-	for i, t := range c.tasks {
-		if actions[i] != "" && !m.concerns(t) {
+// excludeOthers drops the tasks that the plan does not include, unless an included task notifies them. It returns the
+// number of tasks left.
+func (m *model) excludeOthers(l *taskList, actions []task.Action) (included int) {
+	for i, t := range l.tasks {
+		if actions[i] != "" && !m.includes(t) {
 			actions[i] = ""
 		}
 	}
-	c.notify(actions)
+	l.notify(actions)
 	for _, a := range actions {
 		if a != "" {
 			included++
@@ -83,20 +88,21 @@ func (m *model) leaveOut(c *catalog, actions []task.Action) (included int) {
 	return included
 }
 
-// split is the reverse of [resource.Resource.ID]. Unlike a reference that a person wrote, the title is taken as it is.
+// split is the reverse of [resource.Resource.ID]. It takes the title as it is, unlike [resource.ParseID].
 func split(id resource.ID) resource.Resource {
 	typ, rest, _ := strings.Cut(string(id), "[")
 	return resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]")}
 }
 
-// unwanted returns what is applied and neither in the catalog, nor replaced by what is, nor an action of the node, in reverse order of type and title: what is in a
-// directory before the directory. Better orders are for the node's ledger to find, which knows in which order things were done.
-func (c *catalog) unwanted(applied map[resource.ID]string, d *duties) []resource.Resource {
+// unwanted returns what is applied and is not in the task list, not replaced by a task of it, and no action of the
+// node. The order is the reverse of type and title, so that a file comes before its directory. The node's ledger knows
+// the order of creation and may choose a better one.
+func (l *taskList) unwanted(applied map[resource.ID]string, d *nodeActions) []resource.Resource {
 	var out []resource.Resource
 	for id := range applied {
-		_, wanted := c.index[id]
+		_, wanted := l.index[id]
 		_, runs := d.index[id]
-		if !wanted && !runs && !c.replaced[id] && id != task.LeftLocked {
+		if !wanted && !runs && !l.replaced[id] && id != task.LeftLocked {
 			out = append(out, split(id))
 		}
 	}
@@ -106,17 +112,18 @@ func (c *catalog) unwanted(applied map[resource.ID]string, d *duties) []resource
 	return out
 }
 
-// actions returns what is to be done with each task, nothing for those that are left out, and how many are not.
-func (c *catalog) actions(node string, applied Applied, drift []resource.ID) (actions []task.Action, included int) {
-	actions = make([]task.Action, len(c.tasks))
+// actions returns the action of each task, empty for a task that is left out, and the number of tasks that are
+// included.
+func (l *taskList) actions(node string, applied Applied, drift []resource.ID) (actions []task.Action, included int) {
+	actions = make([]task.Action, len(l.tasks))
 	there, called := applied[node], applied[Controller]
-	for i, t := range c.tasks {
+	for i, t := range l.tasks {
 		var digest string
 		var known bool
 		if t.Kind == task.Callback {
 			digest, known = called[CallbackID(onNode(t, node))]
 		} else {
-			digest, known = there[c.ids[i]]
+			digest, known = there[l.ids[i]]
 		}
 		switch {
 		case known && digest == t.Digest:
@@ -124,19 +131,19 @@ func (c *catalog) actions(node string, applied Applied, drift []resource.ID) (ac
 			actions[i] = task.Run
 		case !known:
 			actions[i] = task.Create
-		default: // an empty digest too: begun and not finished
+		default: // also an empty digest: started and not finished
 			actions[i] = task.Update
 		}
 	}
 	for _, id := range drift {
-		if i, wanted := c.index[id]; wanted && actions[i] == "" && c.drifts(c.tasks[i]) {
+		if i, wanted := l.index[id]; wanted && actions[i] == "" && l.drifts(l.tasks[i]) {
 			actions[i] = task.Repair
 		}
 	}
-	c.notify(actions)
-	if c.details != nil {
-		for c.join(actions) { // what is notified gives other services work
-			c.notify(actions)
+	l.notify(actions)
+	if l.details != nil {
+		for l.addCompanions(actions) { // a notified task is a change of its service
+			l.notify(actions)
 		}
 	}
 	for _, a := range actions {
@@ -147,41 +154,42 @@ func (c *catalog) actions(node string, applied Applied, drift []resource.ID) (ac
 	return actions, included
 }
 
-// notify marks what is notified. It comes later in the order, so one pass carries notifications on. A resource with noop does not change, so it
-// notifies nobody.
-func (c *catalog) notify(actions []task.Action) {
-	for i, t := range c.tasks {
+// notify marks the tasks that are notified. They come later in the order, so one pass carries notifications on. A
+// resource with noop does not change, so it notifies nothing.
+func (l *taskList) notify(actions []task.Action) {
+	for i, t := range l.tasks {
 		if actions[i] == "" || t.Resource.Noop() {
 			continue
 		}
 		for _, id := range t.Notifies {
-			if n := c.index[id]; actions[n] == "" {
+			if n := l.index[id]; actions[n] == "" {
 				actions[n] = task.Refresh
 			}
 		}
 	}
 }
 
-// persists reports whether a task that was done is remembered (litp.md 50).
-func (c *catalog) persists(t task.Task) bool {
-	d, ok := c.details[t.Resource.ID()]
+// persists reports whether the ledger records the task once it is done (litp.md 50).
+func (l *taskList) persists(t task.Task) bool {
+	d, ok := l.details[t.Resource.ID()]
 	return !ok || !d.Once
 }
 
-// drifts reports whether what a task did may be found otherwise.
-func (c *catalog) drifts(t task.Task) bool { return t.Kind == task.Config && c.persists(t) }
+// drifts reports whether a drift check looks at the task.
+func (l *taskList) drifts(t task.Task) bool { return t.Kind == task.Config && l.persists(t) }
 
-// join marks what runs because its service has other work on the node: remote tasks and callbacks when it has work on configuration resources, as the tasks of
-// plugins do, and those that are not remembered when it has any. It reports whether there are more.
-func (c *catalog) join(actions []task.Action) (more bool) {
+// addCompanions marks the tasks that run because their service has other changes on the node: remote tasks and
+// callbacks with a change of a configuration resource, tasks with persist = false with any change. It reports whether
+// it marked any.
+func (l *taskList) addCompanions(actions []task.Action) (more bool) {
 	var busy activity
-	for i, t := range c.tasks {
+	for i, t := range l.tasks {
 		if actions[i] != "" {
-			busy.add(t, !c.persists(t))
+			busy.add(t, !l.persists(t))
 		}
 	}
-	for i, t := range c.tasks {
-		d, ok := c.details[t.Resource.ID()]
+	for i, t := range l.tasks {
+		d, ok := l.details[t.Resource.ID()]
 		if !ok || actions[i] != "" || !busy.runs(t, d.Once) {
 			continue
 		}
@@ -193,7 +201,7 @@ func (c *catalog) join(actions []task.Action) (more bool) {
 	return more
 }
 
-// activity tells which services have work.
+// activity records which services have changes.
 type activity struct {
 	configure map[string]bool // on configuration resources that are remembered
 	any       map[string]bool
@@ -212,7 +220,7 @@ func (a *activity) add(t task.Task, once bool) {
 	}
 }
 
-// runs reports whether a task that need not run for its own sake runs because of others.
+// runs reports whether a task runs only because its service has other changes.
 func (a *activity) runs(t task.Task, once bool) bool {
 	if once {
 		return a.any[t.Service]
@@ -220,24 +228,25 @@ func (a *activity) runs(t task.Task, once bool) bool {
 	return t.Kind != task.Config && a.configure[t.Service]
 }
 
-// requiresAmong returns what each task requires of those that are included, with requirements carried on through tasks that are
-// left out (litp.md 94), and what each task stands for: itself, or what it requires when it is left out. Both are nil when nothing is left out.
-func (c *catalog) requiresAmong(actions []task.Action, included int) (out, standFor [][]resource.ID) {
-	if included == len(c.tasks) {
+// requiresAmong returns, for each task, the included tasks that it requires, directly or through tasks that are left
+// out (litp.md 94). standFor holds what replaces each task as a requirement: the task itself, or what it requires when
+// it is left out. Both are nil when nothing is left out.
+func (l *taskList) requiresAmong(actions []task.Action, included int) (out, standFor [][]resource.ID) {
+	if included == len(l.tasks) {
 		return nil, nil
 	}
-	standFor = make([][]resource.ID, len(c.tasks))
-	out = make([][]resource.ID, len(c.tasks))
-	for i, t := range c.tasks {
+	standFor = make([][]resource.ID, len(l.tasks))
+	out = make([][]resource.ID, len(l.tasks))
+	for i, t := range l.tasks {
 		var ids []resource.ID
 		for _, id := range t.Requires {
-			ids = append(ids, standFor[c.index[id]]...)
+			ids = append(ids, standFor[l.index[id]]...)
 		}
 		slices.Sort(ids)
 		out[i] = slices.Compact(ids)
 		standFor[i] = out[i]
 		if actions[i] != "" {
-			standFor[i] = c.ids[i : i+1 : i+1]
+			standFor[i] = l.ids[i : i+1 : i+1]
 		}
 	}
 	return out, standFor

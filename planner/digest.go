@@ -11,11 +11,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// digestForm names what is digested and how; it changes whenever that does.
+// digestForm is the version of the digest's format. It changes with the format.
 const digestForm = "slipway plan 2"
 
-// digest identifies everything that a run of the plan will do. settings are those of the plan's groups, in the same order. Groups
-// without a phase, and names that only tell where work comes from, do not count.
+// digest identifies everything that a run of the plan will do. settings are the site's groups in the order of the
+// plan's. Groups without a phase do not count, and neither do names that only say which service or override a task
+// comes from.
 func digest(p *Plan, settings []site.Group) string {
 	d := digester{hash: sha256.New()}
 	d.text(digestForm, p.Site)
@@ -51,11 +52,11 @@ type digester struct {
 	buf  []byte // what the hash has not got yet
 }
 
-// enough is how much is handed to the hash at once, in bytes.
-const enough = 16 << 10
+// flushSize is the number of bytes that are written to the hash at once.
+const flushSize = 16 << 10
 
-func (d *digester) wrote() {
-	if len(d.buf) >= enough {
+func (d *digester) flush() {
+	if len(d.buf) >= flushSize {
 		d.hash.Write(d.buf)
 		d.buf = d.buf[:0]
 	}
@@ -100,7 +101,7 @@ func (d *digester) text(texts ...string) {
 	for _, s := range texts {
 		d.buf = binary.AppendUvarint(d.buf, uint64(len(s)))
 		d.buf = append(d.buf, s...)
-		d.wrote()
+		d.flush()
 	}
 }
 
@@ -118,7 +119,7 @@ func (d *digester) ids(ids []resource.ID) {
 
 func (d *digester) number(n int64) {
 	d.buf = binary.AppendVarint(d.buf, n)
-	d.wrote()
+	d.flush()
 }
 
 func (d *digester) bool(b bool) {

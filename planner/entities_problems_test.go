@@ -11,7 +11,8 @@ import (
 
 // appCatalog makes a catalog of one entity app from its tasks.
 func appCatalog(tasks string) string {
-	return "entities:\n  app:\n    attributes:\n      id: {type: 'string?', default: null, modifier: r}\n    tasks:\n" + tasks
+	return "entities:\n  app:\n    attributes:\n      id: {type: 'string?', default: null, modifier: r}\n    tasks:\n" +
+		tasks
 }
 
 const call = "parameters: {url: 'http://x'}"
@@ -45,23 +46,31 @@ func TestProblemsOfEntities(t *testing.T) {
 		"a callback without node where nodes are locked": {`
     - {name: a, tag: node, callback: {type: http, ` + call + `}}`, func(s *site.Site) { s.Groups[1].Rolling = &site.Rolling{MaxParallel: 1} },
 			`entity.tasks[0].tag: the callback app/a belongs to no node, so it cannot run in the task group node of the rolling group "second"`},
-		"prepare":               {"    - {name: a, tag: prepare, config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].tag: no task of a service can run in the task group prepare`},
-		"a callback to prepare": {"    - {name: a, tag: prepare, callback: {type: http, " + call + "}}", nil, `entity.tasks[0].tag: no task of a service can run in the task group prepare`},
-		"no such resource":      {"    - {name: a, requires: [{resource: 'file[/etc/mot]'}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no file[/etc/mot]; did you mean file[/etc/motd]?`},
+		"prepare": {"    - {name: a, tag: prepare, config: {type: file, title: /a, parameters: {content: a}}}", nil,
+			`entity.tasks[0].tag: no task of a service can run in the task group prepare`},
+		"a callback to prepare": {"    - {name: a, tag: prepare, callback: {type: http, " + call + "}}", nil,
+			`entity.tasks[0].tag: no task of a service can run in the task group prepare`},
+		"no such resource": {"    - {name: a, requires: [{resource: 'file[/etc/mot]'}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no file[/etc/mot]; did you mean file[/etc/motd]?`},
 		"no such resource for a remote task": {"    - {name: a, requires: [{resource: 'file[/etc/mot]'}], remote: {type: shell, parameters: {command: x, timeout: 1}}}", nil,
 			`entity.tasks[0].requires: there is no file[/etc/mot]; did you mean file[/etc/motd]?`},
-		"no such service":                {"    - {name: a, requires: [{service: mot}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no service "mot"; did you mean "motd"?`},
-		"no such service for a callback": {"    - {name: a, requires: [{service: mot}], callback: {type: http, " + call + "}}", nil, `entity.tasks[0].requires: there is no service "mot"; did you mean "motd"?`},
+		"no such service": {"    - {name: a, requires: [{service: mot}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no service "mot"; did you mean "motd"?`},
+		"no such service for a callback": {"    - {name: a, requires: [{service: mot}], callback: {type: http, " +
+			call + "}}", nil, `entity.tasks[0].requires: there is no service "mot"; did you mean "motd"?`},
 		"a cycle across services": {"    - {name: a, requires: [{service: motd}], remote: {type: shell, parameters: {command: x, timeout: 1}}}", func(s *site.Site) {
 			other := s.Services[1]
-			other.Name, other.Entity = "twin", entitiesOf(t, appCatalog("    - {name: a, requires: [{service: app}], remote: {type: shell, parameters: {command: x, timeout: 1}}}"))["app"]
-			s.Services[1].Entity = entitiesOf(t, appCatalog("    - {name: a, requires: [{service: twin}], remote: {type: shell, parameters: {command: x, timeout: 1}}}"))["app"]
+			other.Name, other.Entity = "twin", entitiesOf(t,
+				appCatalog("    - {name: a, requires: [{service: app}], remote: {type: shell, parameters: {command: x, timeout: 1}}}"))["app"]
+			s.Services[1].Entity = entitiesOf(
+				t, appCatalog(
+					"    - {name: a, requires: [{service: twin}], remote: {type: shell, parameters: {command: x, timeout: 1}}}"))["app"]
 			s.Services = append(s.Services, other)
 		}, `entity.tasks[0].requires: resources wait for each other: shell[app/a] requires shell[twin/a] requires shell[app/a]`},
 		"callbacks of services that wait for each other": {"    - {name: a, requires: [{service: motd}], callback: {type: http, " + call + "}}", func(s *site.Site) {
 			other := s.Services[1]
-			other.Name, other.Entity = "twin", entitiesOf(t, appCatalog("    - {name: a, requires: [{service: app}], callback: {type: http, "+call+"}}"))["app"]
-			s.Services[1].Entity = entitiesOf(t, appCatalog("    - {name: a, requires: [{service: twin}], callback: {type: http, "+call+"}}"))["app"]
+			other.Name, other.Entity = "twin", entitiesOf(t,
+				appCatalog("    - {name: a, requires: [{service: app}], callback: {type: http, "+call+"}}"))["app"]
+			s.Services[1].Entity = entitiesOf(
+				t, appCatalog("    - {name: a, requires: [{service: twin}], callback: {type: http, "+call+"}}"))["app"]
 			s.Services = append(s.Services, other)
 		}, `service "app": entity.tasks[0].requires: tasks wait for each other: http[app/a] requires http[twin/a] requires http[app/a]; leave`},
 		"a callback and tasks on nodes that wait for each other": {`
@@ -79,7 +88,8 @@ func TestProblemsOfEntities(t *testing.T) {
 			`entity.tasks[1].replaces: file[/b] replaces file[/old], which file[/a] of the service "app" replaces as well`},
 		"replaces what is wanted": {"    - {name: a, replaces: ['file[/etc/motd]'], config: {type: file, title: /a, parameters: {content: a}}}", nil,
 			`entity.tasks[0].replaces: file[/a] replaces file[/etc/motd], which the service "motd" brings to the node`},
-		"an attribute that slipway sets": {"    - {name: a, config: {type: file, title: /a, parameters: {content: a}}}", func(s *site.Site) { s.Services[1].Attributes = map[string]any{"id": "x"} },
+		"an attribute that slipway sets": {"    - {name: a, config: {type: file, title: /a, parameters: {content: a}}}",
+			func(s *site.Site) { s.Services[1].Attributes = map[string]any{"id": "x"} },
 			`service "app": attributes.id: `},
 		"a template that fails on one node": {`
     - {name: a, config: {type: file, title: /a, parameters: {content: "${node.labels.x}"}}}`, func(s *site.Site) {

@@ -23,7 +23,8 @@ func anyEntity(t *testing.T, r *rand.Rand, name string, services []string, loops
 	for i := range count {
 		made := catalog.Task{Name: fmt.Sprint("t", i), Once: r.IntN(8) == 0}
 		if r.IntN(6) == 0 {
-			made.Tag = []task.Group{task.PreNode, task.Node, task.Cluster, task.PostCluster, task.Management, task.UpgradeBoot}[r.IntN(6)]
+			made.Tag = []task.Group{task.PreNode, task.Node, task.Cluster, task.PostCluster, task.Management,
+				task.UpgradeBoot}[r.IntN(6)]
 		}
 		title := fmt.Sprintf("%s-%d", name, i)
 		if r.IntN(3) == 0 {
@@ -31,13 +32,16 @@ func anyEntity(t *testing.T, r *rand.Rand, name string, services []string, loops
 		}
 		switch r.IntN(5) {
 		case 0:
-			made.Remote = &catalog.RemoteTask{Type: "shell", Limit: r.IntN(3), Parameters: map[string]any{"command": "x", "timeout": int64(1)}}
+			made.Remote = &catalog.RemoteTask{Type: "shell", Limit: r.IntN(3),
+				Parameters: map[string]any{"command": "x", "timeout": int64(1)}}
 		case 1:
-			made.Callback = &catalog.CallbackTask{Type: "http", PerNode: r.IntN(2) == 0, Parameters: map[string]any{"url": "http://x"}}
+			made.Callback = &catalog.CallbackTask{Type: "http", PerNode: r.IntN(2) == 0,
+				Parameters: map[string]any{"url": "http://x"}}
 		case 2:
 			made.Config = &catalog.ConfigTask{Type: "package", Title: title}
 		default:
-			made.Config = &catalog.ConfigTask{Type: "file", Title: "/" + title, Parameters: map[string]any{"content": "x"}}
+			made.Config = &catalog.ConfigTask{Type: "file", Title: "/" + title,
+				Parameters: map[string]any{"content": "x"}}
 		}
 		for range r.IntN(3) {
 			var q catalog.Requirement
@@ -65,11 +69,13 @@ func anyEntity(t *testing.T, r *rand.Rand, name string, services []string, loops
 	return &c.Entities[0]
 }
 
-// anyServices is a site with services of random entities, of which only earlier ones are required, so that most have a plan.
+// anyServices is a site with services of random entities, of which only earlier ones are required, so that most have a
+// plan.
 func anyServices(t *testing.T, r *rand.Rand) site.Site {
 	t.Helper()
 	s := one()
-	s.Services = []site.Service{{Name: "s0", Configuration: conf{"file": titles{"/inline": {"content": "x"}}, "package": titles{"inline": {}}}}}
+	s.Services = []site.Service{{Name: "s0", Configuration: conf{"file": titles{"/inline": {"content": "x"}},
+		"package": titles{"inline": {}}}}}
 	names := []string{"s0"}
 	for i := range 1 + r.IntN(3) {
 		name := fmt.Sprint("s", i+1)
@@ -156,7 +162,8 @@ func TestPhasesKeepEveryRequirement(t *testing.T) {
 				continue
 			}
 			for _, later := range list {
-				made := e.Tasks[slices.IndexFunc(e.Tasks, func(c catalog.Task) bool { return later.is(e, c.Name, key[1]) })]
+				made := e.Tasks[slices.IndexFunc(e.Tasks,
+					func(c catalog.Task) bool { return later.is(e, c.Name, key[1]) })]
 				for _, q := range made.Requires {
 					for other, earlier := range all {
 						for _, one := range earlier {
@@ -164,7 +171,8 @@ func TestPhasesKeepEveryRequirement(t *testing.T) {
 							meant := false
 							switch {
 							case q.Task != "":
-								meant = other[0] == key[0] && (same || key[1] == "" || other[1] == "") && one.is(e, q.Task, other[1])
+								meant = other[0] == key[0] && (same || key[1] == "" || other[1] == "") &&
+									one.is(e, q.Task, other[1])
 							case q.Service != "":
 								meant = other[0] == q.Service && (same || key[1] == "")
 							default:
@@ -173,7 +181,8 @@ func TestPhasesKeepEveryRequirement(t *testing.T) {
 							if meant && one.Resource.ID() != later.Resource.ID() {
 								checked++
 								if !before(one, later) {
-									t.Errorf("%s on %q requires %s on %q: %v", later.Resource.ID(), key[1], one.Resource.ID(), other[1], p.Steps())
+									t.Errorf("%s on %q requires %s on %q: %v", later.Resource.ID(), key[1],
+										one.Resource.ID(), other[1], p.Steps())
 								}
 							}
 						}
@@ -213,7 +222,8 @@ func TestPlansOfEntitiesAreDeterministicAndFinish(t *testing.T) {
 			apply(applied, made)
 		}
 		for _, left := range tasks[n:] {
-			if made := left; made.Action == task.Create || made.Action == task.Update || made.Action == task.Run && applied[made.Node][made.Resource.ID()] == "" {
+			if made := left; made.Action == task.Create || made.Action == task.Update || made.Action == task.Run &&
+				applied[made.Node][made.Resource.ID()] == "" {
 				if second := mustMake(t, s, applied, nil); second.Empty() {
 					t.Errorf("after %d of %d tasks the next plan is empty", n, len(tasks))
 				}

@@ -37,7 +37,8 @@ func (o *obedient) Call(_ context.Context, t task.Task) (map[string]any, error) 
 	return map[string]any{"id": "seven"}, nil
 }
 
-func (o *obedient) Converge(_ context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (o *obedient) Converge(_ context.Context, n site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ledger := maps.Clone(o.ledgers[n.Name])
@@ -135,7 +136,8 @@ func TestCalled(t *testing.T) {
 		t.Error(d)
 	}
 	s.Values = nil // the callback ran, but what it returned is not known
-	if p := mustMake(t, s, allApplied(t, s), nil); len(p.Phases) != 1 || p.Steps()[0] != "1. management: call command ntp/allocate" {
+	if p := mustMake(t, s, allApplied(t, s), nil); len(p.Phases) != 1 ||
+		p.Steps()[0] != "1. management: call command ntp/allocate" {
 		t.Errorf("got %v", p.Steps())
 	}
 }

@@ -78,10 +78,13 @@ func withEntities(t testing.TB) site.Site {
 	s.Services = slices.DeleteFunc(s.Services, func(s site.Service) bool { return s.Name == "ntp" })
 	compute := site.Selectors{{NodeTags: []string{"compute"}}}
 	s.Services = append(s.Services,
-		site.Service{Name: "ntp", Entity: entities["ntp"], Attributes: map[string]any{"server": "10.0.0.1"}, Selectors: compute},
-		site.Service{Name: "net", Entity: entities["network"], Selectors: site.Selectors{{NodeNames: []string{"cmp11", "ctl1"}}}})
-	s.Overrides = append(s.Overrides, site.Override{Name: "owner", Configuration: conf{"file": titles{"/etc/chrony.conf": {"owner": "root"}}},
-		Options: site.OverrideOptions{Create: ptr(false)}})
+		site.Service{Name: "ntp", Entity: entities["ntp"], Attributes: map[string]any{"server": "10.0.0.1"},
+			Selectors: compute},
+		site.Service{Name: "net", Entity: entities["network"],
+			Selectors: site.Selectors{{NodeNames: []string{"cmp11", "ctl1"}}}})
+	s.Overrides = append(s.Overrides, site.Override{Name: "owner",
+		Configuration: conf{"file": titles{"/etc/chrony.conf": {"owner": "root"}}},
+		Options:       site.OverrideOptions{Create: ptr(false)}})
 	return s
 }
 
@@ -109,11 +112,13 @@ func TestValuesOfCallbacksReachTheNextPlan(t *testing.T) {
 	if d := cmp.Diff([]string{"content"}, file.Pending); d != "" || file.Resource.Parameters.Has("content") {
 		t.Errorf("%v: %s", file.Resource.Parameters, d)
 	}
-	if _, err := p.Resolve(file, nil); err == nil || !strings.Contains(err.Error(), "its parameters content wait for self.key") {
+	if _, err := p.Resolve(file, nil); err == nil ||
+		!strings.Contains(err.Error(), "its parameters content wait for self.key") {
 		t.Errorf("without a value: %v", err)
 	}
 	const secret = "hunter2"
-	if _, err := p.Resolve(file, map[string]map[string]any{"ntp": {"id": secret}}); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "key") {
+	if _, err := p.Resolve(file, map[string]map[string]any{"ntp": {"id": secret}}); err == nil ||
+		strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "key") {
 		t.Errorf("with a wrong value: %v", err)
 	}
 	values := map[string]map[string]any{"ntp": {"id": int64(7)}}
@@ -121,7 +126,8 @@ func TestValuesOfCallbacksReachTheNextPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := resolved.Resource.Parameters; got["content"] != "server 10.0.0.1 key 7\n" || got["owner"] != "root" || resolved.Pending != nil || resolved.Node != "cmp11" || resolved.Action != task.Create {
+	if got := resolved.Resource.Parameters; got["content"] != "server 10.0.0.1 key 7\n" || got["owner"] != "root" ||
+		resolved.Pending != nil || resolved.Node != "cmp11" || resolved.Action != task.Create {
 		t.Errorf("resolved to %+v", resolved)
 	}
 	finish(t, p, applied, values)
@@ -178,14 +184,16 @@ entities:
 	base := func() site.Site {
 		s := one()
 		s.Services = []site.Service{
-			{Name: "app", Entity: entities["app"], Attributes: map[string]any{}, Selectors: site.Selectors{{NodeNames: []string{"a1", "c2"}}}},
+			{Name: "app", Entity: entities["app"], Attributes: map[string]any{},
+				Selectors: site.Selectors{{NodeNames: []string{"a1", "c2"}}}},
 			{Name: "motd", Configuration: conf{"file": titles{"/etc/motd": {"content": "x"}}}},
 		}
 		return s
 	}
 	on := func(node string) []string {
 		return []string{
-			fmt.Sprintf("node app/each on %q", node), fmt.Sprintf("node app/restart on %q", node), fmt.Sprintf("node app/tell@%s on %q", node, node),
+			fmt.Sprintf("node app/each on %q", node), fmt.Sprintf("node app/restart on %q", node),
+			fmt.Sprintf("node app/tell@%s on %q", node, node),
 		}
 	}
 	report := `cluster app/report on ""`
@@ -195,16 +203,33 @@ entities:
 		want   []string
 		work   []string // everything else but preparing
 	}{
-		"nothing to do":           {func(*site.Site, planner.Applied) {}, nil, nil, nil},
-		"work of another service": {func(_ *site.Site, a planner.Applied) { delete(a["a1"], "file[/etc/motd]") }, nil, nil, []string{"create file[/etc/motd]"}},
-		"work of the service": {func(_ *site.Site, a planner.Applied) { a["c2"]["file[/app]"] = "x" }, nil, append(on("c2"), report),
+		"nothing to do": {func(*site.Site, planner.Applied) {}, nil, nil, nil},
+		"work of another service": {func(_ *site.Site, a planner.Applied) { delete(a["a1"], "file[/etc/motd]") }, nil,
+			nil, []string{"create file[/etc/motd]"}},
+		"work of the service": {func(_ *site.Site, a planner.Applied) { a["c2"]["file[/app]"] = "x" }, nil,
+			append(on("c2"), report),
 			[]string{"update exec[log]", "update file[/app]"}},
-		"a repair":                              {func(*site.Site, planner.Applied) {}, planner.Drift{"a1": {"file[/app]"}}, append(on("a1"), report), []string{"repair file[/app]", "update exec[log]"}},
-		"what is not remembered does not drift": {func(*site.Site, planner.Applied) {}, planner.Drift{"a1": {"exec[log]"}}, nil, nil},
-		"a remote task that never ran":          {func(_ *site.Site, a planner.Applied) { delete(a["a1"], "shell[app/restart]") }, nil, on("a1")[:2], []string{"update exec[log]"}},
-		"a callback on a node that was begun":   {func(_ *site.Site, a planner.Applied) { a[""]["http[app/tell@a1]"] = "" }, nil, []string{on("a1")[0], on("a1")[2]}, []string{"update exec[log]"}},
-		"a callback that never ran":             {func(_ *site.Site, a planner.Applied) { delete(a[""], "http[app/report]") }, nil, []string{report}, nil},
-		"what is gone from the controller":      {func(_ *site.Site, a planner.Applied) { a[""]["http[app/old]"] = "d" }, nil, nil, nil},
+		"a repair": {func(*site.Site, planner.Applied) {},
+			planner.Drift{"a1": {"file[/app]"}}, append(on("a1"), report),
+			[]string{"repair file[/app]", "update exec[log]"}},
+		"what is not remembered does not drift": {func(*site.Site, planner.Applied) {},
+			planner.Drift{"a1": {"exec[log]"}}, nil, nil},
+		"a remote task that never ran": {func(_ *site.Site,
+			a planner.Applied) {
+			delete(a["a1"], "shell[app/restart]")
+		}, nil, on("a1")[:2], []string{"update exec[log]"}},
+		"a callback on a node that was begun": {func(_ *site.Site,
+			a planner.Applied) {
+			a[""]["http[app/tell@a1]"] = ""
+		}, nil, []string{on("a1")[0], on("a1")[2]}, []string{"update exec[log]"}},
+		"a callback that never ran": {func(_ *site.Site,
+			a planner.Applied) {
+			delete(a[""], "http[app/report]")
+		}, nil, []string{report}, nil},
+		"what is gone from the controller": {func(_ *site.Site,
+			a planner.Applied) {
+			a[""]["http[app/old]"] = "d"
+		}, nil, nil, nil},
 		"a service that leaves a node is forgotten": {func(s *site.Site, _ planner.Applied) {
 			s.Services[0].Selectors = site.Selectors{{NodeNames: []string{"a1"}}}
 		}, nil, nil,
@@ -243,7 +268,8 @@ func sorted(list []string) []string {
 	return list
 }
 
-// TestRequirementsLeadThroughWhatIsLeftOut: a callback waits for what the tasks that it requires wait for, also when these need not be done (litp.md 94).
+// TestRequirementsLeadThroughWhatIsLeftOut: a callback waits for what the tasks that it requires wait for, also when
+// these need not be done (litp.md 94).
 func TestRequirementsLeadThroughWhatIsLeftOut(t *testing.T) {
 	s := one()
 	s.Services = []site.Service{{Name: "app", Entity: entitiesOf(t, `
@@ -266,7 +292,8 @@ entities:
 	}
 }
 
-// TestLargeSections: there are too many tasks to name them all, and still a remote task waits for those of the section before.
+// TestLargeSections: there are too many tasks to name them all, and still a remote task waits for those of the section
+// before.
 func TestLargeSections(t *testing.T) {
 	s := one()
 	s.Nodes = s.Nodes[:1]
@@ -283,12 +310,14 @@ entities:
 `)
 	s.Services = []site.Service{{Name: "a", Entity: entities["app"]}, {Name: "b", Entity: entities["base"]}}
 	phases := mustMake(t, s, nil, nil).Phases
-	if len(phases) != 3 || len(phases[1].Tasks) != 4200 || phases[2].Tasks[0].Name != "a/b" || len(phases[2].Tasks[0].Requires) > 0 {
+	if len(phases) != 3 || len(phases[1].Tasks) != 4200 || phases[2].Tasks[0].Name != "a/b" ||
+		len(phases[2].Tasks[0].Requires) > 0 {
 		t.Errorf("got %d phases", len(phases))
 	}
 }
 
-// changed plans a site of one service a, and one b where the catalog has such an entity, on two nodes, after the attribute v of a changed.
+// changed plans a site of one service a, and one b where the catalog has such an entity, on two nodes, after the
+// attribute v of a changed.
 func changed(t *testing.T, catalog string) *planner.Plan {
 	t.Helper()
 	entities := entitiesOf(t, catalog)
@@ -302,7 +331,8 @@ func changed(t *testing.T, catalog string) *planner.Plan {
 	return mustMake(t, s, applied, nil)
 }
 
-// TestCallbacksKeepRequirementsThroughWhatIsLeftOut: a callback requires a file that is there already and requires another callback (litp.md 94).
+// TestCallbacksKeepRequirementsThroughWhatIsLeftOut: a callback requires a file that is there already and requires
+// another callback (litp.md 94).
 func TestCallbacksKeepRequirementsThroughWhatIsLeftOut(t *testing.T) {
 	p := changed(t, `
 entities:
@@ -318,8 +348,8 @@ entities:
 	}
 }
 
-// TestWhatIsNotRememberedGivesOthersWork: it notifies a resource of another service, whose remote task runs with that, and what that service does not
-// remember.
+// TestWhatIsNotRememberedGivesOthersWork: it notifies a resource of another service, whose remote task runs with that,
+// and what that service does not remember.
 func TestWhatIsNotRememberedGivesOthersWork(t *testing.T) {
 	p := changed(t, `
 entities:
@@ -341,7 +371,8 @@ entities:
 			}
 		}
 	}
-	if d := cmp.Diff([]string{"update file[/a]", "update file[/once]", "refresh service[b]", "run shell[b/wait]", "update file[/note]"}, got); d != "" {
+	if d := cmp.Diff([]string{"update file[/a]", "update file[/once]", "refresh service[b]", "run shell[b/wait]",
+		"update file[/note]"}, got); d != "" {
 		t.Error(d)
 	}
 }

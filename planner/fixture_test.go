@@ -36,9 +36,12 @@ func lon1() site.Site {
 		},
 		Groups: []site.Group{
 			{
-				Name: "control-nodes", Critical: true, DependsOn: []string{"ntp-node"}, Selectors: tag("control", "rack03"),
-				SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: ptr(90), MinimumSuccessfulNodes: ptr(3), MaximumFailedNodes: ptr(1)},
-				Rolling:         &site.Rolling{MaxParallel: 1, Lock: "/usr/local/sbin/drain", Unlock: "/usr/local/sbin/undrain"},
+				Name: "control-nodes", Critical: true, DependsOn: []string{"ntp-node"},
+				Selectors: tag("control", "rack03"),
+				SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: ptr(90), MinimumSuccessfulNodes: ptr(3),
+					MaximumFailedNodes: ptr(1)},
+				Rolling: &site.Rolling{MaxParallel: 1, Lock: "/usr/local/sbin/drain",
+					Unlock: "/usr/local/sbin/undrain"},
 			},
 			{
 				Name: "compute-nodes-1", DependsOn: []string{"control-nodes"}, Selectors: tag("compute", "rack01"),
@@ -64,13 +67,15 @@ func lon1() site.Site {
 				"service": titles{"chrony": {"ensure": "running", "enable": true}},
 			}},
 			{Name: "nova", Selectors: tag("compute"), Configuration: conf{
-				"user":    titles{"nova": {"gid": "nova"}},
-				"group":   titles{"nova": {"ensure": "present"}},
-				"file":    titles{"/etc/nova": {"ensure": "directory"}, "/etc/nova/nova.conf": {"content": "x", "owner": "nova"}},
+				"user":  titles{"nova": {"gid": "nova"}},
+				"group": titles{"nova": {"ensure": "present"}},
+				"file": titles{"/etc/nova": {"ensure": "directory"},
+					"/etc/nova/nova.conf": {"content": "x", "owner": "nova"}},
 				"package": titles{"mc": {"ensure": "installed"}},
 			}},
 		},
-		Overrides: []site.Override{{Name: "tuning", Roles: []string{"compute"}, Configuration: conf{"package": titles{"mc": {"ensure": "absent"}}}}},
+		Overrides: []site.Override{{Name: "tuning", Roles: []string{"compute"},
+			Configuration: conf{"package": titles{"mc": {"ensure": "absent"}}}}},
 	}
 }
 
@@ -87,7 +92,7 @@ func mustMake(t testing.TB, s site.Site, applied planner.Applied, drift planner.
 // allApplied is what nodes have applied when a plan ran to its end.
 func allApplied(t testing.TB, s site.Site) planner.Applied {
 	t.Helper()
-	applied, problems := planner.Settled(s)
+	applied, problems := planner.AppliedAfter(s)
 	if applied == nil {
 		t.Fatalf("nothing desired:\n%v", problems)
 	}
@@ -148,7 +153,10 @@ func text(p *planner.Plan, problems site.Problems) string {
 				value any
 				given bool
 			}{
-				{"kind", t.Kind, t.Kind != task.Config}, {"limit", t.Limit, t.Limit > 0}, {"tolerate", t.Tolerate, t.Tolerate}, {"pending", t.Pending, len(t.Pending) > 0}, {"service", t.Service, t.Service != ""}, {"override", t.Override, len(t.Override) > 0}, {"digest", t.Digest, t.Digest != ""},
+				{"kind", t.Kind, t.Kind != task.Config}, {"limit", t.Limit, t.Limit > 0},
+				{"tolerate", t.Tolerate, t.Tolerate}, {"pending", t.Pending, len(t.Pending) > 0},
+				{"service", t.Service, t.Service != ""}, {"override", t.Override, len(t.Override) > 0},
+				{"digest", t.Digest, t.Digest != ""},
 				{"requires", t.Requires, len(t.Requires) > 0}, {"notifies", t.Notifies, len(t.Notifies) > 0},
 			} {
 				if part.given {

@@ -25,7 +25,8 @@ func TestGoldenPlans(t *testing.T) {
 		},
 		"drift": func(t *testing.T) (site.Site, planner.Applied, planner.Drift) {
 			return lon1(), allApplied(t, lon1()), planner.Drift{
-				"ctl2": {"file[/etc/chrony/chrony.conf]"}, "cmp11": {"file[/etc/motd]"}, "mon1": {"file[/etc/motd]", "file[/not/wanted]"},
+				"ctl2": {"file[/etc/chrony/chrony.conf]"}, "cmp11": {"file[/etc/motd]"},
+				"mon1": {"file[/etc/motd]", "file[/not/wanted]"},
 			}
 		},
 		"removal": func(t *testing.T) (site.Site, planner.Applied, planner.Drift) {
@@ -60,7 +61,8 @@ func TestGoldenPlans(t *testing.T) {
 		"plugins-changed": func(t *testing.T) (site.Site, planner.Applied, planner.Drift) {
 			applied := allApplied(t, withPlugins())
 			s := withPlugins()
-			s.Services[0].Selectors = site.Selectors{{NodeNames: []string{"ctl1", "ntp01"}}} // the others lose a file: a deployment
+			// the others lose a file: a deployment
+			s.Services[0].Selectors = site.Selectors{{NodeNames: []string{"ctl1", "ntp01"}}}
 			s.Plugins[0].Tasks[1].Parameters["timeout"] = int64(7)
 			s.Plugins, s.Plugins[0].GraphTasks = s.Plugins[:1], nil
 			applied["ctl3"][task.LeftLocked] = ""
@@ -71,7 +73,8 @@ func TestGoldenPlans(t *testing.T) {
 			s.Plugins[0].Tasks[0].Stage = "pre_deploymnet/5"
 			s.Plugins[0].Files["../x"] = "not base64"
 			s.Plugins[1].GraphTasks = append(s.Plugins[1].GraphTasks,
-				site.GraphTask{ID: "late", Type: plugin.Shell, Role: []string{"compute"}, Parameters: site.Parameters{"cmd": "late", "timeout": int64(5)}, Requires: []string{"drane"}})
+				site.GraphTask{ID: "late", Type: plugin.Shell, Role: []string{"compute"},
+					Parameters: site.Parameters{"cmd": "late", "timeout": int64(5)}, Requires: []string{"drane"}})
 			return s, nil, nil
 		},
 		"entities": func(t *testing.T) (site.Site, planner.Applied, planner.Drift) { return withEntities(t), nil, nil },
@@ -91,12 +94,16 @@ func TestGoldenPlans(t *testing.T) {
 			s.Groups[2].DependsOn = []string{"compute-nodes-1"}
 			s.Nodes[7].Name = "mon1"
 			s.Services = append(s.Services,
-				site.Service{Name: "nova2", Configuration: conf{"pakage": titles{"x": {}}, "file": titles{"/etc/nova": {"modus": "1"}, "/etc/a": {"require": "file[/etc/mot]"}}}},
-				site.Service{Name: "loop", Selectors: site.Selectors{{NodeNames: []string{"ctl1", "ctl9"}}}, Configuration: conf{
-					"exec": titles{"a": {"command": "/bin/a", "require": "exec[b]"}, "b": {"command": "/bin/b", "subscribe": "exec[a]"}},
-				}})
+				site.Service{Name: "nova2", Configuration: conf{"pakage": titles{"x": {}},
+					"file": titles{"/etc/nova": {"modus": "1"}, "/etc/a": {"require": "file[/etc/mot]"}}}},
+				site.Service{Name: "loop", Selectors: site.Selectors{{NodeNames: []string{"ctl1", "ctl9"}}},
+					Configuration: conf{
+						"exec": titles{"a": {"command": "/bin/a", "require": "exec[b]"},
+							"b": {"command": "/bin/b", "subscribe": "exec[a]"}},
+					}})
 			s.Overrides[0].Groups = []string{"compute-nodes-1"}
-			s.Overrides = append(s.Overrides, site.Override{Name: "typo", Nodes: []string{"ctl4"}, Configuration: conf{"file": titles{"/x": {"notify": "service[y]"}}}})
+			s.Overrides = append(s.Overrides, site.Override{Name: "typo", Nodes: []string{"ctl4"},
+				Configuration: conf{"file": titles{"/x": {"notify": "service[y]"}}}})
 			return s, nil, nil
 		},
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 func laySchemas() map[string]resource.Schema {
-	return map[string]resource.Schema{"kv": {Type: "kv", Parameters: []resource.Parameter{{Name: "value"}, {Name: "note"}}}}
+	return map[string]resource.Schema{"kv": {Type: "kv",
+		Parameters: []resource.Parameter{{Name: "value"}, {Name: "note"}}}}
 }
 
 type layTitles = map[string]resource.Parameters
@@ -30,7 +31,8 @@ func TestLay(t *testing.T) {
 	}
 	var got []string
 	for _, task := range tasks {
-		got = append(got, string(task.Resource.ID())+" "+task.Service+" "+task.Resource.Parameters.String("value")+" "+strings.Join(task.Override, ","))
+		got = append(got, string(task.Resource.ID())+" "+task.Service+" "+task.Resource.Parameters.String("value")+" "+
+			strings.Join(task.Override, ","))
 	}
 	if d := cmp.Diff([]string{"kv[new]   a", "kv[z] base  ", "kv[a] base 3 z,a"}, got); d != "" {
 		t.Error(d)
@@ -47,16 +49,23 @@ func TestLayProblems(t *testing.T) {
 		overrides []site.Override
 		want      string
 	}{
-		"in the base":          {resource.Configuration{"kv": layTitles{"a": {"bogus": "1"}}}, nil, `service "base": configuration.kv["a"].bogus: `},
-		"in an override":       {base, override(resource.Parameters{"bogus": "1"}), `override "o": configuration.kv["a"].bogus: `},
-		"null":                 {base, override(resource.Parameters{"value": nil}), `override "o": configuration.kv["a"].value: is null`},
-		"unresolved reference": {base, override(resource.Parameters{"notify": "kv[zzz]"}), `override "o": configuration.kv["a"].notify: there is no kv[zzz]`},
-		"cycle":                {base, override(resource.Parameters{"require": "kv[b]"}), `override "o": configuration.kv["a"].require: resources wait for each other: kv[a] requires kv[b] requires kv[a]`},
-		"one name twice":       {base, []site.Override{{Name: "o"}, {Name: "o"}}, `override "o": name: there is more than one`},
+		"in the base": {resource.Configuration{"kv": layTitles{"a": {"bogus": "1"}}}, nil,
+			`service "base": configuration.kv["a"].bogus: `},
+		"in an override": {base, override(resource.Parameters{"bogus": "1"}),
+			`override "o": configuration.kv["a"].bogus: `},
+		"null": {base, override(resource.Parameters{"value": nil}),
+			`override "o": configuration.kv["a"].value: is null`},
+		"unresolved reference": {base, override(resource.Parameters{"notify": "kv[zzz]"}),
+			`override "o": configuration.kv["a"].notify: there is no kv[zzz]`},
+		"cycle": {base, override(resource.Parameters{"require": "kv[b]"}),
+			`override "o": configuration.kv["a"].require: resources wait for each other: kv[a] requires kv[b] requires kv[a]`},
+		"one name twice": {base, []site.Override{{Name: "o"}, {Name: "o"}},
+			`override "o": name: there is more than one`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tasks, problems := planner.Lay(laySchemas(), site.Service{Name: "base", Configuration: tt.base}, tt.overrides)
+			tasks, problems := planner.Lay(laySchemas(), site.Service{Name: "base", Configuration: tt.base},
+				tt.overrides)
 			if tasks != nil || len(problems) != 1 || !strings.HasPrefix(problems.Error(), tt.want) {
 				t.Errorf("got %v, %v", tasks, problems)
 			}

@@ -11,30 +11,31 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Make plans the work that brings a site from what is applied and drifted to what it desires. With an error among the problems
-// the plan is nil; warnings come with the plan. Make is pure and deterministic, and its arguments are not changed; the plan
-// shares parameter values with s.
+// Make returns the plan that brings a site from what is applied, and what has drifted, to its desired state. With an
+// error among the problems the plan is nil; warnings come with a plan. Make is pure and does not change its arguments.
+// The plan shares parameter values with s.
 func Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
-	return (*Memory)(nil).Make(s, applied, drift)
+	return (*Cache)(nil).Make(s, applied, drift)
 }
 
-// Desired returns the configuration tasks of every node that is in a group, in the order of execution, with all requirements, which alone can drift. Those
-// that are not remembered, or wait for what callbacks return, are not among them. A task has no action. A node without tasks has an entry all the same. With an error among the problems the map is nil. The tasks
-// of one node are the caller's, what they point to is shared.
+// Desired returns the configuration tasks of every node that is in a group, in the order of execution. These tasks can
+// drift: a task that is not remembered (persist = false), or that waits for the value of a callback, is left out. A
+// task has all its requirements and no action. A node without tasks has an empty list. With an error among the problems
+// the map is nil. The lists belong to the caller; what their tasks point to is shared.
 func Desired(s site.Site) (map[string][]task.Task, site.Problems) {
-	return (*Memory)(nil).Desired(s)
+	return (*Cache)(nil).Desired(s)
 }
 
-// Settled returns what is applied on every node that is in a group after a run that did everything: configuration resources, the tasks of
-// plugins, remote tasks and callbacks. With an error among the problems it is nil.
-func Settled(s site.Site) (Applied, site.Problems) {
+// AppliedAfter returns what is applied on every node that is in a group after a complete run: configuration resources,
+// actions of plugins, remote tasks and callbacks. With an error among the problems it is nil.
+func AppliedAfter(s site.Site) (Applied, site.Problems) {
 	m := newModel(converge.Schemas(), s, nil, nil)
 	if len(m.problems.Errors()) > 0 {
 		return nil, m.problems
 	}
 	out := make(Applied, len(m.wanted))
 	for node, c := range m.wanted {
-		actions := m.on(node).actions
+		actions := m.actionsOf(node).actions
 		out[node] = make(map[resource.ID]string, len(c.tasks)+len(actions))
 		for _, t := range c.tasks {
 			if t.Kind != task.Callback {
@@ -58,18 +59,20 @@ func (m *model) make(applied Applied, drift Drift) (*Plan, site.Problems) {
 	}
 	for _, node := range slices.Sorted(maps.Keys(m.wanted)) {
 		if n := len(m.wanted[node].tasks); n > converge.MostResources {
-			return nil, append(m.problems, site.Problem{Object: "node", Name: node, Code: site.BadStructure, Message: fmt.Sprintf(
-				"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites", n, converge.MostResources)})
+			return nil, append(m.problems, site.Problem{Object: "node", Name: node, Code: site.BadStructure,
+				Message: fmt.Sprintf(
+					"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites", n, converge.MostResources)})
 		}
 	}
 	p, err := m.plan(applied, drift)
 	if err != nil {
-		return nil, append(m.problems, site.Problem{Object: "deployment", Name: m.site.Name, Code: site.BadStructure, Message: err.Error()})
+		return nil, append(m.problems, site.Problem{Object: "deployment", Name: m.site.Name, Code: site.BadStructure,
+			Message: err.Error()})
 	}
 	return p, m.problems
 }
 
-// desired gives what [Desired] does.
+// desired returns what [Desired] documents.
 func (m *model) desired() (map[string][]task.Task, site.Problems) {
 	if len(m.problems.Errors()) > 0 {
 		return nil, m.problems
@@ -89,7 +92,7 @@ func (m *model) desired() (map[string][]task.Task, site.Problems) {
 	return out, m.problems
 }
 
-// spareNew returns the groups with the nodes that are not locked because nothing is applied on them.
+// spareNew returns the groups, each with its nodes that need no lock because nothing is applied on them yet.
 func (m *model) spareNew(applied Applied) []Group {
 	groups := slices.Clone(m.groups)
 	for i, settings := range m.settings {
@@ -105,30 +108,30 @@ func (m *model) spareNew(applied Applied) []Group {
 	return groups
 }
 
-// plan compares every node and puts the work in order.
+// plan compares every node with what is applied and orders the changes into phases.
 func (m *model) plan(applied Applied, drift Drift) (*Plan, error) {
 	p := &Plan{Site: m.site.Name, Groups: m.spareNew(applied), Forgotten: m.forgotten(applied[Controller]), model: m}
 	for node, resources := range applied {
-		if !m.isNode[node] && node != Controller && len(resources) > 0 && m.concerns == nil {
+		if !m.isNode[node] && node != Controller && len(resources) > 0 && m.includes == nil {
 			p.Departed = append(p.Departed, node)
 		}
 	}
 	slices.Sort(p.Departed)
 
-	w := newWork(m)
+	w := newPhaseBuilder(m)
 	nodes := append(slices.Collect(maps.Keys(m.isNode)), p.Departed...)
 	slices.Sort(nodes)
 	for _, node := range nodes {
 		owner, ok := m.owner[node]
 		if !ok {
-			if len(applied[node]) > 0 && m.concerns == nil {
+			if len(applied[node]) > 0 && m.includes == nil {
 				w.add("", task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
 			}
 			continue
 		}
-		w.of(node, owner, m.compare(node, applied, drift[node]))
+		w.addNode(node, owner, m.compare(node, applied, drift[node]))
 	}
-	w.call(applied[Controller])
+	w.markDue(applied[Controller])
 	var err error
 	if p.Phases, err = w.phases(); err != nil {
 		return nil, err

@@ -21,9 +21,11 @@ func chain(notify bool) site.Site {
 	if notify {
 		relation = "notify"
 	}
-	return site.Site{Name: "s", Nodes: []site.Node{{Name: "n"}}, Services: []site.Service{{Name: "chain", Configuration: conf{"exec": titles{
-		"a": {"command": "/bin/a", relation: "exec[b]"}, "b": {"command": "/bin/b", relation: "exec[c]"}, "c": {"command": "/bin/c"},
-	}}}}}
+	return site.Site{Name: "s", Nodes: []site.Node{{Name: "n"}},
+		Services: []site.Service{{Name: "chain", Configuration: conf{"exec": titles{
+			"a": {"command": "/bin/a", relation: "exec[b]"}, "b": {"command": "/bin/b", relation: "exec[c]"},
+			"c": {"command": "/bin/c"},
+		}}}}}
 }
 
 // work lists what a plan does in its node phases: `create exec[a]`.
@@ -32,7 +34,8 @@ func work(p *planner.Plan) []string {
 	for _, phase := range p.Phases {
 		for _, t := range phase.Tasks {
 			if t.Action != task.PrepareNode {
-				out = append(out, strings.TrimSpace(string(t.Action)+" "+strings.TrimSuffix(string(t.Resource.ID()), "[]")))
+				out = append(out, strings.TrimSpace(string(t.Action)+" "+
+					strings.TrimSuffix(string(t.Resource.ID()), "[]")))
 			}
 		}
 	}
@@ -47,13 +50,18 @@ func TestCompare(t *testing.T) {
 		drift  []resource.ID
 		want   []string
 	}{
-		"nothing":                             {false, func(map[resource.ID]string) {}, nil, nil},
-		"never applied":                       {false, func(a map[resource.ID]string) { clear(a) }, nil, []string{"create exec[a]", "create exec[b]", "create exec[c]"}},
-		"another form":                        {false, func(a map[resource.ID]string) { a["exec[b]"] = "x" }, nil, []string{"update exec[b]"}},
-		"begun and not finished":              {false, func(a map[resource.ID]string) { a["exec[b]"] = "" }, nil, []string{"update exec[b]"}},
-		"drifted":                             {false, func(map[resource.ID]string) {}, []resource.ID{"exec[b]", "exec[b]"}, []string{"repair exec[b]"}},
-		"another form counts more than drift": {false, func(a map[resource.ID]string) { a["exec[b]"] = "x" }, []resource.ID{"exec[b]"}, []string{"update exec[b]"}},
-		"drift of what is not wanted":         {false, func(map[resource.ID]string) {}, []resource.ID{"exec[z]"}, nil},
+		"nothing": {false, func(map[resource.ID]string) {}, nil, nil},
+		"never applied": {false, func(a map[resource.ID]string) { clear(a) }, nil,
+			[]string{"create exec[a]", "create exec[b]", "create exec[c]"}},
+		"another form": {false, func(a map[resource.ID]string) { a["exec[b]"] = "x" }, nil,
+			[]string{"update exec[b]"}},
+		"begun and not finished": {false, func(a map[resource.ID]string) { a["exec[b]"] = "" }, nil,
+			[]string{"update exec[b]"}},
+		"drifted": {false, func(map[resource.ID]string) {},
+			[]resource.ID{"exec[b]", "exec[b]"}, []string{"repair exec[b]"}},
+		"another form counts more than drift": {false, func(a map[resource.ID]string) { a["exec[b]"] = "x" },
+			[]resource.ID{"exec[b]"}, []string{"update exec[b]"}},
+		"drift of what is not wanted": {false, func(map[resource.ID]string) {}, []resource.ID{"exec[z]"}, nil},
 		"what is not wanted goes first, in reverse": {
 			false, func(a map[resource.ID]string) {
 				a["exec[z]"], a["file[/a]"], a["file[/a/b]"] = "x", "", "x"
@@ -61,10 +69,14 @@ func TestCompare(t *testing.T) {
 			}, nil,
 			[]string{"remove file[/a/b]", "remove file[/a]", "remove exec[z]", "create exec[a]"},
 		},
-		"a notified resource stays in, and so on":        {true, func(a map[resource.ID]string) { a["exec[a]"] = "x" }, nil, []string{"update exec[a]", "refresh exec[b]", "refresh exec[c]"}},
-		"a notified resource that has work does that":    {true, func(a map[resource.ID]string) { a["exec[a]"] = "x" }, []resource.ID{"exec[b]"}, []string{"update exec[a]", "repair exec[b]", "refresh exec[c]"}},
-		"nobody is notified by what comes later":         {true, func(a map[resource.ID]string) { a["exec[c]"] = "x" }, nil, []string{"update exec[c]"}},
-		"titles with brackets and quotes are kept whole": {false, func(a map[resource.ID]string) { a[`exec['x[1]']`] = "x" }, nil, []string{`remove exec['x[1]']`}},
+		"a notified resource stays in, and so on": {true, func(a map[resource.ID]string) { a["exec[a]"] = "x" },
+			nil, []string{"update exec[a]", "refresh exec[b]", "refresh exec[c]"}},
+		"a notified resource that has work does that": {true, func(a map[resource.ID]string) { a["exec[a]"] = "x" },
+			[]resource.ID{"exec[b]"}, []string{"update exec[a]", "repair exec[b]", "refresh exec[c]"}},
+		"nobody is notified by what comes later": {true, func(a map[resource.ID]string) { a["exec[c]"] = "x" },
+			nil, []string{"update exec[c]"}},
+		"titles with brackets and quotes are kept whole": {false,
+			func(a map[resource.ID]string) { a[`exec['x[1]']`] = "x" }, nil, []string{`remove exec['x[1]']`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +107,8 @@ func TestOwnership(t *testing.T) {
 	s := chain(false)
 	s.Groups = []site.Group{{Name: "late", DependsOn: []string{"early"}}, {Name: "early"}}
 	p := mustMake(t, s, nil, nil)
-	if p.Groups[0].Name != "early" || !slices.Equal(p.Groups[0].Owned, []string{"n"}) || len(p.Groups[1].Owned) != 0 || !slices.Equal(p.Groups[1].Members, []string{"n"}) {
+	if p.Groups[0].Name != "early" || !slices.Equal(p.Groups[0].Owned, []string{"n"}) || len(p.Groups[1].Owned) != 0 ||
+		!slices.Equal(p.Groups[1].Members, []string{"n"}) {
 		t.Errorf("got %+v", p.Groups)
 	}
 	for _, phase := range p.Phases {
@@ -122,7 +135,8 @@ func TestOverrideWithoutEffect(t *testing.T) {
 	s := chain(false)
 	s.Overrides = []site.Override{
 		{Name: "same", Configuration: conf{"exec": titles{"a": {"command": "/bin/a"}}}},
-		{Name: "none", Configuration: conf{"exec": titles{"z": {"command": "/bin/a"}}}, Options: site.OverrideOptions{Create: ptr(false)}},
+		{Name: "none", Configuration: conf{"exec": titles{"z": {"command": "/bin/a"}}},
+			Options: site.OverrideOptions{Create: ptr(false)}},
 		{Name: "some", Configuration: conf{"exec": titles{"a": {"creates": "/x"}}}},
 		{Name: "role", Roles: []string{"r"}, Configuration: conf{"exec": titles{"a": {"creates": "/y"}}}},
 	}
@@ -142,9 +156,11 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 	motd := func(parameter string) conf { return conf{"file": titles{"/etc/motd": {parameter: "adm"}}} }
 	before := site.Site{
 		Name: "s", Nodes: []site.Node{{Name: "n", Roles: []string{"web"}}},
-		Services: []site.Service{{Name: "motd", Configuration: conf{"file": titles{"/etc/motd": {"content": "x"}, "/etc/issue": {"content": "x"}}}}},
+		Services: []site.Service{{Name: "motd", Configuration: conf{"file": titles{"/etc/motd": {"content": "x"},
+			"/etc/issue": {"content": "x"}}}}},
 		Overrides: []site.Override{
-			{Name: "everywhere", Configuration: motd("group")}, {Name: "web", Roles: []string{"web"}, Configuration: motd("owner")},
+			{Name: "everywhere", Configuration: motd("group")},
+			{Name: "web", Roles: []string{"web"}, Configuration: motd("owner")},
 			{Name: "more", Nodes: []string{"n"}, Configuration: made("x")},
 		},
 	}
@@ -159,16 +175,21 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 			"2 changes on node n: remove file[/made] (no longer by override more), update file[/etc/motd] (by override everywhere, no longer by override web)"},
 		"not this node": {func(s *site.Site) { s.Nodes[0].Roles = nil },
 			"1 change on node n: update file[/etc/motd] (by override everywhere, no longer by override web)"},
-		"changed": {func(s *site.Site) { s.Overrides[2].Configuration = made("y") }, "1 change on node n: update file[/made] (by override more)"},
-		"nothing to do with it": {func(s *site.Site) { s.Services[0].Configuration["file"]["/etc/issue"] = params{"content": "y"} },
+		"changed": {func(s *site.Site) { s.Overrides[2].Configuration = made("y") },
+			"1 change on node n: update file[/made] (by override more)"},
+		"nothing to do with it": {func(
+			s *site.Site) {
+			s.Services[0].Configuration["file"]["/etc/issue"] = params{"content": "y"}
+		},
 			"1 change on node n: update file[/etc/issue]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after := before
 			after.Nodes, after.Overrides = slices.Clone(before.Nodes), slices.Clone(before.Overrides)
-			after.Services = []site.Service{{Name: "motd", Configuration: conf{"file": maps.Clone(before.Services[0].Configuration["file"])}}}
+			after.Services = []site.Service{{Name: "motd",
+				Configuration: conf{"file": maps.Clone(before.Services[0].Configuration["file"])}}}
 			tt.change(&after)
-			overridden, problems := (*planner.Memory)(nil).OverriddenBy(before)
+			overridden, problems := (*planner.Cache)(nil).OverriddenBy(before)
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
@@ -185,7 +206,7 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 	}
 	broken := before
 	broken.Groups = []site.Group{{Name: "g", DependsOn: []string{"nobody"}}}
-	overridden, problems := (*planner.Memory)(nil).OverriddenBy(broken)
+	overridden, problems := (*planner.Cache)(nil).OverriddenBy(broken)
 	if len(problems.Errors()) == 0 {
 		t.Error("a site with errors has none")
 	}
@@ -213,7 +234,8 @@ func TestAnOverridesCycleIsTheOverrides(t *testing.T) {
 		!strings.Contains(problems[0].Message, "exec[a] requires exec[c] requires exec[b] requires exec[a]") {
 		t.Fatalf("got %v", problems)
 	}
-	if problems[0].Object != "override" || problems[0].Name != "o" || problems[0].Attribute != `configuration.exec["a"].require` {
+	if problems[0].Object != "override" || problems[0].Name != "o" ||
+		problems[0].Attribute != `configuration.exec["a"].require` {
 		t.Errorf("got %v, want it at the override that closed the cycle", problems[0])
 	}
 }
@@ -224,22 +246,29 @@ func TestDigest(t *testing.T) {
 		change func(s *site.Site)
 		same   bool
 	}{
-		"site":             {func(s *site.Site) { s.Name = "lon2" }, false},
-		"a parameter":      {func(s *site.Site) { s.Services[0].Configuration["file"]["/etc/motd"]["content"] = "x" }, false},
-		"a relation":       {func(s *site.Site) { s.Services[0].Configuration["file"]["/etc/motd"]["before"] = "package[chrony]" }, false},
-		"criteria":         {func(s *site.Site) { s.Groups[0].SuccessCriteria.PercentSuccessfulNodes = ptr(91) }, false},
+		"site": {func(s *site.Site) { s.Name = "lon2" }, false},
+		"a parameter": {func(s *site.Site) { s.Services[0].Configuration["file"]["/etc/motd"]["content"] = "x" },
+			false},
+		"a relation": {func(
+			s *site.Site) {
+			s.Services[0].Configuration["file"]["/etc/motd"]["before"] = "package[chrony]"
+		}, false},
+		"criteria": {func(s *site.Site) { s.Groups[0].SuccessCriteria.PercentSuccessfulNodes = ptr(91) },
+			false},
 		"a criterion less": {func(s *site.Site) { s.Groups[0].SuccessCriteria.PercentSuccessfulNodes = nil }, false},
 		"rolling":          {func(s *site.Site) { s.Groups[0].Rolling.Lock = "x" }, false},
 		"a time limit":     {func(s *site.Site) { s.Groups[0].DeployTimeout = 1 }, false},
 		"criticality":      {func(s *site.Site) { s.Groups[1].Critical = true }, false},
 		"order of groups":  {func(s *site.Site) { s.Groups[1], s.Groups[2] = s.Groups[2], s.Groups[1] }, false},
 		"a group that idles": {func(s *site.Site) {
-			s.Groups = append(s.Groups, site.Group{Name: "again", DependsOn: []string{"compute-nodes-1", "compute-nodes-2", "monitoring-nodes"}})
+			s.Groups = append(s.Groups, site.Group{Name: "again",
+				DependsOn: []string{"compute-nodes-1", "compute-nodes-2", "monitoring-nodes"}})
 		}, true},
 		"a service's name": {func(s *site.Site) { s.Services[0].Name = "motto" }, true},
 		"an address":       {func(s *site.Site) { s.Nodes[0].Address = "10.0.0.1" }, true},
 		"ways to write it": {func(s *site.Site) {
-			s.Services[1].Configuration["file"]["/etc/chrony/chrony.conf"]["require"] = []any{"package[chrony]", "package['chrony']"}
+			s.Services[1].Configuration["file"]["/etc/chrony/chrony.conf"]["require"] = []any{"package[chrony]",
+				"package['chrony']"}
 		}, true},
 	}
 	for name, tt := range changes {
@@ -257,7 +286,8 @@ func TestDigest(t *testing.T) {
 func TestNewNodesAreSpared(t *testing.T) {
 	s := site.Site{
 		Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}},
-		Groups:   []site.Group{{Name: "g", Rolling: &site.Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain", SpareNew: true}}},
+		Groups: []site.Group{{Name: "g", Rolling: &site.Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain",
+			SpareNew: true}}},
 		Services: []site.Service{{Name: "motd", Configuration: conf{"file": titles{"/etc/motd": {"content": "x"}}}}},
 	}
 	known := planner.Applied{"b": {"file[/etc/motd]": ""}}
@@ -291,8 +321,10 @@ func TestSteps(t *testing.T) {
 	}
 	s := site.Site{
 		Name: "s", Nodes: nodes, Groups: []site.Group{{Name: "all", Rolling: &site.Rolling{MaxParallel: 2}}},
-		Services:  []site.Service{{Name: "files", Configuration: conf{"file": files}}},
-		Overrides: []site.Override{{Name: "gone", Nodes: []string{"node-a"}, Configuration: conf{"file": titles{"/a": {"ensure": "absent"}, "/z": {"content": "what overrides make is always listed"}}}}},
+		Services: []site.Service{{Name: "files", Configuration: conf{"file": files}}},
+		Overrides: []site.Override{{Name: "gone", Nodes: []string{"node-a"},
+			Configuration: conf{"file": titles{"/a": {"ensure": "absent"},
+				"/z": {"content": "what overrides make is always listed"}}}}},
 	}
 	want := []string{
 		"1. all: prepare 11 nodes (node-a, node-b, node-c, node-d, node-e, node-f, node-g, node-h and 3 more)",
@@ -309,7 +341,8 @@ func TestSteps(t *testing.T) {
 	s.Overrides, s.Groups, s.Nodes = nil, nil, nodes[:1]
 	want = []string{
 		"1. default (critical): prepare 1 node (node-a)",
-		"2. default (critical): node phase: 1 change on node node-a: create file[/etc/" + strings.Repeat("x", 54) + "…]",
+		"2. default (critical): node phase: 1 change on node node-a: create file[/etc/" + strings.Repeat("x", 54) +
+			"…]",
 	}
 	if d := cmp.Diff(want, mustMake(t, s, nil, nil).Steps()); d != "" {
 		t.Error(d)
@@ -324,10 +357,12 @@ func TestResourcesOfANodeAreBounded(t *testing.T) {
 			files[fmt.Sprintf("/srv/%d", i)] = map[string]any{"content": "x"}
 		}
 		_, problems := planner.Make(site.Site{
-			Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Services: []site.Service{{Name: "many", Configuration: conf{"file": files}}},
+			Name: "lon1", Nodes: []site.Node{{Name: "a"}},
+			Services: []site.Service{{Name: "many", Configuration: conf{"file": files}}},
 		}, nil, nil)
 		errs := problems.Errors()
-		if fails != (len(errs) > 0) || fails && !strings.Contains(errs[0].Error(), `node "a": has 10001 resources, and a site may have at most 10000 on a node`) {
+		if fails != (len(errs) > 0) || fails && !strings.Contains(errs[0].Error(),
+			`node "a": has 10001 resources, and a site may have at most 10000 on a node`) {
 			t.Errorf("%d resources: %v", count, errs)
 		}
 	}

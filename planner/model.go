@@ -19,18 +19,18 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// model is a site with everything worked out that does not depend on what is applied.
+// model is everything about a site that does not depend on what is applied.
 type model struct {
 	site          site.Site // with the default strategy where it has no groups
 	problems      site.Problems
-	missing       int // how often tasks of services named something that there is not
+	missing       int // number of references of services to something that does not exist
 	schemas       map[string]resource.Schema
 	groups        []Group      // in processing order
 	settings      []site.Group // the same groups as the user wrote them
 	isNode        map[string]bool
 	owner         map[string]int // node -> its group
-	wanted        map[string]*catalog
-	kinds         []*kind
+	wanted        map[string]*taskList
+	nodeSets      []*nodeSet
 	services      *refine.Services
 	overrides     *override.Set
 	nodes         map[string]site.Node // made when there are services of entities
@@ -38,43 +38,45 @@ type model struct {
 	byService     map[string][]int     // service -> its callbacks
 	actions       []action             // in the order of a run
 	actionSchemas map[string]resource.Schema
-	duties        map[string]*duties
+	nodeActions   map[string]*nodeActions
 	rules         *rules               // nil when the site has none
-	concerns      func(task.Task) bool // which tasks count, see MakeFor; nil: all
+	includes      func(task.Task) bool // selects the tasks of the plan, see MakeFor; nil selects all
 }
 
-// kind is the nodes that have the same services and the same overrides.
-type kind struct {
+// nodeSet is the nodes that have the same services and the same overrides, and so share one task list.
+type nodeSet struct {
 	services, layers []int
 	nodes            []string // sorted
 	first, last      int      // of the groups that own them
-	catalog          *catalog
+	list             *taskList
 }
 
-// catalog is the tasks of all nodes of a kind, in the order of execution; Node and Action are empty.
-type catalog struct {
+// taskList is the tasks of all nodes of a set, in the order of execution. Their Node and Action are empty.
+type taskList struct {
 	tasks []task.Task
 	ids   []resource.ID // of the tasks
 	index map[resource.ID]int
-	// What follows is nil where no entity brings anything.
+	// The following are nil on nodes without services of entities.
 	details  map[resource.ID]*refine.EntityTask
-	layers   []sequence.Layer     // of the tasks, when sections have a say
+	layers   []sequence.Layer     // of the tasks, when sections order them
 	calls    [][]int              // by task: the callbacks of services as a whole that it requires, directly or not
 	replaced map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
-	// What follows is nil where no rule of the site's order has a say.
+	// The following are nil without ordering rules.
 	classes []int // of the tasks
 	waits   map[resource.ID][]sequence.Wait
 }
 
-// newModel works a site out. applied serves to warn of what the plan takes from nodes that are in no group; memo may be nil.
+// newModel validates a site and derives its model. applied is read for the warning about nodes that are in no group.
+// memo may be nil.
 func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied, memo *refine.Memo) *model {
 	if s.Groups == nil {
 		s.Groups = strategy.Default()
 	}
 	m := &model{
 		site: s, problems: s.Validate(), schemas: schemas,
-		isNode: make(map[string]bool, len(s.Nodes)), owner: make(map[string]int, len(s.Nodes)), wanted: make(map[string]*catalog, len(s.Nodes)),
-		duties: make(map[string]*duties), actionSchemas: converge.Actions(),
+		isNode: make(map[string]bool, len(s.Nodes)), owner: make(map[string]int, len(s.Nodes)),
+		wanted:      make(map[string]*taskList, len(s.Nodes)),
+		nodeActions: make(map[string]*nodeActions), actionSchemas: converge.Actions(),
 	}
 	nodes := make([]site.Node, 0, len(s.Nodes)) // each name once, sorted
 	for _, n := range s.Nodes {
@@ -86,25 +88,27 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied, 
 	slices.SortFunc(nodes, func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
 
 	m.rules = m.newRules(s)
-	memberOf := m.arrange(nodes)
-	var mistakes site.Problems
-	m.services, mistakes = refine.New(m.site, nodes, refine.Schemas{Config: schemas, Remote: m.actionSchemas, Callback: callbacktype.Schemas()}, memo)
-	m.problems = append(m.problems, mistakes...)
-	m.overrides, mistakes = override.New(s.Overrides, schemas, configurations(s.Services)...)
-	m.problems = append(m.problems, mistakes...)
-	m.sort(nodes, memberOf)
-	m.convene()
-	m.furnish()
+	memberOf := m.assignGroups(nodes)
+	var more site.Problems
+	m.services, more = refine.New(m.site, nodes, refine.Schemas{Config: schemas, Remote: m.actionSchemas,
+		Callback: callbacktype.Schemas()}, memo)
+	m.problems = append(m.problems, more...)
+	m.overrides, more = override.New(s.Overrides, schemas, configurations(s.Services)...)
+	m.problems = append(m.problems, more...)
+	m.groupNodes(nodes, memberOf)
+	m.collectCallbacks()
+	m.makeTaskLists()
 	m.checkCallbacks()
 	m.checkCycles()
-	m.engage(nodes)
-	m.warnOfNoGroup(nodes, applied)
+	m.collectActions(nodes)
+	m.warnNoGroup(nodes, applied)
 	m.problems.Sort()
 	return m
 }
 
-// arrange orders the groups and gives nodes to them. It returns the groups of each node in processing order.
-func (m *model) arrange(nodes []site.Node) map[string][]string {
+// assignGroups orders the groups and assigns each node to the first group that selects it. It returns all groups of
+// each node, in processing order.
+func (m *model) assignGroups(nodes []site.Node) map[string][]string {
 	order, err := strategy.Order(m.site.Groups)
 	if err != nil {
 		// Reported by Validate. The groups' own order serves to find further problems.
@@ -140,9 +144,9 @@ func (m *model) arrange(nodes []site.Node) map[string][]string {
 	return memberOf
 }
 
-// sort finds the kinds of nodes. Nodes of a service whose tasks read the node are each of a kind of their own.
-func (m *model) sort(nodes []site.Node, memberOf map[string][]string) {
-	byKey := make(map[string]*kind)
+// groupNodes sorts the nodes into sets. A node whose services read properties of the node is in a set of its own.
+func (m *model) groupNodes(nodes []site.Node, memberOf map[string][]string) {
+	byKey := make(map[string]*nodeSet)
 	entities := slices.ContainsFunc(m.site.Services, func(s site.Service) bool { return s.Entity != nil })
 	if entities {
 		m.nodes = make(map[string]site.Node, len(nodes))
@@ -153,7 +157,7 @@ func (m *model) sort(nodes []site.Node, memberOf map[string][]string) {
 			continue
 		}
 		placed, layers := m.services.On(n.Name), m.overrides.Layers(n, memberOf[n.Name])
-		key := kindKey(placed, layers)
+		key := nodeSetKey(placed, layers)
 		if entities {
 			m.nodes[n.Name] = n
 			if m.services.Vary(placed) {
@@ -162,28 +166,28 @@ func (m *model) sort(nodes []site.Node, memberOf map[string][]string) {
 		}
 		k, ok := byKey[key]
 		if !ok {
-			k = &kind{services: placed, layers: layers, first: owner}
+			k = &nodeSet{services: placed, layers: layers, first: owner}
 			byKey[key] = k
-			m.kinds = append(m.kinds, k)
+			m.nodeSets = append(m.nodeSets, k)
 		}
 		k.nodes = append(k.nodes, n.Name)
 		k.first, k.last = min(k.first, owner), max(k.last, owner)
 	}
 }
 
-// furnish gives every node in a group its tasks.
-func (m *model) furnish() {
-	found := newFindings(len(m.site.Nodes))
+// makeTaskLists gives every set of nodes its task list: tasks of services, overridden, then ordered.
+func (m *model) makeTaskLists() {
+	found := newNodeProblems(len(m.site.Nodes))
 	effective := make(map[string]bool)
 	var later []unresolved
-	for _, k := range m.kinds {
-		load, mistakes := m.services.Tasks(k.services, m.nodes[k.nodes[0]])
-		m.problems = append(m.problems, mistakes...) // they name the node
+	for _, k := range m.nodeSets {
+		load, more := m.services.Tasks(k.services, m.nodes[k.nodes[0]])
+		m.problems = append(m.problems, more...) // they name the node
 		for _, c := range load.Clashes {
 			found.add(c.Problem(), k.nodes)
 		}
-		tasks, mistakes := m.overrides.Apply(k.layers, load.Tasks)
-		for _, p := range mistakes {
+		tasks, more := m.overrides.Apply(k.layers, load.Tasks)
+		for _, p := range more {
 			found.add(p, k.nodes)
 		}
 		for _, p := range sameObject(m.schemas, tasks) {
@@ -192,12 +196,12 @@ func (m *model) furnish() {
 		for _, p := range m.similar(tasks[:len(load.Tasks)], tasks[len(load.Tasks):]) {
 			found.add(p, k.nodes)
 		}
-		k.catalog = &catalog{details: load.Details}
+		k.list = &taskList{details: load.Details}
 		sections := m.sectionsOf(k, tasks)
-		beyond := m.relate(k, tasks, sections, found)
+		beyond := m.resolveRequirements(k, tasks, sections, found)
 		tasks, layers, errs := sequence.OrderNode(tasks, beyond)
 		for _, err := range errs {
-			if p, ok := m.unkeptRule(err); ok {
+			if p, ok := m.ruleProblem(err); ok {
 				found.add(p, k.nodes)
 				continue
 			}
@@ -208,16 +212,16 @@ func (m *model) furnish() {
 			}
 			found.add(p, k.nodes)
 		}
-		k.catalog.fill(tasks, layers)
-		k.catalog.classes = m.rules.classes(tasks, sections)
-		m.call(k.catalog)
+		k.list.fill(tasks, layers)
+		k.list.classes = m.rules.classes(tasks, sections)
+		m.resolveCalls(k.list)
 		for i := range tasks {
 			for _, name := range tasks[i].Override {
 				effective[name] = true
 			}
 		}
 		for _, node := range k.nodes {
-			m.wanted[node] = k.catalog
+			m.wanted[node] = k.list
 		}
 	}
 	for i, u := range later {
@@ -227,21 +231,22 @@ func (m *model) furnish() {
 		found.add(u.problem, u.kind.nodes)
 	}
 	m.problems = append(m.problems, found.problems()...)
-	m.warnOfNoEffect(m.overrides, effective)
+	m.warnNoEffect(m.overrides, effective)
 }
 
 // unresolved is a reference to a resource that the nodes of a kind do not have.
 type unresolved struct {
 	*sequence.UnresolvedError
 	problem site.Problem
-	kind    *kind
+	kind    *nodeSet
 }
 
-// elsewhere ends the message of a reference to a resource that only other nodes have, or almost: nothing where there is none, or where one of the same node was probably meant.
+// elsewhere returns the end of a message about a reference to a resource that only other nodes have, or one with a
+// similar name. It is empty when no node has such a resource, or when a resource of the same node was probably meant.
 func (m *model) elsewhere(u unresolved) string {
 	on := make(map[string][]string) // resource -> nodes
-	for _, k := range m.kinds {
-		for _, id := range k.catalog.ids {
+	for _, k := range m.nodeSets {
+		for _, id := range k.list.ids {
 			on[string(id)] = append(on[string(id)], k.nodes...)
 		}
 	}
@@ -255,42 +260,44 @@ func (m *model) elsewhere(u unresolved) string {
 	if u.Nearest != "" {
 		return ""
 	}
-	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)), string(u.Task.Resource.ID())))
+	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)),
+		string(u.Task.Resource.ID())))
 	if near == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s, which is not %s?", near, only(near))
 }
 
-// fill gives a catalog its tasks, in order.
-func (c *catalog) fill(tasks []task.Task, layers []sequence.Layer) {
-	c.tasks, c.layers, c.ids, c.index = tasks, layers, make([]resource.ID, len(tasks)), make(map[resource.ID]int, len(tasks))
+// fill sets the tasks of a list, in order.
+func (l *taskList) fill(tasks []task.Task, layers []sequence.Layer) {
+	l.tasks, l.layers, l.ids, l.index = tasks, layers, make([]resource.ID, len(tasks)),
+		make(map[resource.ID]int, len(tasks))
 	for i := range tasks {
-		c.ids[i] = tasks[i].Resource.ID()
-		c.index[c.ids[i]] = i
+		l.ids[i] = tasks[i].Resource.ID()
+		l.index[l.ids[i]] = i
 	}
 }
 
-// call finds the callbacks of services as a whole that each task of a catalog requires, directly or not.
-func (m *model) call(c *catalog) {
-	if c.details == nil || len(m.callbacks) == 0 {
+// resolveCalls finds the callbacks of whole services that each task of a list requires, directly or not.
+func (m *model) resolveCalls(l *taskList) {
+	if l.details == nil || len(m.callbacks) == 0 {
 		return
 	}
-	c.calls = make([][]int, len(c.tasks))
-	for i, t := range c.tasks {
+	l.calls = make([][]int, len(l.tasks))
+	for i, t := range l.tasks {
 		var calls []int
-		if d, ok := c.details[t.Resource.ID()]; ok {
-			calls = m.called(t, d)
+		if d, ok := l.details[t.Resource.ID()]; ok {
+			calls = m.namedCallbacks(t, d)
 		}
 		for _, id := range t.Requires {
-			calls = append(calls, c.calls[c.index[id]]...)
+			calls = append(calls, l.calls[l.index[id]]...)
 		}
 		slices.Sort(calls)
-		c.calls[i] = slices.Compact(calls)
+		l.calls[i] = slices.Compact(calls)
 	}
 }
 
-func kindKey(services, layers []int) string {
+func nodeSetKey(services, layers []int) string {
 	key := binary.AppendUvarint(nil, uint64(len(services)))
 	for _, list := range [][]int{services, layers} {
 		for _, i := range list {
@@ -300,13 +307,14 @@ func kindKey(services, layers []int) string {
 	return string(key)
 }
 
-// relationProblem tells of a mistake in the relations of a node's resources to the one who wrote it.
+// relationProblem returns the problem for an error in the relations of a node's resources. It names the object that
+// wrote the relation.
 func relationProblem(err error, overrides *override.Set, details map[resource.ID]*refine.EntityTask) site.Problem {
-	// source is where a relation is written.
+	// source adds the object and attribute in which a relation is written.
 	source := func(p site.Problem, writer task.Task, relation string, to resource.ID) site.Problem {
 		p.Object, p.Name, p.Attribute = overrides.Source(writer, relation, to)
 		if d, ok := details[writer.Resource.ID()]; ok && p.Object == "service" {
-			p.Attribute = d.Path + whereWritten(relation)
+			p.Attribute = d.Path + relationPath(relation)
 		}
 		return p
 	}
@@ -319,7 +327,8 @@ func relationProblem(err error, overrides *override.Set, details map[resource.ID
 		if unresolved.Nearest != "" {
 			p.Message += fmt.Sprintf("; did you mean %s?", unresolved.Nearest)
 		} else if len(unresolved.Others) > 0 {
-			p.Message += fmt.Sprintf("; of the type %s there are %s", split(unresolved.Reference).Type, list(unresolved.Others))
+			p.Message += fmt.Sprintf("; of the type %s there are %s", split(unresolved.Reference).Type,
+				list(unresolved.Others))
 		}
 		return source(p, unresolved.Task, unresolved.Relation, unresolved.Reference)
 	case errors.As(err, &cycle):
@@ -334,8 +343,8 @@ func relationProblem(err error, overrides *override.Set, details map[resource.ID
 	}
 }
 
-// whereWritten is where a task of an entity says a relation.
-func whereWritten(relation string) string {
+// relationPath returns the attribute, below a task of an entity, in which a relation is written.
+func relationPath(relation string) string {
 	switch relation {
 	case resource.Require, sequence.Requires:
 		return ".requires"
@@ -346,7 +355,7 @@ func whereWritten(relation string) string {
 	}
 }
 
-// configurations returns what services bring as it is.
+// configurations returns the inline configuration of services.
 func configurations(services []site.Service) []resource.Configuration {
 	out := make([]resource.Configuration, len(services))
 	for i, s := range services {

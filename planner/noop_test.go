@@ -9,7 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 )
 
-// A resource with noop changes nothing, so it notifies nobody; one that is notified is planned, to report that it would be refreshed.
+// A resource with noop changes nothing, so it notifies nobody; one that is notified is planned, to report that it would
+// be refreshed.
 func TestNoopNotifiesNobody(t *testing.T) {
 	s := chain(true)
 	s.Services[0].Configuration["exec"]["b"]["noop"] = true
@@ -25,7 +26,8 @@ func TestStepsOfNoop(t *testing.T) {
 	s.Services[0].Configuration["exec"]["b"]["noop"] = true
 	p := mustMake(t, s, planner.Applied{"n": {"exec[c]": allApplied(t, s)["n"]["exec[c]"]}}, nil)
 	lines := p.Lines()
-	if want := "node phase: 1 change on node n: create exec[a], check exec[b] (noop)"; !strings.HasSuffix(lines[len(lines)-1], want) {
+	if want := "node phase: 1 change on node n: create exec[a], check exec[b] (noop)"; !strings.HasSuffix(
+		lines[len(lines)-1], want) {
 		t.Errorf("%q, want %q at the end", lines, want)
 	}
 }

@@ -15,22 +15,23 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// ordering is the attribute that holds the rules of the site's order.
+// ordering is the attribute that holds the site's ordering rules.
 const ordering = "ordering"
 
-// rules are what the site says of the order of its services' tasks beyond requirements (litp.md 10).
+// rules are the site's ordering rules, which apply besides requirements (litp.md 10).
 type rules struct {
 	entity.Ordering
 	entities map[string]*entity.Entity // service -> its entity
 }
 
-// newRules returns the rules of a site, nil when it has none, and tells what is wrong with them.
+// newRules validates and returns the ordering rules of a site; nil when it has none.
 func (m *model) newRules(s site.Site) *rules {
 	if s.Ordering == nil || s.Ordering.Empty() {
 		return nil
 	}
 	report := func(at string, code site.Code, message string) {
-		m.problems = append(m.problems, site.Problem{Object: "deployment", Name: s.Name, Attribute: at, Code: code, Message: message})
+		m.problems = append(m.problems, site.Problem{Object: "deployment", Name: s.Name, Attribute: at, Code: code,
+			Message: message})
 	}
 	for _, wrong := range s.Ordering.Check() {
 		report(ordering+"."+wrong.Path, site.Code(wrong.Code), wrong.Message)
@@ -40,13 +41,15 @@ func (m *model) newRules(s site.Site) *rules {
 		r.entities[service.Name] = service.Entity
 	}
 	configured := slices.Sorted(maps.Keys(m.schemas))
-	all := slices.Concat(configured, slices.Sorted(maps.Keys(m.actionSchemas)), slices.Sorted(maps.Keys(callbacktype.Schemas())))
+	all := slices.Concat(configured, slices.Sorted(maps.Keys(m.actionSchemas)),
+		slices.Sorted(maps.Keys(callbacktype.Schemas())))
 	known := func(at string, types, among []string) {
 		for i, typ := range types {
 			if slices.Contains(among, typ) {
 				continue
 			}
-			report(fmt.Sprintf("%s.%s[%d]", ordering, at, i), site.UnknownType, fmt.Sprintf("there is no type %q of tasks", typ)+resource.DidYouMean(typ, among))
+			report(fmt.Sprintf("%s.%s[%d]", ordering, at, i), site.UnknownType,
+				fmt.Sprintf("there is no type %q of tasks", typ)+resource.DidYouMean(typ, among))
 		}
 	}
 	for i, c := range r.Classes {
@@ -63,12 +66,13 @@ func (m *model) newRules(s site.Site) *rules {
 	return r
 }
 
-// matches reports whether a task that stands in a section matches a selector.
+// matches reports whether a selector matches a task of a section.
 func (r *rules) matches(s entity.Selector, t task.Task, in entity.Section) bool {
 	return s.Matches(t.Resource.Type, r.entities[t.Service], in)
 }
 
-// section returns the section in which a task stands whose entity says own; there are no rules when r is nil.
+// section returns the section of a task. own is the section that its entity says, which counts unless a rule says
+// otherwise. r may be nil.
 func (r *rules) section(t task.Task, own entity.Section) entity.Section {
 	if r != nil {
 		for _, c := range r.Counts {
@@ -80,7 +84,7 @@ func (r *rules) section(t task.Task, own entity.Section) entity.Section {
 	return own
 }
 
-// sections returns the sections in which the tasks of a node stand. details are those of the tasks that entities bring.
+// sections returns the section of each task of a node. details are those of the tasks of entities.
 func (r *rules) sections(tasks []task.Task, details map[resource.ID]*refine.EntityTask) map[resource.ID]entity.Section {
 	out := make(map[resource.ID]entity.Section, len(tasks))
 	for _, t := range tasks {
@@ -96,11 +100,13 @@ func (r *rules) sections(tasks []task.Task, details map[resource.ID]*refine.Enti
 // unordered reports whether no section puts the tasks of a type in order among themselves.
 func (r *rules) unordered(typ string) bool { return r != nil && slices.Contains(r.Unordered, typ) }
 
-// mostWaits bounds the requirements that one wait makes on one node. A plan holds them all, for every node.
+// mostWaits is the most requirements that one wait may make on one node. A plan holds them all, for every node.
 const mostWaits = 100_000
 
-// waits returns what rules make each task of a node wait for (litp.md D2). A rule that does too much is left out, and its number goes to excess.
-func (r *rules) waits(tasks []task.Task, sections map[resource.ID]entity.Section, excess func(rule string, requirements int)) map[resource.ID][]sequence.Wait {
+// waits returns what the rules make each task of a node wait for (litp.md D2). A rule that makes more than [mostWaits]
+// requirements is left out, and reported to excess.
+func (r *rules) waits(tasks []task.Task, sections map[resource.ID]entity.Section,
+	excess func(rule string, requirements int)) map[resource.ID][]sequence.Wait {
 	if r == nil || len(r.Waits) == 0 {
 		return nil
 	}
@@ -131,7 +137,7 @@ func (r *rules) waits(tasks []task.Task, sections map[resource.ID]entity.Section
 	return out
 }
 
-// class numbers the priority class of a task from 1; 0 is none (litp.md D1).
+// class returns the number of a task's priority class, from 1; 0 is no class (litp.md D1).
 func (r *rules) class(t task.Task, in entity.Section) int {
 	if r != nil && !sequence.TakesAway(t) {
 		for i, c := range r.Classes {
@@ -143,7 +149,7 @@ func (r *rules) class(t task.Task, in entity.Section) int {
 	return 0
 }
 
-// classes returns the priority classes of tasks, in their order; nil when none has any.
+// classes returns the priority classes of tasks, in their order; nil when no task has one.
 func (r *rules) classes(tasks []task.Task, sections map[resource.ID]entity.Section) []int {
 	if r == nil || len(r.Classes) == 0 {
 		return nil
@@ -160,7 +166,7 @@ func (r *rules) classes(tasks []task.Task, sections map[resource.ID]entity.Secti
 	return out
 }
 
-// classOf numbers the priority class of a task that is to be done from 1; 0 is none, as it is of what is removed.
+// classOf returns the number of a planned task's priority class, from 1; 0 is no class, as for a removal.
 func (m *model) classOf(t task.Task) int {
 	if m.rules == nil || len(m.rules.Classes) == 0 {
 		return 0
@@ -177,7 +183,8 @@ func (m *model) classOf(t task.Task) int {
 	return 0
 }
 
-// rank is the class of a task among phases: priority classes, with what is removed before all of them, and last, as 0, what has none.
+// rank returns the rank of a task among phases: removals first, then priority classes, and 0, the last, without a
+// class.
 func (m *model) rank(t task.Task) int {
 	class := m.classOf(t)
 	switch {
@@ -189,9 +196,9 @@ func (m *model) rank(t task.Task) int {
 	return 0
 }
 
-// because names the rule that makes one task of a catalog require another; empty when none does.
-func (c *catalog) because(later, earlier resource.ID) string {
-	for _, w := range c.waits[later] {
+// ruleBetween returns the rule that makes one task of the list require another; empty when none does.
+func (l *taskList) ruleBetween(later, earlier resource.ID) string {
+	for _, w := range l.waits[later] {
 		if slices.Contains(w.For, earlier) {
 			return w.Rule
 		}
@@ -199,7 +206,7 @@ func (c *catalog) because(later, earlier resource.ID) string {
 	return ""
 }
 
-// orRule is what else would help against a cycle that a rule closes.
+// orRule returns the second remedy for a cycle that an ordering rule closes.
 func orRule(rule string) string {
 	if rule == "" {
 		return ""
@@ -207,8 +214,8 @@ func orRule(rule string) string {
 	return fmt.Sprintf(", or change the rule %s of the ordering", rule)
 }
 
-// unkeptRule tells of a wait that cannot be kept on a node; it is false for any other mistake.
-func (m *model) unkeptRule(err error) (site.Problem, bool) {
+// ruleProblem returns the problem for a wait that cannot be kept on a node; false for any other error.
+func (m *model) ruleProblem(err error) (site.Problem, bool) {
 	p := site.Problem{Object: "deployment", Name: m.site.Name}
 	var cycle *sequence.CycleError
 	var order *sequence.GroupOrderError

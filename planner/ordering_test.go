@@ -39,11 +39,13 @@ entities:
 		Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}},
 		Services: []site.Service{
 			{Name: "base", Selectors: all, Configuration: conf{
-				"package": titles{"mc": {"ensure": "installed"}, "vim": {"ensure": "installed"}, "old": {"ensure": "absent"}},
-				"file":    titles{"/etc/repo": {"content": "r"}, "/opt/b": {"content": "b"}},
-				"exec":    titles{"/bin/true": {}},
+				"package": titles{"mc": {"ensure": "installed"}, "vim": {"ensure": "installed"},
+					"old": {"ensure": "absent"}},
+				"file": titles{"/etc/repo": {"content": "r"}, "/opt/b": {"content": "b"}},
+				"exec": titles{"/bin/true": {}},
 			}},
-			{Name: "eth0", Entity: entities["nic"], Attributes: map[string]any{"name": "eth0"}, Selectors: site.Selectors{{NodeNames: []string{"b"}}}},
+			{Name: "eth0", Entity: entities["nic"], Attributes: map[string]any{"name": "eth0"},
+				Selectors: site.Selectors{{NodeNames: []string{"b"}}}},
 		},
 	}
 	if rules != "" {
@@ -103,30 +105,40 @@ func TestOrdering(t *testing.T) {
 		a, b  []string
 	}{
 		"none": {"", []string{rest + " package[mc] package[old] package[vim]"},
-			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]", "package[mc] package[vim] " + rest}},
-		"matches nothing": {"  classes: [{name: first, tasks: {types: [cron]}}]", []string{rest + " package[mc] package[old] package[vim]"},
-			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]", "package[mc] package[vim] " + rest}},
+			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]",
+				"package[mc] package[vim] " + rest}},
+		"matches nothing": {"  classes: [{name: first, tasks: {types: [cron]}}]",
+			[]string{rest + " package[mc] package[old] package[vim]"},
+			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]",
+				"package[mc] package[vim] " + rest}},
 		"a class by type, which waits for earlier sections": {"  classes: [{name: first, tasks: {types: [package]}}]",
 			[]string{"package[mc] package[vim]", rest + " package[old]"},
-			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]", "package[mc] package[vim]", rest}},
+			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]",
+				"package[mc] package[vim]", rest}},
 		"a class by section": {"  classes: [{name: net, tasks: {sections: [network_interfaces]}}]",
 			[]string{rest + " package[mc] package[old] package[vim]"},
-			[]string{"file[/etc/net/eth0]", "package[old] file[/etc/net/eth0.old]", "shell[eth0/check]", "package[mc] package[vim] " + rest}},
+			[]string{"file[/etc/net/eth0]", "package[old] file[/etc/net/eth0.old]", "shell[eth0/check]",
+				"package[mc] package[vim] " + rest}},
 		"a class by an ancestor": {"  classes: [{name: net, tasks: {entities: [interface], types: [file]}}]",
 			[]string{rest + " package[mc] package[old] package[vim]"},
-			[]string{"file[/etc/net/eth0]", "shell[eth0/check]", "package[old] package[mc] package[vim] " + rest + " file[/etc/net/eth0.old]"}},
+			[]string{"file[/etc/net/eth0]", "shell[eth0/check]", "package[old] package[mc] package[vim] " + rest +
+				" file[/etc/net/eth0.old]"}},
 		"classes in turn": {"  classes:\n  - {name: files, tasks: {types: [file]}}\n  - {name: rest, tasks: {types: [exec, file]}}",
 			[]string{"file[/etc/repo] file[/opt/b]", "exec[/bin/true]", "package[mc] package[old] package[vim]"}, nil},
 		"waits": {"  waits: [{tasks: {types: [file]}, for: {types: [package]}}]",
 			[]string{"exec[/bin/true] package[mc] package[old] package[vim] file[/etc/repo] file[/opt/b]"}, nil},
 		"waits against the sections": {"  waits: [{tasks: {types: [shell]}, for: {types: [exec]}}]", nil,
-			[]string{"package[old] file[/etc/net/eth0] package[mc] package[vim] " + rest + " file[/etc/net/eth0.old]", "shell[eth0/check]"}},
+			[]string{"package[old] file[/etc/net/eth0] package[mc] package[vim] " + rest + " file[/etc/net/eth0.old]",
+				"shell[eth0/check]"}},
 		"what matches both does not wait": {"  waits: [{tasks: {types: [file, exec]}, for: {types: [file]}}]",
 			[]string{"file[/etc/repo] file[/opt/b] exec[/bin/true] package[mc] package[old] package[vim]"}, nil},
 		"unordered": {"  unordered: [file]", nil,
-			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]", "file[/etc/repo] file[/opt/b] exec[/bin/true] package[mc] package[vim]"}},
-		"counts as": {"  counts_as: [{tasks: {types: [exec]}, section: system}, {tasks: {types: [exec]}, section: os}]", []string{"exec[/bin/true] package[old] package[mc] package[vim] file[/etc/repo] file[/opt/b]"},
-			[]string{"exec[/bin/true] package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]", "package[mc] package[vim] file[/etc/repo] file[/opt/b]"}},
+			[]string{"package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]",
+				"file[/etc/repo] file[/opt/b] exec[/bin/true] package[mc] package[vim]"}},
+		"counts as": {"  counts_as: [{tasks: {types: [exec]}, section: system}, {tasks: {types: [exec]}, section: os}]",
+			[]string{"exec[/bin/true] package[old] package[mc] package[vim] file[/etc/repo] file[/opt/b]"},
+			[]string{"exec[/bin/true] package[old] file[/etc/net/eth0] file[/etc/net/eth0.old]", "shell[eth0/check]",
+				"package[mc] package[vim] file[/etc/repo] file[/opt/b]"}},
 		"a class of what counts as another section": {"  counts_as: [{tasks: {types: [exec]}, section: system}]\n  classes: [{name: first, tasks: {sections: [system]}}]",
 			[]string{"exec[/bin/true]", "package[old] package[mc] package[vim] file[/etc/repo] file[/opt/b]"}, nil},
 	}
@@ -204,7 +216,10 @@ deployment "lon1": ordering.waits[0].tasks.types[1]: there is no type "packag" o
 				s.Services[0].Configuration["exec"][fmt.Sprint("/e", i)] = params{}
 			}
 		}, `deployment "lon1": ordering.waits[0]: makes 161202 requirements; 100000 is the most on one node`},
-		"no selector": {"", func(s *site.Site) { s.Ordering = &catalog.Ordering{Classes: []catalog.Class{{Name: "c"}}} },
+		"no selector": {"", func(
+			s *site.Site) {
+			s.Ordering = &catalog.Ordering{Classes: []catalog.Class{{Name: "c"}}}
+		},
 			`deployment "lon1": ordering.classes[0].tasks: selects nothing; give types, entities or sections`},
 	}
 	for name, tt := range tests {
@@ -237,14 +252,17 @@ entities:
       requires: [{task: call}]
       config: {type: exec, title: /bin/two}
 `)
-	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Services: []site.Service{{Name: "x", Entity: entities["x"], Selectors: site.Selectors{}}}}
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}},
+		Services: []site.Service{{Name: "x", Entity: entities["x"], Selectors: site.Selectors{}}}}
 	s.Ordering = orderingOf(t, "  classes: [{name: calls, tasks: {types: [command]}}]")
-	if d := cmp.Diff([]string{"a: file[/one]", ": command[x/call]", "a: exec[/bin/two]"}, phasesOf(mustMake(t, s, nil, nil))); d != "" {
+	if d := cmp.Diff([]string{"a: file[/one]", ": command[x/call]", "a: exec[/bin/two]"},
+		phasesOf(mustMake(t, s, nil, nil))); d != "" {
 		t.Error(d)
 	}
 	s.Ordering = orderingOf(t, "  waits: [{tasks: {types: [file]}, for: {types: [exec]}}]")
 	p, problems := planner.Make(s, nil, nil)
-	if p != nil || !strings.Contains(problems.Error(), "command[x/call] requires file[/one] requires exec[/bin/two] requires command[x/call]; leave one of these requirements out, or change the rule waits[0] of the ordering") {
+	if p != nil || !strings.Contains(problems.Error(),
+		"command[x/call] requires file[/one] requires exec[/bin/two] requires command[x/call]; leave one of these requirements out, or change the rule waits[0] of the ordering") {
 		t.Errorf("got %v", problems)
 	}
 }
@@ -274,12 +292,15 @@ entities:
 		"in the first group":            {tag: "pre_node", want: "a[] b[] c[a] d[]"},
 		"in the last group":             {tag: "cluster", want: "a[] b[] c[a] d[]"},
 		"a callback of another service": {tag: "management", report: true, want: "a[] b[] c[] d[a c]"},
-		"tasks of plugins": {tag: "management", want: "a[] b[] c[] d[a b]", plugins: []site.Plugin{{Name: "p", GraphTasks: []site.GraphTask{
-			graphTask("first", "early", nil), graphTask("second", "late", []string{"first"}),
-		}}}},
-		"tasks of plugins after all groups": {tag: "management", want: "a[] b[] c[] d[]", plugins: []site.Plugin{{Name: "p", GraphTasks: []site.GraphTask{
-			graphTask("first", "early", nil), graphTask("second", "late", []string{"first", "post_deployment_start"}),
-		}}}},
+		"tasks of plugins": {tag: "management", want: "a[] b[] c[] d[a b]",
+			plugins: []site.Plugin{{Name: "p", GraphTasks: []site.GraphTask{
+				graphTask("first", "early", nil), graphTask("second", "late", []string{"first"}),
+			}}}},
+		"tasks of plugins after all groups": {tag: "management", want: "a[] b[] c[] d[]",
+			plugins: []site.Plugin{{Name: "p", GraphTasks: []site.GraphTask{
+				graphTask("first", "early", nil), graphTask("second", "late",
+					[]string{"first", "post_deployment_start"}),
+			}}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +319,8 @@ entities:
 				s.Groups = append(s.Groups, site.Group{Name: name, Selectors: pick(name)})
 			}
 			if tt.report {
-				s.Services = append(s.Services, site.Service{Name: "report", Entity: entities["report"], Selectors: pick("d")})
+				s.Services = append(s.Services, site.Service{Name: "report", Entity: entities["report"],
+					Selectors: pick("d")})
 			}
 			var got []string
 			for _, g := range mustMake(t, s, nil, nil).Groups {
@@ -312,5 +334,6 @@ entities:
 }
 
 func graphTask(id, role string, requires []string) site.GraphTask {
-	return site.GraphTask{ID: id, Type: plugin.Shell, Role: []string{role}, Parameters: site.Parameters{"cmd": id, "timeout": int64(5)}, Requires: requires, FailOnError: true}
+	return site.GraphTask{ID: id, Type: plugin.Shell, Role: []string{role},
+		Parameters: site.Parameters{"cmd": id, "timeout": int64(5)}, Requires: requires, FailOnError: true}
 }

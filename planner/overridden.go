@@ -7,11 +7,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Overridden tells which overrides change or make the resources of a site. The zero Overridden knows of none.
-type Overridden struct{ wanted map[string]*catalog }
+// Overridden knows which overrides change or create the resources of a site. The zero value knows none.
+type Overridden struct{ wanted map[string]*taskList }
 
-// OverriddenBy returns what the overrides of a site change or make on its nodes. With an error among the problems that is nothing.
-func (m *Memory) OverriddenBy(s site.Site) (Overridden, site.Problems) {
+// OverriddenBy returns which overrides change or create resources on the nodes of a site. With an error among the
+// problems the result is empty.
+func (m *Cache) OverriddenBy(s site.Site) (Overridden, site.Problems) {
 	model := m.model(s, nil)
 	if len(model.problems.Errors()) > 0 {
 		return Overridden{}, model.problems
@@ -19,7 +20,7 @@ func (m *Memory) OverriddenBy(s site.Site) (Overridden, site.Problems) {
 	return Overridden{model.wanted}, nil
 }
 
-// of returns the overrides that change or make the resource of a task.
+// of returns the overrides that change or create the resource of a task.
 func (o Overridden) of(t task.Task) []string {
 	c := o.wanted[t.Node]
 	if c == nil {
@@ -31,7 +32,8 @@ func (o Overridden) of(t task.Task) []string {
 	return nil
 }
 
-// Since has the plan tell which overrides changed or made a resource that it changes or removes before, and no longer do (fuel.md F-10).
+// Since records in the plan which overrides changed or created a resource before and no longer do, for each resource
+// that the plan updates or removes (fuel.md F-10).
 func (p *Plan) Since(before Overridden) {
 	for _, phase := range p.Phases {
 		for i := range phase.Tasks {

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// CheckParts returns what is wrong with the configuration of services and overrides, each by itself. Services of entities are left out, so the site
-// need not be whole: it is for sites of which not everything could be read.
+// CheckParts validates the configuration of services and overrides, each by itself. It ignores services of entities, so
+// the site may be incomplete. It serves sites of which some parts could not be read.
 func CheckParts(s site.Site) site.Problems {
 	schemas := converge.Schemas()
 	var parts site.Site
@@ -18,6 +18,6 @@ func CheckParts(s site.Site) site.Problems {
 		}
 	}
 	_, problems := refine.New(parts, nil, refine.Schemas{Config: schemas}, nil)
-	_, mistakes := override.New(s.Overrides, schemas, configurations(s.Services)...)
-	return append(problems, mistakes...)
+	_, more := override.New(s.Overrides, schemas, configurations(s.Services)...)
+	return append(problems, more...)
 }

@@ -24,7 +24,8 @@ func eachRound(t *testing.T, try func(t *testing.T, r *rand.Rand)) {
 	}
 }
 
-// anyState is some state of nodes: what is wanted is applied, or not, or in another form, or drifted; other things are there too.
+// anyState is some state of nodes: what is wanted is applied, or not, or in another form, or drifted; other things are
+// there too.
 func anyState(t *testing.T, r *rand.Rand) (planner.Applied, planner.Drift) {
 	t.Helper()
 	return anyStateOf(t, r, lon1())
@@ -137,8 +138,8 @@ func TestWhatIsAppliedIsNotPlanned(t *testing.T) {
 	})
 }
 
-// TestAnInterruptedRunIsFinished: a plan made after any first part of a run holds exactly the rest. Only a refresh whose cause is
-// done is not planned again.
+// TestAnInterruptedRunIsFinished: a plan made after any first part of a run holds exactly the rest. Only a refresh
+// whose cause is done is not planned again.
 func TestAnInterruptedRunIsFinished(t *testing.T) {
 	do := func(p *planner.Plan, refresh bool) (out []task.Task) {
 		for _, phase := range p.Phases {
@@ -178,8 +179,8 @@ func TestAnInterruptedRunIsFinished(t *testing.T) {
 	})
 }
 
-// TestUnrelatedNodesKeepTheirTasks: a node or a service more changes nothing for nodes that it does not concern, so what a plan showed
-// before it was known is not contradicted.
+// TestUnrelatedNodesKeepTheirTasks: a node or a service more changes nothing for nodes that it does not concern, so
+// what a plan showed before it was known is not contradicted.
 func TestUnrelatedNodesKeepTheirTasks(t *testing.T) {
 	byNode := func(p *planner.Plan) map[string][]task.Task {
 		out := map[string][]task.Task{}
@@ -218,7 +219,8 @@ func TestUnrelatedNodesKeepTheirTasks(t *testing.T) {
 	})
 }
 
-// TestTasksAreInOrder: in every plan each task of a node comes after those that it requires, and what it notifies comes later.
+// TestTasksAreInOrder: in every plan each task of a node comes after those that it requires, and what it notifies comes
+// later.
 func TestTasksAreInOrder(t *testing.T) {
 	eachRound(t, func(t *testing.T, r *rand.Rand) {
 		applied, drift := anyState(t, r)

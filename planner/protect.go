@@ -12,30 +12,30 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Protection limits what one plan may take away (design.md 10).
+// Protection limits what one plan may tear down or remove (design.md 10).
 type Protection struct {
-	// TornDown is how many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such as "10%". Empty is the
-	// default: one node, or 10 % of them where that is more.
+	// TornDown is how many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such
+	// as "10%". Empty is the default: one node, or 10 % of them where that is more.
 	TornDown string
 	// Removed is how many resources may be removed on nodes that are not torn down; nil: any number.
 	Removed *int64
 }
 
-// defaultTornDown is the share of the nodes that may be torn down where nothing is said, in percent. One node always may.
+// defaultTornDown is the default share of the nodes that may be torn down, in percent. One node is always allowed.
 const defaultTornDown = 10
 
-// nodesListed bounds the nodes of which a person is shown what goes.
+// nodesListed is the most nodes that [Losses.ByNode] lists.
 const nodesListed = 20
 
-// Losses are what a plan takes away.
+// Losses are what a plan tears down and removes.
 type Losses struct {
 	Nodes    int                      // on which anything is applied before the run
 	TornDown map[string][]resource.ID // node -> what is undone there, sorted: nodes that left the site, or every group
 	Removed  map[string][]resource.ID // node -> what is removed there, sorted: nodes that stay
 }
 
-// Losses returns what the plan takes away; applied is what it was made from. Actions of plugins are forgotten, not undone, so
-// they are no loss.
+// Losses returns what the plan tears down and removes. applied is what the plan was made from. Actions of plugins do
+// not count: they are forgotten, not undone.
 func (p *Plan) Losses(applied Applied) Losses {
 	l := Losses{TornDown: map[string][]resource.ID{}, Removed: map[string][]resource.ID{}, Nodes: len(applied.undone())}
 	for _, phase := range p.Phases {
@@ -54,13 +54,13 @@ func (p *Plan) Losses(applied Applied) Losses {
 	return l
 }
 
-// Destroyed returns what the destruction of a whole site takes away.
+// Destroyed returns what the destruction of a whole site undoes.
 func Destroyed(applied Applied) Losses {
 	nodes := applied.undone()
 	return Losses{TornDown: nodes, Nodes: len(nodes)}
 }
 
-// undone returns what undoing everything undoes: node -> resources, sorted. Nodes without any are left out.
+// undone returns the resources that a destruction undoes: node -> resources, sorted. Nodes without any are left out.
 func (a Applied) undone() map[string][]resource.ID {
 	out := make(map[string][]resource.ID, len(a))
 	for node, resources := range a {
@@ -77,27 +77,31 @@ func undone(applied map[resource.ID]string) []resource.ID {
 	})
 }
 
-// Empty reports whether nothing is taken away.
+// Empty reports whether nothing is torn down or removed.
 func (l Losses) Empty() bool { return len(l.TornDown)+len(l.Removed) == 0 }
 
-// String says in one line what is taken away: `tears down 2 nodes: b, c; removes 14 resources on 3 nodes`.
+// String describes the losses in one line: `tears down 2 nodes: b, c; removes 14 resources on 3 nodes`.
 func (l Losses) String() string {
 	var parts []string
 	if n := len(l.TornDown); n > 0 {
-		parts = append(parts, fmt.Sprintf("tears down %s: %s", count(n, "node"), list(slices.Sorted(maps.Keys(l.TornDown)))))
+		parts = append(parts, fmt.Sprintf("tears down %s: %s", count(n, "node"),
+			list(slices.Sorted(maps.Keys(l.TornDown)))))
 	}
 	if len(l.Removed) > 0 {
-		parts = append(parts, fmt.Sprintf("removes %s on %s", count(resources(l.Removed), "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed)))))
+		parts = append(parts, fmt.Sprintf("removes %s on %s", count(resources(l.Removed), "resource"),
+			onNodes(slices.Sorted(maps.Keys(l.Removed)))))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// Undone says in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes`.
+// Undone describes in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes`.
 func (l Losses) Undone() string {
-	return fmt.Sprintf("undoes %s on %s", count(resources(l.TornDown), "resource"), onNodes(slices.Sorted(maps.Keys(l.TornDown))))
+	return fmt.Sprintf("undoes %s on %s", count(resources(l.TornDown), "resource"),
+		onNodes(slices.Sorted(maps.Keys(l.TornDown))))
 }
 
-// ByNode lists what is taken away, a line for each node, sorted: the first 20 nodes, and the first resources of each.
+// ByNode returns a line for each node that loses something, sorted: the first 20 nodes, and the first 8 resources of
+// each.
 func (l Losses) ByNode() []string {
 	var lines []string
 	nodes := slices.Sorted(maps.Keys(l.TornDown))
@@ -127,26 +131,32 @@ func (l Losses) ByNode() []string {
 func (p Protection) Check(l Losses) site.Problems {
 	var problems site.Problems
 	refuse := func(attribute, message string) {
-		problems = append(problems, site.Problem{Object: "deployment", Attribute: attribute, Code: site.Protected, Message: message})
+		problems = append(problems, site.Problem{Object: "deployment", Attribute: attribute, Code: site.Protected,
+			Message: message})
 	}
 	if n := len(l.TornDown); n > p.tornDown(l.Nodes) {
 		limit := "protect.max_torn_down_nodes is " + p.TornDown
 		if p.TornDown == "" {
-			limit = fmt.Sprintf("without protect.max_torn_down_nodes, 1 node or %d %% of the nodes may be torn down at once", defaultTornDown)
+			limit = fmt.Sprintf(
+				"without protect.max_torn_down_nodes, 1 node or %d %% of the nodes may be torn down at once",
+				defaultTornDown)
 		}
-		refuse("protect.max_torn_down_nodes", fmt.Sprintf("the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group: check "+
-			"nodes and the selectors of the groups. When it is meant, write protect = { max_torn_down_nodes = %d } for this apply",
+		refuse("protect.max_torn_down_nodes", fmt.Sprintf(
+			"the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group: check "+
+				"nodes and the selectors of the groups. When it is meant, write protect = { max_torn_down_nodes = %d } for this apply",
 			n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit, n))
 	}
 	if n := resources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
-		refuse("protect.max_removed_resources", fmt.Sprintf("the plan removes %s on %s: %s; protect.max_removed_resources is %d. When it is meant, write "+
-			"protect = { max_removed_resources = %d } for this apply",
-			count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)), *p.Removed, n))
+		refuse("protect.max_removed_resources", fmt.Sprintf(
+			"the plan removes %s on %s: %s; protect.max_removed_resources is %d. When it is meant, write "+
+				"protect = { max_removed_resources = %d } for this apply",
+			count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)),
+			*p.Removed, n))
 	}
 	return problems
 }
 
-// tornDown returns how many of some nodes may be torn down at once.
+// tornDown returns how many nodes of a site with so many nodes may be torn down at once.
 func (p Protection) tornDown(nodes int) int {
 	if p.TornDown == "" {
 		return max(1, nodes*defaultTornDown/100)

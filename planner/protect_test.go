@@ -16,7 +16,8 @@ func losing(nodes, torn, removed int) planner.Losses {
 	cleanup, removing := planner.Phase{TaskGroup: task.Cleanup}, planner.Phase{TaskGroup: task.Node, Group: "g"}
 	for i := range nodes {
 		node := fmt.Sprintf("n%04d", i)
-		applied[node] = map[resource.ID]string{"file[/etc/a]": "1", "file[/etc/b]": "1", "shell[p/1]": "1", task.LeftLocked: ""}
+		applied[node] = map[resource.ID]string{"file[/etc/a]": "1", "file[/etc/b]": "1", "shell[p/1]": "1",
+			task.LeftLocked: ""}
 		switch {
 		case i < torn:
 			cleanup.Tasks = append(cleanup.Tasks, task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
@@ -48,7 +49,8 @@ func TestLosses(t *testing.T) {
 	if lines := many.ByNode(); len(lines) != 21 || lines[20] != "and 980 more nodes" {
 		t.Errorf("%d lines: %q", len(lines), lines[len(lines)-1])
 	}
-	gone := planner.Destroyed(planner.Applied{"b": {"file[/etc/a]": ""}, "a": {"file[/etc/a]": "", "file[/etc/b]": ""}, "empty": {}, planner.Controller: {"callback[x]": ""}})
+	gone := planner.Destroyed(planner.Applied{"b": {"file[/etc/a]": ""}, "a": {"file[/etc/a]": "", "file[/etc/b]": ""},
+		"empty": {}, planner.Controller: {"callback[x]": ""}})
 	if got, want := gone.Undone(), "undoes 3 resources on 2 nodes"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -75,12 +77,14 @@ func TestProtection(t *testing.T) {
 		{10, 3, 0, planner.Protection{TornDown: "35%"}, ""},
 		{10, 0, 10, planner.Protection{}, ""},
 		{10, 0, 4, planner.Protection{Removed: at(4)}, ""},
-		{10, 0, 5, planner.Protection{Removed: at(4)}, "removes 5 resources on 5 nodes: file[/etc/b]; protect.max_removed_resources is 4"},
+		{10, 0, 5, planner.Protection{Removed: at(4)},
+			"removes 5 resources on 5 nodes: file[/etc/b]; protect.max_removed_resources is 4"},
 		{10, 1, 0, planner.Protection{Removed: at(0)}, ""}, // what a tear-down undoes is counted by nodes
 	} {
 		problems := c.limit.Check(losing(c.nodes, c.torn, c.removed))
 		if got := problems.Error(); (c.refused == "") != (got == "") || !strings.Contains(got, c.refused) {
-			t.Errorf("%d nodes, %d torn down, %d removed, %+v: %q, want %q", c.nodes, c.torn, c.removed, c.limit, got, c.refused)
+			t.Errorf("%d nodes, %d torn down, %d removed, %+v: %q, want %q", c.nodes, c.torn, c.removed, c.limit, got,
+				c.refused)
 		}
 	}
 }

@@ -9,18 +9,21 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Relocate tells what is applied, and what has drifted, by the names that nodes have now. before are the nodes that applied and drift
-// were written down for; all nodes carry the connections that count for them. What is applied belongs to a machine ([site.Node.Place]) and not
-// to a name:
+// Relocate returns what is applied, and what has drifted, by the names that nodes have now. before are the nodes for
+// which applied and drift were recorded. All nodes carry the connections that count for them. What is applied belongs
+// to a machine ([site.Node.Place]), not to a name:
 //
-//   - A machine that got another name keeps what is applied. Otherwise its old name would count as a node that left, and the tear-down at
-//     the end of the run would undo what the same run had just done.
-//   - A name that stands for another place now has left its own machine, which departs like any other: left has it, under a name of its own, and a
-//     warning says so. Where that place was nobody's, everything is worked on again there, and the run finds out whether it is the same machine under
-//     another address, which then stays.
+//   - A machine with a new name keeps what is applied. Without this, its old name would count as a node that left, and
 //
-// Machines that left stay as they are, under their names. The arguments are not changed.
-func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Applied, drifted Drift, left []Left, problems site.Problems) {
+// the run would first apply the new name's resources and then undo them.
+//   - A name that now means another machine has left its old machine. The old machine departs under a name of its own,
+//
+// listed in left, and a warning says so. If the new address belonged to no node, everything is applied again there.
+// The run then finds out whether it is the same machine at another address, which stays.
+//
+// Machines that left keep their names. The arguments are not changed.
+func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Applied, drifted Drift, left []Left,
+	problems site.Problems) {
 	if len(applied) == 0 {
 		return applied, drift, nil, nil
 	}
@@ -57,7 +60,9 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Appl
 		p := site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
 			Message: fmt.Sprintf("was %s and is %s now: the machine at the old place leaves the site, as %q, unless it is the same machine under another address", was, place, l.Name)}
 		if from != name {
-			p.Message = fmt.Sprintf("was %s and is %s now, where the node %q was: the machine at the old place leaves the site, as %q", was, place, from, l.Name)
+			p.Message = fmt.Sprintf(
+				"was %s and is %s now, where the node %q was: the machine at the old place leaves the site, as %q", was,
+				place, from, l.Name)
 		}
 		problems = append(problems, p)
 	}
@@ -72,13 +77,13 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Appl
 	return there, drifted, left, problems
 }
 
-// Left is a machine that left the site while its name stays.
+// Left is a machine that left the site while its name now means another machine.
 type Left struct {
 	Node string // its name in the prior state, which is another machine's now
 	Name string // under which it departs
 }
 
-// leftName returns a free name for the machine that had a name.
+// leftName returns an unused name for the machine that was called name.
 func leftName(name string, applied Applied, before, now map[string]string) string {
 	const longest = 240 // of the 253 bytes that a node's name may have
 	base := name[:min(len(name), longest)] + ".old"
@@ -95,7 +100,7 @@ func leftName(name string, applied Applied, before, now map[string]string) strin
 	}
 }
 
-// places returns the place of each node and the node at each place; where there are several, the first one.
+// places returns the machine of each node and the node of each machine; of several nodes, the first one.
 func places(nodes []site.Node) (of, at map[string]string) {
 	of, at = make(map[string]string, len(nodes)), make(map[string]string, len(nodes))
 	for _, n := range nodes {

@@ -9,9 +9,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Resolve gives a task of a service of an entity what callbacks have returned by now: service -> name of the returned value -> value (litp.md 51,
-// 115). The result has complete parameters and the digest that the next plan will look for; other tasks come back as they are. t and values are not
-// changed. The error names attributes and no value: a callback has not returned what the task waits for, or something that the service cannot take.
+// Resolve completes a task of a service of an entity with the values that callbacks have returned by now: service ->
+// name of the value -> value (litp.md 51, 115). The result has complete parameters and the digest that the next plan
+// will compute. Other tasks are returned unchanged. The arguments are not changed. It is an error when a callback has
+// not returned a value that the task needs, or when a value does not fit the service. The error names attributes and
+// never values.
 func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task, error) {
 	if p.model == nil || t.Service == "" || t.Resource.Type == "" || t.Action == task.Remove {
 		return t, nil
@@ -29,7 +31,8 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 		// Problems that only a node shows are those of its templates.
 		on, problems := service.On(p.model.nodes[t.Node])
 		if len(problems) > 0 {
-			return t, fmt.Errorf("the service %q cannot take what its callbacks returned: see %s (%s)", t.Service, problems[0].Attribute, problems[0].Code)
+			return t, fmt.Errorf("the service %q cannot take what its callbacks returned: see %s (%s)", t.Service,
+				problems[0].Attribute, problems[0].Code)
 		}
 		list = on
 	}
@@ -38,33 +41,38 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 	})
 	if i < 0 {
 		if len(t.Pending) > 0 {
-			return t, fmt.Errorf("with what the callbacks of the service %q returned it has no such task any more; make a new plan", t.Service)
+			return t, fmt.Errorf(
+				"with what the callbacks of the service %q returned it has no such task any more; make a new plan",
+				t.Service)
 		}
 		return t, nil // for the next plan to see
 	}
 	made := list[i].Task
 	if t.Kind == task.Config {
-		if made, err = p.model.lay(made, t.Node); err != nil {
+		if made, err = p.model.applyOverrides(made, t.Node); err != nil {
 			return t, err
 		}
 	}
 	if len(made.Pending) > 0 {
-		return t, fmt.Errorf("its parameters %s wait for %s, which no callback of the service %q has returned", strings.Join(made.Pending, ", "),
+		return t, fmt.Errorf("its parameters %s wait for %s, which no callback of the service %q has returned",
+			strings.Join(made.Pending, ", "),
 			strings.Join(list[i].Awaits, ", "), t.Service)
 	}
 	t.Resource, t.Digest, t.Override, t.Pending = made.Resource, made.Digest, made.Override, nil
 	return t, nil
 }
 
-// lay lays the overrides of a node over one task.
-func (m *model) lay(t task.Task, node string) (task.Task, error) {
-	for _, k := range m.kinds {
+// applyOverrides applies the overrides of a node to one task.
+func (m *model) applyOverrides(t task.Task, node string) (task.Task, error) {
+	for _, k := range m.nodeSets {
 		if _, there := slices.BinarySearch(k.nodes, node); !there {
 			continue
 		}
 		tasks, problems := m.overrides.Apply(k.layers, []task.Task{t}) // the first one is the task; others are created
 		if len(problems) > 0 {
-			return t, fmt.Errorf("overrides do not fit what callbacks of the service %q returned: see %s of the override %q (%s)", t.Service,
+			return t, fmt.Errorf(
+				"overrides do not fit what callbacks of the service %q returned: see %s of the override %q (%s)",
+				t.Service,
 				problems[0].Attribute, problems[0].Name, problems[0].Code)
 		}
 		return tasks[0], nil

@@ -9,7 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// TestTwoResourcesForOneObject: resources with different titles that look after one object of a node are an error that names both.
+// TestTwoResourcesForOneObject: resources with different titles that look after one object of a node are an error that
+// names both.
 func TestTwoResourcesForOneObject(t *testing.T) {
 	p := func(pairs ...any) resource.Parameters {
 		out := resource.Parameters{}
@@ -24,28 +25,36 @@ func TestTwoResourcesForOneObject(t *testing.T) {
 		both  titles
 		clash bool
 	}{
-		"path of a file":      {"file", titles{"one": p("path", "/etc/p", "content", "1"), "/etc/p": p("content", "2")}, true},
-		"other paths":         {"file", titles{"one": p("path", "/etc/q", "content", "1"), "/etc/p": p("content", "2")}, false},
+		"path of a file": {"file", titles{"one": p("path", "/etc/p", "content", "1"), "/etc/p": p("content", "2")},
+			true},
+		"other paths": {"file", titles{"one": p("path", "/etc/q", "content", "1"), "/etc/p": p("content", "2")},
+			false},
 		"name of a package":   {"package", titles{"x": p("name", "tree"), "tree": p()}, true},
 		"architecture":        {"package", titles{"tree": p(), "tree:amd64": p()}, true},
 		"other architectures": {"package", titles{"libc6:amd64": p(), "libc6:i386": p()}, false},
 		"suffix of a service": {"service", titles{"web": p("enable", true), "web.service": p("enable", true)}, true},
 		"name of a user":      {"user", titles{"x": p("name", "ann"), "ann": p()}, true},
 		"name of a group":     {"group", titles{"x": p("name", "adm"), "adm": p()}, true},
-		"spelling of a key":   {"sysctl", titles{"net.ipv4.ip_forward": p("value", "1"), "net/ipv4/ip_forward": p("value", "1")}, true},
-		"case of a host":      {"host", titles{"Web": p("ip", "10.0.0.1"), "web": p("ip", "10.0.0.1")}, true},
+		"spelling of a key": {"sysctl", titles{"net.ipv4.ip_forward": p("value", "1"),
+			"net/ipv4/ip_forward": p("value", "1")}, true},
+		"case of a host": {"host", titles{"Web": p("ip", "10.0.0.1"), "web": p("ip", "10.0.0.1")}, true},
 		"a setting": {"ini_setting", titles{"a": p("path", "/a", "section", "s", "setting", "k", "value", "1"),
 			"b": p("path", "/a", "section", "s", "setting", "k", "value", "2")}, true},
-		"a job of a crontab": {"cron", titles{"a": p("command", "x", "minute", "5", "weekday", "sun"), "b": p("command", "x", "minute", "5", "weekday", "0")}, true},
-		"other times":        {"cron", titles{"a": p("command", "x", "minute", "5"), "b": p("command", "x", "minute", "6")}, false},
-		"other users":        {"cron", titles{"a": p("command", "x", "minute", "5"), "b": p("command", "x", "minute", "5", "user", "ann")}, false},
+		"a job of a crontab": {"cron", titles{"a": p("command", "x", "minute", "5", "weekday", "sun"),
+			"b": p("command", "x", "minute", "5", "weekday", "0")}, true},
+		"other times": {"cron", titles{"a": p("command", "x", "minute", "5"),
+			"b": p("command", "x", "minute", "6")}, false},
+		"other users": {"cron", titles{"a": p("command", "x", "minute", "5"),
+			"b": p("command", "x", "minute", "5", "user", "ann")}, false},
 		"a job under its former title": {"cron", titles{"a": p("command", "x", "minute", "5", "ensure", "absent"),
 			"b": p("command", "x", "minute", "5")}, false},
-		"a name and an alias": {"host", titles{"db": p("ip", "10.0.0.1", "host_aliases", []any{"web"}), "web": p("ip", "10.0.0.1")}, false},
+		"a name and an alias": {"host", titles{"db": p("ip", "10.0.0.1", "host_aliases", []any{"web"}),
+			"web": p("ip", "10.0.0.1")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := site.Site{Name: "s", Nodes: []site.Node{{Name: "n", Address: "10.0.0.1"}},
-				Services: []site.Service{{Name: "svc", Configuration: map[string]map[string]resource.Parameters{tt.typ: tt.both}}}}
+				Services: []site.Service{{Name: "svc",
+					Configuration: map[string]map[string]resource.Parameters{tt.typ: tt.both}}}}
 			_, problems := planner.Make(s, nil, nil)
 			var texts []string
 			for _, e := range problems.Errors() {

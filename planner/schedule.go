@@ -11,14 +11,18 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// schedule puts the services' tasks of one task group, in one deployment group where it repeats, into phases, with the given callbacks of services as a whole. Tasks that are all on configuration resources
-// share one when none is of a priority class: each node puts them in order. Else phases of the three kinds alternate as requirements make it necessary (litp.md 97 to 103); a remote
-// task has a phase of its own.
-func (w *work) schedule(k sequence.Key, callbacks []int) ([][]task.Task, error) {
+// schedule splits the tasks that services have in one task group, and the given callbacks of whole services, into
+// phases. Configuration resources share one phase when no task has a priority class: each node orders them. Otherwise
+// phases of the three kinds of tasks alternate as their requirements need (litp.md 97 to 103). A remote task has a
+// phase of its own.
+func (w *phaseBuilder) schedule(k sequence.Key, callbacks []int) ([][]task.Task, error) {
 	tasks := slices.Concat(w.tasks[k]...)
 	w.tasks[k] = nil
 	calls := slices.ContainsFunc(callbacks, func(i int) bool { return w.due[i] })
-	if !calls && !slices.ContainsFunc(tasks, func(t task.Task) bool { return t.Kind != task.Config || w.model.classOf(t) > 0 }) {
+	if !calls && !slices.ContainsFunc(tasks, func(t task.Task) bool {
+		return t.Kind != task.Config ||
+			w.model.classOf(t) > 0
+	}) {
 		if len(tasks) == 0 {
 			return nil, nil
 		}
@@ -46,7 +50,7 @@ func (w *work) schedule(k sequence.Key, callbacks []int) ([][]task.Task, error) 
 // scope is the tasks of one task group while they are put into phases.
 type scope struct {
 	*sequence.Scope
-	work     *work
+	builder  *phaseBuilder
 	tasks    []task.Task     // by vertex
 	at       map[onPlace]int // vertices of tasks on nodes
 	callback map[int]int     // callback of a service as a whole -> vertex
@@ -58,10 +62,10 @@ type onPlace struct {
 	id   resource.ID
 }
 
-// newScope makes a scope of the tasks that are to be done, and of the callbacks of services as a whole that need not run: these only hand on what
-// they require.
-func newScope(w *work, tasks []task.Task, callbacks []int) *scope {
-	s := &scope{work: w, tasks: slices.Clone(tasks), at: make(map[onPlace]int), callback: make(map[int]int)}
+// newScope returns a scope of the tasks that are to be done and of callbacks of whole services. A callback that is not
+// due only passes on what it requires.
+func newScope(w *phaseBuilder, tasks []task.Task, callbacks []int) *scope {
+	s := &scope{builder: w, tasks: slices.Clone(tasks), at: make(map[onPlace]int), callback: make(map[int]int)}
 	var places []sequence.Place
 	for v, t := range s.tasks {
 		places = append(places, sequence.Place{Callback: t.Kind != task.Config, Class: w.model.rank(t)})
@@ -83,7 +87,7 @@ func (s *scope) require() {
 	s.requireCallbacks()
 }
 
-// align makes a remote task or callback begin on all nodes at the same time.
+// align makes each remote task, and each callback per node, start in the same phase on all nodes.
 func (s *scope) align() {
 	index := make(map[resource.ID]int)
 	var sets [][]int
@@ -102,7 +106,7 @@ func (s *scope) align() {
 	s.Align(sets)
 }
 
-// requireOnNodes enters what tasks on nodes require.
+// requireOnNodes adds the requirements of tasks on nodes.
 func (s *scope) requireOnNodes() {
 	layers := make(map[int]sequence.Layer)
 	flush := func() {
@@ -115,7 +119,7 @@ func (s *scope) requireOnNodes() {
 		if v > 0 && t.Node != s.tasks[v-1].Node {
 			flush()
 		}
-		c := s.work.model.wanted[t.Node]
+		c := s.builder.model.wanted[t.Node]
 		if t.Node == "" || c == nil {
 			continue
 		}
@@ -136,9 +140,9 @@ func (s *scope) requireOnNodes() {
 	flush()
 }
 
-// requireCallbacks enters what callbacks of services as a whole require.
+// requireCallbacks adds the requirements of callbacks of whole services.
 func (s *scope) requireCallbacks() {
-	m := s.work.model
+	m := s.builder.model
 	for i, c := range m.callbacks {
 		v, ok := s.callback[i]
 		if !ok {
@@ -150,8 +154,8 @@ func (s *scope) requireCallbacks() {
 					s.Require(v, required)
 				}
 			}
-			for _, k := range m.kinds {
-				for _, i := range k.catalog.meant(c, need) {
+			for _, k := range m.nodeSets {
+				for _, i := range k.list.requiredTasks(c, need) {
 					s.requireOn(v, k, i)
 				}
 			}
@@ -159,8 +163,8 @@ func (s *scope) requireCallbacks() {
 	}
 }
 
-// requireCalls makes a vertex require the callbacks of services as a whole that a task of a catalog requires.
-func (s *scope) requireCalls(v int, c *catalog, i int) {
+// requireCalls adds the callbacks of whole services that the i-th task of a list requires, as requirements of vertex v.
+func (s *scope) requireCalls(v int, c *taskList, i int) {
 	if c.calls == nil {
 		return
 	}
@@ -171,13 +175,13 @@ func (s *scope) requireCalls(v int, c *catalog, i int) {
 	}
 }
 
-// requireOn makes a callback require a task of a catalog on every node. Where that need not be done, it stands for what it requires itself: tasks of the
-// node, and callbacks of services as a whole (litp.md 94).
-func (s *scope) requireOn(v int, k *kind, i int) {
-	s.requireCalls(v, k.catalog, i)
+// requireOn makes vertex v require the i-th task of a node set on every node. A task that is left out is replaced by
+// what it requires: tasks of the node, and callbacks of whole services (litp.md 94).
+func (s *scope) requireOn(v int, k *nodeSet, i int) {
+	s.requireCalls(v, k.list, i)
 	for _, node := range k.nodes {
-		stands := []resource.ID{k.catalog.tasks[i].Resource.ID()}
-		if stand := s.work.stand[node]; stand != nil {
+		stands := []resource.ID{k.list.tasks[i].Resource.ID()}
+		if stand := s.builder.standIns[node]; stand != nil {
 			stands = stand[i]
 		}
 		for _, id := range stands {
@@ -188,8 +192,8 @@ func (s *scope) requireOn(v int, k *kind, i int) {
 	}
 }
 
-// split gives every kind of task its own phases, and every remote task. What stands in one phase may be done in any order. Those of configuration
-// resources are apart already.
+// split gives each kind of task, and each remote task, a phase of its own. The tasks of one phase may be done in any
+// order.
 func (s *scope) split(phase []int) [][]task.Task {
 	type part struct {
 		kind task.Kind
@@ -232,8 +236,8 @@ func (s *scope) cycleError(cycle sequence.Cycle) error {
 	rule := ""
 	for i, v := range append(slices.Clone(cycle), cycle[0]) {
 		t := s.tasks[v]
-		if c := s.work.model.wanted[t.Node]; rule == "" && c != nil {
-			rule = c.because(t.Resource.ID(), s.tasks[cycle[(i+1)%len(cycle)]].Resource.ID())
+		if c := s.builder.model.wanted[t.Node]; rule == "" && c != nil {
+			rule = c.ruleBetween(t.Resource.ID(), s.tasks[cycle[(i+1)%len(cycle)]].Resource.ID())
 		}
 		name := string(t.Resource.ID())
 		if t.Node != "" {
@@ -241,5 +245,6 @@ func (s *scope) cycleError(cycle sequence.Cycle) error {
 		}
 		names = append(names, name)
 	}
-	return fmt.Errorf("tasks of services wait for each other: %s; leave one of these requirements out%s", strings.Join(names, " requires "), orRule(rule))
+	return fmt.Errorf("tasks of services wait for each other: %s; leave one of these requirements out%s",
+		strings.Join(names, " requires "), orRule(rule))
 }

@@ -13,12 +13,12 @@ const (
 	cutAfter    = 60 // characters of one name or title in a step
 )
 
-// Steps describes the plan to a person: its [Plan.Lines], numbered, such as
+// Steps returns [Plan.Lines] with numbers, such as
 //
 //  1. control-nodes (critical): prepare 3 nodes (ctl1, ctl2, ctl3)
 //  2. control-nodes (critical): pre_node: run shell net-1.0/1 on 3 nodes
 //  3. management: call command ntp/allocate
-//  4. control-nodes (critical): node phase, 1 node at a time between lock and unlock: 6 changes on 3 nodes: create file[/etc/motd] on 3, ...
+//  4. control-nodes (critical): node phase, 1 node at a time between lock and unlock: 6 changes on 3 nodes: ...
 func (p *Plan) Steps() []string {
 	lines := p.Lines()
 	for i, line := range lines {
@@ -27,8 +27,9 @@ func (p *Plan) Steps() []string {
 	return lines
 }
 
-// Lines describes the plan: one line for each phase, in the order of the run, with counts and titles. A line lists at most 12 resources
-// of each kind, more only where overrides change them, and 8 nodes, and cuts long titles. An empty plan has no lines.
+// Lines describes the plan: one line for each phase, in the order of the run, with counts and titles. A line lists at
+// most 12 resources of each kind, more only where overrides change them, and 8 nodes, and cuts long titles. An empty
+// plan has no lines.
 func (p *Plan) Lines() []string {
 	groups := make(map[string]Group, len(p.Groups))
 	for _, g := range p.Groups {
@@ -41,7 +42,8 @@ func (p *Plan) Lines() []string {
 	return lines
 }
 
-// Part returns the plan with those of its tasks that are wanted, and the phases that have any. It is for showing: it cannot be run.
+// Part returns the plan with only the tasks that wanted selects, and the phases that have any. The result is for
+// display and cannot be run.
 func (p *Plan) Part(wanted func(task.Task) bool) *Plan {
 	out := *p
 	out.Phases = nil
@@ -54,7 +56,8 @@ func (p *Plan) Part(wanted func(task.Task) bool) *Plan {
 	return &out
 }
 
-// TornDown returns the nodes that the plan tears down, sorted: those that left the site, and those that are in no group any more.
+// TornDown returns the nodes that the plan tears down, sorted: those that left the site, and those that left every
+// group.
 func (p *Plan) TornDown() []string {
 	var nodes []string
 	for _, phase := range p.Phases {
@@ -65,7 +68,7 @@ func (p *Plan) TornDown() []string {
 	return distinct(nodes)
 }
 
-// ChangedNodes returns the nodes on which the run does something, sorted, with those that left the site.
+// ChangedNodes returns the nodes on which the run does something, sorted. Nodes that left the site are included.
 func (p *Plan) ChangedNodes() []string {
 	nodes := slices.Clone(p.Departed)
 	for _, phase := range p.Phases {
@@ -74,7 +77,7 @@ func (p *Plan) ChangedNodes() []string {
 	return distinct(nodes)
 }
 
-// nodes returns the nodes of a phase, sorted, as its tasks are. A callback of a service as a whole has none.
+// nodes returns the nodes of a phase, sorted. A callback of a whole service has none.
 func (ph Phase) nodes() []string {
 	var nodes []string
 	for _, t := range ph.Tasks {
@@ -85,7 +88,7 @@ func (ph Phase) nodes() []string {
 	return nodes
 }
 
-// among returns those of some nodes, which are sorted, that the phase works on.
+// among returns those of the given nodes, which must be sorted, on which the phase does something.
 func (ph Phase) among(nodes []string) []string {
 	return slices.DeleteFunc(ph.nodes(), func(node string) bool {
 		_, found := slices.BinarySearch(nodes, node)
@@ -112,8 +115,8 @@ func (ph Phase) describe(g Group, departed []string) string {
 	switch first := ph.Tasks[0]; {
 	case first.Action == task.Unlock:
 		nodes := ph.nodes()
-		told := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", count(len(nodes), "node"), list(nodes))
-		return strings.Join(append(parts, string(ph.TaskGroup), told), ": ")
+		text := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", count(len(nodes), "node"), list(nodes))
+		return strings.Join(append(parts, string(ph.TaskGroup), text), ": ")
 	case first.Kind == task.Remote:
 		return strings.Join(append(parts, string(ph.TaskGroup), ph.remote()), ": ")
 	case first.Kind == task.Callback:
@@ -132,20 +135,20 @@ func (ph Phase) describe(g Group, departed []string) string {
 	return strings.Join(append(parts, what, changes(ph.Tasks)), ": ")
 }
 
-// remote tells what a task does that runs on several nodes: `run shell net-1.0/1 on 3 nodes, 1 node at a time`.
+// remote describes a task that runs on several nodes: `run shell net-1.0/1 on 3 nodes, 1 node at a time`.
 func (ph Phase) remote() string {
 	t := ph.Tasks[0]
-	told := fmt.Sprintf("%s %s %s%s on %s", t.Action, t.Resource.Type, cut(t.Name), waiting(t), onNodes(ph.nodes()))
+	text := fmt.Sprintf("%s %s %s%s on %s", t.Action, t.Resource.Type, cut(t.Name), waiting(t), onNodes(ph.nodes()))
 	if t.Limit > 0 && t.Limit < len(ph.Tasks) {
-		told += ", " + atOnce(t.Limit)
+		text += ", " + atOnce(t.Limit)
 	}
 	if t.Tolerate {
-		told += "; a failure is a warning"
+		text += "; a failure is a warning"
 	}
-	return told
+	return text
 }
 
-// callbacks tells which callbacks are called: `command ntp/allocate, http ntp/register for 3 nodes`.
+// callbacks describes which callbacks are called: `command ntp/allocate, http ntp/register for 3 nodes`.
 func (ph Phase) callbacks() string {
 	var order []string
 	nodes := make(map[string][]string)
@@ -174,7 +177,7 @@ func (ph Phase) callbacks() string {
 	return strings.Join(parts, ", ") + kinds.rest()
 }
 
-// waiting tells of parameters that are known only when callbacks have returned their values.
+// waiting names the parameters that are known only after callbacks have returned their values.
 func waiting(t task.Task) string {
 	if len(t.Pending) == 0 {
 		return ""
@@ -184,7 +187,7 @@ func waiting(t task.Task) string {
 
 func atOnce(nodes int) string { return count(nodes, "node") + " at a time" }
 
-// cleanup tells which nodes are torn down, those that are still in the site apart.
+// cleanup describes which nodes are torn down. Nodes that are still in the site are listed apart.
 func (ph Phase) cleanup(departed []string) string {
 	var left, ungrouped []string
 	for _, node := range ph.nodes() {
@@ -213,12 +216,13 @@ type change struct {
 type changeKey struct {
 	action     task.Action
 	typ, title string
-	remark     string // what the title does not tell
+	remark     string // see [remark]
 	overridden bool   // overrides make the resource or change it, or did so before
 }
 
-// remark says that a resource is wanted away, which "create" would hide, which overrides change or make it, or did so before (fuel.md F-10), and what of it is known only when
-// callbacks have returned their values, or when Terraform has applied what it is made from.
+// remark returns what a title does not say: that the resource is to be absent, or noop; which overrides change or
+// create it, or did so before (fuel.md F-10); which parameters are known only after callbacks, or after Terraform, have
+// returned their values.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
@@ -245,20 +249,20 @@ func remark(t task.Task) string {
 	return " (" + strings.Join(remarks, ", ") + ")"
 }
 
-// overridden reports whether a task is what it is because of overrides, or because there are none any more.
+// overridden reports whether overrides change or create the task's resource, or did so before.
 func overridden(t task.Task) bool {
 	return len(t.Override)+len(t.Overrode) > 0 && t.Action != task.Refresh
 }
 
-// How steps show two things that change nothing on a node: the entry for an action of a plugin goes, of which nothing is undone; and a resource that has
-// noop is only looked at.
+// How steps show two things that change nothing on a node: the entry for an action of a plugin goes, of which nothing
+// is undone; and a resource that has noop is only looked at.
 const (
 	forget task.Action = "forget"
 	check  task.Action = "check"
 )
 
-// changes describes what tasks do, in the order in which they do it: `3 changes on 2 nodes: create file[/a] on 2, refresh service[c] on n1, remove file[/b] on n1`. Refreshing,
-// forgetting and checking change nothing by themselves, and are not counted.
+// changes describes what tasks do, in their order: `3 changes on 2 nodes: create file[/a] on 2, refresh service[c] on
+// n1, remove file[/b] on n1`. Refreshing, forgetting and checking are listed and not counted as changes.
 func changes(tasks []task.Task) string {
 	n, nodes := 0, Phase{Tasks: tasks}.nodes()
 	all := gather(tasks)
@@ -292,7 +296,8 @@ func onNodes(nodes []string) string {
 	return count(len(nodes), "node")
 }
 
-// gather unites the tasks that do the same on several nodes, by action and resource. What comes first on any node stands first, unless nodes disagree.
+// gather merges the tasks that do the same on several nodes, by action and resource. The result keeps the order of the
+// nodes where they agree.
 func gather(tasks []task.Task) []change {
 	index := make(map[changeKey]int)
 	var out []change
@@ -338,8 +343,8 @@ func gather(tasks []task.Task) []change {
 	return ordered
 }
 
-// listChanges lists changes of a phase that works on so many nodes, the action where it is another one than before. Of each kind, an action on resources of one type, the first ones are
-// listed, and all that overrides change; the others are counted.
+// listChanges lists the changes of a phase on so many nodes. An action is printed once for the changes that follow it.
+// Of each action and type the first 12 are listed, and all that overrides change; the rest is counted.
 func listChanges(changes []change, nodes int) string {
 	var parts []string
 	var action task.Action
@@ -365,13 +370,13 @@ func listChanges(changes []change, nodes int) string {
 	return strings.Join(parts, ", ") + kinds.rest()
 }
 
-// counts says of many things of several kinds which are listed: the first ones of each kind.
+// counts decides which of many things of several kinds are listed: the first 12 of each kind.
 type counts struct {
 	order  []string // the kinds that have more, as formats of a number
 	number map[string]int
 }
 
-// past counts one of a kind, and reports whether it is one of those that are only counted. One that is always listed is not.
+// past counts one thing of a kind and reports whether it is only counted, not listed. One with always is always listed.
 func (c *counts) past(kind string, always bool) bool {
 	if always {
 		return false
@@ -386,7 +391,7 @@ func (c *counts) past(kind string, always bool) bool {
 	return c.number[kind] > titlesShown
 }
 
-// rest says how many are not listed: ` and 5 more (create 3 file, remove 2 package)`; nothing when all are.
+// rest describes what is not listed: ` and 5 more (create 3 file, remove 2 package)`; empty when everything is listed.
 func (c *counts) rest() string {
 	more, parts := 0, make([]string, len(c.order))
 	for i, kind := range c.order {
@@ -400,7 +405,7 @@ func (c *counts) rest() string {
 	return fmt.Sprintf(" and %d more (%s)", more, strings.Join(parts, ", "))
 }
 
-// cut shortens a long name, and makes one line of it.
+// cut shortens a name to 60 characters on one line.
 func cut(s string) string {
 	r := []rune(strings.Join(strings.Fields(s), " "))
 	if len(r) <= cutAfter {

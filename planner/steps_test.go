@@ -19,7 +19,9 @@ func TestStepsAreInOrder(t *testing.T) {
 	s := site.Site{
 		Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b", Tags: []string{"t"}}},
 		Services: []site.Service{
-			{Name: "files", Configuration: conf{"file": files, "user": titles{"zed": {"require": []any{"package[tree]"}}}, "package": titles{"tree": {"ensure": "installed"}}}},
+			{Name: "files", Configuration: conf{"file": files,
+				"user":    titles{"zed": {"require": []any{"package[tree]"}}},
+				"package": titles{"tree": {"ensure": "installed"}}}},
 			{Name: "last", Selectors: site.Selectors{{NodeTags: []string{"t"}}}, Configuration: conf{
 				"sysctl": titles{"vm.swappiness": {"value": "1", "require": []any{"file[/a]"}}},
 				"host":   titles{"db": {"ip": "192.0.2.7", "require": []any{"sysctl[vm.swappiness]"}}},

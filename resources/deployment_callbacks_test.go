@@ -25,7 +25,7 @@ func (k kept) SetKey(_ context.Context, key string, value []byte) diag.Diagnosti
 	return nil
 }
 
-func TestMemory(t *testing.T) {
+func TestCache(t *testing.T) {
 	want := memory{
 		Applied: planner.Applied{"a": {"file[/x]": "1"}, planner.Controller: {"command[s/t]": "2"}},
 		Values:  map[string]map[string]any{"s": {"vni": int64(9007199254740993), "ratio": 0.5, "list": []any{"x", int64(1)}, "map": map[string]any{"k": int64(2)}}},

@@ -83,7 +83,7 @@ type work struct {
 	desired  site.Site            // with its nodes as they are reached
 	services *services.Transition // of its services
 	deployed site.Site            // the same with the services that are deployed, and their attributes that count
-	brought  planner.Brought      // what services brought until now, where the turn changes any
+	brought  planner.Owners       // what services brought until now, where the turn changes any
 	memory   *siteMemory
 	before   []site.Node                  // the nodes of the prior state as they are reached
 	machines map[string]converge.Identity // of the nodes and of those that left, as they were last seen
@@ -205,12 +205,12 @@ func (w *work) make(state services.Inventory, at time.Time) site.Problems {
 	if len(more.Errors()) == 0 {
 		rest := before.Site()
 		rest.Values = w.desired.Values
-		w.brought, _ = w.memory.BroughtBy(rest)
+		w.brought, _ = w.memory.OwnersOf(rest)
 	}
 	if w.brought == nil {
-		w.brought = planner.Brought{}
+		w.brought = planner.Owners{}
 	}
-	if now, more := w.memory.BroughtBy(w.deployed); len(more.Errors()) == 0 {
+	if now, more := w.memory.OwnersOf(w.deployed); len(more.Errors()) == 0 {
 		w.brought.Add(now)
 	}
 	return problems

@@ -40,7 +40,7 @@ func secrets(before map[string]map[planresource.ID]secretly, s site.Site, p *pla
 		return out
 	}
 	s.Values = m.Values
-	wanted, _ := planner.Settled(s) // without problems: it was planned a moment ago
+	wanted, _ := planner.AppliedAfter(s) // without problems: it was planned a moment ago
 	known := inputsOf(s)
 	for _, t := range waited {
 		id := t.Resource.ID()

@@ -107,8 +107,8 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 	w.called = todo.Called(in.past.Applied[planner.Controller], report.Callbacks)
 	applied := in.appliedAfter(*report, w.called)
 	if brought == nil && len(again) > 0 { // nothing changed, and yet something is to be done, as after a repair that failed
-		if brought, _ = w.memory.BroughtBy(w.deployed); brought == nil {
-			brought = planner.Brought{}
+		if brought, _ = w.memory.OwnersOf(w.deployed); brought == nil {
+			brought = planner.Owners{}
 		}
 	}
 	for pass := 0; len(again) > 0 && report.Status != rollout.StatusInterrupted && run.ctx.Err() == nil && !diags.HasError(); pass++ {
@@ -126,7 +126,7 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 			diags.AddError("A service cannot be deployed as its lifecycle asks", problems.Errors().Error())
 			break
 		}
-		if now, problems := w.memory.BroughtBy(deployed); len(problems) == 0 {
+		if now, problems := w.memory.OwnersOf(deployed); len(problems) == 0 {
 			brought.Add(now)
 		}
 		options.Purpose = "once more for " + strings.Join(slices.Sorted(maps.Keys(again)), ", ")
@@ -148,7 +148,7 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 
 // conclude tells the services how their tasks went. A plan that was made for some services only, those concerned, tells
 // nothing of the others; nil: it was made for all.
-func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.Brought, concerned map[string]bool) (map[string]bool, diag.Diagnostics) {
+func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.Owners, concerned map[string]bool) (map[string]bool, diag.Diagnostics) {
 	outcomes := make(map[string]services.Outcome)
 	for _, name := range w.services.State().Names() {
 		if concerned != nil && !concerned[name] {

@@ -13,7 +13,7 @@ import (
 // changes.
 type siteMemory struct {
 	mu     sync.Mutex
-	memory planner.Memory
+	memory planner.Cache
 }
 
 // memory returns the memory of a site; a new one where nothing is shared.
@@ -38,7 +38,7 @@ func (m *siteMemory) Make(s site.Site, applied planner.Applied, drift planner.Dr
 	return m.memory.Make(s, applied, drift)
 }
 
-func (m *siteMemory) MakeFor(s site.Site, applied planner.Applied, services map[string]bool, before planner.Brought) (*planner.Plan, site.Problems) {
+func (m *siteMemory) MakeFor(s site.Site, applied planner.Applied, services map[string]bool, before planner.Owners) (*planner.Plan, site.Problems) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.memory.MakeFor(s, applied, services, before)
@@ -50,10 +50,10 @@ func (m *siteMemory) Desired(s site.Site) (map[string][]task.Task, site.Problems
 	return m.memory.Desired(s)
 }
 
-func (m *siteMemory) BroughtBy(s site.Site) (planner.Brought, site.Problems) {
+func (m *siteMemory) OwnersOf(s site.Site) (planner.Owners, site.Problems) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.memory.BroughtBy(s)
+	return m.memory.OwnersOf(s)
 }
 
 func (m *siteMemory) OverriddenBy(s site.Site) (planner.Overridden, site.Problems) {

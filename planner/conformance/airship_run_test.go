@@ -210,7 +210,7 @@ func replayCriteria(t testing.TB, f *file, v *vector) {
 		alone := all[i]
 		alone.DependsOn = nil
 		s := withWork(nodes, []site.Group{alone}, script)
-		before, problems := planner.Settled(s)
+		before, problems := planner.AppliedAfter(s)
 		if before == nil {
 			t.Fatal(problems)
 		}

@@ -447,7 +447,7 @@ func (m model) applied(t testing.TB) planner.Applied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied, problems := planner.Settled(s)
+	applied, problems := planner.AppliedAfter(s)
 	if len(problems.Errors()) > 0 {
 		return nil // the plan has them as well
 	}

@@ -69,7 +69,7 @@ func (m *stored) do(t testing.TB, op, path string, props map[string]*string) {
 	case "remove":
 		m.remove(path, true)
 	case "set_all_applied":
-		applied, problems := planner.Settled(m.site(t))
+		applied, problems := planner.AppliedAfter(m.site(t))
 		if len(problems.Errors()) > 0 {
 			t.Fatal(problems)
 		}

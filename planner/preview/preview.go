@@ -78,7 +78,7 @@ func Settle(s site.Site) (Before, site.Problems) {
 	if len(problems.Errors()) > 0 {
 		return Before{}, problems
 	}
-	applied, more := planner.Settled(transition.Site())
+	applied, more := planner.AppliedAfter(transition.Site())
 	return Before{Services: transition.State(), Applied: applied}, problems.Join(more)
 }
 

@@ -84,7 +84,7 @@ func (r Report) Did() func(task.Task) bool {
 
 // ByService returns the tasks of a plan by the service that they are for ([planner.Plan.ByService]), and with each service the tasks of others whose refresh
 // failed after a change of its own had notified them, directly or through what was refreshed in between.
-func (r Report) ByService(p *planner.Plan, before planner.Brought) map[string][]task.Task {
+func (r Report) ByService(p *planner.Plan, before planner.Owners) map[string][]task.Task {
 	out := p.ByService(before)
 	for _, node := range slices.Sorted(maps.Keys(r.Nodes)) {
 		for _, f := range r.Nodes[node].Failures {

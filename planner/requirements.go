@@ -12,20 +12,22 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// changeTags is what would help where the order of task groups contradicts a requirement.
+// changeTags is the remedy when the order of task groups contradicts a requirement.
 const changeTags = "give one of them another tag, or leave the requirement out"
 
-// relate finds what orders the tasks of a kind of nodes beside their own parameters, and reports requirements that cannot be kept and mistakes in
-// what is replaced. Without tasks of entities, and without rules of the site's order, there is nothing.
-func (m *model) relate(k *kind, tasks []task.Task, sections map[resource.ID]entity.Section, found *findings) map[resource.ID]sequence.Beyond {
+// resolveRequirements finds what orders the tasks of a set of nodes besides their own parameters. It reports
+// requirements that cannot be kept, and invalid `replaces`. It returns nil without entities and ordering rules.
+func (m *model) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[resource.ID]entity.Section,
+	found *nodeProblems) map[resource.ID]sequence.Beyond {
 	if sections == nil {
 		return nil
 	}
-	c := k.catalog
-	n := newNeighbours(tasks, sections)
+	c := k.list
+	n := newTaskIndex(tasks, sections)
 	beyond := make(map[resource.ID]sequence.Beyond, len(c.details))
 	c.waits = m.rules.waits(tasks, sections, func(rule string, n int) {
-		found.add(site.Problem{Object: "deployment", Name: m.site.Name, Attribute: ordering + "." + rule, Code: site.BadValue,
+		found.add(site.Problem{Object: "deployment", Name: m.site.Name, Attribute: ordering + "." + rule,
+			Code:    site.BadValue,
 			Message: fmt.Sprintf("makes %d requirements; %d is the most on one node: let the rule match less, or let tasks count as another section (counts_as)", n, mostWaits)}, k.nodes)
 	})
 	for _, t := range tasks {
@@ -37,10 +39,12 @@ func (m *model) relate(k *kind, tasks []task.Task, sections map[resource.ID]enti
 			continue
 		}
 		if t.Group == task.Prepare {
-			found.add(entityProblem(t, d, ".tag", site.BadValue, "no task of a service can run in the task group %s, in which nodes are made ready; use %s", t.Group, task.PreNode), k.nodes)
+			found.add(entityProblem(t, d, ".tag", site.BadValue,
+				"no task of a service can run in the task group %s, in which nodes are made ready; use %s", t.Group,
+				task.PreNode), k.nodes)
 		}
 		for _, need := range d.Needs {
-			after, p := m.find(k, n, t, d, need)
+			after, p := m.resolveNeed(k, n, t, d, need)
 			b.After = append(b.After, after...)
 			for _, problem := range p {
 				found.add(problem, k.nodes)
@@ -48,28 +52,29 @@ func (m *model) relate(k *kind, tasks []task.Task, sections map[resource.ID]enti
 		}
 		beyond[id] = b
 	}
-	m.replace(c, tasks, k.nodes, found)
+	m.resolveReplaces(c, tasks, k.nodes, found)
 	return beyond
 }
 
-// sectionsOf returns the sections in which the tasks of a kind of nodes stand, nil where neither entities nor rules of the site's order have a say.
-func (m *model) sectionsOf(k *kind, tasks []task.Task) map[resource.ID]entity.Section {
-	if k.catalog.details == nil && m.rules == nil {
+// sectionsOf returns the sections of the tasks of a set of nodes; nil without entities and ordering rules.
+func (m *model) sectionsOf(k *nodeSet, tasks []task.Task) map[resource.ID]entity.Section {
+	if k.list.details == nil && m.rules == nil {
 		return nil
 	}
-	return m.rules.sections(tasks, k.catalog.details)
+	return m.rules.sections(tasks, k.list.details)
 }
 
-// neighbours are the tasks of a node by what requirements name.
-type neighbours struct {
+// taskIndex finds the tasks of a node by what a requirement names.
+type taskIndex struct {
 	there     map[resource.ID]bool
 	bySection map[entity.Section][]resource.ID
 	byService map[string][]resource.ID
 }
 
-func newNeighbours(tasks []task.Task, sections map[resource.ID]entity.Section) neighbours {
-	n := neighbours{
-		there: make(map[resource.ID]bool, len(tasks)), bySection: make(map[entity.Section][]resource.ID), byService: make(map[string][]resource.ID),
+func newTaskIndex(tasks []task.Task, sections map[resource.ID]entity.Section) taskIndex {
+	n := taskIndex{
+		there: make(map[resource.ID]bool, len(tasks)), bySection: make(map[entity.Section][]resource.ID),
+		byService: make(map[string][]resource.ID),
 	}
 	for _, t := range tasks {
 		id := t.Resource.ID()
@@ -80,8 +85,9 @@ func newNeighbours(tasks []task.Task, sections map[resource.ID]entity.Section) n
 	return n
 }
 
-// find returns the tasks of a node that a requirement of one of them means (litp.md 57). The task itself is not one of them.
-func (m *model) find(k *kind, n neighbours, t task.Task, d *refine.EntityTask, need refine.Need) ([]resource.ID, site.Problems) {
+// resolveNeed returns the tasks of a node that a requirement of one of them names (litp.md 57).
+func (m *model) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *refine.EntityTask,
+	need refine.Need) ([]resource.ID, site.Problems) {
 	switch {
 	case need.Section != "":
 		return n.bySection[need.Section], nil
@@ -95,9 +101,11 @@ func (m *model) find(k *kind, n neighbours, t task.Task, d *refine.EntityTask, n
 	}
 	for _, i := range m.byService[t.Service] {
 		if c := m.callbacks[i]; c.Task.Resource.ID() == need.Resource {
-			if turn, own := m.turnOf(c.Task.Group, c.group), m.turnOf(t.Group, k.first); turn > own {
-				return nil, site.Problems{entityProblem(t, d, ".requires", site.BadStructure, "%s, in %s, requires the callback %s, in %s, which comes later; %s",
-					t.Resource.ID(), m.where(t.Group, k.first), c.Task.Name, m.where(c.Task.Group, c.group), changeTags)}
+			if turn, own := m.position(c.Task.Group, c.group), m.position(t.Group, k.first); turn > own {
+				return nil, site.Problems{entityProblem(t, d, ".requires", site.BadStructure,
+					"%s, in %s, requires the callback %s, in %s, which comes later; %s",
+					t.Resource.ID(), m.describePosition(t.Group, k.first), c.Task.Name,
+					m.describePosition(c.Task.Group, c.group), changeTags)}
 			}
 			return nil, nil
 		}
@@ -123,8 +131,8 @@ func (m *model) find(k *kind, n neighbours, t task.Task, d *refine.EntityTask, n
 	return nil, site.Problems{p}
 }
 
-// called returns the callbacks of its service as a whole that a task names.
-func (m *model) called(t task.Task, d *refine.EntityTask) []int {
+// namedCallbacks returns the callbacks of its whole service that a task requires by name.
+func (m *model) namedCallbacks(t task.Task, d *refine.EntityTask) []int {
 	var out []int
 	for _, need := range d.Needs {
 		for _, i := range m.byService[t.Service] {
@@ -157,37 +165,42 @@ func (m *model) unknownService(t task.Task, d *refine.EntityTask, name string) s
 	return site.Problems{p}
 }
 
-// replace finds the resources that tasks supersede. Each is replaced once, and not when the node is to have it (litp.md 61).
-func (m *model) replace(c *catalog, tasks []task.Task, nodes []string, found *findings) {
+// resolveReplaces finds the resources that tasks replace. Two tasks may not replace the same resource, and a node may
+// not have both a resource and its replacement (litp.md 61).
+func (m *model) resolveReplaces(l *taskList, tasks []task.Task, nodes []string, found *nodeProblems) {
 	by := make(map[resource.ID]task.Task)
 	bringer := make(map[resource.ID]task.Task, len(tasks))
 	for _, t := range tasks {
 		bringer[t.Resource.ID()] = t
 	}
 	for _, t := range tasks {
-		d, ok := c.details[t.Resource.ID()]
+		d, ok := l.details[t.Resource.ID()]
 		if !ok {
 			continue
 		}
 		for _, id := range d.Replaces {
 			if first, twice := by[id]; twice && first.Resource.ID() != t.Resource.ID() {
-				found.add(entityProblem(t, d, ".replaces", site.BadStructure, "%s replaces %s, which %s of the service %q replaces as well; keep one of them",
+				found.add(entityProblem(t, d, ".replaces", site.BadStructure,
+					"%s replaces %s, which %s of the service %q replaces as well; keep one of them",
 					t.Resource.ID(), id, first.Resource.ID(), first.Service), nodes)
 			}
 			if other, there := bringer[id]; there {
-				found.add(entityProblem(t, d, ".replaces", site.BadStructure, "%s replaces %s, which the service %q brings to the node; a node has the one or the other",
+				found.add(entityProblem(t, d, ".replaces", site.BadStructure,
+					"%s replaces %s, which the service %q brings to the node; a node has the one or the other",
 					t.Resource.ID(), id, other.Service), nodes)
 			}
 			by[id] = t
-			if c.replaced == nil {
-				c.replaced = make(map[resource.ID]bool)
+			if l.replaced == nil {
+				l.replaced = make(map[resource.ID]bool)
 			}
-			c.replaced[id] = true
+			l.replaced[id] = true
 		}
 	}
 }
 
-// entityProblem is one of a task that an entity brings; at is below the task.
-func entityProblem(t task.Task, d *refine.EntityTask, at string, code site.Code, format string, args ...any) site.Problem {
-	return site.Problem{Object: "service", Name: t.Service, Attribute: d.Path + at, Code: code, Message: fmt.Sprintf(format, args...)}
+// entityProblem returns a problem of a task of an entity; at is the attribute below the task.
+func entityProblem(t task.Task, d *refine.EntityTask, at string, code site.Code, format string,
+	args ...any) site.Problem {
+	return site.Problem{Object: "service", Name: t.Service, Attribute: d.Path + at, Code: code,
+		Message: fmt.Sprintf(format, args...)}
 }

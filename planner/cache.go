@@ -7,26 +7,27 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Memory plans a site several times and refines only the services of entities whose inputs changed in between (lsm.md 15). The plans are those
-// that [Make] gives. The zero Memory is ready; a nil one remembers nothing. It is not safe for concurrent use.
-type Memory struct {
+// Cache plans a site several times and refines only the services of entities whose inputs changed in between (lsm.md
+// 15). Its plans equal those of [Make]. The zero value is ready for use; a nil Cache caches nothing. It is not safe for
+// concurrent use.
+type Cache struct {
 	memo refine.Memo
 }
 
 // Refined returns how many services of entities were refined, over all plans.
-func (m *Memory) Refined() int { return m.memo.Refined }
+func (m *Cache) Refined() int { return m.memo.Refined }
 
 // Make is [Make].
-func (m *Memory) Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
+func (m *Cache) Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
 	return m.model(s, applied).make(applied, drift)
 }
 
 // Desired is [Desired].
-func (m *Memory) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
+func (m *Cache) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
 	return m.model(s, nil).desired()
 }
 
-func (m *Memory) model(s site.Site, applied Applied) *model {
+func (m *Cache) model(s site.Site, applied Applied) *model {
 	if m == nil {
 		return newModel(converge.Schemas(), s, applied, nil)
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// sameObject returns an error for each task whose resource looks after the object of an earlier one under another title: each would undo what the
-// other one did.
+// sameObject returns an error for each task whose resource manages the same object as an earlier task under another
+// title. Each would undo the other.
 func sameObject(schemas map[string]resource.Schema, tasks []task.Task) site.Problems {
 	type object struct{ typ, name string }
-	type holder struct {
+	type candidate struct {
 		variant string
 		task    *task.Task
 	}
 	var problems site.Problems
-	held := make(map[object][]holder, len(tasks))
+	others := make(map[object][]candidate, len(tasks))
 	for i := range tasks {
 		t := &tasks[i]
 		schema := schemas[t.Resource.Type]
@@ -29,20 +29,23 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) site.Prob
 			continue
 		}
 		o := object{t.Resource.Type, name}
-		for _, h := range held[o] {
+		for _, h := range others[o] {
 			if h.variant == variant || h.variant == "" || variant == "" {
 				remedy := "make one resource of both"
 				if h.variant != variant {
 					remedy += ", or name the architecture in both where two are meant"
 				}
 				problems = append(problems, site.Problem{
-					Object: "service", Name: t.Service, Attribute: site.ConfigurationPath(t.Resource.Type, t.Resource.Title, ""), Code: site.DuplicateResource,
-					Message: fmt.Sprintf("%s looks after the same as %s of the service %q: %s", t.Resource.ID(), h.task.Resource.ID(), h.task.Service, remedy),
+					Object: "service", Name: t.Service,
+					Attribute: site.ConfigurationPath(t.Resource.Type, t.Resource.Title, ""),
+					Code:      site.DuplicateResource,
+					Message: fmt.Sprintf("%s looks after the same as %s of the service %q: %s", t.Resource.ID(),
+						h.task.Resource.ID(), h.task.Service, remedy),
 				})
 				break
 			}
 		}
-		held[o] = append(held[o], holder{variant, t})
+		others[o] = append(others[o], candidate{variant, t})
 	}
 	return problems
 }

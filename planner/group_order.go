@@ -6,24 +6,25 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 )
 
-// Where several groups are worked on at once, groups that do not depend on each other may still have tasks that do:
+// Groups that do not depend on each other may have tasks that do:
 //
-//   - a callback of a service as a whole that stands in the block of one group: tasks of its service in other groups require it, or read what it
-//     returns; or it requires tasks on nodes of other groups, those of its own service or of another one (litp.md 51, 57);
-//   - a graph task on nodes of one group that comes after one on nodes of another (fuel.md A7).
+//   - a callback of a whole service runs in one group, and tasks of its service in other groups require it, or read
+//     what it returns; or it requires tasks on nodes of other groups (litp.md 51, 57);
+//   - a graph task on nodes of one group comes after a graph task on nodes of another (fuel.md A7).
 //
-// One group at a time keeps all this by its order. So such groups go one after the other, in that order, however many may be worked on at once.
+// The order of groups keeps these requirements when one group runs at a time. When several groups may run at the same
+// time, such groups still run one after the other, in that order.
 
-// hold finds the groups that each group comes after for the sake of tasks, see [Group.After].
-func (m *model) hold(works []plugin.Work) {
+// orderGroups sets [Group.After].
+func (m *model) orderGroups(works []plugin.Work) {
 	before := make(map[[2]int]bool) // the first comes before the second
 	order := func(a, b int) {
 		if a != b {
 			before[[2]int{min(a, b), max(a, b)}] = true
 		}
 	}
-	m.holdCallbacks(order)
-	m.holdActions(works, order)
+	m.orderByCallbacks(order)
+	m.orderByActions(works, order)
 	pairs := make([][2]int, 0, len(before))
 	for pair := range before {
 		pairs = append(pairs, pair)
@@ -35,16 +36,16 @@ func (m *model) hold(works []plugin.Work) {
 	}
 }
 
-// holdCallbacks orders the group of a callback of a service as a whole and all groups that hold a node of its service, or of one that it requires. A
-// node of several groups may have its turn in any of them.
-func (m *model) holdCallbacks(order func(a, b int)) {
-	var holders map[string][]int // service -> groups
+// orderByCallbacks orders the group of a callback of a whole service and all groups with a node of its service, or of a
+// service that it requires. A node of several groups may run in any of them.
+func (m *model) orderByCallbacks(order func(a, b int)) {
+	var groups map[string][]int // service -> groups
 	for _, c := range m.callbacks {
 		if !slotOf(c.Task.Group).Repeats {
 			continue
 		}
-		if holders == nil {
-			holders = m.holders()
+		if groups == nil {
+			groups = m.groupsByService()
 		}
 		services := []string{c.Task.Service}
 		for _, need := range c.Needs {
@@ -53,7 +54,7 @@ func (m *model) holdCallbacks(order func(a, b int)) {
 			}
 		}
 		for _, service := range services {
-			for _, g := range holders[service] {
+			for _, g := range groups[service] {
 				order(c.group, g)
 			}
 			for _, i := range m.byService[service] {
@@ -65,17 +66,17 @@ func (m *model) holdCallbacks(order func(a, b int)) {
 	}
 }
 
-// holders returns the groups that hold a node of each service, ascending.
-func (m *model) holders() map[string][]int {
-	kinds := make(map[string]*kind, len(m.wanted))
-	for _, k := range m.kinds {
+// groupsByService returns the indexes of the groups with a node of each service, ascending.
+func (m *model) groupsByService() map[string][]int {
+	kinds := make(map[string]*nodeSet, len(m.wanted))
+	for _, k := range m.nodeSets {
 		for _, node := range k.nodes {
 			kinds[node] = k
 		}
 	}
 	out := make(map[string][]int)
 	for i, g := range m.groups {
-		seen := make(map[*kind]bool)
+		seen := make(map[*nodeSet]bool)
 		for _, node := range g.Members {
 			k := kinds[node]
 			if k == nil || seen[k] {
@@ -93,13 +94,13 @@ func (m *model) holders() map[string][]int {
 	return out
 }
 
-// holdActions orders the groups of nodes that run one graph task and those of nodes that run one that comes before it.
-func (m *model) holdActions(works []plugin.Work, order func(a, b int)) {
-	places := placesOf(works)
+// orderByActions orders the groups whose nodes run a graph task and those whose nodes run one that comes before it.
+func (m *model) orderByActions(works []plugin.Work, order func(a, b int)) {
+	positions := positionsOf(works)
 	seen := make(map[[2]int]bool)
 	for i, later := range works {
 		for _, at := range later.After {
-			pair := [2]int{places[i], places[at]}
+			pair := [2]int{positions[i], positions[at]}
 			if seen[pair] || later.Span == plugin.AfterDeploy || works[at].Span == plugin.AfterDeploy {
 				continue
 			}
@@ -114,7 +115,7 @@ func (m *model) holdActions(works []plugin.Work, order func(a, b int)) {
 	}
 }
 
-// groupsOf returns the groups that own nodes which are not among others, ascending.
+// groupsOf returns the indexes of the groups that own nodes, ascending. Nodes that are also in others do not count.
 func (m *model) groupsOf(nodes, others []string) []int {
 	seen := make(map[int]bool)
 	var out []int

@@ -11,33 +11,34 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// work gathers the tasks of a plan by where they stand in it.
-type work struct {
+// phaseBuilder collects the tasks of a plan by task group and returns its phases.
+type phaseBuilder struct {
 	model   *model
 	tasks   map[sequence.Key][][]task.Task // as they were added
 	unlocks map[int][]task.Task            // group -> tasks
 	runs    []map[int][]task.Task          // action -> group -> tasks
 	// What follows serves callbacks of services as a whole.
-	busy  activity
-	stand map[string][][]resource.ID // node -> what its tasks stand for
-	due   []bool                     // by callback
+	busy     activity
+	standIns map[string][][]resource.ID // node -> what replaces each of its tasks as a requirement
+	due      []bool                     // by callback
 }
 
-func newWork(m *model) *work {
-	return &work{model: m, tasks: make(map[sequence.Key][][]task.Task), unlocks: make(map[int][]task.Task), runs: make([]map[int][]task.Task, len(m.actions)),
-		stand: make(map[string][][]resource.ID)}
+func newPhaseBuilder(m *model) *phaseBuilder {
+	return &phaseBuilder{model: m, tasks: make(map[sequence.Key][][]task.Task), unlocks: make(map[int][]task.Task),
+		runs:     make([]map[int][]task.Task, len(m.actions)),
+		standIns: make(map[string][][]resource.ID)}
 }
 
 // add adds tasks of one task group.
-func (w *work) add(group string, t ...task.Task) {
+func (w *phaseBuilder) add(group string, t ...task.Task) {
 	if len(t) > 0 {
 		k := sequence.Key{TaskGroup: t[0].Group, Group: group}
 		w.tasks[k] = append(w.tasks[k], t)
 	}
 }
 
-// of adds the work of a node that a group owns. A node that has any is prepared first.
-func (w *work) of(node string, owner int, n nodeWork) {
+// addNode adds the changes of a node, which the group with the index owner owns. A node with changes is prepared first.
+func (w *phaseBuilder) addNode(node string, owner int, n nodeChanges) {
 	if n.empty() {
 		return
 	}
@@ -62,24 +63,26 @@ func (w *work) of(node string, owner int, n nodeWork) {
 		w.add(w.keyOf(in, group).Group, n.tasks[from:to]...)
 	}
 	if len(w.model.callbacks) > 0 {
-		w.stand[node] = n.stand
+		w.standIns[node] = n.standIns
 		for _, t := range n.tasks {
 			w.busy.add(t, !w.model.wanted[node].persists(t))
 		}
 	}
 }
 
-// keyOf returns where tasks of a task group stand that belong to a deployment group.
-func (w *work) keyOf(in task.Group, group string) sequence.Key {
+// keyOf returns the key of a task group within a deployment group. Only task groups that repeat for each deployment
+// group keep its name.
+func (w *phaseBuilder) keyOf(in task.Group, group string) sequence.Key {
 	if !slotOf(in).Repeats {
 		group = ""
 	}
 	return sequence.Key{TaskGroup: in, Group: group}
 }
 
-// call finds the callbacks of services as a whole that are to run: those that never ran as they are now, those that return a value that is not known, and those whose
-// service has other work, see [activity]; any work of its service will do for one that returns a secret. called are those that ran.
-func (w *work) call(called map[resource.ID]string) {
+// markDue marks the callbacks of whole services that are to run. A callback runs when its digest is not among the
+// recorded ones (called), when it returns a value that is not known, or when its service has other changes, see
+// [activity]. For a callback that returns a secret, any change of its service counts.
+func (w *phaseBuilder) markDue(called map[resource.ID]string) {
 	w.due = make([]bool, len(w.model.callbacks))
 	for i, c := range w.model.callbacks {
 		if called[CallbackID(c.Task)] != c.Task.Digest || w.model.lacksValue(c) {
@@ -89,15 +92,16 @@ func (w *work) call(called map[resource.ID]string) {
 	}
 	for i, c := range w.model.callbacks {
 		w.due[i] = w.due[i] || w.busy.runs(c.Task, c.Once || c.secret)
-		if w.model.concerns != nil {
-			w.due[i] = w.due[i] && w.model.concerns(c.Task)
+		if w.model.includes != nil {
+			w.due[i] = w.due[i] && w.model.includes(c.Task)
 		}
 	}
 }
 
-// phases returns the phases of the plan. In each task group those that unlock nodes come first, then one for each action of plugins, so that one ends on all of
-// its nodes before the next begins, then those of services.
-func (w *work) phases() ([]Phase, error) {
+// phases returns the phases of the plan. A task group starts with a phase that unlocks nodes, then has one phase for
+// each action of plugins, so that an action ends on all its nodes before the next one starts. The tasks of services
+// follow.
+func (w *phaseBuilder) phases() ([]Phase, error) {
 	order := make([]string, len(w.model.groups))
 	parts := make(map[sequence.Key][][]task.Task)
 	step := func(group string, tasks []task.Task) {
@@ -112,7 +116,7 @@ func (w *work) phases() ([]Phase, error) {
 	}
 	for a, runs := range w.runs {
 		if w.model.actions[a].task.Group == task.PostCluster {
-			step("", w.together(runs))
+			step("", w.acrossGroups(runs))
 			continue
 		}
 		for i, g := range w.model.groups {
@@ -120,7 +124,7 @@ func (w *work) phases() ([]Phase, error) {
 		}
 	}
 	scopes := w.scopes()
-	keys := slices.Collect(maps.Keys(scopes)) // sorted, so that of several errors always the same is told
+	keys := slices.Collect(maps.Keys(scopes)) // sorted, so that the same error is always returned
 	slices.SortFunc(keys, func(a, b sequence.Key) int {
 		return cmp.Or(strings.Compare(string(a.TaskGroup), string(b.TaskGroup)), strings.Compare(a.Group, b.Group))
 	})
@@ -146,21 +150,21 @@ func (w *work) phases() ([]Phase, error) {
 	return phases, nil
 }
 
-// scopes returns where services have tasks, with the callbacks of services as a whole that stand there.
-func (w *work) scopes() map[sequence.Key][]int {
+// scopes returns the keys under which services have tasks, each with its callbacks of whole services.
+func (w *phaseBuilder) scopes() map[sequence.Key][]int {
 	out := make(map[sequence.Key][]int, len(w.tasks))
 	for k := range w.tasks {
 		out[k] = nil
 	}
 	for i, c := range w.model.callbacks {
-		k := w.keyOf(c.Task.Group, w.model.block(c))
+		k := w.keyOf(c.Task.Group, w.model.groupNameOf(c))
 		out[k] = append(out[k], i)
 	}
 	return out
 }
 
-// together returns the tasks of all groups, by node.
-func (w *work) together(runs map[int][]task.Task) []task.Task {
+// acrossGroups returns the tasks of all groups, sorted by node.
+func (w *phaseBuilder) acrossGroups(runs map[int][]task.Task) []task.Task {
 	var all []task.Task
 	for i := range w.model.groups {
 		all = append(all, runs[i]...)

@@ -15,26 +15,26 @@ import (
 // namesShown bounds how many names one sentence lists.
 const namesShown = 8
 
-// findings are problems that show on nodes: the same one on many nodes is told once.
-type findings struct {
+// nodeProblems collects problems of nodes. The same problem on many nodes is reported once.
+type nodeProblems struct {
 	siteNodes int
 	order     []site.Problem
 	nodes     map[site.Problem][]string
 }
 
-func newFindings(siteNodes int) *findings {
-	return &findings{siteNodes: siteNodes, nodes: make(map[site.Problem][]string)}
+func newNodeProblems(siteNodes int) *nodeProblems {
+	return &nodeProblems{siteNodes: siteNodes, nodes: make(map[site.Problem][]string)}
 }
 
-func (f *findings) add(p site.Problem, nodes []string) {
+func (f *nodeProblems) add(p site.Problem, nodes []string) {
 	if _, ok := f.nodes[p]; !ok {
 		f.order = append(f.order, p)
 	}
 	f.nodes[p] = append(f.nodes[p], nodes...)
 }
 
-// problems returns the findings with the nodes they show on.
-func (f *findings) problems() site.Problems {
+// problems returns the problems, each with the nodes that have it.
+func (f *nodeProblems) problems() site.Problems {
 	var out site.Problems
 	for _, p := range f.order {
 		nodes := f.nodes[p]
@@ -53,8 +53,9 @@ func (f *findings) problems() site.Problems {
 	return out
 }
 
-// warnOfNoGroup tells of nodes that the run does not touch, or from which it only takes away, in one warning for all of a kind.
-func (m *model) warnOfNoGroup(nodes []site.Node, applied Applied) {
+// warnNoGroup warns of nodes in no group: in one warning those that the run does not touch, in another those that it
+// tears down.
+func (m *model) warnNoGroup(nodes []site.Node, applied Applied) {
 	var idle, leaving []string
 	for _, n := range nodes {
 		if _, owned := m.owner[n.Name]; owned {
@@ -88,8 +89,9 @@ func (m *model) warnOfNoGroup(nodes []site.Node, applied Applied) {
 	}
 }
 
-// similar warns of resources that overrides make and that services bring under almost the same title: a typo makes a second one. Titles that differ in digits or one letter only
-// are names of several things, and an override that says create means it.
+// similar warns of a resource that an override creates and that a service brings under almost the same title: a typo
+// would make a second one. There is no warning when the titles differ in digits or in one letter only, which are names
+// of several things, or when the override sets create.
 func (m *model) similar(brought, made []task.Task) (problems site.Problems) {
 	titles := make(map[string][]string)
 	for i := range brought {
@@ -99,13 +101,18 @@ func (m *model) similar(brought, made []task.Task) (problems site.Problems) {
 	for _, t := range made[:min(len(made), resource.MostHints)] {
 		r := t.Resource
 		near := resource.Nearest(r.Title, titles[r.Type])
-		author := slices.IndexFunc(m.site.Overrides, func(o site.Override) bool { return slices.Contains(t.Override, o.Name) })
-		if near == "" || author < 0 || path.Dir(near) == path.Dir(r.Title) && resource.Nearest(path.Base(r.Title), []string{path.Base(near)}) == "" || withoutDigits(near) == withoutDigits(r.Title) || m.site.Overrides[author].Options.Create != nil {
+		author := slices.IndexFunc(m.site.Overrides,
+			func(o site.Override) bool { return slices.Contains(t.Override, o.Name) })
+		if near == "" || author < 0 || path.Dir(near) == path.Dir(r.Title) &&
+			resource.Nearest(path.Base(r.Title), []string{path.Base(near)}) == "" ||
+			withoutDigits(near) == withoutDigits(r.Title) || m.site.Overrides[author].Options.Create != nil {
 			continue
 		}
 		problems = append(problems, site.Problem{
-			Object: "override", Name: m.site.Overrides[author].Name, Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: site.SimilarResource, Warning: true,
-			Message: fmt.Sprintf("makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(), near),
+			Object: "override", Name: m.site.Overrides[author].Name,
+			Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: site.SimilarResource, Warning: true,
+			Message: fmt.Sprintf(
+				"makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(), near),
 		})
 	}
 	return problems
@@ -120,15 +127,18 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// warnOfNoEffect tells of overrides that make no difference on any node. With errors about, nobody knows.
-func (m *model) warnOfNoEffect(overrides *override.Set, effective map[string]bool) {
+// warnNoEffect warns of overrides that change nothing on any node. With errors it does not know and says nothing.
+func (m *model) warnNoEffect(overrides *override.Set, effective map[string]bool) {
 	if len(m.problems.Errors()) > 0 {
 		return
 	}
 	for i := range overrides.Len() {
 		name := overrides.Name(i)
-		told := slices.ContainsFunc(m.problems, func(p site.Problem) bool { return p.Object == "override" && p.Name == name })
-		if effective[name] || told {
+		text := slices.ContainsFunc(m.problems, func(p site.Problem) bool {
+			return p.Object == "override" &&
+				p.Name == name
+		})
+		if effective[name] || text {
 			continue
 		}
 		m.problems = append(m.problems, site.Problem{
@@ -139,7 +149,7 @@ func (m *model) warnOfNoEffect(overrides *override.Set, effective map[string]boo
 	}
 }
 
-// list names the first few of some names.
+// list joins names with commas, at most 8 of them, and counts the rest.
 func list(names []string) string {
 	short := make([]string, 0, namesShown)
 	for _, n := range names[:min(len(names), namesShown)] {

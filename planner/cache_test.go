@@ -23,14 +23,15 @@ entities:
 `)
 	s := lon1()
 	for name, server := range servers {
-		s.Services = append(s.Services, site.Service{Name: name, Entity: entities["peer"], Attributes: map[string]any{"server": server}})
+		s.Services = append(s.Services, site.Service{Name: name, Entity: entities["peer"],
+			Attributes: map[string]any{"server": server}})
 	}
 	return s
 }
 
-func TestMemory(t *testing.T) {
+func TestCache(t *testing.T) {
 	servers := map[string]string{"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.0.0.3"}
-	var memory planner.Memory
+	var memory planner.Cache
 	steps := []struct {
 		name   string
 		change func()
@@ -62,9 +63,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSites plans two sites with one memory in turn: it gives neither what is the other's.
-func TestMemoryOfSites(t *testing.T) {
-	var memory planner.Memory
+// TestCacheOfSites plans two sites with one memory in turn: it gives neither what is the other's.
+func TestCacheOfSites(t *testing.T) {
+	var memory planner.Cache
 	for _, name := range []string{"lon1", "par1", "lon1"} {
 		s := withEntities(t)
 		s.Name = name

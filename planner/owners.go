@@ -1,0 +1,78 @@
+package planner
+
+import (
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Owners is the service that each resource belongs to: node -> resource -> service.
+type Owners map[string]map[resource.ID]string
+
+// OwnersOf returns the service of each resource on the nodes of a site. Callbacks are left out. With an error among the
+// problems it is nil.
+func (m *Cache) OwnersOf(s site.Site) (Owners, site.Problems) {
+	return m.model(s, nil).owners()
+}
+
+func (m *model) owners() (Owners, site.Problems) {
+	if len(m.problems.Errors()) > 0 {
+		return nil, m.problems
+	}
+	out := make(Owners, len(m.wanted))
+	for node, c := range m.wanted {
+		out[node] = make(map[resource.ID]string, len(c.tasks))
+		for i, t := range c.tasks {
+			if t.Kind != task.Callback && t.Service != "" {
+				out[node][c.ids[i]] = t.Service
+			}
+		}
+	}
+	return out, nil
+}
+
+// Add adds the resources of other that have no owner yet.
+func (b Owners) Add(other Owners) {
+	for node, ids := range other {
+		if b[node] == nil {
+			b[node] = make(map[resource.ID]string, len(ids))
+		}
+		for id, service := range ids {
+			if _, there := b[node][id]; !there {
+				b[node][id] = service
+			}
+		}
+	}
+}
+
+// service returns the service that a task of a plan belongs to: for a removal, the owner of the resource. It is empty
+// when there is none.
+func (b Owners) service(t task.Task) string {
+	if t.Service == "" && t.Action == task.Remove {
+		return b[t.Node][t.Resource.ID()]
+	}
+	return t.Service
+}
+
+// ByService returns the tasks of a plan by the service that they belong to. before is the owners before the plan; it
+// decides to which service a removal belongs.
+func (p *Plan) ByService(before Owners) map[string][]task.Task {
+	out := make(map[string][]task.Task)
+	for _, phase := range p.Phases {
+		for _, t := range phase.Tasks {
+			if name := before.service(t); name != "" {
+				out[name] = append(out[name], t)
+			}
+		}
+	}
+	return out
+}
+
+// MakeFor is [Make] for some services only: the plan holds the tasks of these services, with the removal of what they
+// owned before, and leaves everything else to the next plan. Nodes that left the site, and actions of plugins, belong
+// to no service.
+func (m *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, site.Problems) {
+	model := m.model(s, applied)
+	model.includes = func(t task.Task) bool { return services[before.service(t)] }
+	return model.make(applied, nil)
+}
