@@ -93,7 +93,7 @@ func (m *mistakes) validateRules(path string, written []Rule, kind Kind, list bo
 		case !ok:
 			m.add(at, BadValue, "%s", unknown("rule", r.Name, RuleNames()))
 		case definition.list && !list:
-			m.add(at, BadValue, "is for lists; the type is none: write it with [] behind it, or leave %s out", r.Name)
+			m.add(at, BadValue, "is for lists; the type is not a list: write it with [] behind it, or leave %s out", r.Name)
 		case !definition.list && !slices.Contains(definition.kinds, kind):
 			m.add(at, BadValue, "is not for the type %s, only for %s", kind, kindList(definition.kinds))
 		case !definition.argument(r.Argument):

@@ -392,7 +392,7 @@ func (r *reader) report(n *yaml.Node, path string, code site.Code, format string
 	p := Problem{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
 	if len(r.problems) == maxProblems {
 		p = Problem{File: r.file, Code: Schema, Message: fmt.Sprintf(
-			"there are more problems than %d; the others are told when these are mended", maxProblems)}
+			"there are more problems than %d; the others are reported when these are fixed", maxProblems)}
 	}
 	if n != nil {
 		p.Line, p.Column = n.Line, n.Column

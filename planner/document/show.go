@@ -57,7 +57,7 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 		return
 	}
 	if _, errored := child(root, "errored"); errored != nil && errored.Value == "true" {
-		r.report(errored, "errored", Schema, "Terraform could not complete this plan; mend what it told and plan again")
+		r.report(errored, "errored", Schema, "Terraform could not complete this plan; fix the errors that it reported and plan again")
 		return
 	}
 	_, values := child(root, "values")

@@ -132,7 +132,7 @@ func TestShowRefuses(t *testing.T) {
 			`plan.json:10:239: module.m.slipway_deployment.a.groups` + because,
 		}},
 		{"an incomplete plan", `{"format_version": "1.2", "errored": true, "planned_values": {}}`, Options{}, []string{
-			"plan.json:1:38: errored: Terraform could not complete this plan; mend what it told and plan again"}},
+			"plan.json:1:38: errored: Terraform could not complete this plan; fix the errors that it reported and plan again"}},
 		{"cut off", `{"format_version": "1.2", "planned_values": {`, Options{},
 			[]string{"plan.json:1:45: not well formed: the JSON text is not complete"}},
 		{"more than one text", `{"format_version": "1.2", "planned_values": {}} {}`, Options{},
