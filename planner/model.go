@@ -198,8 +198,8 @@ func (m *model) makeTaskLists() {
 		}
 		k.list = &taskList{details: load.Details}
 		sections := m.sectionsOf(k, tasks)
-		beyond := m.resolveRequirements(k, tasks, sections, found)
-		tasks, layers, errs := sequence.OrderNode(tasks, beyond)
+		constraints := m.resolveRequirements(k, tasks, sections, found)
+		tasks, layers, errs := sequence.OrderNode(tasks, constraints)
 		for _, err := range errs {
 			if p, ok := m.ruleProblem(err); ok {
 				found.add(p, k.nodes)

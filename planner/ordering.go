@@ -116,7 +116,7 @@ func (r *rules) waits(tasks []task.Task, sections map[resource.ID]entity.Section
 		for _, t := range tasks {
 			id := t.Resource.ID()
 			switch {
-			case sequence.TakesAway(t):
+			case sequence.Removes(t):
 			case r.matches(rule.For, t, sections[id]):
 				first = append(first, id)
 			case r.matches(rule.Tasks, t, sections[id]):
@@ -139,7 +139,7 @@ func (r *rules) waits(tasks []task.Task, sections map[resource.ID]entity.Section
 
 // class returns the number of a task's priority class, from 1; 0 is no class (litp.md D1).
 func (r *rules) class(t task.Task, in entity.Section) int {
-	if r != nil && !sequence.TakesAway(t) {
+	if r != nil && !sequence.Removes(t) {
 		for i, c := range r.Classes {
 			if r.matches(c.Tasks, t, in) {
 				return i + 1

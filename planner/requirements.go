@@ -18,13 +18,13 @@ const changeTags = "give one of them another tag, or leave the requirement out"
 // resolveRequirements finds what orders the tasks of a set of nodes besides their own parameters. It reports
 // requirements that cannot be kept, and invalid `replaces`. It returns nil without entities and ordering rules.
 func (m *model) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[resource.ID]entity.Section,
-	found *nodeProblems) map[resource.ID]sequence.Beyond {
+	found *nodeProblems) map[resource.ID]sequence.Constraints {
 	if sections == nil {
 		return nil
 	}
 	c := k.list
 	n := newTaskIndex(tasks, sections)
-	beyond := make(map[resource.ID]sequence.Beyond, len(c.details))
+	constraints := make(map[resource.ID]sequence.Constraints, len(c.details))
 	c.waits = m.rules.waits(tasks, sections, func(rule string, n int) {
 		found.add(site.Problem{Object: "deployment", Name: m.site.Name, Attribute: ordering + "." + rule,
 			Code:    site.BadValue,
@@ -32,10 +32,10 @@ func (m *model) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[
 	})
 	for _, t := range tasks {
 		id := t.Resource.ID()
-		b := sequence.Beyond{Section: sections[id], Waits: c.waits[id], Unordered: m.rules.unordered(t.Resource.Type)}
+		b := sequence.Constraints{Section: sections[id], Waits: c.waits[id], Unordered: m.rules.unordered(t.Resource.Type)}
 		d, ok := c.details[id]
 		if !ok {
-			beyond[id] = b
+			constraints[id] = b
 			continue
 		}
 		if t.Group == task.Prepare {
@@ -50,10 +50,10 @@ func (m *model) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[
 				found.add(problem, k.nodes)
 			}
 		}
-		beyond[id] = b
+		constraints[id] = b
 	}
 	m.resolveReplaces(c, tasks, k.nodes, found)
-	return beyond
+	return constraints
 }
 
 // sectionsOf returns the sections of the tasks of a set of nodes; nil without entities and ordering rules.

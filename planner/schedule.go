@@ -111,7 +111,7 @@ func (s *scope) requireOnNodes() {
 	layers := make(map[int]sequence.Layer)
 	flush := func() {
 		if len(layers) > 1 {
-			s.Stack(layers)
+			s.AddSections(layers)
 		}
 		clear(layers)
 	}

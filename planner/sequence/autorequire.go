@@ -10,18 +10,19 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// autorequired returns, by type, which resources Puppet takes for required though nothing is written. Only those that
-// the node has count.
-var autorequired = map[string]func(c *catalogOf, r resource.Resource) []int{
-	"file": func(c *catalogOf, r resource.Resource) []int {
+// autorequired returns, by type, the resources of the node that a resource requires even though no parameter says so,
+// as in Puppet.
+var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
+	"file": func(c *nodeTasks, r resource.Resource) []int {
 		p := filePath(r)
 		target := none
 		if i, ok := c.file(r.Parameters.String("target")); ok {
 			target = i
 		}
-		return collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"), c.group(r.Parameters.String("group")))
+		return collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
+			c.group(r.Parameters.String("group")))
 	},
-	"user": func(c *catalogOf, r resource.Resource) []int {
+	"user": func(c *nodeTasks, r resource.Resource) []int {
 		if isAbsent(r) {
 			return nil // see group
 		}
@@ -37,7 +38,7 @@ var autorequired = map[string]func(c *catalogOf, r resource.Resource) []int{
 		}
 		return groups
 	},
-	"group": func(c *catalogOf, r resource.Resource) []int {
+	"group": func(c *nodeTasks, r resource.Resource) []int {
 		var users []int
 		for _, i := range c.leavingUsers() {
 			// A group cannot go before the users whose primary group it is, and with a user goes the group of its name.
@@ -47,23 +48,23 @@ var autorequired = map[string]func(c *catalogOf, r resource.Resource) []int{
 		}
 		return users
 	},
-	"cron": func(c *catalogOf, r resource.Resource) []int { return collect(c.user(r, "user")) },
-	"exec": func(c *catalogOf, r resource.Resource) []int {
+	"cron": func(c *nodeTasks, r resource.Resource) []int { return collect(c.user(r, "user")) },
+	"exec": func(c *nodeTasks, r resource.Resource) []int {
 		cwd := r.Parameters.String("cwd")
 		return append(collect(c.user(r, "user"), c.fileOrDirectoryOf(cwd), c.mountOf(cwd)), c.filesNamed(r)...)
 	},
-	"ini_setting": func(c *catalogOf, r resource.Resource) []int {
+	"ini_setting": func(c *nodeTasks, r resource.Resource) []int {
 		p := r.Parameters.String("path")
 		return collect(c.fileOrDirectoryOf(p), c.mountOf(p))
 	},
-	"mount": func(c *catalogOf, r resource.Resource) []int {
+	"mount": func(c *nodeTasks, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(r.Title), c.mountOf(r.Title))
 	},
 }
 
 func isAbsent(r resource.Resource) bool { return r.Parameters.String("ensure") == "absent" }
 
-// none stands for a resource that the node does not have.
+// none is the index of a resource that the node does not have.
 const none = -1
 
 func collect(tasks ...int) []int {
@@ -76,11 +77,11 @@ func collect(tasks ...int) []int {
 	return out
 }
 
-// autorequire enters what Puppet requires by itself. A requirement that would close a cycle is left out: what is
-// written wins. Where the required resource goes away (`ensure = "absent"`), it goes after what depends on it, so that
-// a directory is empty, and a group has no member, by the time it is removed. A mount that goes, goes first: what is to
-// be below its mount point must not go away with it; and so does a user, for the groups that come after it.
-func (c *catalogOf) autorequire() {
+// autorequire adds the requirements of [autorequired]. One that would close a cycle is left out: written requirements
+// win. A required resource with `ensure = "absent"` comes after what depends on it, so that a directory is empty, and a
+// group has no member, when it is removed. There are two exceptions: a mount that is removed comes first, because what
+// is created below its mount point must not disappear with it, and so does a user, for the groups that come after it.
+func (c *nodeTasks) autorequire() {
 	for i, t := range c.tasks {
 		find := autorequired[t.Resource.Type]
 		if find == nil {
@@ -98,11 +99,11 @@ func (c *catalogOf) autorequire() {
 	}
 }
 
-// filePath is where a file resource lies: its parameter path, or else its title.
+// filePath returns the path of a file resource: its parameter path, or else its title.
 func filePath(r resource.Resource) string { return path.Clean(r.Parameters.StringOr("path", r.Title)) }
 
 // directoryOf returns the nearest managed directory above a path.
-func (c *catalogOf) directoryOf(p string) int {
+func (c *nodeTasks) directoryOf(p string) int {
 	for path.IsAbs(p) && p != "/" {
 		p = path.Dir(p)
 		if i, ok := c.file(p); ok {
@@ -113,7 +114,7 @@ func (c *catalogOf) directoryOf(p string) int {
 }
 
 // fileOrDirectoryOf returns the file at a path, or else the nearest managed directory above it.
-func (c *catalogOf) fileOrDirectoryOf(p string) int {
+func (c *nodeTasks) fileOrDirectoryOf(p string) int {
 	if p == "" {
 		return none
 	}
@@ -125,7 +126,7 @@ func (c *catalogOf) fileOrDirectoryOf(p string) int {
 }
 
 // mountOf returns the nearest managed mount point above a path.
-func (c *catalogOf) mountOf(p string) int {
+func (c *nodeTasks) mountOf(p string) int {
 	if c.mounts == nil {
 		c.mounts = make(map[string]int)
 		for i, t := range c.tasks {
@@ -143,10 +144,10 @@ func (c *catalogOf) mountOf(p string) int {
 	return none
 }
 
-// filesNamed returns the files whose full paths an exec names: as the program of its command or of a guard, as Puppet
-// does, and elsewhere in them where the resource is what makes the file. What the command itself makes (`creates`, or
-// by `>`) is not required.
-func (c *catalogOf) filesNamed(r resource.Resource) []int {
+// filesNamed returns the files whose full paths an exec names: as the program of its command or of a guard, as in
+// Puppet, and anywhere else in them if the resource creates the file. What the command itself creates (`creates`, or
+// with `>`) is not required.
+func (c *nodeTasks) filesNamed(r resource.Resource) []int {
 	var out []int
 	creates := r.Parameters.Strings("creates")
 	name := func(word string, program bool) {
@@ -177,18 +178,17 @@ func (c *catalogOf) filesNamed(r resource.Resource) []int {
 	return out
 }
 
-// wordsWithSlash finds the words of a shell's line that begin with a slash, each after what stands before it: a blank,
-// an operator or the start.
+// wordsWithSlash matches the words of a shell line that begin with a slash, each with what precedes it: a blank, an
+// operator or the start of the line.
 var wordsWithSlash = regexp.MustCompile(`(^|>\s*|[\s;|&<(\x60"'={},])(/[^\s;|&<>()\x60"'={},$]*)`)
 
-// makesFile reports whether there is a file, directory or link after the resource was applied that need not have been
-// there before.
+// makesFile reports whether applying the resource may create a file, directory or link.
 func makesFile(r resource.Resource) bool {
 	p := r.Parameters
 	return !isAbsent(r) && (p.Has("ensure") || p.Has("content") || p.Has("source") || p.Has("target"))
 }
 
-func (c *catalogOf) file(p string) (int, bool) {
+func (c *nodeTasks) file(p string) (int, bool) {
 	if c.files == nil {
 		c.files = make(map[string]int)
 		for i, t := range c.tasks {
@@ -201,14 +201,14 @@ func (c *catalogOf) file(p string) (int, bool) {
 	return i, ok
 }
 
-func (c *catalogOf) user(r resource.Resource, parameter string) int {
+func (c *nodeTasks) user(r resource.Resource, parameter string) int {
 	return c.account("user", r.Parameters.String(parameter))
 }
 
-func (c *catalogOf) group(name string) int { return c.account("group", name) }
+func (c *nodeTasks) group(name string) int { return c.account("group", name) }
 
 // leavingUsers returns the users that are to be absent.
-func (c *catalogOf) leavingUsers() []int {
+func (c *nodeTasks) leavingUsers() []int {
 	if c.leaving == nil {
 		c.leaving = []int{}
 		for i, t := range c.tasks {
@@ -223,8 +223,8 @@ func (c *catalogOf) leavingUsers() []int {
 // accountName is the name of a user or group: its parameter name, or else its title.
 func accountName(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
 
-// account returns a user or group by name. A number names an account that may be any resource's or nobody's.
-func (c *catalogOf) account(typ, name string) int {
+// account returns a user or group by name. A number is never resolved: any resource, or none, may have that number.
+func (c *nodeTasks) account(typ, name string) int {
 	if name == "" {
 		return none
 	}

@@ -6,16 +6,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/digraph"
 )
 
-// graph is the requirements between tasks that are known by their index; a lower index goes first where requirements
-// leave a choice. It can be asked while it grows.
+// graph is the requirements between tasks, which are known by their index. Where requirements leave a choice, the lower
+// index comes first. It may be queried while it grows.
 type graph struct {
 	requires [][]int // distinct
 	seen     []int   // marks of the last searches
 	search   int
 }
 
-// usual is how many requirements a task has that has any.
-const usual = 4
+// usualRequires is the number of requirements for which memory is allocated first.
+const usualRequires = 4
 
 func newGraph(n int) *graph {
 	return &graph{requires: make([][]int, n), seen: make([]int, n)}
@@ -23,21 +23,22 @@ func newGraph(n int) *graph {
 
 func (g *graph) add(task, required int) {
 	if g.requires[task] == nil {
-		g.requires[task] = make([]int, 0, usual)
+		g.requires[task] = make([]int, 0, usualRequires)
 	}
 	if !slices.Contains(g.requires[task], required) {
 		g.requires[task] = append(g.requires[task], required)
 	}
 }
 
-// Gate adds a vertex that stands for what it requires, after all tasks, and returns its number.
+// Gate adds a vertex without a task, after all tasks, and returns its number. Requiring a gate is requiring everything
+// that the gate requires.
 func (g *graph) Gate() int {
 	g.requires = append(g.requires, nil)
 	g.seen = append(g.seen, 0)
 	return len(g.requires) - 1
 }
 
-// Require is add for what is not there yet.
+// Require is [graph.add] for a requirement that is not in the graph yet.
 func (g *graph) Require(from, to int) { g.requires[from] = append(g.requires[from], to) }
 
 // depends reports whether task requires other, directly or through others. Every task depends on itself.
@@ -61,10 +62,9 @@ func (g *graph) depends(task, other int) bool {
 	return false
 }
 
-// order returns all tasks so that each comes after those it requires, the lowest index first. When there are cycles,
-// the tasks on them, and those that require them, are missing.
+// order returns all vertices, each after those that it requires, the lowest index first. Vertices on a cycle, and those
+// that require them, are missing.
 func (g *graph) order() []int { return digraph.Of(g.requires).Order() }
 
-// cycles returns one cycle of every set of tasks that all require each other, the shortest one through its lowest
-// index: the tasks in order, each requiring the next and the last the first.
+// cycles returns one cycle of every strongly connected component, see [digraph.Graph.Cycles].
 func (g *graph) cycles() [][]int { return digraph.Of(g.requires).Cycles() }

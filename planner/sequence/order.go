@@ -28,7 +28,7 @@ func (e *UnresolvedError) Error() string {
 	return s
 }
 
-// CycleError is resources that wait for each other.
+// CycleError is a cycle of requirements between resources of a node.
 type CycleError struct {
 	Tasks     []task.Task // each requires the next, the last requires the first
 	Relation  string      // by which the first task requires the second, as written
@@ -58,12 +58,13 @@ type GroupOrderError struct {
 }
 
 func (e *GroupOrderError) Error() string {
-	return fmt.Sprintf("%s, in the task group %s, requires %s, in the task group %s, which comes later", e.Task.Resource.ID(), e.Task.Group,
+	return fmt.Sprintf("%s, in the task group %s, requires %s, in the task group %s, which comes later",
+		e.Task.Resource.ID(), e.Task.Group,
 		e.Required.Resource.ID(), e.Required.Group)
 }
 
-// Beyond is what orders a task beside its own parameters.
-type Beyond struct {
+// Constraints orders a task in addition to its own parameters.
+type Constraints struct {
 	Section catalog.Section // of the node; empty is that of inline configuration, services
 	After   []resource.ID   // tasks of the node that it requires; those that the node does not have are left out
 	Waits   []Wait          // what it requires beside that because of rules of the site
@@ -71,62 +72,62 @@ type Beyond struct {
 	Unordered bool
 }
 
-// Wait is a rule of the site that makes a task require others (litp.md D2).
+// Wait is an ordering rule that makes a task require others (litp.md D2).
 type Wait struct {
 	Rule string        // as users know it: `waits[0]`
 	For  []resource.ID // tasks of the node; tasks may share it
 }
 
-// Requires is the relation of [Beyond.After].
+// Requires is the relation of [Constraints.After] and of ordering rules.
 const Requires = "requires"
 
-// Order returns the tasks of one node in the order of execution, with Requires and Notifies filled in: a stable
-// topological order of require, before, notify and subscribe, in which service name, type and title decide between
-// tasks that may both come next. What Puppet requires by itself is required too ([autorequired]), unless it contradicts
-// what is written. tasks is not changed. The errors are *[UnresolvedError], *[CycleError] and *[GroupOrderError]; the
-// order is of no use then.
+// Order returns the tasks of one node in the order of execution, with Requires and Notifies filled in. The order is a
+// stable topological order of require, before, notify and subscribe; service name, type and title decide between tasks
+// that may both come next. What Puppet requires by itself is required too ([autorequired]), unless it contradicts a
+// written requirement. tasks is not changed. The errors are *[UnresolvedError], *[CycleError] and *[GroupOrderError];
+// with errors the order must not be used.
 func Order(tasks []task.Task) ([]task.Task, []error) {
 	ordered, _, errs := OrderNode(tasks, nil)
 	return ordered, errs
 }
 
-// OrderNode is [Order] with more that orders tasks, by their resources, and with the sections of the node (design.md
-// 5.5). It returns the layers of the tasks as well, nil when no section has a say.
-func OrderNode(tasks []task.Task, beyond map[resource.ID]Beyond) ([]task.Task, []Layer, []error) {
+// OrderNode is [Order] with further constraints, by resource, and with the sections of the node (design.md 5.5). It
+// also returns the layers of the tasks; nil when no section orders them.
+func OrderNode(tasks []task.Task, constraints map[resource.ID]Constraints) ([]task.Task, []Layer, []error) {
 	sorted := tasks
 	if !slices.IsSortedFunc(tasks, byService) {
 		sorted = slices.Clone(tasks)
 		slices.SortFunc(sorted, byService)
 	}
-	c := newCatalogOf(sorted)
-	errs := c.relate(beyond)
+	c := newNodeTasks(sorted)
+	errs := c.addRelations(constraints)
 	if len(errs) > 0 {
 		return sorted, nil, errs
 	}
 	c.autorequire()
 	var layers []Layer
-	var held [][]int
-	if len(beyond) > 0 {
-		layers, held = c.stack(beyond)
+	var bySection [][]int
+	if len(constraints) > 0 {
+		layers, bySection = c.addSections(constraints)
 	}
 	out := make([]task.Task, 0, len(sorted))
-	c.room = make([]resource.ID, 0, c.mentions())
-	var stacked []Layer
+	c.buffer = make([]resource.ID, 0, c.countRelations())
+	var orderedLayers []Layer
 	for _, i := range c.graph.order() {
 		if i >= len(sorted) {
 			continue // a gate
 		}
 		t := sorted[i]
 		requires := c.graph.requires[i]
-		if held != nil {
-			requires = slices.Concat(requires, held[i])
-			stacked = append(stacked, layers[i])
+		if bySection != nil {
+			requires = slices.Concat(requires, bySection[i])
+			orderedLayers = append(orderedLayers, layers[i])
 		}
 		t.Requires = c.ids(requires)
 		t.Notifies = c.ids(c.notifies[i])
 		out = append(out, t)
 	}
-	return out, stacked, nil
+	return out, orderedLayers, nil
 }
 
 func byService(a, b task.Task) int {
@@ -134,22 +135,22 @@ func byService(a, b task.Task) int {
 		strings.Compare(a.Resource.Type, b.Resource.Type), strings.Compare(a.Resource.Title, b.Resource.Title))
 }
 
-// catalogOf is the tasks of one node and what they mean to each other.
-type catalogOf struct {
+// nodeTasks is the tasks of one node and the relations between them.
+type nodeTasks struct {
 	tasks    []task.Task
 	names    []resource.ID // of the tasks
 	index    map[resource.ID]int
 	graph    *graph
 	notifies [][]int
-	room     []resource.ID       // for what the tasks require and notify, see ids
+	buffer   []resource.ID       // for what the tasks require and notify, see ids
 	files    map[string]int      // path -> task; made when first asked for
 	leaving  []int               // users; made when first asked for
 	mounts   map[string]int      // mount point -> task; made when first asked for
 	accounts map[resource.ID]int // user[name] or group[name] -> task; made when first asked for
 }
 
-func newCatalogOf(tasks []task.Task) *catalogOf {
-	c := &catalogOf{
+func newNodeTasks(tasks []task.Task) *nodeTasks {
+	c := &nodeTasks{
 		tasks: tasks, names: make([]resource.ID, len(tasks)), index: make(map[resource.ID]int, len(tasks)),
 		graph: newGraph(len(tasks)), notifies: make([][]int, len(tasks)),
 	}
@@ -160,8 +161,8 @@ func newCatalogOf(tasks []task.Task) *catalogOf {
 	return c
 }
 
-// relations are the parameters that relate resources: whether what is named comes first, and whether the later one is
-// refreshed when the earlier one changed.
+// relations are the parameters that relate two resources: whether the named resource comes first, and whether the later
+// one is refreshed when the earlier one changed.
 var relations = []struct {
 	name         string
 	first, alert bool
@@ -172,11 +173,11 @@ var relations = []struct {
 	{name: resource.Notify, alert: true},
 }
 
-// relate enters what is written and returns what is wrong with it.
-func (c *catalogOf) relate(beyond map[resource.ID]Beyond) []error {
+// addRelations adds the requirements and notifications that are written, and returns their errors.
+func (c *nodeTasks) addRelations(constraints map[resource.ID]Constraints) []error {
 	var errs []error
 	for i := range c.tasks {
-		for _, id := range beyond[c.names[i]].After {
+		for _, id := range constraints[c.names[i]].After {
 			if other, ok := c.index[id]; ok && other != i {
 				errs = c.require(errs, i, other, Requires, i)
 			}
@@ -201,18 +202,19 @@ func (c *catalogOf) relate(beyond map[resource.ID]Beyond) []error {
 			}
 		}
 	}
-	errs = c.wait(errs, beyond)
+	errs = c.addWaits(errs, constraints)
 	for _, cycle := range c.graph.cycles() {
-		errs = append(errs, c.cycleError(cycle, beyond))
+		errs = append(errs, c.cycleError(cycle, constraints))
 	}
 	return errs
 }
 
-// wait enters what rules make tasks wait for. What the order of task groups contradicts is told once for each rule.
-func (c *catalogOf) wait(errs []error, beyond map[resource.ID]Beyond) []error {
-	told := make(map[string]bool)
+// addWaits adds what ordering rules make tasks wait for. A rule that the order of task groups contradicts is reported
+// once.
+func (c *nodeTasks) addWaits(errs []error, constraints map[resource.ID]Constraints) []error {
+	reported := make(map[string]bool)
 	for i := range c.tasks {
-		waits := beyond[c.names[i]].Waits
+		waits := constraints[c.names[i]].Waits
 		if len(waits) == 0 {
 			continue
 		}
@@ -228,9 +230,10 @@ func (c *catalogOf) wait(errs []error, beyond map[resource.ID]Beyond) []error {
 				case c.mayFollow(i, other):
 					has[other] = true
 					c.graph.Require(i, other)
-				case !told[w.Rule]:
-					told[w.Rule] = true
-					errs = append(errs, &GroupOrderError{Task: c.tasks[i], Required: c.tasks[other], Relation: Requires, Writer: c.tasks[i], Reference: id, Rule: w.Rule})
+				case !reported[w.Rule]:
+					reported[w.Rule] = true
+					errs = append(errs, &GroupOrderError{Task: c.tasks[i], Required: c.tasks[other], Relation: Requires,
+						Writer: c.tasks[i], Reference: id, Rule: w.Rule})
 				}
 			}
 		}
@@ -238,9 +241,9 @@ func (c *catalogOf) wait(errs []error, beyond map[resource.ID]Beyond) []error {
 	return errs
 }
 
-// require enters that one task requires another, as one of them, the writer, says by a relation; or it tells that their
-// task groups stand the other way round.
-func (c *catalogOf) require(errs []error, later, earlier int, relation string, writer int) []error {
+// require adds the requirement of one task on another. writer is the task, one of the two, that has the relation. A
+// requirement that the order of task groups contradicts is added to the errors.
+func (c *nodeTasks) require(errs []error, later, earlier int, relation string, writer int) []error {
 	if !c.mayFollow(later, earlier) {
 		return append(errs, &GroupOrderError{
 			Task: c.tasks[later], Required: c.tasks[earlier],
@@ -252,17 +255,17 @@ func (c *catalogOf) require(errs []error, later, earlier int, relation string, w
 }
 
 // mayFollow reports whether the order of task groups lets one task come after another.
-func (c *catalogOf) mayFollow(later, earlier int) bool {
+func (c *nodeTasks) mayFollow(later, earlier int) bool {
 	a, b := c.tasks[later].Group, c.tasks[earlier].Group
 	return a == b || groupPlace[a] >= groupPlace[b]
 }
 
-func (c *catalogOf) cycleError(cycle []int, beyond map[resource.ID]Beyond) *CycleError {
+func (c *nodeTasks) cycleError(cycle []int, constraints map[resource.ID]Constraints) *CycleError {
 	e := &CycleError{}
 	next := func(at int) (later, earlier int) { return cycle[at], cycle[(at+1)%len(cycle)] }
 	for at := range cycle {
 		later, earlier := next(at)
-		if e.Rule = c.ruleOf(later, earlier, beyond); e.Rule != "" {
+		if e.Rule = c.ruleOf(later, earlier, constraints); e.Rule != "" {
 			cycle = slices.Concat(cycle[at:], cycle[:at])
 			break
 		}
@@ -271,14 +274,14 @@ func (c *catalogOf) cycleError(cycle []int, beyond map[resource.ID]Beyond) *Cycl
 		e.Tasks = append(e.Tasks, c.tasks[i])
 	}
 	later, earlier := next(0)
-	e.Relation, e.Writer, e.Reference = c.written(c.tasks[later], c.tasks[earlier])
+	e.Relation, e.Writer, e.Reference = c.relationOf(c.tasks[later], c.tasks[earlier])
 	return e
 }
 
-// ruleOf returns the rule that makes a task require another; none where that is written as well.
-func (c *catalogOf) ruleOf(later, earlier int, beyond map[resource.ID]Beyond) string {
-	b, id := beyond[c.names[later]], c.names[earlier]
-	relation, _, _ := c.written(c.tasks[later], c.tasks[earlier])
+// ruleOf returns the rule that makes a task require another; empty when a written relation does as well.
+func (c *nodeTasks) ruleOf(later, earlier int, constraints map[resource.ID]Constraints) string {
+	b, id := constraints[c.names[later]], c.names[earlier]
+	relation, _, _ := c.relationOf(c.tasks[later], c.tasks[earlier])
 	if relation != Requires || slices.Contains(b.After, id) {
 		return ""
 	}
@@ -290,8 +293,9 @@ func (c *catalogOf) ruleOf(later, earlier int, beyond map[resource.ID]Beyond) st
 	return ""
 }
 
-// written returns by which parameter a task requires another, and whose it is: [Requires] where it is none.
-func (c *catalogOf) written(later, earlier task.Task) (relation string, writer task.Task, reference resource.ID) {
+// relationOf returns the parameter by which a task requires another, and the task that has it; [Requires] when no
+// parameter does.
+func (c *nodeTasks) relationOf(later, earlier task.Task) (relation string, writer task.Task, reference resource.ID) {
 	for _, relation := range relations {
 		writer, other := earlier, later
 		if relation.first {
@@ -304,10 +308,10 @@ func (c *catalogOf) written(later, earlier task.Task) (relation string, writer t
 	return Requires, later, earlier.Resource.ID()
 }
 
-// unresolved returns the error of a wrong reference, with what it may have meant while there were few of them before: a
-// resource that is written almost the same, or one of another type with the same title. It is never the resource
-// itself.
-func (c *catalogOf) unresolved(t task.Task, relation string, id resource.ID, before int) *UnresolvedError {
+// unresolved returns the error for a reference to a missing resource. While there were few such errors before, it
+// suggests a resource with almost the same id, or one of another type with the same title; never the referring
+// resource.
+func (c *nodeTasks) unresolved(t task.Task, relation string, id resource.ID, before int) *UnresolvedError {
 	e := &UnresolvedError{Task: t, Relation: relation, Reference: id}
 	if before >= resource.MostHints {
 		return e
@@ -337,8 +341,8 @@ func (c *catalogOf) unresolved(t task.Task, relation string, id resource.ID, bef
 	return e
 }
 
-// mentions counts what the tasks require and notify.
-func (c *catalogOf) mentions() int {
+// countRelations returns the number of requirements and notifications of all tasks.
+func (c *nodeTasks) countRelations() int {
 	n := 0
 	for i := range c.tasks {
 		n += len(c.graph.requires[i]) + len(c.notifies[i])
@@ -346,19 +350,19 @@ func (c *catalogOf) mentions() int {
 	return n
 }
 
-// ids returns the resources of tasks, sorted, each once; nil for none. All results share one array.
-func (c *catalogOf) ids(tasks []int) []resource.ID {
+// ids returns the resources of tasks, sorted, each once; nil for no tasks. All results share one array.
+func (c *nodeTasks) ids(tasks []int) []resource.ID {
 	if len(tasks) == 0 {
 		return nil
 	}
-	start := len(c.room)
+	start := len(c.buffer)
 	for _, t := range tasks {
 		if t < len(c.names) { // else it is a gate
-			c.room = append(c.room, c.names[t])
+			c.buffer = append(c.buffer, c.names[t])
 		}
 	}
-	slices.Sort(c.room[start:])
-	ids := slices.Compact(c.room[start:])
-	c.room = c.room[:start+len(ids)]
+	slices.Sort(c.buffer[start:])
+	ids := slices.Compact(c.buffer[start:])
+	c.buffer = c.buffer[:start+len(ids)]
 	return slices.Clip(ids)
 }

@@ -17,7 +17,8 @@ import (
 func rs(lines ...string) []task.Task {
 	var tasks []task.Task
 	for _, line := range lines {
-		fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' }) // a blank that does not separate is written as another one
+		// a blank that does not separate is written as another one
+		fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' })
 		typ, rest, _ := strings.Cut(fields[1], "[")
 		r := resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]"), Parameters: resource.Parameters{}}
 		for _, f := range fields[2:] {
@@ -49,41 +50,60 @@ func TestOrder(t *testing.T) {
 		tasks []task.Task
 		want  string
 	}{
-		"service, type, title":         {rs("b x[1]", "a y[2]", "a y[1]", "a x[9]"), "x[9] y[1] y[2] x[1]"},
-		"require":                      {rs("s x[1] require=x[2]", "s x[2] require=x[3]", "s x[3]"), "x[3] x[2] x[1]"},
-		"before":                       {rs("s x[1]", "s x[2]", "s x[3] before=x[1],x[2]"), "x[3] x[1] x[2]"},
-		"notify":                       {rs("s x[1]", "s x[2] notify=X[1]"), "x[2] x[1]"},
-		"subscribe":                    {rs("s x[1] subscribe=x[2]", "s x[2]"), "x[2] x[1]"},
-		"the rest stays where it was":  {rs("s x[1]", "s x[2] require=x[4]", "s x[3]", "s x[4]"), "x[1] x[3] x[4] x[2]"},
-		"file: parent directory":       {rs("a file[/a/b/c]", "b file[/a]", "c file[/ab]"), "file[/a] file[/a/b/c] file[/ab]"},
-		"file: nearest directory":      {rs("a file[/a/b/c]", "b file[/a]", "c file[/a/b/]"), "file[/a] file[/a/b/] file[/a/b/c]"},
-		"file: parameter path":         {rs("a file[conf] path=/a/b", "b file[/a]"), "file[/a] file[conf]"},
-		"file: owner and group":        {rs("a file[/a] owner=u group=g", "b user[u] gid=g", "c group[g]"), "group[g] user[u] file[/a]"},
-		"file: an owner by number":     {rs("a file[/a] owner=12", "b user[12]"), "file[/a] user[12]"},
-		"user: name instead of title":  {rs("a file[/a] owner=u", "b user[x] name=u"), "user[x] file[/a]"},
-		"user: groups":                 {rs("a user[u] groups=g,h", "b group[h]"), "group[h] user[u]"},
-		"user: shell":                  {rs("a user[u] shell=/opt/sh", "b file[/opt/sh]"), "file[/opt/sh] user[u]"},
-		"cron: user":                   {rs("a cron[c] user=u", "b user[u]"), "user[u] cron[c]"},
-		"exec: user and cwd":           {rs("a exec[e] user=u cwd=/w", "b user[u]", "c file[/w]"), "user[u] file[/w] exec[e]"},
-		"ini_setting: its file":        {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"), "file[/etc/x.ini] ini_setting[i]"},
-		"mount: its directory":         {rs("a mount[/mnt]", "b file[/mnt]"), "file[/mnt] mount[/mnt]"},
-		"file: below a mount":          {rs("a file[/mnt/q/f]", "b mount[/mnt]", "c mount[/mnt/q]", "d file[/mnt]"), "file[/mnt] mount[/mnt] mount[/mnt/q] file[/mnt/q/f]"},
-		"file: below no mount":         {rs("a file[/mntx]", "b mount[/mnt] ensure=absent", "c file[/mnt/f]"), "file[/mntx] mount[/mnt] file[/mnt/f]"},
-		"ini_setting: below a mount":   {rs("a ini_setting[i] path=/mnt/x.ini", "b mount[/mnt]"), "mount[/mnt] ini_setting[i]"},
-		"exec, user: below a mount":    {rs("a exec[e] cwd=/mnt/w", "a user[u] home=/mnt/u", "b mount[/mnt]"), "mount[/mnt] exec[e] user[u]"},
-		"file: target of a link":       {rs("a file[/l] target=/t/x", "b file[/t/x]"), "file[/t/x] file[/l]"},
-		"exec: title":                  {rs("a exec[/opt/run] x=y", "b file[/opt/run]"), "file[/opt/run] exec[/opt/run]"},
-		"exec: program of a list":      {rs("a exec[e] command=/opt/run,-v,/opt/conf", "b file[/opt/run]", "c file[/opt/conf] content=x"), "file[/opt/run] file[/opt/conf] exec[e]"},
-		"exec: guards":                 {rs("a exec[e] command=true unless=/opt/a onlyif=\"/opt/b\"", "b file[/opt/a]", "c file[/opt/b]"), "file[/opt/a] file[/opt/b] exec[e]"},
-		"exec: arguments":              {rs("a exec[e] command=sh\u00a0--rc=/opt/a;.\u00a0'/opt/b'", "b file[/opt/a] source=/x", "c file[/opt/b] ensure=file"), "file[/opt/a] file[/opt/b] exec[e]"},
-		"exec: what it makes":          {rs("a exec[e] command=/opt/make,/k creates=/k", "b file[/k] content=x", "c exec[f] command=gen\u00a0>/o\u00a02>>\u00a0/o2\u00a0/p", "d file[/o2] content=x", "d file[/o] content=x", "e file[/p] mode=0600"), "exec[e] file[/k] exec[f] file[/o] file[/o2] file[/p]"},
-		"what is written wins":         {rs("a file[/a/b]", "b file[/a] require=file[/a/b]"), "file[/a/b] file[/a]"},
-		"what is written wins, by way": {rs("a file[/a/b] before=x[1]", "b file[/a] require=x[1]", "c x[1]"), "file[/a/b] x[1] file[/a]"},
-		"a directory goes last":        {rs("a file[/a] ensure=absent", "b file[/a/b] ensure=absent"), "file[/a/b] file[/a]"},
-		"groups without gid go last":   {rs("a group[u] ensure=absent", "a group[z] ensure=absent", "b user[u] ensure=absent"), "user[u] group[u] group[z]"},
-		"a group of the user's name":   {rs("a user[u]", "b group[u]"), "group[u] user[u]"},
-		"a group that outlives":        {rs("a group[u]", "b user[u] ensure=absent"), "user[u] group[u]"},
-		"a group goes last":            {rs("a group[g] ensure=absent", "b user[u] gid=g"), "user[u] group[g]"},
+		"service, type, title": {rs("b x[1]", "a y[2]", "a y[1]", "a x[9]"), "x[9] y[1] y[2] x[1]"},
+		"require":              {rs("s x[1] require=x[2]", "s x[2] require=x[3]", "s x[3]"), "x[3] x[2] x[1]"},
+		"before":               {rs("s x[1]", "s x[2]", "s x[3] before=x[1],x[2]"), "x[3] x[1] x[2]"},
+		"notify":               {rs("s x[1]", "s x[2] notify=X[1]"), "x[2] x[1]"},
+		"subscribe":            {rs("s x[1] subscribe=x[2]", "s x[2]"), "x[2] x[1]"},
+		"the rest stays where it was": {rs("s x[1]", "s x[2] require=x[4]", "s x[3]", "s x[4]"),
+			"x[1] x[3] x[4] x[2]"},
+		"file: parent directory": {rs("a file[/a/b/c]", "b file[/a]", "c file[/ab]"),
+			"file[/a] file[/a/b/c] file[/ab]"},
+		"file: nearest directory": {rs("a file[/a/b/c]", "b file[/a]", "c file[/a/b/]"),
+			"file[/a] file[/a/b/] file[/a/b/c]"},
+		"file: parameter path": {rs("a file[conf] path=/a/b", "b file[/a]"), "file[/a] file[conf]"},
+		"file: owner and group": {rs("a file[/a] owner=u group=g", "b user[u] gid=g", "c group[g]"),
+			"group[g] user[u] file[/a]"},
+		"file: an owner by number":    {rs("a file[/a] owner=12", "b user[12]"), "file[/a] user[12]"},
+		"user: name instead of title": {rs("a file[/a] owner=u", "b user[x] name=u"), "user[x] file[/a]"},
+		"user: groups":                {rs("a user[u] groups=g,h", "b group[h]"), "group[h] user[u]"},
+		"user: shell":                 {rs("a user[u] shell=/opt/sh", "b file[/opt/sh]"), "file[/opt/sh] user[u]"},
+		"cron: user":                  {rs("a cron[c] user=u", "b user[u]"), "user[u] cron[c]"},
+		"exec: user and cwd": {rs("a exec[e] user=u cwd=/w", "b user[u]", "c file[/w]"),
+			"user[u] file[/w] exec[e]"},
+		"ini_setting: its file": {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"),
+			"file[/etc/x.ini] ini_setting[i]"},
+		"mount: its directory": {rs("a mount[/mnt]", "b file[/mnt]"), "file[/mnt] mount[/mnt]"},
+		"file: below a mount": {rs("a file[/mnt/q/f]", "b mount[/mnt]", "c mount[/mnt/q]", "d file[/mnt]"),
+			"file[/mnt] mount[/mnt] mount[/mnt/q] file[/mnt/q/f]"},
+		"file: below no mount": {rs("a file[/mntx]", "b mount[/mnt] ensure=absent", "c file[/mnt/f]"),
+			"file[/mntx] mount[/mnt] file[/mnt/f]"},
+		"ini_setting: below a mount": {rs("a ini_setting[i] path=/mnt/x.ini", "b mount[/mnt]"),
+			"mount[/mnt] ini_setting[i]"},
+		"exec, user: below a mount": {rs("a exec[e] cwd=/mnt/w", "a user[u] home=/mnt/u", "b mount[/mnt]"),
+			"mount[/mnt] exec[e] user[u]"},
+		"file: target of a link": {rs("a file[/l] target=/t/x", "b file[/t/x]"), "file[/t/x] file[/l]"},
+		"exec: title": {rs("a exec[/opt/run] x=y", "b file[/opt/run]"),
+			"file[/opt/run] exec[/opt/run]"},
+		"exec: program of a list": {rs("a exec[e] command=/opt/run,-v,/opt/conf", "b file[/opt/run]",
+			"c file[/opt/conf] content=x"), "file[/opt/run] file[/opt/conf] exec[e]"},
+		"exec: guards": {rs("a exec[e] command=true unless=/opt/a onlyif=\"/opt/b\"", "b file[/opt/a]",
+			"c file[/opt/b]"), "file[/opt/a] file[/opt/b] exec[e]"},
+		"exec: arguments": {rs("a exec[e] command=sh\u00a0--rc=/opt/a;.\u00a0'/opt/b'",
+			"b file[/opt/a] source=/x", "c file[/opt/b] ensure=file"), "file[/opt/a] file[/opt/b] exec[e]"},
+		"exec: what it makes": {rs("a exec[e] command=/opt/make,/k creates=/k", "b file[/k] content=x",
+			"c exec[f] command=gen\u00a0>/o\u00a02>>\u00a0/o2\u00a0/p", "d file[/o2] content=x", "d file[/o] content=x",
+			"e file[/p] mode=0600"), "exec[e] file[/k] exec[f] file[/o] file[/o2] file[/p]"},
+		"what is written wins": {rs("a file[/a/b]", "b file[/a] require=file[/a/b]"), "file[/a/b] file[/a]"},
+		"what is written wins, by way": {rs("a file[/a/b] before=x[1]", "b file[/a] require=x[1]", "c x[1]"),
+			"file[/a/b] x[1] file[/a]"},
+		"a directory goes last": {rs("a file[/a] ensure=absent", "b file[/a/b] ensure=absent"),
+			"file[/a/b] file[/a]"},
+		"groups without gid go last": {rs("a group[u] ensure=absent", "a group[z] ensure=absent",
+			"b user[u] ensure=absent"), "user[u] group[u] group[z]"},
+		"a group of the user's name": {rs("a user[u]", "b group[u]"), "group[u] user[u]"},
+		"a group that outlives":      {rs("a group[u]", "b user[u] ensure=absent"), "user[u] group[u]"},
+		"a group goes last":          {rs("a group[g] ensure=absent", "b user[u] gid=g"), "user[u] group[g]"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +126,8 @@ func TestOrder(t *testing.T) {
 }
 
 func TestRequiresAndNotifies(t *testing.T) {
-	ordered, errs := Order(rs("s x[a] subscribe=x[c],x[b] require=x[b]", "s x[b] before=x[d]", "s x[c] notify=x[a],x[d]", "s x[d]"))
+	ordered, errs := Order(rs("s x[a] subscribe=x[c],x[b] require=x[b]", "s x[b] before=x[d]",
+		"s x[c] notify=x[a],x[d]", "s x[d]"))
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -150,15 +171,19 @@ func TestCycle(t *testing.T) {
 		tasks []task.Task
 		want  []string // error, then who wrote which relation to whom
 	}{
-		"of two":               {rs("s x[a] require=x[b]", "s x[b] require=x[a]"), []string{"x[a] requires x[b] requires x[a]; x[a] require x[b]"}},
-		"by before and notify": {rs("s x[a] before=x[b]", "s x[b] notify=x[a]"), []string{"x[a] requires x[b] requires x[a]; x[b] notify x[a]"}},
+		"of two": {rs("s x[a] require=x[b]", "s x[b] require=x[a]"),
+			[]string{"x[a] requires x[b] requires x[a]; x[a] require x[b]"}},
+		"by before and notify": {rs("s x[a] before=x[b]", "s x[b] notify=x[a]"),
+			[]string{"x[a] requires x[b] requires x[a]; x[b] notify x[a]"}},
 		"the shortest, and what hangs on it is not named": {
-			rs("s x[a] require=x[b],x[d]", "s x[b] require=x[c]", "s x[c] require=x[a]", "s x[d] require=x[a]", "s x[e] require=x[a]"),
+			rs("s x[a] require=x[b],x[d]", "s x[b] require=x[c]", "s x[c] require=x[a]", "s x[d] require=x[a]",
+				"s x[e] require=x[a]"),
 			[]string{"x[a] requires x[d] requires x[a]; x[a] require x[d]"},
 		},
 		"each component once": {
 			rs("s x[a] require=x[b]", "s x[b] require=x[a]", "s x[c] subscribe=x[d]", "s x[d] subscribe=x[c]"),
-			[]string{"x[a] requires x[b] requires x[a]; x[a] require x[b]", "x[c] requires x[d] requires x[c]; x[c] subscribe x[d]"},
+			[]string{"x[a] requires x[b] requires x[a]; x[a] require x[b]",
+				"x[c] requires x[d] requires x[c]; x[c] subscribe x[d]"},
 		},
 		"of one": {rs("s x[a] require=x[a]"), []string{"x[a] requires x[a]; x[a] require x[a]"}},
 	}
@@ -193,7 +218,8 @@ func TestOrderProperties(t *testing.T) {
 			for _, relation := range []string{"require", "before"} {
 				var refs []string
 				for j, other := range names {
-					if r.IntN(4) == 0 && ((relation == "require" && rank[j] < rank[i]) || (relation == "before" && rank[j] > rank[i])) {
+					if r.IntN(4) == 0 && ((relation == "require" && rank[j] < rank[i]) ||
+						(relation == "before" && rank[j] > rank[i])) {
 						refs = append(refs, "x["+other+"]")
 					}
 				}
@@ -230,8 +256,9 @@ func TestOrderProperties(t *testing.T) {
 func TestPhases(t *testing.T) {
 	one := []task.Task{{Node: "n"}}
 	phases, err := Phases([]string{"g2", "g1"}, map[Key][]task.Task{
-		{task.Node, "g1"}: one, {task.Prepare, "g1"}: one, {task.Cleanup, ""}: one, {task.PostCluster, ""}: one, {task.Management, ""}: one,
-		{task.Node, "g2"}: one, {task.Cluster, "g2"}: one, {task.PreNode, "g2"}: {},
+		{task.Node, "g1"}: one, {task.Prepare, "g1"}: one, {task.Cleanup, ""}: one, {task.PostCluster, ""}: one,
+		{task.Management, ""}: one,
+		{task.Node, "g2"}:     one, {task.Cluster, "g2"}: one, {task.PreNode, "g2"}: {},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,12 @@
 package sequence
 
-// place gives every task the earliest phase that its requirements allow (litp.md 97, 98); it reports false when there
+// place gives every task the earliest phase that its requirements allow (litp.md 97, 98). It returns false when there
 // is a cycle.
 //
-// Phases are counted in slots: slot 0 has a phase for each class in turn and last one for the tasks of no class, then
-// slot 1, and so on. A task lies in the first phase of its class that is not before the phase of anything it requires,
-// and behind it where one of the two is a callback. So a task with a class lies as early as it can, and one without
-// behind those of its slot. Phases that stay empty are left out.
-func (a *arrangement) place() bool {
+// Phases are counted in slots. A slot has one phase for each priority class, in order, and then one for the tasks
+// without a class. A task is in the first phase of its class that is not before the phase of anything it requires, and
+// that is after it when one of the two is a callback. Empty phases are left out.
+func (a *phaseLayout) place() bool {
 	classes := int32(1)
 	for _, t := range a.tasks {
 		classes = max(classes, int32(t.Class)+1)
@@ -48,11 +47,11 @@ func (a *arrangement) place() bool {
 	if len(queue) < len(a.phase) {
 		return false
 	}
-	a.gather(int(last) + 1)
+	a.fillPhases(int(last) + 1)
 	return true
 }
 
-// slot is the first phase for a task behind what it requires; see place for latest.
+// slot returns the first phase for a task after what it requires; see [phaseLayout.place] for latest.
 func (t *Place) slot(latest, classes int32) int32 {
 	rank := classes - 1 // of no class
 	if t.Class > 0 {
@@ -68,8 +67,8 @@ func (t *Place) slot(latest, classes int32) int32 {
 	return phase + (rank-phase%classes+classes)%classes
 }
 
-// gather fills the phases from the phase of each task, in input order, and drops empty ones.
-func (a *arrangement) gather(n int) {
+// fillPhases fills the phases from the phase of each task, in input order, and drops empty ones.
+func (a *phaseLayout) fillPhases(n int) {
 	sizes := make([]int32, n)
 	for v := range a.tasks {
 		sizes[a.phase[v]]++
@@ -90,7 +89,7 @@ func (a *arrangement) gather(n int) {
 }
 
 // raiseGates gives every gate the last phase of what it requires. Gates require tasks, never gates that come later.
-func (a *arrangement) raiseGates() {
+func (a *phaseLayout) raiseGates() {
 	for v := len(a.tasks); v < len(a.phase); v++ {
 		a.phase[v] = -1
 		for _, r := range a.requires.From(int32(v)) {

@@ -273,7 +273,8 @@ func byTheRules(places []Place, requires [][]int) [][]int {
 				}
 				p := len(phases) - 1
 				for ; p >= 0; p-- {
-					if slices.ContainsFunc(phases[p], func(q int) bool { return closure[i][q] && (places[i].Callback || places[q].Callback) }) {
+					if slices.ContainsFunc(phases[p],
+						func(q int) bool { return closure[i][q] && (places[i].Callback || places[q].Callback) }) {
 						break
 					}
 				}
@@ -304,7 +305,8 @@ func byTheRules(places []Place, requires [][]int) [][]int {
 		join := p+1 < len(phases)
 		if join {
 			for _, i := range phases[p+1] {
-				join = join && !places[i].Callback && !slices.ContainsFunc(configs, func(c int) bool { return closure[i][c] })
+				join = join && !places[i].Callback &&
+					!slices.ContainsFunc(configs, func(c int) bool { return closure[i][c] })
 			}
 		}
 		if join {

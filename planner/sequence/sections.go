@@ -9,29 +9,31 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Layer is where a task stands among the sections of its node: it requires the tasks of lower places in its task group
-// (litp.md 90 to 92). Tasks that take something away stand among themselves, the other way round, and have no relation
-// to the others (litp.md 130).
+// Layer is the position of a task among the sections of its node: it requires the tasks of lower places in its task
+// group (litp.md 90 to 92). Removing tasks have layers of their own, in reverse order, and no relation to other tasks
+// (litp.md 130).
 type Layer struct {
-	Place     int
-	Removes   bool
-	Unordered string // its type, where it requires no task of this type of a lower place, as packages do (litp.md 92); empty otherwise
+	Place   int
+	Removes bool
+	// its type, where it requires no task of this type of a lower place, as packages do (litp.md 92); empty otherwise
+	Unordered string
 }
 
-// places are the sections of a node: each requires those with lower numbers (design.md 5.5).
+// places are the positions of the sections of a node: each section requires those with lower numbers (design.md 5.5).
 var places = map[catalog.Section]int{
-	catalog.System: 0, catalog.OS: 1, catalog.NetworkInterfaces: 2, catalog.Routes: 3, catalog.StorageProfile: 4, catalog.FileSystems: 5,
-	catalog.Configs: lastPlace, catalog.Items: lastPlace, catalog.Services: lastPlace,
+	catalog.System: 0, catalog.OS: 1, catalog.NetworkInterfaces: 2, catalog.Routes: 3, catalog.StorageProfile: 4,
+	catalog.FileSystems: 5,
+	catalog.Configs:     lastPlace, catalog.Items: lastPlace, catalog.Services: lastPlace,
 }
 
 const lastPlace = 6
 
-// mostHeld bounds the requirements that one section has on those before it on one node. Where there would be more, the
-// order is the same, but a failure in the earlier section does not hold the later one up.
-const mostHeld = 4096
+// maxSectionRequires is the most requirements of one section on earlier sections on one node. With more, the order
+// stays the same, but a failure in the earlier section does not stop the later one.
+const maxSectionRequires = 4096
 
-// TakesAway reports whether a task makes something go.
-func TakesAway(t task.Task) bool {
+// Removes reports whether a task removes something: its parameter ensure is absent or purged.
+func Removes(t task.Task) bool {
 	switch t.Resource.Parameters.String("ensure") {
 	case "absent", "purged":
 		return t.Kind == task.Config
@@ -39,13 +41,13 @@ func TakesAway(t task.Task) bool {
 	return false
 }
 
-// ownLayer is the layer of a task by its section; none is that of inline configuration.
-func ownLayer(t task.Task, b Beyond) Layer {
+// layerOf returns the layer of a task by its section. A task without a section counts as inline configuration.
+func layerOf(t task.Task, b Constraints) Layer {
 	place, ok := places[b.Section]
 	if !ok {
 		place = lastPlace
 	}
-	l := Layer{Place: place, Removes: TakesAway(t)}
+	l := Layer{Place: place, Removes: Removes(t)}
 	if t.Kind == task.Config && (b.Unordered || t.Resource.Type == "package") {
 		l.Unordered = t.Resource.Type
 	}
@@ -55,7 +57,7 @@ func ownLayer(t task.Task, b Beyond) Layer {
 	return l
 }
 
-// gated is a set of requirements that can hold gates, see [Scope].
+// gated is a graph that can have gates, see [Scope].
 type gated interface {
 	Gate() int
 	Require(from, to int)
@@ -67,8 +69,8 @@ type layered struct {
 	Layer
 }
 
-// barriers makes vertices of a higher place require those of lower ones, with gates at each place: one for each
-// unordered type, and one for the others. at is what [byPlace] returns.
+// barriers makes vertices of a higher place require those of lower places. Each place has one gate for each unordered
+// type and one for all other tasks. at is the result of [byPlace].
 func barriers(g gated, at [][]layered) {
 	kinds := []string{"", "package"} // "" is all that is ordered
 	below := make(map[string]int)    // the gate of all vertices of a kind in lower places
@@ -103,8 +105,8 @@ func barriers(g gated, at [][]layered) {
 	}
 }
 
-// byPlace returns the vertices that take away or those that do not, in one list for each place that any has, the lowest
-// first.
+// byPlace returns the vertices that remove something, or those that do not, as one list for each place, the lowest
+// first. Places without vertices are left out.
 func byPlace(vertices []int, layerOf func(vertex int) Layer, removes bool) [][]layered {
 	var lists [lastPlace + 1][]layered
 	for _, v := range vertices {
@@ -115,26 +117,26 @@ func byPlace(vertices []int, layerOf func(vertex int) Layer, removes bool) [][]l
 	return slices.DeleteFunc(lists[:], func(l []layered) bool { return len(l) == 0 })
 }
 
-// Stack adds the requirements that come from the sections of one node: those of a later section require those of the
-// earlier ones that it needs. layers are those of the tasks.
-func (s *Scope) Stack(layers map[int]Layer) {
+// AddSections adds the requirements between the sections of one node: a task of a later section requires the earlier
+// sections that it needs. layers are those of the tasks.
+func (s *Scope) AddSections(layers map[int]Layer) {
 	tasks := slices.Sorted(maps.Keys(layers))
 	for _, removes := range []bool{false, true} {
 		barriers(s, byPlace(tasks, func(v int) Layer { return layers[v] }, removes))
 	}
 }
 
-// stack adds the requirements of the sections to those that are written, within each task group, and returns the layers
-// of the tasks, and what each is held up by. What is written wins: a task that requires one of a later section counts
-// as one of that section. Without two sections in one task group there is neither.
-func (c *catalogOf) stack(beyond map[resource.ID]Beyond) (layers []Layer, held [][]int) {
+// addSections adds the requirements between sections within each task group. It returns the layers of the tasks, and
+// the tasks that each requires because of its section. Written requirements win: a task that requires one of a later
+// section counts as one of that section. Both results are nil when no task group has two sections.
+func (c *nodeTasks) addSections(constraints map[resource.ID]Constraints) (layers []Layer, bySection [][]int) {
 	n := len(c.tasks)
 	layers = make([]Layer, n)
 	groups := make(map[task.Group][]int)
 	var order []task.Group
 	several := false
 	for i, t := range c.tasks {
-		layers[i] = ownLayer(t, beyond[c.names[i]])
+		layers[i] = layerOf(t, constraints[c.names[i]])
 		members, ok := groups[t.Group]
 		if !ok {
 			order = append(order, t.Group)
@@ -146,21 +148,21 @@ func (c *catalogOf) stack(beyond map[resource.ID]Beyond) (layers []Layer, held [
 	if !several {
 		return nil, nil
 	}
-	held = make([][]int, n)
+	bySection = make([][]int, n)
 	for _, removes := range []bool{false, true} {
-		c.raise(layers, removes)
+		c.raiseLayers(layers, removes)
 		for _, group := range order {
 			at := byPlace(groups[group], func(v int) Layer { return layers[v] }, removes)
 			barriers(c.graph, at)
-			c.hold(at, held)
+			c.requireSections(at, bySection)
 		}
 	}
-	return layers, held
+	return layers, bySection
 }
 
-// raise gives every task at least the place of those in its task group that it requires, so that sections close no
-// cycle.
-func (c *catalogOf) raise(layers []Layer, removes bool) {
+// raiseLayers gives every task at least the place of the tasks in its task group that it requires, so that sections
+// close no cycle.
+func (c *nodeTasks) raiseLayers(layers []Layer, removes bool) {
 	n := len(c.tasks)
 	const none = -1
 	reached := make([]int, len(c.graph.requires)) // the highest place of a task itself and of what it requires
@@ -180,9 +182,9 @@ func (c *catalogOf) raise(layers []Layer, removes bool) {
 	}
 }
 
-// hold finds what each task waits for because of its section, without what is implied: the tasks of lower places that
-// none of them requires.
-func (c *catalogOf) hold(at [][]layered, held [][]int) {
+// requireSections finds the tasks that each task requires because of its section: the tasks of lower places that no
+// other task of a lower place requires.
+func (c *nodeTasks) requireSections(at [][]layered, bySection [][]int) {
 	var lower []layered
 	inLower := make(map[int]bool)
 	for i, members := range at {
@@ -191,13 +193,13 @@ func (c *catalogOf) hold(at [][]layered, held [][]int) {
 			most := 0
 			for _, v := range members {
 				if _, known := heads[v.Unordered]; !known {
-					heads[v.Unordered] = c.heads(lower, inLower, held, v.Unordered)
+					heads[v.Unordered] = c.heads(lower, inLower, bySection, v.Unordered)
 					most = max(most, len(heads[v.Unordered]))
 				}
 			}
-			if len(members)*most <= mostHeld {
+			if len(members)*most <= maxSectionRequires {
 				for _, v := range members {
-					held[v.vertex] = heads[v.Unordered]
+					bySection[v.vertex] = heads[v.Unordered]
 				}
 			}
 		}
@@ -208,16 +210,15 @@ func (c *catalogOf) hold(at [][]layered, held [][]int) {
 	}
 }
 
-// heads returns those of some tasks that none of the others requires. Tasks of an unordered type count for nothing;
-// empty for no type.
-func (c *catalogOf) heads(tasks []layered, among map[int]bool, held [][]int, unordered string) []int {
+// heads returns those of the tasks that no other of them requires. Tasks of the type unordered do not count.
+func (c *nodeTasks) heads(tasks []layered, among map[int]bool, bySection [][]int, unordered string) []int {
 	out := func(v layered) bool { return unordered != "" && v.Unordered == unordered }
 	implied := make(map[int]bool)
 	for _, v := range tasks {
 		if out(v) {
 			continue
 		}
-		for _, requires := range [][]int{c.graph.requires[v.vertex], held[v.vertex]} {
+		for _, requires := range [][]int{c.graph.requires[v.vertex], bySection[v.vertex]} {
 			for _, r := range requires {
 				if among[r] {
 					implied[r] = true

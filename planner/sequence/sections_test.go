@@ -29,10 +29,11 @@ type in struct {
 
 func orderOf(list []in) ([]task.Task, []Layer, []error) {
 	var tasks []task.Task
-	beyond := make(map[resource.ID]Beyond)
+	constraints := make(map[resource.ID]Constraints)
 	for _, l := range list {
 		typ, title, _ := resource.ParseID(l.id)
-		t := task.Task{Group: task.Node, Service: "s", Resource: resource.Resource{Type: typ, Title: title, Parameters: resource.Parameters{}}}
+		t := task.Task{Group: task.Node, Service: "s",
+			Resource: resource.Resource{Type: typ, Title: title, Parameters: resource.Parameters{}}}
 		if l.ensure != "" {
 			t.Resource.Parameters["ensure"] = l.ensure
 		}
@@ -40,9 +41,10 @@ func orderOf(list []in) ([]task.Task, []Layer, []error) {
 			t.Group = l.group
 		}
 		tasks = append(tasks, t)
-		beyond[t.Resource.ID()] = Beyond{Section: l.section, After: l.after, Unordered: l.unordered, Waits: l.waits}
+		constraints[t.Resource.ID()] = Constraints{Section: l.section, After: l.after, Unordered: l.unordered,
+			Waits: l.waits}
 	}
-	return OrderNode(tasks, beyond)
+	return OrderNode(tasks, constraints)
 }
 
 func TestSections(t *testing.T) {
@@ -51,27 +53,44 @@ func TestSections(t *testing.T) {
 		want  []string // with what they require
 		error string
 	}{
-		"later sections wait": {[]in{{id: "exec[a]"}, {id: "exec[b]", section: catalog.OS}, {id: "exec[c]", section: catalog.System}, {id: "exec[d]", section: catalog.Items}},
+		"later sections wait": {[]in{{id: "exec[a]"}, {id: "exec[b]", section: catalog.OS},
+			{id: "exec[c]", section: catalog.System}, {id: "exec[d]", section: catalog.Items}},
 			[]string{"exec[c] []", "exec[b] [exec[c]]", "exec[a] [exec[b]]", "exec[d] [exec[b]]"}, ""},
-		"one section": {[]in{{id: "exec[a]", section: catalog.Configs}, {id: "exec[b]"}}, []string{"exec[a] []", "exec[b] []"}, ""},
-		"packages do not wait for packages": {[]in{{id: "package[a]"}, {id: "package[b]", section: catalog.OS}, {id: "exec[c]", section: catalog.OS}, {id: "exec[d]"}},
+		"one section": {[]in{{id: "exec[a]", section: catalog.Configs}, {id: "exec[b]"}},
+			[]string{"exec[a] []", "exec[b] []"}, ""},
+		"packages do not wait for packages": {[]in{{id: "package[a]"}, {id: "package[b]", section: catalog.OS},
+			{id: "exec[c]", section: catalog.OS}, {id: "exec[d]"}},
 			[]string{"exec[c] []", "package[b] []", "package[a] [exec[c]]", "exec[d] [exec[c] package[b]]"}, ""},
-		"nor do those of another type that has no order, but for packages": {[]in{{id: "exec[a]", unordered: true}, {id: "exec[b]", section: catalog.OS, unordered: true}, {id: "package[c]", section: catalog.OS}, {id: "file[d]"}},
+		"nor do those of another type that has no order, but for packages": {[]in{{id: "exec[a]", unordered: true},
+			{id: "exec[b]", section: catalog.OS, unordered: true}, {id: "package[c]", section: catalog.OS},
+			{id: "file[d]"}},
 			[]string{"exec[b] []", "package[c] []", "exec[a] [package[c]]", "file[d] [exec[b] package[c]]"}, ""},
-		"rules win over sections": {[]in{{id: "exec[a]"}, {id: "exec[b]", section: catalog.OS, waits: []Wait{{"waits[0]", []resource.ID{"exec[a]", "exec[b]", "exec[gone]"}}}}, {id: "exec[c]", section: catalog.OS}},
+		"rules win over sections": {[]in{{id: "exec[a]"},
+			{id: "exec[b]", section: catalog.OS, waits: []Wait{{"waits[0]",
+				[]resource.ID{"exec[a]", "exec[b]", "exec[gone]"}}}}, {id: "exec[c]", section: catalog.OS}},
 			[]string{"exec[c] []", "exec[a] [exec[c]]", "exec[b] [exec[a] exec[c]]"}, ""},
-		"a rule against the order of groups": {[]in{{id: "exec[a]", group: task.PreNode, waits: []Wait{{"waits[0]", []resource.ID{"exec[b]", "exec[c]"}}}}, {id: "exec[b]"}, {id: "exec[c]"}}, nil,
+		"a rule against the order of groups": {[]in{{id: "exec[a]", group: task.PreNode,
+			waits: []Wait{{"waits[0]", []resource.ID{"exec[b]", "exec[c]"}}}}, {id: "exec[b]"}, {id: "exec[c]"}}, nil,
 			"exec[a], in the task group pre_node, requires exec[b], in the task group node, which comes later"},
-		"a rule in a cycle": {[]in{{id: "exec[a]", after: []resource.ID{"exec[b]"}}, {id: "exec[b]", waits: []Wait{{"waits[0]", []resource.ID{"exec[a]"}}}}}, nil, "exec[b] requires exec[a] requires exec[b]"},
-		"what is written wins": {[]in{{id: "exec[a]"}, {id: "exec[b]", section: catalog.OS, after: []resource.ID{"exec[a]"}}, {id: "exec[c]", section: catalog.OS}},
+		"a rule in a cycle": {[]in{{id: "exec[a]", after: []resource.ID{"exec[b]"}},
+			{id: "exec[b]", waits: []Wait{{"waits[0]", []resource.ID{"exec[a]"}}}}}, nil,
+			"exec[b] requires exec[a] requires exec[b]"},
+		"what is written wins": {[]in{{id: "exec[a]"},
+			{id: "exec[b]", section: catalog.OS, after: []resource.ID{"exec[a]"}},
+			{id: "exec[c]", section: catalog.OS}},
 			[]string{"exec[c] []", "exec[a] [exec[c]]", "exec[b] [exec[a] exec[c]]"}, ""},
-		"what goes away goes the other way round": {[]in{{id: "exec[a]"}, {id: "package[b]", section: catalog.OS, ensure: "absent"}, {id: "file[c]", ensure: "absent"}, {id: "exec[d]", section: catalog.OS}},
+		"what goes away goes the other way round": {[]in{{id: "exec[a]"},
+			{id: "package[b]", section: catalog.OS, ensure: "absent"}, {id: "file[c]", ensure: "absent"},
+			{id: "exec[d]", section: catalog.OS}},
 			[]string{"exec[d] []", "file[c] []", "exec[a] [exec[d]]", "package[b] [file[c]]"}, ""},
-		"task groups are apart": {[]in{{id: "exec[a]", group: task.PreNode}, {id: "exec[b]", section: catalog.OS}, {id: "exec[c]"}},
+		"task groups are apart": {[]in{{id: "exec[a]", group: task.PreNode}, {id: "exec[b]", section: catalog.OS},
+			{id: "exec[c]"}},
 			[]string{"exec[a] []", "exec[b] []", "exec[c] [exec[b]]"}, ""},
-		"against the order of groups": {[]in{{id: "exec[a]", group: task.PreNode, after: []resource.ID{"exec[b]"}}, {id: "exec[b]"}}, nil,
+		"against the order of groups": {[]in{{id: "exec[a]", group: task.PreNode, after: []resource.ID{"exec[b]"}},
+			{id: "exec[b]"}}, nil,
 			"exec[a], in the task group pre_node, requires exec[b], in the task group node, which comes later"},
-		"a cycle": {[]in{{id: "exec[a]", after: []resource.ID{"exec[b]"}}, {id: "exec[b]", after: []resource.ID{"exec[a]"}}}, nil, "exec[a] requires exec[b] requires exec[a]"},
+		"a cycle": {[]in{{id: "exec[a]", after: []resource.ID{"exec[b]"}},
+			{id: "exec[b]", after: []resource.ID{"exec[a]"}}}, nil, "exec[a] requires exec[b] requires exec[a]"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +171,8 @@ func TestSectionsCloseNoCycle(t *testing.T) {
 				}
 			}
 			for _, w := range written {
-				raised[id] = raised[id] || raised[w] || absent[w] != absent[id] || absent[id] && place[w] < place[id] || !absent[id] && place[w] > place[id]
+				raised[id] = raised[id] || raised[w] || absent[w] != absent[id] || absent[id] && place[w] < place[id] ||
+					!absent[id] && place[w] > place[id]
 			}
 			if layers != nil {
 				raised[id] = raised[id] || layers[i].Removes != absent[id]
@@ -179,7 +199,8 @@ func TestSectionsCloseNoCycle(t *testing.T) {
 func TestLargeSectionsOnlyOrder(t *testing.T) {
 	var list []in
 	for i := range 200 {
-		list = append(list, in{id: fmt.Sprintf("exec[%03d]", i), section: []catalog.Section{catalog.Services, catalog.OS}[i%2]})
+		list = append(list, in{id: fmt.Sprintf("exec[%03d]", i),
+			section: []catalog.Section{catalog.Services, catalog.OS}[i%2]})
 	}
 	tasks, layers, errs := orderOf(list)
 	if len(errs) > 0 || len(tasks) != 200 {
@@ -187,7 +208,8 @@ func TestLargeSectionsOnlyOrder(t *testing.T) {
 	}
 	for i, made := range tasks {
 		if want := []int{1, lastPlace}[i/100]; layers[i].Place != want || len(made.Requires) > 0 {
-			t.Fatalf("%s is number %d in place %d and requires %d", made.Resource.ID(), i, layers[i].Place, len(made.Requires))
+			t.Fatalf("%s is number %d in place %d and requires %d", made.Resource.ID(), i, layers[i].Place,
+				len(made.Requires))
 		}
 	}
 	s := NewScope(append(make([]Place, 199), Place{Callback: true}))
@@ -195,9 +217,10 @@ func TestLargeSectionsOnlyOrder(t *testing.T) {
 	for i, l := range layers {
 		stack[199-i] = l // the last section first
 	}
-	s.Stack(stack)
+	s.AddSections(stack)
 	phases, cycles := s.Phases()
-	if len(cycles) > 0 || len(phases) != 3 || len(phases[0])+len(phases[1]) != 199 && len(phases[1])+len(phases[2]) != 199 {
+	if len(cycles) > 0 || len(phases) != 3 || len(phases[0])+len(phases[1]) != 199 && len(phases[1])+
+		len(phases[2]) != 199 {
 		t.Errorf("got %d phases, cycles %v", len(phases), cycles)
 	}
 }

@@ -1,8 +1,7 @@
-// Package sequence puts tasks into the order of a run. It is pure.
+// Package sequence orders tasks. It is pure.
 //
-// Plans are made of three parts of it. [OrderNode] is the requirements between the tasks of one node. [Phases] is the
-// table of task groups: one place per task group, and per deployment group where the task group repeats. A [Scope] is
-// the tasks of one place: known by their numbers and what they require, made into phases in the time of sorting them.
+// [OrderNode] orders the tasks of one node by their requirements. [Phases] orders the task groups of a run, with those
+// that repeat for each deployment group. A [Scope] splits the tasks of one task group into phases.
 package sequence
 
 import (
@@ -11,19 +10,19 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Key names a place in the order of a run: a task group, and the deployment group when the task group repeats for each.
+// Key identifies a task group in a run, with its deployment group when it repeats for each.
 type Key struct {
 	TaskGroup task.Group
 	Group     string
 }
 
-// Phases returns where there is work, in the order of a run, for deployment groups in the order given. Work that has no
-// place in that order is an error: nothing is ever dropped silently (litp.md 74).
-func Phases[W any](groups []string, work map[Key][]W) ([]Key, error) {
+// Phases returns the keys that have tasks, in the order of a run; groups are the deployment groups in their order. A
+// key that is not part of a run is an error: no task is dropped silently (litp.md 74).
+func Phases[T any](groups []string, tasks map[Key][]T) ([]Key, error) {
 	var phases []Key
 	placed := 0
 	place := func(k Key) {
-		of, ok := work[k]
+		of, ok := tasks[k]
 		if !ok {
 			return
 		}
@@ -49,9 +48,10 @@ func Phases[W any](groups []string, work map[Key][]W) ([]Key, error) {
 		}
 		i = end
 	}
-	if placed != len(work) {
-		return nil, fmt.Errorf("%d of %d sets of tasks belong to a task group or deployment group that has no place in the run",
-			len(work)-placed, len(work))
+	if placed != len(tasks) {
+		return nil, fmt.Errorf(
+			"%d of %d sets of tasks belong to a task group or deployment group that has no place in the run",
+			len(tasks)-placed, len(tasks))
 	}
 	return phases, nil
 }

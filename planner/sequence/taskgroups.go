@@ -6,15 +6,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Slot is the place of a task group in the order of a run.
+// Slot is a task group in the order of a run.
 type Slot struct {
 	Group   task.Group
 	Repeats bool // for each deployment group, in one block
 	Locked  bool // inside the lock window of a node (litp.md 4.1)
 }
 
-// slots is the order of a run (design.md 5.5; litp.md 4.1, with Airship's prepare and the core's cleanup). Those that
-// repeat follow each other.
+// slots is the order of a run (design.md 5.5; litp.md 4.1, with Airship's prepare, and cleanup). Task groups that
+// repeat are adjacent.
 var slots = []Slot{
 	{Group: task.Management},
 	{Group: task.Boot},
@@ -32,7 +32,7 @@ var slots = []Slot{
 // Slots returns the task groups in the order of a run.
 func Slots() []Slot { return slices.Clone(slots) }
 
-// groupPlace is the place of each task group in the order of a run.
+// groupPlace is the index of each task group in the order of a run.
 var groupPlace = func() map[task.Group]int {
 	out := make(map[task.Group]int, len(slots))
 	for i, s := range slots {

@@ -1,13 +1,13 @@
 package sequence
 
-// segregate parts callbacks from config tasks (litp.md 99): of a mixed phase the callbacks stay; the config tasks join
-// the next phase when that has config tasks of the same class only and none of its tasks requires one of them,
-// otherwise they get a phase of their own.
-func (a *arrangement) segregate() {
+// splitMixed separates callbacks from config tasks (litp.md 99). The callbacks of a mixed phase stay. Its config tasks
+// join the next phase if that has only config tasks of the same class and none of its tasks requires one of them.
+// Otherwise they get a phase of their own.
+func (a *phaseLayout) splitMixed() {
 	seen := make([]int32, len(a.phase))
 	out := make([][]int32, 0, len(a.phases))
 	for p := 0; p < len(a.phases); p++ {
-		callbacks, configs := a.part(a.phases[p])
+		callbacks, configs := a.splitKinds(a.phases[p])
 		if len(callbacks) == 0 || len(configs) == 0 {
 			out = append(out, a.phases[p])
 			continue
@@ -28,8 +28,8 @@ func (a *arrangement) segregate() {
 	a.raiseGates()
 }
 
-// part keeps the order.
-func (a *arrangement) part(phase []int32) (callbacks, configs []int32) {
+// splitKinds keeps the order of the tasks.
+func (a *phaseLayout) splitKinds(phase []int32) (callbacks, configs []int32) {
 	for _, v := range phase {
 		if a.tasks[v].Callback {
 			callbacks = append(callbacks, v)
@@ -40,9 +40,9 @@ func (a *arrangement) part(phase []int32) (callbacks, configs []int32) {
 	return callbacks, configs
 }
 
-// joins reports whether config tasks may join a phase: it has none but config tasks of their class. A phase has one
-// class only.
-func (a *arrangement) joins(configs, phase []int32) bool {
+// joins reports whether config tasks may join a phase: it must have only config tasks of their class. A phase has only
+// one class.
+func (a *phaseLayout) joins(configs, phase []int32) bool {
 	for _, v := range phase {
 		if a.tasks[v].Callback || a.tasks[v].Class != a.tasks[configs[0]].Class {
 			return false
@@ -51,9 +51,10 @@ func (a *arrangement) joins(configs, phase []int32) bool {
 	return true
 }
 
-// reaches reports whether a task of the phase behind p requires a config task of p. What leads there lies in these two
-// phases. A task is seen as part of either phase once, so that all calls together walk the requirements twice.
-func (a *arrangement) reaches(behind []int32, p int32, seen []int32) bool {
+// reaches reports whether a task of the phase after p requires a config task of p. The path between them is in these
+// two phases. Each task is visited once as part of either phase, so all calls together visit each requirement at most
+// twice.
+func (a *phaseLayout) reaches(behind []int32, p int32, seen []int32) bool {
 	mark := p + 1
 	stack := make([]int32, 0, len(behind))
 	stack = append(stack, behind...)

@@ -2,9 +2,9 @@ package sequence
 
 import "slices"
 
-// arranged gives the phases their last form: without the tasks that need not run and without phases that are empty then
-// (litp.md 100), each in the order in which the tasks were handed in.
-func (a *arrangement) arranged() [][]int {
+// result returns the phases without the tasks that need not run, and without the phases that this leaves empty (litp.md
+// 100). The tasks of a phase are in the order of the input.
+func (a *phaseLayout) result() [][]int {
 	var out [][]int
 	for _, phase := range a.phases {
 		slices.Sort(phase)
