@@ -147,7 +147,7 @@ func (m *model) dueActions(node string, applied map[resource.ID]string, busy boo
 
 // checkGraphOrder reports requirements between graph tasks that the order of groups contradicts. A node that runs both
 // tasks keeps their order by itself. Any other node must wait for all nodes of the earlier task.
-func (m *model) checkGraphOrder(works []plugin.Work) site.Problems {
+func (m *model) checkGraphOrder(works []plugin.NodeTask) site.Problems {
 	var problems site.Problems
 	positions := positionsOf(works)
 	seen := make(map[[2]int]conflict) // places of the later task and the earlier one
@@ -177,7 +177,7 @@ func (m *model) checkGraphOrder(works []plugin.Work) site.Problems {
 }
 
 // positionsOf numbers the positions of graph tasks: tasks with the same nodes and span have the same number.
-func positionsOf(works []plugin.Work) []int {
+func positionsOf(works []plugin.NodeTask) []int {
 	numbers := make(map[string]int)
 	out := make([]int, len(works))
 	for i, w := range works {
@@ -195,7 +195,7 @@ func positionsOf(works []plugin.Work) []int {
 // conflict is a node that runs before another one that it must wait for. The zero value is no conflict.
 type conflict struct{ waits, late string }
 
-func (m *model) conflict(later, earlier plugin.Work) conflict {
+func (m *model) conflict(later, earlier plugin.NodeTask) conflict {
 	late, last := earlier.Nodes[0], m.spanPosition(earlier.Span, earlier.Nodes[0])
 	for _, n := range earlier.Nodes[1:] {
 		if t := m.spanPosition(earlier.Span, n); t > last {

@@ -16,7 +16,7 @@ import (
 // time, such groups still run one after the other, in that order.
 
 // orderGroups sets [Group.After].
-func (m *model) orderGroups(works []plugin.Work) {
+func (m *model) orderGroups(works []plugin.NodeTask) {
 	before := make(map[[2]int]bool) // the first comes before the second
 	order := func(a, b int) {
 		if a != b {
@@ -95,7 +95,7 @@ func (m *model) groupsByService() map[string][]int {
 }
 
 // orderByActions orders the groups whose nodes run a graph task and those whose nodes run one that comes before it.
-func (m *model) orderByActions(works []plugin.Work, order func(a, b int)) {
+func (m *model) orderByActions(works []plugin.NodeTask, order func(a, b int)) {
 	positions := positionsOf(works)
 	seen := make(map[[2]int]bool)
 	for i, later := range works {

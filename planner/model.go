@@ -123,7 +123,7 @@ func (m *model) assignGroups(nodes []site.Node) map[string][]string {
 	for _, g := range m.site.Groups {
 		byName[g.Name] = g
 	}
-	memberOf, inventory := make(map[string][]string, len(nodes)), site.NewInventory(nodes)
+	memberOf, inventory := make(map[string][]string, len(nodes)), site.NewNodeIndex(nodes)
 	for i, name := range order {
 		settings := byName[name]
 		g := Group{Name: name, Members: inventory.Members(settings.Selectors), Critical: settings.Critical}
@@ -160,7 +160,7 @@ func (m *model) groupNodes(nodes []site.Node, memberOf map[string][]string) {
 		key := nodeSetKey(placed, layers)
 		if entities {
 			m.nodes[n.Name] = n
-			if m.services.Vary(placed) {
+			if m.services.DependOnNode(placed) {
 				key += "\x00" + n.Name
 			}
 		}

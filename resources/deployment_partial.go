@@ -262,7 +262,7 @@ func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *work, s sit
 	if l.entities || w.services.HasChanges() {
 		return
 	}
-	inventory := site.NewInventory(s.Nodes)
+	inventory := site.NewNodeIndex(s.Nodes)
 	for _, service := range s.Services {
 		if service.Entity != nil && slices.ContainsFunc(inventory.Members(service.Selectors), func(n string) bool { return concerned[n] }) {
 			return
@@ -283,7 +283,7 @@ func (w *work) concerned(s site.Site, l lacking) map[string]bool {
 			out[name] = true
 		}
 	}
-	inventory, placed := site.NewInventory(s.Nodes), l.partial
+	inventory, placed := site.NewNodeIndex(s.Nodes), l.partial
 	if l.anywhere {
 		placed = append(placed, site.Service{}) // no selectors: all nodes
 	}

@@ -207,7 +207,7 @@ func (q *orderInputs) order() (*ordered, document.Problems, error) {
 		problems = append(problems, o.assign(q.nodes.Site.Nodes, plugin.Sequence.On)...)
 	default:
 		for _, s := range o.stages {
-			problems = append(problems, s.Inept()...)
+			problems = append(problems, s.Unsupported()...)
 		}
 	}
 	warnings, err := onlyWarnings(q.locate(problems))

@@ -82,7 +82,7 @@ func newServiceTasks(s site.Site, schemas map[string]resource.Schema) (*serviceT
 func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, site.Problems) {
 	placed := b.services.On(node)
 	key := fmt.Sprint(placed)
-	if b.services.Vary(placed) {
+	if b.services.DependOnNode(placed) {
 		key = "node " + node
 	}
 	if list, ok := b.lists[key]; ok {

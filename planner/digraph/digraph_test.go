@@ -33,12 +33,16 @@ func TestCycles(t *testing.T) {
 		edges map[string][]string
 		want  [][]string
 	}{
-		"none":                         {map[string][]string{"a": {"b"}, "b": nil}, nil},
-		"itself":                       {map[string][]string{"a": {"a"}}, [][]string{{"a", "a"}}},
-		"from the first name":          {map[string][]string{"c": {"b"}, "b": {"c"}, "a": {"c"}}, [][]string{{"b", "c", "b"}}},
-		"the shortest":                 {map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": {"a"}}, [][]string{{"a", "c", "a"}}},
-		"the lower of two as short":    {map[string][]string{"a": {"c", "b"}, "b": {"a"}, "c": {"a"}}, [][]string{{"a", "b", "a"}}},
-		"one of each component":        {map[string][]string{"a": {"b"}, "b": {"a"}, "c": {"d", "a"}, "d": {"c"}}, [][]string{{"a", "b", "a"}, {"c", "d", "c"}}},
+		"none":   {map[string][]string{"a": {"b"}, "b": nil}, nil},
+		"itself": {map[string][]string{"a": {"a"}}, [][]string{{"a", "a"}}},
+		"from the first name": {map[string][]string{"c": {"b"}, "b": {"c"}, "a": {"c"}},
+			[][]string{{"b", "c", "b"}}},
+		"the shortest": {map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": {"a"}},
+			[][]string{{"a", "c", "a"}}},
+		"the lower of two as short": {map[string][]string{"a": {"c", "b"}, "b": {"a"}, "c": {"a"}},
+			[][]string{{"a", "b", "a"}}},
+		"one of each component": {map[string][]string{"a": {"b"}, "b": {"a"}, "c": {"d", "a"}, "d": {"c"}},
+			[][]string{{"a", "b", "a"}, {"c", "d", "c"}}},
 		"a name that leads to nothing": {map[string][]string{"a": {"x"}}, nil},
 	}
 	for name, tt := range tests {
@@ -67,7 +71,8 @@ func TestProperties(t *testing.T) {
 		for {
 			next := -1
 			for v := range n {
-				ready := !slices.Contains(order, v) && !slices.ContainsFunc(lists[v], func(to int) bool { return !slices.Contains(order, to) })
+				ready := !slices.Contains(order, v) &&
+					!slices.ContainsFunc(lists[v], func(to int) bool { return !slices.Contains(order, to) })
 				if ready && next < 0 {
 					next = v
 				}

@@ -1,4 +1,5 @@
-// Package graph draws the groups of a site and their dependencies: as Mermaid, and as DOT for Graphviz; and lifecycles likewise. It is pure, and the same groups give the same picture, byte for byte.
+// Package graph draws the groups of a site with their dependencies, and lifecycles, as Mermaid and as DOT for Graphviz.
+// It is pure: the same input gives the same picture, byte for byte.
 package graph
 
 import (
@@ -24,8 +25,8 @@ type Group struct {
 	Parents  []int          // indexes in Graph.Groups of the groups that it depends on, ascending, each once
 }
 
-// New returns the graph of a site's groups. Groups that are nil are the default strategy. Unless the members are known, they are not
-// counted. Invalid dependencies are a [site.Problems] error.
+// New returns the graph of a site's groups. Groups that are nil are the default strategy. Members are counted only when
+// they are known. Invalid dependencies are a [site.Problems] error.
 func New(s site.Site, membersKnown bool) (Graph, error) {
 	groups := s.Groups
 	if groups == nil {
@@ -60,7 +61,7 @@ func New(s site.Site, membersKnown bool) (Graph, error) {
 	return out, nil
 }
 
-// WithStages returns the graph with the stages that a run left the groups in.
+// WithStages returns the graph with the stages of the groups after a run.
 func (g Graph) WithStages(r strategy.Report) Graph {
 	groups := append([]Group{}, g.Groups...)
 	for i := range groups {
@@ -72,7 +73,7 @@ func (g Graph) WithStages(r strategy.Report) Graph {
 	return g
 }
 
-// about is the second line of a box.
+// about returns the second line of a box.
 func (g Group) about() string {
 	s := "not critical"
 	if g.Critical {

@@ -19,7 +19,8 @@ func group(name string, critical bool, parents ...string) site.Group {
 // awkward has names with everything that the formats escape, an edge over a level and one given twice.
 func awkward() site.Site {
 	return site.Site{Name: `lon "1"`, Nodes: []site.Node{{Name: "n1"}, {Name: "n2"}}, Groups: []site.Group{
-		group("last", false, "mid", "first", "first"), group("mid", true, "first"), group("first", true), group("a \"b\" <c> & `d` #e \\ f", false),
+		group("last", false, "mid", "first", "first"), group("mid", true, "first"), group("first", true),
+		group("a \"b\" <c> & `d` #e \\ f", false),
 	}}
 }
 
@@ -60,13 +61,15 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`g1["a #quot;b#quot; #lt;c#gt; #amp; #96;d#96; #35;e #92; f<br/>not critical, 2 nodes"]`, "g0 --> g2\n  g0 --> g3\n  g2 --> g3\n",
+		`g1["a #quot;b#quot; #lt;c#gt; #amp; #96;d#96; #35;e #92; f<br/>not critical, 2 nodes"]`,
+		"g0 --> g2\n  g0 --> g3\n  g2 --> g3\n",
 	} {
 		if !strings.Contains(g.Mermaid(), want) {
 			t.Errorf("no %q in\n%s", want, g.Mermaid())
 		}
 	}
-	for _, want := range []string{`digraph "lon \"1\"" {`, `"a \"b\" <c> & ` + "`d`" + ` #e \\ f" [label="a \"b\" <c> & ` + "`d`" + ` #e \\ f\nnot critical, 2 nodes"`, `"first" -> "last";`} {
+	for _, want := range []string{`digraph "lon \"1\"" {`, `"a \"b\" <c> & ` + "`d`" +
+		` #e \\ f" [label="a \"b\" <c> & ` + "`d`" + ` #e \\ f\nnot critical, 2 nodes"`, `"first" -> "last";`} {
 		if !strings.Contains(g.DOT(), want) {
 			t.Errorf("no %q in\n%s", want, g.DOT())
 		}

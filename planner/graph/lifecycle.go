@@ -22,7 +22,7 @@ type box struct {
 	first bool // a service may begin in it
 }
 
-// way leads from one state to another; a dashed one is that of a failure.
+// way is a transfer from one state to another; a dashed one is taken on failure.
 type way struct {
 	from, to int // indexes of states
 	label    string
@@ -48,7 +48,8 @@ func NewLifecycle(m *lifecycle.Machine) Lifecycle {
 		}
 		out.ways = append(out.ways, way{place[t.Source], place[t.Target], withOperation(label, t.Operation), false})
 		if t.Error != "" {
-			out.ways = append(out.ways, way{place[t.Source], place[t.Error], withOperation(string(t.Trigger)+" fails", t.ErrorOperation), true})
+			out.ways = append(out.ways, way{place[t.Source], place[t.Error],
+				withOperation(string(t.Trigger)+" fails", t.ErrorOperation), true})
 		}
 	}
 	return out
@@ -118,7 +119,8 @@ func (l Lifecycle) Mermaid() string {
 		fmt.Fprintf(&b, "  s%d %s|\"%s\"| s%d\n", w.from, arrow, mermaidText(w.label), w.to)
 	}
 	for i, s := range l.states {
-		fmt.Fprintf(&b, "  style s%d fill:%s,stroke:%s,stroke-width:%dpx,color:#000000\n", i, s.paint.fill, s.paint.line, s.border())
+		fmt.Fprintf(&b, "  style s%d fill:%s,stroke:%s,stroke-width:%dpx,color:#000000\n", i, s.paint.fill,
+			s.paint.line, s.border())
 	}
 	return b.String()
 }
@@ -128,14 +130,16 @@ func (l Lifecycle) DOT() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n", dotText(l.Name))
 	for _, s := range l.states {
-		fmt.Fprintf(&b, "  %s [label=%s, fillcolor=\"%s\", color=\"%s\", penwidth=%d];\n", dotText(s.name), dotText(s.name+"\n"+s.about), s.paint.fill, s.paint.line, s.border())
+		fmt.Fprintf(&b, "  %s [label=%s, fillcolor=\"%s\", color=\"%s\", penwidth=%d];\n", dotText(s.name),
+			dotText(s.name+"\n"+s.about), s.paint.fill, s.paint.line, s.border())
 	}
 	for _, w := range l.ways {
 		style := ""
 		if w.failure {
 			style = ", style=dashed"
 		}
-		fmt.Fprintf(&b, "  %s -> %s [label=%s%s];\n", dotText(l.states[w.from].name), dotText(l.states[w.to].name), dotText(w.label), style)
+		fmt.Fprintf(&b, "  %s -> %s [label=%s%s];\n", dotText(l.states[w.from].name), dotText(l.states[w.to].name),
+			dotText(w.label), style)
 	}
 	b.WriteString("}\n")
 	return b.String()

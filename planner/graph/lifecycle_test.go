@@ -14,11 +14,14 @@ func TestLifecycle(t *testing.T) {
 	m, problems := lifecycle.New(lifecycle.Lifecycle{
 		Name: "small", Initial: "start", AlternativeInitial: []string{"up"},
 		States: []lifecycle.State{
-			{Name: "start", Label: lifecycle.Info}, {Name: "up", Label: lifecycle.Success, Export: true}, {Name: "bad", Label: lifecycle.Danger},
-			{Name: "odd", Label: lifecycle.Warning, ModelState: lifecycle.ActiveModel}, {Name: "going", Export: true, Purge: true}, {Name: "gone", Deleted: true},
+			{Name: "start", Label: lifecycle.Info}, {Name: "up", Label: lifecycle.Success, Export: true},
+			{Name: "bad", Label: lifecycle.Danger},
+			{Name: "odd", Label: lifecycle.Warning, ModelState: lifecycle.ActiveModel},
+			{Name: "going", Export: true, Purge: true}, {Name: "gone", Deleted: true},
 		},
 		Transfers: []lifecycle.Transfer{
-			{Source: "start", Target: "up", Error: "bad", Trigger: lifecycle.Auto, Validate: true, Config: "ready", Operation: lifecycle.Promote, ErrorOperation: lifecycle.ClearCandidate},
+			{Source: "start", Target: "up", Error: "bad", Trigger: lifecycle.Auto, Validate: true, Config: "ready",
+				Operation: lifecycle.Promote, ErrorOperation: lifecycle.ClearCandidate},
 			{Source: "up", Target: "up", Error: "odd", Trigger: lifecycle.ResourceBased},
 			{Source: "up", Target: "going", Trigger: lifecycle.OnDelete},
 			{Source: "going", Target: "gone", Error: "going", Trigger: lifecycle.ResourceBased},
@@ -54,7 +57,8 @@ func TestLifecycle(t *testing.T) {
 	}
 	for _, want := range []string{
 		"digraph \"small\" {\n", `  "up" [label="up\nsuccess, deployed", fillcolor="#d9f2dd", color="#1b7a34", penwidth=3];`,
-		`  "start" -> "up" [label="auto, gate ready: promote"];`, `  "start" -> "bad" [label="auto fails: clear candidate", style=dashed];`,
+		`  "start" -> "up" [label="auto, gate ready: promote"];`,
+		`  "start" -> "bad" [label="auto fails: clear candidate", style=dashed];`,
 	} {
 		if !strings.Contains(g.DOT(), want) {
 			t.Errorf("no %q in\n%s", want, g.DOT())

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Mermaid returns the graph as a Mermaid flowchart (https://mermaid.js.org/syntax/flowchart.html), which GitHub and GitLab draw. Arrows lead from a
-// group to those that wait for it; critical groups have a thick border.
+// Mermaid returns the graph as a Mermaid flowchart (https://mermaid.js.org/syntax/flowchart.html), which GitHub and
+// GitLab draw. Arrows lead from a group to those that wait for it; critical groups have a thick border.
 func (g Graph) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
@@ -24,7 +24,8 @@ func (g Graph) Mermaid() string {
 	}
 	for i, group := range g.Groups {
 		p := group.paint()
-		fmt.Fprintf(&b, "  style g%d fill:%s,stroke:%s,stroke-width:%dpx,color:#000000\n", i, p.fill, p.line, group.border())
+		fmt.Fprintf(&b, "  style g%d fill:%s,stroke:%s,stroke-width:%dpx,color:#000000\n", i, p.fill, p.line,
+			group.border())
 	}
 	return b.String()
 }
@@ -37,7 +38,8 @@ func (g Group) border() int {
 	return 1
 }
 
-var mermaidEscapes = strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", `\`, "#92;")
+var mermaidEscapes = strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`",
+	"#96;", `\`, "#92;")
 
 // mermaidText escapes what has a meaning in a quoted text of Mermaid.
 func mermaidText(s string) string { return mermaidEscapes.Replace(s) }
@@ -52,7 +54,8 @@ func (g Graph) DOT() string {
 			label += "\n" + string(group.Stage)
 		}
 		p := group.paint()
-		fmt.Fprintf(&b, "  %s [label=%s, fillcolor=\"%s\", color=\"%s\", penwidth=%d];\n", dotText(group.Name), dotText(label), p.fill, p.line, group.border())
+		fmt.Fprintf(&b, "  %s [label=%s, fillcolor=\"%s\", color=\"%s\", penwidth=%d];\n", dotText(group.Name),
+			dotText(label), p.fill, p.line, group.border())
 	}
 	for _, group := range g.Groups {
 		for _, parent := range group.Parents {

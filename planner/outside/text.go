@@ -1,4 +1,4 @@
-// Package outside has the type of text that others than this program wrote: nodes, servers, networks, in whatever part of it.
+// Package outside has the type of text that comes from outside this program: from nodes, servers, networks.
 package outside
 
 import (
@@ -7,8 +7,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Text is text that may act on the terminal which shows it. It prints, with every verb, without what does so ([resource.Visible]); only a conversion
-// to string gives it as it came. An error whose message is a Text cannot bring what a node or server said to a terminal, wherever it is quoted.
+// Text is text that may contain terminal control sequences. Every verb prints it without them ([resource.Visible]);
+// only a conversion to string returns it unchanged. So an error whose message is a Text cannot send what a node or
+// server wrote to a terminal.
 type Text string
 
 // Textf formats a message that may quote text from outside.

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// merged is what all layers say of one resource.
+// merged is what all layers together say about one resource.
 type merged struct {
 	typ, title     string
 	data, defaults resource.Parameters
@@ -24,9 +24,9 @@ type layer struct {
 	entry entry
 }
 
-// Apply lays the layers over the tasks of a node and returns the tasks with created ones added. The tasks given are not
-// changed; tasks that no layer touches come back as they are. It is all or nothing: when there are problems the result
-// serves to find further problems only, and tasks that did not fit have no digest.
+// Apply applies layers to the tasks of a node. It returns the tasks, changed where a layer says so, and the created
+// ones after them. The given tasks are not changed. With problems the result must not be planned: it only serves to
+// find further problems, and invalid tasks have no digest.
 func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, site.Problems) {
 	if len(layers) == 0 {
 		return tasks, nil
@@ -50,8 +50,8 @@ func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, site.Problems
 		if exists {
 			t = out[i]
 		}
-		t, mistakes := s.change(t, m, exists)
-		problems = append(problems, mistakes...)
+		t, more := s.change(t, m, exists)
+		problems = append(problems, more...)
 		if exists {
 			out[i] = t
 		} else {
@@ -61,7 +61,7 @@ func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, site.Problems
 	return out, problems
 }
 
-// merge unites what the layers say, sorted by type and title.
+// merge merges what the layers say, sorted by type and title.
 func (s *Set) merge(layers []int) []*merged {
 	byID := make(map[resource.ID]*merged)
 	var out []*merged
@@ -90,7 +90,7 @@ func (s *Set) merge(layers []int) []*merged {
 	return out
 }
 
-// change returns a task with what the layers say of its resource.
+// change returns a task with the changes that the layers make to its resource.
 func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Problems) {
 	before := t.Resource.Parameters
 	digestible := !m.broken && (!exists || t.Digest != "")
@@ -125,7 +125,8 @@ func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Probl
 		if e.Missing && slices.Contains(t.Pending, e.Parameter) {
 			continue
 		}
-		problems = append(problems, site.ParameterProblem("override", s.overrides[m.author(parameterOf(e))].Name, m.typ, m.title, e))
+		problems = append(problems, site.ParameterProblem("override", s.overrides[m.author(parameterOf(e))].Name, m.typ,
+			m.title, e))
 	}
 	t.Resource = normal
 	t.Override = s.effective(t.Resource, before, m, exists)
@@ -136,7 +137,7 @@ func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Probl
 	return t, problems
 }
 
-// digest is that of a task's resource; with parameters that are pending, it covers what they are made from, by the digest that the task had.
+// digest returns the digest of a task's resource. Pending parameters count by the digest of their templates.
 func digest(t task.Task, templates string) string {
 	r := t.Resource
 	if len(t.Pending) > 0 {
@@ -161,7 +162,7 @@ func (s *Set) effective(r resource.Resource, before resource.Parameters, m *merg
 	return names
 }
 
-// shows reports whether something that the entry says makes the difference between two forms of its resource.
+// shows reports whether the entry causes a difference between two forms of its resource.
 func (e entry) shows(after, before resource.Parameters) bool {
 	for name, v := range overlay(e.defaults, e.data) {
 		if v == nil || reflect.DeepEqual(after[name], before[name]) {

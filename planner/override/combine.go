@@ -7,10 +7,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Combine makes one override of several layers, the weakest first: what the strongest lays over the others (fuel.md B4). A layer says how it goes
-// over weaker ones: per parameter ([Merge]), or, with `merge = "title"`, replacing a title whole, and an option or the defaults of a
-// type whole too. Options of all layers become those of the one override, unlike in [Set.Apply], where the options of an override concern its own
-// entries. Name and scope are those of the strongest layer. No layer is changed.
+// Combine merges several layers, the weakest first, into one override (fuel.md B4). A layer merges with weaker ones per
+// parameter ([Merge]); with `merge = "title"` it replaces a whole title, a whole option, and the whole defaults of a
+// type. The options of all layers become those of the result; in [Set.Apply], in contrast, the options of an override
+// concern only its own entries. Name and scope are those of the strongest layer. No layer is changed.
 func Combine(layers []site.Override) site.Override {
 	out := site.Override{Configuration: resource.Configuration{}}
 	for _, l := range layers {
@@ -69,7 +69,8 @@ func overPrevious(previous, p resource.Parameters, whole bool) resource.Paramete
 	return Merge(previous, p)
 }
 
-// combineNames unites lists, the weaker one's names first. An empty list clears nothing, but for one that goes over the other whole.
+// combineNames unites two lists, the weaker first. An empty list clears nothing, unless the stronger layer replaces as
+// a whole.
 func combineNames(weaker, stronger []string, whole bool) []string {
 	if len(stronger) == 0 && (!whole || stronger == nil) {
 		return weaker
@@ -90,8 +91,8 @@ func combineNames(weaker, stronger []string, whole bool) []string {
 	return out
 }
 
-// Settings returns the options of an override that has some in its data and some given directly: a direct list or defaults that are not
-// empty win whole, and so does a direct create that is given at all (fuel.md B1, F-21). Nothing is merged between the two.
+// Settings returns the options of an override from those in its data and those given directly. A direct list or direct
+// defaults that are not empty, and a direct create, replace those in the data; nothing is merged (fuel.md B1, F-21).
 func Settings(data, direct site.OverrideOptions) site.OverrideOptions {
 	out := data
 	if direct.Create != nil {
@@ -102,7 +103,8 @@ func Settings(data, direct site.OverrideOptions) site.OverrideOptions {
 		direct []string
 	}{
 		{&out.TypesFilter, direct.TypesFilter}, {&out.TitlesFilter, direct.TitlesFilter},
-		{&out.TypesCreateException, direct.TypesCreateException}, {&out.TitlesCreateException, direct.TitlesCreateException},
+		{&out.TypesCreateException, direct.TypesCreateException},
+		{&out.TitlesCreateException, direct.TitlesCreateException},
 	} {
 		if len(list.direct) > 0 {
 			*list.into = list.direct

@@ -6,8 +6,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Layers returns the overrides that concern a node, the weakest first. groups are all groups that the node is a member of,
-// in the order of the run; between roles there is no order (fuel.md B4). An override that concerns the node more than once counts where it is strongest.
+// Layers returns the overrides that concern a node, the weakest first. groups are all groups of the node, in the order
+// of the run. Roles have no order among themselves (fuel.md B4). An override that concerns the node several times
+// counts once, at its strongest.
 func (s *Set) Layers(node site.Node, groups []string) []int {
 	if len(s.overrides) == 0 {
 		return nil
@@ -24,7 +25,7 @@ func (s *Set) Layers(node site.Node, groups []string) []int {
 	return lastOfEach(append(layers, s.scopes.nodes[node.Name]...))
 }
 
-// scopes are the overrides by what they concern, each list ascending.
+// scopes holds the overrides by what they concern, each list ascending.
 type scopes struct {
 	everywhere    []int
 	roles         []int // all that name roles: patterns are asked one by one
@@ -55,7 +56,7 @@ func (o override) matches(role string) bool {
 	return slices.ContainsFunc(o.roles, func(p site.RolePattern) bool { return p.Matches(role) })
 }
 
-// lastOfEach leaves of equal numbers the last one.
+// lastOfEach keeps the last occurrence of each number.
 func lastOfEach(numbers []int) []int {
 	if len(numbers) < 2 {
 		return numbers

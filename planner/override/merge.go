@@ -8,9 +8,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Merge lays the parameters of a stronger layer over those of a weaker one (fuel.md B4): maps merge at every depth, lists are
-// united with the weaker one's elements first, of two other values the stronger one counts. A null, an empty list or an empty map of the
-// stronger layer clears nothing. What is merged with something that is not known yet is not known either. Neither argument is changed; the result may share values with both.
+// Merge merges the parameters of a stronger layer into those of a weaker one (fuel.md B4). Maps are merged at every
+// depth, lists are united with the weaker elements first, and of two other values the stronger one counts. A null, an
+// empty list or an empty map of the stronger layer clears nothing. A value merged with an unknown one is unknown. The
+// arguments are not changed; the result may share values with both.
 func Merge(weaker, stronger resource.Parameters) resource.Parameters {
 	return mergeMaps(weaker, stronger)
 }
@@ -74,7 +75,7 @@ func overlay(defaults, data resource.Parameters) resource.Parameters {
 	return out
 }
 
-// relate unites the references of a relation; with any that are not known yet, none of them is.
+// relate unites the references of two relations; if either is unknown, so is the result.
 func relate(first, second any) any {
 	for _, v := range []any{first, second} {
 		if _, unknown := v.(resource.Unknown); unknown {

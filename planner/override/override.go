@@ -1,12 +1,13 @@
-// Package override lays overrides over configuration tasks: it changes parameters of resources that services bring, or adds
-// resources (seed 004). It is pure.
+// Package override lays overrides over configuration tasks: it changes parameters of resources that services bring, or
+// adds resources (seed 004). It is pure.
 //
-// The overrides that concern a node form layers, the weakest first: those of the whole site, of its groups in the order of the run, of any
-// of its roles, of the node itself; within a scope they go by name. An override's filters and its create
-// options concern its own entries only. What the layers say of one title is then merged ([Merge]); with `merge = "title"`
-// a layer drops what weaker ones said of the title. Precedence of a parameter: merged entries, then merged defaults, then the
-// value that the service gave. References of require, before, notify and subscribe are added to those of the service, never
-// replaced (fuel.md B2, F-15). A resource that is not there is created when one of the layers that still count may create it.
+// The overrides that concern a node form layers, the weakest first: those of the whole site, of its groups in the order
+// of the run, of any of its roles, of the node itself; within a scope they go by name. An override's filters and its
+// create options concern its own entries only. What the layers say of one title is then merged ([Merge]); with `merge =
+// "title"` a layer drops what weaker ones said of the title. Precedence of a parameter: merged entries, then merged
+// defaults, then the value that the service gave. References of require, before, notify and subscribe are added to
+// those of the service, never replaced (fuel.md B2, F-15). A resource that is not there is created when one of the
+// layers that still count may create it.
 package override
 
 import (
@@ -19,8 +20,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Set is the overrides of a site, checked and ready to be laid over tasks. Overrides are known by their index, which
-// follows their names.
+// Set is the validated overrides of a site. Overrides are identified by their index in the order of their names.
 type Set struct {
 	schemas   map[string]resource.Schema
 	overrides []override
@@ -43,9 +43,11 @@ type entry struct {
 	broken     bool // something in it was refused, so its result is not judged
 }
 
-// New checks overrides by themselves and applies their filters. Bad role patterns are left out: [site.Site.Validate] reports them. beside is what
-// services say of resources: no problem shows a value of one that is sensitive there, or in any override.
-func New(overrides []site.Override, schemas map[string]resource.Schema, beside ...resource.Configuration) (*Set, site.Problems) {
+// New validates overrides by themselves and applies their filters. It ignores invalid role patterns:
+// [site.Site.Validate] reports them. beside is the configuration of services: no problem shows a value of a resource
+// that is sensitive there or in any override.
+func New(overrides []site.Override, schemas map[string]resource.Schema, beside ...resource.Configuration) (*Set,
+	site.Problems) {
 	s := &Set{schemas: schemas, scopes: scopes{groups: make(map[string][]int), nodes: make(map[string][]int)}}
 	var problems site.Problems
 	sorted := slices.Clone(overrides)
@@ -87,7 +89,7 @@ type reader struct {
 	problems site.Problems
 }
 
-// secrets are the resources no value of which may be shown, and with an empty title the types that have any.
+// secrets are the resources whose values must not be shown. An empty title marks a type that has any.
 type secrets map[resource.ID]bool
 
 func (s secrets) add(c resource.Configuration) {
@@ -121,7 +123,8 @@ func (r *reader) read() []entry {
 			if title != "" && filtered(options.TitlesFilter, title) {
 				continue
 			}
-			e := entry{id: resource.MakeID(typ, title), typ: typ, title: title, create: mayCreate(options, typ, title), broken: true}
+			e := entry{id: resource.MakeID(typ, title), typ: typ, title: title, create: mayCreate(options, typ, title),
+				broken: true}
 			if known {
 				data, ok := r.parameters(schema, title, titles[title], "", r.secret[e.id])
 				d, given := defaults[typ]
@@ -133,7 +136,7 @@ func (r *reader) read() []entry {
 	return entries
 }
 
-// readDefaults checks the defaults of all types; those of a type that do not fit come as nil.
+// readDefaults validates the defaults of all types. Invalid defaults of a type are nil.
 func (r *reader) readDefaults() map[string]resource.Parameters {
 	out := make(map[string]resource.Parameters, len(r.override.Options.Defaults))
 	for _, typ := range slices.Sorted(maps.Keys(r.override.Options.Defaults)) {
@@ -144,7 +147,8 @@ func (r *reader) readDefaults() map[string]resource.Parameters {
 			continue
 		}
 		// Any title does: a default has none of its own.
-		data, ok := r.parameters(schema, "default", r.override.Options.Defaults[typ], path, r.secret[resource.MakeID(typ, "")])
+		data, ok := r.parameters(schema, "default", r.override.Options.Defaults[typ], path,
+			r.secret[resource.MakeID(typ, "")])
 		if !ok {
 			data = nil
 		}
@@ -153,9 +157,11 @@ func (r *reader) readDefaults() map[string]resource.Parameters {
 	return out
 }
 
-// parameters checks parameters one by one, without asking for those that only a whole resource needs, and returns them
-// normalised, without those that do not fit. Nulls stay: whether one counts shows when the layers are merged. With secret, no value is told.
-func (r *reader) parameters(schema resource.Schema, title string, p resource.Parameters, path string, secret bool) (resource.Parameters, bool) {
+// parameters validates parameters one by one, without requiring those that only a whole resource needs. It returns the
+// valid ones in their normal form. Nulls stay, because merging decides whether they count. With secret, no message
+// shows a value.
+func (r *reader) parameters(schema resource.Schema, title string, p resource.Parameters, path string,
+	secret bool) (resource.Parameters, bool) {
 	given := maps.Clone(p)
 	nulls := make(resource.Parameters)
 	for name, v := range p {
@@ -212,15 +218,15 @@ func filtered(filter []string, name string) bool {
 	return len(filter) > 0 && !slices.Contains(filter, name)
 }
 
-// mayCreate is seed 004's rule, which counts against the code of its time (fuel.md F-11): with create a listed type or title
-// is not created, without it only a listed type or title is.
+// mayCreate implements the rule of seed 004 (fuel.md F-11): with create, a listed type or title is not created; without
+// it, only a listed one is.
 func mayCreate(o site.OverrideOptions, typ, title string) bool {
 	listed := slices.Contains(o.TypesCreateException, typ) || slices.Contains(o.TitlesCreateException, title)
 	create := o.Create == nil || *o.Create
 	return create != listed
 }
 
-// nullProblem tells of a null that no other layer fills.
+// nullProblem returns the problem for a null that no other layer replaces.
 func nullProblem(name, typ, title, parameter string) site.Problem {
 	return site.Problem{
 		Object: "override", Name: name, Attribute: site.ConfigurationPath(typ, title, parameter), Code: site.NullValue,

@@ -15,7 +15,8 @@ import (
 
 var schemas = map[string]resource.Schema{
 	"kv": {Type: "kv", Parameters: []resource.Parameter{
-		{Name: "ensure"}, {Name: "value"}, {Name: "note"}, {Name: "list", Kind: resource.StringList}, {Name: "map", Kind: resource.StringMap},
+		{Name: "ensure"}, {Name: "value"}, {Name: "note"}, {Name: "list", Kind: resource.StringList},
+		{Name: "map", Kind: resource.StringMap},
 	}, Check: func(r resource.Resource) []resource.ParameterError {
 		if r.Parameters.String("value") == r.Parameters.String("note") && r.Parameters.Has("value") {
 			return []resource.ParameterError{{Parameter: "note", Message: "must differ from value"}}
@@ -59,7 +60,10 @@ func tasksOf(t *testing.T, base conf) []task.Task {
 			tasks = append(tasks, task.Task{Group: task.Node, Service: "s", Resource: r, Digest: resource.Digest(r)})
 		}
 	}
-	slices.SortFunc(tasks, func(a, b task.Task) int { return strings.Compare(string(a.Resource.ID()), string(b.Resource.ID())) })
+	slices.SortFunc(tasks, func(a, b task.Task) int {
+		return strings.Compare(string(a.Resource.ID()),
+			string(b.Resource.ID()))
+	})
 	return tasks
 }
 
@@ -81,47 +85,58 @@ func TestApply(t *testing.T) {
 		},
 		"without create what is missing is skipped (OV-05)": {
 			conf{"kv": titles{"a": {"value": "1"}}},
-			[]site.Override{{Configuration: conf{"kv": titles{"a": {"value": "2"}, "b": {"value": "3"}}}, Options: site.OverrideOptions{Create: &no}}},
+			[]site.Override{{Configuration: conf{"kv": titles{"a": {"value": "2"}, "b": {"value": "3"}}},
+				Options: site.OverrideOptions{Create: &no}}},
 			map[string]params{"kv[a]": {"value": "2"}},
 		},
 		"types_filter (OV-07)": {
 			conf{"kv": titles{"a": {"value": "1"}}, "package": titles{"p": {"ensure": "present"}}},
-			[]site.Override{{Configuration: conf{"kv": titles{"a": {"value": "2"}}, "package": titles{"p": {"ensure": "absent"}}},
+			[]site.Override{{Configuration: conf{"kv": titles{"a": {"value": "2"}},
+				"package": titles{"p": {"ensure": "absent"}}},
 				Options: site.OverrideOptions{TypesFilter: []string{"package"}}}},
 			map[string]params{"kv[a]": {"value": "1"}, "package[p]": {"ensure": "absent"}},
 		},
 		"titles_filter": {
-			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}, "b": {}}}, Options: site.OverrideOptions{TitlesFilter: []string{"b"}}}},
+			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}, "b": {}}},
+				Options: site.OverrideOptions{TitlesFilter: []string{"b"}}}},
 			map[string]params{"kv[b]": {}},
 		},
 		"an unknown type that is filtered out is not processed": {
-			nil, []site.Override{{Configuration: conf{"what": titles{"a": {}}, "kv": titles{"b": {}}}, Options: site.OverrideOptions{TypesFilter: []string{"kv"}}}},
+			nil, []site.Override{{Configuration: conf{"what": titles{"a": {}}, "kv": titles{"b": {}}},
+				Options: site.OverrideOptions{TypesFilter: []string{"kv"}}}},
 			map[string]params{"kv[b]": {}},
 		},
 		"a listed title is not created (OV-13)": {
-			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}, "b": {}}}, Options: site.OverrideOptions{TitlesCreateException: []string{"a"}}}},
+			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}, "b": {}}},
+				Options: site.OverrideOptions{TitlesCreateException: []string{"a"}}}},
 			map[string]params{"kv[b]": {}},
 		},
 		"a listed type is not created": {
-			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}}, "package": titles{"b": {}}}, Options: site.OverrideOptions{TypesCreateException: []string{"kv"}}}},
+			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}}, "package": titles{"b": {}}},
+				Options: site.OverrideOptions{TypesCreateException: []string{"kv"}}}},
 			map[string]params{"package[b]": {}},
 		},
 		"without create, type or title is enough (OV-17)": {
-			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}, "b": {}}, "package": titles{"b": {}, "c": {}}},
-				Options: site.OverrideOptions{Create: &no, TypesCreateException: []string{"kv"}, TitlesCreateException: []string{"c"}}}},
+			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {}, "b": {}},
+				"package": titles{"b": {}, "c": {}}},
+				Options: site.OverrideOptions{Create: &no, TypesCreateException: []string{"kv"},
+					TitlesCreateException: []string{"c"}}}},
 			map[string]params{"kv[a]": {}, "kv[b]": {}, "package[c]": {}},
 		},
 		"exceptions never stop an update (OV-18)": {
 			conf{"kv": titles{"a": {"value": "1"}}},
 			[]site.Override{{Configuration: conf{"kv": titles{"a": {"value": "2"}}},
-				Options: site.OverrideOptions{TypesCreateException: []string{"kv"}, TitlesCreateException: []string{"a"}}}},
+				Options: site.OverrideOptions{TypesCreateException: []string{"kv"},
+					TitlesCreateException: []string{"a"}}}},
 			map[string]params{"kv[a]": {"value": "2"}},
 		},
 		"defaults fill what the data leaves open and beat the catalog (OV-19, OV-20, OV-21, OV-23)": {
 			conf{"kv": titles{"a": {"ensure": "absent", "value": "1"}, "z": {"value": "z"}}},
 			[]site.Override{{Configuration: conf{"kv": titles{"a": {}, "b": {"ensure": "absent"}}},
-				Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"ensure": "present", "note": "d"}}}}},
-			map[string]params{"kv[a]": {"ensure": "present", "value": "1", "note": "d"}, "kv[b]": {"ensure": "absent", "note": "d"}, "kv[z]": {"value": "z"}},
+				Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"ensure": "present",
+					"note": "d"}}}}},
+			map[string]params{"kv[a]": {"ensure": "present", "value": "1", "note": "d"},
+				"kv[b]": {"ensure": "absent", "note": "d"}, "kv[z]": {"value": "z"}},
 		},
 		"a list of the data replaces the default's": {
 			nil, []site.Override{{Configuration: conf{"kv": titles{"a": {"list": []any{"x"}}}},
@@ -149,11 +164,15 @@ func TestApply(t *testing.T) {
 		"node over role over group over site, per parameter (LY-01)": {
 			nil, []site.Override{
 				{Name: "a", Nodes: []string{"n1"}, Configuration: conf{"kv": titles{"a": {"value": "node"}}}},
-				{Name: "b", Roles: []string{"web"}, Configuration: conf{"kv": titles{"a": {"value": "role", "note": "role"}}}},
-				{Name: "c", Groups: []string{"g1"}, Configuration: conf{"kv": titles{"a": {"value": "group", "note": "group", "list": "group"}}}},
-				{Name: "d", Configuration: conf{"kv": titles{"a": {"value": "site", "ensure": "site", "list": "site"}}}},
+				{Name: "b", Roles: []string{"web"},
+					Configuration: conf{"kv": titles{"a": {"value": "role", "note": "role"}}}},
+				{Name: "c", Groups: []string{"g1"},
+					Configuration: conf{"kv": titles{"a": {"value": "group", "note": "group", "list": "group"}}}},
+				{Name: "d", Configuration: conf{"kv": titles{"a": {"value": "site", "ensure": "site",
+					"list": "site"}}}},
 			},
-			map[string]params{"kv[a]": {"value": "node", "note": "role", "ensure": "site", "list": []any{"site", "group"}}},
+			map[string]params{"kv[a]": {"value": "node", "note": "role", "ensure": "site",
+				"list": []any{"site", "group"}}},
 		},
 		"others do not concern the node (SL-04)": {
 			nil, []site.Override{
@@ -179,14 +198,16 @@ func TestApply(t *testing.T) {
 			conf{"kv": titles{"a": {"ensure": "present"}}},
 			[]site.Override{
 				{Name: "a", Configuration: conf{"kv": titles{"a": {"value": "1", "note": "n"}, "b": {"value": "1"}}}},
-				{Name: "b", Nodes: []string{"n1"}, Merge: "title", Configuration: conf{"kv": titles{"a": {"value": "2"}}}},
+				{Name: "b", Nodes: []string{"n1"}, Merge: "title",
+					Configuration: conf{"kv": titles{"a": {"value": "2"}}}},
 			},
 			map[string]params{"kv[a]": {"ensure": "present", "value": "2"}, "kv[b]": {"value": "1"}},
 		},
 		"a stronger layer without create tunes what a weaker one creates": {
 			nil, []site.Override{
 				{Name: "a", Configuration: conf{"kv": titles{"a": {"value": "1"}}}},
-				{Name: "b", Nodes: []string{"n1"}, Configuration: conf{"kv": titles{"a": {"note": "2"}}}, Options: site.OverrideOptions{Create: &no}},
+				{Name: "b", Nodes: []string{"n1"}, Configuration: conf{"kv": titles{"a": {"note": "2"}}},
+					Options: site.OverrideOptions{Create: &no}},
 			},
 			map[string]params{"kv[a]": {"value": "1", "note": "2"}},
 		},
@@ -201,7 +222,8 @@ func TestApply(t *testing.T) {
 			nil, []site.Override{
 				{Name: "a", Configuration: conf{"kv": titles{"a": {"value": "1"}}}},
 				{Name: "b", Nodes: []string{"n1"}, Configuration: conf{"kv": titles{"a": {}}},
-					Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"value": "d", "note": "d"}}}},
+					Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"value": "d",
+						"note": "d"}}}},
 			},
 			map[string]params{"kv[a]": {"value": "1", "note": "d"}},
 		},
@@ -231,8 +253,10 @@ func TestApply(t *testing.T) {
 
 func TestLayers(t *testing.T) {
 	set, problems := New([]site.Override{
-		{Name: "1 group", Groups: []string{"g2"}}, {Name: "0 groups", Groups: []string{"g1", "g2", "g3"}}, {Name: "2 role", Roles: []string{"/./", "web"}},
-		{Name: "3 site"}, {Name: "4 node", Nodes: []string{"n2", "n1"}}, {Name: "5 other", Roles: []string{"db"}}, {Name: "6 group", Groups: []string{"g1"}},
+		{Name: "1 group", Groups: []string{"g2"}}, {Name: "0 groups", Groups: []string{"g1", "g2", "g3"}},
+		{Name: "2 role", Roles: []string{"/./", "web"}},
+		{Name: "3 site"}, {Name: "4 node", Nodes: []string{"n2", "n1"}}, {Name: "5 other", Roles: []string{"db"}},
+		{Name: "6 group", Groups: []string{"g1"}},
 	}, schemas)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -247,23 +271,28 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLayersOfRoles: all roles of a node are one scope, in which the later override counts, whatever role it names (fuel.md B4).
+// TestLayersOfRoles: all roles of a node are one scope, in which the later override counts, whatever role it names
+// (fuel.md B4).
 func TestLayersOfRoles(t *testing.T) {
 	set, problems := New([]site.Override{
-		{Name: "1", Roles: []string{"web"}}, {Name: "2", Roles: []string{"compute"}}, {Name: "3", Roles: []string{"/w/"}}, {Name: "4", Roles: []string{"compute", "web"}},
+		{Name: "1", Roles: []string{"web"}}, {Name: "2", Roles: []string{"compute"}},
+		{Name: "3", Roles: []string{"/w/"}}, {Name: "4", Roles: []string{"compute", "web"}},
 	}, schemas)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if d := cmp.Diff([]int{0, 1, 2, 3}, set.Layers(site.Node{Name: "n", Roles: []string{"web", "compute"}}, nil)); d != "" {
+	if d := cmp.Diff([]int{0, 1, 2, 3}, set.Layers(site.Node{Name: "n", Roles: []string{"web", "compute"}},
+		nil)); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestOverrideNames(t *testing.T) {
 	_, tasks, problems := apply(t, []site.Override{
-		{Name: "site", Configuration: conf{"kv": titles{"a": {"value": "2"}, "c": {"value": "1"}, "d": {"value": "same"}}}},
-		{Name: "mine", Nodes: []string{"n1"}, Configuration: conf{"kv": titles{"a": {"note": "n"}, "c": {"value": "2"}}}},
+		{Name: "site", Configuration: conf{"kv": titles{"a": {"value": "2"}, "c": {"value": "1"},
+			"d": {"value": "same"}}}},
+		{Name: "mine", Nodes: []string{"n1"}, Configuration: conf{"kv": titles{"a": {"note": "n"},
+			"c": {"value": "2"}}}},
 		{Name: "beaten", Groups: []string{"g1"}, Configuration: conf{"kv": titles{"a": {"note": "weaker"}}}},
 	}, conf{"kv": titles{"a": {"value": "1"}, "b": {}, "d": {"value": "same"}}})
 	if len(problems) > 0 {
@@ -286,17 +315,26 @@ func TestProblems(t *testing.T) {
 		attribute string
 		code      site.Code
 	}{
-		"unknown type (OV-33)":           {site.Override{Configuration: conf{"kw": titles{"x": {}}}}, "configuration.kw", site.UnknownType},
-		"empty type":                     {site.Override{Configuration: conf{"": titles{"x": {}}}}, "configuration.", site.EmptyType},
-		"empty title (OV-41)":            {site.Override{Configuration: conf{"kv": titles{"": {}}}}, "configuration.kv", site.EmptyTitle},
-		"unknown parameter (OV-35)":      {site.Override{Configuration: conf{"kv": titles{"a": {"bogus": "2"}}}}, `configuration.kv["a"].bogus`, site.UnknownParameter},
-		"wrong kind":                     {site.Override{Configuration: conf{"kv": titles{"a": {"list": map[string]any{}}}}}, `configuration.kv["a"].list`, site.BadParameter},
-		"null (OV-36)":                   {site.Override{Configuration: conf{"kv": titles{"a": {"value": nil}}}}, `configuration.kv["a"].value`, site.NullValue},
+		"unknown type (OV-33)": {site.Override{Configuration: conf{"kw": titles{"x": {}}}},
+			"configuration.kw", site.UnknownType},
+		"empty type": {site.Override{Configuration: conf{"": titles{"x": {}}}}, "configuration.",
+			site.EmptyType},
+		"empty title (OV-41)": {site.Override{Configuration: conf{"kv": titles{"": {}}}}, "configuration.kv",
+			site.EmptyTitle},
+		"unknown parameter (OV-35)": {site.Override{Configuration: conf{"kv": titles{"a": {"bogus": "2"}}}},
+			`configuration.kv["a"].bogus`, site.UnknownParameter},
+		"wrong kind": {site.Override{Configuration: conf{"kv": titles{"a": {"list": map[string]any{}}}}},
+			`configuration.kv["a"].list`, site.BadParameter},
+		"null (OV-36)": {site.Override{Configuration: conf{"kv": titles{"a": {"value": nil}}}},
+			`configuration.kv["a"].value`, site.NullValue},
 		"default of an unknown type":     {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kw": {}}}}, "options.defaults.kw", site.UnknownType},
 		"unknown parameter in a default": {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"bogus": "1"}}}}, "options.defaults.kv.bogus", site.UnknownParameter},
-		"requires itself":                {site.Override{Configuration: conf{"kv": titles{"a": {"require": "kv[a]"}}}}, `configuration.kv["a"].require`, site.DependencyCycle},
-		"created without what it needs":  {site.Override{Configuration: conf{"need": titles{"x": {}}}}, `configuration.need["x"].must`, site.MissingParameter},
-		"the result does not fit":        {site.Override{Configuration: conf{"kv": titles{"a": {"note": "1"}}}}, `configuration.kv["a"].note`, site.BadParameter},
+		"requires itself": {site.Override{Configuration: conf{"kv": titles{"a": {"require": "kv[a]"}}}},
+			`configuration.kv["a"].require`, site.DependencyCycle},
+		"created without what it needs": {site.Override{Configuration: conf{"need": titles{"x": {}}}},
+			`configuration.need["x"].must`, site.MissingParameter},
+		"the result does not fit": {site.Override{Configuration: conf{"kv": titles{"a": {"note": "1"}}}},
+			`configuration.kv["a"].note`, site.BadParameter},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -323,10 +361,13 @@ func TestProblemsOfSensitiveResources(t *testing.T) {
 		overrides []site.Override
 		beside    []conf
 	}{
-		"of a service":          {[]site.Override{wrong("o", params{"map": "canary"})}, []conf{service}},
-		"of a service, undone":  {[]site.Override{wrong("o", params{"map": "canary", "sensitive": false})}, []conf{service}},
-		"of another override":   {[]site.Override{wrong("o", params{"map": "canary"}), {Name: "p", Configuration: service}}, nil},
-		"with a wrong mark too": {[]site.Override{wrong("o", params{"map": "canary", "sensitive": "x"})}, []conf{service}},
+		"of a service": {[]site.Override{wrong("o", params{"map": "canary"})}, []conf{service}},
+		"of a service, undone": {[]site.Override{wrong("o", params{"map": "canary", "sensitive": false})},
+			[]conf{service}},
+		"of another override": {[]site.Override{wrong("o", params{"map": "canary"}),
+			{Name: "p", Configuration: service}}, nil},
+		"with a wrong mark too": {[]site.Override{wrong("o", params{"map": "canary", "sensitive": "x"})},
+			[]conf{service}},
 	} {
 		_, problems := New(tt.overrides, schemas, tt.beside...)
 		var shown, hidden int
@@ -339,11 +380,14 @@ func TestProblemsOfSensitiveResources(t *testing.T) {
 			}
 		}
 		if shown != 1 || hidden != 1 {
-			t.Errorf("%s: %d problems show the value, want that of the plain resource; %d are of the sensitive one: %v", name, shown, hidden, problems)
+			t.Errorf("%s: %d problems show the value, want that of the plain resource; %d are of the sensitive one: %v",
+				name, shown, hidden, problems)
 		}
 	}
-	none := site.Override{Name: "o", Configuration: conf{"kv": titles{"secret": nil}}, Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"map": "canary"}}}}
-	if _, problems := New([]site.Override{none}, schemas, service); len(problems) != 1 || strings.Contains(problems[0].Error(), "canary") {
+	none := site.Override{Name: "o", Configuration: conf{"kv": titles{"secret": nil}},
+		Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"map": "canary"}}}}
+	if _, problems := New([]site.Override{none}, schemas, service); len(problems) != 1 ||
+		strings.Contains(problems[0].Error(), "canary") {
 		t.Errorf("defaults: %v", problems)
 	}
 }
@@ -355,12 +399,16 @@ func TestMerge(t *testing.T) {
 			params{"v": map[string]any{"x": map[string]any{"k": 1}}},
 			params{"v": map[string]any{"x": map[string]any{"j": 2, "k": 1}, "y": 3}},
 		},
-		"lists are united, the weaker one first": {params{"v": []any{"a", "b"}}, params{"v": []any{"c", "a"}}, params{"v": []any{"a", "b", "c"}}},
-		"null erases nothing (LY-05)":            {params{"v": "1"}, params{"v": nil, "n": "n"}, params{"v": "1", "n": "n"}},
-		"null is filled":                         {params{"v": nil}, params{"v": "1"}, params{"v": "1"}},
-		"empty clears nothing":                   {params{"l": []any{"a"}, "m": map[string]any{"k": 1}, "s": "t"}, params{"l": []any{}, "m": map[string]any{}, "s": []any{}}, params{"l": []any{"a"}, "m": map[string]any{"k": 1}, "s": "t"}},
-		"false is a value":                       {params{"v": true}, params{"v": false}, params{"v": false}},
-		"another kind replaces":                  {params{"v": []any{"a"}}, params{"v": "b"}, params{"v": "b"}},
+		"lists are united, the weaker one first": {params{"v": []any{"a", "b"}}, params{"v": []any{"c", "a"}},
+			params{"v": []any{"a", "b", "c"}}},
+		"null erases nothing (LY-05)": {params{"v": "1"}, params{"v": nil, "n": "n"},
+			params{"v": "1", "n": "n"}},
+		"null is filled": {params{"v": nil}, params{"v": "1"}, params{"v": "1"}},
+		"empty clears nothing": {params{"l": []any{"a"}, "m": map[string]any{"k": 1}, "s": "t"},
+			params{"l": []any{}, "m": map[string]any{}, "s": []any{}},
+			params{"l": []any{"a"}, "m": map[string]any{"k": 1}, "s": "t"}},
+		"false is a value":      {params{"v": true}, params{"v": false}, params{"v": false}},
+		"another kind replaces": {params{"v": []any{"a"}}, params{"v": "b"}, params{"v": "b"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -374,7 +422,8 @@ func TestMerge(t *testing.T) {
 func TestSource(t *testing.T) {
 	overrides := []site.Override{
 		{Name: "o", Configuration: conf{"kv": titles{"a": {"require": "kv[x]"}}}},
-		{Name: "d", Configuration: conf{"kv": titles{"a": {}}}, Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"notify": "kv[y]"}}}},
+		{Name: "d", Configuration: conf{"kv": titles{"a": {}}},
+			Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"notify": "kv[y]"}}}},
 	}
 	_, tasks, _ := apply(t, overrides, conf{"kv": titles{"a": {"require": "kv[z]"}}})
 	set, _ := New(overrides, schemas)
@@ -406,8 +455,10 @@ func BenchmarkApply(b *testing.B) {
 		tasks = append(tasks, task.Task{Group: task.Node, Service: "s", Resource: r, Digest: resource.Digest(r)})
 	}
 	set, problems := New([]site.Override{
-		{Name: "site", Configuration: entries(1, "site")}, {Name: "group", Groups: []string{"g"}, Configuration: entries(10, "group")},
-		{Name: "role", Roles: []string{"r"}, Configuration: entries(10, "role")}, {Name: "node", Nodes: []string{"n"}, Configuration: entries(10, "node")},
+		{Name: "site", Configuration: entries(1, "site")},
+		{Name: "group", Groups: []string{"g"}, Configuration: entries(10, "group")},
+		{Name: "role", Roles: []string{"r"}, Configuration: entries(10, "role")},
+		{Name: "node", Nodes: []string{"n"}, Configuration: entries(10, "node")},
 	}, schemas)
 	layers := set.Layers(site.Node{Name: "n", Roles: []string{"r"}}, []string{"g"})
 	if len(problems) > 0 || len(layers) != 4 {

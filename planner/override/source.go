@@ -21,8 +21,8 @@ func parameterOf(e resource.ParameterError) string {
 	return name
 }
 
-// Source tells who wrote a reference in a relation of a task, and where: the strongest of the task's overrides that has it,
-// else its service.
+// Source returns who wrote a reference in a relation of a task, and where: the strongest of the task's overrides that
+// has it, else its service.
 func (s *Set) Source(t task.Task, relation string, to resource.ID) (object, name, attribute string) {
 	for _, strongest := range slices.Backward(t.Override) {
 		i := slices.IndexFunc(s.overrides, func(o override) bool { return o.Name == strongest })

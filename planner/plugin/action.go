@@ -8,8 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Name is what a plan calls the task: the plugin, and its place in the plugin's document, from 1. It is unique among plugins that are valid
-// together, with those of graph tasks.
+// Name is what a plan calls the task: the plugin, and its place in the plugin's document, from 1. It is unique among
+// plugins that are valid together, with those of graph tasks.
 func (o Ordered) Name() string { return fmt.Sprintf("%s/%d", o.Plugin.FullName(), o.Index+1) }
 
 // Resource is what the task is to a plan: an action with its settings.
@@ -18,17 +18,17 @@ func (o Ordered) Resource() resource.Resource {
 }
 
 // Name is what a plan calls the task: the plugin and the task's id.
-func (w Work) Name() string { return w.Plugin.FullName() + "/" + w.Task.ID }
+func (w NodeTask) Name() string { return w.Plugin.FullName() + "/" + w.Task.ID }
 
 // Resource is what the task is to a plan: an action with its settings.
-func (w Work) Resource() resource.Resource {
+func (w NodeTask) Resource() resource.Resource {
 	return action(w.Name(), w.Task.Type, w.Task.Parameters, w.Plugin.Files)
 }
 
 // renamed are the parameters that have another name in an action than in Fuel's documents.
 var renamed = map[string]string{"cmd": "command", "puppet_manifest": "manifest", "puppet_modules": "modules"}
 
-// ParameterOf returns the name that a parameter of an action has in a plugin's document.
+// ParameterOf returns the name in a plugin's document of a parameter of an action.
 func ParameterOf(name string) string {
 	for fuels, ours := range renamed {
 		if ours == name {
@@ -38,8 +38,8 @@ func ParameterOf(name string) string {
 	return name
 }
 
-// action writes a task in the words of actions: `command`, `manifest` and `modules` instead of Fuel's, times in seconds, and the plugin's files
-// with every task that may use them.
+// action translates a task to an action: Fuel's parameters become `command`, `manifest` and `modules`, times are in
+// seconds, and a task that may use the plugin's files carries them.
 func action(name, typ string, p site.Parameters, files map[string]string) resource.Resource {
 	s := SettingsOf(typ, p)
 	out := resource.Parameters{"timeout": int64(s.Timeout / time.Second)}

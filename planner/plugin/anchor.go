@@ -4,8 +4,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Anchors are the tasks that every run has, each after the one before it: graph tasks tie themselves to them to say when they run. A plugin may bring
-// one of them itself, as a stage; it then stands where the anchor stands.
+// Anchors are the tasks that every run has, each after the one before it: graph tasks tie themselves to them to say
+// when they run. A plugin may bring one of them itself, as a stage; it then stands where the anchor stands.
 const (
 	PreDeploymentStart  = "pre_deployment_start"
 	PreDeploymentEnd    = "pre_deployment_end"
@@ -15,12 +15,13 @@ const (
 	PostDeploymentEnd   = "post_deployment_end"
 )
 
-// Anchors returns their names in the order of a run.
+// Anchors returns the names of the anchors in the order of a run.
 func Anchors() []string {
-	return []string{PreDeploymentStart, PreDeploymentEnd, DeployStart, DeployEnd, PostDeploymentStart, PostDeploymentEnd}
+	return []string{PreDeploymentStart, PreDeploymentEnd, DeployStart, DeployEnd, PostDeploymentStart,
+		PostDeploymentEnd}
 }
 
-// Span is the part of a run in which a graph task has its place.
+// Span is the part of a run to which a graph task belongs.
 type Span int
 
 // The parts of a run.
@@ -30,8 +31,8 @@ const (
 	AfterDeploy              // it must begin after deploy_end
 )
 
-// anchor adds the anchors that no plugin brings, and chains them.
-func (b *builder) anchor() {
+// addAnchors adds the anchors that no plugin defines, and chains all anchors.
+func (b *builder) addAnchors() {
 	for _, id := range Anchors() {
 		i, brought := b.index[id]
 		if !brought {
@@ -41,13 +42,15 @@ func (b *builder) anchor() {
 			continue
 		}
 		if typ := b.tasks[i].Type; typ != StageID {
-			b.report(b.owners[i], "type", site.BadValue, false, "%q is a point in the order of every run, so it cannot have the type %s; use the type %s or another id", id, typ, StageID)
+			b.report(b.owners[i], "type", site.BadValue, false,
+				"%q is a point in the order of every run, so it cannot have the type %s; use the type %s or another id",
+				id, typ, StageID)
 		}
 	}
 }
 
-// chain puts the anchors one after the other.
-func (b *builder) chain() {
+// chainAnchors makes each anchor require the one before it.
+func (b *builder) chainAnchors() {
 	anchors := Anchors()
 	for i, id := range anchors[1:] {
 		b.edge(b.index[anchors[i]], b.index[id])

@@ -12,32 +12,36 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// MaxFiles bounds the content of all files of a plugin together, in bytes: they travel to every node that runs a task of it.
+// MaxFiles is the most content of all files of a plugin together, in bytes: every node that runs a task of the plugin
+// receives them.
 const MaxFiles = 1 << 20
 
-// checkFiles returns what is wrong with the files of a plugin.
-func checkFiles(files map[string]string) []finding {
-	var out []finding
+// checkFiles returns the errors in the files of a plugin.
+func checkFiles(files map[string]string) []attributeError {
+	var out []attributeError
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		at := fmt.Sprintf("files[%q]", name)
-		if m := mistakeInPath(name); m != "" {
-			out = append(out, finding{at, site.BadName, m})
+		if m := checkPath(name); m != "" {
+			out = append(out, attributeError{at, site.BadName, m})
 			continue
 		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if _, both := files[dir]; both {
-				out = append(out, finding{at, site.Duplicate, fmt.Sprintf("%q is a file, so nothing can be below it; rename one of the two", dir)})
+				out = append(out, attributeError{at, site.Duplicate,
+					fmt.Sprintf("%q is a file, so nothing can be below it; rename one of the two", dir)})
 			}
 		}
 		size, err := decodedSize(files[name])
 		if err != nil {
-			out = append(out, finding{at, site.BadValue, "is not base64; give the content in base64 (filebase64 in Terraform)"})
+			out = append(out, attributeError{at, site.BadValue,
+				"is not base64; give the content in base64 (filebase64 in Terraform)"})
 		}
 		total += size
 	}
 	if total > MaxFiles {
-		out = append(out, finding{"files", site.BadValue, fmt.Sprintf("hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)})
+		out = append(out, attributeError{"files", site.BadValue,
+			fmt.Sprintf("hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)})
 	}
 	return out
 }
@@ -48,7 +52,7 @@ func decodedSize(text string) (int, error) {
 	return len(content), err
 }
 
-func mistakeInPath(name string) string {
+func checkPath(name string) string {
 	switch {
 	case name == "":
 		return "the path is empty; name a file below the plugin's folder"

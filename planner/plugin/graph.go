@@ -11,8 +11,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Graph is the graph tasks of all plugins, connected: requires -> task, task -> required_for, task -> the groups that it names,
-// tasks of a group -> group (fuel.md A7). Tasks keep the order in which they were given wherever the edges leave a choice.
+// Graph is the graph tasks of all plugins, connected: requires -> task, task -> required_for, task -> the groups that
+// it names, tasks of a group -> group (fuel.md A7). Tasks keep the order in which they were given wherever the edges
+// leave a choice.
 type Graph struct {
 	tasks  []site.GraphTask
 	owners []origin
@@ -23,8 +24,8 @@ type Graph struct {
 	order  []int
 }
 
-// NewGraph connects the graph tasks of plugins, and the tasks that every run has, see [Anchors]. A reference to a task that no plugin brings, an id that
-// two bring, and a cycle, whose tasks are named in order, are errors. Warnings come with the graph; with errors there is none.
+// NewGraph connects the graph tasks of plugins and the [Anchors]. A reference to a task that no plugin defines, an id
+// that two plugins define, and a cycle are errors. Warnings come with the graph; with errors there is none.
 func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) {
 	b := &builder{Graph: &Graph{index: make(map[string]int)}, edges: make(map[[2]int]bool)}
 	b.problems = validate(plugins)
@@ -32,7 +33,8 @@ func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) {
 		for i, t := range p.GraphTasks {
 			if first, ok := b.index[t.ID]; ok {
 				if owner := b.owners[first]; owner.plugin.FullName() != p.FullName() {
-					b.report(origin{p, i}, "id", site.Duplicate, false, "the plugin %q has a task %q too; give each an id of its own", owner.plugin.Name, t.ID)
+					b.report(origin{p, i}, "id", site.Duplicate, false,
+						"the plugin %q has a task %q too; give each an id of its own", owner.plugin.Name, t.ID)
 				}
 				continue // reported by validate when it is in one plugin
 			}
@@ -41,10 +43,10 @@ func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) {
 			b.owners = append(b.owners, origin{p, i})
 		}
 	}
-	b.anchor()
+	b.addAnchors()
 	b.before, b.after, b.groups = make([][]int, len(b.tasks)), make([][]int, len(b.tasks)), make([][]int, len(b.tasks))
 	b.connect()
-	b.chain()
+	b.chainAnchors()
 	b.sort()
 	if len(b.problems.Errors()) > 0 {
 		return nil, b.problems
@@ -112,19 +114,19 @@ func (b *builder) connect() {
 				}
 			}
 		}
-		b.join(i, groups)
+		b.joinGroups(i, groups)
 	}
 }
 
-// part notes that a task is a part of a group.
+// part records that a task is part of a group.
 func (b *builder) part(task, group int) {
 	if !slices.Contains(b.groups[task], group) {
 		b.groups[task] = append(b.groups[task], group)
 	}
 }
 
-// join ties a task to the groups that it is a part of.
-func (b *builder) join(i int, groups []string) {
+// joinGroups makes a task part of the groups that it names.
+func (b *builder) joinGroups(i int, groups []string) {
 	t := b.tasks[i]
 	for j, text := range t.Groups {
 		attribute := fmt.Sprintf("groups[%d]", j)
@@ -145,7 +147,8 @@ func (b *builder) join(i int, groups []string) {
 		}
 		if other, isTask := b.index[text]; isTask {
 			b.edge(i, other) // it has no parts, but an order (fuel.md A7)
-			b.report(b.owners[i], attribute, site.NoEffect, true, "%q has the type %s and no nodes of its own, so the task %q only comes before it; name a task of the type group",
+			b.report(b.owners[i], attribute, site.NoEffect, true,
+				"%q has the type %s and no nodes of its own, so the task %q only comes before it; name a task of the type group",
 				text, b.tasks[other].Type, t.ID)
 		} else {
 			b.missing(i, attribute, "is a part of", text, groups)
@@ -160,7 +163,8 @@ func (b *builder) missing(i int, attribute, verb, name string, known []string) {
 			hint = meant
 		}
 	}
-	b.report(b.owners[i], attribute, UnknownTask, false, "the task %q %s %q, which does not exist%s", b.tasks[i].ID, verb, name, hint)
+	b.report(b.owners[i], attribute, UnknownTask, false, "the task %q %s %q, which does not exist%s", b.tasks[i].ID,
+		verb, name, hint)
 }
 
 // sort orders the tasks and reports cycles.
@@ -171,16 +175,18 @@ func (b *builder) sort() {
 		for _, i := range append(cycle, cycle[0]) {
 			names = append(names, fmt.Sprintf("%q", b.tasks[i].ID))
 		}
-		b.report(b.owners[cycle[0]], "requires", site.Cycle, false, "tasks wait for each other: %s; remove one of these relations", strings.Join(names, " before "))
+		b.report(b.owners[cycle[0]], "requires", site.Cycle, false,
+			"tasks wait for each other: %s; remove one of these relations", strings.Join(names, " before "))
 	}
 }
 
-// Tasks returns all tasks that plugins bring in an order that keeps every edge; where edges leave a choice, in the order given.
+// Tasks returns all tasks that plugins bring in an order that keeps every edge; where edges leave a choice, in the
+// order given.
 func (g *Graph) Tasks() []site.GraphTask {
 	return g.chosen(func(int) bool { return true })
 }
 
-// chosen returns those of Tasks, by their places.
+// chosen returns those of Tasks whose index is selected.
 func (g *Graph) chosen(is func(at int) bool) []site.GraphTask {
 	out := make([]site.GraphTask, 0, len(g.order))
 	for _, at := range g.order {
@@ -191,7 +197,7 @@ func (g *Graph) chosen(is func(at int) bool) []site.GraphTask {
 	return out
 }
 
-// Before returns the ids of the tasks right before a task, in the order given; none for an id that does not exist.
+// Before returns the ids of the tasks directly before a task, in the order given; nil for an unknown id.
 func (g *Graph) Before(id string) []string {
 	ids := []string{}
 	i, ok := g.index[id]
@@ -206,8 +212,8 @@ func (g *Graph) Before(id string) []string {
 	return ids
 }
 
-// Part returns those of [Graph.Tasks] from start onwards and up to end, both included. An empty start or end is no bound. The error names an id that
-// does not exist.
+// Part returns the tasks of [Graph.Tasks] from start up to end, both included. An empty start or end is no bound. An
+// unknown id is an error.
 func (g *Graph) Part(start, end string) ([]site.GraphTask, error) {
 	in := make([]int, len(g.tasks))
 	bounds := 0
@@ -220,7 +226,8 @@ func (g *Graph) Part(start, end string) ([]site.GraphTask, error) {
 		}
 		i, ok := g.index[bound.id]
 		if !ok {
-			return nil, fmt.Errorf("there is no task %q%s", bound.id, resource.DidYouMean(bound.id, slices.Sorted(maps.Keys(g.index))))
+			return nil, fmt.Errorf("there is no task %q%s", bound.id,
+				resource.DidYouMean(bound.id, slices.Sorted(maps.Keys(g.index))))
 		}
 		bounds++
 		for _, at := range reach(i, bound.edges) {

@@ -54,14 +54,16 @@ func TestGraphOrder(t *testing.T) {
 		plugins []site.Plugin
 		want    string
 	}{
-		"as given":               {[]site.Plugin{graphOf("p", "c", "a", "b")}, "c a b"},
-		"requires":               {[]site.Plugin{graphOf("p", "a requires=c", "b", "c")}, "b c a"},
-		"required_for":           {[]site.Plugin{graphOf("p", "a", "b", "c required_for=a")}, "b c a"},
-		"tasks of a group":       {[]site.Plugin{graphOf("p", "g type=group tasks=b", "a", "b")}, "a b g"},
-		"groups of a task":       {[]site.Plugin{graphOf("p", "g type=group", "a groups=g")}, "a g"},
-		"groups by pattern":      {[]site.Plugin{graphOf("p", "ctl-a type=group", "ctl-b type=group", "a-ctl type=group", "a groups=/ctl/")}, "a-ctl a ctl-a ctl-b"},
-		"the same edge twice":    {[]site.Plugin{graphOf("p", "a requires=b,b", "b required_for=a")}, "b a"},
-		"across plugins":         {[]site.Plugin{graphOf("p", "a requires=b"), graphOf("q", "b", "c required_for=b")}, "c b a"},
+		"as given":         {[]site.Plugin{graphOf("p", "c", "a", "b")}, "c a b"},
+		"requires":         {[]site.Plugin{graphOf("p", "a requires=c", "b", "c")}, "b c a"},
+		"required_for":     {[]site.Plugin{graphOf("p", "a", "b", "c required_for=a")}, "b c a"},
+		"tasks of a group": {[]site.Plugin{graphOf("p", "g type=group tasks=b", "a", "b")}, "a b g"},
+		"groups of a task": {[]site.Plugin{graphOf("p", "g type=group", "a groups=g")}, "a g"},
+		"groups by pattern": {[]site.Plugin{graphOf("p", "ctl-a type=group", "ctl-b type=group",
+			"a-ctl type=group", "a groups=/ctl/")}, "a-ctl a ctl-a ctl-b"},
+		"the same edge twice": {[]site.Plugin{graphOf("p", "a requires=b,b", "b required_for=a")}, "b a"},
+		"across plugins": {[]site.Plugin{graphOf("p", "a requires=b"), graphOf("q", "b", "c required_for=b")},
+			"c b a"},
 		"lowest first, not FIFO": {[]site.Plugin{graphOf("p", "z", "a requires=y", "b", "y requires=z")}, "z b y a"},
 	}
 	for name, tt := range tests {
@@ -95,7 +97,8 @@ func TestGraphProblems(t *testing.T) {
 			`plugin "q": graph_tasks[0].id: the plugin "p" has a task "a" too; give each an id of its own`}},
 		"one id twice in one plugin": {[]site.Plugin{graphOf("p", "a", "a")}, []string{
 			`plugin "p": graph_tasks[1].id: another task of the plugin has the id "a"; give each an id of its own`}},
-		"cycle, with what hangs on it": {[]site.Plugin{graphOf("p", "before", "x requires=c", "a requires=c,before", "b requires=a", "c requires=b", "after requires=x")}, []string{
+		"cycle, with what hangs on it": {[]site.Plugin{graphOf("p", "before", "x requires=c", "a requires=c,before",
+			"b requires=a", "c requires=b", "after requires=x")}, []string{
 			`plugin "p": graph_tasks[2].requires: tasks wait for each other: "a" before "b" before "c" before "a"; remove one of these relations`}},
 		"two cycles": {[]site.Plugin{graphOf("p", "a requires=b", "b requires=a", "c requires=c")}, []string{
 			`plugin "p": graph_tasks[0].requires: tasks wait for each other: "a" before "b" before "a"; remove one of these relations`,
@@ -169,15 +172,18 @@ func TestWaves(t *testing.T) {
 			"x:a x:b | y:a z:b | z:a",
 		},
 		"an order that goes through other tasks": {
-			[]site.GraphTask{group("x", site.Strategy{}), {ID: "t", Type: Skipped, Requires: []string{"x"}}, group("y", site.Strategy{}, "t")},
+			[]site.GraphTask{group("x", site.Strategy{}), {ID: "t", Type: Skipped, Requires: []string{"x"}},
+				group("y", site.Strategy{}, "t")},
 			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a | y:b",
 		},
 		"an order that goes through a group without nodes": {
-			[]site.GraphTask{group("x", site.Strategy{}), group("none", site.Strategy{}, "x"), group("y", site.Strategy{}, "none")},
+			[]site.GraphTask{group("x", site.Strategy{}), group("none", site.Strategy{}, "x"),
+				group("y", site.Strategy{}, "none")},
 			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a | y:b",
 		},
 		"a group without nodes is done from the start": {
-			[]site.GraphTask{group("x", site.Strategy{}), group("none", site.Strategy{}), group("y", site.Strategy{}, "none")},
+			[]site.GraphTask{group("x", site.Strategy{}), group("none", site.Strategy{}),
+				group("y", site.Strategy{}, "none")},
 			map[string][]string{"y": {"b"}, "x": {"a"}}, "x:a y:b",
 		},
 		"nothing": {[]site.GraphTask{group("x", one)}, nil, ""},

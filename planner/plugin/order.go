@@ -16,7 +16,7 @@ type Sequence struct {
 	Tasks []Ordered
 }
 
-// Ordered is a task in its place.
+// Ordered is a task with its position.
 type Ordered struct {
 	Plugin   site.Plugin
 	Index    int // in the plugin's Tasks
@@ -25,12 +25,12 @@ type Ordered struct {
 	Place    Place // set by [Sequence.On]
 }
 
-// ID names the task for people: plugin and place in its document, from 0.
+// ID returns the plugin and the task's index in its document, from 0, for messages.
 func (o Ordered) ID() string { return fmt.Sprintf("%s[%d]", o.Plugin.FullName(), o.Index) }
 
-// Order puts the stage tasks of plugins in order, stage by stage: by number, tasks with the same number by the name of their plugin in
-// code point order, those of one plugin as in its document (seed 003; fuel.md A3). Plugins of one name keep the order in which they are
-// given. With problems, which are all errors, there is no order.
+// Order orders the stage tasks of plugins, stage by stage: by number, then by the name of the plugin in code point
+// order, then as in its document (seed 003; fuel.md A3). Plugins of one name keep the order given. With problems, which
+// are all errors, there is no order.
 func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
 	if problems := validate(plugins); len(problems) > 0 {
 		return nil, problems
@@ -44,7 +44,8 @@ func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
 			if err != nil {
 				return nil, site.Problems{problem(p, fmt.Sprintf("tasks[%d].stage", i), BadStage, err.Error())}
 			}
-			byStage[stage.Name] = append(byStage[stage.Name], Ordered{Plugin: p, Index: i, Task: t, Priority: stage.Priority})
+			byStage[stage.Name] = append(byStage[stage.Name],
+				Ordered{Plugin: p, Index: i, Task: t, Priority: stage.Priority})
 		}
 	}
 	out := make([]Sequence, 0, len(Stages()))
@@ -56,21 +57,23 @@ func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
 	return out, nil
 }
 
-// Inept warns of tasks that run nowhere, whatever nodes there are: those of a type that nothing here can do, and those with a role of no kind.
-func (s Sequence) Inept() site.Problems {
+// Unsupported warns of tasks that run nowhere, whatever the nodes: those of an unsupported type, and those with an
+// invalid role.
+func (s Sequence) Unsupported() site.Problems {
 	var problems site.Problems
 	for _, o := range s.Tasks {
-		if p, is := o.inept(); is {
+		if p, is := o.unsupported(); is {
 			problems = append(problems, p)
 		}
 	}
 	return problems
 }
 
-func (o Ordered) inept() (p site.Problem, is bool) {
+func (o Ordered) unsupported() (p site.Problem, is bool) {
 	switch {
 	case !slices.Contains(Types(), o.Task.Type):
-		p = problem(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), site.UnknownType, "the task is left out: "+unknownName("task type", o.Task.Type, Types()))
+		p = problem(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), site.UnknownType, "the task is left out: "+
+			unknownName("task type", o.Task.Type, Types()))
 	case len(o.Task.Role) == 0:
 		p = problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
 			`is neither the name of a role nor a list of names, so the task is left out; name one or more, or write "*" for all nodes that have a role`)
@@ -81,13 +84,15 @@ func (o Ordered) inept() (p site.Problem, is bool) {
 	return p, true
 }
 
-// OnNodes is On for a run, which has work for nodes only: a task that is to run on the controller does nothing there, with a warning.
+// OnNodes is [Sequence.On] for a run: a task for the controller is left out with a warning, because a run executes
+// actions on nodes only.
 func (s Sequence) OnNodes(nodes []site.Node) (Sequence, site.Problems) {
 	placed, problems := s.On(nodes)
 	out := Sequence{Stage: s.Stage}
 	for _, o := range placed.Tasks {
 		if o.Place.Controller {
-			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes, fmt.Sprintf(onController, "task"))
+			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+				fmt.Sprintf(onController, "task"))
 			p.Warning = true
 			problems = append(problems, p)
 		}
@@ -98,14 +103,14 @@ func (s Sequence) OnNodes(nodes []site.Node) (Sequence, site.Problems) {
 	return out, problems
 }
 
-// On places the tasks on nodes. A task that has no node, or a type that nothing here can do, is left out, with a warning; the one after it then
-// follows the nearest one before it that is there, so the order around it holds (fuel.md F-05, F-07). s is not changed.
+// On assigns nodes to the tasks. A task without a node, or of an unsupported type, is left out with a warning; the
+// order of the others stays (fuel.md F-05, F-07). s is not changed.
 func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 	out := Sequence{Stage: s.Stage}
 	var problems site.Problems
 	places := make(map[string]Place)
 	for _, o := range s.Tasks {
-		if p, is := o.inept(); is {
+		if p, is := o.unsupported(); is {
 			problems = append(problems, p)
 			continue
 		}
@@ -114,7 +119,8 @@ func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 		if !ok {
 			roles, err := ParseRoles(o.Task.Role)
 			if err != nil { // refused by Order
-				problems = append(problems, problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.BadValue, err.Error()))
+				problems = append(problems, problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.BadValue,
+					err.Error()))
 				continue
 			}
 			place = roles.On(nodes)

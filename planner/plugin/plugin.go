@@ -1,9 +1,9 @@
-// Package plugin knows what the tasks of plugins mean ([site.Plugin]): in which order the tasks of plugins run that do not know each other (seed 003;
-// fuel.md A), on which nodes, and with what settings. It is pure.
+// Package plugin gives the tasks of plugins ([site.Plugin]) their order, nodes and settings (seed 003; fuel.md A).
+// Plugins do not know each other. It is pure.
 //
-// There are two kinds. A stage task says in which stage of a run it belongs, and where in it by a number (`post_deployment/100`);
-// [Order] puts those of all plugins in one order. A graph task has an id and names the tasks before and after it; [NewGraph]
-// connects those of all plugins and the points that every run has, [Anchors].
+// There are two kinds of tasks. A stage task names a stage of the run and a number in it (`post_deployment/100`);
+// [Order] orders those of all plugins. A graph task has an id and names the tasks before and after it; [NewGraph]
+// connects those of all plugins with the [Anchors] that every run has.
 package plugin
 
 import "github.com/slipway/terraform-provider-slipway/planner/site"

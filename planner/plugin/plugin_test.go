@@ -17,7 +17,8 @@ func shell(stage string, role ...string) site.Task {
 	if len(role) == 0 {
 		role = []string{AllRoles}
 	}
-	return site.Task{Role: role, Stage: stage, Type: Shell, Parameters: site.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
+	return site.Task{Role: role, Stage: stage, Type: Shell,
+		Parameters: site.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
 }
 
 // codes lists problems as `attribute code`.
@@ -55,13 +56,16 @@ func TestSeedExample(t *testing.T) {
 		t.Fatal(problems)
 	}
 	want := []string{
-		"plugin2 pre_deployment/-101", "plugin1 pre_deployment/-100", "plugin1 pre_deployment/-99.9", "plugin1 pre_deployment",
-		"plugin2 pre_deployment", "plugin2 pre_deployment/0", "plugin1 pre_deployment/100", "plugin2 pre_deployment/100.0",
+		"plugin2 pre_deployment/-101", "plugin1 pre_deployment/-100", "plugin1 pre_deployment/-99.9",
+		"plugin1 pre_deployment",
+		"plugin2 pre_deployment", "plugin2 pre_deployment/0", "plugin1 pre_deployment/100",
+		"plugin2 pre_deployment/100.0",
 	}
 	if d := cmp.Diff(want, written(sequences[0])); d != "" {
 		t.Error(d)
 	}
-	if len(sequences) != 2 || sequences[0].Stage != PreDeployment || sequences[1].Stage != PostDeployment || len(sequences[1].Tasks) != 0 {
+	if len(sequences) != 2 || sequences[0].Stage != PreDeployment || sequences[1].Stage != PostDeployment ||
+		len(sequences[1].Tasks) != 0 {
 		t.Errorf("got %v", sequences)
 	}
 }
@@ -121,19 +125,22 @@ func TestOn(t *testing.T) {
 }
 
 func TestTasksWithoutNodesAreWarnedOf(t *testing.T) {
-	sequences, problems := Order([]site.Plugin{{Name: "p", Tasks: []site.Task{shell("pre_deployment", "web"), shell("pre_deployment", "mongo", "redis")}}})
+	sequences, problems := Order([]site.Plugin{{Name: "p",
+		Tasks: []site.Task{shell("pre_deployment", "web"), shell("pre_deployment", "mongo", "redis")}}})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	placed, problems := sequences[0].On([]site.Node{{Name: "a", Roles: []string{"web"}}})
-	if len(placed.Tasks) != 1 || len(problems) != 1 || !problems[0].Warning || len(sequences[0].Tasks) != 2 || sequences[0].Tasks[0].Place.Nodes != nil {
+	if len(placed.Tasks) != 1 || len(problems) != 1 || !problems[0].Warning || len(sequences[0].Tasks) != 2 ||
+		sequences[0].Tasks[0].Place.Nodes != nil {
 		t.Fatalf("got %v, %v", placed, problems)
 	}
 	none := shell("pre_deployment")
 	none.Role = nil
 	if sequences, wrong := Order([]site.Plugin{{Name: "p", Tasks: []site.Task{none}}}); len(wrong) > 0 {
 		t.Error(wrong)
-	} else if placed, more := sequences[0].On([]site.Node{{Name: "a", Roles: []string{"web"}}}); len(placed.Tasks) != 0 || len(more) != 1 || !more[0].Warning {
+	} else if placed, more := sequences[0].On([]site.Node{{Name: "a",
+		Roles: []string{"web"}}}); len(placed.Tasks) != 0 || len(more) != 1 || !more[0].Warning {
 		t.Errorf("got %v, %v", placed, more)
 	}
 	if want := `plugin "p": tasks[1].role: no node has the role mongo or redis, so the task is left out`; problems[0].Error() != want {
@@ -149,11 +156,14 @@ func TestSettings(t *testing.T) {
 	}{
 		"shell, as little as possible": {Shell, site.Parameters{"cmd": "c", "timeout": int64(5)},
 			Settings{Command: "c", Timeout: 5 * time.Second, Retries: 3, Interval: time.Second}},
-		"shell, all": {Shell, site.Parameters{"cmd": "c", "timeout": int64(5), "retries": int64(0), "interval": int64(0), "cwd": "/srv"},
+		"shell, all": {Shell, site.Parameters{"cmd": "c", "timeout": int64(5), "retries": int64(0),
+			"interval": int64(0), "cwd": "/srv"},
 			Settings{Command: "c", Timeout: 5 * time.Second, Directory: "/srv"}},
-		"puppet is not tried again": {Puppet, site.Parameters{"puppet_manifest": "m", "puppet_modules": "d", "timeout": int64(0)},
+		"puppet is not tried again": {Puppet, site.Parameters{"puppet_manifest": "m", "puppet_modules": "d",
+			"timeout": int64(0)},
 			Settings{Manifest: "m", Modules: "d", Interval: time.Second}},
-		"reboot": {Reboot, site.Parameters{"timeout": int64(600)}, Settings{Timeout: 10 * time.Minute, Interval: time.Second}},
+		"reboot": {Reboot, site.Parameters{"timeout": int64(600)},
+			Settings{Timeout: 10 * time.Minute, Interval: time.Second}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -164,9 +174,11 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestTasksOfUnknownTypes: a stage task that nothing can do is left out with a warning (fuel.md F-07), also one of a type that only graph tasks have.
+// TestTasksOfUnknownTypes: a stage task that nothing can do is left out with a warning (fuel.md F-07), also one of a
+// type that only graph tasks have.
 func TestTasksOfUnknownTypes(t *testing.T) {
-	tasks := []site.Task{shell("pre_deployment/1", "web"), shell("pre_deployment/2", "web"), shell("pre_deployment/3", "web"), shell("pre_deployment/4", "web")}
+	tasks := []site.Task{shell("pre_deployment/1", "web"), shell("pre_deployment/2", "web"),
+		shell("pre_deployment/3", "web"), shell("pre_deployment/4", "web")}
 	tasks[1].Type, tasks[2].Type = "shel", Skipped
 	sequences, problems := Order([]site.Plugin{{Name: "p", Tasks: tasks}})
 	if len(problems) > 0 {
@@ -199,33 +211,57 @@ func TestValidate(t *testing.T) {
 		plugin site.Plugin
 		want   []string
 	}{
-		"nothing wrong":             {stage(func(*site.Task) {}), nil},
-		"name":                      {site.Plugin{Name: "a b"}, []string{"name bad_name"}},
-		"no name":                   {site.Plugin{}, []string{"name bad_name"}},
-		"long name":                 {site.Plugin{Name: strings.Repeat("a", 254)}, []string{"name bad_name"}},
-		"hidden name":               {site.Plugin{Name: ".p"}, []string{"name bad_name"}},
-		"stage":                     {stage(func(t *site.Task) { t.Stage = "x" }), []string{"tasks[0].stage bad_stage"}},
-		"role":                      {stage(func(t *site.Task) { t.Role = []string{""} }), []string{"tasks[0].role bad_value"}},
-		"no role":                   {stage(func(t *site.Task) { t.Role = nil }), nil}, // TestTasksWithoutNodesAreWarnedOf
-		"no type":                   {stage(func(t *site.Task) { t.Type = "" }), []string{"tasks[0].type unknown_type"}},
-		"type":                      {stage(func(t *site.Task) { t.Type = "shel" }), nil}, // TestTasksOfUnknownTypes
-		"type of a graph task":      {graph(site.GraphTask{ID: "a", Type: "sync"}), []string{"graph_tasks[0].type unknown_type"}},
-		"missing parameter":         {stage(func(t *site.Task) { delete(t.Parameters, "timeout") }), []string{"tasks[0].parameters.timeout missing_parameter"}},
-		"puppet":                    {stage(func(t *site.Task) { t.Type = Puppet }), []string{"tasks[0].parameters.puppet_manifest missing_parameter", "tasks[0].parameters.puppet_modules missing_parameter", "tasks[0].parameters.cmd unknown_parameter"}},
-		"parameter of another type": {stage(func(t *site.Task) { t.Parameters["puppet_modules"] = "m" }), []string{"tasks[0].parameters.puppet_modules unknown_parameter"}},
-		"kind of text":              {stage(func(t *site.Task) { t.Parameters["cmd"] = int64(1) }), []string{"tasks[0].parameters.cmd bad_parameter"}},
-		"empty text":                {stage(func(t *site.Task) { t.Parameters["cmd"] = "" }), []string{"tasks[0].parameters.cmd bad_parameter"}},
-		"kind of number":            {stage(func(t *site.Task) { t.Parameters["timeout"] = "1" }), []string{"tasks[0].parameters.timeout bad_parameter"}},
-		"negative":                  {stage(func(t *site.Task) { t.Parameters["retries"] = int64(-1) }), []string{"tasks[0].parameters.retries bad_parameter"}},
-		"more than a year":          {stage(func(t *site.Task) { t.Parameters["interval"] = int64(1 << 40) }), []string{"tasks[0].parameters.interval bad_parameter"}},
-		"no id":                     {graph(site.GraphTask{Type: Skipped}), []string{"graph_tasks[0].id missing_field"}},
-		"id twice":                  {graph(site.GraphTask{ID: "a", Type: Skipped}, site.GraphTask{ID: "a", Type: Skipped}), []string{"graph_tasks[1].id duplicate"}},
-		"role of a graph task":      {graph(site.GraphTask{ID: "a", Type: Shell, Parameters: good, Role: []string{"/(/"}}), []string{"graph_tasks[0].role bad_value"}},
-		"groups":                    {graph(site.GraphTask{ID: "a", Type: Shell, Parameters: good, Groups: []string{"/(/"}}), []string{"graph_tasks[0].groups[0] bad_value"}},
-		"tasks of no group":         {graph(site.GraphTask{ID: "a", Type: Skipped, Tasks: []string{"b"}}), []string{"graph_tasks[0].tasks bad_structure"}},
-		"strategy of no group":      {graph(site.GraphTask{ID: "a", Type: Skipped, Strategy: site.Strategy{OneByOne: true}}), []string{"graph_tasks[0].parameters.strategy bad_structure"}},
-		"amount":                    {graph(site.GraphTask{ID: "a", Type: Group, Strategy: site.Strategy{OneByOne: true, Amount: 1}}), []string{"graph_tasks[0].parameters.strategy.amount bad_value"}},
-		"parameters of a group":     {graph(site.GraphTask{ID: "a", Type: Group, Parameters: good}), []string{"graph_tasks[0].parameters.cmd unknown_parameter", "graph_tasks[0].parameters.timeout unknown_parameter"}},
+		"nothing wrong": {stage(func(*site.Task) {}), nil},
+		"name":          {site.Plugin{Name: "a b"}, []string{"name bad_name"}},
+		"no name":       {site.Plugin{}, []string{"name bad_name"}},
+		"long name":     {site.Plugin{Name: strings.Repeat("a", 254)}, []string{"name bad_name"}},
+		"hidden name":   {site.Plugin{Name: ".p"}, []string{"name bad_name"}},
+		"stage": {stage(func(t *site.Task) { t.Stage = "x" }),
+			[]string{"tasks[0].stage bad_stage"}},
+		"role": {stage(func(t *site.Task) { t.Role = []string{""} }),
+			[]string{"tasks[0].role bad_value"}},
+		// TestTasksWithoutNodesAreWarnedOf
+		"no role": {stage(func(t *site.Task) { t.Role = nil }), nil},
+		"no type": {stage(func(t *site.Task) { t.Type = "" }),
+			[]string{"tasks[0].type unknown_type"}},
+		"type": {stage(func(t *site.Task) { t.Type = "shel" }), nil}, // TestTasksOfUnknownTypes
+		"type of a graph task": {graph(site.GraphTask{ID: "a", Type: "sync"}),
+			[]string{"graph_tasks[0].type unknown_type"}},
+		"missing parameter": {stage(func(t *site.Task) { delete(t.Parameters, "timeout") }),
+			[]string{"tasks[0].parameters.timeout missing_parameter"}},
+		"puppet": {stage(func(t *site.Task) { t.Type = Puppet }),
+			[]string{"tasks[0].parameters.puppet_manifest missing_parameter",
+				"tasks[0].parameters.puppet_modules missing_parameter", "tasks[0].parameters.cmd unknown_parameter"}},
+		"parameter of another type": {stage(func(t *site.Task) { t.Parameters["puppet_modules"] = "m" }),
+			[]string{"tasks[0].parameters.puppet_modules unknown_parameter"}},
+		"kind of text": {stage(func(t *site.Task) { t.Parameters["cmd"] = int64(1) }),
+			[]string{"tasks[0].parameters.cmd bad_parameter"}},
+		"empty text": {stage(func(t *site.Task) { t.Parameters["cmd"] = "" }),
+			[]string{"tasks[0].parameters.cmd bad_parameter"}},
+		"kind of number": {stage(func(t *site.Task) { t.Parameters["timeout"] = "1" }),
+			[]string{"tasks[0].parameters.timeout bad_parameter"}},
+		"negative": {stage(func(t *site.Task) { t.Parameters["retries"] = int64(-1) }),
+			[]string{"tasks[0].parameters.retries bad_parameter"}},
+		"more than a year": {stage(func(t *site.Task) { t.Parameters["interval"] = int64(1 << 40) }),
+			[]string{"tasks[0].parameters.interval bad_parameter"}},
+		"no id": {graph(site.GraphTask{Type: Skipped}),
+			[]string{"graph_tasks[0].id missing_field"}},
+		"id twice": {graph(site.GraphTask{ID: "a", Type: Skipped},
+			site.GraphTask{ID: "a", Type: Skipped}), []string{"graph_tasks[1].id duplicate"}},
+		"role of a graph task": {graph(site.GraphTask{ID: "a", Type: Shell, Parameters: good,
+			Role: []string{"/(/"}}), []string{"graph_tasks[0].role bad_value"}},
+		"groups": {graph(site.GraphTask{ID: "a", Type: Shell, Parameters: good,
+			Groups: []string{"/(/"}}), []string{"graph_tasks[0].groups[0] bad_value"}},
+		"tasks of no group": {graph(site.GraphTask{ID: "a", Type: Skipped, Tasks: []string{"b"}}),
+			[]string{"graph_tasks[0].tasks bad_structure"}},
+		"strategy of no group": {graph(site.GraphTask{ID: "a", Type: Skipped,
+			Strategy: site.Strategy{OneByOne: true}}), []string{"graph_tasks[0].parameters.strategy bad_structure"}},
+		"amount": {graph(site.GraphTask{ID: "a", Type: Group,
+			Strategy: site.Strategy{OneByOne: true, Amount: 1}}),
+			[]string{"graph_tasks[0].parameters.strategy.amount bad_value"}},
+		"parameters of a group": {graph(site.GraphTask{ID: "a", Type: Group, Parameters: good}),
+			[]string{"graph_tasks[0].parameters.cmd unknown_parameter",
+				"graph_tasks[0].parameters.timeout unknown_parameter"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -290,7 +326,8 @@ func BenchmarkOrder(b *testing.B) {
 		plugins := many(n)
 		var nodes []site.Node
 		for i := range 1000 {
-			nodes = append(nodes, site.Node{Name: fmt.Sprintf("node%d", i), Roles: []string{fmt.Sprintf("role%d", i%50)}})
+			nodes = append(nodes, site.Node{Name: fmt.Sprintf("node%d", i),
+				Roles: []string{fmt.Sprintf("role%d", i%50)}})
 		}
 		b.Run(fmt.Sprintf("tasks=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
@@ -310,7 +347,8 @@ func BenchmarkOrder(b *testing.B) {
 }
 
 func FuzzParseStage(f *testing.F) {
-	for _, s := range []string{"pre_deployment", "post_deployment/-99.9", "pre_deployment/.5", "pre_deployment/1e3", "pre_deployment:50", "/", "pre_deployment/+"} {
+	for _, s := range []string{"pre_deployment", "post_deployment/-99.9", "pre_deployment/.5", "pre_deployment/1e3",
+		"pre_deployment:50", "/", "pre_deployment/+"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -340,7 +378,8 @@ func FuzzParseRoles(f *testing.F) {
 		if slices.Contains(place.Nodes, "idle") {
 			t.Fatalf("%q and %q select a node without roles", first, second)
 		}
-		if (first == role || first == AllRoles) && first != Controller && !strings.HasPrefix(first, "/") && len(place.Nodes) != 1 {
+		if (first == role || first == AllRoles) && first != Controller && !strings.HasPrefix(first, "/") &&
+			len(place.Nodes) != 1 {
 			t.Fatalf("%q does not select a node with the role %q", first, role)
 		}
 	})

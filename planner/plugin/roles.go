@@ -19,14 +19,14 @@ const onController = "the role " + Controller + " means the machine that slipway
 
 func anyOf(roles []string) string { return strings.Join(roles, " or ") }
 
-// Roles tells on which nodes a task runs.
+// Roles selects the nodes on which a task runs.
 type Roles struct {
 	all, controller bool
 	patterns        []site.RolePattern
 }
 
-// ParseRoles reads roles, any of which may match: `*`, `master`, the name of a role, or /regex/ over the roles of nodes, anchored at
-// the start only (fuel.md A4).
+// ParseRoles parses roles, any of which may match: `*`, `master`, the name of a role, or /regex/ on the roles of nodes,
+// anchored at the start only (fuel.md A4).
 func ParseRoles(texts []string) (Roles, error) {
 	var r Roles
 	if len(texts) == 0 {
@@ -57,10 +57,10 @@ type Place struct {
 	Controller bool
 }
 
-// Empty reports whether the place is nowhere.
+// Empty reports whether the task runs nowhere.
 func (p Place) Empty() bool { return len(p.Nodes) == 0 && !p.Controller }
 
-// with returns the place that is either of two.
+// with returns the union of two places.
 func (p Place) with(other Place) Place {
 	nodes := slices.Concat(p.Nodes, other.Nodes)
 	slices.Sort(nodes)
@@ -76,7 +76,7 @@ func (p Place) Names() []string {
 	return append(names, p.Nodes...)
 }
 
-// On returns the place that the roles mean among nodes.
+// On returns where a task with these roles runs.
 func (r Roles) On(nodes []site.Node) Place {
 	place := Place{Controller: r.controller}
 	for _, n := range nodes {

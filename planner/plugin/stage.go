@@ -9,8 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// The stages of a run, in their order. The work of the site itself lies between them: a number, however low, never takes a task
-// out of its stage (fuel.md F-06).
+// The stages of a run, in their order. The work of the site itself lies between them: a number, however low, never
+// takes a task out of its stage (fuel.md F-06).
 const (
 	PreDeployment  = "pre_deployment"
 	PostDeployment = "post_deployment"
@@ -19,7 +19,7 @@ const (
 // Stages returns the names of the stages in the order of a run.
 func Stages() []string { return []string{PreDeployment, PostDeployment} }
 
-// Stage is the place of a task in a run.
+// Stage is the stage and the number of a task.
 type Stage struct {
 	Name     string
 	Priority float64 // lower ones first; 0 where none is written
@@ -33,12 +33,12 @@ type StageError struct {
 
 func (e *StageError) Error() string { return fmt.Sprintf("%q is not a stage: %s", e.Text, e.Cause) }
 
-// ParseStage reads `pre_deployment` or `post_deployment`, alone or with a number after a slash: a whole or decimal number with an
-// optional sign, without exponent (fuel.md A1). Nothing else is let pass, at any place that takes a stage (fuel.md F-03, F-04, F-09). The
-// error is a *[StageError].
+// ParseStage parses `pre_deployment` or `post_deployment`, alone or with a number after a slash: an integer or decimal
+// number with an optional sign, without exponent (fuel.md A1). Anything else is a *[StageError] (fuel.md F-03, F-04,
+// F-09).
 func ParseStage(text string) (Stage, error) {
 	name, postfix, numbered := strings.Cut(text, "/")
-	if cause := mistakeInStageName(name); cause != "" {
+	if cause := checkStageName(name); cause != "" {
 		return Stage{}, &StageError{text, cause}
 	}
 	if !numbered {
@@ -58,7 +58,7 @@ func ParseStage(text string) (Stage, error) {
 	return Stage{name, priority}, nil
 }
 
-func mistakeInStageName(name string) string {
+func checkStageName(name string) string {
 	if slices.Contains(Stages(), name) {
 		return ""
 	}

@@ -28,10 +28,10 @@ const (
 )
 
 // longest bounds times, in seconds: a year.
-const longest = 366 * 24 * 60 * 60
+const maxSeconds = 366 * 24 * 60 * 60
 
 // mostRetries bounds how often a task is tried again.
-const mostRetries = 1000
+const maxRetries = 1000
 
 // parameter declares one parameter of a task type.
 type parameter struct {
@@ -56,20 +56,22 @@ type taskType struct {
 // types is the table of task types. To add one, add its line here and its work where plans are carried out.
 var types = []taskType{
 	{name: Shell, parameters: []parameter{
-		{name: "cmd", required: true}, {name: "timeout", required: true, most: longest}, {name: "retries", most: mostRetries}, {name: "interval", most: longest}, {name: "cwd"},
+		{name: "cmd", required: true}, {name: "timeout", required: true, most: maxSeconds},
+		{name: "retries", most: maxRetries}, {name: "interval", most: maxSeconds}, {name: "cwd"},
 	}},
 	{name: Puppet, parameters: []parameter{
-		{name: "puppet_manifest", required: true}, {name: "puppet_modules", required: true}, {name: "timeout", required: true, most: longest},
-		{name: "retries", most: mostRetries}, {name: "interval", most: longest}, {name: "cwd"},
+		{name: "puppet_manifest", required: true}, {name: "puppet_modules", required: true},
+		{name: "timeout", required: true, most: maxSeconds},
+		{name: "retries", most: maxRetries}, {name: "interval", most: maxSeconds}, {name: "cwd"},
 	}},
-	{name: Reboot, parameters: []parameter{{name: "timeout", required: true, most: longest}}},
+	{name: Reboot, parameters: []parameter{{name: "timeout", required: true, most: maxSeconds}}},
 	{name: Group, graphOnly: true},
 	{name: StageID, graphOnly: true},
 	{name: Skipped, graphOnly: true},
 }
 
 // works reports whether tasks of the type do something on nodes.
-func works(typ string) bool { return slices.Contains(Types(), typ) }
+func runsOnNodes(typ string) bool { return slices.Contains(Types(), typ) }
 
 // Types returns the types that a stage task can have.
 func Types() []string { return typeNames(false) }
@@ -106,7 +108,8 @@ func SettingsOf(typ string, p site.Parameters) Settings {
 		s, _ := p[name].(string)
 		return s
 	}
-	s.Command, s.Manifest, s.Modules, s.Directory = text("cmd"), text("puppet_manifest"), text("puppet_modules"), text("cwd")
+	s.Command, s.Manifest, s.Modules, s.Directory = text("cmd"), text("puppet_manifest"), text("puppet_modules"),
+		text("cwd")
 	seconds := func(name string, absent time.Duration) time.Duration {
 		if n, ok := p[name].(int64); ok {
 			return time.Duration(n) * time.Second
@@ -120,20 +123,20 @@ func SettingsOf(typ string, p site.Parameters) Settings {
 	return s
 }
 
-// finding is something wrong with an attribute of a task.
-type finding struct {
+// attributeError is an error in an attribute of a task.
+type attributeError struct {
 	attribute string
 	code      site.Code
 	message   string
 }
 
-// checkType returns what is wrong with the type of a task and its parameters.
-func checkType(typ string, p site.Parameters, graph bool) []finding {
+// checkType returns the errors in the type of a task and in its parameters.
+func checkType(typ string, p site.Parameters, graph bool) []attributeError {
 	i := slices.IndexFunc(types, func(t taskType) bool { return t.name == typ && (graph || !t.graphOnly) })
 	if i < 0 {
-		return []finding{{"type", site.UnknownType, unknownName("task type", typ, typeNames(graph))}}
+		return []attributeError{{"type", site.UnknownType, unknownName("task type", typ, typeNames(graph))}}
 	}
-	var out []finding
+	var out []attributeError
 	declared := types[i].parameters
 	known := make([]string, len(declared))
 	for j, d := range declared {
@@ -141,10 +144,11 @@ func checkType(typ string, p site.Parameters, graph bool) []finding {
 		value, given := p[d.name]
 		switch {
 		case !given && d.required:
-			out = append(out, finding{"parameters." + d.name, site.MissingParameter, "is required by the type " + typ})
+			out = append(out, attributeError{"parameters." + d.name, site.MissingParameter, "is required by the type " +
+				typ})
 		case given:
 			if m := d.mistake(value); m != "" {
-				out = append(out, finding{"parameters." + d.name, site.BadParameter, m})
+				out = append(out, attributeError{"parameters." + d.name, site.BadParameter, m})
 			}
 		}
 	}
@@ -154,7 +158,7 @@ func checkType(typ string, p site.Parameters, graph bool) []finding {
 			if len(known) > 0 {
 				message = unknownName("parameter of the type "+typ, name, known)
 			}
-			out = append(out, finding{"parameters." + name, site.UnknownParameter, message})
+			out = append(out, attributeError{"parameters." + name, site.UnknownParameter, message})
 		}
 	}
 	return out

@@ -8,14 +8,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Validate reports everything that is wrong with a plugin by itself, in the order of its tasks (fuel.md F-01: always, whatever the
-// plugin's age). Of a stage task of an unknown type only a run tells (fuel.md F-07). Problems are of the object "plugin", with attributes such as `tasks[2].stage` and `graph_tasks[0].parameters.cmd`.
+// Validate returns all problems of a plugin by itself, in the order of its tasks (fuel.md F-01). An unknown type of a
+// stage task is reported by a run only (fuel.md F-07). Problems have the object "plugin", and attributes such as
+// `tasks[2].stage` and `graph_tasks[0].parameters.cmd`.
 func Validate(p site.Plugin) site.Problems {
 	var problems site.Problems
 	report := func(attribute string, code site.Code, message string) {
 		problems = append(problems, problem(p, attribute, code, message))
 	}
-	if m := mistakeInName(p.Name); m != "" {
+	if m := checkName(p.Name); m != "" {
 		report("name", site.BadName, m)
 	}
 	for _, f := range checkFiles(p.Files) {
@@ -31,11 +32,14 @@ func Validate(p site.Plugin) site.Problems {
 		if t.ID == "" {
 			report(fmt.Sprintf("graph_tasks[%d].id", i), site.MissingField, "is empty; give the task an id of its own")
 		} else if seen[t.ID] {
-			report(fmt.Sprintf("graph_tasks[%d].id", i), site.Duplicate, fmt.Sprintf("another task of the plugin has the id %q; give each an id of its own", t.ID))
+			report(fmt.Sprintf("graph_tasks[%d].id", i), site.Duplicate,
+				fmt.Sprintf("another task of the plugin has the id %q; give each an id of its own", t.ID))
 		}
 		seen[t.ID] = true
 		if n, err := strconv.Atoi(t.ID); err == nil && n >= 1 && n <= len(p.Tasks) && strconv.Itoa(n) == t.ID {
-			report(fmt.Sprintf("graph_tasks[%d].id", i), site.Duplicate, fmt.Sprintf("is the number of a stage task of the plugin, so both would be called %s/%s; use a name", p.FullName(), t.ID))
+			report(fmt.Sprintf("graph_tasks[%d].id", i), site.Duplicate,
+				fmt.Sprintf("is the number of a stage task of the plugin, so both would be called %s/%s; use a name",
+					p.FullName(), t.ID))
 		}
 		for _, f := range checkGraphTask(t) {
 			report(fmt.Sprintf("graph_tasks[%d].%s", i, f.attribute), f.code, f.message)
@@ -44,16 +48,16 @@ func Validate(p site.Plugin) site.Problems {
 	return problems
 }
 
-// checkTask returns what is wrong with a stage task by itself.
-func checkTask(t site.Task) []finding {
-	var out []finding
+// checkTask returns the errors of a stage task by itself.
+func checkTask(t site.Task) []attributeError {
+	var out []attributeError
 	if len(t.Role) > 0 { // else it is left out by [Sequence.On], with a warning
 		if _, err := ParseRoles(t.Role); err != nil {
-			out = append(out, finding{"role", site.BadValue, err.Error()})
+			out = append(out, attributeError{"role", site.BadValue, err.Error()})
 		}
 	}
 	if _, err := ParseStage(t.Stage); err != nil {
-		out = append(out, finding{"stage", BadStage, err.Error()})
+		out = append(out, attributeError{"stage", BadStage, err.Error()})
 	}
 	if t.Type != "" && !slices.Contains(Types(), t.Type) {
 		return out // left out by [Sequence.On], with a warning
@@ -62,26 +66,27 @@ func checkTask(t site.Task) []finding {
 }
 
 // checkGraphTask returns what is wrong with a graph task by itself.
-func checkGraphTask(t site.GraphTask) []finding {
-	var out []finding
+func checkGraphTask(t site.GraphTask) []attributeError {
+	var out []attributeError
 	if len(t.Role) > 0 {
 		if _, err := ParseRoles(t.Role); err != nil {
-			out = append(out, finding{"role", site.BadValue, err.Error()})
+			out = append(out, attributeError{"role", site.BadValue, err.Error()})
 		}
 	}
 	for i, text := range t.Groups {
 		if _, err := site.ParseRolePattern(text); err != nil {
-			out = append(out, finding{fmt.Sprintf("groups[%d]", i), site.BadValue, err.Error()})
+			out = append(out, attributeError{fmt.Sprintf("groups[%d]", i), site.BadValue, err.Error()})
 		}
 	}
 	if t.Type != Group && len(t.Tasks) > 0 {
-		out = append(out, finding{"tasks", site.BadStructure, "only a group has tasks; use requires"})
+		out = append(out, attributeError{"tasks", site.BadStructure, "only a group has tasks; use requires"})
 	}
 	if t.Type != Group && t.Strategy != (site.Strategy{}) {
-		out = append(out, finding{"parameters.strategy", site.BadStructure, "only a group has a strategy"})
+		out = append(out, attributeError{"parameters.strategy", site.BadStructure, "only a group has a strategy"})
 	}
 	if t.Strategy.Amount < 0 || t.Strategy.OneByOne && t.Strategy.Amount > 0 {
-		out = append(out, finding{"parameters.strategy.amount", site.BadValue, "is for the type parallel only: how many nodes at once, 1 or more"})
+		out = append(out, attributeError{"parameters.strategy.amount", site.BadValue,
+			"is for the type parallel only: how many nodes at once, 1 or more"})
 	}
 	return append(out, checkType(t.Type, t.Parameters, true)...)
 }
@@ -108,7 +113,7 @@ func problem(p site.Plugin, attribute string, code site.Code, message string) si
 // nameLimit bounds names, in bytes.
 const nameLimit = 253
 
-func mistakeInName(name string) string {
+func checkName(name string) string {
 	switch {
 	case name == "":
 		return "a name is needed"

@@ -8,7 +8,8 @@ type Member struct {
 	Node  string
 }
 
-// Members returns the nodes of every group: those that its role means, or those with the role of its id when it gives none.
+// Members returns the nodes of every group: those of its role, or those with the role of the group's id when it has no
+// role.
 func (g *Graph) Members(nodes []site.Node) map[string][]string {
 	out := make(map[string][]string)
 	for _, t := range g.tasks {
@@ -19,7 +20,7 @@ func (g *Graph) Members(nodes []site.Node) map[string][]string {
 	return out
 }
 
-// placeOf returns the place that the roles of a task mean; a group without roles has the nodes with the role of its id.
+// placeOf returns where a task runs. A group without roles has the nodes with the role of its id.
 func (g *Graph) placeOf(t site.GraphTask, nodes []site.Node) Place {
 	texts := t.Role
 	if len(texts) == 0 && t.Type == Group {
@@ -32,10 +33,11 @@ func (g *Graph) placeOf(t site.GraphTask, nodes []site.Node) Place {
 	return roles.On(nodes)
 }
 
-// Waves returns the steps in which groups are worked on, given their nodes; a step begins when the one before it has ended. A group is ready
-// when all groups before it are done; one without nodes is done from the start. Of the groups that are ready together, those that go one
-// by one come first, a node per step; then those with an amount, so many nodes per step; then all others in one step, and a second one
-// for nodes that are in several of them, and so on (fuel.md A7).
+// Waves returns the steps in which groups run, given their nodes. A step starts when the one before it has ended. A
+// group is ready when all groups before it are done; a group without nodes is done from the start. Of the groups that
+// are ready at the same time, those with one_by_one come first, one node per step; then those with an amount, that many
+// nodes per step; then all others in one step. A node in several of the others gets a further step for each (fuel.md
+// A7).
 func (g *Graph) Waves(members map[string][]string) [][]Member {
 	done := make(map[int]bool)
 	waits := make(map[int][]int) // group -> the groups before it
@@ -65,7 +67,7 @@ func (g *Graph) Waves(members map[string][]string) [][]Member {
 				rest = append(rest, i)
 			}
 		}
-		steps = append(steps, g.wave(ready, members)...)
+		steps = append(steps, g.stepsOf(ready, members)...)
 		for _, i := range ready {
 			done[i] = true
 		}
@@ -83,10 +85,10 @@ func allDone(tasks []int, done map[int]bool) bool {
 	return true
 }
 
-// wave returns the steps of groups that are ready together.
-func (g *Graph) wave(ready []int, members map[string][]string) [][]Member {
+// stepsOf returns the steps of groups that are ready at the same time.
+func (g *Graph) stepsOf(ready []int, members map[string][]string) [][]Member {
 	var oneByOne, byAmount, together [][]Member
-	turns := make(map[string]int) // node -> steps of together that it is in
+	uses := make(map[string]int) // node -> steps of together that it is in
 	for _, i := range ready {
 		t := g.tasks[i]
 		all := make([]Member, len(members[t.ID]))
@@ -100,12 +102,12 @@ func (g *Graph) wave(ready []int, members map[string][]string) [][]Member {
 			byAmount = append(byAmount, chunks(all, t.Strategy.Amount)...)
 		default:
 			for _, m := range all {
-				turn := turns[m.Node]
-				turns[m.Node]++
-				if turn == len(together) {
+				use := uses[m.Node]
+				uses[m.Node]++
+				if use == len(together) {
 					together = append(together, nil)
 				}
-				together[turn] = append(together[turn], m)
+				together[use] = append(together[use], m)
 			}
 		}
 	}

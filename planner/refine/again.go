@@ -9,7 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// with returns the instance with values of attributes that slipway sets; others are left out, because an entity may have changed since.
+// with returns the instance with values of attributes that slipway sets. Other values are left out, because the entity
+// may have changed since.
 func (in Instance) with(values map[string]any) Instance {
 	if len(values) == 0 {
 		return in
@@ -26,10 +27,11 @@ func (in Instance) with(values map[string]any) Instance {
 	return in
 }
 
-// Again refines a service anew with what its callbacks returned, by the names of the returned values. It is nil when the service is not one of an
-// entity. The error names attributes, and no value.
+// Again refines a service with what its callbacks returned, by the names of the values. It returns nil for a service
+// without an entity. The error names attributes and never values.
 func (s *Services) Again(name string, returned map[string]any) (*Refined, error) {
-	i, ok := slices.BinarySearchFunc(s.services, name, func(a service, name string) int { return strings.Compare(a.name, name) })
+	i, ok := slices.BinarySearchFunc(s.services, name,
+		func(a service, name string) int { return strings.Compare(a.name, name) })
 	if !ok || s.services[i].refined == nil {
 		return nil, nil
 	}

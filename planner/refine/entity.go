@@ -11,10 +11,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// BadTemplate is the code of a template that cannot be evaluated, or gives what cannot be used.
+// BadTemplate is the code of a template that cannot be evaluated, or whose result cannot be used.
 const BadTemplate site.Code = site.Code(catalog.BadTemplate)
 
-// mostTasks bounds the tasks that a service brings to one node.
+// mostTasks is the most tasks of a service on one node.
 const mostTasks = 10_000
 
 // Schemas are the schemas of what a task of an entity can be about, by kind and type.
@@ -32,16 +32,17 @@ type Instance struct {
 	Attributes map[string]any // as the user gave them, with the values of r attributes that are known
 }
 
-// EntityTask is a task that a service of an entity brings, with what orders it.
+// EntityTask is a task of a service of an entity, with its requirements.
 type EntityTask struct {
-	// Task is complete but for Node, Action, Requires and Notifies: these are for the planner. Where it has pending parameters, refine again at
-	// the start of its phase, when the attributes are known. Name, and title of Resource, of remote tasks and callbacks
-	// is `<service>/<task>`, with `["key"]` behind it where for_each makes several.
+	// Task is complete but for Node, Action, Requires and Notifies: these are for the planner. Where it has pending
+	// parameters, refine again at the start of its phase, when the attributes are known. Name, and title of Resource,
+	// of remote tasks and callbacks is `<service>/<task>`, with `["key"]` behind it where for_each makes several.
 	Task     task.Task
 	Template string // name of the task in the entity
 	Path     string // of the task in the entity: `entity.tasks[2].steps[0]`
 	Section  catalog.Section
-	// Needs are all requirements. Those of a config task on config tasks stand in its parameters require and notify, too.
+	// Needs are all requirements. Those of a config task on config tasks stand in its parameters require and notify,
+	// too.
 	Needs    []Need
 	Replaces []resource.ID
 	Once     bool              // not remembered: every run carries it out
@@ -49,15 +50,16 @@ type EntityTask struct {
 	Awaits   []string          // the attributes that pending parameters wait for: `self.vni`, sorted
 }
 
-// Need is something that comes before a task.
+// Need is a requirement of a task: what comes before it.
 type Need struct {
-	Task     string          // a task of the same entity, by its name there; empty for what is none
-	Resource resource.ID     // one of its tasks, or a resource on the same node; empty for all of what Task, Section or Service says
+	Task string // a task of the same entity, by its name there; empty for what is none
+	// one of its tasks, or a resource on the same node; empty for all of what Task, Section or Service says
+	Resource resource.ID
 	Section  catalog.Section // all tasks in the section, on the same node
 	Service  string          // all tasks of the service, on the same node
 }
 
-// Refined is a service of an entity, ready to be placed on nodes. What does not depend on a node is worked out once.
+// Refined is a refined service of an entity. What does not depend on a node is computed once.
 type Refined struct {
 	Attributes map[string]any // complete, see [catalog.Structure.Check]
 
@@ -74,11 +76,11 @@ type Refined struct {
 	varies    bool // some template reads the node
 }
 
-// NewInstance checks the attributes of a service against its entity, evaluates every template that does not read the node, and checks what they give
-// against the schemas. With errors there is no result. Problems are of the object "service": mistakes in attributes, and parameters that are
-// nothing but an attribute, at `attributes.x`; others at the template, `entity.tasks[2].config.parameters.content`.
-//
-// Whether the user may set an attribute is not looked at: see [catalog.Structure.ReadOnly].
+// NewInstance validates the attributes of a service against its entity, evaluates every template that does not read the
+// node, and validates the results against the schemas. With errors there is no result. Problems have the object
+// "service". Those of attributes, and of parameters that only copy an attribute, are at `attributes.x`; others are at
+// the template, such as `entity.tasks[2].config.parameters.content`. Whether the user may set an attribute is checked
+// elsewhere: see [catalog.Structure.ReadOnly].
 func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
 	if in.Entity.Abstract {
 		return nil, site.Problems{{Object: "service", Name: in.Service, Attribute: "entity", Code: site.BadValue,
@@ -86,11 +88,13 @@ func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
 	}
 	var problems site.Problems
 	for _, m := range template.Check(*in.Entity, 0) {
-		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "entity." + m.Path, Code: BadTemplate, Message: m.Error.Error()})
+		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "entity." + m.Path,
+			Code: BadTemplate, Message: m.Error.Error()})
 	}
-	attributes, mistakes := in.Entity.Check(in.Attributes)
-	for _, m := range mistakes {
-		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "attributes." + m.Path, Code: site.Code(m.Code), Message: m.Message})
+	attributes, more := in.Entity.Check(in.Attributes)
+	for _, m := range more {
+		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "attributes." + m.Path,
+			Code: site.Code(m.Code), Message: m.Message})
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -136,8 +140,8 @@ func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
 	return r, nil
 }
 
-// On returns the tasks of the service on a node, in the order of the entity. Nodes share them where no template reads the node; the caller must not
-// change what it gets.
+// On returns the tasks of the service on a node, in the order of the entity. Nodes share them when no template reads
+// the node; the caller must not change them.
 func (r *Refined) On(n site.Node) ([]EntityTask, site.Problems) {
 	if !r.varies {
 		return r.everyNode, nil
@@ -171,7 +175,7 @@ func (r *Refined) On(n site.Node) ([]EntityTask, site.Problems) {
 	return tasks, onNode(problems, n.Name)
 }
 
-// Central returns the callbacks of the service as a whole, in the order of the entity. They belong to no node.
+// Central returns the callbacks of the whole service, in the order of the entity. They belong to no node.
 func (r *Refined) Central() []EntityTask { return r.central }
 
 func onNode(problems site.Problems, node string) site.Problems {
@@ -181,7 +185,7 @@ func onNode(problems site.Problems, node string) site.Problems {
 	return problems
 }
 
-// gather puts the tasks for a node in one list and looks for resources that come twice.
+// gather returns the tasks of a node as one list, and reports duplicate resources.
 func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, site.Problems) {
 	var out []EntityTask
 	var problems site.Problems
@@ -194,19 +198,22 @@ func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, site.Problems) {
 			id := t.Task.Resource.ID()
 			if j, ok := first[id]; ok {
 				problems = append(problems, r.problem(r.templates[i].path, site.DuplicateResource,
-					"%s is there already, from %s; make each resource once, with a title of its own", id, r.templates[j].path))
+					"%s is there already, from %s; make each resource once, with a title of its own", id,
+					r.templates[j].path))
 				continue
 			}
 			first[id] = i
 			out = append(out, t)
 		}
 		if len(out) > mostTasks {
-			return nil, append(problems, r.problem(r.templates[i].path, site.BadValue, "the service has more than %d tasks on one node", mostTasks))
+			return nil, append(problems, r.problem(r.templates[i].path, site.BadValue,
+				"the service has more than %d tasks on one node", mostTasks))
 		}
 	}
 	return out, problems
 }
 
 func (r *Refined) problem(path string, code site.Code, format string, args ...any) site.Problem {
-	return site.Problem{Object: "service", Name: r.service, Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)}
+	return site.Problem{Object: "service", Name: r.service, Attribute: path, Code: code,
+		Message: fmt.Sprintf(format, args...)}
 }

@@ -98,7 +98,8 @@ func (c *compiler) add(path string, t catalog.Task, list *taskTemplate, previous
 		out.whens = append(out.whens, c.text(list.path+".when", list.When))
 		out.requires = append(out.requires, c.requirements(list.path, list.Requires)...)
 	}
-	out.whens = slices.DeleteFunc(append(out.whens, c.text(path+".when", t.When)), func(w *template.Template) bool { return w == nil })
+	out.whens = slices.DeleteFunc(append(out.whens, c.text(path+".when", t.When)),
+		func(w *template.Template) bool { return w == nil })
 	out.requires = append(out.requires, c.requirements(path, t.Requires)...)
 	out.forEach = c.tree(path+".for_each", t.ForEach)
 	parameters, kind := t.Parameters()

@@ -11,7 +11,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// finish puts in what refers to other tasks, checks the parameters and digests them. raw holds what all templates gave that this one refers to.
+// finish adds what refers to other tasks, validates the parameters and digests them. raw is the results of all
+// templates.
 func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, site.Problems) {
 	t := &r.templates[i]
 	out := make([]EntityTask, 0, len(raw[i]))
@@ -19,7 +20,8 @@ func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, site.Problems) {
 	for _, m := range raw[i] {
 		m.Needs = append(slices.Clone(m.Needs), r.needs(t, raw)...)
 		if t.kind == task.Config {
-			m.Task.Resource.Parameters = maps.Clone(m.Task.Resource.Parameters) // nodes share what they do not have a part in
+			// nodes share what they do not have a part in
+			m.Task.Resource.Parameters = maps.Clone(m.Task.Resource.Parameters)
 			r.references(&m, raw)
 		}
 		wrong := r.check(t, &m)
@@ -29,7 +31,8 @@ func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, site.Problems) {
 	return out, problems
 }
 
-// needs are the requirements on tasks of the entity by name. A callback for the whole service needs them on all nodes, so it names no resource on one.
+// needs returns the requirements on tasks of the entity. A callback of a whole service requires them on all nodes, so
+// it names no resource of one node.
 func (r *Refined) needs(t *taskTemplate, raw [][]made) []Need {
 	var out []Need
 	on := func(i int) {
@@ -53,7 +56,7 @@ func (r *Refined) needs(t *taskTemplate, raw [][]made) []Need {
 	return out
 }
 
-// references writes the requirements of a config task on config tasks, and what it notifies, into its parameters.
+// references writes the requirements of a config task on config tasks, and its notifications, into its parameters.
 func (r *Refined) references(m *made, raw [][]made) {
 	add := func(parameter string, id resource.ID) {
 		p := m.Task.Resource.Parameters
@@ -112,8 +115,7 @@ func (s Schemas) of(k task.Kind) map[string]resource.Schema {
 
 var kindPaths = map[task.Kind]string{task.Config: ".config", task.Remote: ".remote", task.Callback: ".callback"}
 
-// check looks at the parameters of a task, brings them into their normal form and digests them. Parameters that are not known yet are taken
-// for good.
+// check validates the parameters of a task, normalizes them and digests them. Unknown parameters are accepted.
 func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
 	at := t.path + kindPaths[t.kind]
 	schemas := r.schemas.of(t.kind)
@@ -153,7 +155,7 @@ func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
 	return nil
 }
 
-// attribute returns the attribute that a parameter, or the title, is nothing but.
+// attribute returns the attribute that a parameter, or the title, only copies.
 func (t *taskTemplate) attribute(parameter string) string {
 	if parameter == "title" && t.title != nil {
 		return t.title.Attribute()
@@ -166,8 +168,8 @@ func (t *taskTemplate) attribute(parameter string) string {
 	return ""
 }
 
-// withTemplates is the resource with templates, and what is known of what they read, in place of the parameters that are not known yet, and with what a callback returns, which is what it is
-// called for.
+// withTemplates returns the resource with its templates, and the known values that they read, in place of unknown
+// parameters. It includes the values that a callback returns, because they are what the callback is for.
 func (m *made) withTemplates(t *taskTemplate) resource.Resource {
 	if len(m.Task.Pending)+len(m.Returns) == 0 {
 		return m.Task.Resource

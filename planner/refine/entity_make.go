@@ -13,14 +13,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// made is a task that a template gave, before references between tasks are put in.
+// made is the task that a template evaluates to, without references to other tasks.
 type made struct {
 	EntityTask
 	notify []string       // as evaluated: names of tasks, or references
 	known  map[string]any // parameter that is pending -> what is known of what it is made from
 }
 
-// make evaluates a template. The result is complete but for what refers to other tasks.
+// make evaluates a template. The result lacks only what refers to other tasks.
 func (r *Refined) make(i int, scope template.Scope) ([]made, site.Problems) {
 	t := &r.templates[i]
 	e := evaluation{Refined: r, t: t, scope: scope}
@@ -48,7 +48,7 @@ func (r *Refined) make(i int, scope template.Scope) ([]made, site.Problems) {
 	return e.out, e.problems
 }
 
-// evaluation makes the tasks of one template.
+// evaluation evaluates one template to tasks.
 type evaluation struct {
 	*Refined
 	t        *taskTemplate
@@ -117,7 +117,8 @@ func (e *evaluation) one(suffix string) {
 	t := e.t
 	out := made{EntityTask: EntityTask{Template: t.Name, Path: t.path, Section: e.section, Once: t.Once}}
 	name := e.service + "/" + t.Name + suffix
-	out.Task = task.Task{Kind: t.kind, Group: t.Tag, Service: e.service, Tolerate: t.Tolerate, Resource: resource.Resource{Type: t.typ, Title: name}}
+	out.Task = task.Task{Kind: t.kind, Group: t.Tag, Service: e.service, Tolerate: t.Tolerate,
+		Resource: resource.Resource{Type: t.typ, Title: name}}
 	if out.Task.Group == "" {
 		out.Task.Group = task.Node
 		if t.central {
@@ -176,7 +177,7 @@ func (e *evaluation) reference(path string, t *template.Template) (resource.ID, 
 	return resource.MakeID(typ, title), true
 }
 
-// parameters evaluates the parameters. One that is null is left out; one that is not known yet is pending.
+// parameters evaluates the parameters. A null is left out; an unknown value is pending.
 func (e *evaluation) parameters(out *made) {
 	values := make(resource.Parameters, len(e.t.parameters))
 	secret := false
@@ -199,7 +200,7 @@ func (e *evaluation) parameters(out *made) {
 				awaits[a] = true
 			}
 		case result.Value == nil:
-		case holdsNull(result.Value):
+		case containsNull(result.Value):
 			e.report(p.path, site.NullValue, "has null in it; leave the element out")
 		default:
 			values[p.name] = result.Value
@@ -214,15 +215,15 @@ func (e *evaluation) parameters(out *made) {
 	}
 }
 
-func holdsNull(value any) bool {
+func containsNull(value any) bool {
 	switch v := value.(type) {
 	case nil:
 		return true
 	case []any:
-		return slices.ContainsFunc(v, holdsNull)
+		return slices.ContainsFunc(v, containsNull)
 	case map[string]any:
 		for _, e := range v {
-			if holdsNull(e) {
+			if containsNull(e) {
 				return true
 			}
 		}

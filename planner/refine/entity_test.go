@@ -20,12 +20,15 @@ func text(name string, required bool) resource.Parameter {
 
 var schemas = refine.Schemas{
 	Config: map[string]resource.Schema{
-		"package": {Type: "package", Parameters: []resource.Parameter{{Name: "ensure", Kind: resource.String, Values: []string{"installed", "latest"}}}},
-		"file":    {Type: "file", Parameters: []resource.Parameter{text("content", true), text("mode", false), text("owner", false)}},
+		"package": {Type: "package", Parameters: []resource.Parameter{{Name: "ensure", Kind: resource.String,
+			Values: []string{"installed", "latest"}}}},
+		"file": {Type: "file", Parameters: []resource.Parameter{text("content", true), text("mode", false),
+			text("owner", false)}},
 		"service": {Type: "service", Parameters: []resource.Parameter{text("ensure", false)}},
 	},
 	Remote: map[string]resource.Schema{
-		"shell": {Type: "shell", Parameters: []resource.Parameter{text("command", true), {Name: "timeout", Kind: resource.Integer, Required: true}}},
+		"shell": {Type: "shell", Parameters: []resource.Parameter{text("command", true),
+			{Name: "timeout", Kind: resource.Integer, Required: true}}},
 	},
 	Callback: map[string]resource.Schema{
 		"http": {Type: "http", Parameters: []resource.Parameter{text("url", true)}},
@@ -54,7 +57,8 @@ func entity(t testing.TB, tasks ...catalog.Task) *catalog.Entity {
 	ensure := attribute("ensure", catalog.String)
 	ensure.HasDefault, ensure.Default = true, "installed"
 	c, problems := catalog.Resolve(catalog.Definitions{Entities: []catalog.Entity{{
-		Name: "e", Structure: catalog.Structure{Attributes: []catalog.Attribute{secret, vni, servers, note, ensure}}, Tasks: tasks,
+		Name: "e", Structure: catalog.Structure{Attributes: []catalog.Attribute{secret, vni, servers, note, ensure}},
+		Tasks: tasks,
 	}}})
 	if problems != nil {
 		t.Fatal(problems)
@@ -64,7 +68,8 @@ func entity(t testing.TB, tasks ...catalog.Task) *catalog.Entity {
 
 func instance(t testing.TB, attributes map[string]any, tasks ...catalog.Task) (*refine.Refined, site.Problems) {
 	t.Helper()
-	return refine.NewInstance(refine.Instance{Site: "lon1", Service: "s", Entity: entity(t, tasks...), Attributes: attributes}, schemas)
+	return refine.NewInstance(refine.Instance{Site: "lon1", Service: "s", Entity: entity(t, tasks...),
+		Attributes: attributes}, schemas)
 }
 
 func refined(t testing.TB, attributes map[string]any, tasks ...catalog.Task) *refine.Refined {
@@ -86,22 +91,29 @@ func on(t testing.TB, r *refine.Refined, node string) []refine.EntityTask {
 }
 
 func TestEntityTasks(t *testing.T) {
-	loop := config("each", "file", "/etc/${each.value}", map[string]any{"content": "${each.key} on ${node.name}", "owner": "${self.note}"})
-	loop.ForEach, loop.Requires, loop.Notify = "${self.servers}", []catalog.Requirement{{Task: "package"}}, []string{"daemon"}
+	loop := config("each", "file", "/etc/${each.value}",
+		map[string]any{"content": "${each.key} on ${node.name}", "owner": "${self.note}"})
+	loop.ForEach, loop.Requires, loop.Notify = "${self.servers}", []catalog.Requirement{{Task: "package"}},
+		[]string{"daemon"}
 	daemon := config("daemon", "service", "d", nil)
-	steps := catalog.Task{Name: "list", When: "${self.note == null}", Requires: []catalog.Requirement{{Section: catalog.Routes}}, Steps: []catalog.Task{
-		{Name: "one", Tolerate: true, Remote: &catalog.RemoteTask{Type: "shell", Limit: 2, Parameters: map[string]any{"command": "x", "timeout": int64(3)}}},
-		config("two", "file", "/two", map[string]any{"content": "2"}),
-	}}
+	steps := catalog.Task{Name: "list", When: "${self.note == null}",
+		Requires: []catalog.Requirement{{Section: catalog.Routes}}, Steps: []catalog.Task{
+			{Name: "one", Tolerate: true, Remote: &catalog.RemoteTask{Type: "shell", Limit: 2,
+				Parameters: map[string]any{"command": "x", "timeout": int64(3)}}},
+			config("two", "file", "/two", map[string]any{"content": "2"}),
+		}}
 	skipped := config("skipped", "file", "/never", map[string]any{"content": ""})
 	skipped.When = "${length(self.servers) > 2}"
 	central := catalog.Task{Name: "register", Requires: []catalog.Requirement{{Task: "daemon"}},
-		Callback: &catalog.CallbackTask{Type: "http", Parameters: map[string]any{"url": "http://x/${service.name}"}, Returns: map[string]string{"vni": "vni"}}}
-	r := refined(t, nil, config("package", "package", "p", map[string]any{"ensure": "${self.ensure}"}), loop, daemon, steps, skipped, central)
+		Callback: &catalog.CallbackTask{Type: "http", Parameters: map[string]any{"url": "http://x/${service.name}"},
+			Returns: map[string]string{"vni": "vni"}}}
+	r := refined(t, nil, config("package", "package", "p", map[string]any{"ensure": "${self.ensure}"}), loop, daemon,
+		steps, skipped, central)
 
 	var got []string
 	for _, e := range on(t, r, "n1") {
-		got = append(got, fmt.Sprintf("%s %s %s %v needs %v", e.Task.Group, e.Template, e.Task.Resource.ID(), e.Task.Resource.Parameters, e.Needs))
+		got = append(got, fmt.Sprintf("%s %s %s %v needs %v", e.Task.Group, e.Template, e.Task.Resource.ID(),
+			e.Task.Resource.Parameters, e.Needs))
 		if e.Task.Digest == "" || e.Task.Digest != resource.Digest(e.Task.Resource) {
 			t.Errorf("%s has the digest %q", e.Template, e.Task.Digest)
 		}
@@ -122,7 +134,8 @@ func TestEntityTasks(t *testing.T) {
 		t.Errorf("remote task %+v", one)
 	}
 	callbacks := r.Central()
-	if len(callbacks) != 1 || callbacks[0].Task.Kind != task.Callback || callbacks[0].Task.Group != task.Management || callbacks[0].Returns["vni"] != "vni" {
+	if len(callbacks) != 1 || callbacks[0].Task.Kind != task.Callback || callbacks[0].Task.Group != task.Management ||
+		callbacks[0].Returns["vni"] != "vni" {
 		t.Fatalf("callbacks %+v", callbacks)
 	}
 	if d := cmp.Diff([]refine.Need{{Task: "daemon"}}, callbacks[0].Needs); d != "" {
@@ -143,7 +156,8 @@ func TestEntityResultsAreShared(t *testing.T) {
 	after.Requires = []catalog.Requirement{{Task: "a"}}
 	r = refined(t, nil, titled, after, config("c", "file", "/c", map[string]any{"content": ""}))
 	for _, node := range []string{"n1", "n2"} {
-		if got := on(t, r, node)[1].Task.Resource.Parameters.Strings(resource.Require); len(got) != 1 || got[0] != "file[/"+node+"]" {
+		if got := on(t, r, node)[1].Task.Resource.Parameters.Strings(resource.Require); len(got) != 1 ||
+			got[0] != "file[/"+node+"]" {
 			t.Errorf("on %s b requires %v", node, got)
 		}
 	}
@@ -151,18 +165,22 @@ func TestEntityResultsAreShared(t *testing.T) {
 
 func TestNeedsThroughTasksThatVary(t *testing.T) {
 	titled := config("a", "file", "/${node.name}", map[string]any{"content": ""})
-	second, third := config("b", "file", "/b", map[string]any{"content": ""}), config("c", "file", "/c", map[string]any{"content": ""})
+	second, third := config("b", "file", "/b", map[string]any{"content": ""}),
+		config("c", "file", "/c", map[string]any{"content": ""})
 	second.Requires, third.Requires = []catalog.Requirement{{Task: "a"}}, []catalog.Requirement{{Task: "b"}}
-	call := catalog.Task{Name: "call", Callback: &catalog.CallbackTask{Type: "http", Parameters: map[string]any{"url": "http://x"}}}
+	call := catalog.Task{Name: "call", Callback: &catalog.CallbackTask{Type: "http",
+		Parameters: map[string]any{"url": "http://x"}}}
 	titled.Requires = []catalog.Requirement{{Task: "call"}}
 	r := refined(t, nil, call, titled, second, third)
 	for _, node := range []string{"n1", "n2"} {
 		got := on(t, r, node)
-		want := [][]refine.Need{{{Task: "call", Resource: "http[s/call]"}}, {{Task: "a", Resource: resource.MakeID("file", "/"+node)}}, {{Task: "b", Resource: "file[/b]"}}}
+		want := [][]refine.Need{{{Task: "call", Resource: "http[s/call]"}},
+			{{Task: "a", Resource: resource.MakeID("file", "/"+node)}}, {{Task: "b", Resource: "file[/b]"}}}
 		if d := cmp.Diff(want, [][]refine.Need{got[0].Needs, got[1].Needs, got[2].Needs}); d != "" {
 			t.Error(d)
 		}
-		if d := cmp.Diff([]string{"file[/" + node + "]"}, got[1].Task.Resource.Parameters.Strings(resource.Require)); d != "" {
+		if d := cmp.Diff([]string{"file[/" + node + "]"},
+			got[1].Task.Resource.Parameters.Strings(resource.Require)); d != "" {
 			t.Error(d)
 		}
 	}
@@ -181,12 +199,14 @@ func TestValuesThatAreNotKnown(t *testing.T) {
 		t.Error("a parameter that is not known has a value")
 	}
 	after := on(t, refined(t, map[string]any{"vni": int64(7)}, tasks...), "n")[0]
-	if after.Task.Pending != nil || after.Task.Resource.Parameters["content"] != "vni 7" || after.Task.Digest == before.Task.Digest {
+	if after.Task.Pending != nil || after.Task.Resource.Parameters["content"] != "vni 7" ||
+		after.Task.Digest == before.Task.Digest {
 		t.Errorf("when known: %+v", after)
 	}
 }
 
-// TestPendingDigests: as long as a value is not known, a digest is over all that is known of what the resource is made from.
+// TestPendingDigests: as long as a value is not known, a digest is over all that is known of what the resource is made
+// from.
 func TestPendingDigests(t *testing.T) {
 	digest := func(attributes map[string]any, content string) string {
 		t.Helper()
@@ -196,8 +216,10 @@ func TestPendingDigests(t *testing.T) {
 		}
 		return made.Task.Digest
 	}
-	for _, content := range []string{"${self.vni} ${self.note}", "${self.vni} ${jsonencode(self)}", `${self.vni} %{ for s in [self.note] }${s}%{ endfor }`, `${self.vni} ${self["note"]}`} {
-		same, again, other := digest(map[string]any{"note": "x"}, content), digest(map[string]any{"note": "x"}, content), digest(map[string]any{"note": "y"}, content)
+	for _, content := range []string{"${self.vni} ${self.note}", "${self.vni} ${jsonencode(self)}",
+		`${self.vni} %{ for s in [self.note] }${s}%{ endfor }`, `${self.vni} ${self["note"]}`} {
+		same, again, other := digest(map[string]any{"note": "x"}, content),
+			digest(map[string]any{"note": "x"}, content), digest(map[string]any{"note": "y"}, content)
 		if same != again {
 			t.Errorf("%s: the digest changes from one time to the next", content)
 		}
@@ -208,7 +230,8 @@ func TestPendingDigests(t *testing.T) {
 	if digest(map[string]any{"note": "x"}, "${self.vni}") != digest(map[string]any{"note": "y"}, "${self.vni}") {
 		t.Error("the digest covers what the template does not read")
 	}
-	if digest(map[string]any{"note": nil}, "${self.vni} ${coalesce(self.note, 1)}") == digest(map[string]any{"note": "null"}, "${self.vni} ${coalesce(self.note, 1)}") {
+	if digest(map[string]any{"note": nil}, "${self.vni} ${coalesce(self.note, 1)}") == digest(
+		map[string]any{"note": "null"}, "${self.vni} ${coalesce(self.note, 1)}") {
 		t.Error("null passes for a text")
 	}
 }
@@ -239,23 +262,37 @@ func TestEntityProblems(t *testing.T) {
 		tasks      []catalog.Task
 		want       string
 	}{
-		"unknown attribute":   {map[string]any{"ensur": "x"}, nil, `attributes.ensur: there is no such attribute; did you mean "ensure"?`},
-		"wrong type":          {map[string]any{"servers": "a"}, nil, `attributes.servers: is the string "a", not a list in which each element is a string`},
-		"at the attribute":    {map[string]any{"ensure": "gone"}, []catalog.Task{config("p", "package", "p", map[string]any{"ensure": "${self.ensure}"})}, `attributes.ensure: package[p]: "gone" is not allowed`},
-		"at the template":     {nil, file("/a", map[string]any{"contnt": "x"}), "entity.tasks[0].config.parameters.contnt: file[/a]: the type file has no such parameter"},
-		"missing":             {nil, file("/a", nil), "entity.tasks[0].config.parameters.content: file[/a]: is required"},
-		"unknown type":        {nil, []catalog.Task{config("t", "fiel", "/a", nil)}, `entity.tasks[0].config.type: there is no configuration resource type "fiel"`},
-		"a wrong kind":        {nil, file("/a", map[string]any{"content": "${self.servers}"}), "attributes.servers: file[/a]: must be a string"},
-		"evaluation":          {nil, file("/a", map[string]any{"content": "x\n${self.servers[7]}"}), "entity.tasks[0].config.parameters.content: The given key does not identify an element in this collection value"},
-		"unknown title":       {nil, file("/${self.vni}", content), "must be known when the plan is made; it waits for self.vni"},
-		"unknown elements":    {nil, each("${[for i in range(self.vni) : i]}"), "it waits for self.vni"},
-		"secret title":        {nil, file("/${self.secret}", content), "entity.tasks[0].config.title: is made from a sensitive attribute"},
-		"secret keys":         {nil, each("${{(self.secret) = 1}}"), "is made from a sensitive attribute"},
-		"no list":             {nil, each("${self.ensure}"), "gives string; give a list or a map"},
-		"the same twice":      {nil, []catalog.Task{twice}, "file[/same] is there already"},
-		"null inside":         {nil, file("/a", map[string]any{"content": "x", "mode": "${[null]}"}), "has null in it"},
-		"remote parameters":   {nil, []catalog.Task{{Name: "r", Remote: &catalog.RemoteTask{Type: "shell", Parameters: map[string]any{"command": "x"}}}}, "entity.tasks[0].remote.parameters.timeout: shell[s/r]: is required"},
-		"callback parameters": {nil, []catalog.Task{{Name: "r", Callback: &catalog.CallbackTask{Type: "htp"}}}, `entity.tasks[0].callback.type`},
+		"unknown attribute": {map[string]any{"ensur": "x"}, nil,
+			`attributes.ensur: there is no such attribute; did you mean "ensure"?`},
+		"wrong type": {map[string]any{"servers": "a"}, nil,
+			`attributes.servers: is the string "a", not a list in which each element is a string`},
+		"at the attribute": {map[string]any{"ensure": "gone"},
+			[]catalog.Task{config("p", "package", "p", map[string]any{"ensure": "${self.ensure}"})},
+			`attributes.ensure: package[p]: "gone" is not allowed`},
+		"at the template": {nil, file("/a", map[string]any{"contnt": "x"}),
+			"entity.tasks[0].config.parameters.contnt: file[/a]: the type file has no such parameter"},
+		"missing": {nil, file("/a", nil),
+			"entity.tasks[0].config.parameters.content: file[/a]: is required"},
+		"unknown type": {nil, []catalog.Task{config("t", "fiel", "/a", nil)},
+			`entity.tasks[0].config.type: there is no configuration resource type "fiel"`},
+		"a wrong kind": {nil, file("/a", map[string]any{"content": "${self.servers}"}),
+			"attributes.servers: file[/a]: must be a string"},
+		"evaluation": {nil, file("/a", map[string]any{"content": "x\n${self.servers[7]}"}),
+			"entity.tasks[0].config.parameters.content: The given key does not identify an element in this collection value"},
+		"unknown title": {nil, file("/${self.vni}", content),
+			"must be known when the plan is made; it waits for self.vni"},
+		"unknown elements": {nil, each("${[for i in range(self.vni) : i]}"), "it waits for self.vni"},
+		"secret title": {nil, file("/${self.secret}", content),
+			"entity.tasks[0].config.title: is made from a sensitive attribute"},
+		"secret keys":    {nil, each("${{(self.secret) = 1}}"), "is made from a sensitive attribute"},
+		"no list":        {nil, each("${self.ensure}"), "gives string; give a list or a map"},
+		"the same twice": {nil, []catalog.Task{twice}, "file[/same] is there already"},
+		"null inside":    {nil, file("/a", map[string]any{"content": "x", "mode": "${[null]}"}), "has null in it"},
+		"remote parameters": {nil, []catalog.Task{{Name: "r",
+			Remote: &catalog.RemoteTask{Type: "shell", Parameters: map[string]any{"command": "x"}}}},
+			"entity.tasks[0].remote.parameters.timeout: shell[s/r]: is required"},
+		"callback parameters": {nil, []catalog.Task{{Name: "r", Callback: &catalog.CallbackTask{Type: "htp"}}},
+			`entity.tasks[0].callback.type`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -276,7 +313,8 @@ func TestProblemsOfANodeNameIt(t *testing.T) {
 
 func BenchmarkEntityOnNodes(b *testing.B) {
 	const nodes = 1000
-	for name, content := range map[string]string{"shared": "${service.name}", "per node": "%{ for s in self.servers }server ${s} # ${node.name}\n%{ endfor }"} {
+	for name, content := range map[string]string{"shared": "${service.name}",
+		"per node": "%{ for s in self.servers }server ${s} # ${node.name}\n%{ endfor }"} {
 		b.Run(name, func(b *testing.B) {
 			r := refined(b, nil,
 				config("package", "package", "p", map[string]any{"ensure": "${self.ensure}"}),
@@ -285,7 +323,8 @@ func BenchmarkEntityOnNodes(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range nodes {
-					if _, problems := r.On(site.Node{Name: fmt.Sprint("n", i), Tags: []string{"a", "b"}, Labels: map[string]string{"os": "linux"}}); problems != nil {
+					if _, problems := r.On(site.Node{Name: fmt.Sprint("n", i), Tags: []string{"a", "b"},
+						Labels: map[string]string{"os": "linux"}}); problems != nil {
 						b.Fatal(problems)
 					}
 				}

@@ -6,23 +6,23 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Memo keeps the services of entities that were refined, so that a later plan refines only those whose inputs changed (lsm.md 15). It holds those
-// of one site, as the last plan had them. The zero Memo is empty; it is not safe for concurrent use.
+// Memo caches the refined services of one site as the last plan had them, so that a later plan refines only those whose
+// inputs changed (lsm.md 15). The zero Memo is empty. It is not safe for concurrent use.
 type Memo struct {
 	Refined int // services that were refined, over all plans: those that the memo could not give
 
-	kept map[string]kept // by service
+	kept map[string]cached // by service
 }
 
-// kept is a service as it was refined, and what it was refined from.
-type kept struct {
+// cached is a refined service with its inputs.
+type cached struct {
 	inputs string
 	service
 	problems site.Problems
 }
 
-// inputs are everything that a service of an entity is refined from, as a text. The placement is not among it. It is empty when they have none, which is a
-// mistake that refining tells.
+// inputs returns everything that a service of an entity is refined from, except its placement, as text. It is empty
+// when the inputs cannot be encoded; refining then reports why.
 func inputs(s site.Site, given site.Service) string {
 	digest, err := given.Entity.Digest()
 	if err != nil {
@@ -35,7 +35,7 @@ func inputs(s site.Site, given site.Service) string {
 	return string(text)
 }
 
-// instantiate gives a service as it was refined before, or refines it. A nil memo refines always.
+// instantiate returns a cached service, or refines it. A nil memo caches nothing.
 func (m *Memo) instantiate(s site.Site, given site.Service, schemas Schemas) (service, site.Problems) {
 	if m == nil {
 		return instantiate(s, given, schemas)
@@ -47,13 +47,13 @@ func (m *Memo) instantiate(s site.Site, given site.Service, schemas Schemas) (se
 	m.Refined++
 	made, problems := instantiate(s, given, schemas)
 	if m.kept == nil {
-		m.kept = make(map[string]kept)
+		m.kept = make(map[string]cached)
 	}
-	m.kept[given.Name] = kept{from, made, problems}
+	m.kept[given.Name] = cached{from, made, problems}
 	return made, problems
 }
 
-// forget drops the services that a site does not have any more.
+// forget removes the services that the site no longer has.
 func (m *Memo) forget(s site.Site) {
 	if m == nil {
 		return

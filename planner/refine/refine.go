@@ -1,6 +1,6 @@
-// Package refine turns services into tasks: it checks what each service brings, places it on the nodes that the service selects, and gives
-// every node its tasks. A service is configuration as it is, or an instance of an entity ([Refined]); what does not depend on a node is checked and
-// digested once, however many nodes it is placed on. It is pure.
+// Package refine turns services into tasks: it validates services, assigns them to the nodes that they select, and
+// returns the tasks of every node. A service is inline configuration, or an instance of an entity ([Refined]). What
+// does not depend on a node is validated and digested once. It is pure.
 package refine
 
 import (
@@ -14,8 +14,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Services are the services of a site, checked and ready to be placed. Services are known by their index, which follows
-// their names.
+// Services are the validated services of a site. They are identified by their index in the order of their names.
 type Services struct {
 	site     string
 	schemas  Schemas
@@ -30,15 +29,15 @@ type service struct {
 	refined  *Refined    // nil when there were problems
 }
 
-// New checks the services of a site and works out which of the nodes they are placed on. Values of the site count as attributes. A resource
-// that does not fit its schema becomes a task without a digest, so that references to it are not reported as well. What memo holds is not refined
-// again; it may be nil.
+// New validates the services of a site and assigns them to nodes. Values of the site count as attributes. A resource
+// that does not fit its schema becomes a task without a digest, so that references to it are not reported too. Services
+// in memo are not refined again; memo may be nil.
 func New(s site.Site, nodes []site.Node, schemas Schemas, memo *Memo) (*Services, site.Problems) {
 	sorted := slices.Clone(s.Services)
 	slices.SortStableFunc(sorted, func(a, b site.Service) int { return strings.Compare(a.Name, b.Name) })
 	out := &Services{site: s.Name, schemas: schemas, placed: make(map[string][]int, len(nodes))}
 	var problems site.Problems
-	inventory := site.NewInventory(nodes)
+	inventory := site.NewNodeIndex(nodes)
 	for i, given := range sorted {
 		var made service
 		var p site.Problems
@@ -65,12 +64,13 @@ func instantiate(s site.Site, given site.Service, schemas Schemas) (service, sit
 		if given.Complete {
 			break
 		}
-		problems = append(problems, site.Problem{Object: "service", Name: given.Name, Attribute: "attributes." + m.Path, Code: site.Code(m.Code), Message: m.Message})
+		problems = append(problems, site.Problem{Object: "service", Name: given.Name, Attribute: "attributes." + m.Path,
+			Code: site.Code(m.Code), Message: m.Message})
 	}
 	in := Instance{Site: s.Name, Service: given.Name, Entity: given.Entity, Attributes: given.Attributes}
 	in = in.with(s.Values[given.Name])
-	refined, mistakes := NewInstance(in, schemas)
-	return service{instance: &in, refined: refined}, append(problems, mistakes...)
+	refined, more := NewInstance(in, schemas)
+	return service{instance: &in, refined: refined}, append(problems, more...)
 }
 
 // On returns the services that are placed on a node, ascending. The result must not be changed.
@@ -81,14 +81,15 @@ func (s *Services) Name(service int) string { return s.services[service].name }
 
 // Has reports whether there is a service of that name.
 func (s *Services) Has(name string) bool {
-	_, ok := slices.BinarySearchFunc(s.services, name, func(a service, name string) int { return strings.Compare(a.name, name) })
+	_, ok := slices.BinarySearchFunc(s.services, name,
+		func(a service, name string) int { return strings.Compare(a.name, name) })
 	return ok
 }
 
 // Len returns the number of services.
 func (s *Services) Len() int { return len(s.services) }
 
-// Central returns the callbacks of a service as a whole.
+// Central returns the callbacks of a whole service.
 func (s *Services) Central(service int) []EntityTask {
 	if r := s.services[service].refined; r != nil {
 		return r.Central()
@@ -96,22 +97,22 @@ func (s *Services) Central(service int) []EntityTask {
 	return nil
 }
 
-// Vary reports whether any of the services brings tasks that depend on the node.
-func (s *Services) Vary(services []int) bool {
+// DependOnNode reports whether the tasks of any of the services depend on the node.
+func (s *Services) DependOnNode(services []int) bool {
 	return slices.ContainsFunc(services, func(i int) bool {
 		r := s.services[i].refined
 		return r != nil && r.varies
 	})
 }
 
-// Clash is a resource that two services bring to one node.
+// Clash is a resource that two services define for one node.
 type Clash struct {
 	Resource      resource.Resource
 	First, Second string // services
 	Path          string // where the second one has it
 }
 
-// Problem tells of the clash at the second service.
+// Problem returns the problem of the second service.
 func (c Clash) Problem() site.Problem {
 	return site.Problem{
 		Object: "service", Name: c.Second, Attribute: c.Path, Code: site.DuplicateResource,
@@ -120,14 +121,14 @@ func (c Clash) Problem() site.Problem {
 	}
 }
 
-// Load is what services bring to a node.
+// Load is the tasks of services on a node.
 type Load struct {
 	Tasks   []task.Task                 // by service; not to be changed
 	Details map[resource.ID]*EntityTask // of the tasks that entities bring; nil for none
 	Clashes []Clash                     // the task of the first service counts
 }
 
-// Tasks returns what a node gets that has the given services.
+// Tasks returns the tasks of a node with the given services.
 func (s *Services) Tasks(services []int, n site.Node) (Load, site.Problems) {
 	count := 0
 	lists := make([][]EntityTask, len(services))
@@ -184,7 +185,8 @@ func configure(s site.Service, schemas map[string]resource.Schema) ([]task.Task,
 	for _, typ := range slices.Sorted(maps.Keys(s.Configuration)) {
 		schema, known := schemas[typ]
 		if !known {
-			problems = append(problems, site.UnknownTypeProblem("service", s.Name, site.ConfigurationPath(typ, "", ""), typ, schemas))
+			problems = append(problems, site.UnknownTypeProblem("service", s.Name, site.ConfigurationPath(typ, "", ""),
+				typ, schemas))
 		}
 		titles := s.Configuration[typ]
 		for _, title := range slices.Sorted(maps.Keys(titles)) {
@@ -198,14 +200,14 @@ func configure(s site.Service, schemas map[string]resource.Schema) ([]task.Task,
 				t := &tasks[len(tasks)-1]
 				t.Resource, t.Digest = normal, resource.Digest(normal)
 			}
-			problems = append(problems, mistakes(s.Name, r, wrong)...)
+			problems = append(problems, parameterProblems(s.Name, r, wrong)...)
 		}
 	}
 	return tasks, problems
 }
 
-// mistakes are what is wrong with a resource of a service.
-func mistakes(service string, r resource.Resource, wrong []resource.ParameterError) site.Problems {
+// parameterProblems returns the problems for parameter errors of a resource of a service.
+func parameterProblems(service string, r resource.Resource, wrong []resource.ParameterError) site.Problems {
 	var problems site.Problems
 	for _, e := range wrong {
 		p := site.ParameterProblem("service", service, r.Type, r.Title, e)

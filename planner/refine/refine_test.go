@@ -13,7 +13,8 @@ import (
 
 var schemas = Schemas{Config: map[string]resource.Schema{
 	"kv": {Type: "kv", Parameters: []resource.Parameter{
-		{Name: "value", Scalars: true}, {Name: "list", Kind: resource.StringList}, {Name: "secret", Sensitive: true, Values: []string{"x"}},
+		{Name: "value", Scalars: true}, {Name: "list", Kind: resource.StringList},
+		{Name: "secret", Sensitive: true, Values: []string{"x"}},
 	}},
 	"need": {Type: "need", Parameters: []resource.Parameter{{Name: "must", Required: true}}},
 }}
@@ -37,8 +38,10 @@ var nodes = []site.Node{{Name: "n2", Tags: []string{"b"}}, {Name: "n1", Tags: []
 
 func TestTasks(t *testing.T) {
 	services, problems := New(site.Site{Services: []site.Service{
-		{Name: "two", Configuration: resource.Configuration{"kv": {"z": {"value": int64(1)}, "a": {"list": "x", "require": "Kv[z]"}}}},
-		{Name: "one", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"need": {"m": {"must": "y"}}}},
+		{Name: "two", Configuration: resource.Configuration{"kv": {"z": {"value": int64(1)},
+			"a": {"list": "x", "require": "Kv[z]"}}}},
+		{Name: "one", Selectors: site.Selectors{{NodeTags: []string{"a"}}},
+			Configuration: resource.Configuration{"need": {"m": {"must": "y"}}}},
 	}}, nodes, schemas, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -70,7 +73,8 @@ func TestTasks(t *testing.T) {
 func TestClash(t *testing.T) {
 	services, _ := New(site.Site{Services: []site.Service{
 		{Name: "b", Configuration: resource.Configuration{"kv": {"x": {}}}},
-		{Name: "a", Selectors: site.Selectors{{NodeTags: []string{"a"}}}, Configuration: resource.Configuration{"kv": {"x": {}}}},
+		{Name: "a", Selectors: site.Selectors{{NodeTags: []string{"a"}}},
+			Configuration: resource.Configuration{"kv": {"x": {}}}},
 	}}, nodes, schemas, nil)
 	if _, clashes := on(t, services, nodes[0]); len(clashes) != 0 {
 		t.Errorf("n2 has %v, want none", clashes)
@@ -80,7 +84,8 @@ func TestClash(t *testing.T) {
 		t.Fatalf("got %d tasks, %d clashes", len(tasks), len(clashes))
 	}
 	p := clashes[0].Problem()
-	if p.Code != site.DuplicateResource || p.Name != "b" || p.Attribute != `configuration.kv["x"]` || !strings.Contains(p.Message, `"a"`) {
+	if p.Code != site.DuplicateResource || p.Name != "b" || p.Attribute != `configuration.kv["x"]` ||
+		!strings.Contains(p.Message, `"a"`) {
 		t.Errorf("got %v", p)
 	}
 }
@@ -92,16 +97,24 @@ func TestProblems(t *testing.T) {
 		code          site.Code
 		text          string
 	}{
-		"unknown type":       {resource.Configuration{"kw": {"a": {}}}, "configuration.kw", site.UnknownType, `did you mean "kv"`},
-		"type in capitals":   {resource.Configuration{"NEED": {"a": {}}}, "configuration.NEED", site.UnknownType, `write "need"`},
-		"type like no other": {resource.Configuration{"else": {"a": {}}}, "configuration.else", site.UnknownType, "use one of kv, need"},
-		"empty type":         {resource.Configuration{"": {"a": {}}}, "configuration.", site.EmptyType, "empty"},
-		"empty title":        {resource.Configuration{"kv": {"": {}}}, "configuration.kv", site.EmptyTitle, "empty"},
-		"unknown parameter":  {resource.Configuration{"kv": {"a": {"valu": "1"}}}, `configuration.kv["a"].valu`, site.UnknownParameter, `did you mean "value"`},
-		"missing parameter":  {resource.Configuration{"need": {"a": {}}}, `configuration.need["a"].must`, site.MissingParameter, "required"},
-		"wrong kind":         {resource.Configuration{"kv": {"a": {"list": map[string]any{}}}}, `configuration.kv["a"].list`, site.BadParameter, "list of strings"},
-		"null":               {resource.Configuration{"kv": {"a": {"value": nil}}}, `configuration.kv["a"].value`, site.NullValue, "null"},
-		"malformed relation": {resource.Configuration{"kv": {"a": {"require": []any{"kv"}}}}, `configuration.kv["a"].require[0]`, site.BadParameter, "type[title]"},
+		"unknown type": {resource.Configuration{"kw": {"a": {}}}, "configuration.kw", site.UnknownType,
+			`did you mean "kv"`},
+		"type in capitals": {resource.Configuration{"NEED": {"a": {}}}, "configuration.NEED", site.UnknownType,
+			`write "need"`},
+		"type like no other": {resource.Configuration{"else": {"a": {}}}, "configuration.else", site.UnknownType,
+			"use one of kv, need"},
+		"empty type":  {resource.Configuration{"": {"a": {}}}, "configuration.", site.EmptyType, "empty"},
+		"empty title": {resource.Configuration{"kv": {"": {}}}, "configuration.kv", site.EmptyTitle, "empty"},
+		"unknown parameter": {resource.Configuration{"kv": {"a": {"valu": "1"}}}, `configuration.kv["a"].valu`,
+			site.UnknownParameter, `did you mean "value"`},
+		"missing parameter": {resource.Configuration{"need": {"a": {}}}, `configuration.need["a"].must`,
+			site.MissingParameter, "required"},
+		"wrong kind": {resource.Configuration{"kv": {"a": {"list": map[string]any{}}}},
+			`configuration.kv["a"].list`, site.BadParameter, "list of strings"},
+		"null": {resource.Configuration{"kv": {"a": {"value": nil}}}, `configuration.kv["a"].value`,
+			site.NullValue, "null"},
+		"malformed relation": {resource.Configuration{"kv": {"a": {"require": []any{"kv"}}}},
+			`configuration.kv["a"].require[0]`, site.BadParameter, "type[title]"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +123,8 @@ func TestProblems(t *testing.T) {
 				t.Fatalf("got %v, want one problem", problems)
 			}
 			p := problems[0]
-			if p.Object != "service" || p.Name != "s" || p.Attribute != tt.attribute || p.Code != tt.code || !strings.Contains(p.Message, tt.text) {
+			if p.Object != "service" || p.Name != "s" || p.Attribute != tt.attribute || p.Code != tt.code ||
+				!strings.Contains(p.Message, tt.text) {
 				t.Errorf("got %s (%s), want %s (%s) with %q", p, p.Code, tt.attribute, tt.code, tt.text)
 			}
 			for _, made := range services.services[0].tasks {

@@ -11,11 +11,12 @@ import (
 
 // Digest identifies the content of a resource: equal resources have equal digests on every machine and in every
 // version of slipway. It is the SHA-256, in hexadecimal, of the canonical JSON of type, title and parameters: keys
-// sorted, no blanks, whole numbers without fraction or exponent, and no escapes in strings but those that JSON demands. It
-// never reveals a parameter's value.
+// sorted, no blanks, whole numbers without fraction or exponent, and no escapes in strings but those that JSON demands.
+// It never reveals a parameter's value.
 //
-// Digest knows no schema: bring the resource into its one form with [Schema.Normalize] first, so that `"a"` and `["a"]` count as
-// equal where a list is wanted. Values that [Schema.Validate] refuses have a digest too, but no promise comes with it.
+// Digest knows no schema: bring the resource into its one form with [Schema.Normalize] first, so that `"a"` and `["a"]`
+// count as equal where a list is wanted. Values that [Schema.Validate] refuses have a digest too, but no promise comes
+// with it.
 func Digest(r Resource) string {
 	var short [1 << 10]byte // enough for most, and not on the heap
 	b := append(short[:0], `{"type":`...)

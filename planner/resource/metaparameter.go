@@ -24,8 +24,8 @@ var metaparameters = []Parameter{
 	{Name: Subscribe, Kind: StringList, Description: "Resources that come before this one and refresh it when one of them changed: " + form + "."},
 }
 
-// Metaparameters returns the declarations of the metaparameters, sorted by name. No type may declare one of these names. The result is the
-// caller's own.
+// Metaparameters returns the declarations of the metaparameters, sorted by name. No type may declare one of these
+// names. The result is the caller's own.
 func Metaparameters() []Parameter { return slices.Clone(metaparameters) }
 
 // IsMetaparameter reports whether every type accepts the parameter.
@@ -37,8 +37,8 @@ func isReferences(name string) bool {
 	return name == Require || name == Before || name == Notify || name == Subscribe
 }
 
-// References returns the resources that one of the metaparameters require, before, notify and subscribe names, in order. What
-// is not a reference is left out: [Schema.Validate] refuses it.
+// References returns the resources that one of the metaparameters require, before, notify and subscribe names, in
+// order. What is not a reference is left out: [Schema.Validate] refuses it.
 func (r Resource) References(metaparameter string) []ID {
 	var ids []ID
 	add := func(value any, room int) {

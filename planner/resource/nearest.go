@@ -8,16 +8,17 @@ import (
 // nearestDistance bounds the edits after which a word still counts as a misspelling.
 const nearestDistance = 2
 
-// MostHints is how many mistakes of one validation are told with what may be meant. To look for that costs as much as there are candidates, and who
-// has made more mistakes has made the same one in all of them.
+// MostHints is the number of errors of one validation that get a suggestion. A suggestion takes time in proportion to
+// the candidates, and more errors are usually the same one repeated.
 const MostHints = 100
 
 // longestHint bounds the words that are compared, in bytes.
 const longestHint = 256
 
-// Nearest returns the candidate that word most probably meant: the one with the fewest edits (insert, delete, replace,
-// swap two neighbours), at most two and fewer than the word has letters; the first one when several are equally near; empty when
-// there is none. Its time grows with the number of candidates: ask for no more than [MostHints] mistakes of one validation.
+// Nearest returns the candidate that word most probably means: the one with the fewest edits (insert, delete, replace,
+// swap two neighbours), at most two and fewer than the word has letters. Of equally near ones it is the first; empty
+// when none is near. Ask for at most [MostHints] errors of one validation, because the time grows with the number of
+// candidates.
 func Nearest(word string, candidates []string) string {
 	if len(word) > longestHint {
 		return ""
@@ -27,7 +28,8 @@ func Nearest(word string, candidates []string) string {
 	var room [longestHint]rune
 	for _, c := range candidates {
 		// A letter has 4 bytes at most.
-		if bestDistance == 0 || len(c) > 4*(len(w)+nearestDistance) || 4*len(c) < len(w)-nearestDistance || len(c) > longestHint {
+		if bestDistance == 0 || len(c) > 4*(len(w)+nearestDistance) || 4*len(c) < len(w)-nearestDistance ||
+			len(c) > longestHint {
 			continue
 		}
 		letters := room[:0]
@@ -41,12 +43,13 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Others returns names without one: what refers to something does not mean itself.
+// Others returns names without own: a reference never means its own object.
 func Others(names []string, own string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == own })
 }
 
-// DidYouMean is the end of a message about a word that is none of the candidates: the one that was probably meant, or nothing. See [Nearest].
+// DidYouMean returns the end of a message about an unknown word: the candidate that it probably means, or nothing. See
+// [Nearest].
 func DidYouMean(word string, candidates []string) string {
 	if near := Nearest(word, candidates); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
@@ -54,15 +57,15 @@ func DidYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// editDistance is the optimal string alignment distance of two words of at most longestHint letters, or any number above nearestDistance when it is
-// larger.
+// editDistance is the optimal string alignment distance of two words of at most longestHint letters, or any number
+// above nearestDistance when it is larger.
 func editDistance(x, y []rune) int {
 	const far = nearestDistance + 1
 	if d := len(x) - len(y); d > nearestDistance || -d > nearestDistance {
 		return far
 	}
-	// Row i of the table holds the distances of x[:i] to every prefix of y; three rows are enough, and of them what is near the diagonal: elsewhere
-	// the distance is larger than all that count.
+	// Row i of the table holds the distances of x[:i] to every prefix of y; three rows are enough, and of them what is
+	// near the diagonal: elsewhere the distance is larger than all that count.
 	var rows [3][longestHint + 2]int8
 	previous, current, next := &rows[0], &rows[1], &rows[2]
 	for j := range min(len(y), far) + 1 {

@@ -75,7 +75,8 @@ func TestNearestOfMany(t *testing.T) {
 		if got := resource.Nearest(fmt.Sprintf("cnadidtae-%06d", i), candidates); got != "" {
 			t.Errorf("got %q", got)
 		}
-		if got := resource.Nearest(fmt.Sprintf("cnadidate-%06d-%s", i, strings.Repeat("x", 60)), candidates); got != candidates[i] {
+		if got := resource.Nearest(fmt.Sprintf("cnadidate-%06d-%s", i, strings.Repeat("x", 60)),
+			candidates); got != candidates[i] {
 			t.Errorf("got %q", got)
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Normalize returns r in the one form that stands for all ways to write it, so that equal resources have equal digests: a
-// single string where a list is wanted becomes a list of one, a whole float64 where an integer is wanted becomes an int64, a
-// number or bool where its text is wanted becomes a string, references are written `type[title]`, sorted, without
-// duplicates. A value that does not fit the schema stays as it is. r is not changed, and the result shares nothing with it.
+// Normalize returns r in the one form that stands for all ways to write it, so that equal resources have equal digests:
+// a single string where a list is wanted becomes a list of one, a whole float64 where an integer is wanted becomes an
+// int64, a number or bool where its text is wanted becomes a string, references are written `type[title]`, sorted,
+// without duplicates. A value that does not fit the schema stays as it is. r is not changed, and the result shares
+// nothing with it.
 func (s Schema) Normalize(r Resource) Resource {
 	n := normalizing{given: r.Parameters, normal: r.Parameters}
 	for name, value := range r.Parameters {
@@ -48,7 +49,8 @@ func (n *normalizing) set(p *Parameter, value any, changed bool) {
 	n.normal[p.Name] = value
 }
 
-// normalize returns the normal form of a value, order of references apart, and whether it differs from the value. What does not differ is shared.
+// normalize returns the normal form of a value, order of references apart, and whether it differs from the value. What
+// does not differ is shared.
 func (p *Parameter) normalize(value any) (normal any, changed bool) {
 	switch p.Kind {
 	case String:
@@ -118,7 +120,8 @@ func (p *Parameter) textMap(m map[string]any) (normal map[string]any, changed bo
 	return normal, changed
 }
 
-// normalizeReferences writes references in their one form, sorted, each once, and tells whether that makes a difference.
+// normalizeReferences writes references in their one form, sorted, each once, and tells whether that makes a
+// difference.
 func normalizeReferences(value any) (normal any, changed bool) {
 	list, ok := value.([]any)
 	if !ok || inOrder(list) {

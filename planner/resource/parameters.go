@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// The accessors below read a parameter that passed validation. A parameter that is not there, or is of another kind, reads as
-// the zero value, or as the default given to the forms that end in Or.
+// The accessors below read a parameter that passed validation. A parameter that is not there, or is of another kind,
+// reads as the zero value, or as the default given to the forms that end in Or.
 
 // Has reports whether the parameter is given.
 func (p Parameters) Has(name string) bool {
@@ -47,7 +47,8 @@ func (p Parameters) IntOr(name string, absent int64) int64 {
 	return absent
 }
 
-// Strings returns a parameter of kind [StringList]; a single string counts as a list of one. The result is the caller's own.
+// Strings returns a parameter of kind [StringList]; a single string counts as a list of one. The result is the caller's
+// own.
 func (p Parameters) Strings(name string) []string {
 	switch v := p[name].(type) {
 	case nil:
@@ -96,7 +97,8 @@ func textMapOf(m map[string]any) map[string]string {
 // exactFloat bounds the whole numbers that a float64 tells apart from their neighbours.
 const exactFloat = 1 << 53
 
-// wholeNumber returns the integer that v is. JSON and HCL know one kind of number only, so a float64 counts when it is whole.
+// wholeNumber returns the integer that v is. JSON and HCL know one kind of number only, so a float64 counts when it is
+// whole.
 func wholeNumber(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int64:

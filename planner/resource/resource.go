@@ -31,8 +31,8 @@ func (r Resource) ID() ID { return MakeID(r.Type, r.Title) }
 // MakeID returns `type[title]`.
 func MakeID(typ, title string) ID { return ID(typ + "[" + title + "]") }
 
-// ParseID splits `type[title]`. The type is made of letters, digits, underscores and colons, and matched without regard to
-// case, so Puppet's `File[/etc/motd]` is the same as `file[/etc/motd]`; quotes around the title are dropped.
+// ParseID splits `type[title]`. The type is made of letters, digits, underscores and colons, and matched without regard
+// to case, so Puppet's `File[/etc/motd]` is the same as `file[/etc/motd]`; quotes around the title are dropped.
 func ParseID(s string) (typ, title string, err error) {
 	open := strings.IndexByte(s, '[')
 	if open <= 0 || !strings.HasSuffix(s, "]") || open+1 == len(s)-1 || strings.ContainsFunc(s[:open], notTypeName) {
@@ -48,7 +48,8 @@ func ParseID(s string) (typ, title string, err error) {
 // asTerraformRefers ends the message about `package.tree`, which is how Terraform names a resource.
 func asTerraformRefers(s string) string {
 	typ, title, found := strings.Cut(s, ".")
-	if !found || typ == "" || title == "" || strings.ContainsFunc(typ, notTypeName) || strings.ContainsAny(title, "[]") {
+	if !found || typ == "" || title == "" || strings.ContainsFunc(typ, notTypeName) ||
+		strings.ContainsAny(title, "[]") {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", string(MakeID(typ, title)))

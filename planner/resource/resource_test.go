@@ -42,7 +42,8 @@ func TestDigestIsStable(t *testing.T) {
 		"content": "a<b>&\"\\\n\x00\u2028", "size": int64(-3), "ratio": 0.5, "big": 1e300, "on": true,
 		"list": []any{"a", int64(1)}, "map": map[string]any{"z": "1", "a": "2"},
 	}}
-	// printf '%s' '{"type":"file","title":"/etc/mötd","parameters":{"big":1e+300,"content":"a<b>&\"\\\u000a\u0000<U+2028>",
+	// printf '%s'
+	// '{"type":"file","title":"/etc/mötd","parameters":{"big":1e+300,"content":"a<b>&\"\\\u000a\u0000<U+2028>",
 	// "list":["a",1],"map":{"a":"2","z":"1"},"on":true,"ratio":0.5,"size":-3}}' | sha256sum
 	const want = "b3b7116830818ad6990fd60c3067aa7c114b27653dabae2e1ffca94ff964b3d7"
 	if got := resource.Digest(r); got != want {
@@ -59,17 +60,23 @@ func TestDigestEquality(t *testing.T) {
 		a, b resource.Parameters
 		same bool
 	}{
-		{"one and a list of one", resource.Parameters{"aliases": "a"}, resource.Parameters{"aliases": []any{"a"}}, true},
+		{"one and a list of one", resource.Parameters{"aliases": "a"}, resource.Parameters{"aliases": []any{"a"}},
+			true},
 		{"both kinds of number", resource.Parameters{"size": int64(4)}, resource.Parameters{"size": 4.0}, true},
-		{"both kinds of number, unknown parameter", resource.Parameters{"x": int64(1 << 60)}, resource.Parameters{"x": float64(1 << 60)}, true},
+		{"both kinds of number, unknown parameter", resource.Parameters{"x": int64(1 << 60)},
+			resource.Parameters{"x": float64(1 << 60)}, true},
 		{"negative zero", resource.Parameters{"x": 0.0}, resource.Parameters{"x": math.Copysign(0, -1)}, true},
-		{"order of references", resource.Parameters{"before": []any{"a[a]", "b[b]"}}, resource.Parameters{"before": []any{"B[b]", "a[a]"}}, true},
-		{"a reference twice", resource.Parameters{"before": []any{"a[a]", "a[a]"}}, resource.Parameters{"before": "a[a]"}, true},
+		{"order of references", resource.Parameters{"before": []any{"a[a]", "b[b]"}},
+			resource.Parameters{"before": []any{"B[b]", "a[a]"}}, true},
+		{"a reference twice", resource.Parameters{"before": []any{"a[a]", "a[a]"}},
+			resource.Parameters{"before": "a[a]"}, true},
 		{"none and empty", nil, resource.Parameters{}, true},
-		{"order of a list", resource.Parameters{"aliases": []any{"a", "b"}}, resource.Parameters{"aliases": []any{"b", "a"}}, false},
+		{"order of a list", resource.Parameters{"aliases": []any{"a", "b"}},
+			resource.Parameters{"aliases": []any{"b", "a"}}, false},
 		{"number and its text", resource.Parameters{"x": int64(1)}, resource.Parameters{"x": "1"}, false},
 		{"bytes that are not UTF-8", resource.Parameters{"x": "\xff"}, resource.Parameters{"x": "\xfe"}, false},
-		{"a list joined", resource.Parameters{"aliases": []any{"a", "b"}}, resource.Parameters{"aliases": []any{`a","b`}}, false},
+		{"a list joined", resource.Parameters{"aliases": []any{"a", "b"}},
+			resource.Parameters{"aliases": []any{`a","b`}}, false},
 		{"not data", resource.Parameters{"x": math.NaN()}, resource.Parameters{"x": "NaN"}, false},
 		{"not data either", resource.Parameters{"x": nil}, resource.Parameters{}, false},
 	} {
@@ -82,8 +89,8 @@ func TestDigestEquality(t *testing.T) {
 	}
 }
 
-// Equal resources have equal digests in whatever order their maps were filled and whichever kind their numbers have; one
-// changed leaf changes the digest.
+// Equal resources have equal digests in whatever order their maps were filled and whichever kind their numbers have;
+// one changed leaf changes the digest.
 func TestDigestProperties(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -177,14 +184,17 @@ func rebuilt(r *rand.Rand, value any) any {
 
 func TestAccessors(t *testing.T) {
 	p := resource.Parameters{
-		"s": "x", "b": true, "i": int64(3), "f": 4.0, "l": []any{"a", int64(1)}, "m": map[string]any{"k": "v"}, "frac": 1.5,
+		"s": "x", "b": true, "i": int64(3), "f": 4.0, "l": []any{"a", int64(1)}, "m": map[string]any{"k": "v"},
+		"frac": 1.5,
 	}
 	for _, c := range []struct{ got, want any }{
 		{p.Has("s"), true}, {p.Has("none"), false},
-		{p.String("s"), "x"}, {p.String("none"), ""}, {p.String("i"), "3"}, {p.String("l"), ""}, {p.StringOr("none", "d"), "d"},
+		{p.String("s"), "x"}, {p.String("none"), ""}, {p.String("i"), "3"}, {p.String("l"), ""},
+		{p.StringOr("none", "d"), "d"},
 		{p.Bool("b"), true}, {p.Bool("none"), false}, {p.BoolOr("none", true), true}, {p.BoolOr("s", true), true},
 		{p.Int("i"), int64(3)}, {p.Int("f"), int64(4)}, {p.IntOr("none", 9), int64(9)}, {p.IntOr("frac", 9), int64(9)},
-		{p.Strings("l"), []string{"a", "1"}}, {p.Strings("s"), []string{"x"}}, {p.Strings("none"), []string(nil)}, {p.Strings("m"), []string(nil)},
+		{p.Strings("l"), []string{"a", "1"}}, {p.Strings("s"), []string{"x"}}, {p.Strings("none"), []string(nil)},
+		{p.Strings("m"), []string(nil)},
 		{p.StringMap("m"), map[string]string{"k": "v"}}, {p.StringMap("s"), map[string]string(nil)},
 		{resource.Parameters(nil).String("s"), ""},
 	} {
@@ -198,7 +208,8 @@ func TestSensitive(t *testing.T) {
 	for _, tt := range []struct {
 		parameters resource.Parameters
 		want       bool
-	}{{nil, false}, {resource.Parameters{"sensitive": false}, false}, {resource.Parameters{"sensitive": true}, true}, {resource.Parameters{"sensitive": "no"}, true}} {
+	}{{nil, false}, {resource.Parameters{"sensitive": false}, false}, {resource.Parameters{"sensitive": true}, true},
+		{resource.Parameters{"sensitive": "no"}, true}} {
 		if got := (resource.Resource{Parameters: tt.parameters}).Sensitive(); got != tt.want {
 			t.Errorf("%v: %v", tt.parameters, got)
 		}

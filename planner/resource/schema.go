@@ -21,8 +21,9 @@ type Schema struct {
 	// Check validates what no single parameter can tell (two parameters that exclude each other); optional. It sees
 	// parameters that already passed their own checks, normalised. Its texts name parameters and do not repeat values.
 	Check func(Resource) []ParameterError
-	// Object names what a resource looks after on a node; optional, the title where there is none. Two resources of one node must not look after the same object:
-	// of equal names with different variants they do only when one of these is empty (the architecture of a package).
+	// Object names what a resource looks after on a node; optional, the title where there is none. Two resources of one
+	// node must not look after the same object: of equal names with different variants they do only when one of these
+	// is empty (the architecture of a package).
 	Object func(Resource) (name, variant string)
 }
 
@@ -35,10 +36,11 @@ type Parameter struct {
 	Description string   // with unit, bounds and default
 	Sensitive   bool     // never shown: not in differences, events, errors
 	Scalars     bool     // String, StringList, StringMap: a number or bool counts as its text (`value = 1`)
-	// Instead returns what to write, as a string, in place of a number or bool, empty where nothing can be offered; optional. String only.
+	// Instead returns what to write, as a string, in place of a number or bool, empty where nothing can be offered;
+	// optional. String only.
 	Instead func(value any) string
-	// Check validates one value of the right kind; optional. The value is a string, bool, int64, []string or map[string]string,
-	// as Kind says. Its text must not repeat the value of a sensitive parameter.
+	// Check validates one value of the right kind; optional. The value is a string, bool, int64, []string or
+	// map[string]string, as Kind says. Its text must not repeat the value of a sensitive parameter.
 	Check func(value any) error
 }
 

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Validate returns everything that is wrong with r, sorted by parameter: unknown parameters, missing ones, values of the
-// wrong kind or out of bounds, and, when all of these are fine, what the type's own check finds. It accepts the
-// metaparameters for every type. No message repeats the value of a sensitive parameter or of a resource with `sensitive = true`.
-// The error of a title has the parameter "title".
+// Validate returns everything that is wrong with r, sorted by parameter: unknown parameters, missing ones, values of
+// the wrong kind or out of bounds, and, when all of these are fine, what the type's own check finds. It accepts the
+// metaparameters for every type. No message repeats the value of a sensitive parameter or of a resource with `sensitive
+// = true`. The error of a title has the parameter "title".
 func (s Schema) Validate(r Resource) []ParameterError {
 	_, errs := s.Conform(r)
 	return errs
 }
 
-// Conform is [Schema.Validate] and [Schema.Normalize] in one. Unlike that of Normalize the result shares what it can with r, and holds the
-// parameters of r themselves when they are in their normal form.
+// Conform is [Schema.Validate] and [Schema.Normalize] in one. Unlike that of Normalize, the result shares values with
+// r, and has the parameters of r themselves when they are in their normal form.
 func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
 	var errs []ParameterError
 	if m := titleMistake(r.Title); m != "" {
@@ -28,7 +28,8 @@ func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
 	}
 	for i := range s.Parameters {
 		if p := &s.Parameters[i]; p.Required && !r.Parameters.Has(p.Name) {
-			errs = append(errs, ParameterError{Parameter: p.Name, Missing: true, Message: fmt.Sprintf("is required by the type %s", s.Type)})
+			errs = append(errs, ParameterError{Parameter: p.Name, Missing: true,
+				Message: fmt.Sprintf("is required by the type %s", s.Type)})
 		}
 	}
 	secret, n := r.Sensitive(), normalizing{given: r.Parameters, normal: r.Parameters}
@@ -92,7 +93,7 @@ func (s Schema) unknown(name string) ParameterError {
 	return ParameterError{Parameter: name, Unknown: true, Message: message}
 }
 
-// reveals reports whether a message shows the text of a sensitive parameter.
+// reveals reports whether a message contains the text of a sensitive parameter.
 func (s Schema) reveals(message string, r Resource) bool {
 	for _, p := range s.Parameters {
 		if !p.Sensitive && !r.Sensitive() {
@@ -108,7 +109,7 @@ func (s Schema) reveals(message string, r Resource) bool {
 	return false
 }
 
-// hidden is said instead of what is wrong with a sensitive value, when telling would show it.
+// hidden replaces the message about a sensitive value when the message would show it.
 const hidden = "is not valid; the value and its mistake are not shown because it is sensitive"
 
 // parameterCheck collects what is wrong with one parameter.

@@ -27,19 +27,21 @@ var thing = resource.Schema{
 		{Name: "aliases", Kind: resource.StringList},
 		{Name: "when", Kind: resource.StringList, Scalars: true},
 		{Name: "labels", Kind: resource.StringMap},
-		{Name: "password", Kind: resource.String, Sensitive: true, Description: "A hash of crypt(3).", Check: func(v any) error {
-			if !strings.HasPrefix(v.(string), "$") {
-				return errors.New(v.(string) + " is no hash")
-			}
-			return nil
-		}},
+		{Name: "password", Kind: resource.String, Sensitive: true, Description: "A hash of crypt(3).",
+			Check: func(v any) error {
+				if !strings.HasPrefix(v.(string), "$") {
+					return errors.New(v.(string) + " is no hash")
+				}
+				return nil
+			}},
 	},
 	Check: func(r resource.Resource) []resource.ParameterError {
 		if r.Parameters.Has("size") && r.Parameters.Has("enable") {
 			return []resource.ParameterError{{Parameter: "size", Message: "excludes enable; give one of them"}}
 		}
 		if r.Parameters.String("path") == "leak" {
-			return []resource.ParameterError{{Parameter: "path", Message: "does not go with " + r.Parameters.String("password")}}
+			return []resource.ParameterError{{Parameter: "path", Message: "does not go with " +
+				r.Parameters.String("password")}}
 		}
 		return nil
 	},
@@ -53,54 +55,65 @@ func TestValidate(t *testing.T) {
 	}{
 		{"fine", resource.Parameters{
 			"path": "/x", "ensure": "present", "size": 3.0, "aliases": "one", "when": []any{int64(1), "2", true, 2.5},
-			"labels": map[string]any{"a": "b"}, "password": "$6$x", "require": "File[/etc]", "before": []any{"a[b]", "c[d]"},
-			"noop": true, "sensitive": false,
+			"labels": map[string]any{"a": "b"}, "password": "$6$x", "require": "File[/etc]",
+			"before": []any{"a[b]", "c[d]"},
+			"noop":   true, "sensitive": false,
 		}, nil},
 		{"missing", nil, []string{`path: is required by the type thing`}},
-		{"several at once, sorted", resource.Parameters{"ensure": "presnt", "size": "3", "enable": "yes", "pth": "/x"}, []string{
-			`enable: must be true or false, without quotes, not the string "yes"`,
-			`ensure: "presnt" is not allowed; must be one of present, absent (did you mean "present"?)`,
-			`path: is required by the type thing`,
-			`pth: the type thing has no such parameter; did you mean "path"?`,
-			`size: must be a whole number, without quotes, not the string "3"`,
-		}},
+		{"several at once, sorted", resource.Parameters{"ensure": "presnt", "size": "3", "enable": "yes", "pth": "/x"},
+			[]string{
+				`enable: must be true or false, without quotes, not the string "yes"`,
+				`ensure: "presnt" is not allowed; must be one of present, absent (did you mean "present"?)`,
+				`path: is required by the type thing`,
+				`pth: the type thing has no such parameter; did you mean "path"?`,
+				`size: must be a whole number, without quotes, not the string "3"`,
+			}},
 		{"unknown, nothing near", resource.Parameters{"path": "/x", "frobnicate": true}, []string{
 			`frobnicate: the type thing has no such parameter; it has aliases, before, enable, ensure, labels, noop, notify, password, path, require, sensitive, size, subscribe, when`,
 		}},
 		{"misspelt metaparameter", resource.Parameters{"path": "/x", "notfiy": "a[b]"}, []string{
 			`notfiy: the type thing has no such parameter; did you mean "notify"?`,
 		}},
-		{"a number is no string", resource.Parameters{"path": int64(5)}, []string{`path: must be a string, in quotes, not 5`}},
-		{"null", resource.Parameters{"path": nil}, []string{`path: must be a string, not null (leave the parameter out instead)`}},
-		{"fraction", resource.Parameters{"path": "/x", "size": 1.5}, []string{`size: must be a whole number, without quotes, not 1.5`}},
+		{"a number is no string", resource.Parameters{"path": int64(5)},
+			[]string{`path: must be a string, in quotes, not 5`}},
+		{"null", resource.Parameters{"path": nil},
+			[]string{`path: must be a string, not null (leave the parameter out instead)`}},
+		{"fraction", resource.Parameters{"path": "/x", "size": 1.5},
+			[]string{`size: must be a whole number, without quotes, not 1.5`}},
 		{"not a number", resource.Parameters{"path": "/x", "size": math.NaN(), "when": math.Inf(1)}, []string{
 			`size: must be a whole number, without quotes, not a number that is not finite`,
 			`when: must be a list of strings, not a number that is not finite`,
 		}},
-		{"too big to be exact", resource.Parameters{"path": "/x", "size": 1e300}, []string{`size: must be a whole number, without quotes, not 1e+300`}},
-		{"not data", resource.Parameters{"path": "/x", "size": 5, "when": []any{[]string{"a"}}, "aliases": func() {}}, []string{
-			`aliases: must be a list of strings, not a value of type func()`,
-			`size: must be a whole number, without quotes, not a value of type int`,
-			`when[0]: must be a string, not a value of type []string`,
-		}},
+		{"too big to be exact", resource.Parameters{"path": "/x", "size": 1e300},
+			[]string{`size: must be a whole number, without quotes, not 1e+300`}},
+		{"not data", resource.Parameters{"path": "/x", "size": 5, "when": []any{[]string{"a"}}, "aliases": func() {}},
+			[]string{
+				`aliases: must be a list of strings, not a value of type func()`,
+				`size: must be a whole number, without quotes, not a value of type int`,
+				`when[0]: must be a string, not a value of type []string`,
+			}},
 		{"not UTF-8", resource.Parameters{"path": "\xff", "labels": map[string]any{"\xfe": "x"}}, []string{
 			`labels["\xfe"]: the key is not UTF-8 text`,
 			`path: is not UTF-8 text`,
 		}},
-		{"inside lists and maps", resource.Parameters{"path": "/x", "aliases": []any{"a", int64(1), nil}, "labels": map[string]any{"k": []any{}}}, []string{
+		{"inside lists and maps", resource.Parameters{"path": "/x", "aliases": []any{"a", int64(1), nil},
+			"labels": map[string]any{"k": []any{}}}, []string{
 			`aliases[1]: must be a string, in quotes, not 1`,
 			`aliases[2]: must be a string, not null (leave the parameter out instead)`,
 			`labels["k"]: must be a string, not a list`,
 		}},
-		{"list and map mixed up", resource.Parameters{"path": []any{"x"}, "labels": []any{}, "aliases": map[string]any{}, "enable": int64(1)}, []string{
+		{"list and map mixed up", resource.Parameters{"path": []any{"x"}, "labels": []any{},
+			"aliases": map[string]any{}, "enable": int64(1)}, []string{
 			`aliases: must be a list of strings, not a map`,
 			`enable: must be true or false, without quotes, not 1`,
 			`labels: must be a map of strings, not a list`,
 			`path: must be a string, not a list`,
 		}},
 		{"own check", resource.Parameters{"path": "/x", "size": int64(-1)}, []string{`size: must not be negative`}},
-		{"check of the type", resource.Parameters{"path": "/x", "size": int64(1), "enable": true}, []string{`size: excludes enable; give one of them`}},
-		{"references", resource.Parameters{"path": "/x", "require": []any{"z[z]", "nonsense", "a[a]"}, "notify": "file[]", "before": "Thing['t']"}, []string{
+		{"check of the type", resource.Parameters{"path": "/x", "size": int64(1), "enable": true},
+			[]string{`size: excludes enable; give one of them`}},
+		{"references", resource.Parameters{"path": "/x", "require": []any{"z[z]", "nonsense", "a[a]"},
+			"notify": "file[]", "before": "Thing['t']"}, []string{
 			`before: refers to the resource itself; name another resource`,
 			`notify: "file[]" is not a reference of the form type[title]`,
 			`require[1]: "nonsense" is not a reference of the form type[title]`,
@@ -115,7 +128,8 @@ func TestValidate(t *testing.T) {
 			`path: is not valid; the value and its mistake are not shown because it is sensitive; see the description of the type thing`,
 		}},
 		{"sensitive resource", resource.Parameters{
-			"path": int64(4711), "ensure": "hunter2", "size": "hunter2", "require": "hunter2", "aliases": []any{true}, "sensitive": true,
+			"path": int64(4711), "ensure": "hunter2", "size": "hunter2", "require": "hunter2", "aliases": []any{true},
+			"sensitive": true,
 		}, []string{
 			`aliases[0]: must be a string, in quotes, not a bool`,
 			`ensure: must be one of present, absent`,
@@ -142,7 +156,8 @@ func TestValidate(t *testing.T) {
 
 func TestValidateMarksUnknownAndMissing(t *testing.T) {
 	errs := thing.Validate(resource.Resource{Type: "thing", Title: "t", Parameters: resource.Parameters{"zzz": true}})
-	if len(errs) != 2 || errs[0].Parameter != "path" || !errs[0].Missing || errs[0].Unknown || errs[1].Parameter != "zzz" || !errs[1].Unknown || errs[1].Missing {
+	if len(errs) != 2 || errs[0].Parameter != "path" || !errs[0].Missing || errs[0].Unknown ||
+		errs[1].Parameter != "zzz" || !errs[1].Unknown || errs[1].Missing {
 		t.Errorf("got %+v", errs)
 	}
 }
@@ -157,7 +172,8 @@ func TestValidateTitle(t *testing.T) {
 		"/etc/\u202efdp.conf": `"/etc/\u202efdp.conf" contains U+202E, which is invisible; leave it out`,
 		"a\u200bb":            `"a\u200bb" contains U+200B`,
 	} {
-		errs := thing.Validate(resource.Resource{Type: "thing", Title: title, Parameters: resource.Parameters{"path": "/x"}})
+		errs := thing.Validate(resource.Resource{Type: "thing", Title: title,
+			Parameters: resource.Parameters{"path": "/x"}})
 		switch {
 		case want == "" && len(errs) == 0:
 		case want != "" && len(errs) == 1 && errs[0].Parameter == "title" && strings.Contains(errs[0].Message, want):

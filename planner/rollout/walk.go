@@ -13,7 +13,7 @@ import (
 func (d *driver) groups(groups []site.Group) {
 	named := byName(groups)
 	if d.ParallelGroups > 1 {
-		d.machine.Together(d.waits)
+		d.machine.AllowParallel(d.waits)
 	}
 	begun := map[string]bool{}
 	running, goOn := 0, true

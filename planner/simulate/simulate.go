@@ -1,5 +1,5 @@
-// Package simulate answers what becomes of a site when some of its nodes fail: scripted outcomes in, the course of the run out. It is
-// pure: [strategy.Machine] decides as in a run, and no node is touched.
+// Package simulate computes the result of a run in which some nodes fail, from scripted outcomes. It is pure:
+// [strategy.Machine] decides as in a run, and no node is touched.
 package simulate
 
 import (
@@ -22,10 +22,11 @@ const (
 // Phases returns both, in order.
 func Phases() []Phase { return []Phase{Prepare, Deploy} }
 
-// Result is what comes out on one node in one phase.
+// Result is the outcome of one phase on one node.
 type Result string
 
-// The results. A node that has not finished when its group's time is up fails; those that have, count (airship.md D-14).
+// The results. A node that has not finished when its group's time is up fails; those that have, count (airship.md
+// D-14).
 const (
 	Success Result = "success"
 	Failure Result = "failure"
@@ -35,10 +36,10 @@ const (
 // Results returns all of them.
 func Results() []Result { return []Result{Success, Failure, Timeout} }
 
-// Outcomes are the scripted results: phase -> node -> result. What is not in it succeeds.
+// Outcomes are the scripted results: phase -> node -> result. A missing result is a success.
 type Outcomes map[Phase]map[string]Result
 
-// Add scripts one result; it goes over an earlier one for the same node and phase.
+// Add sets one result; it replaces an earlier one for the same node and phase.
 func (o Outcomes) Add(phase Phase, node string, result Result) {
 	if o[phase] == nil {
 		o[phase] = map[string]Result{}
@@ -87,8 +88,8 @@ type Run struct {
 	Report strategy.Report `json:"report"`
 }
 
-// New simulates the first run on a site: every node of a group counts as having work, as in [strategy.Machine]. Groups that are nil are
-// the default strategy. Invalid groups are a [site.Problems] error, and so is an outcome for a node that the site does not have.
+// New simulates the first run on a site: every node of a group has changes. Groups that are nil are the default
+// strategy. Invalid groups, and an outcome for a node that the site does not have, are a [site.Problems] error.
 func New(s site.Site, outcomes Outcomes) (Run, error) {
 	groups := s.Groups
 	if groups == nil {
@@ -146,7 +147,8 @@ func (o Outcomes) validate(nodes []site.Node) site.Problems {
 	for _, phase := range Phases() {
 		for node := range o[phase] {
 			if !known[node] {
-				problems = append(problems, site.Problem{Object: "node", Name: node, Attribute: string(phase), Code: site.UnknownNode,
+				problems = append(problems, site.Problem{Object: "node", Name: node, Attribute: string(phase),
+					Code:    site.UnknownNode,
 					Message: "an outcome is given for it, but there is no such node"})
 			}
 		}
@@ -155,7 +157,7 @@ func (o Outcomes) validate(nodes []site.Node) site.Problems {
 	return problems
 }
 
-// step plays a phase.
+// step simulates a phase.
 func (o Outcomes) step(group string, phase Phase, todo []string) Step {
 	s := Step{Group: group, Phase: phase, Nodes: append([]string{}, todo...), Failed: []string{}, TimedOut: []string{}}
 	for _, node := range todo {
@@ -188,7 +190,8 @@ func (s Step) judged() Step {
 // complete adds the steps of a group that were never made.
 func complete(g strategy.GroupReport, made []Step) []Step {
 	for _, phase := range Phases()[len(made):] {
-		step := Step{Group: g.Name, Phase: phase, Cause: ByPrepare, Nodes: []string{}, Failed: []string{}, TimedOut: []string{}}
+		step := Step{Group: g.Name, Phase: phase, Cause: ByPrepare, Nodes: []string{}, Failed: []string{},
+			TimedOut: []string{}}
 		if g.FailedBy != "" {
 			step.Cause, step.FailedBy = ByDependency, g.FailedBy
 		}
@@ -197,7 +200,7 @@ func complete(g strategy.GroupReport, made []Step) []Step {
 	return made
 }
 
-// Told says how the step went, in the words of seed 001 ("Example Processing").
+// Told describes the result of the step in the words of seed 001 ("Example Processing").
 func (s Step) Told() string {
 	switch {
 	case s.Succeeded:
@@ -210,7 +213,7 @@ func (s Step) Told() string {
 	return "FAILED"
 }
 
-// Finish says how the run ends, in the words of seed 001.
+// Finish describes the result of the run in the words of seed 001.
 func (r Run) Finish() string {
 	switch r.Status {
 	case Failed:

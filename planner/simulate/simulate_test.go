@@ -17,7 +17,8 @@ func number(n int) *int { return &n }
 // example is seed 001's strategy in short: two nodes in each group but ntp.
 func example() site.Site {
 	group := func(name string, critical bool, criteria *site.SuccessCriteria, parents ...string) site.Group {
-		return site.Group{Name: name, Critical: critical, DependsOn: parents, SuccessCriteria: criteria, Selectors: site.Selectors{{NodeTags: []string{name}}}}
+		return site.Group{Name: name, Critical: critical, DependsOn: parents, SuccessCriteria: criteria,
+			Selectors: site.Selectors{{NodeTags: []string{name}}}}
 	}
 	half := &site.SuccessCriteria{PercentSuccessfulNodes: number(50)}
 	s := site.Site{Name: "lon1", Groups: []site.Group{
@@ -26,7 +27,8 @@ func example() site.Site {
 		group("monitoring", false, nil),
 		group("ntp", true, &site.SuccessCriteria{MinimumSuccessfulNodes: number(1)}),
 	}}
-	for _, n := range [][2]string{{"ntp01", "ntp"}, {"ctl1", "control"}, {"ctl2", "control"}, {"cmp1", "compute"}, {"cmp2", "compute"}, {"mon1", "monitoring"}, {"mon2", "monitoring"}} {
+	for _, n := range [][2]string{{"ntp01", "ntp"}, {"ctl1", "control"}, {"ctl2", "control"}, {"cmp1", "compute"},
+		{"cmp2", "compute"}, {"mon1", "monitoring"}, {"mon2", "monitoring"}} {
 		s.Nodes = append(s.Nodes, site.Node{Name: n[0], Tags: []string{n[1]}})
 	}
 	return s
@@ -49,15 +51,20 @@ func TestRuns(t *testing.T) {
 		failed   []string
 	}{
 		{"all well", nil, Succeeded, "success", []string{done, done, done, done, done, done, done, done}, nil},
-		{"prepare of the first critical group", Outcomes{Prepare: {"ntp01": Failure}}, Failed, "failed due to critical group failed",
+		{"prepare of the first critical group", Outcomes{Prepare: {"ntp01": Failure}}, Failed,
+			"failed due to critical group failed",
 			[]string{done, done, failed, unprepared, onNtp, onNtp, onControl, onControl}, []string{"ntp01"}},
-		{"deploy of a critical group, out of time", Outcomes{Deploy: {"ctl2": Timeout}}, Failed, "failed due to critical group failed",
+		{"deploy of a critical group, out of time", Outcomes{Deploy: {"ctl2": Timeout}}, Failed,
+			"failed due to critical group failed",
 			[]string{done, done, done, done, done, failed, onControl, onControl}, []string{"ctl2"}},
-		{"half of a group that may", Outcomes{Deploy: {"cmp2": Failure, "cmp1": Success}}, Degraded, "success with some nodes/groups failed",
+		{"half of a group that may", Outcomes{Deploy: {"cmp2": Failure, "cmp1": Success}}, Degraded,
+			"success with some nodes/groups failed",
 			[]string{done, done, done, done, done, done, done, done}, []string{"cmp2"}},
-		{"all of a group that is not critical", Outcomes{Deploy: {"cmp2": Failure, "cmp1": Timeout}}, Degraded, "success with some nodes/groups failed",
+		{"all of a group that is not critical", Outcomes{Deploy: {"cmp2": Failure, "cmp1": Timeout}}, Degraded,
+			"success with some nodes/groups failed",
 			[]string{done, done, done, done, done, done, done, failed}, []string{"cmp1", "cmp2"}},
-		{"all of a group without criteria", Outcomes{Prepare: {"mon1": Failure, "mon2": Failure}}, Degraded, "success with some nodes/groups failed",
+		{"all of a group without criteria", Outcomes{Prepare: {"mon1": Failure, "mon2": Failure}}, Degraded,
+			"success with some nodes/groups failed",
 			[]string{done, done, done, done, done, done, done, done}, []string{"mon1", "mon2"}},
 	}
 	for _, tt := range tests {
@@ -71,14 +78,16 @@ func TestRuns(t *testing.T) {
 				told = append(told, s.Told())
 				places = append(places, s.Group+" "+string(s.Phase))
 			}
-			want := []string{"monitoring prepare", "monitoring deploy", "ntp prepare", "ntp deploy", "control prepare", "control deploy", "compute prepare", "compute deploy"}
+			want := []string{"monitoring prepare", "monitoring deploy", "ntp prepare", "ntp deploy", "control prepare",
+				"control deploy", "compute prepare", "compute deploy"}
 			if d := cmp.Diff(want, places); d != "" {
 				t.Fatal(d)
 			}
 			if d := cmp.Diff(tt.told, told); d != "" {
 				t.Error(d)
 			}
-			if run.Status != tt.status || run.Finish() != tt.finish || !slices.Equal(run.Report.In(strategy.Failed), tt.failed) {
+			if run.Status != tt.status || run.Finish() != tt.finish ||
+				!slices.Equal(run.Report.In(strategy.Failed), tt.failed) {
 				t.Errorf("status %s, finish %q, failed %v", run.Status, run.Finish(), run.Report.In(strategy.Failed))
 			}
 		})
@@ -90,19 +99,22 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Step{Group: "control", Phase: Prepare, Cause: ByCriteria, Nodes: []string{"ctl1", "ctl2"}, Failed: []string{}, TimedOut: []string{"ctl1"},
+	want := Step{Group: "control", Phase: Prepare, Cause: ByCriteria, Nodes: []string{"ctl1", "ctl2"},
+		Failed: []string{}, TimedOut: []string{"ctl1"},
 		Shortfalls: []strategy.Shortfall{{Phase: strategy.Prepared, Criterion: strategy.Maximum, Needed: 0, Actual: 1}}}
 	if d := cmp.Diff(want, run.Steps[4]); d != "" {
 		t.Error(d)
 	}
-	want = Step{Group: "compute", Phase: Deploy, Cause: ByDependency, FailedBy: "control", Nodes: []string{}, Failed: []string{}, TimedOut: []string{}}
+	want = Step{Group: "compute", Phase: Deploy, Cause: ByDependency, FailedBy: "control", Nodes: []string{},
+		Failed: []string{}, TimedOut: []string{}}
 	if d := cmp.Diff(want, run.Steps[7]); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestDefaultStrategy(t *testing.T) {
-	run, err := New(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}}, Outcomes{Deploy: {"b": Failure}})
+	run, err := New(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}},
+		Outcomes{Deploy: {"b": Failure}})
 	if err != nil || run.Status != Failed || len(run.Steps) != 2 || run.Steps[0].Group != "default" {
 		t.Errorf("got %+v, %v", run, err)
 	}
@@ -111,7 +123,8 @@ func TestDefaultStrategy(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	var problems site.Problems
 	_, err := New(example(), Outcomes{Deploy: {"ctl9": Failure, "ctl8": Success}, Prepare: {"x": Failure}})
-	if !errors.As(err, &problems) || len(problems) != 3 || problems[0].Name != "ctl8" || problems[0].Code != site.UnknownNode {
+	if !errors.As(err, &problems) || len(problems) != 3 || problems[0].Name != "ctl8" ||
+		problems[0].Code != site.UnknownNode {
 		t.Errorf("got %v", err)
 	}
 	s := example()

@@ -22,9 +22,10 @@ func ConfigurationPath(typ, title, parameter string) string {
 	return path
 }
 
-// ParameterProblem turns an error that a schema found in a resource into a problem of the service or override that wrote it.
+// ParameterProblem returns the problem for a parameter error in a resource of a service or override.
 func ParameterProblem(object, name, typ, title string, e resource.ParameterError) Problem {
-	p := Problem{Object: object, Name: name, Attribute: ConfigurationPath(typ, title, e.Parameter), Code: BadParameter, Message: e.Message}
+	p := Problem{Object: object, Name: name, Attribute: ConfigurationPath(typ, title, e.Parameter), Code: BadParameter,
+		Message: e.Message}
 	switch {
 	case e.Parameter == "title":
 		p.Attribute, p.Message = ConfigurationPath(typ, title, ""), "the title "+e.Message
@@ -41,7 +42,7 @@ func ParameterProblem(object, name, typ, title string, e resource.ParameterError
 	return p
 }
 
-// UnknownTypeProblem tells of a type that no schema declares; an empty one has a code of its own.
+// UnknownTypeProblem returns the problem for a type without a schema; an empty type has a code of its own.
 func UnknownTypeProblem(object, name, attribute, typ string, schemas map[string]resource.Schema) Problem {
 	p := Problem{Object: object, Name: name, Attribute: attribute, Code: UnknownType}
 	if typ == "" {

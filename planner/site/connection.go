@@ -4,10 +4,10 @@ import "slices"
 
 // Over returns the connection that counts for a node: c where c says something, else defaults, attribute by attribute.
 //
-// Three things belong together and are not mixed. A connection that names a source of keys (a private key, a key file, or
-// agent = true) takes none of the defaults' sources, nor their passphrase and certificate: a key that the user did not mean
-// for a node is never offered to it. Known hosts and bastions are replaced whole; an empty list that is not nil says "none".
-// The defaults' Root is not taken by a connection that asks for SSH, where a root has no meaning.
+// Three things belong together and are not mixed. A connection that names a source of keys (a private key, a key file,
+// or agent = true) takes none of the defaults' sources, nor their passphrase and certificate: a key that the user did
+// not mean for a node is never offered to it. Known hosts and bastions are replaced whole; an empty list that is not
+// nil says "none". The defaults' Root is not taken by a connection that asks for SSH, where a root has no meaning.
 //
 // The result shares no memory with c or defaults.
 func (c Connection) Over(defaults Connection) Connection {

@@ -12,7 +12,8 @@ func TestConnectionOver(t *testing.T) {
 	defaults := Connection{
 		User: "root", Port: 22, PrivateKeyFile: "id", Passphrase: "secret", Certificate: "cert", Agent: &yes,
 		KnownHosts: []string{"a ssh-ed25519 AAAA"}, KnownHostsFile: "known", HostKeyPolicy: "strict",
-		Bastions: []Bastion{{Host: "jump"}}, Sudo: &yes, SudoPassword: "pw", ConnectTimeout: time.Second, Transport: "ssh",
+		Bastions: []Bastion{{Host: "jump"}}, Sudo: &yes, SudoPassword: "pw", ConnectTimeout: time.Second,
+		Transport: "ssh",
 	}
 	with := func(change func(*Connection)) Connection {
 		c := defaults
@@ -28,7 +29,8 @@ func TestConnectionOver(t *testing.T) {
 		{"no defaults", defaults, Connection{}, defaults},
 		{"attribute by attribute", Connection{User: "ops", Port: 2222, ConnectTimeout: time.Minute}, defaults,
 			with(func(c *Connection) { c.User, c.Port, c.ConnectTimeout = "ops", 2222, time.Minute })},
-		{"false is said", Connection{Sudo: &no, Agent: &no}, defaults, with(func(c *Connection) { c.Sudo, c.Agent = &no, &no })},
+		{"false is said", Connection{Sudo: &no, Agent: &no}, defaults,
+			with(func(c *Connection) { c.Sudo, c.Agent = &no, &no })},
 		{"a key keeps the default's keys out", Connection{PrivateKey: "PEM"}, defaults,
 			with(func(c *Connection) {
 				c.PrivateKey, c.PrivateKeyFile, c.Passphrase, c.Certificate, c.Agent = "PEM", "", "", "", nil
@@ -41,8 +43,10 @@ func TestConnectionOver(t *testing.T) {
 			with(func(c *Connection) { c.Bastions = []Bastion{{Host: "x", User: "u"}} })},
 		{"an empty list says none", Connection{Bastions: []Bastion{}, KnownHosts: []string{}}, defaults,
 			with(func(c *Connection) { c.Bastions, c.KnownHosts = []Bastion{}, []string{} })},
-		{"a root belongs to local", Connection{Transport: "ssh"}, Connection{Transport: "local", Root: "/sandbox"}, Connection{Transport: "ssh"}},
-		{"a local node stays in the default's sandbox", Connection{Transport: "local"}, Connection{Root: "/sandbox"}, Connection{Transport: "local", Root: "/sandbox"}},
+		{"a root belongs to local", Connection{Transport: "ssh"}, Connection{Transport: "local", Root: "/sandbox"},
+			Connection{Transport: "ssh"}},
+		{"a local node stays in the default's sandbox", Connection{Transport: "local"}, Connection{Root: "/sandbox"},
+			Connection{Transport: "local", Root: "/sandbox"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, tt.node.Over(tt.defaults)); diff != "" {

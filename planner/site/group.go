@@ -9,15 +9,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// ValidateGroups reports everything that is wrong with the groups of a site: each group by itself, their dependencies, and
-// what they select among the nodes. The problems come in the groups' order, those of dependencies before those of membership.
+// ValidateGroups reports the problems of a site's groups: those of each group by itself, those of dependencies, and
+// those of membership, in the order of the groups.
 func ValidateGroups(groups []Group, nodes []Node) Problems {
 	var problems Problems
 	for _, g := range groups {
 		problems = append(problems, g.Validate()...)
 	}
 	problems = append(problems, ValidateDependencies(groups)...)
-	inv := NewInventory(nodes)
+	inv := NewNodeIndex(nodes)
 	for _, g := range groups {
 		problems = append(problems, g.validateMembership(inv, len(problems))...)
 	}
@@ -30,14 +30,15 @@ func (g Group) Validate() Problems {
 	report := func(attribute string, code Code, format string, args ...any) {
 		problems = append(problems, g.problem(attribute, code, format, args...))
 	}
-	if mistake := mistakeInTitle(g.Name); mistake != "" {
-		report("name", BadName, "%s", mistake)
+	if check := checkTitle(g.Name); check != "" {
+		report("name", BadName, "%s", check)
 	}
 	problems = append(problems, g.Selectors.validateLabels("group", g.Name)...)
 	if c := g.SuccessCriteria; c != nil {
 		const path = "success_criteria."
 		if p := c.PercentSuccessfulNodes; p != nil && (*p < 0 || *p > 100) {
-			report(path+"percent_successful_nodes", BadValue, "%d is not a percentage; give a whole number from 0 to 100", *p)
+			report(path+"percent_successful_nodes", BadValue,
+				"%d is not a percentage; give a whole number from 0 to 100", *p)
 		}
 		if n := c.MinimumSuccessfulNodes; n != nil && *n < 0 {
 			report(path+"minimum_successful_nodes", BadValue, "%d is negative; give a number of nodes, 0 or more", *n)
@@ -57,17 +58,19 @@ func (g Group) Validate() Problems {
 		report("rolling.unlock", MissingField, "rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out")
 	}
 	if g.PrepareTimeout < 0 {
-		report("prepare_timeout", BadValue, "%s is negative; give a time above zero, or leave it out for 30 minutes", g.PrepareTimeout)
+		report("prepare_timeout", BadValue, "%s is negative; give a time above zero, or leave it out for 30 minutes",
+			g.PrepareTimeout)
 	}
 	if g.DeployTimeout < 0 {
-		report("deploy_timeout", BadValue, "%s is negative; give a time above zero, or leave it out for one hour", g.DeployTimeout)
+		report("deploy_timeout", BadValue, "%s is negative; give a time above zero, or leave it out for one hour",
+			g.DeployTimeout)
 	}
 	return problems
 }
 
-// validateMembership warns of names and groups that select nothing, and reports criteria that no outcome can meet:
-// a mistyped selector of a critical group must not wait for the run to show (airship.md D-04, AS-47).
-func (g Group) validateMembership(inv *Inventory, before int) Problems {
+// validateMembership warns of names and groups that select nothing, and reports criteria that no outcome can meet: a
+// misspelled selector of a critical group must not first show during the run (airship.md D-04, AS-47).
+func (g Group) validateMembership(inv *NodeIndex, before int) Problems {
 	// Malformed labels are reported by Validate; they make the membership meaningless.
 	if len(g.Selectors.validateLabels("group", g.Name)) > 0 {
 		return nil
@@ -75,7 +78,8 @@ func (g Group) validateMembership(inv *Inventory, before int) Problems {
 	problems := g.Selectors.validate("group", g.Name, inv, before)
 	members := len(inv.Members(g.Selectors))
 	if members == 0 {
-		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do: %s", inv.why(g.Selectors))
+		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do: %s",
+			inv.emptyReason(g.Selectors))
 		p.Warning = true
 		problems = append(problems, p)
 	}
@@ -108,7 +112,8 @@ func ValidateDependencies(groups []Group) Problems {
 		for i, parent := range g.DependsOn {
 			if _, ok := first[parent]; !ok {
 				problems = append(problems, g.problem(fmt.Sprintf("depends_on_groups[%d]", i), UnknownDependency,
-					"there is no group %q%s", parent, didYouMean(parent, resource.Others(names, g.Name), len(problems))))
+					"there is no group %q%s", parent,
+					didYouMean(parent, resource.Others(names, g.Name), len(problems))))
 			}
 		}
 	}
@@ -119,16 +124,18 @@ func ValidateDependencies(groups []Group) Problems {
 	for _, cycle := range digraph.CyclesOf(parents) {
 		g := groups[first[cycle[0]]]
 		problems = append(problems, g.problem(
-			fmt.Sprintf("depends_on_groups[%d]", slices.Index(g.DependsOn, cycle[1])), Cycle, "%s", describeCycle(cycle)))
+			fmt.Sprintf("depends_on_groups[%d]", slices.Index(g.DependsOn, cycle[1])), Cycle, "%s",
+			describeCycle(cycle)))
 	}
 	return problems
 }
 
 func (g Group) problem(attribute string, code Code, format string, args ...any) Problem {
-	return Problem{Object: "group", Name: g.Name, Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...)}
+	return Problem{Object: "group", Name: g.Name, Attribute: attribute, Code: code,
+		Message: fmt.Sprintf(format, args...)}
 }
 
-// describeCycle tells of groups that depend on each other; the first name is the last one, too.
+// describeCycle describes groups that depend on each other; the first name is also the last.
 func describeCycle(cycle []string) string {
 	quoted := make([]string, len(cycle))
 	for i, name := range cycle {

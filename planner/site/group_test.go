@@ -28,7 +28,8 @@ func TestValidateGroups(t *testing.T) {
 		{"duplicate", []Group{{Name: "a"}, {Name: "b"}, {Name: "a"}}, []string{
 			`error duplicate_group group "a": name: group "a" is there twice; give each group a name of its own`,
 		}},
-		{"unknown dependency", []Group{{Name: "a", DependsOn: []string{"b", "controll"}}, {Name: "b"}, {Name: "control"}}, []string{
+		{"unknown dependency", []Group{{Name: "a", DependsOn: []string{"b", "controll"}}, {Name: "b"},
+			{Name: "control"}}, []string{
 			`error unknown_dependency group "a": depends_on_groups[1]: there is no group "controll"; did you mean "control"?`,
 		}},
 		{"itself", []Group{{Name: "a", DependsOn: []string{"a"}}}, []string{
@@ -36,8 +37,10 @@ func TestValidateGroups(t *testing.T) {
 		}},
 		{"bounds", []Group{{
 			Name: "a", Rolling: &Rolling{}, PrepareTimeout: -time.Second, DeployTimeout: -time.Minute,
-			SuccessCriteria: &SuccessCriteria{PercentSuccessfulNodes: number(101), MinimumSuccessfulNodes: number(-1), MaximumFailedNodes: number(-2)},
-		}, {Name: "b", SuccessCriteria: &SuccessCriteria{}}, {Name: "c", SuccessCriteria: &SuccessCriteria{PercentSuccessfulNodes: number(-1)}}}, []string{
+			SuccessCriteria: &SuccessCriteria{PercentSuccessfulNodes: number(101), MinimumSuccessfulNodes: number(-1),
+				MaximumFailedNodes: number(-2)},
+		}, {Name: "b", SuccessCriteria: &SuccessCriteria{}},
+			{Name: "c", SuccessCriteria: &SuccessCriteria{PercentSuccessfulNodes: number(-1)}}}, []string{
 			`error bad_value group "a": success_criteria.percent_successful_nodes: 101 is not a percentage; give a whole number from 0 to 100`,
 			`error bad_value group "a": success_criteria.minimum_successful_nodes: -1 is negative; give a number of nodes, 0 or more`,
 			`error bad_value group "a": success_criteria.maximum_failed_nodes: -2 is negative; give a number of nodes, 0 or more`,
@@ -55,7 +58,8 @@ func TestValidateGroups(t *testing.T) {
 			`error missing_field group "a": rolling.unlock: rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out`,
 		}},
 		{"selectors", []Group{
-			{Name: "a", Critical: true, Selectors: Selectors{{}, {NodeLabels: []string{"x"}}}, SuccessCriteria: &SuccessCriteria{MinimumSuccessfulNodes: number(9)}},
+			{Name: "a", Critical: true, Selectors: Selectors{{}, {NodeLabels: []string{"x"}}},
+				SuccessCriteria: &SuccessCriteria{MinimumSuccessfulNodes: number(9)}},
 			{Name: "b", Selectors: Selectors{{NodeNames: []string{"ghost"}}}},
 		}, []string{
 			`error bad_label group "a": selectors[1].node_labels[0]: label "x" has no colon; write one as "key:value"`,
@@ -90,13 +94,15 @@ func TestCycles(t *testing.T) {
 		{"only the groups on it", "A:C B:A C:D D:A", []string{
 			`group "A" depends_on_groups[0] "A" depends on "C" depends on "D" depends on "A"`,
 		}},
-		{"the attribute is that of the edge", "a:x,b b:a x:", []string{`group "a" depends_on_groups[1] "a" depends on "b" depends on "a"`}},
+		{"the attribute is that of the edge", "a:x,b b:a x:",
+			[]string{`group "a" depends_on_groups[1] "a" depends on "b" depends on "a"`}},
 		{"the shortest", "a:b,c b:c c:a", []string{`group "a" depends_on_groups[1] "a" depends on "c" depends on "a"`}},
 		{"one of each component", "d:c c:d b:a a:b e:a,c", []string{
 			`group "a" depends_on_groups[0] "a" depends on "b" depends on "a"`,
 			`group "c" depends_on_groups[0] "c" depends on "d" depends on "c"`,
 		}},
-		{"beside an unknown name", "a:ghost,b b:a", []string{`group "a" depends_on_groups[1] "a" depends on "b" depends on "a"`}},
+		{"beside an unknown name", "a:ghost,b b:a",
+			[]string{`group "a" depends_on_groups[1] "a" depends on "b" depends on "a"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

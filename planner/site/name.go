@@ -9,14 +9,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// nameLimit bounds names, in bytes: the longest host name, and short enough for a file name.
+// nameLimit is the longest name, in bytes: that of a host name, which also fits a file name.
 const nameLimit = 253
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
-// mistakeInFileName tells what is wrong with the name of a site or a node, empty when nothing is. These names become
-// parts of file names, on the controller and on nodes.
-func mistakeInFileName(name string) string {
+// checkFileName returns the error in the name of a site or a node, empty when it is valid. These names become parts of
+// file names, on the controller and on nodes.
+func checkFileName(name string) string {
 	switch {
 	case name == "":
 		return "a name is needed"
@@ -28,9 +28,9 @@ func mistakeInFileName(name string) string {
 	return ""
 }
 
-// mistakeInTitle tells what is wrong with the name of a group, a service or an override, empty when nothing is: these are only ever
-// shown and compared.
-func mistakeInTitle(name string) string {
+// checkTitle returns the error in the name of a group, a service or an override, empty when it is valid. These names
+// are only shown and compared.
+func checkTitle(name string) string {
 	switch {
 	case name == "":
 		return "a name is needed"
@@ -42,13 +42,14 @@ func mistakeInTitle(name string) string {
 		return "the name holds a control character; use printable characters only"
 	}
 	if r, found := resource.Invisible(name); found {
-		return fmt.Sprintf("%q contains %U, which is invisible, so that the name looks like another one; leave it out", name, r)
+		return fmt.Sprintf("%q contains %U, which is invisible, so that the name looks like another one; leave it out",
+			name, r)
 	}
 	return ""
 }
 
-// validateNames reports bad and duplicate names of one kind of object.
-func validateNames(object string, names []string, mistake func(string) string) Problems {
+// validateNames reports invalid and duplicate names of one kind of object.
+func validateNames(object string, names []string, check func(string) string) Problems {
 	var problems Problems
 	seen := make(map[string]int, len(names))
 	for _, name := range names {
@@ -59,8 +60,9 @@ func validateNames(object string, names []string, mistake func(string) string) P
 				Message: fmt.Sprintf("there is more than one %s of this name; give each a name of its own", object),
 			})
 		}
-		if m := mistake(name); m != "" && seen[name] == 1 {
-			problems = append(problems, Problem{Object: object, Name: name, Attribute: "name", Code: BadName, Message: m})
+		if m := check(name); m != "" && seen[name] == 1 {
+			problems = append(problems, Problem{Object: object, Name: name, Attribute: "name", Code: BadName,
+				Message: m})
 		}
 	}
 	return problems

@@ -13,7 +13,7 @@ func ValidateNodeNames(nodes []Node) Problems {
 	for i, n := range nodes {
 		names[i] = n.Name
 	}
-	return validateNames("node", names, mistakeInFileName)
+	return validateNames("node", names, checkFileName)
 }
 
 func validateNodes(nodes []Node) Problems {
@@ -49,7 +49,8 @@ func (n Node) validate() Problems {
 			case side.text == "":
 				report(attribute, BadLabel, "the %s is empty, so no selector can name the label", side.what)
 			case strings.Contains(side.text, ":"):
-				report(attribute, BadLabel, "the %s %q holds a colon, so no selector can name the label", side.what, side.text)
+				report(attribute, BadLabel, "the %s %q holds a colon, so no selector can name the label", side.what,
+					side.text)
 			case strings.TrimSpace(side.text) != side.text:
 				report(attribute, BadLabel, "the %s begins or ends with white space, so no selector can name the label; write %q",
 					side.what, strings.TrimSpace(side.text))
@@ -80,17 +81,20 @@ func (n Node) validateConnection(report func(attribute string, code Code, format
 	switch c.HostKeyPolicy {
 	case "", "strict", "accept-new":
 	default:
-		report("connection.host_key_policy", BadValue, "%q is not a policy; use \"strict\" or \"accept-new\"", c.HostKeyPolicy)
+		report("connection.host_key_policy", BadValue, "%q is not a policy; use \"strict\" or \"accept-new\"",
+			c.HostKeyPolicy)
 	}
 	if c.ConnectTimeout < 0 {
 		report("connection.connect_timeout", BadValue, "%s is negative; give a time above zero", c.ConnectTimeout)
 	}
 	for i, b := range c.Bastions {
 		if b.Host == "" {
-			report(fmt.Sprintf("connection.bastions[%d].host", i), MissingField, "is needed: the host name or address of the bastion")
+			report(fmt.Sprintf("connection.bastions[%d].host", i), MissingField,
+				"is needed: the host name or address of the bastion")
 		}
 		if b.Port < 0 || b.Port > 65535 {
-			report(fmt.Sprintf("connection.bastions[%d].port", i), BadValue, "%d is not a port; give a number from 1 to 65535", b.Port)
+			report(fmt.Sprintf("connection.bastions[%d].port", i), BadValue,
+				"%d is not a port; give a number from 1 to 65535", b.Port)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 )
 
-// RolePattern is a role as an override names it: the role itself, or `/regex/`, anchored at the start only (fuel.md B4).
+// RolePattern is a role as an override names it: the role itself, or `/regex/`, anchored at the start only (fuel.md
+// B4).
 type RolePattern struct {
 	name string
 	expr *regexp.Regexp
@@ -39,13 +40,13 @@ func (p RolePattern) Matches(role string) bool {
 	return p.name == role
 }
 
-// validateOverrides reports bad names, scopes and options. What the overrides bring is checked when they are laid over tasks.
+// validateOverrides reports invalid names, scopes and options. Their configuration is validated by planner/override.
 func validateOverrides(s Site) Problems {
 	names := make([]string, len(s.Overrides))
 	for i, o := range s.Overrides {
 		names[i] = o.Name
 	}
-	problems := validateNames("override", names, mistakeInTitle)
+	problems := validateNames("override", names, checkTitle)
 	groups := make([]string, len(s.Groups))
 	for i, g := range s.Groups {
 		groups[i] = g.Name
@@ -87,16 +88,19 @@ func (o Override) validateScope(groups, nodes []string, known map[string]bool, r
 	}
 	if len(scopes) > 1 {
 		report(scopes[1], BadStructure, false, fmt.Sprintf(
-			"%s exclude each other; make one override for each, or leave all out for the whole site", strings.Join(scopes, " and ")))
+			"%s exclude each other; make one override for each, or leave all out for the whole site",
+			strings.Join(scopes, " and ")))
 	}
 	for i, name := range o.Groups {
 		if !slices.Contains(groups, name) {
-			report(fmt.Sprintf("groups[%d]", i), UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+didYouMean(name, groups, before+len(problems)))
+			report(fmt.Sprintf("groups[%d]", i), UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+
+				didYouMean(name, groups, before+len(problems)))
 		}
 	}
 	for i, name := range o.Nodes {
 		if !known[name] {
-			report(fmt.Sprintf("nodes[%d]", i), UnknownNode, false, fmt.Sprintf("there is no node %q", name)+didYouMean(name, nodes, before+len(problems)))
+			report(fmt.Sprintf("nodes[%d]", i), UnknownNode, false, fmt.Sprintf("there is no node %q", name)+
+				didYouMean(name, nodes, before+len(problems)))
 		}
 	}
 	for i, text := range o.Roles {
@@ -106,7 +110,8 @@ func (o Override) validateScope(groups, nodes []string, known map[string]bool, r
 			continue
 		}
 		if !slices.ContainsFunc(roles, pattern.Matches) {
-			report(fmt.Sprintf("roles[%d]", i), UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+didYouMean(text, roles, before+len(problems)))
+			report(fmt.Sprintf("roles[%d]", i), UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+
+				didYouMean(text, roles, before+len(problems)))
 		}
 	}
 	return problems

@@ -13,9 +13,9 @@ import (
 // defaultPort is the port of a node or jump host that gives none.
 const defaultPort = 22
 
-// Place says which machine the node is, as far as the way to it tells: `10.0.0.1:22`, `10.0.0.1:22 through gate:22`, `the folder
-// /srv/sandbox`. Nodes with one place are one machine; a machine that can be reached in two ways may have two places. The node is to carry
-// the connection that counts for it ([Connection.Over]).
+// Place returns the machine of the node as its address and connection describe it: `10.0.0.1:22`, `10.0.0.1:22 through
+// gate:22`, `the folder /srv/sandbox`. Nodes with the same result are one machine; a machine that can be reached in two
+// ways may have two results. The node must carry the connection that counts for it ([Connection.Over]).
 func (n Node) Place() string {
 	c := n.Connection
 	if c.Transport == "local" {
@@ -47,15 +47,18 @@ func endpoint(host string, port int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// ValidatePlaces reports nodes that nobody could find, and nodes that are one machine: they would undo each other's work. The nodes are
-// to carry the connections that count for them. What a node says of itself is for [Site.Validate].
+// ValidatePlaces reports nodes that cannot be reached, and nodes that are the same machine, which would undo each
+// other's changes. The nodes must carry the connections that count for them. [Site.Validate] checks what a node says of
+// itself.
 func ValidatePlaces(nodes []Node) Problems {
 	var problems Problems
 	report := func(n Node, attribute string, code Code, format string, args ...any) {
-		problems = append(problems, Problem{Object: "node", Name: n.Name, Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...)})
+		problems = append(problems, Problem{Object: "node", Name: n.Name, Attribute: attribute, Code: code,
+			Message: fmt.Sprintf(format, args...)})
 	}
 	at := make(map[string]string, len(nodes)) // place -> node
-	for _, n := range slices.SortedStableFunc(slices.Values(nodes), func(a, b Node) int { return strings.Compare(a.Name, b.Name) }) {
+	for _, n := range slices.SortedStableFunc(slices.Values(nodes),
+		func(a, b Node) int { return strings.Compare(a.Name, b.Name) }) {
 		c := n.Connection
 		if c.Transport == "" && c.Root != "" {
 			report(n, "connection.root", BadValue, onlyLocalHasRoot)

@@ -34,18 +34,23 @@ func TestValidatePlaces(t *testing.T) {
 		nodes []Node
 		want  string // the one problem; empty: none
 	}{
-		"places of their own": {[]Node{{Name: "a", Address: "h1"}, {Name: "b", Address: "h2"}, local("c", "/c"), local("d", "/d"), local("e", "")}, ""},
+		"places of their own": {[]Node{{Name: "a", Address: "h1"}, {Name: "b", Address: "h2"}, local("c", "/c"),
+			local("d", "/d"), local("e", "")}, ""},
 		"behind jump hosts an address may come twice": {[]Node{{Name: "a", Address: "10.0.0.1"},
 			{Name: "b", Address: "10.0.0.1", Connection: Connection{Bastions: []Bastion{{Host: "gate"}}}}}, ""},
 		"one name twice is another mistake": {[]Node{{Name: "a", Address: "h"}, {Name: "a", Address: "h"}}, ""},
 		"one address": {[]Node{{Name: "b", Address: "H"}, {Name: "a", Address: "h", Connection: Connection{Port: 22}}},
 			`node "b": address: is h:22, and so is the node "a"`},
-		"one folder":        {[]Node{local("a", "/x"), local("b", "/x/")}, `node "b": connection.root: is the folder /x, and so is the node "a"`},
-		"one machine":       {[]Node{local("a", ""), local("b", "/")}, `node "b": connection.root: is this machine, and so is the node "a"`},
-		"no address":        {[]Node{{Name: "a"}, {Name: "b", Address: "h"}}, `node "a": address: is needed`},
-		"root without word": {[]Node{{Name: "a", Connection: Connection{Root: "/x"}}}, `node "a": connection.root: only a local node has a root`},
+		"one folder": {[]Node{local("a", "/x"), local("b", "/x/")},
+			`node "b": connection.root: is the folder /x, and so is the node "a"`},
+		"one machine": {[]Node{local("a", ""), local("b", "/")},
+			`node "b": connection.root: is this machine, and so is the node "a"`},
+		"no address": {[]Node{{Name: "a"}, {Name: "b", Address: "h"}}, `node "a": address: is needed`},
+		"root without word": {[]Node{{Name: "a", Connection: Connection{Root: "/x"}}},
+			`node "a": connection.root: only a local node has a root`},
 		// Site.Validate tells these.
-		"ssh by name, no address": {[]Node{{Name: "a", Connection: Connection{Transport: "ssh"}}, {Name: "b", Connection: Connection{Transport: "ssh"}}}, ""},
+		"ssh by name, no address": {[]Node{{Name: "a", Connection: Connection{Transport: "ssh"}},
+			{Name: "b", Connection: Connection{Transport: "ssh"}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			problems := ValidatePlaces(tt.nodes)

@@ -1,12 +1,14 @@
 package site
 
-// Plugin is what one plugin brings: tasks, and the files that they work with (seed 003; fuel.md A). Package plugin tells what its tasks mean.
+// Plugin is what one plugin brings: tasks, and the files that they work with (seed 003; fuel.md A). Package plugin
+// tells what its tasks mean.
 type Plugin struct {
 	Name       string
 	Version    string // may be empty
 	Tasks      []Task
 	GraphTasks []GraphTask
-	Files      map[string]string // path below the plugin's folder, with slashes -> content in base64; at most 1 MiB of content together
+	// path below the plugin's folder, with slashes -> content in base64; at most 1 MiB of content together
+	Files map[string]string
 }
 
 // FullName is the name that messages of a run show: name-version (fuel.md A4, diagnostic_name).
@@ -17,7 +19,8 @@ func (p Plugin) FullName() string {
 	return p.Name + "-" + p.Version
 }
 
-// Task is a stage task as written: it says in which stage of a run it belongs, and where in it by a number (`post_deployment/100`).
+// Task is a stage task as written: it says in which stage of a run it belongs, and where in it by a number
+// (`post_deployment/100`).
 type Task struct {
 	Role        []string // names of roles, /regex/ over them, `*` or `master`
 	Stage       string   // `pre_deployment` or `post_deployment`, alone or with a number after a slash

@@ -45,7 +45,8 @@ func (ps Problems) Errors() Problems { return ps.filter(false) }
 // Warnings returns the problems that stop nothing.
 func (ps Problems) Warnings() Problems { return ps.filter(true) }
 
-// Join returns the problems with more of them, without those that are there already, and without further errors of an attribute that has one. They are sorted.
+// Join returns the problems with more of them, without those that are there already, and without further errors of an
+// attribute that has one. They are sorted.
 func (ps Problems) Join(more Problems) Problems {
 	known, wrong := make(map[Problem]bool, len(ps)), make(map[[3]string]bool, len(ps))
 	for _, p := range ps {
@@ -104,6 +105,7 @@ const (
 	NoEffect          Code = "no_effect"        // an override that changes nothing
 	NodeMoved         Code = "node_moved"       // a node that is another machine than before
 	SameMachine       Code = "same_machine"     // two nodes that are one machine
-	SimilarResource   Code = "similar_resource" // an override makes a resource that is there under almost the same title
-	Protected         Code = "protected"        // a plan that takes away more than it may
+	// an override makes a resource that is there under almost the same title
+	SimilarResource Code = "similar_resource"
+	Protected       Code = "protected" // a plan that takes away more than it may
 )

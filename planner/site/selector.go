@@ -20,8 +20,8 @@ type Selector struct {
 // Selectors is a union; an empty list selects every node.
 type Selectors []Selector
 
-// Members returns the names of the nodes that s selects, sorted, each once. No selectors at all select every node, and so
-// does a selector without criteria, whatever stands beside it (airship.md D-03). Names that no node has, and labels
+// Members returns the names of the nodes that s selects, sorted, each once. No selectors at all select every node, and
+// so does a selector without criteria, whatever stands beside it (airship.md D-03). Names that no node has, and labels
 // that are malformed, match nothing; [Selectors.Validate] reports them.
 func (s Selectors) Members(nodes []Node) []string {
 	matchers := make([]matcher, len(s))
@@ -122,14 +122,14 @@ func ParseLabel(s string) (key, value string, err error) {
 	return key, value, nil
 }
 
-// Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name tell
-// whose selectors they are.
+// Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name
+// tell whose selectors they are.
 func (s Selectors) Validate(object, name string, nodes []Node) Problems {
-	return s.validate(object, name, NewInventory(nodes), 0)
+	return s.validate(object, name, NewNodeIndex(nodes), 0)
 }
 
 // validate is Validate after so many problems of others.
-func (s Selectors) validate(object, name string, inv *Inventory, before int) Problems {
+func (s Selectors) validate(object, name string, inv *NodeIndex, before int) Problems {
 	problems := s.validateLabels(object, name)
 	for i, selector := range s {
 		for j, node := range selector.NodeNames {
@@ -139,7 +139,8 @@ func (s Selectors) validate(object, name string, inv *Inventory, before int) Pro
 			problems = append(problems, Problem{
 				Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_names[%d]", i, j),
 				Code: UnknownNode, Warning: true,
-				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) + didYouMean(node, inv.names, before+len(problems)),
+				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) +
+					didYouMean(node, inv.names, before+len(problems)),
 			})
 		}
 	}
@@ -169,7 +170,8 @@ func nodeNames(nodes []Node) []string {
 	return names
 }
 
-// didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near. After many problems it looks for none.
+// didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near. After many problems
+// it looks for none.
 func didYouMean(word string, candidates []string, before int) string {
 	if before >= resource.MostHints {
 		return ""

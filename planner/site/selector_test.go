@@ -24,13 +24,16 @@ func TestMembers(t *testing.T) {
 	}{
 		{"no selectors are all nodes", nil, []string{"n1", "n2", "n3", "n4"}},
 		{"a selector without criteria is all nodes", Selectors{{}}, []string{"n1", "n2", "n3", "n4"}},
-		{"also beside another (D-03)", Selectors{{NodeNames: []string{"n1"}}, {NodeTags: []string{}}}, []string{"n1", "n2", "n3", "n4"}},
+		{"also beside another (D-03)", Selectors{{NodeNames: []string{"n1"}}, {NodeTags: []string{}}},
+			[]string{"n1", "n2", "n3", "n4"}},
 		{"criteria intersect", Selectors{{NodeTags: []string{"b"}, RackNames: []string{"r1"}}}, []string{"n2"}},
 		{"values are alternatives", Selectors{{NodeTags: []string{"a", "b"}}}, []string{"n1", "n2", "n3"}},
-		{"selectors unite, each node once", Selectors{{NodeTags: []string{"a"}}, {RackNames: []string{"r1", "r2"}}}, []string{"n1", "n2", "n3"}},
+		{"selectors unite, each node once", Selectors{{NodeTags: []string{"a"}}, {RackNames: []string{"r1", "r2"}}},
+			[]string{"n1", "n2", "n3"}},
 		{"label", Selectors{{NodeLabels: []string{" par :\todd "}}}, []string{"n1", "n3"}},
 		{"label with a blank inside", Selectors{{NodeLabels: []string{"size:big one"}}}, []string{"n1"}},
-		{"one label key with two values (D-05)", Selectors{{NodeLabels: []string{"par:odd", "par:even"}, RackNames: []string{"r1"}}}, []string{"n1", "n2"}},
+		{"one label key with two values (D-05)", Selectors{{NodeLabels: []string{"par:odd", "par:even"},
+			RackNames: []string{"r1"}}}, []string{"n1", "n2"}},
 		{"malformed labels match nothing", Selectors{{NodeLabels: []string{"par", "par:odd:x", ":odd"}}}, []string{}},
 		{"unknown names match nothing", Selectors{{NodeNames: []string{"n1", "ghost"}}}, []string{"n1"}},
 		{"an empty rack is no rack to name", Selectors{{RackNames: []string{"nowhere"}}}, []string{}},
@@ -128,14 +131,16 @@ func FuzzMembers(f *testing.F) {
 	f.Add("", "", "", "")
 	f.Add("ghost", "b", "par", "r2")
 	f.Fuzz(func(t *testing.T, name, tag, label, rack string) {
-		whole := Selector{NodeNames: []string{name}, NodeTags: []string{tag}, NodeLabels: []string{label}, RackNames: []string{rack}}
-		parts := Selectors{{NodeNames: whole.NodeNames}, {NodeTags: whole.NodeTags}, {NodeLabels: whole.NodeLabels}, {RackNames: whole.RackNames}}
+		whole := Selector{NodeNames: []string{name}, NodeTags: []string{tag}, NodeLabels: []string{label},
+			RackNames: []string{rack}}
+		parts := Selectors{{NodeNames: whole.NodeNames}, {NodeTags: whole.NodeTags}, {NodeLabels: whole.NodeLabels},
+			{RackNames: whole.RackNames}}
 		united := parts.Members(grid)
 		if !slices.IsSorted(united) {
 			t.Errorf("not sorted: %v", united)
 		}
 		both := Selectors{whole}.Members(grid)
-		inventory := NewInventory(grid)
+		inventory := NewNodeIndex(grid)
 		for _, s := range []Selectors{nil, {}, {{}}, parts, {whole}, {whole, {}}, {whole, whole}} {
 			if want, got := s.Members(grid), inventory.Members(s); !slices.Equal(want, got) {
 				t.Errorf("%v: the inventory gives %v, not %v", s, got, want)

@@ -1,20 +1,21 @@
 package site
 
-// validateServices reports bad names and selectors and services that are neither one thing nor the other, and warns of services that no node gets.
-func validateServices(services []Service, inv *Inventory) Problems {
+// validateServices reports bad names and selectors and services that are neither one thing nor the other, and warns of
+// services that no node gets.
+func validateServices(services []Service, inv *NodeIndex) Problems {
 	names := make([]string, len(services))
 	for i, s := range services {
 		names[i] = s.Name
 	}
-	problems := validateNames("service", names, mistakeInTitle)
+	problems := validateNames("service", names, checkTitle)
 	for _, s := range services {
 		problems = append(problems, s.validateForm()...)
-		mistakes := s.Selectors.validate("service", s.Name, inv, len(problems))
-		problems = append(problems, mistakes...)
-		if len(mistakes.Errors()) == 0 && len(inv.Members(s.Selectors)) == 0 {
+		more := s.Selectors.validate("service", s.Name, inv, len(problems))
+		problems = append(problems, more...)
+		if len(more.Errors()) == 0 && len(inv.Members(s.Selectors)) == 0 {
 			problems = append(problems, Problem{
 				Object: "service", Name: s.Name, Attribute: "selectors", Code: NoNodes, Warning: true,
-				Message: "no node is selected, so the service is placed nowhere: " + inv.why(s.Selectors),
+				Message: "no node is selected, so the service is placed nowhere: " + inv.emptyReason(s.Selectors),
 			})
 		}
 	}

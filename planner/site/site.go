@@ -19,9 +19,11 @@ type Site struct {
 	Services  []Service
 	Overrides []Override
 	Plugins   []Plugin
-	// Ordering is what the catalog says of the order of tasks beyond requirements; nil for nothing. It is never changed.
+	// Ordering is what the catalog says of the order of tasks beyond requirements; nil for nothing. It is never
+	// changed.
 	Ordering *catalog.Ordering
-	// Values are those that callbacks of earlier runs returned: service -> attribute with modifier r -> value. They are known.
+	// Values are those that callbacks of earlier runs returned: service -> attribute with modifier r -> value. They are
+	// known.
 	Values map[string]map[string]any
 }
 
@@ -94,20 +96,22 @@ type Rolling struct {
 	SpareNew    bool   // nodes on which nothing is applied yet are worked on without Lock and Unlock (litp.md 78)
 }
 
-// Service is what is placed on nodes by selectors: an instance of an entity, or configuration as it is. Exactly one of Entity and
-// Configuration is given; an empty Configuration that is not nil counts as given.
+// Service is what is placed on nodes by selectors: an instance of an entity, or configuration as it is. Exactly one of
+// Entity and Configuration is given; an empty Configuration that is not nil counts as given.
 type Service struct {
 	Name          string
 	Selectors     Selectors
 	Configuration resource.Configuration
-	Entity        *catalog.Entity      // resolved; nil for configuration as it is. It is never changed, so services share it
-	Attributes    map[string]any       // of an instance, as the user gave them
-	Lifecycle     *lifecycle.Lifecycle // of an instance; nil: the one that the entity names
-	Gates         map[string]bool      // of an instance: opens (true) and closes the gates of the lifecycle
+	// resolved; nil for configuration as it is. It is never changed, so services share it
+	Entity     *catalog.Entity
+	Attributes map[string]any       // of an instance, as the user gave them
+	Lifecycle  *lifecycle.Lifecycle // of an instance; nil: the one that the entity names
+	Gates      map[string]bool      // of an instance: opens (true) and closes the gates of the lifecycle
 	// RollbackOnFailure brings the attributes back that were deployed before, when an update of an instance fails.
 	RollbackOnFailure bool
 	TargetState       string // of an instance: the state that is asked for; empty: none
-	// Complete says that Attributes are a whole attribute set, as the site's inventory keeps it: what slipway sets is in it.
+	// Complete says that Attributes are a whole attribute set, as the site's inventory keeps it: what slipway sets is
+	// in it.
 	Complete bool
 }
 

@@ -12,7 +12,8 @@ func large() ([]site.Group, []site.Node) {
 	nodes := make([]site.Node, 1000)
 	for i := range nodes {
 		nodes[i] = site.Node{
-			Name: fmt.Sprintf("node%04d", i), Rack: fmt.Sprintf("rack%02d", i%50), Tags: []string{"all", fmt.Sprintf("t%d", i%7)},
+			Name: fmt.Sprintf("node%04d", i), Rack: fmt.Sprintf("rack%02d", i%50),
+			Tags:   []string{"all", fmt.Sprintf("t%d", i%7)},
 			Labels: map[string]string{"size": fmt.Sprint(i % 3), "zone": fmt.Sprint(i % 11)},
 		}
 	}
@@ -20,7 +21,8 @@ func large() ([]site.Group, []site.Node) {
 	groups := make([]site.Group, 50)
 	for i := range groups {
 		groups[i] = site.Group{
-			Name: fmt.Sprintf("group%02d", i), Critical: i%2 == 0, SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: &percent},
+			Name: fmt.Sprintf("group%02d", i), Critical: i%2 == 0,
+			SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: &percent},
 			Selectors: site.Selectors{
 				{RackNames: []string{fmt.Sprintf("rack%02d", i)}, NodeTags: []string{"all"}},
 				{NodeLabels: []string{fmt.Sprintf("zone:%d", i), "size: 5"}},

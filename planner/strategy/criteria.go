@@ -33,10 +33,11 @@ func (s Shortfall) String() string {
 	return fmt.Sprintf("%s: %s is %d%s, needed %s %d%s", s.Phase, s.Criterion, s.Actual, unit, bound, s.Needed, unit)
 }
 
-// Evaluate judges each criterion alone and returns those that are not met, in the order percent, minimum, maximum; the Phase of
-// the result is empty. Members is the size of the group and ok how many of them are where they should be; the others count as
-// failed, also those never tried. No criteria are always met. A group without members meets any percentage and any
-// maximum, but no minimum above 0. Percentages are compared exactly, in integers (airship.md 8, D-04, D-10).
+// Evaluate judges each criterion alone and returns those that are not met, in the order percent, minimum, maximum; the
+// Phase of the result is empty. Members is the size of the group and ok how many of them are where they should be; the
+// others count as failed, also those never tried. No criteria are always met. A group without members meets any
+// percentage and any maximum, but no minimum above 0. Percentages are compared exactly, in integers (airship.md 8,
+// D-04, D-10).
 func Evaluate(criteria *site.SuccessCriteria, members, ok int) []Shortfall {
 	if criteria == nil {
 		return nil

@@ -2,9 +2,10 @@ package strategy
 
 import "github.com/slipway/terraform-provider-slipway/planner/site"
 
-// Levels returns the names of the groups by how deep they lie in the dependencies: first the groups that depend on none, then those that
-// depend on the first ones only, and so on. A group is one level below the lowest of those it depends on; within a level the order is that of
-// [Order]. The errors are those of [Order]. Levels do not say what a run works on at once: that is for [Machine.Ready].
+// Levels returns the names of the groups by how deep they lie in the dependencies: first the groups that depend on
+// none, then those that depend on the first ones only, and so on. A group is one level below the lowest of those it
+// depends on; within a level the order is that of [Order]. The errors are those of [Order]. Levels do not say what a
+// run works on at once: that is for [Machine.Ready].
 func Levels(groups []site.Group) ([][]string, error) {
 	order, err := Order(groups)
 	if err != nil {

@@ -15,10 +15,14 @@ func TestLevels(t *testing.T) {
 		groups []site.Group
 		want   [][]string
 	}{
-		"none":                {nil, [][]string{}},
-		"the seed's":          {[]site.Group{group("control", "ntp"), group("compute1", "control"), group("compute2", "control"), group("monitoring"), group("ntp")}, [][]string{{"monitoring", "ntp"}, {"control"}, {"compute1", "compute2"}}},
-		"the longest way":     {[]site.Group{group("d", "a", "c"), group("c", "b"), group("b", "a"), group("a")}, [][]string{{"a"}, {"b"}, {"c"}, {"d"}}},
-		"in the order of run": {[]site.Group{group("z", "b"), group("y", "a"), group("a"), group("b")}, [][]string{{"a", "b"}, {"y", "z"}}},
+		"none": {nil, [][]string{}},
+		"the seed's": {[]site.Group{group("control", "ntp"), group("compute1", "control"),
+			group("compute2", "control"), group("monitoring"), group("ntp")},
+			[][]string{{"monitoring", "ntp"}, {"control"}, {"compute1", "compute2"}}},
+		"the longest way": {[]site.Group{group("d", "a", "c"), group("c", "b"), group("b", "a"), group("a")},
+			[][]string{{"a"}, {"b"}, {"c"}, {"d"}}},
+		"in the order of run": {[]site.Group{group("z", "b"), group("y", "a"), group("a"), group("b")},
+			[][]string{{"a", "b"}, {"y", "z"}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +36,8 @@ func TestLevels(t *testing.T) {
 		})
 	}
 	var problems site.Problems
-	if _, err := Levels([]site.Group{group("a", "b")}); !errors.As(err, &problems) || problems[0].Code != site.UnknownDependency {
+	if _, err := Levels([]site.Group{group("a", "b")}); !errors.As(err, &problems) ||
+		problems[0].Code != site.UnknownDependency {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,8 +15,8 @@ var (
 	ErrPhase        = errors.New("not a phase: criteria are judged for PREPARED and DEPLOYED only")
 )
 
-// Machine walks the groups of a site (airship.md 7). Its driver asks for the next group, prepares it, deploys it, and asks
-// again, until there is no next group:
+// Machine walks the groups of a site (airship.md 7). Its driver asks for the next group, prepares it, deploys it, and
+// asks again, until there is no next group:
 //
 //	for {
 //		group, ok := m.Next()
@@ -29,9 +29,9 @@ var (
 //		m.FinishDeploy(group, succeeded)
 //	}
 //
-// Every Start needs its Finish, also when there is nothing to do: the criteria are judged there. Calls in another order
-// change nothing; the first one stays in [Machine.Err] and ends the walk. A Machine is for one goroutine. A driver that works on
-// several groups at once says so first ([Machine.Together]) and asks for all that may be begun ([Machine.Ready]).
+// Every Start needs its Finish, even when there is nothing to do, because Finish evaluates the criteria. A call out of
+// order changes nothing; the first one is kept in [Machine.Err] and ends the walk. A Machine is for one goroutine. A
+// driver that runs several groups at once calls [Machine.AllowParallel] first and asks [Machine.Ready] for the groups.
 type Machine struct {
 	groups   []*group // in processing order
 	next     int      // the groups before this one are complete
@@ -39,8 +39,8 @@ type Machine struct {
 	nodes    map[string]Stage // the nodes that are in at least one group
 	warnings site.Problems
 	err      error
-	together bool             // groups that do not concern each other may be worked on at once
-	holders  map[string][]int // node -> the groups that hold it, as places in groups, ascending; made by Together
+	parallel bool             // groups that do not concern each other may be worked on at once
+	groupsOf map[string][]int // node -> the groups that hold it, as places in groups, ascending; made by Together
 	after    map[int][]int    // group -> those that it waits for, as places in groups; made by Together
 }
 
@@ -49,18 +49,18 @@ type group struct {
 	stage      Stage
 	members    []string // sorted
 	dependents []*group
-	begun      bool     // its preparation was started
+	started    bool     // its preparation was started
 	working    Stage    // the phase that was started and not finished, else empty
 	submitted  []string // what the started phase works on, sorted
 	shortfalls []Shortfall
 	failedBy   string // the parent that took this group down with it
 	root       int    // the place of the group whose own failure failed this one
-	place      int    // in processing order
+	index      int    // in processing order
 }
 
-// New returns a machine for the groups in the order that [Order] gives. The nodes in deployed have nothing to do: they enter
-// as DEPLOYED and count as successes (airship.md 15). Invalid groups are a [site.Problems] error, a node in deployed that is
-// not among nodes is [ErrUnknownNode]. Criteria that cannot be met are no error here: the group fails when its turn comes.
+// New returns a machine for the groups, in the order of [Order]. The nodes in deployed need no work: they start as
+// DEPLOYED and count as successful (airship.md 15). Invalid groups are a [site.Problems] error; a node in deployed that
+// is not among nodes is [ErrUnknownNode]. Criteria that cannot be met are no error: the group fails during the walk.
 func New(groups []site.Group, nodes []site.Node, deployed []string) (*Machine, error) {
 	var problems site.Problems
 	for _, g := range groups {
@@ -83,7 +83,7 @@ func New(groups []site.Group, nodes []site.Node, deployed []string) (*Machine, e
 	}
 	for i, name := range order {
 		g := m.byName[name]
-		g.place = i
+		g.index = i
 		m.groups = append(m.groups, g)
 		for _, parent := range g.DependsOn {
 			m.byName[parent].dependents = append(m.byName[parent].dependents, g)
@@ -115,7 +115,8 @@ func (m *Machine) Next() (name string, ok bool) {
 		if g.stage.Complete() {
 			continue
 		}
-		// Order and eager failure see to it that the parents are DEPLOYED by now; seed 001 demands it, so assert it (airship.md D-17).
+		// Order and eager failure see to it that the parents are DEPLOYED by now; seed 001 demands it, so assert it
+		// (airship.md D-17).
 		for _, parent := range g.DependsOn {
 			if stage := m.byName[parent].stage; stage != Deployed {
 				m.fail("group %q is next although its parent %q is %s", g.Name, parent, stage)
@@ -132,28 +133,29 @@ func (m *Machine) StartPrepare(group string) (todo []string) {
 	return m.start(group, Prepared, NotStarted)
 }
 
-// FinishPrepare takes the nodes that were prepared in time; the others that were submitted are FAILED, whatever the reason
-// (airship.md D-14, D-16). Then it judges the criteria over all members: PREPARED and DEPLOYED count as success. A shortfall fails
-// the group and everything that depends on it, and nothing of it is deployed. The warnings name results for nodes that
-// were not submitted; those are ignored (airship.md D-15).
+// FinishPrepare records the nodes that were prepared in time. All others that were submitted are FAILED, whatever the
+// reason (airship.md D-14, D-16). It then evaluates the criteria over all members; PREPARED and DEPLOYED count as
+// successful. On a shortfall the group and everything that depends on it fails and is not deployed. A result for a node
+// that was not submitted is ignored with a warning (airship.md D-15).
 func (m *Machine) FinishPrepare(group string, succeeded []string) (shortfalls []Shortfall, warnings site.Problems) {
 	return m.finish(group, Prepared, succeeded)
 }
 
-// StartDeploy returns the nodes to deploy: the members that are PREPARED, sorted; some may have been prepared by an earlier
-// group that failed (airship.md D-02).
+// StartDeploy returns the nodes to deploy: the members that are PREPARED, sorted; some may have been prepared by an
+// earlier group that failed (airship.md D-02).
 func (m *Machine) StartDeploy(group string) (todo []string) {
 	return m.start(group, Deployed, Prepared)
 }
 
-// FinishDeploy takes the nodes that were deployed in time, like [Machine.FinishPrepare]; only DEPLOYED counts as success. Its warnings
-// are in the report.
+// FinishDeploy records the nodes that were deployed in time, like [Machine.FinishPrepare]; only DEPLOYED counts as
+// successful. Its warnings are in the report.
 func (m *Machine) FinishDeploy(group string, succeeded []string) []Shortfall {
 	shortfalls, _ := m.finish(group, Deployed, succeeded)
 	return shortfalls
 }
 
-// Err returns the first misuse of the machine: a call for a group that does not exist (ErrUnknownGroup) or whose turn it is not.
+// Err returns the first misuse of the machine: a call for an unknown group (ErrUnknownGroup), or for a group out of
+// order.
 func (m *Machine) Err() error { return m.err }
 
 // CriticalFailed reports whether a critical group has failed, for whatever reason (airship.md 9).
@@ -189,8 +191,8 @@ func (m *Machine) GroupStage(group string) Stage {
 // NodeStage returns the stage of a node, empty when the node is in no group.
 func (m *Machine) NodeStage(node string) Stage { return m.nodes[node] }
 
-// SetNode puts a node into a stage without any check of the transition, for a driver that knows more than the walk (airship.md 4).
-// A node that is in no group is [ErrUnknownNode].
+// SetNode sets the stage of a node and does not check the transition, for a driver that knows more than the walk
+// (airship.md 4). A node in no group is [ErrUnknownNode].
 func (m *Machine) SetNode(node string, stage Stage) error {
 	if _, ok := m.nodes[node]; !ok {
 		return fmt.Errorf("%w %q: it is in no group", ErrUnknownNode, node)
@@ -202,8 +204,8 @@ func (m *Machine) SetNode(node string, stage Stage) error {
 	return nil
 }
 
-// Judge evaluates a group's criteria for a phase, PREPARED or DEPLOYED, on the nodes' stages as they are now, and changes
-// nothing. A group that does not exist is [ErrUnknownGroup]; any other phase is [ErrPhase] (airship.md 8).
+// Judge evaluates the criteria of a group for a phase, PREPARED or DEPLOYED, on the current stages of its nodes, and
+// changes nothing. An unknown group is [ErrUnknownGroup]; any other phase is [ErrPhase] (airship.md 8).
 func (m *Machine) Judge(group string, phase Stage) ([]Shortfall, error) {
 	g, ok := m.byName[group]
 	if !ok {
@@ -212,13 +214,13 @@ func (m *Machine) Judge(group string, phase Stage) ([]Shortfall, error) {
 	if phase != Prepared && phase != Deployed {
 		return nil, fmt.Errorf("group %q: %q is %w", group, phase, ErrPhase)
 	}
-	good := 0
+	successful := 0
 	for _, node := range g.members {
 		if stage := m.nodes[node]; stage == Deployed || stage == phase {
-			good++
+			successful++
 		}
 	}
-	shortfalls := Evaluate(g.SuccessCriteria, len(g.members), good)
+	shortfalls := Evaluate(g.SuccessCriteria, len(g.members), successful)
 	for i := range shortfalls {
 		shortfalls[i].Phase = phase
 	}
@@ -226,15 +228,15 @@ func (m *Machine) Judge(group string, phase Stage) ([]Shortfall, error) {
 }
 
 func (m *Machine) start(name string, phase, eligible Stage) []string {
-	g := m.turn(name)
+	g := m.current(name)
 	if g == nil {
 		return nil
 	}
 	if g.working != "" || Transition(g.stage, phase) != nil || g.stage == phase {
-		m.fail("group %q: %s started while the group is %s", name, phase, g.doing())
+		m.fail("group %q: %s started while the group is %s", name, phase, g.describeStage())
 		return nil
 	}
-	g.working, g.begun = phase, true
+	g.working, g.started = phase, true
 	g.submitted = []string{}
 	for _, node := range g.members {
 		if m.nodes[node] == eligible {
@@ -245,12 +247,12 @@ func (m *Machine) start(name string, phase, eligible Stage) []string {
 }
 
 func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortfall, site.Problems) {
-	g := m.turn(name)
+	g := m.current(name)
 	if g == nil {
 		return nil, nil
 	}
 	if g.working != phase {
-		m.fail("group %q: %s finished while the group is %s", name, phase, g.doing())
+		m.fail("group %q: %s finished while the group is %s", name, phase, g.describeStage())
 		return nil, nil
 	}
 	for _, node := range g.submitted {
@@ -264,7 +266,8 @@ func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortf
 		}
 		warnings = append(warnings, site.Problem{
 			Object: "group", Name: name, Code: site.UnknownNode, Warning: true,
-			Message: fmt.Sprintf("a result came for node %q, which was not to become %s with this group; it is ignored", node, phase),
+			Message: fmt.Sprintf("a result came for node %q, which was not to become %s with this group; it is ignored",
+				node, phase),
 		})
 	}
 	m.warnings = append(m.warnings, warnings...)
@@ -279,7 +282,7 @@ func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortf
 		return nil, warnings
 	}
 	g.shortfalls = shortfalls
-	bringDown(g)
+	failWithDependents(g)
 	return slices.Clone(shortfalls), warnings
 }
 
@@ -296,8 +299,8 @@ func distinct(names []string) []string {
 	return out
 }
 
-// turn returns the group if it is the one to work on, else it records the misuse.
-func (m *Machine) turn(name string) *group {
+// current returns the group if it may be worked on now; otherwise it records the misuse.
+func (m *Machine) current(name string) *group {
 	if m.err != nil {
 		return nil
 	}
@@ -305,7 +308,7 @@ func (m *Machine) turn(name string) *group {
 		m.fail("%w %q", ErrUnknownGroup, name)
 		return nil
 	}
-	if g := m.byName[name]; m.together && (g.begun && !g.stage.Complete() || slices.Contains(m.Ready(), name)) {
+	if g := m.byName[name]; m.parallel && (g.started && !g.stage.Complete() || slices.Contains(m.Ready(), name)) {
 		return g
 	}
 	if next, ok := m.Next(); !ok || next != name {
@@ -315,17 +318,18 @@ func (m *Machine) turn(name string) *group {
 	return m.byName[name]
 }
 
-// bringDown fails a group and, without calls and without a look at their criteria, all groups that depend on it (airship.md 9). A group that
-// several failures bring down belongs to the one that is first in processing order, whichever came first in time.
-func bringDown(g *group) {
-	g.stage, g.root = Failed, g.place
+// failWithDependents fails a group and all groups that depend on it, without evaluating their criteria (airship.md 9).
+// A group that depends on several failed groups is attributed to the first one in processing order, whichever failed
+// first.
+func failWithDependents(g *group) {
+	g.stage, g.root = Failed, g.index
 	queue := []*group{g}
 	for len(queue) > 0 {
 		parent := queue[0]
 		queue = queue[1:]
 		for _, dependent := range parent.dependents {
-			if dependent.stage != Failed || dependent.root > g.place { // a diamond comes here twice
-				dependent.stage, dependent.failedBy, dependent.root = Failed, parent.Name, g.place
+			if dependent.stage != Failed || dependent.root > g.index { // a diamond comes here twice
+				dependent.stage, dependent.failedBy, dependent.root = Failed, parent.Name, g.index
 				queue = append(queue, dependent)
 			}
 		}
@@ -338,7 +342,7 @@ func (m *Machine) fail(format string, args ...any) {
 	}
 }
 
-func (g *group) doing() string {
+func (g *group) describeStage() string {
 	if g.working != "" {
 		return "about to become " + string(g.working)
 	}

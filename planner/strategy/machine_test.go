@@ -80,7 +80,8 @@ func random(r *rand.Rand) (groups []site.Group, nodes []site.Node, deployed []st
 			}
 			g.Selectors = append(g.Selectors, s)
 		}
-		if c := (site.SuccessCriteria{PercentSuccessfulNodes: number(3, 101), MinimumSuccessfulNodes: number(4, 4), MaximumFailedNodes: number(4, 4)}); c != (site.SuccessCriteria{}) {
+		if c := (site.SuccessCriteria{PercentSuccessfulNodes: number(3, 101), MinimumSuccessfulNodes: number(4, 4),
+			MaximumFailedNodes: number(4, 4)}); c != (site.SuccessCriteria{}) {
 			g.SuccessCriteria = &c
 		}
 		groups = append(groups, g)
@@ -145,8 +146,10 @@ func pair(t *testing.T) *Machine {
 	t.Helper()
 	one := 1
 	m, err := New([]site.Group{
-		{Name: "second", Critical: true, DependsOn: []string{"first"}, Selectors: site.Selectors{{NodeNames: []string{"b", "c"}}}},
-		{Name: "first", Selectors: site.Selectors{{NodeNames: []string{"a", "b"}}}, SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: &one}},
+		{Name: "second", Critical: true, DependsOn: []string{"first"},
+			Selectors: site.Selectors{{NodeNames: []string{"b", "c"}}}},
+		{Name: "first", Selectors: site.Selectors{{NodeNames: []string{"a", "b"}}},
+			SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: &one}},
 	}, []site.Node{{Name: "c"}, {Name: "b"}, {Name: "a"}, {Name: "idle"}}, []string{"idle"})
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +173,8 @@ func TestDeployedNodesHaveNothingToDo(t *testing.T) {
 	if todo := m.StartDeploy("g"); len(todo) != 0 {
 		t.Errorf("deploy %v, want nothing", todo)
 	}
-	if shortfalls := m.FinishDeploy("g", nil); shortfalls != nil || m.GroupStage("g") != Deployed || m.NodeStage("c") != Failed {
+	if shortfalls := m.FinishDeploy("g", nil); shortfalls != nil || m.GroupStage("g") != Deployed ||
+		m.NodeStage("c") != Failed {
 		t.Errorf("shortfalls %v, group %s, node c %s", shortfalls, m.GroupStage("g"), m.NodeStage("c"))
 	}
 }
@@ -180,7 +184,8 @@ func TestStrangeResults(t *testing.T) {
 	m := pair(t)
 	m.StartPrepare("first")
 	_, warnings := m.FinishPrepare("first", []string{"a", "c", "ghost", "a"})
-	if len(warnings) != 2 || !strings.Contains(warnings[0].Message, `"c"`) || !strings.Contains(warnings[1].Message, `"ghost"`) {
+	if len(warnings) != 2 || !strings.Contains(warnings[0].Message, `"c"`) ||
+		!strings.Contains(warnings[1].Message, `"ghost"`) {
 		t.Errorf("warnings %v, want one for c and one for ghost", warnings)
 	}
 	m.StartDeploy("first")
@@ -207,9 +212,12 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{name: "cycle", groups: []site.Group{{Name: "a", DependsOn: []string{"a"}}}, code: site.Cycle},
 		{name: "duplicate", groups: []site.Group{{Name: "a"}, {Name: "a"}}, code: site.DuplicateGroup},
-		{name: "unknown dependency", groups: []site.Group{{Name: "a", DependsOn: []string{"b"}}}, code: site.UnknownDependency},
-		{name: "label", groups: []site.Group{{Name: "a", Selectors: site.Selectors{{NodeLabels: []string{"x"}}}}}, code: site.BadLabel},
-		{name: "bounds", groups: []site.Group{{Name: "a", SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: &percent}}}, code: site.BadValue},
+		{name: "unknown dependency", groups: []site.Group{{Name: "a", DependsOn: []string{"b"}}},
+			code: site.UnknownDependency},
+		{name: "label", groups: []site.Group{{Name: "a", Selectors: site.Selectors{{NodeLabels: []string{"x"}}}}},
+			code: site.BadLabel},
+		{name: "bounds", groups: []site.Group{{Name: "a",
+			SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: &percent}}}, code: site.BadValue},
 		{name: "deployed node that is not there", deployed: []string{"b"}, is: ErrUnknownNode},
 	}
 	for _, tt := range tests {
@@ -237,12 +245,21 @@ func TestMisuse(t *testing.T) {
 		want string
 	}{
 		{"unknown group", func(m *Machine) { m.StartPrepare("ghost") }, `unknown group "ghost"`},
-		{"not its turn", func(m *Machine) { m.StartPrepare("second") }, `group "second" (NOT_STARTED) was given, but the next one is "first"`},
-		{"deploy before prepare", func(m *Machine) { m.StartDeploy("first") }, `DEPLOYED started while the group is NOT_STARTED`},
-		{"finish before start", func(m *Machine) { m.FinishPrepare("first", []string{"a"}) }, `PREPARED finished while the group is NOT_STARTED`},
-		{"started twice", func(m *Machine) { m.StartPrepare("first"); m.StartPrepare("first") }, `PREPARED started while the group is about to become PREPARED`},
-		{"the other phase finished", func(m *Machine) { m.StartPrepare("first"); m.FinishDeploy("first", []string{"a"}) }, `DEPLOYED finished while the group is about to become PREPARED`},
-		{"the first misuse stays", func(m *Machine) { m.StartPrepare("ghost"); m.StartDeploy("first") }, `unknown group "ghost"`},
+		{"not its turn", func(m *Machine) { m.StartPrepare("second") },
+			`group "second" (NOT_STARTED) was given, but the next one is "first"`},
+		{"deploy before prepare", func(m *Machine) { m.StartDeploy("first") },
+			`DEPLOYED started while the group is NOT_STARTED`},
+		{"finish before start", func(m *Machine) { m.FinishPrepare("first", []string{"a"}) },
+			`PREPARED finished while the group is NOT_STARTED`},
+		{"started twice", func(m *Machine) { m.StartPrepare("first"); m.StartPrepare("first") },
+			`PREPARED started while the group is about to become PREPARED`},
+		{"the other phase finished", func(m *Machine) {
+			m.StartPrepare("first")
+			m.FinishDeploy("first",
+				[]string{"a"})
+		}, `DEPLOYED finished while the group is about to become PREPARED`},
+		{"the first misuse stays", func(m *Machine) { m.StartPrepare("ghost"); m.StartDeploy("first") },
+			`unknown group "ghost"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -276,7 +293,8 @@ func TestMisuse(t *testing.T) {
 func TestParentsAreAsserted(t *testing.T) {
 	m := pair(t)
 	m.next = 1
-	if g, ok := m.Next(); ok || m.Err() == nil || !strings.Contains(m.Err().Error(), `its parent "first" is NOT_STARTED`) {
+	if g, ok := m.Next(); ok || m.Err() == nil || !strings.Contains(m.Err().Error(),
+		`its parent "first" is NOT_STARTED`) {
 		t.Errorf("next is %q, error %v", g, m.Err())
 	}
 }
@@ -297,7 +315,8 @@ func TestSetNodeAndJudge(t *testing.T) {
 			t.Errorf("phase %q: %v", stage, err)
 		}
 	}
-	if got, err := m.Judge("first", Deployed); err != nil || !slices.Equal(got, []Shortfall{{Deployed, Maximum, 1, 2}}) {
+	if got, err := m.Judge("first", Deployed); err != nil ||
+		!slices.Equal(got, []Shortfall{{Deployed, Maximum, 1, 2}}) {
 		t.Errorf("nothing done: %v, %v", got, err)
 	}
 	if err := m.SetNode("a", Deployed); err != nil {

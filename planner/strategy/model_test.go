@@ -6,8 +6,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// model is a second, naive account of the walk, written from the text of seed 001 and airship.md 7 to 9 and from nothing of this
-// package, for [TestMachineAgainstModel]: plain maps, recursion, exact fractions, and readiness by the parents' state.
+// model is a second, naive account of the walk, written from the text of seed 001 and airship.md 7 to 9 and from
+// nothing of this package, for [TestMachineAgainstModel]: plain maps, recursion, exact fractions, and readiness by the
+// parents' state.
 type model struct {
 	groups   []site.Group // as given
 	order    []string
@@ -64,8 +65,8 @@ func selects(selectors site.Selectors, n site.Node) bool {
 	return len(selectors) == 0
 }
 
-// sort finds the order round by round: who comes out of the queue next is the one whose last parent came out first, then the one
-// that is written first.
+// sort finds the order round by round: who comes out of the queue next is the one whose last parent came out first,
+// then the one that is written first.
 func (m *model) sort() {
 	position := map[string]int{}
 	for len(m.order) < len(m.groups) {
@@ -128,7 +129,8 @@ func (m *model) process(name string, script outcome) {
 		m.failed[name] = unmet(g.SuccessCriteria, total, good)
 		return len(m.failed[name]) == 0
 	}
-	if !phase(NotStarted, Prepared, m.prepared, script.prepare) || !phase(Prepared, Deployed, m.deployed, script.deploy) {
+	if !phase(NotStarted, Prepared, m.prepared, script.prepare) ||
+		!phase(Prepared, Deployed, m.deployed, script.deploy) {
 		m.group[name] = Failed
 		return
 	}

@@ -2,9 +2,9 @@ package strategy
 
 import "github.com/slipway/terraform-provider-slipway/planner/site"
 
-// Order returns the names of the groups in processing order: first in, first out. The groups without dependencies come first, in
-// the order given; each group, once emitted, releases the dependents for which it was the last one missing, in the order given
-// (airship.md 6). Duplicate names, unknown dependencies and cycles are a [site.Problems] error.
+// Order returns the names of the groups in processing order, first in, first out. Groups without dependencies come
+// first, in the order given. Each group then releases those of its dependents that wait for no other group, in the
+// order given (airship.md 6). Duplicate names, unknown dependencies and cycles are a [site.Problems] error.
 func Order(groups []site.Group) ([]string, error) {
 	if problems := site.ValidateDependencies(groups); len(problems) > 0 {
 		return nil, problems

@@ -8,8 +8,9 @@ import (
 
 // Report tells how far groups and nodes have come. It may be asked for at any time, also of a walk that was given up.
 type Report struct {
-	Groups         []GroupReport `json:"groups"` // in processing order
-	Nodes          []StageReport `json:"nodes"`  // all four stages, in the order NOT_STARTED, PREPARED, DEPLOYED, FAILED (airship.md D-11)
+	Groups []GroupReport `json:"groups"` // in processing order
+	// all four stages, in the order NOT_STARTED, PREPARED, DEPLOYED, FAILED (airship.md D-11)
+	Nodes          []StageReport `json:"nodes"`
 	CriticalFailed bool          `json:"critical_failed"`
 	Warnings       site.Problems `json:"warnings,omitempty"` // results that were ignored
 }
@@ -32,7 +33,8 @@ type StageReport struct {
 
 // Report returns the present state of all groups and nodes.
 func (m *Machine) Report() Report {
-	r := Report{Groups: make([]GroupReport, 0, len(m.groups)), CriticalFailed: m.CriticalFailed(), Warnings: slices.Clone(m.warnings)}
+	r := Report{Groups: make([]GroupReport, 0, len(m.groups)), CriticalFailed: m.CriticalFailed(),
+		Warnings: slices.Clone(m.warnings)}
 	for _, g := range m.groups {
 		r.Groups = append(r.Groups, GroupReport{
 			Name: g.Name, Stage: g.stage, Critical: g.Critical, Members: slices.Clone(g.members),

@@ -19,7 +19,8 @@ var stages = [...]Stage{NotStarted, Prepared, Deployed, Failed}
 // Complete reports whether the stage is final.
 func (s Stage) Complete() bool { return s == Deployed || s == Failed }
 
-// transitions are the stages that a group may enter from each stage; staying where it is, is always allowed (airship.md 4).
+// transitions are the stages that a group may enter from each stage; staying where it is, is always allowed (airship.md
+// 4).
 var transitions = map[Stage][]Stage{
 	NotStarted: {Prepared, Failed},
 	Prepared:   {Deployed, Failed},
@@ -36,7 +37,8 @@ func (e *TransitionError) Error() string {
 	if len(transitions[e.From]) == 0 {
 		return fmt.Sprintf("stage %s cannot become %s: %s is final", e.From, e.To, e.From)
 	}
-	return fmt.Sprintf("stage %s cannot become %s; it can become %s or %s", e.From, e.To, transitions[e.From][0], transitions[e.From][1])
+	return fmt.Sprintf("stage %s cannot become %s; it can become %s or %s", e.From, e.To, transitions[e.From][0],
+		transitions[e.From][1])
 }
 
 // Transition returns nil when a group in stage from may enter stage to, else a *[TransitionError].

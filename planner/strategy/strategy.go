@@ -18,10 +18,10 @@
 //	└─────────────────────────────────────────┘
 //
 // DEPLOYED and FAILED are final. A group fails with everything that depends on it, and their nodes stay as they are.
-// Groups are handled prepare then deploy, in the order that [Order] gives: one at a time, or those at once that do not concern each other, with the
-// same outcome ([Machine.Together]). A node belongs to no group for good:
-// a group prepares those of its members that are NOT_STARTED when its turn comes, and deploys those that are PREPARED;
-// its criteria look at all its members (airship.md 5, D-01, D-02).
+// Groups are handled prepare then deploy, in the order that [Order] gives: one at a time, or those at once that do not
+// concern each other, with the same outcome ([Machine.AllowParallel]). A node belongs to no group for good: a group
+// prepares those of its members that are NOT_STARTED when its turn comes, and deploys those that are PREPARED; its
+// criteria look at all its members (airship.md 5, D-01, D-02).
 package strategy
 
 import "github.com/slipway/terraform-provider-slipway/planner/site"
@@ -32,8 +32,8 @@ func Default() []site.Group {
 	return []site.Group{allOrNothing("default", nil)}
 }
 
-// Targets is the strategy that replaces any other when nodes are named explicitly: one critical group of these nodes, all of
-// which must succeed. No nodes at all are an error, because an empty list would select every node (airship.md 12).
+// Targets returns the strategy for a run that names its nodes: one critical group of these nodes, all of which must
+// succeed. An empty list is an error, because it would select every node (airship.md 12).
 func Targets(nodes []string) ([]site.Group, error) {
 	if len(nodes) == 0 {
 		return nil, site.Problems{{

@@ -28,7 +28,8 @@ func TestOrder(t *testing.T) {
 			var groups []site.Group
 			for _, text := range strings.Fields(tt.groups) {
 				name, parents, _ := strings.Cut(text, ":")
-				groups = append(groups, site.Group{Name: name, DependsOn: strings.FieldsFunc(parents, func(r rune) bool { return r == ',' })})
+				groups = append(groups, site.Group{Name: name,
+					DependsOn: strings.FieldsFunc(parents, func(r rune) bool { return r == ',' })})
 			}
 			got, err := Order(groups)
 			if err != nil || strings.Join(got, " ") != tt.want {
@@ -36,7 +37,8 @@ func TestOrder(t *testing.T) {
 			}
 		})
 	}
-	if got, err := Order([]site.Group{{Name: "a", DependsOn: []string{"b"}}, {Name: "b", DependsOn: []string{"a"}}}); err == nil {
+	if got, err := Order([]site.Group{{Name: "a", DependsOn: []string{"b"}},
+		{Name: "b", DependsOn: []string{"a"}}}); err == nil {
 		t.Errorf("a cycle has the order %v", got)
 	}
 }
@@ -74,7 +76,8 @@ func TestEvaluate(t *testing.T) {
 			}
 			var got []string
 			for _, s := range Evaluate(&site.SuccessCriteria{
-				PercentSuccessfulNodes: given(tt.percent), MinimumSuccessfulNodes: given(tt.minimum), MaximumFailedNodes: given(tt.maximum),
+				PercentSuccessfulNodes: given(tt.percent), MinimumSuccessfulNodes: given(tt.minimum),
+				MaximumFailedNodes: given(tt.maximum),
 			}, tt.members, tt.ok) {
 				got = append(got, fmt.Sprintf("%s %d %d", s.Criterion, s.Needed, s.Actual))
 			}
@@ -114,11 +117,13 @@ func TestTransitions(t *testing.T) {
 func TestDefaultAndTargets(t *testing.T) {
 	percent := 100
 	whole := &site.SuccessCriteria{PercentSuccessfulNodes: &percent}
-	if got, want := Default(), []site.Group{{Name: "default", Critical: true, Selectors: site.Selectors{{}}, SuccessCriteria: whole}}; !reflect.DeepEqual(got, want) {
+	if got, want := Default(), []site.Group{{Name: "default", Critical: true, Selectors: site.Selectors{{}},
+		SuccessCriteria: whole}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("default: got %+v, want %+v", got, want)
 	}
 	got, err := Targets([]string{"a", "b"})
-	want := []site.Group{{Name: "target-group", Critical: true, Selectors: site.Selectors{{NodeNames: []string{"a", "b"}}}, SuccessCriteria: whole}}
+	want := []site.Group{{Name: "target-group", Critical: true,
+		Selectors: site.Selectors{{NodeNames: []string{"a", "b"}}}, SuccessCriteria: whole}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("targets: got %+v, %v, want %+v", got, err, want)
 	}
@@ -134,9 +139,11 @@ func TestReportTable(t *testing.T) {
 		nodes = append(nodes, site.Node{Name: fmt.Sprintf("cmp%02d", i), Tags: []string{"compute"}})
 	}
 	m, err := New([]site.Group{
-		{Name: "compute", Selectors: site.Selectors{{NodeTags: []string{"compute"}}}, SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: number(100), MaximumFailedNodes: number(0)}},
+		{Name: "compute", Selectors: site.Selectors{{NodeTags: []string{"compute"}}},
+			SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: number(100), MaximumFailedNodes: number(0)}},
 		{Name: "größe", Selectors: site.Selectors{{NodeNames: []string{"k"}}}},
-		{Name: "control", Critical: true, DependsOn: []string{"compute", "größe"}, Selectors: site.Selectors{{NodeNames: []string{"k"}}}},
+		{Name: "control", Critical: true, DependsOn: []string{"compute", "größe"},
+			Selectors: site.Selectors{{NodeNames: []string{"k"}}}},
 	}, nodes, nil)
 	if err != nil {
 		t.Fatal(err)

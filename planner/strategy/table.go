@@ -26,7 +26,7 @@ func (r Report) String() string {
 		if g.Critical {
 			critical = "yes"
 		}
-		groups = append(groups, []string{g.Name, string(g.Stage), critical, fmt.Sprint(len(g.Members)), g.why()})
+		groups = append(groups, []string{g.Name, string(g.Stage), critical, fmt.Sprint(len(g.Members)), g.reason()})
 	}
 	nodes := [][]string{{"STAGE", "COUNT", "NODES"}}
 	for _, s := range r.Nodes {
@@ -54,7 +54,7 @@ func (r Report) String() string {
 	return b.String()
 }
 
-func (g GroupReport) why() string {
+func (g GroupReport) reason() string {
 	if g.FailedBy != "" {
 		return g.FailedBy + " failed"
 	}

@@ -3,7 +3,7 @@ package task
 
 import "github.com/slipway/terraform-provider-slipway/planner/resource"
 
-// Group is a task group: the place of a task in the order of a run (design.md 5.5, litp.md 4.1).
+// Group is a task group: tasks of one part of a run (design.md 5.5, litp.md 4.1).
 type Group string
 
 // Task groups in the order of a run. Prepare to Cluster repeat for each deployment group.
@@ -21,7 +21,7 @@ const (
 	Cleanup        Group = "cleanup"
 )
 
-// Kind says how a task is carried out (litp.md 45 to 48).
+// Kind is how a task is executed (litp.md 45 to 48).
 type Kind string
 
 // The kinds of tasks.
@@ -48,15 +48,16 @@ const (
 	Unlock      Action = "unlock"    // unlock a node that an earlier run left locked (litp.md 84)
 )
 
-// LeftLocked is how what is applied on a node tells that an earlier run left it locked: a resource of this id, without a digest.
+// LeftLocked marks a node that an earlier run left locked: a resource with this id and an empty digest is among what is
+// applied there.
 const LeftLocked resource.ID = "lock[node]"
 
-// Task is the unit of work: one configuration resource on one node, an action on one node, a callback on the controller, or the
-// preparation, unlocking or tear-down of one node.
+// Task is the unit of work: one configuration resource on one node, an action on one node, a callback on the
+// controller, or the preparation, unlocking or tear-down of one node.
 type Task struct {
 	Kind Kind
-	// Name is, of a remote task or callback, `<plugin or service>/<task>`, for a callback on a node with `@<node>` behind it; unique in the site but
-	// for remote tasks on several nodes. Empty otherwise.
+	// Name is, of a remote task or callback, `<plugin or service>/<task>`, for a callback on a node with `@<node>`
+	// behind it; unique in the site but for remote tasks on several nodes. Empty otherwise.
 	Name     string
 	Node     string // the node's name; empty for a callback that belongs to no node
 	Group    Group
@@ -64,9 +65,9 @@ type Task struct {
 	Service  string   // the service that brings the task, empty when there is none
 	Override []string // overrides that changed or created the resource, in the order applied
 	Overrode []string // overrides that did so before and no longer do, where a plan was told of them
-	// Resource is what the task is about: the configuration resource, or the type, name and settings of a remote task or callback
-	// (types shell, puppet, reboot; command, http, function). It is zero for PrepareNode, Unlock and Forget; type and title only for
-	// Remove.
+	// Resource is what the task is about: the configuration resource, or the type, name and settings of a remote task
+	// or callback (types shell, puppet, reboot; command, http, function). It is zero for PrepareNode, Unlock and
+	// Forget; type and title only for Remove.
 	Resource resource.Resource
 	Digest   string // resource.Digest of Resource; empty for PrepareNode, Unlock, Remove and Forget
 	// Requires lists the resources of the same node that must come first (require, subscribe, and the reverse of
@@ -76,7 +77,7 @@ type Task struct {
 	Notifies []resource.ID
 	Limit    int  // of a remote task: how many nodes it may run on at once, 1 or more; 0 is no limit of its own
 	Tolerate bool // a failure is a warning and the node goes on (fuel.md A4, fail_on_error = false)
-	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in Resource, and Digest is that of what they
-	// are made from (litp.md 51).
+	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in
+	// Resource, and Digest is that of what they are made from (litp.md 51).
 	Pending []string
 }

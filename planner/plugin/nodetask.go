@@ -7,22 +7,23 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Work is a graph task that does something on nodes.
-type Work struct {
+// NodeTask is a graph task that runs on nodes.
+type NodeTask struct {
 	Plugin site.Plugin
 	Index  int // in the plugin's GraphTasks
 	Task   site.GraphTask
 	Span   Span
 	Nodes  []string // sorted, one at least
 	Limit  int      // on how many nodes at once, as the groups say that it is a part of; 0 is all
-	// After are the works that must have ended before: places in the list that holds this one. What is tied through an anchor is not among them,
-	// because the spans keep that.
+	// After are the works that must have ended before: places in the list that holds this one. What is tied through an
+	// anchor is not among them, because the spans keep that.
 	After []int
 }
 
-// On places the tasks that do something on nodes, in an order that keeps every edge. A task without roles has the nodes of the groups that it is a
-// part of. One that has no node is left out, with a warning; what is tied through it stays tied.
-func (g *Graph) On(nodes []site.Node) ([]Work, site.Problems) {
+// On assigns nodes to the tasks that run on nodes, in an order that keeps every edge. A task without roles has the
+// nodes of its groups. A task without a node is left out with a warning; the tasks before and after it keep their
+// order.
+func (g *Graph) On(nodes []site.Node) ([]NodeTask, site.Problems) {
 	var problems site.Problems
 	members := make(map[string]Place)
 	for _, t := range g.tasks {
@@ -37,29 +38,30 @@ func (g *Graph) On(nodes []site.Node) ([]Work, site.Problems) {
 			anchors[i] = true
 		}
 	}
-	var out []Work
+	var out []NodeTask
 	placed := make(map[int]int) // task -> its place in out
 	for _, i := range g.order {
 		t := g.tasks[i]
-		if !works(t.Type) {
+		if !runsOnNodes(t.Type) {
 			continue
 		}
-		place, said := g.placeOf(t, nodes), "role"
+		place, attribute := g.placeOf(t, nodes), "role"
 		if len(t.Role) == 0 {
-			place, said = Place{}, "groups"
+			place, attribute = Place{}, "groups"
 			for _, group := range g.groups[i] {
 				place = place.with(members[g.tasks[group].ID])
 			}
 		}
 		report := func(format string, args ...any) {
-			p := problem(g.owners[i].plugin, fmt.Sprintf("graph_tasks[%d].%s", g.owners[i].index, said), site.NoNodes, fmt.Sprintf(format, args...))
+			p := problem(g.owners[i].plugin, fmt.Sprintf("graph_tasks[%d].%s", g.owners[i].index, attribute),
+				site.NoNodes, fmt.Sprintf(format, args...))
 			p.Warning = true
 			problems = append(problems, p)
 		}
 		switch {
 		case place.Controller:
 			report(onController, fmt.Sprintf("task %q", t.ID))
-		case len(place.Nodes) == 0 && said == "role":
+		case len(place.Nodes) == 0 && attribute == "role":
 			report("no node has the role %s, so the task %q is left out", anyOf(t.Role), t.ID)
 		case len(place.Nodes) == 0 && len(g.groups[i]) == 0:
 			report("the task %q has neither a role nor a group, so it is left out; give it a role, or \"*\" for all nodes that have one", t.ID)
@@ -69,7 +71,7 @@ func (g *Graph) On(nodes []site.Node) ([]Work, site.Problems) {
 		if len(place.Nodes) == 0 {
 			continue
 		}
-		w := Work{Plugin: g.owners[i].plugin, Index: g.owners[i].index, Task: t, Span: spans[i], Nodes: place.Nodes}
+		w := NodeTask{Plugin: g.owners[i].plugin, Index: g.owners[i].index, Task: t, Span: spans[i], Nodes: place.Nodes}
 		for _, group := range g.groups[i] {
 			if limit := g.tasks[group].Strategy.Limit(); limit > 0 && (w.Limit == 0 || limit < w.Limit) {
 				w.Limit = limit
@@ -87,7 +89,7 @@ func (g *Graph) On(nodes []site.Node) ([]Work, site.Problems) {
 	return out, problems
 }
 
-// reachPast returns what can be reached from a task, itself left out, without going through any of some tasks.
+// reachPast returns what can be reached from a task on paths that avoid the tasks in stop. The task itself is left out.
 func reachPast(start int, edges [][]int, stop map[int]bool) []int {
 	seen := map[int]bool{start: true}
 	out := []int{start}

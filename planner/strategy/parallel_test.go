@@ -10,11 +10,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// runTogether drives a machine with as many groups at once as it allows, their calls in random order, and returns the most that were at
-// work at one time.
+// runTogether drives a machine with as many groups at once as it allows, their calls in random order, and returns the
+// most that were at work at one time.
 func runTogether(t *testing.T, m *Machine, script outcome, r *rand.Rand) int {
 	t.Helper()
-	m.Together(nil)
+	m.AllowParallel(nil)
 	next := map[string]int{} // group -> its next call
 	todo := map[string][]string{}
 	var begun []string
@@ -25,7 +25,8 @@ func runTogether(t *testing.T, m *Machine, script outcome, r *rand.Rand) int {
 				continue
 			}
 			for _, other := range begun {
-				if slices.ContainsFunc(m.Members(g), func(n string) bool { return slices.Contains(m.Members(other), n) }) {
+				if slices.ContainsFunc(m.Members(g),
+					func(n string) bool { return slices.Contains(m.Members(other), n) }) {
 					t.Fatalf("%s and %s share a node and are at work at once", g, other)
 				}
 			}
@@ -84,8 +85,8 @@ func TestTogetherEndsAsOneByOne(t *testing.T) {
 	}
 }
 
-// A group is not ready while a group before it that is not complete holds one of its nodes, or a parent is not deployed; to begin it all
-// the same is misuse.
+// A group is not ready while a group before it that is not complete holds one of its nodes, or a parent is not
+// deployed; to begin it all the same is misuse.
 func TestReady(t *testing.T) {
 	on := func(names ...string) site.Selectors { return site.Selectors{{NodeNames: names}} }
 	groups := []site.Group{
@@ -104,7 +105,7 @@ func TestReady(t *testing.T) {
 		}
 	}
 	ready("a")
-	m.Together(nil)
+	m.AllowParallel(nil)
 	ready("a", "b")
 	m.StartPrepare("b")
 	ready("a")
@@ -119,15 +120,18 @@ func TestReady(t *testing.T) {
 	ready()
 }
 
-// A group also waits for those that it is told to, until they are complete, whatever their stage. One after it is nothing to wait for.
+// A group also waits for those that it is told to, until they are complete, whatever their stage. One after it is
+// nothing to wait for.
 func TestReadyAfter(t *testing.T) {
 	on := func(names ...string) site.Selectors { return site.Selectors{{NodeNames: names}} }
-	groups := []site.Group{{Name: "a", Selectors: on("n1"), SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: new(int)}}, {Name: "b", Selectors: on("n2")}, {Name: "c", Selectors: on("n3")}}
+	groups := []site.Group{{Name: "a", Selectors: on("n1"),
+		SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: new(int)}}, {Name: "b", Selectors: on("n2")},
+		{Name: "c", Selectors: on("n3")}}
 	m, err := New(groups, []site.Node{{Name: "n1"}, {Name: "n2"}, {Name: "n3"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Together(map[string][]string{"a": {"c", "nobody"}, "c": {"a"}})
+	m.AllowParallel(map[string][]string{"a": {"c", "nobody"}, "c": {"a"}})
 	if got := fmt.Sprint(m.Ready()); got != "[a b]" {
 		t.Errorf("ready are %s, want a and b", got)
 	}
@@ -145,7 +149,8 @@ func TestReadyAfter(t *testing.T) {
 func TestReadyAfterAGroupThatFailedBeforeItsTurn(t *testing.T) {
 	on := func(names ...string) site.Selectors { return site.Selectors{{NodeNames: names}} }
 	groups := []site.Group{
-		{Name: "parent", Selectors: on("n1"), SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: new(int)}}, {Name: "other", Selectors: on("n2")},
+		{Name: "parent", Selectors: on("n1"), SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: new(int)}},
+		{Name: "other", Selectors: on("n2")},
 		{Name: "slow", Selectors: on("n3")}, {Name: "between", DependsOn: []string{"parent"}, Selectors: on("n4")},
 		{Name: "last", DependsOn: []string{"other"}, Selectors: on("n5")},
 	}
@@ -153,7 +158,7 @@ func TestReadyAfterAGroupThatFailedBeforeItsTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Together(map[string][]string{"between": {"slow"}, "last": {"between"}})
+	m.AllowParallel(map[string][]string{"between": {"slow"}, "last": {"between"}})
 	work := func(group string, deployed ...string) {
 		m.StartPrepare(group)
 		m.FinishPrepare(group, m.Members(group))

@@ -10,8 +10,8 @@ import (
 // valuesShown bounds how many names, tags, labels or racks a message lists.
 const valuesShown = 8
 
-// why says why selectors select no node, with what there is instead: of each criterion that no node meets.
-func (inv *Inventory) why(s Selectors) string {
+// emptyReason returns why selectors select no node: for each criterion that no node meets, the values that nodes have.
+func (inv *NodeIndex) emptyReason(s Selectors) string {
 	if len(inv.nodes) == 0 {
 		return "there are no nodes"
 	}
@@ -39,7 +39,7 @@ func (inv *Inventory) why(s Selectors) string {
 			{selector.RackNames, inv.racks, "no node is in such racks"},
 		} {
 			if len(criterion.wanted) > 0 && len(gather(set(criterion.wanted), criterion.have)) == 0 {
-				reasons = append(reasons, criterion.missing+there(criterion.have))
+				reasons = append(reasons, criterion.missing+listValues(criterion.have))
 			}
 		}
 		if len(reasons) == before {
@@ -50,8 +50,8 @@ func (inv *Inventory) why(s Selectors) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
-// there lists what nodes have of a criterion.
-func there(have map[string][]int) string {
+// listValues lists the values that nodes have of a criterion.
+func listValues(have map[string][]int) string {
 	values := slices.Sorted(maps.Keys(have))
 	values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
 	if len(values) == 0 {

@@ -2,9 +2,9 @@ package site
 
 import "slices"
 
-// Inventory is nodes made ready for many selectors: what a selector selects is found without looking at every node. It must not be used
-// after the nodes change.
-type Inventory struct {
+// NodeIndex finds the nodes that selectors select without looking at every node. The nodes must not change while it is
+// used.
+type NodeIndex struct {
 	nodes  []Node
 	names  []string // of the nodes, in their order
 	known  map[string][]int
@@ -13,9 +13,10 @@ type Inventory struct {
 	labels map[label][]int
 }
 
-// NewInventory makes nodes ready. It takes time and memory in proportion to the nodes with their tags and labels.
-func NewInventory(nodes []Node) *Inventory {
-	inv := &Inventory{
+// NewNodeIndex returns an index of nodes. Its time and memory are in proportion to the nodes with their tags and
+// labels.
+func NewNodeIndex(nodes []Node) *NodeIndex {
+	inv := &NodeIndex{
 		nodes: nodes, names: nodeNames(nodes), known: make(map[string][]int, len(nodes)),
 		tags: make(map[string][]int), racks: make(map[string][]int), labels: make(map[label][]int),
 	}
@@ -33,8 +34,8 @@ func NewInventory(nodes []Node) *Inventory {
 	return inv
 }
 
-// Members is [Selectors.Members] for the nodes of the inventory.
-func (inv *Inventory) Members(s Selectors) []string {
+// Members is [Selectors.Members] for the nodes of the index.
+func (inv *NodeIndex) Members(s Selectors) []string {
 	if len(s) == 0 {
 		return s.Members(inv.nodes)
 	}
@@ -55,9 +56,9 @@ func (inv *Inventory) Members(s Selectors) []string {
 	return slices.Compact(members)
 }
 
-// candidates returns the nodes that meet one criterion of a matcher, the one that the fewest meet; a node may be there several times. Without
-// criteria it is false.
-func (inv *Inventory) candidates(m matcher) ([]int, bool) {
+// candidates returns the nodes that meet one criterion of a matcher, the one that the fewest meet; a node may be there
+// several times. Without criteria it is false.
+func (inv *NodeIndex) candidates(m matcher) ([]int, bool) {
 	var best []int
 	bounded := false
 	take := func(some []int) {
