@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// namesAlike bounds the nodes that are named of those of which the same is said.
+// namesAlike bounds how many of several nodes are named.
 const namesAlike = 5
 
-// Alike is nodes of which the same is said.
+// Alike is a reason with the nodes that it applies to.
 type Alike struct {
 	Nodes  []string
 	Reason string
 }
 
-// SaidAlike unites nodes of which the same is said but for their own names, in the order of the first of each. What is said of one node alone stays as it is.
+// SaidAlike groups nodes by their reason, without their own names in it, in the order of the first node of each group.
+// The reason of a single node stays unchanged.
 func SaidAlike(nodes []string, reason func(node string) string) []Alike {
 	var out []Alike
 	index := make(map[string]int)

@@ -19,7 +19,8 @@ type instant struct{}
 
 func (instant) Close() error { return nil }
 
-func (instant) Converge(_ context.Context, _ site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (instant) Converge(_ context.Context, _ site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	ledger := make(map[resource.ID]string, len(c.Items))
 	for _, item := range c.Items {
 		each(converge.Result{ID: item.ID(), Status: converge.Changed, Millis: 1})
@@ -47,8 +48,8 @@ func bigSite() site.Site {
 	return s
 }
 
-// BenchmarkRun is what a run costs the controller besides the nodes' own work: 21,000 tasks, and 42,000 events that are durable before
-// their tasks begin.
+// BenchmarkRun is what a run costs the controller besides the nodes' own work: 21,000 tasks, and 42,000 events that are
+// durable before their tasks begin.
 func BenchmarkRun(b *testing.B) {
 	s := bigSite()
 	p, problems := planner.Make(s, nil, nil)
@@ -59,7 +60,8 @@ func BenchmarkRun(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			r, done := recorder()
-			report, err := rollout.Run(b.Context(), s, p, rollout.Options{Executor: instant{}, Recorder: r, RunID: "r", Parallelism: 50})
+			report, err := rollout.Run(b.Context(), s, p,
+				rollout.Options{Executor: instant{}, Recorder: r, RunID: "r", Parallelism: 50})
 			if err != nil || report.Status != rollout.StatusSucceeded {
 				b.Fatal(report.Status, err)
 			}

@@ -9,18 +9,18 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Caller carries out callbacks, on the controller (litp.md 46).
+// Caller runs callbacks, on the controller (litp.md 46).
 type Caller interface {
-	// Call carries out one callback and returns the values that it yields, by name; nil is none. A run calls it for one
-	// task at a time. When ctx ends, the callback is given up and Call returns within a short grace. The text of an error goes to
-	// the journal and the report: it must not hold a sensitive value.
+	// Call runs one callback and returns the values that it yields by name, or nil. A run calls it for one task at a
+	// time. When ctx ends, Call gives the callback up and returns within a short grace. The text of an error goes to
+	// the journal and the report: it must not contain a sensitive value.
 	Call(ctx context.Context, t task.Task) (values map[string]any, err error)
 }
 
-// Values are what callbacks yielded: service -> name -> value. They may be sensitive, so their text tells only how many there are.
+// Values are the results of callbacks: service -> name -> value. They may be sensitive, so String only counts them.
 type Values map[string]map[string]any
 
-// String tells how many values there are.
+// String returns the number of values.
 func (v Values) String() string {
 	n := 0
 	for _, named := range v {
@@ -29,7 +29,7 @@ func (v Values) String() string {
 	return fmt.Sprintf("%d values", n)
 }
 
-// GoString is String: %#v shows no value either.
+// GoString is String, so that %#v shows no value.
 func (v Values) GoString() string { return v.String() }
 
 // clone copies the maps; the values themselves are shared and never changed.
@@ -41,7 +41,7 @@ func (v Values) clone() Values {
 	return out
 }
 
-// add lays the values of a callback over those that are there.
+// add adds the values of a callback and replaces those of the same name.
 func (v Values) add(t task.Task, values map[string]any) {
 	if len(values) == 0 {
 		return
@@ -53,7 +53,7 @@ func (v Values) add(t task.Task, values map[string]any) {
 	maps.Copy(v[owner], values)
 }
 
-// owner names whose values a callback yields: its service, or the plugin that stands before the slash of its name.
+// owner returns the owner of the values of a callback: its service, or the plugin before the slash of its name.
 func owner(t task.Task) string {
 	if t.Service != "" {
 		return t.Service

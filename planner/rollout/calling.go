@@ -12,7 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// CallbackError is a callback that failed, as the nodes that waited for it know it.
+// CallbackError is a failed callback, as an error of the nodes that waited for it.
 type CallbackError struct {
 	Name string
 	Err  error
@@ -23,13 +23,14 @@ func (e *CallbackError) Error() string {
 }
 func (e *CallbackError) Unwrap() error { return e.Err }
 
-// callback carries out one callback: the run's only one at that moment (litp.md 46). The error says why it failed. A failure that is
-// tolerated is a warning.
+// callback runs one callback; only one runs at a time (litp.md 46). The error says why it failed. A tolerated failure
+// is a warning.
 func (d *driver) callback(ctx context.Context, group string, st step) (verdict, error) {
 	planned := st.tasks[0]
 	fail := func(err error) (verdict, error) {
 		if planned.Tolerate {
-			d.warn(group, st.node, fmt.Sprintf("the callback %s failed: %s; it may fail, so the run goes on", planned.Name, err))
+			d.warn(group, st.node, fmt.Sprintf("the callback %s failed: %s; it may fail, so the run goes on",
+				planned.Name, err))
 			return done, nil
 		}
 		return failure, &CallbackError{planned.Name, err}
@@ -57,7 +58,7 @@ func (d *driver) callback(ctx context.Context, group string, st step) (verdict, 
 		d.stopped()
 		return cutShort, nil
 	}
-	d.callBegun(planned.Name)
+	d.callStarted(planned.Name)
 	begin := d.Now()
 	values, err := d.Caller.Call(ctx, t)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -68,9 +69,9 @@ func (d *driver) callback(ctx context.Context, group string, st step) (verdict, 
 		e.Status, e.Message = string(converge.Failed), err.Error()
 	}
 	d.log.append(e)
-	d.callEnded(planned, t, values, err)
+	d.callFinished(planned, t, values, err)
 	if err != nil {
-		if d.brake.running.Err() != nil {
+		if d.cancellation.running.Err() != nil {
 			d.stopped()
 			return cutShort, nil
 		}
@@ -79,15 +80,15 @@ func (d *driver) callback(ctx context.Context, group string, st step) (verdict, 
 	return done, nil
 }
 
-// callBegun notes in the report that a callback may have had an effect.
-func (d *driver) callBegun(name string) {
+// callStarted records in the report that a callback may have had an effect.
+func (d *driver) callStarted(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.report.Callbacks[name] = ""
 }
 
-// callEnded notes how a callback ended. One that failed on one of several nodes has failed.
-func (d *driver) callEnded(planned, t task.Task, values map[string]any, err error) {
+// callFinished records how a callback ended. One that failed on any of its nodes has failed.
+func (d *driver) callFinished(planned, t task.Task, values map[string]any, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
@@ -100,18 +101,19 @@ func (d *driver) callEnded(planned, t task.Task, values map[string]any, err erro
 	d.report.Values.add(t, values)
 }
 
-// nodeCallback carries out a callback that belongs to a node, in a group.
+// nodeCallback runs a callback of a node, in a group.
 func (d *driver) nodeCallback(ctx context.Context, c call, st step) verdict {
 	verdict, err := d.callback(ctx, c.group, st)
 	if verdict == failure {
 		d.note(st.node, func(r *NodeReport) { r.Group, r.Error = c.group, err })
-		d.tellNode(c.group, st.node, strategy.Failed, d.reason(st.node))
+		d.recordNode(c.group, st.node, strategy.Failed, d.reason(st.node))
 	}
 	return verdict
 }
 
-// callbacks carries out the callbacks of a phase inside of a group, one after the other. One that belongs to a node and fails, fails that
-// node. Another one ends the phase and fails every node of the call, because all of them wait for it (litp.md 114).
+// callbacks runs the callbacks of a phase in a group, one after the other. A failed callback of a node fails that node.
+// Any other failed callback ends the phase and fails every node of the call, because all of them wait for it (litp.md
+// 114).
 func (d *driver) callbacks(ctx context.Context, c call, r round, p *progress) {
 	for _, st := range r.steps {
 		if st.node != "" {
@@ -137,7 +139,7 @@ func (d *driver) callbacks(ctx context.Context, c call, r round, p *progress) {
 	}
 }
 
-// anyLeft reports whether a node of the group, of all its members, has not failed.
+// anyLeft reports whether a member of the group has not failed.
 func (d *driver) anyLeft(c call, p *progress) bool {
 	members := d.members(c.group)
 	return len(members) == 0 || slices.ContainsFunc(members, func(n string) bool {
@@ -145,8 +147,8 @@ func (d *driver) anyLeft(c call, p *progress) bool {
 	})
 }
 
-// failWaiting ends the call of a group whose callback did not succeed. Where the group had nothing else to do, the nodes that are its own
-// fail, so that its criteria know.
+// failWaiting ends the call of a group whose callback failed. When the group had nothing else to do, the nodes that it
+// owns fail, so that its criteria count them.
 func (d *driver) failWaiting(c call, st step, p *progress, verdict verdict, err error) {
 	p.end(st, verdict)
 	if verdict == cutShort {
@@ -168,7 +170,7 @@ func (d *driver) failWaiting(c call, st step, p *progress, verdict verdict, err 
 		}
 		d.note(n, func(r *NodeReport) { r.Group, r.Error = c.group, err })
 		d.setNode(n, strategy.Failed)
-		d.tellNode(c.group, n, strategy.Failed, d.reason(n))
+		d.recordNode(c.group, n, strategy.Failed, d.reason(n))
 		p.add(step{phase: st.phase, node: n}, failure)
 	}
 }

@@ -15,58 +15,59 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
-// driver is one run at work. Sessions and, when groups run in parallel, groups have goroutines of their own; everything that they
-// share is guarded by mu, and the group machine and what follows from it by walk, which is never taken while mu is held.
+// driver is one active run. Sessions, and groups that run in parallel, have their own goroutines. mu guards what they
+// share; walk guards the group machine. walk is never taken while mu is held.
 type driver struct {
 	Options
-	site          string
-	brake         *brake
-	log           *log
-	work          work
-	nodes         map[string]site.Node
-	wanted        map[string]site.Node // those of the site; empty when it is torn down
-	owned         map[string][]string  // group -> the nodes that the plan gives to it
-	waits         map[string][]string  // group -> those that must be complete before it is begun, for the sake of its tasks
+	site         string
+	cancellation *cancellation
+	log          *log
+	schedule     schedule
+	nodes        map[string]site.Node
+	wanted       map[string]site.Node // those of the site; empty when it is torn down
+	owned        map[string][]string  // group -> the nodes that the plan assigns to it
+	// group -> the groups that must finish before it because of its tasks
+	waits         map[string][]string
 	locks         locks
 	prepareLimits map[string]TimeLimitError // node -> how long it may take to be prepared
-	slots         chan struct{}             // a node that is worked on holds one: Parallelism
-	calling       chan struct{}             // the callback that runs holds it
+	slots         chan struct{}             // one token per active node: Parallelism
+	calling       chan struct{}             // one token: the running callback
 
-	walk    sync.Mutex
-	machine *strategy.Machine
-	told    map[string]bool // groups whose end is in the journal
-	wrong   error           // this package misused the machine
+	walk           sync.Mutex
+	machine        *strategy.Machine
+	recordedGroups map[string]bool // groups whose end is in the journal
+	wrong          error           // this package misused the machine
 
-	mu         sync.Mutex
-	report     Report
-	cut        bool            // something was not done because the run was stopped
-	halted     error           // why the groups were not begun
-	worst      Status          // what went wrong outside of the machine's sight: degraded, failed, or empty
-	ended      map[string]bool // nodes whose last stage is in the journal
-	begun      map[string]bool // nodes whose ledger tells that their actions are begun
-	callFailed map[string]bool // callbacks by name
-	met        map[string]bool // nodes that answered in this run
+	mu           sync.Mutex
+	report       Report
+	cut          bool            // something was left out because the run was stopped
+	halted       error           // why no group was started
+	worst        Status          // status of what the machine does not see: degraded, failed, or empty
+	ended        map[string]bool // nodes whose last stage is in the journal
+	actionsKnown map[string]bool // nodes whose ledger has their actions
+	callFailed   map[string]bool // callbacks by name
+	contacted    map[string]bool // nodes that answered in this run
 }
 
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
-		Options: o, site: siteName, brake: newBrake(ctx, o.Grace, o.GiveUp),
-		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, owned: map[string][]string{}, waits: map[string][]string{}, locks: locks{open: map[string]bool{}},
+		Options: o, site: siteName, cancellation: newCancellation(ctx, o.Grace, o.GiveUp),
+		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, owned: map[string][]string{}, waits: map[string][]string{}, locks: locks{locked: map[string]bool{}},
 		slots: make(chan struct{}, o.Parallelism), calling: make(chan struct{}, 1),
-		told: map[string]bool{}, ended: map[string]bool{}, begun: map[string]bool{}, callFailed: map[string]bool{}, met: map[string]bool{},
+		recordedGroups: map[string]bool{}, ended: map[string]bool{}, actionsKnown: map[string]bool{}, callFailed: map[string]bool{}, contacted: map[string]bool{},
 		report: Report{
 			Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
 			Callbacks: map[string]string{}, Values: Values{},
 		},
 	}
-	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Now, d.brake.abort)
+	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Now, d.cancellation.abort)
 	return d
 }
 
-// close ends what newDriver started, after all sessions ended.
+// close ends what newDriver started, after all sessions have ended.
 func (d *driver) close() error {
 	err := d.log.close()
-	d.brake.release()
+	d.cancellation.release()
 	return err
 }
 
@@ -81,7 +82,7 @@ func outsideStage(r NodeReport, halted bool) strategy.Stage {
 	return strategy.Deployed
 }
 
-// enroll gives every node of a group its place in the report.
+// enroll adds every node of a group to the report.
 func (d *driver) enroll() {
 	for _, g := range d.machine.Report().Groups {
 		for _, n := range g.Members {
@@ -92,7 +93,7 @@ func (d *driver) enroll() {
 	}
 }
 
-// group prepares and deploys one group, whose turn it is, and reports whether the run may go on.
+// group prepares and deploys one group and reports whether the run may continue.
 func (d *driver) group(g site.Group) bool {
 	if d.stopped() {
 		return false
@@ -101,7 +102,7 @@ func (d *driver) group(g site.Group) bool {
 		todo := d.start(c)
 		succeeded, whole := d.run(c, todo)
 		if !whole {
-			d.settle(todo, succeeded, c.stage)
+			d.recordInterrupted(todo, succeeded, c.stage)
 			return false
 		}
 		if shortfalls := d.finish(c, succeeded); len(shortfalls) > 0 {
@@ -111,13 +112,13 @@ func (d *driver) group(g site.Group) bool {
 			return false
 		}
 	}
-	d.tellGroups()
+	d.recordGroups()
 	return true
 }
 
-// stopped reports whether the run may start no session any more, and remembers that something was left out for it.
+// stopped reports whether no session may be started any more, and records that something was left out.
 func (d *driver) stopped() bool {
-	if !d.brake.stopped() {
+	if !d.cancellation.stopped() {
 		return false
 	}
 	d.mu.Lock()
@@ -150,10 +151,10 @@ func (d *driver) prepareCall(g site.Group) call {
 			shortfalls, _ := d.machine.FinishPrepare(group, succeeded)
 			return shortfalls
 		},
-		rounds: d.work.prepareRounds,
+		rounds: d.schedule.prepareRounds,
 		fill: func(st step) converge.Catalog {
 			catalog := d.catalog(converge.Prepare, nil)
-			catalog.Needs = d.work.needs[st.node]
+			catalog.Needs = d.schedule.needs[st.node]
 			return catalog
 		},
 	}
@@ -165,7 +166,7 @@ func (d *driver) deployCall(g site.Group) call {
 		name: "deploy", group: g.Name, critical: g.Critical, stage: strategy.Deployed, rolling: g.Rolling,
 		limit: orDuration(g.DeployTimeout, DefaultDeployTimeout), width: d.Parallelism,
 		start: d.machine.StartDeploy, finish: d.machine.FinishDeploy,
-		rounds: func(nodes []string) []round { return d.work.rounds(g.Name, nodes, g.Rolling != nil) },
+		rounds: func(nodes []string) []round { return d.schedule.rounds(g.Name, nodes, g.Rolling != nil) },
 		fill: func(st step) converge.Catalog {
 			catalog := d.catalog(converge.Apply, Items(st.tasks))
 			catalog.Unlock = st.unlock
@@ -185,22 +186,23 @@ func orDuration(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// run works on the nodes of a call, round by round, and returns those that succeeded in time, in their order. It is not whole when the
-// run was stopped before every node had its turn.
+// run runs a call on its nodes, round by round, and returns those that succeeded in time, in their order. whole is
+// false when the run was stopped before every node had run.
 func (d *driver) run(c call, todo []string) (succeeded []string, whole bool) {
-	ctx, cancel := context.WithTimeoutCause(d.brake.running, c.limit, &TimeLimitError{Call: c.name, Group: c.group, Limit: c.limit})
+	ctx, cancel := context.WithTimeoutCause(d.cancellation.running, c.limit,
+		&TimeLimitError{Call: c.name, Group: c.group, Limit: c.limit})
 	defer cancel()
 	p := newProgress(todo)
 	for _, r := range c.rounds(todo) {
 		r = r.of(p)
 		numbers := r.phases()
-		if len(r.steps)+len(r.windows) == 0 || r.kind == callbackKind && !d.anyCallback(c, r, p) {
+		if len(r.steps)+len(r.lockWindows) == 0 || r.kind == callbackKind && !d.anyCallback(c, r, p) {
 			continue
 		}
-		d.tellPhases(journal.PhaseStarted, c.group, numbers, nil)
+		d.recordPhases(journal.PhaseStarted, c.group, numbers, nil)
 		switch {
-		case r.windows != nil:
-			d.windows(ctx, c, r, p)
+		case r.lockWindows != nil:
+			d.lockWindows(ctx, c, r, p)
 		case r.kind == callbackKind:
 			d.callbacks(ctx, c, r, p)
 		default:
@@ -212,16 +214,16 @@ func (d *driver) run(c call, todo []string) (succeeded []string, whole bool) {
 				p.add(st, d.step(ctx, c, st))
 			})
 		}
-		d.tellPhases(journal.PhaseFinished, c.group, numbers, p.failedIn)
+		d.recordPhases(journal.PhaseFinished, c.group, numbers, p.failedIn)
 	}
 	succeeded = p.succeeded()
 	if c.stage == strategy.Deployed {
-		d.tellNodes(succeeded, strategy.Deployed)
+		d.recordNodes(succeeded, strategy.Deployed)
 	}
 	return succeeded, p.whole
 }
 
-// verdict is what became of a node's step.
+// verdict is the result of a step.
 type verdict int
 
 const (
@@ -230,32 +232,32 @@ const (
 	cutShort         // not started, or given up, because the run was stopped
 )
 
-// each calls work for every step, in order, for up to width steps at once, and returns when all calls have.
-func (d *driver) each(width int, steps []step, work func(step)) {
+// each calls do for every step, in order, at most width at once, and returns when all calls have returned.
+func (d *driver) each(width int, steps []step, do func(step)) {
 	var running sync.WaitGroup
-	places := make(chan struct{}, width)
+	limit := make(chan struct{}, width)
 	for _, st := range steps {
-		places <- struct{}{}
+		limit <- struct{}{}
 		d.slots <- struct{}{}
 		running.Go(func() {
 			defer func() {
 				<-d.slots
-				<-places
+				<-limit
 			}()
-			work(st)
+			do(st)
 		})
 	}
 	running.Wait()
 }
 
-// step runs one session and puts its outcome into the report.
+// step runs one session and records its outcome in the report.
 func (d *driver) step(ctx context.Context, c call, st step) verdict {
 	if d.stopped() {
 		return cutShort
 	}
 	fail := func(err error) verdict {
 		d.note(st.node, func(r *NodeReport) { r.Group, r.Error = or(c.group, r.Group), err })
-		d.tellFailure(c, st.node)
+		d.recordFailure(c, st.node)
 		return failure
 	}
 	if ctx.Err() != nil {
@@ -280,12 +282,12 @@ func (d *driver) step(ctx context.Context, c call, st step) verdict {
 	if o.ok() {
 		return done
 	}
-	if o.err != nil && (d.brake.running.Err() != nil || busy(o.err) && d.brake.stopped()) {
-		d.tellFailure(c, st.node)
+	if o.err != nil && (d.cancellation.running.Err() != nil || busy(o.err) && d.cancellation.stopped()) {
+		d.recordFailure(c, st.node)
 		d.stopped()
 		return cutShort
 	}
-	d.tellFailure(c, st.node)
+	d.recordFailure(c, st.node)
 	return failure
 }
 
@@ -304,10 +306,10 @@ func (d *driver) reason(node string) string {
 	return d.report.Nodes[node].Reason()
 }
 
-// remaining brings the machine's last word into the report.
+// remaining copies the final state of the group machine to the report.
 func (d *driver) remaining() {
 	d.refuseIdle()
-	d.tellGroups()
+	d.recordGroups()
 	last := d.machine.Report()
 	d.report.Groups = last.Groups
 	for _, w := range last.Warnings {
@@ -317,7 +319,7 @@ func (d *driver) remaining() {
 		for _, n := range s.Nodes {
 			d.note(n, func(r *NodeReport) { r.Stage = s.Stage })
 			if r := d.report.Nodes[n]; r.Attempted {
-				d.tellNode(r.Group, n, s.Stage, r.Reason())
+				d.recordNode(r.Group, n, s.Stage, r.Reason())
 			}
 		}
 	}
@@ -326,20 +328,22 @@ func (d *driver) remaining() {
 			if r.Stage == "" { // it is in no group and has work outside of groups
 				r.Stage = outsideStage(*r, d.halted != nil)
 			}
-			r.Locked = d.locks.isOpen(n)
+			r.Locked = d.locks.isLocked(n)
 			r.Ledger = withLock(r.Ledger, r.Locked)
 		})
 	}
 }
 
-// refuseIdle fails the nodes without work that are the machine of another node: nothing is done on it under either name.
+// refuseIdle fails nodes without changes that are the machine of another node: such a machine is left alone under both
+// names.
 func (d *driver) refuseIdle() {
 	for _, n := range slices.Sorted(maps.Keys(d.wanted)) {
-		if err := d.Machines.refusal(n); err != nil && d.nodeStage(n) == strategy.Deployed && !d.report.Nodes[n].Attempted {
+		if err := d.Machines.refusal(n); err != nil && d.nodeStage(n) == strategy.Deployed &&
+			!d.report.Nodes[n].Attempted {
 			d.failRun(true)
 			d.setNode(n, strategy.Failed)
 			d.note(n, func(r *NodeReport) { r.Error = err })
-			d.tellNode(d.report.Nodes[n].Group, n, strategy.Failed, err.Error())
+			d.recordNode(d.report.Nodes[n].Group, n, strategy.Failed, err.Error())
 		}
 	}
 }

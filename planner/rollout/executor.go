@@ -7,17 +7,19 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Executor hands catalogs to nodes. The one in this package works in this process; others may spread the work.
+// Executor runs catalogs on nodes. [InProcess] does so in this process.
 type Executor interface {
-	// Converge runs one catalog on one node and calls each for every result, in the order in which they arrive and never
-	// concurrently for one call. It is called for many nodes at once, and for one node once at a time.
+	// Converge runs one catalog on one node and calls each for every result, in the order in which they arrive and
+	// never concurrently for one call. It is called for many nodes at once, and for one node once at a time.
 	//
-	// A nil error means that the session ran to its end and that the summary is whole; items may have failed. An error is a
-	// *converge.SessionError or a *transport.Error and means that items without a result are in an unknown state. When ctx ends,
-	// the running item is given up and Converge returns within a short grace.
+	// A nil error means that the session ran to its end and that the summary is whole; items may have failed. An error
+	// is a *converge.SessionError or a *transport.Error and means that items without a result are in an unknown state.
+	// When ctx ends, the running item is given up and Converge returns within a short grace.
 	//
-	// A catalog may restart the node: Converge goes on when the node is back, and no result that it gives is [converge.Restarting].
-	Converge(ctx context.Context, node site.Node, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error)
+	// A catalog may restart the node: Converge goes on when the node is back, and no result that it gives is
+	// [converge.Restarting].
+	Converge(ctx context.Context, node site.Node, catalog converge.Catalog,
+		each func(converge.Result)) (converge.Summary, error)
 	// Close ends all connections.
 	Close() error
 }

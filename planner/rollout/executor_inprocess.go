@@ -14,9 +14,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// InProcess is the executor that works in this process. It has one connection per node, opened when the node is first needed
-// and used for everything after, and one session at a time on each node. A local node needs no connection: its catalog
-// is run here, below the node's root. Nodes carry the connections that count for them ([site.Connection.Over]).
+// InProcess is the executor in this process. It opens one connection per node when it first needs it, keeps it, and
+// runs one session at a time on each node. The catalog of a local node runs in this process, below the root of the
+// node. Nodes have their effective connections ([site.Connection.Over]).
 type InProcess struct {
 	dial Dial
 	send send
@@ -32,16 +32,18 @@ type InProcess struct {
 type Dial func(ctx context.Context, c site.Connection, name, address string) (transport.Conn, error)
 
 // send runs a catalog through a connection: remote.Converge, but for tests.
-type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog, func(converge.Result)) (converge.Summary, error)
+type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog,
+	func(converge.Result)) (converge.Summary, error)
 
 // NewInProcess returns an executor without connections. Close it.
 func NewInProcess() *InProcess {
-	return &InProcess{dial: transport.Dial, send: remote.Converge, Helpers: sync.OnceValues(remote.Embedded), nodes: map[string]*link{}}
+	return &InProcess{dial: transport.Dial, send: remote.Converge, Helpers: sync.OnceValues(remote.Embedded),
+		nodes: map[string]*link{}}
 }
 
-// link is what the executor knows of one node.
+// link is the connection of one node.
 type link struct {
-	turn   chan struct{}  // holds one token: a session needs it; what follows is for its holder only
+	token  chan struct{}  // holds one token, which a session takes; it guards the other fields
 	conn   transport.Conn // nil until dialled
 	closed bool
 }
@@ -51,31 +53,34 @@ var _ Executor = (*InProcess)(nil)
 var errClosed = errors.New("the executor is closed")
 
 // Converge implements [Executor].
-func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	l, err := e.link(node.Name)
 	if err != nil {
 		return converge.Summary{}, fmt.Errorf("node %q: %w", node.Name, err)
 	}
 	select {
-	case <-l.turn:
+	case <-l.token:
 	case <-ctx.Done():
 		return converge.Summary{}, fmt.Errorf("node %q: not started: %w", node.Name, context.Cause(ctx))
 	}
-	defer func() { l.turn <- struct{}{} }()
+	defer func() { l.token <- struct{}{} }()
 	if l.closed {
 		return converge.Summary{}, fmt.Errorf("node %q: %w", node.Name, errClosed)
 	}
 	return e.throughRestarts(ctx, l, node, c, each)
 }
 
-// session runs a catalog in one session. The caller has the node's turn.
-func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+// session runs a catalog in one session. The caller has the token of the node.
+func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	if node.Connection.Transport == "local" {
 		return local(ctx, node, c, each)
 	}
 	helpers, err := e.Helpers()
 	if err != nil {
-		return converge.Summary{}, fmt.Errorf("node %q: the helper that this build carries cannot be used: %w", node.Name, err)
+		return converge.Summary{}, fmt.Errorf("node %q: the helper that this build carries cannot be used: %w",
+			node.Name, err)
 	}
 	if l.conn == nil {
 		conn, err := e.dial(ctx, node.Connection, node.Name, node.Address)
@@ -87,7 +92,8 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 	summary, err := e.send(ctx, l.conn, node.Connection, helpers, c, each)
 	var died *transport.Error
 	if errors.As(err, &died) && died.Kind == transport.Lost {
-		// The error above says all there is to say about this connection; whoever asks for the node again gets a new one.
+		// The error above says all there is to say about this connection; whoever asks for the node again gets a new
+		// one.
 		_ = l.conn.Close()
 		l.conn = nil
 	}
@@ -95,7 +101,8 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 }
 
 // local runs a catalog in this process.
-func local(ctx context.Context, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func local(ctx context.Context, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary,
+	error) {
 	root := node.Connection.Root
 	if root == "" {
 		root = "/"
@@ -107,7 +114,8 @@ func local(ctx context.Context, node site.Node, c converge.Catalog, each func(co
 	}
 	system, err := converge.New(root)
 	if err != nil {
-		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name, Message: outside.Textf("connect.root: %v", err), Err: err}
+		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name,
+			Message: outside.Textf("connect.root: %v", err), Err: err}
 	}
 	defer func() { _ = system.Close() }() // it only holds a directory open: nothing can be lost
 	summary := converge.Run(ctx, system, c, each)
@@ -125,8 +133,8 @@ func (e *InProcess) link(node string) (*link, error) {
 	}
 	l := e.nodes[node]
 	if l == nil {
-		l = &link{turn: make(chan struct{}, 1)}
-		l.turn <- struct{}{}
+		l = &link{token: make(chan struct{}, 1)}
+		l.token <- struct{}{}
 		e.nodes[node] = l
 	}
 	return l, nil
@@ -140,12 +148,12 @@ func (e *InProcess) Close() error {
 	e.mu.Unlock()
 	var errs []error
 	for _, l := range nodes {
-		<-l.turn
+		<-l.token
 		l.closed = true
 		if l.conn != nil {
 			errs = append(errs, l.conn.Close())
 		}
-		l.turn <- struct{}{}
+		l.token <- struct{}{}
 	}
 	return errors.Join(errs...)
 }

@@ -23,7 +23,8 @@ import (
 
 // obeying gives the executor a script in the place of the helper, which sums up and does nothing.
 func obeying(t *testing.T) *InProcess {
-	return WithHelpers(helpertest.Script(t, t.TempDir(), "#!/bin/sh\nread -r catalog\necho '{\"summary\":{\"protocol\":1,\"ledger\":{}}}'\n"))
+	return WithHelpers(helpertest.Script(t, t.TempDir(),
+		"#!/bin/sh\nread -r catalog\necho '{\"summary\":{\"protocol\":1,\"ledger\":{}}}'\n"))
 }
 
 // start starts an SSH server whose commands take themselves for root's, whoever runs the tests.
@@ -54,7 +55,8 @@ func TestOneConnectionPerNode(t *testing.T) {
 	for name, server := range servers {
 		for range calls {
 			running.Go(func() {
-				if _, err := e.Converge(t.Context(), sshNode(name, server), catalogs(converge.Prepare), nil); err != nil {
+				if _, err := e.Converge(t.Context(), sshNode(name, server), catalogs(converge.Prepare),
+					nil); err != nil {
 					t.Error(err)
 				}
 			})
@@ -64,7 +66,8 @@ func TestOneConnectionPerNode(t *testing.T) {
 	for name, server := range servers {
 		_, most, started := server.Sessions()
 		if server.Accepted() != 1 || started != calls || most != 1 {
-			t.Errorf("node %s: %d connections, %d sessions, %d at once; want 1, %d, 1", name, server.Accepted(), started, most, calls)
+			t.Errorf("node %s: %d connections, %d sessions, %d at once; want 1, %d, 1", name, server.Accepted(),
+				started, most, calls)
 		}
 	}
 	if err := e.Close(); err != nil {
@@ -73,7 +76,8 @@ func TestOneConnectionPerNode(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
-	if _, err := e.Converge(t.Context(), sshNode("a", servers["a"]), catalogs(converge.Prepare), nil); !errors.Is(err, errClosed) {
+	if _, err := e.Converge(t.Context(), sshNode("a", servers["a"]), catalogs(converge.Prepare), nil); !errors.Is(err,
+		errClosed) {
 		t.Errorf("Converge after Close: %v", err)
 	}
 }
@@ -118,10 +122,12 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 		nil,
 	}
 	for i, want := range answers {
-		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog, func(converge.Result)) (converge.Summary, error) {
+		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog,
+			func(converge.Result)) (converge.Summary, error) {
 			return converge.Summary{}, want
 		}
-		if _, err := e.Converge(t.Context(), site.Node{Name: "a"}, catalogs(converge.Check), nil); !errors.Is(err, want) {
+		if _, err := e.Converge(t.Context(), site.Node{Name: "a"}, catalogs(converge.Check), nil); !errors.Is(err,
+			want) {
 			t.Fatalf("call %d: %v, want %v", i, err, want)
 		}
 	}
@@ -141,7 +147,8 @@ func TestWaitingForANode(t *testing.T) {
 		e := WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) {
 			return pipe{closed: &closed}, nil
 		})
-		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog, func(converge.Result)) (converge.Summary, error) {
+		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog,
+			func(converge.Result)) (converge.Summary, error) {
 			active++
 			if active > 1 {
 				t.Error("two sessions at once")

@@ -14,17 +14,19 @@ import (
 )
 
 // A catalog that restarts its node takes several sessions. The first ends with items that wait for the restart
-// ([converge.Restarting]); when the node is back, as its boot id tells, they are sent again, and the restart finds itself done.
+// ([converge.Restarting]); when the node is back, as its boot id tells, they are sent again, and the restart finds
+// itself done.
 
 // restartPause is the time between two tries to reach a node that restarts.
 const restartPause = 2 * time.Second
 
 // throughRestarts runs a catalog, in as many sessions as its restarts of the node make of it.
-func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	var restarted resource.ID // what the node was restarted for, until its result is there
-	var took time.Duration
+	var elapsed time.Duration
 	for {
-		begun := time.Now()
+		started := time.Now()
 		var asked *converge.Result // the first that waits for a restart
 		done := map[resource.ID]bool{}
 		summary, err := e.session(ctx, l, node, c, func(r converge.Result) {
@@ -35,7 +37,7 @@ func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node
 				return
 			}
 			if r.ID == restarted {
-				r.Millis += took.Milliseconds()
+				r.Millis += elapsed.Milliseconds()
 			}
 			done[r.ID] = true
 			each(r)
@@ -48,7 +50,7 @@ func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node
 			report(c.Items, asked.ID, err, each)
 			return converge.Summary{}, err
 		}
-		restarted, took = asked.ID, time.Since(begun)
+		restarted, elapsed = asked.ID, time.Since(started)
 	}
 }
 
@@ -56,11 +58,13 @@ func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node
 func cutOff(err error) bool {
 	var connection *transport.Error
 	var session *converge.SessionError
-	return errors.As(err, &connection) && connection.Kind == transport.Lost || errors.As(err, &session) && session.Code == converge.CodeLost
+	return errors.As(err, &connection) && connection.Kind == transport.Lost || errors.As(err, &session) &&
+		session.Code == converge.CodeLost
 }
 
 // nextBoot returns when the node is back from the restart that asked tells of.
-func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c converge.Catalog, asked converge.Result, again bool) error {
+func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c converge.Catalog, asked converge.Result,
+	again bool) error {
 	limit, found := restartLimit(c.Items, asked.ID)
 	old := ""
 	for _, d := range asked.Differences {
@@ -70,14 +74,17 @@ func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c con
 	}
 	switch {
 	case !found || old == "":
-		return &converge.SessionError{Code: converge.CodeProtocol, Message: fmt.Sprintf("%s restarts the node, and is no restart that it was sent, or does not tell its boot id", asked.ID)}
+		return &converge.SessionError{Code: converge.CodeProtocol,
+			Message: fmt.Sprintf("%s restarts the node, and is no restart that it was sent, or does not report its boot id", asked.ID)}
 	case again:
-		return &converge.SessionError{Code: converge.CodeRestart, Message: fmt.Sprintf("%s: the node is back with another boot id, and wants to restart once more", asked.ID)}
+		return &converge.SessionError{Code: converge.CodeRestart,
+			Message: fmt.Sprintf("%s: the node is back with another boot id, and wants to restart once more", asked.ID)}
 	}
 	return e.awaitRestart(ctx, l, node, c, old, limit)
 }
 
-// report gives the items that waited for a restart their results, when it failed. A wait that was given up says nothing about them.
+// report gives the items that waited for a restart their results, when it failed. A wait that was given up says nothing
+// about them.
 func report(waiting []converge.Item, restart resource.ID, err error, each func(converge.Result)) {
 	var failed *converge.SessionError
 	if !errors.As(err, &failed) || failed.Code != converge.CodeRestart {
@@ -86,7 +93,7 @@ func report(waiting []converge.Item, restart resource.ID, err error, each func(c
 	for _, i := range waiting {
 		r := converge.Result{ID: i.ID(), Status: converge.Failed, Message: failed.Message}
 		if r.ID != restart {
-			r.Status, r.Message = converge.Skipped, fmt.Sprintf("not begun: %s failed; mend that first", restart)
+			r.Status, r.Message = converge.Skipped, fmt.Sprintf("not started: %s failed; fix that first", restart)
 		}
 		each(r)
 	}
@@ -103,7 +110,8 @@ func restartLimit(items []converge.Item, id resource.ID) (time.Duration, bool) {
 }
 
 // awaitRestart returns when the node answers with another boot id than old. A limit of 0 is none besides that of ctx.
-func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c converge.Catalog, old string, limit time.Duration) error {
+func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c converge.Catalog, old string,
+	limit time.Duration) error {
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if limit > 0 {
 		waiting, cancel = context.WithTimeout(ctx, limit)
@@ -118,10 +126,13 @@ func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c
 		case <-waiting.Done():
 			pause.Stop()
 			if ctx.Err() != nil {
-				return &converge.SessionError{Code: converge.CodeLost, Message: fmt.Sprintf("given up while the node restarts (%v): whether it came back is unknown", context.Cause(ctx))}
+				return &converge.SessionError{Code: converge.CodeLost,
+					Message: fmt.Sprintf("given up while the node restarts (%v): whether it came back is unknown",
+						context.Cause(ctx))}
 			}
-			return &converge.SessionError{Code: converge.CodeRestart, Message: fmt.Sprintf("the node did not come back from its restart within %s; at the last try: %s. "+
-				"Look at its console, or allow it more time with timeout; the next run goes on from here", limit, last)}
+			return &converge.SessionError{Code: converge.CodeRestart,
+				Message: fmt.Sprintf("the node did not come back from its restart within %s; at the last try: %s. "+
+					"Look at its console, or allow it more time with timeout; the next run goes on from here", limit, last)}
 		}
 		summary, err := e.session(waiting, l, node, look, func(converge.Result) {})
 		switch is := summary.Facts.BootID; {
@@ -130,7 +141,8 @@ func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c
 		case err == nil:
 			last = "it still ran without a restart"
 		case hopeless(err):
-			return &converge.SessionError{Code: converge.CodeRestart, Message: "the node came back from its restart, and cannot be worked with: " + err.Error()}
+			return &converge.SessionError{Code: converge.CodeRestart,
+				Message: "the node came back from its restart, and cannot be worked with: " + err.Error()}
 		case waiting.Err() == nil: // a try that was cut short says less than the one before
 			last = err.Error()
 		}
@@ -140,7 +152,8 @@ func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c
 // hopeless reports whether a node that answered like this will answer no better when it has started all its services.
 func hopeless(err error) bool {
 	var failed *transport.Error
-	return errors.As(err, &failed) && slices.Contains([]transport.Kind{transport.HostKey, transport.Key, transport.Config}, failed.Kind)
+	return errors.As(err, &failed) && slices.Contains([]transport.Kind{transport.HostKey, transport.Key,
+		transport.Config}, failed.Kind)
 }
 
 // refuseRestart keeps a run from restarting the machine that it runs on.
@@ -150,8 +163,9 @@ func refuseRestart(node site.Node, c converge.Catalog) error {
 	}
 	for _, i := range c.Items {
 		if i.Type == converge.RebootType && !i.Remove && !i.Noop() {
-			return &converge.SessionError{Code: converge.CodeRestart, Message: fmt.Sprintf("%s: node %q has the transport local: it is the machine that runs slipway, and is not restarted from within; "+
-				"take the node out of the task's nodes, or let slipway run elsewhere and give the node an SSH connection; nothing was touched", i.ID(), node.Name)}
+			return &converge.SessionError{Code: converge.CodeRestart,
+				Message: fmt.Sprintf("%s: node %q has the transport local: it is the machine that runs slipway, and is not restarted from within; "+
+					"take the node out of the task's nodes, or let slipway run elsewhere and give the node an SSH connection; nothing was touched", i.ID(), node.Name)}
 		}
 	}
 	return nil

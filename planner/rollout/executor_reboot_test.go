@@ -63,7 +63,8 @@ type quiet struct{ transport.Conn }
 
 func (quiet) Close() error { return nil }
 
-func (m *machine) send(_ context.Context, _ remote.Conn, _ site.Connection, _ remote.Helpers, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (m *machine) send(_ context.Context, _ remote.Conn, _ site.Connection, _ remote.Helpers, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	if !m.wakes() {
 		return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: "a", Message: "no sign of life"}
 	}
@@ -83,14 +84,18 @@ func (m *machine) send(_ context.Context, _ remote.Conn, _ site.Connection, _ re
 			m.down = time.Now().Add(2 * time.Second)
 			restarting, status = true, converge.Restarting
 		}
-		each(converge.Result{ID: i.ID(), Status: status, Millis: 5, Differences: []converge.Difference{{Parameter: "boot_id", Is: fmt.Sprint("boot-", m.boot), Should: "another"}}})
+		each(converge.Result{ID: i.ID(), Status: status, Millis: 5,
+			Differences: []converge.Difference{{Parameter: "boot_id", Is: fmt.Sprint("boot-", m.boot),
+				Should: "another"}}})
 		if restarting && m.abrupt {
-			return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: "a", Message: "the connection broke"}
+			return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: "a",
+				Message: "the connection broke"}
 		}
 	}
 	m.catalog = append(m.catalog, string(c.Mode)+":"+strings.Join(ids, ","))
 	time.Sleep(time.Second)
-	return converge.Summary{Protocol: converge.Protocol, Facts: converge.Facts{BootID: fmt.Sprint("boot-", m.boot)}}, nil
+	return converge.Summary{Protocol: converge.Protocol, Facts: converge.Facts{BootID: fmt.Sprint("boot-", m.boot)}},
+		nil
 }
 
 func actionItem(typ, title string, timeout int64) converge.Item {
@@ -102,7 +107,8 @@ func actionItem(typ, title string, timeout int64) converge.Item {
 }
 
 func TestRestarts(t *testing.T) {
-	one := []converge.Item{actionItem("shell", "before", 0), actionItem("reboot", "r", 60), actionItem("shell", "after", 0)}
+	one := []converge.Item{actionItem("shell", "before", 0), actionItem("reboot", "r", 60),
+		actionItem("shell", "after", 0)}
 	two := append(slices.Clone(one), actionItem("reboot", "again", 60))
 	const done = "before changed, r changed, after changed"
 	const failed = "before changed, r failed, after skipped"
@@ -115,16 +121,28 @@ func TestRestarts(t *testing.T) {
 		message string
 		took    time.Duration // at most this, and at least all but 15 s of it
 	}{
-		"comes back":        {items: one, machine: machine{off: 20 * time.Second}, results: done, took: 30 * time.Second},
-		"goes down at once": {items: two, machine: machine{off: 20 * time.Second, abrupt: true}, results: done + ", again changed", took: time.Minute},
-		"comes back twice":  {items: two, machine: machine{off: 20 * time.Second}, results: done + ", again changed", took: time.Minute},
-		"comes back late":   {items: one, machine: machine{off: 2 * time.Minute}, results: failed, code: converge.CodeRestart, message: "did not come back from its restart within 1m0s; at the last try: node \"a\": does not answer", took: 65 * time.Second},
-		"stays away":        {items: one, machine: machine{off: -1}, results: failed, code: converge.CodeRestart, message: "within 1m0s", took: 65 * time.Second},
-		"has no limit":      {items: []converge.Item{actionItem("reboot", "r", 0)}, machine: machine{off: 20 * time.Hour}, results: "r changed", took: 20*time.Hour + 15*time.Second},
-		"does not restart":  {items: one, machine: machine{sleepy: true}, results: failed, code: converge.CodeRestart, message: "it still ran without a restart", took: 65 * time.Second},
-		"is another now":    {items: one, machine: machine{off: 20 * time.Second, key: true}, results: failed, code: converge.CodeRestart, message: "cannot be worked with: node \"a\": the host key changed", took: 30 * time.Second},
-		"restarts for ever": {items: one, machine: machine{off: 20 * time.Second, forgets: true}, results: failed, code: converge.CodeRestart, message: "wants to restart once more", took: 30 * time.Second},
-		"given up":          {items: one, machine: machine{off: -1}, stop: 30 * time.Second, results: "before changed", code: converge.CodeLost, message: "given up while the node restarts (context deadline exceeded)", took: 30 * time.Second},
+		"comes back": {items: one, machine: machine{off: 20 * time.Second}, results: done,
+			took: 30 * time.Second},
+		"goes down at once": {items: two, machine: machine{off: 20 * time.Second, abrupt: true}, results: done +
+			", again changed", took: time.Minute},
+		"comes back twice": {items: two, machine: machine{off: 20 * time.Second}, results: done + ", again changed",
+			took: time.Minute},
+		"comes back late": {items: one, machine: machine{off: 2 * time.Minute}, results: failed,
+			code: converge.CodeRestart, message: "did not come back from its restart within 1m0s; at the last try: node \"a\": does not answer", took: 65 * time.Second},
+		"stays away": {items: one, machine: machine{off: -1}, results: failed, code: converge.CodeRestart,
+			message: "within 1m0s", took: 65 * time.Second},
+		"has no limit": {items: []converge.Item{actionItem("reboot", "r", 0)},
+			machine: machine{off: 20 * time.Hour}, results: "r changed", took: 20*time.Hour + 15*time.Second},
+		"does not restart": {items: one, machine: machine{sleepy: true}, results: failed, code: converge.CodeRestart,
+			message: "it still ran without a restart", took: 65 * time.Second},
+		"is another now": {items: one, machine: machine{off: 20 * time.Second, key: true}, results: failed,
+			code: converge.CodeRestart, message: "cannot be worked with: node \"a\": the host key changed",
+			took: 30 * time.Second},
+		"restarts for ever": {items: one, machine: machine{off: 20 * time.Second, forgets: true}, results: failed,
+			code: converge.CodeRestart, message: "wants to restart once more", took: 30 * time.Second},
+		"given up": {items: one, machine: machine{off: -1}, stop: 30 * time.Second, results: "before changed",
+			code: converge.CodeLost, message: "given up while the node restarts (context deadline exceeded)",
+			took: 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,18 +158,21 @@ func TestRestarts(t *testing.T) {
 				defer cancel()
 				begun := time.Now()
 				var results []string
-				summary, err := e.Converge(ctx, site.Node{Name: "a"}, converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: converge.Apply, Items: test.items}, func(r converge.Result) {
-					_, title, _ := resource.ParseID(string(r.ID))
-					results = append(results, title+" "+string(r.Status))
-					if title == "r" && r.Status == converge.Changed && r.Millis < 20_000 {
-						t.Errorf("the restart took %d ms, and the node was down for longer", r.Millis)
-					}
-				})
+				summary, err := e.Converge(ctx, site.Node{Name: "a"},
+					converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: converge.Apply,
+						Items: test.items}, func(r converge.Result) {
+						_, title, _ := resource.ParseID(string(r.ID))
+						results = append(results, title+" "+string(r.Status))
+						if title == "r" && r.Status == converge.Changed && r.Millis < 20_000 {
+							t.Errorf("the restart took %d ms, and the node was down for longer", r.Millis)
+						}
+					})
 				if got := strings.Join(results, ", "); got != test.results {
 					t.Errorf("results %q, want %q", got, test.results)
 				}
 				var failure *converge.SessionError
-				if errors.As(err, &failure); (err != nil) != (test.code != "") || err != nil && (failure == nil || failure.Code != test.code || !strings.Contains(failure.Message, test.message)) {
+				if errors.As(err, &failure); (err != nil) != (test.code != "") || err != nil &&
+					(failure == nil || failure.Code != test.code || !strings.Contains(failure.Message, test.message)) {
 					t.Errorf("%v, want %s %q", err, test.code, test.message)
 				}
 				if want := fmt.Sprint("boot-", m.boot); err == nil && summary.Facts.BootID != want {
@@ -176,9 +197,11 @@ func TestNoRestartOfThisMachine(t *testing.T) {
 		e := NewInProcess()
 		node := site.Node{Name: "ctl", Connection: site.Connection{Transport: "local", Root: root}}
 		// A catalog without a protocol: should it ever get through, it does nothing.
-		_, err := e.Converge(t.Context(), node, converge.Catalog{Mode: converge.Apply, Items: []converge.Item{actionItem("reboot", "r", 60)}}, nil)
+		_, err := e.Converge(t.Context(), node,
+			converge.Catalog{Mode: converge.Apply, Items: []converge.Item{actionItem("reboot", "r", 60)}}, nil)
 		var failed *converge.SessionError
-		if !errors.As(err, &failed) || failed.Code != converge.CodeRestart || !strings.Contains(failed.Message, "it is the machine that runs slipway") {
+		if !errors.As(err, &failed) || failed.Code != converge.CodeRestart ||
+			!strings.Contains(failed.Message, "it is the machine that runs slipway") {
 			t.Errorf("root %q: %v", root, err)
 		}
 		if err := e.Close(); err != nil {

@@ -46,7 +46,8 @@ func kindOf(c converge.Catalog) string {
 // at is one kind of session on one node.
 type at struct{ node, kind string }
 
-// faulty is an executor whose nodes do as a script says. Each session takes a minute of the bubble's time unless told otherwise.
+// faulty is an executor whose nodes do as a script says. Each session takes a minute of the bubble's time unless told
+// otherwise.
 type faulty struct {
 	faults map[at]string
 	slow   map[at]time.Duration
@@ -87,7 +88,8 @@ func (f *faulty) identity(node string) converge.Identity {
 
 func (f *faulty) Close() error { f.closed = true; return nil }
 
-func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	here := at{n.Name, kindOf(c)}
 	f.enter(here, c)
 	defer f.leave(n.Name)
@@ -101,12 +103,14 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		}
 	}
 	opened := f.open(n.Name, c, fault)
-	summary := converge.Summary{Protocol: converge.Protocol, Identity: f.identity(n.Name), Ledger: ledger, Locked: f.isLocked(n.Name)}
+	summary := converge.Summary{Protocol: converge.Protocol, Identity: f.identity(n.Name), Ledger: ledger,
+		Locked: f.isLocked(n.Name)}
 	if opened != nil {
 		return summary, opened
 	}
 	if fault == "occupied" {
-		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked, Message: "another controller works on the node"}
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked,
+			Message: "another controller works on the node"}
 	}
 	pause := time.Minute
 	if d, ok := f.slow[here]; ok {
@@ -119,7 +123,8 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	}
 	switch fault {
 	case "unreachable":
-		return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name, Message: "connection refused"}
+		return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name,
+			Message: "connection refused"}
 	case "auth":
 		return converge.Summary{}, &transport.Error{Kind: transport.Auth, Node: n.Name, Message: "no key was accepted"}
 	case "busy", "vanishes": // the first time another session is about to end; after that one vanishes
@@ -128,15 +133,18 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		first := f.tries[here] == 1
 		f.mu.Unlock()
 		if first {
-			return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked, Message: "another session works on the node"}
+			return converge.Summary{}, &converge.SessionError{Code: converge.CodeLocked,
+				Message: "another session works on the node"}
 		}
 		if fault == "vanishes" {
 			return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name, Message: "no answer"}
 		}
 	case "needs":
-		return converge.Summary{}, &converge.SessionError{Code: converge.CodeNeeds, Message: "puppet is not on the node"}
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeNeeds,
+			Message: "puppet is not on the node"}
 	case "refused":
-		return converge.Summary{}, &converge.SessionError{Code: converge.CodeRoot, Message: "the user may not change the node"}
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeRoot,
+			Message: "the user may not change the node"}
 	case "local": // as the engine in this process does it: a session that was ended still sums up
 		<-ctx.Done()
 		for _, item := range c.Items {
@@ -160,14 +168,16 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog, 
 		case fault == "silent":
 			continue
 		case fault == "lost" && i == 1:
-			return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: n.Name, Message: "the connection died"}
+			return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: n.Name,
+				Message: "the connection died"}
 		case fault == "hang" && i == 1:
 			<-ctx.Done()
 			return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: "the session was ended"}
 		case fault == "same":
 			r.Status = converge.Unchanged
 		case fault == "differs": // a resource with noop
-			r.Status, r.Differences = converge.Differs, []converge.Difference{{Parameter: "content", Is: "old", Should: "new"}}
+			r.Status, r.Differences = converge.Differs, []converge.Difference{{Parameter: "content", Is: "old",
+				Should: "new"}}
 		case c.Mode == converge.Check:
 			r = check(r, ledger, item)
 		}
@@ -216,7 +226,8 @@ func (f *faulty) open(node string, c converge.Catalog, fault string) error {
 		return nil
 	}
 	if fault == "lock" {
-		return &converge.SessionError{Code: converge.CodeLock, Message: "drain ended with status 1; no resource was touched"}
+		return &converge.SessionError{Code: converge.CodeLock,
+			Message: "drain ended with status 1; no resource was touched"}
 	}
 	f.locked[node], f.knows[node] = c.Run, c.Unlock
 	if c.Lock != "" {
@@ -226,13 +237,15 @@ func (f *faulty) open(node string, c converge.Catalog, fault string) error {
 	return nil
 }
 
-// shut does what it does with Catalog.Unlock after them. abandoned tells that a node was torn down that nobody knows how to unlock.
+// shut does what it does with Catalog.Unlock after them. abandoned tells that a node was torn down that nobody knows
+// how to unlock.
 func (f *faulty) shut(node string, c converge.Catalog, fault string) (abandoned bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known, locked := c.Unlock+f.knows[node] != "", f.locked[node] != ""
 	switch {
-	case c.Mode != converge.Apply, c.Keep, !locked && (c.TearDown || !works(c)), works(c) && !c.TearDown && c.Lock+c.Unlock == "":
+	case c.Mode != converge.Apply, c.Keep, !locked && (c.TearDown || !works(c)), works(c) && !c.TearDown &&
+		c.Lock+c.Unlock == "":
 		return false, nil
 	case c.TearDown && !known:
 		delete(f.locked, node)

@@ -9,14 +9,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Foreseen is how nodes and groups will stand after a run that does not fail: by name, an empty stage for those that depend on how it goes. It names every node and
-// group that the report of the run will have a stage for.
+// Foreseen is how nodes and groups will stand after a run that does not fail: by name, an empty stage for those that
+// depend on how it goes. It names every node and group that the report of the run will have a stage for.
 type Foreseen struct {
 	Nodes, Groups map[string]strategy.Stage
 }
 
-// Foresee returns what is certain of a plan for a site before it is run: nodes without work count as deployed, and a group whose members have no work, and which depends on no group
-// that has any, ends as its criteria judge. busy are nodes that the run may work on though the plan has no work for them. An error is that of an invalid group.
+// Foresee returns what is certain of a plan for a site before it is run: nodes without work count as deployed, and a
+// group whose members have no work, and which depends on no group that has any, ends as its criteria judge. busy are
+// nodes that the run may work on though the plan has no work for them. An error is that of an invalid group.
 func Foresee(s site.Site, p *planner.Plan, busy map[string]bool) (Foreseen, error) {
 	groups := s.Groups
 	if groups == nil {

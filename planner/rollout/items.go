@@ -9,8 +9,8 @@ import (
 )
 
 // Items returns what a catalog holds for the tasks of one node, in the same order. The tasks that are about the node as
-// a whole, its preparation, unlocking and tear-down, are settings of a catalog and give no item, and callbacks do not run on the node.
-// What a task requires whose failure is tolerated, does not hold it up.
+// a whole, its preparation, unlocking and tear-down, are settings of a catalog and give no item, and callbacks do not
+// run on the node. What a task requires whose failure is tolerated, does not hold it up.
 func Items(tasks []task.Task) []converge.Item {
 	tolerated := map[resource.ID]bool{}
 	for _, t := range tasks {

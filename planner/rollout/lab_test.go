@@ -15,13 +15,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// A restart goes through on a real node, once, inside one lock window, and what comes after it runs on the node that is back.
+// A restart goes through on a real node, once, inside one lock window, and what comes after it runs on the node that is
+// back.
 func TestLabRestart(t *testing.T) {
 	n := lab.Borrow(t)
 	for _, user := range []string{"root", "slipway"} {
 		sudo := user != "root"
 		node := site.Node{Name: n.Name, Address: n.Address, Connection: site.Connection{
-			User: user, Sudo: &sudo, PrivateKeyFile: n.Lab.State("id_ed25519"), KnownHostsFile: n.Lab.State("known_hosts"),
+			User: user, Sudo: &sudo, PrivateKeyFile: n.Lab.State("id_ed25519"), KnownHostsFile: n.Lab.State(
+				"known_hosts"),
 		}}
 		bootID := func() string { return strings.TrimSpace(n.On(t, "cat /proc/sys/kernel/random/boot_id")) }
 		const trace = "/var/tmp/slipway-restart"
@@ -33,7 +35,8 @@ func TestLabRestart(t *testing.T) {
 			return converge.Item{Resource: r, Digest: resource.Digest(r)}
 		}
 		note := func(what string) resource.Parameters {
-			return resource.Parameters{"command": "./note " + what, "files": map[string]any{"note": "IyEvYmluL3NoCmVjaG8gIiQxICQoY2F0IC9wcm9jL3N5cy9rZXJuZWwvcmFuZG9tL2Jvb3RfaWQpIiA+Pi92YXIvdG1wL3NsaXB3YXktcmVzdGFydAo="}}
+			return resource.Parameters{"command": "./note " + what,
+				"files": map[string]any{"note": "IyEvYmluL3NoCmVjaG8gIiQxICQoY2F0IC9wcm9jL3N5cy9rZXJuZWwvcmFuZG9tL2Jvb3RfaWQpIiA+Pi92YXIvdG1wL3NsaXB3YXktcmVzdGFydAo="}}
 		}
 		items := []converge.Item{
 			act("shell", "p/before", note("before")),
@@ -55,7 +58,8 @@ func TestLabRestart(t *testing.T) {
 			t.Errorf("boot id before %s, after %s; summary %+v", before, after, summary)
 		}
 		for i, item := range items {
-			if i >= len(results) || results[i].ID != item.ID() || results[i].Status != converge.Changed || summary.Ledger[item.ID()] != item.Digest {
+			if i >= len(results) || results[i].ID != item.ID() || results[i].Status != converge.Changed ||
+				summary.Ledger[item.ID()] != item.Digest {
 				t.Fatalf("results %+v, ledger %v", results, summary.Ledger)
 			}
 		}
@@ -65,11 +69,16 @@ func TestLabRestart(t *testing.T) {
 		t.Logf("%s: %s, of which the restart %d ms", user, time.Since(begun).Round(time.Millisecond), results[1].Millis)
 
 		// A node that lacks a program is not touched, and a second look finds nothing to do.
-		if _, err := e.Converge(t.Context(), node, converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Prepare, Needs: []string{"puppet"}}, nil); err == nil || !strings.Contains(err.Error(), "the program puppet is not on the node") {
+		if _, err := e.Converge(t.Context(), node,
+			converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Prepare,
+				Needs: []string{"puppet"}}, nil); err == nil ||
+			!strings.Contains(err.Error(), "the program puppet is not on the node") {
 			t.Errorf("needs: %v", err)
 		}
 		results = nil
-		if _, err := e.Converge(t.Context(), node, converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Check, Items: items}, func(r converge.Result) { results = append(results, r) }); err != nil {
+		if _, err := e.Converge(t.Context(), node,
+			converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Check, Items: items},
+			func(r converge.Result) { results = append(results, r) }); err != nil {
 			t.Error(err)
 		}
 		for _, r := range results {
@@ -91,7 +100,8 @@ func TestLabRestartWithoutItsController(t *testing.T) {
 	}}
 	n.On(t, "rm -rf /var/lib/slipway")
 	r := resource.Resource{Type: "reboot", Title: "p/restart", Parameters: resource.Parameters{"timeout": int64(60)}}
-	c := converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: converge.Apply, Items: []converge.Item{{Resource: r, Digest: resource.Digest(r)}}}
+	c := converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: converge.Apply,
+		Items: []converge.Item{{Resource: r, Digest: resource.Digest(r)}}}
 	run := func(ctx context.Context) (summary converge.Summary, results []converge.Result, err error) {
 		e := NewInProcess()
 		defer func() { err = errors.Join(err, e.Close()) }()
@@ -122,7 +132,8 @@ func TestLabRestartWithoutItsController(t *testing.T) {
 	after := changed(asked, "")
 	c.Run = "r2"
 	summary, results, err := run(t.Context())
-	if err != nil || len(results) != 1 || results[0].Status != converge.Changed || asked == after || summary.Facts.BootID != strings.TrimSpace(after) {
+	if err != nil || len(results) != 1 || results[0].Status != converge.Changed || asked == after ||
+		summary.Facts.BootID != strings.TrimSpace(after) {
 		t.Errorf("boot ids %q, %q; summary %+v, results %+v, error %v", asked, after, summary, results, err)
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// A site of sandbox nodes lives its whole life with the real engine: rolled out, unchanged, drifted, a node gone, torn down.
+// A site of sandbox nodes lives its whole life with the real engine: rolled out, unchanged, drifted, a node gone, torn
+// down.
 func TestLocalNodes(t *testing.T) {
 	s := site.Site{Name: "lon1"}
 	roots := map[string]string{}
@@ -46,7 +47,8 @@ func TestLocalNodes(t *testing.T) {
 	}
 	for name, root := range roots {
 		n := r.Nodes[name]
-		if got := slices.Sorted(maps.Keys(n.Ledger)); n.Changed != 2 || !slices.Equal(got, []resource.ID{"file[/etc/a]", "file[/etc/b]"}) {
+		if got := slices.Sorted(maps.Keys(n.Ledger)); n.Changed != 2 ||
+			!slices.Equal(got, []resource.ID{"file[/etc/a]", "file[/etc/b]"}) {
 			t.Errorf("node %s: %d changed, ledger %v", name, n.Changed, n.Ledger)
 		}
 		if read(t, root, "/etc/a")+read(t, root, "/etc/b") != "x\nx\n" {
@@ -101,21 +103,23 @@ func TestLocalNodes(t *testing.T) {
 	asBefore(t, "b", roots["b"])
 }
 
-// A folder that is not there, or never was, holds nothing that could be undone: the tear-down says so and goes on. For anything else it is a
-// configuration error.
+// A folder that is not there, or never was, holds nothing that could be undone: the tear-down says so and goes on. For
+// anything else it is a configuration error.
 func TestLocalRootIsMissing(t *testing.T) {
 	e := rollout.NewInProcess()
 	root := filepath.Join(t.TempDir(), "nowhere")
 	node := site.Node{Name: "a", Connection: site.Connection{Transport: "local", Root: root}}
 	events := &diary{}
-	down := rollout.TearDown(t.Context(), "lon1", []site.Node{node}, rollout.Options{Executor: e, Recorder: events, RunID: "r1"})
+	down := rollout.TearDown(t.Context(), "lon1", []site.Node{node},
+		rollout.Options{Executor: e, Recorder: events, RunID: "r1"})
 	if n := down.Nodes["a"]; n.Status != rollout.TornDown || n.Error != nil {
 		t.Errorf("got %+v", n)
 	}
 	if text := down.String(); !strings.Contains(text, root+" is gone") {
 		t.Errorf("the report does not say that the folder is gone:\n%s", text)
 	}
-	_, err := e.Converge(t.Context(), node, converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r2", Mode: converge.Apply}, nil)
+	_, err := e.Converge(t.Context(), node, converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r2",
+		Mode: converge.Apply}, nil)
 	var failed *transport.Error
 	if !errors.As(err, &failed) || failed.Kind != transport.Config {
 		t.Errorf("an apply gives %v", err)
@@ -163,18 +167,21 @@ func read(t *testing.T, root, path string) string {
 	return string(content)
 }
 
-// An action that is planned behind the configuration of a node, and was not reached, is begun in the node's ledger, so that the next plan holds
-// it; one that ran is done, also when it failed and may.
+// An action that is planned behind the configuration of a node, and was not reached, is begun in the node's ledger, so
+// that the next plan holds it; one that ran is done, also when it failed and may.
 func TestActionsOfLocalNodes(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "/etc/b", "theirs\n")
-	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a", Connection: site.Connection{Transport: "local", Root: root}}}}
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a",
+		Connection: site.Connection{Transport: "local", Root: root}}}}
 	p, err := plan(s, nil, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := resource.Resource{Type: "shell", Title: "p/1", Parameters: resource.Parameters{"command": "true"}} // below a folder it fails
-	act := task.Task{Kind: task.Remote, Node: "a", Name: "p/1", Group: task.PostCluster, Action: task.Run, Resource: r, Digest: resource.Digest(r), Tolerate: true}
+	// below a folder it fails
+	r := resource.Resource{Type: "shell", Title: "p/1", Parameters: resource.Parameters{"command": "true"}}
+	act := task.Task{Kind: task.Remote, Node: "a", Name: "p/1", Group: task.PostCluster, Action: task.Run, Resource: r,
+		Digest: resource.Digest(r), Tolerate: true}
 	p.Phases = append(p.Phases, planner.Phase{TaskGroup: task.PostCluster, Tasks: []task.Task{act}})
 	e := rollout.NewInProcess()
 	defer func() {
@@ -198,7 +205,9 @@ func TestActionsOfLocalNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		digest, there := report.Nodes["a"].Ledger[r.ID()]
-		reached := slices.ContainsFunc(report.Warnings, func(w string) bool { return strings.Contains(w, "this task may fail") })
+		reached := slices.ContainsFunc(report.Warnings, func(w string) bool {
+			return strings.Contains(w, "this task may fail")
+		})
 		if digest != run.want || !there || reached != (run.want != "") {
 			t.Errorf("run %s: digest %q, want %q\n%s", run.id, digest, run.want, report)
 		}

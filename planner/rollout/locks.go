@@ -12,57 +12,58 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// locks knows which nodes are locked, or may be.
+// locks records which nodes are locked, or may be.
 type locks struct {
-	mu   sync.Mutex
-	open map[string]bool // no entry is false
+	mu     sync.Mutex
+	locked map[string]bool // no entry is false
 }
 
-// saw takes what a session tells. A session that ended without telling may have left the node locked when it was to lock it; one that never
-// came to its work changed nothing.
-func (l *locks) saw(node string, c converge.Catalog, s converge.Summary, err error) {
+// record records the result of a session. A session that was to lock the node and ended without a result may have left
+// it locked; one that never started changed nothing.
+func (l *locks) record(node string, c converge.Catalog, s converge.Summary, err error) {
 	if c.Lock != "" && c.Unlock == "" {
-		return // nothing closes this window: it is not one that is left open
+		return // no command unlocks the node, so it cannot be left locked
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var failed *converge.SessionError
 	switch {
 	case errors.As(err, &failed) && failed.Code == converge.CodeUnlock:
-		l.open[node] = true
+		l.locked[node] = true
 	case readLedger(err) && !s.Locked:
-		delete(l.open, node)
+		delete(l.locked, node)
 	case readLedger(err):
-		l.open[node] = true
+		l.locked[node] = true
 	case (c.Lock != "" || c.Keep) && lost(err):
-		l.open[node] = true
+		l.locked[node] = true
 	}
 }
 
-func (l *locks) isOpen(node string) bool {
+func (l *locks) isLocked(node string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.open[node]
+	return l.locked[node]
 }
 
 // nodes returns the nodes that are locked, or may be, sorted.
 func (l *locks) nodes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Sorted(maps.Keys(l.open))
+	return slices.Sorted(maps.Keys(l.locked))
 }
 
-// lost reports whether the session that ended with err had begun and never told how it ended.
+// lost reports whether the session that ended with err had started and its end is unknown.
 func lost(err error) bool {
 	var session *converge.SessionError
 	if errors.As(err, &session) {
-		return session.Code == converge.CodeLost || session.Code == converge.CodeLedger || session.Code == converge.CodeRestart
+		return session.Code == converge.CodeLost || session.Code == converge.CodeLedger ||
+			session.Code == converge.CodeRestart
 	}
 	var conn *transport.Error
 	return !errors.As(err, &conn) || conn.Kind == transport.Lost
 }
 
-// withLock returns what is applied on a node with the mark of one that is left locked, or without it (litp.md 84); nil stays nil.
+// withLock returns a ledger with or without the mark task.LeftLocked (litp.md 84); nil stays nil.
 func withLock(ledger map[resource.ID]string, locked bool) map[resource.ID]string {
 	if _, marked := ledger[task.LeftLocked]; ledger == nil || marked == locked {
 		return ledger

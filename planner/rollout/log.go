@@ -9,9 +9,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
-// log hands the events of a run to the recorder, in the order in which they were given to it. One goroutine records
-// everything that is waiting with one call, so many nodes share the price of one durable write and a stream of results never waits
-// for a disk. After the first error nothing is recorded any more.
+// log passes the events of a run to the recorder, in order. One goroutine records all waiting events with one call, so
+// that many nodes share one durable write and a stream of results never waits for a disk. After the first error nothing
+// more is recorded.
 type log struct {
 	recorder Recorder
 	now      func() time.Time
@@ -21,15 +21,16 @@ type log struct {
 	waiting []journal.Event
 	reached chan struct{} // closed when everything waiting now is recorded or lost
 	err     error
-	work    chan struct{} // holds one token when something is waiting
+	wake    chan struct{} // holds one token when events are waiting
 	done    sync.WaitGroup
 }
 
-// newLog starts the writer. Records are made under ctx, which must outlive the run's own: how a run ended is recorded too.
+// newLog starts the writer. Records are made under ctx, which must outlive the run's own: how a run ended is recorded
+// too.
 func newLog(ctx context.Context, r Recorder, now func() time.Time, failed func(error)) *log {
-	l := &log{recorder: r, now: now, failed: failed, reached: make(chan struct{}), work: make(chan struct{}, 1)}
+	l := &log{recorder: r, now: now, failed: failed, reached: make(chan struct{}), wake: make(chan struct{}, 1)}
 	l.done.Go(func() {
-		for range l.work {
+		for range l.wake {
 			l.write(ctx)
 		}
 	})
@@ -49,7 +50,7 @@ func (l *log) record(events ...journal.Event) error {
 
 // close waits until everything is recorded, ends the writer and returns the first error. Nothing may be added after it.
 func (l *log) close() error {
-	close(l.work)
+	close(l.wake)
 	l.done.Wait()
 	return l.err
 }
@@ -62,7 +63,7 @@ func (l *log) add(events []journal.Event) <-chan struct{} {
 	}
 	l.waiting = append(l.waiting, events...)
 	select {
-	case l.work <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default: // a token is there already: the writer will find these events too
 	}
 	return l.reached

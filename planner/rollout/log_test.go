@@ -40,7 +40,8 @@ func TestLogKeepsOrderAndSharesCalls(t *testing.T) {
 		for n := range 20 {
 			nodes.Go(func() {
 				node := fmt.Sprint(n)
-				if err := l.record(journal.Event{Node: node, Phase: 1}, journal.Event{Node: node, Phase: 2}); err != nil {
+				if err := l.record(journal.Event{Node: node, Phase: 1},
+					journal.Event{Node: node, Phase: 2}); err != nil {
 					t.Error(err)
 				}
 				for phase := 3; phase < 10; phase++ {

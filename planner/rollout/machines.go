@@ -14,28 +14,32 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Machines knows which machine each node of a site is. An address does not say it: one machine may have several, and several names. It serves all passes
-// of an apply.
+// Machines knows which machine each node of a site is. An address does not say it: one machine may have several, and
+// several names. It serves all passes of an apply.
 type Machines struct {
 	known map[string]converge.Identity // what earlier runs and refreshes saw; not changed
 
-	mu    sync.Mutex
-	seen  map[string]converge.Identity // what this apply saw
-	asked map[string]error             // the nodes that were asked in this apply, and why one did not answer; nil when it did
-	twice map[string]string            // node -> another node that is the same machine
-	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer: they are not prepared any more.
+	mu   sync.Mutex
+	seen map[string]converge.Identity // what this apply saw
+	// the nodes that were asked in this apply, and why one did not answer; nil when it did
+	asked      map[string]error
+	duplicates map[string]string // node -> another node that is the same machine
+	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer:
+	// they are not prepared any more.
 	silent map[string]error
 	under  map[string]chan struct{} // nodes that are being asked now; closed at the end
 }
 
-// NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since, and of those that left. They are not changed.
+// NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since, and of
+// those that left. They are not changed.
 func NewMachines(known map[string]converge.Identity) *Machines {
-	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{}, twice: map[string]string{},
-		silent: map[string]error{}, under: map[string]chan struct{}{}}
+	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{},
+		duplicates: map[string]string{},
+		silent:     map[string]error{}, under: map[string]chan struct{}{}}
 }
 
-// Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the machine of another node
-// has none.
+// Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the
+// machine of another node has none.
 func (m *Machines) Known() map[string]converge.Identity {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,14 +48,14 @@ func (m *Machines) Known() map[string]converge.Identity {
 		out = map[string]converge.Identity{}
 	}
 	maps.Copy(out, m.seen)
-	for node := range m.twice {
+	for node := range m.duplicates {
 		delete(out, node)
 	}
 	return out
 }
 
 // saw takes the answer of a node that the site wants.
-func (m *Machines) saw(node string, id converge.Identity, err error) {
+func (m *Machines) record(node string, id converge.Identity, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if id == (converge.Identity{}) {
@@ -67,7 +71,7 @@ func (m *Machines) saw(node string, id converge.Identity, err error) {
 	m.seen[node] = id
 	for _, other := range slices.Sorted(maps.Keys(m.seen)) {
 		if other != node && id.Same(m.seen[other]) {
-			m.twice[node], m.twice[other] = other, node
+			m.duplicates[node], m.duplicates[other] = other, node
 		}
 	}
 }
@@ -97,8 +101,8 @@ func (m *Machines) wasAsked(node string) bool {
 	return asked
 }
 
-// saidWho reports whether a node said in this apply which machine it is.
-func (m *Machines) saidWho(node string) bool {
+// identified reports whether a node said in this apply which machine it is.
+func (m *Machines) identified(node string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, seen := m.seen[node]
@@ -114,10 +118,10 @@ func (m *Machines) answered(node string) bool {
 	return known || asked && err == nil
 }
 
-// alike returns those of the nodes that were not asked in this apply and may be one of the machines, as far as anything is known of them, sorted.
-// With strict these are also those of which nothing is known, and those that were asked and may have been restarted since: their answers do
-// not count any more.
-func (m *Machines) alike(machines []converge.Identity, nodes map[string]site.Node, strict bool) []string {
+// alike returns those of the nodes that were not asked in this apply and may be one of the machines, as far as anything
+// is known of them, sorted. With strict these are also those of which nothing is known, and those that were asked and
+// may have been restarted since: their answers do not count any more.
+func (m *Machines) candidates(machines []converge.Identity, nodes map[string]site.Node, strict bool) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []string
@@ -126,7 +130,8 @@ func (m *Machines) alike(machines []converge.Identity, nodes map[string]site.Nod
 		known, some := m.known[name]
 		seen, answered := m.seen[name]
 		switch {
-		case strict && answered && !slices.ContainsFunc(machines, seen.Same) && slices.ContainsFunc(machines, seen.MayBe):
+		case strict && answered && !slices.ContainsFunc(machines, seen.Same) &&
+			slices.ContainsFunc(machines, seen.MayBe):
 			delete(m.seen, name)
 			delete(m.asked, name)
 		case asked, !some && !strict, !slices.ContainsFunc(machines, known.MayBe):
@@ -142,15 +147,17 @@ func (m *Machines) alike(machines []converge.Identity, nodes map[string]site.Nod
 func (m *Machines) refusal(node string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	other, twice := m.twice[node]
+	other, twice := m.duplicates[node]
 	if !twice {
 		return nil
 	}
-	return &converge.SessionError{Code: converge.CodeTwice, Message: fmt.Sprintf("node %q is the same machine as node %q, and nothing is done on it under either name; "+
-		"keep one of the two nodes", node, other)}
+	return &converge.SessionError{Code: converge.CodeTwice,
+		Message: fmt.Sprintf("node %q is the same machine as node %q, and nothing is done on it under either name; "+
+			"keep one of the two nodes", node, other)}
 }
 
-// of returns the node of the site, other than the one given, that is a machine; empty when no node is. doubt says why that cannot be known.
+// of returns the node of the site, other than the one given, that is a machine; empty when no node is. doubt says why
+// that cannot be known.
 func (m *Machines) of(machine converge.Identity, not string, nodes map[string]site.Node) (node string, doubt error) {
 	if !machine.Running() {
 		return "", nil // it has nothing that could be compared
@@ -166,14 +173,16 @@ func (m *Machines) of(machine converge.Identity, not string, nodes map[string]si
 		case seen.Same(machine):
 			return name, nil
 		case !answered && m.known[name].MayBe(machine):
-			doubt = cmp.Or(doubt, fmt.Errorf("it may be the machine of node %q, which does not say: %w", name, cmp.Or(m.asked[name], errNoIdentity)))
+			doubt = cmp.Or(doubt, fmt.Errorf("it may be the machine of node %q, which does not say: %w", name,
+				cmp.Or(m.asked[name], errNoIdentity)))
 		}
 	}
 	return "", doubt
 }
 
-// moved returns the node of the site that is the machine of a node that left, as its ledger tells: the machine has another address now. Where the old one answers too, a copy of
-// its disk is one of the two, so this counts only where it does not. Empty when no node is.
+// moved returns the node of the site that is the machine of a node that left, as its ledger tells: the machine has
+// another address now. Where the old one answers too, a copy of its disk is one of the two, so this counts only where
+// it does not. Empty when no node is.
 func (m *Machines) moved(left string, nodes map[string]site.Node) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +195,8 @@ func (m *Machines) moved(left string, nodes map[string]site.Node) string {
 	return ""
 }
 
-// replaced reports whether the machine that answers at the address of a node that left is another one than that node was.
+// replaced reports whether the machine that answers at the address of a node that left is another one than that node
+// was.
 func (m *Machines) replaced(left string, machine converge.Identity) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -196,8 +206,9 @@ func (m *Machines) replaced(left string, machine converge.Identity) bool {
 
 var errNoIdentity = errors.New("it has no identity")
 
-// How long nodes that are asked which machines they are, or what their ledgers hold, are waited for: before work begins on other nodes, those that may be
-// the machine of a node that is about to be worked on, and before a node is torn down. They may answer later; who works on them waits for that.
+// How long nodes that are asked which machines they are, or what their ledgers hold, are waited for: before work begins
+// on other nodes, those that may be the machine of a node that is about to be worked on, and before a node is torn
+// down. They may answer later; who works on them waits for that.
 const (
 	patience    = 2 * time.Second
 	askAll      = 30 * time.Second // for all new nodes of a run together
@@ -205,14 +216,16 @@ const (
 	askTearDown = 2 * time.Minute
 )
 
-// inquire calls ask for every node, for up to parallelism at once, and returns when each call has ended or was waited for as long as wait says (0: to its
-// end), or ctx has ended. The other calls go on: see await. A node that is being asked is not asked again.
-func (m *Machines) inquire(ctx context.Context, nodes []string, parallelism int, wait func(node string) time.Duration, ask func(node string)) {
+// inquire calls ask for every node, for up to parallelism at once, and returns when each call has ended or was waited
+// for as long as wait says (0: to its end), or ctx has ended. The other calls go on: see await. A node that is being
+// asked is not asked again.
+func (m *Machines) inquire(ctx context.Context, nodes []string, parallelism int, wait func(node string) time.Duration,
+	ask func(node string)) {
 	var waiting sync.WaitGroup
 	places := make(chan struct{}, parallelism)
 	for _, node := range nodes {
 		places <- struct{}{}
-		ended := m.begin(node, ask)
+		ended := m.start(node, ask)
 		waiting.Go(func() {
 			defer func() { <-places }()
 			limit := wait(node)
@@ -233,7 +246,7 @@ func (m *Machines) inquire(ctx context.Context, nodes []string, parallelism int,
 }
 
 // begin calls ask for a node unless it is being asked, and returns what is closed at the end.
-func (m *Machines) begin(node string, ask func(node string)) <-chan struct{} {
+func (m *Machines) start(node string, ask func(node string)) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ended, under := m.under[node]
@@ -265,8 +278,8 @@ func (m *Machines) await(ctx context.Context, node string) {
 	}
 }
 
-// ask finds out which machines nodes of the site are, without changing them, and waits for each of them as long as wait says. It may be called within a
-// session, so it takes none of the places of nodes that are worked on.
+// ask finds out which machines nodes of the site are, without changing them, and waits for each of them as long as wait
+// says. It may be called within a session, so it takes none of the places of nodes that are worked on.
 func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
 	d.Machines.inquire(ctx, nodes, d.Parallelism, func(string) time.Duration { return wait }, func(name string) {
 		if ctx.Err() != nil || d.stopped() {
@@ -276,56 +289,60 @@ func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
 		if !given {
 			limit = TimeLimitError{Call: "prepare", Limit: DefaultPrepareTimeout}
 		}
-		one, cancel := context.WithTimeoutCause(d.brake.stopping, limit.Limit, &limit)
+		one, cancel := context.WithTimeoutCause(d.cancellation.stopping, limit.Limit, &limit)
 		defer cancel()
 		summary, err := d.contact(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
-		if err != nil && d.brake.stopped() {
+		if err != nil && d.cancellation.stopped() {
 			return
 		}
 		if cause := context.Cause(one); err != nil && cause != nil {
 			err = fmt.Errorf("%w; the session was given up: %w", cause, err)
 		}
-		d.Machines.saw(name, summary.Identity, err)
+		d.Machines.record(name, summary.Identity, err)
 		d.Machines.gaveUp(name, err)
 	})
 }
 
 // contact runs a catalog on a node, and notes that the node answered in this run when it did.
-func (d *driver) contact(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (d *driver) contact(ctx context.Context, n site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	summary, err := d.Executor.Converge(ctx, n, c, each)
 	if (outcome{err: err}).answered(false) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.met[n.Name] = true
+		d.contacted[n.Name] = true
 	}
 	return summary, err
 }
 
-// whoIs asks a node which machine it is.
-func (d *driver) whoIs(ctx context.Context, n site.Node) (converge.Summary, error) {
+// askIdentity asks a node which machine it is.
+func (d *driver) askIdentity(ctx context.Context, n site.Node) (converge.Summary, error) {
 	summary, err := d.contact(ctx, n, d.catalog(converge.Prepare, nil), func(converge.Result) {})
 	if _, wanted := d.wanted[n.Name]; wanted && (err == nil || ctx.Err() == nil) {
-		d.Machines.saw(n.Name, summary.Identity, err)
+		d.Machines.record(n.Name, summary.Identity, err)
 	}
 	return summary, err
 }
 
-// identify asks the nodes with work that nobody knows yet who they are, before anything is changed on any node: groups come one after the other, and
-// a machine that has a second name in a later one must not be worked on under the first. Those that do not answer soon are waited for when their turn comes: if one
-// is the machine of another node after all, nothing is done on it. Where all work is in one group, its preparation asks.
+// identify asks the nodes with work that nobody knows yet who they are, before anything is changed on any node: groups
+// come one after the other, and a machine that has a second name in a later one must not be worked on under the first.
+// Those that do not answer soon are waited for when their turn comes: if one is the machine of another node after all,
+// nothing is done on it. Where all work is in one group, its preparation asks.
 func (d *driver) identify() {
 	groups, nodes := map[string]bool{}, map[string]bool{}
-	for name, st := range d.work.prepare {
+	for name, st := range d.schedule.prepare {
 		groups[st.group], nodes[name] = true, true
 	}
-	for name := range nodesOf(d.work.before...) {
+	for name := range nodesOf(d.schedule.before...) {
 		groups[""], nodes[name] = true, true
 	}
 	if len(groups) < 2 && !groups[""] {
 		return
 	}
-	maps.DeleteFunc(nodes, func(name string, _ bool) bool { return d.Machines.wasAsked(name) || d.Machines.answered(name) })
-	ctx, cancel := context.WithTimeout(d.brake.running, askAll)
+	maps.DeleteFunc(nodes, func(name string, _ bool) bool {
+		return d.Machines.wasAsked(name) || d.Machines.answered(name)
+	})
+	ctx, cancel := context.WithTimeout(d.cancellation.running, askAll)
 	defer cancel()
 	names := slices.Sorted(maps.Keys(nodes))
 	d.ask(ctx, names, patience)
@@ -342,11 +359,13 @@ func (d *driver) compare(ctx context.Context, nodes ...string) {
 		}
 	}
 	d.Machines.mu.Unlock()
-	d.ask(ctx, d.Machines.alike(machines, d.wanted, false), askOne)
+	d.ask(ctx, d.Machines.candidates(machines, d.wanted, false), askOne)
 }
 
-// converge runs a catalog on a node. One of the site is asked first which machine it is, and nothing is done on a machine that is another node, too.
-func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+// converge runs a catalog on a node. One of the site is asked first which machine it is, and nothing is done on a
+// machine that is another node, too.
+func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	if _, wanted := d.wanted[n.Name]; !wanted {
 		return d.contact(ctx, n, c, each)
 	}
@@ -356,18 +375,19 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	}
 	changes := c.Mode == converge.Apply || len(c.Begins) > 0
 	if changes && !d.Machines.answered(n.Name) {
-		if summary, err := d.whoIs(ctx, n); err != nil {
+		if summary, err := d.askIdentity(ctx, n); err != nil {
 			return summary, err
 		}
 		d.compare(ctx, n.Name)
 	}
-	opens := c.Lock != "" || len(c.Items) > 0 || c.TearDown || c.Mode == converge.Prepare // a node that is locked is unlocked whatever it is
+	// a node that is locked is unlocked whatever it is
+	opens := c.Lock != "" || len(c.Items) > 0 || c.TearDown || c.Mode == converge.Prepare
 	if err := d.refusal(n.Name); err != nil && opens {
 		return converge.Summary{}, err
 	}
 	summary, err := d.contact(ctx, n, c, each)
 	if err == nil || ctx.Err() == nil {
-		d.Machines.saw(n.Name, summary.Identity, err)
+		d.Machines.record(n.Name, summary.Identity, err)
 		if c.Mode == converge.Prepare {
 			d.Machines.gaveUp(n.Name, err)
 		}
@@ -379,8 +399,8 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog, 
 	return summary, err
 }
 
-// refusal says why nothing is done on a node: it is the machine of another one. That is an error of the configuration, so it fails the run whatever
-// the criteria of its group are.
+// refusal says why nothing is done on a node: it is the machine of another one. That is an error of the configuration,
+// so it fails the run whatever the criteria of its group are.
 func (d *driver) refusal(node string) error {
 	err := d.Machines.refusal(node)
 	if err != nil {
@@ -389,8 +409,8 @@ func (d *driver) refusal(node string) error {
 	return err
 }
 
-// separate asks nodes that are to be torn down which machines they are, and decides those that are not torn down: machines that the site has under
-// another name, those that may be one, and nodes that do not answer.
+// separate asks nodes that are to be torn down which machines they are, and decides those that are not torn down:
+// machines that the site has under another name, those that may be one, and nodes that do not answer.
 func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDownNode {
 	out := map[string]TearDownNode{}
 	if len(d.wanted) == 0 {
@@ -402,7 +422,7 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 		if d.stopped() || d.halted != nil || ctx.Err() != nil {
 			return
 		}
-		summary, err := d.whoIs(ctx, d.nodes[st.node])
+		summary, err := d.askIdentity(ctx, d.nodes[st.node])
 		mu.Lock()
 		defer mu.Unlock()
 		_, stays := d.wanted[st.node]
@@ -419,12 +439,15 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 			out[st.node] = TearDownNode{Status: NotTornDown, Error: err, Message: reason(err, nil)}
 		}
 	})
-	running := slices.DeleteFunc(slices.Collect(maps.Values(machines)), func(i converge.Identity) bool { return !i.Running() })
-	d.ask(ctx, d.Machines.alike(running, d.wanted, true), askTearDown)
+	running := slices.DeleteFunc(slices.Collect(maps.Values(machines)), func(i converge.Identity) bool {
+		return !i.Running()
+	})
+	d.ask(ctx, d.Machines.candidates(running, d.wanted, true), askTearDown)
 	for name, machine := range machines {
 		switch other, doubt := d.Machines.of(machine, name, d.wanted); {
 		case other != "":
-			out[name] = TearDownNode{Status: Kept, Node: other, Message: fmt.Sprintf("it is the machine of node %q", other)}
+			out[name] = TearDownNode{Status: Kept, Node: other,
+				Message: fmt.Sprintf("it is the machine of node %q", other)}
 		case doubt != nil:
 			out[name] = TearDownNode{Status: NotTornDown, Error: doubt, Message: doubt.Error()}
 		}
@@ -433,7 +456,8 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 		_, stays := d.wanted[st.node]
 		_, answered := machines[st.node]
 		if other := d.Machines.moved(st.node, d.wanted); other != "" && !stays && !answered {
-			out[st.node] = TearDownNode{Status: Kept, Node: other, Message: fmt.Sprintf("it is the machine of node %q, under another address", other)}
+			out[st.node] = TearDownNode{Status: Kept, Node: other,
+				Message: fmt.Sprintf("it is the machine of node %q, under another address", other)}
 		}
 	}
 	return out

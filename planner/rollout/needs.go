@@ -8,18 +8,18 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// programs are what the types of remote tasks call on a node besides a shell.
+// programs are the programs that types of remote tasks run on a node, besides a shell.
 var programs = map[string]string{"puppet": "puppet"}
 
-// needs returns the programs that must be on each node before its work begins, sorted: those that its remote tasks call, except for
-// those that the plan itself brings in a package.
+// needs returns the programs that must be on each node before its first task, sorted: those that its remote tasks run,
+// without those that a package of the plan contains.
 func needs(p *planner.Plan) map[string][]string {
 	out := map[string][]string{}
-	brought := map[string][]string{} // node -> titles of packages
+	installed := map[string][]string{} // node -> titles of packages
 	for _, ph := range p.Phases {
 		for _, t := range ph.Tasks {
 			if installs(t) {
-				brought[t.Node] = append(brought[t.Node], t.Resource.Title)
+				installed[t.Node] = append(installed[t.Node], t.Resource.Title)
 			}
 		}
 	}
@@ -29,7 +29,9 @@ func needs(p *planner.Plan) map[string][]string {
 			if !ok || t.Kind != task.Remote || slices.Contains(out[t.Node], program) {
 				continue
 			}
-			if !slices.ContainsFunc(brought[t.Node], func(title string) bool { return strings.Contains(title, program) }) {
+			if !slices.ContainsFunc(installed[t.Node], func(title string) bool {
+				return strings.Contains(title, program)
+			}) {
 				out[t.Node] = append(out[t.Node], program)
 			}
 		}
@@ -40,7 +42,7 @@ func needs(p *planner.Plan) map[string][]string {
 	return out
 }
 
-// installs reports whether a task brings a package.
+// installs reports whether a task installs a package.
 func installs(t task.Task) bool {
 	if t.Kind != task.Config || t.Resource.Type != "package" || t.Action == task.Remove || t.Action == task.Refresh {
 		return false
@@ -52,12 +54,13 @@ func installs(t task.Task) bool {
 	return true
 }
 
-// needed returns those of the node's programs that the step itself calls: outside of groups no preparation has looked for them.
-func (w work) needed(st step) []string {
+// needed returns the needed programs that a step outside of groups runs: no preparation has checked them.
+func (w schedule) needed(st step) []string {
 	var names []string
 	for _, t := range st.tasks {
 		program, ok := programs[t.Resource.Type]
-		if ok && t.Kind == task.Remote && slices.Contains(w.needs[st.node], program) && !slices.Contains(names, program) {
+		if ok && t.Kind == task.Remote && slices.Contains(w.needs[st.node], program) &&
+			!slices.Contains(names, program) {
 			names = append(names, program)
 		}
 	}

@@ -18,8 +18,8 @@ type TaskFailure struct {
 	Message  string
 }
 
-// Progress tells how far tasks of the plan came, those of one service for example, from exactly their results (lsm.md 9): that a node failed otherwise, or did
-// not answer, lets its tasks wait. The failures are in the order of the tasks.
+// Progress tells how far tasks of the plan came, those of one service for example, from exactly their results (lsm.md
+// 9): that a node failed otherwise, or did not answer, lets its tasks wait. The failures are in the order of the tasks.
 func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []TaskFailure) {
 	done := make(map[string]map[resource.ID]bool) // node -> what was done there
 	for _, t := range tasks {
@@ -58,8 +58,8 @@ func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []Ta
 	return p, failures
 }
 
-// Did returns whether the run executed a task and something came of it: a resource that was as it should be already is left out, and so is what failed. A node
-// counts as prepared when it answered.
+// Did returns whether the run executed a task and something came of it: a resource that was as it should be already is
+// left out, and so is what failed. A node counts as prepared when it answered.
 func (r Report) Did() func(task.Task) bool {
 	altered := make(map[string]map[resource.ID]bool, len(r.Nodes))
 	for name, n := range r.Nodes {
@@ -82,8 +82,9 @@ func (r Report) Did() func(task.Task) bool {
 	}
 }
 
-// ByService returns the tasks of a plan by the service that they are for ([planner.Plan.ByService]), and with each service the tasks of others whose refresh
-// failed after a change of its own had notified them, directly or through what was refreshed in between.
+// ByService returns the tasks of a plan by the service that they are for ([planner.Plan.ByService]), and with each
+// service the tasks of others whose refresh failed after a change of its own had notified them, directly or through
+// what was refreshed in between.
 func (r Report) ByService(p *planner.Plan, before planner.Owners) map[string][]task.Task {
 	out := p.ByService(before)
 	for _, node := range slices.Sorted(maps.Keys(r.Nodes)) {
@@ -142,7 +143,8 @@ func (r Report) callbackFailure(t task.Task) string {
 	return "the callback failed"
 }
 
-// Follow adds the report of another pass of the same run: what it found on the nodes counts, and a node, group or run that failed before stays failed.
+// Follow adds the report of another pass of the same run: what it found on the nodes counts, and a node, group or run
+// that failed before stays failed.
 func (r *Report) Follow(next Report) {
 	for node, n := range next.Nodes {
 		before, ok := r.Nodes[node]

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// PhaseReport is what became of a phase outside of groups that was begun.
+// PhaseReport is the result of a phase outside of groups that was started.
 type PhaseReport struct {
 	Phase     int // its number in the plan, from 1
 	TaskGroup task.Group
@@ -34,10 +34,10 @@ func (f PhaseFailure) String() string {
 	return f.Node + ": " + short(f.Message)
 }
 
-// before runs the phases that come before all groups, and reports whether the groups may begin: the first failure stops the run
-// (design.md 6). Then groups and nodes are as if they had not begun, but for nodes that have nothing to do.
+// before runs the phases that come before all groups, and reports whether the groups may begin: the first failure stops
+// the run (design.md 6). Then groups and nodes are as if they had not started, except nodes without changes.
 func (d *driver) before() bool {
-	for _, ph := range d.work.before {
+	for _, ph := range d.schedule.before {
 		status := StatusInterrupted
 		if !d.stopped() {
 			status, _ = d.outside(ph, true)
@@ -48,7 +48,7 @@ func (d *driver) before() bool {
 		if status == StatusFailed {
 			d.halted = fmt.Errorf("the task group %s failed, which stops the run", ph.group)
 		}
-		for n := range nodesOf(slices.Concat(d.work.before, d.work.after)...) {
+		for n := range nodesOf(slices.Concat(d.schedule.before, d.schedule.after)...) {
 			d.setNode(n, strategy.NotStarted)
 		}
 		return false
@@ -56,45 +56,47 @@ func (d *driver) before() bool {
 	return true
 }
 
-// after runs the phases that come after all groups, on the nodes that are deployed by then. A callback that belongs to no node and
-// does not succeed ends them, because what comes later may wait for it.
+// after runs the phases that come after all groups, on the nodes that are deployed by then. A callback that belongs to
+// no node and does not succeed ends them, because what comes later may wait for it.
 func (d *driver) after() {
-	for i, ph := range d.work.after {
+	for i, ph := range d.schedule.after {
 		if d.stopped() {
-			d.unfinished(d.work.after[i:]...)
+			d.unfinished(d.schedule.after[i:]...)
 			break
 		}
 		if _, goOn := d.outside(ph, false); !goOn {
-			d.unfinished(d.work.after[i+1:]...)
+			d.unfinished(d.schedule.after[i+1:]...)
 			break
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(nodesOf(d.work.after...))) {
+	for _, n := range slices.Sorted(maps.Keys(nodesOf(d.schedule.after...))) {
 		d.mu.Lock()
 		r := d.report.Nodes[n]
 		d.mu.Unlock()
 		if stage := d.nodeStage(n); r.Attempted && stage == strategy.Deployed {
-			d.tellNode(r.Group, n, stage, "")
+			d.recordNode(r.Group, n, stage, "")
 		}
 	}
 }
 
-// outside runs one phase outside of groups: with first, up to its first failure and to what runs then; else on all nodes that are
-// deployed. goOn reports whether the phase behind it may run. A phase of which nothing is left to run is not in the report.
+// outside runs one phase outside of groups: with first, up to its first failure and to what runs then; else on all
+// nodes that are deployed. goOn reports whether the phase behind it may run. A phase of which nothing is left to run is
+// not in the report.
 func (d *driver) outside(ph phase, first bool) (status Status, goOn bool) {
 	c := call{name: string(ph.group), limit: DefaultDeployTimeout, width: d.Parallelism}
 	c.fill = func(st step) converge.Catalog {
 		catalog := d.catalog(converge.Apply, Items(st.tasks))
-		catalog.Needs = d.work.needed(st)
+		catalog.Needs = d.schedule.needed(st)
 		return catalog
 	}
-	ctx, cancel := context.WithTimeoutCause(d.brake.running, c.limit, &TimeLimitError{Call: c.name, Limit: c.limit})
+	ctx, cancel := context.WithTimeoutCause(d.cancellation.running, c.limit,
+		&TimeLimitError{Call: c.name, Limit: c.limit})
 	defer cancel()
 	x := outsidePhase{verdicts: make([]verdict, len(ph.steps)), failures: make([]string, len(ph.steps)), first: first}
 	if !slices.ContainsFunc(ph.steps, func(st step) bool { return d.left(&x, st) }) {
 		return StatusSucceeded, true
 	}
-	d.tellPhases(journal.PhaseStarted, "", []int{ph.number}, nil)
+	d.recordPhases(journal.PhaseStarted, "", []int{ph.number}, nil)
 	if ph.kind == callbackKind {
 		for i, st := range ph.steps {
 			if d.left(&x, st) {
@@ -120,14 +122,14 @@ func (d *driver) outside(ph phase, first bool) (status Status, goOn bool) {
 	return d.concludeOutside(ph, &x)
 }
 
-// outsidePhase is a phase outside of groups at work.
+// outsidePhase is a running phase outside of groups.
 type outsidePhase struct {
 	first bool // the first failure ends it
 
 	mu       sync.Mutex
 	verdicts []verdict // by step
 	failures []string  // by step: why it failed
-	over     bool      // nothing is begun any more
+	over     bool      // no step is started any more
 	broken   bool      // a callback that belongs to no node did not succeed
 }
 
@@ -144,8 +146,8 @@ func (x *outsidePhase) fail(i int, why string) {
 	x.failures[i] = why
 }
 
-// left reports whether a step is to run: nothing is begun after what ended the phase, and behind the groups only a node that is
-// deployed gets more.
+// left reports whether a step is to run: nothing is begun after what ended the phase, and behind the groups only a node
+// that is deployed gets more.
 func (d *driver) left(x *outsidePhase, st step) bool {
 	x.mu.Lock()
 	over := x.over || x.broken && st.node == ""
@@ -162,8 +164,8 @@ func (d *driver) left(x *outsidePhase, st step) bool {
 	return stage == strategy.Deployed || stage == "" && !d.report.Nodes[st.node].failed()
 }
 
-// outsideCallback carries out a callback outside of groups. Behind the groups, one that belongs to no node is for a site that stands: not after
-// a critical group failed.
+// outsideCallback carries out a callback outside of groups. Behind the groups, one that belongs to no node is for a
+// site that stands: not after a critical group failed.
 func (d *driver) outsideCallback(ctx context.Context, x *outsidePhase, i int, st step) verdict {
 	if st.node == "" && !x.first && d.criticalFailed() {
 		d.warn("", "", fmt.Sprintf("the callback %s is not called, because a critical group failed", st.tasks[0].Name))
@@ -193,7 +195,7 @@ func (d *driver) concludeOutside(ph phase, x *outsidePhase) (status Status, goOn
 				d.mu.Lock()
 				group := d.report.Nodes[st.node].Group
 				d.mu.Unlock()
-				d.tellNode(group, st.node, strategy.Failed, d.reason(st.node))
+				d.recordNode(group, st.node, strategy.Failed, d.reason(st.node))
 			}
 		case cutShort:
 			r.Status = StatusInterrupted
@@ -207,7 +209,7 @@ func (d *driver) concludeOutside(ph phase, x *outsidePhase) (status Status, goOn
 		d.failRun(true)
 	}
 	d.report.Outside = append(d.report.Outside, r)
-	d.tellPhases(journal.PhaseFinished, "", []int{ph.number}, func(int) bool { return r.Status != StatusSucceeded })
+	d.recordPhases(journal.PhaseFinished, "", []int{ph.number}, func(int) bool { return r.Status != StatusSucceeded })
 	return r.Status, r.Status != StatusInterrupted && !x.broken
 }
 

@@ -21,7 +21,7 @@ const (
 	StatusInterrupted Status = "interrupted" // stopped before everything had its turn
 )
 
-// Report tells how far a run came.
+// Report is the result of a run.
 type Report struct {
 	Site     string
 	Run      string
@@ -29,41 +29,44 @@ type Report struct {
 	Groups   []GroupReport             // in processing order
 	Nodes    map[string]NodeReport     // every node that is in a group
 	Departed map[string]DepartedReport // every node that the plan tears down
-	Outside  []PhaseReport             // the phases outside of groups that were begun, in their order
+	Outside  []PhaseReport             // the phases outside of groups that were started, in their order
 	Warnings []string                  // what a person should know though it failed no group
-	// Callbacks are the callbacks that were begun: task name -> digest of the task, so that the next plan knows which ran. The digest is
-	// empty when the callback failed or was given up, on any of its nodes.
+	// Callbacks are the callbacks that were started: task name -> digest of the task, so that the next plan knows which
+	// ran. The digest is empty when the callback failed or was given up, on any of its nodes.
 	Callbacks map[string]string
 	Values    Values // what the callbacks yielded
 }
 
-// GroupReport is the group machine's word on one group.
+// GroupReport is the result of one group, from the group machine.
 type GroupReport = strategy.GroupReport
 
-// NodeReport is what became of one node.
+// NodeReport is the result of one node.
 type NodeReport struct {
 	Group     string         // the last group that worked on it; the first one that holds it when none did
 	Stage     strategy.Stage // DEPLOYED also when there was nothing to do
 	Attempted bool           // a catalog was sent, so the node may have changed
 	Reachable bool           // it answered; false also when it was not asked
-	Error     error          // why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or ErrInterrupted
-	Failures  []Failure      // in the order in which they came
-	Done      []resource.ID  // items that were done, in the order in which they came; one that may fail and did is among them
-	Altered   []resource.ID  // those of Done that were not as they should be until then
-	Changed   int            // items
-	Unchanged int            // items
-	Skipped   int            // items left out because one they require failed
-	Unknown   int            // items whose outcome is not known: the session ended before
+	// why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or
+	// ErrInterrupted
+	Error    error
+	Failures []Failure // in the order in which they came
+	// items that were done, in the order in which they came; one that may fail and did is among them
+	Done      []resource.ID
+	Altered   []resource.ID // those of Done that were not as they should be until then
+	Changed   int           // items
+	Unchanged int           // items
+	Skipped   int           // items left out because one they require failed
+	Unknown   int           // items whose outcome is not known: the session ended before
 	// Ledger is what the site has applied on the node as its last session told; nil is unknown. A node that was not
 	// attempted has nil here and the ledger that it had before the run.
 	// A node that is left locked has task.LeftLocked in it.
 	Ledger map[resource.ID]string
-	Asked  bool // it said in this run which machine it is, be it without work
-	Locked bool // its lock window is open, or may be: the session that knows did not tell; then Ledger may be nil
+	Asked  bool // it reported in this run which machine it is, even without changes
+	Locked bool // it is locked, or may be: the last session did not report it; then Ledger may be nil
 }
 
-// Applied returns what is applied on the node after the run, as far as anyone knows: what its last session told, or else what was known before the
-// run, with task.LeftLocked when it may be locked. It leaves before alone.
+// Applied returns what is applied on the node after the run, as far as anyone knows: what its last session told, or
+// else what was known before the run, with task.LeftLocked when it may be locked. It leaves before alone.
 func (r NodeReport) Applied(before map[resource.ID]string) map[resource.ID]string {
 	switch {
 	case r.Ledger != nil:
@@ -100,15 +103,15 @@ func (r *NodeReport) take(group string, o outcome) {
 // idle reports whether the node counts as deployed because it had no work: nobody has asked it.
 func (r NodeReport) idle() bool { return r.Stage == strategy.Deployed && !r.Attempted && !r.Asked }
 
-// withoutWork says how many of a group's deployed nodes nobody has asked.
-func withoutWork(idle int) string {
+// withoutChanges says how many of a group's deployed nodes nobody has asked.
+func withoutChanges(idle int) string {
 	switch idle {
 	case 0:
 		return ""
 	case 1:
-		return ", 1 of them had no work and was not contacted"
+		return ", 1 of them had no changes and was not contacted"
 	}
-	return fmt.Sprintf(", %d of them had no work and were not contacted", idle)
+	return fmt.Sprintf(", %d of them had no changes and were not contacted", idle)
 }
 
 func (r NodeReport) failed() bool { return r.Error != nil || len(r.Failures) > 0 }
@@ -169,13 +172,14 @@ const (
 	Kept        Removal = "kept"        // it is the machine of a node of the site: nothing is undone
 	Forgotten   Removal = "forgotten"   // it left the site and did not answer: it is not asked again
 	Unreachable Removal = "unreachable" // it did not answer
-	NotTornDown Removal = "failed"      // something is left on it, or may be: its ledger knows, so it can be tried again
+	// something is left on it, or may be: its ledger knows, so it can be tried again
+	NotTornDown Removal = "failed"
 )
 
 func (d *driver) status() Status {
 	r := d.report
 	switch {
-	case d.cut || d.brake.running.Err() != nil:
+	case d.cut || d.cancellation.running.Err() != nil:
 		return StatusInterrupted
 	case d.machine.CriticalFailed() || d.worst == StatusFailed:
 		return StatusFailed
@@ -218,8 +222,8 @@ var stages = []strategy.Stage{strategy.NotStarted, strategy.Prepared, strategy.D
 // listed bounds each list of a report. The journal holds every event of every node.
 const listed = 20
 
-// String tells a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes failed. Of many
-// nodes the first ones are named.
+// String tells a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes
+// failed. Of many nodes the first ones are named.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "site %s, run %s: %s\n", r.Site, r.Run, r.Status)
@@ -247,7 +251,8 @@ func (r Report) String() string {
 				idle++
 			}
 		}
-		fmt.Fprintf(&b, "  %s%s: %s, %d of %d nodes deployed%s\n", g.Name, critical, g.Stage, deployed, len(g.Members), withoutWork(idle))
+		fmt.Fprintf(&b, "  %s%s: %s, %d of %d nodes deployed%s\n", g.Name, critical, g.Stage, deployed, len(g.Members),
+			withoutChanges(idle))
 		for _, v := range verdicts(g) {
 			fmt.Fprintf(&b, "    %s\n", v)
 		}
@@ -266,13 +271,14 @@ func (r Report) String() string {
 	}
 	stageOf := func(stage string, nodes []string) {
 		if len(nodes) > 0 {
-			fmt.Fprintf(&b, "  %s: %s%s\n", stage, strings.Join(nodes[:min(len(nodes), listed)], ", "), andMore(nodes, " "))
+			fmt.Fprintf(&b, "  %s: %s%s\n", stage, strings.Join(nodes[:min(len(nodes), listed)], ", "),
+				andMore(nodes, " "))
 		}
 	}
 	for _, s := range stages {
 		stageOf(string(s), byStage[s])
 		if s == strategy.Deployed {
-			stageOf(string(s)+" (no work, not contacted)", idle)
+			stageOf(string(s)+" (no changes, not contacted)", idle)
 		}
 	}
 	failed := SaidAlike(byStage[strategy.Failed], func(n string) string {

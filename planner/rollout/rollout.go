@@ -1,14 +1,15 @@
-// Package rollout drives a plan through groups and phases (design.md 6). It asks the group machine of package strategy what to
-// do next, sends catalogs to nodes through an [Executor], records an event before and after every task through a
-// [Recorder], and reports how far every group and node came.
+// Package rollout drives a plan through groups and phases (design.md 6). It asks the group machine of package strategy
+// what to do next, sends catalogs to nodes through an [Executor], records an event before and after every task through
+// a [Recorder], and reports how far every group and node came.
 //
 //	Run       a plan: what comes before the groups, prepare and deploy group by group, what comes after them, then the tear-down of
 //	          the nodes that left the site
 //	Survey    a look at all nodes that changes nothing: drift, ledgers, who can be reached
 //	TearDown  the end of a site: undo everything on every node
 //
-// All three work on up to Options.Parallelism nodes at once. When their context ends they start nothing more, give running
-// sessions the grace to end, and report what they know, no more: a node whose session ended without telling has an unknown ledger.
+// All three work on up to Options.Parallelism nodes at once. When their context ends they start nothing more, give
+// running sessions the grace to end, and report what they know, no more: a node whose session ended without telling has
+// an unknown ledger.
 package rollout
 
 import (
@@ -29,9 +30,9 @@ import (
 
 // Recorder keeps the events of one run.
 type Recorder interface {
-	// Record makes the events durable before it returns, in the order given. An error stops the run at once: whoever cannot record
-	// may have lost the right to work on the site (fencing). It is called by one goroutine at a time, also after the
-	// run's own context ended.
+	// Record makes the events durable before it returns, in the order given. An error stops the run at once: whoever
+	// cannot record may have lost the right to work on the site (fencing). It is called by one goroutine at a time,
+	// also after the run's own context ended.
 	Record(ctx context.Context, events ...journal.Event) error
 }
 
@@ -41,19 +42,22 @@ type Options struct {
 	Recorder    Recorder // required by Run and TearDown
 	RunID       string   // required by Run and TearDown: recorded in the ledgers
 	Caller      Caller   // required by Run when the plan holds callbacks
-	Parallelism int      // nodes worked on at once; 0 is 10
-	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node and have no tasks
-	// that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
+	Parallelism int      // active nodes at once; 0 is 10
+	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node
+	// and have no tasks that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
 	ParallelGroups int
-	Grace          time.Duration             // how long running sessions may go on after ctx ended; 0 is 30 seconds
-	GiveUp         <-chan struct{}           // closed when even the grace is too long: running sessions are given up at once; nil is never
-	Now            func() time.Time          // the clock of events; nil is time.Now
-	Machines       *Machines                 // which machines the nodes are; nil knows nothing yet
-	Limits         map[string]TimeLimitError // how long Survey may look at a node, and why; a node without one is waited for as long as all may take
-	Departed       map[string]site.Node      // how the nodes that left the site are reached
-	Purpose        string                    // what this pass of the run is for, besides the plan; for the journal
-	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this run yielded before. It
-	// is called for many tasks at once and must not change t or values; its error must not hold a value. nil: the plan has no such task.
+	Grace          time.Duration // how long running sessions may go on after ctx ended; 0 is 30 seconds
+	// closed when even the grace is too long: running sessions are given up at once; nil is never
+	GiveUp   <-chan struct{}
+	Now      func() time.Time // the clock of events; nil is time.Now
+	Machines *Machines        // which machines the nodes are; nil knows nothing yet
+	// how long Survey may look at a node, and why; a node without one is waited for as long as all may take
+	Limits   map[string]TimeLimitError
+	Departed map[string]site.Node // how the nodes that left the site are reached
+	Purpose  string               // what this pass of the run is for, besides the plan; for the journal
+	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this
+	// run yielded before. It is called for many tasks at once and must not change t or values; its error must not hold
+	// a value. nil: the plan has no such task.
 	Resolve func(t task.Task, values Values) (task.Task, error)
 }
 
@@ -70,13 +74,15 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("rollout: Options.Executor is missing")
 	}
 	if o.Parallelism < 0 {
-		return o, fmt.Errorf("rollout: Options.Parallelism is %d; it must be at least 1, or 0 for %d", o.Parallelism, DefaultParallelism)
+		return o, fmt.Errorf("rollout: Options.Parallelism is %d; it must be at least 1, or 0 for %d", o.Parallelism,
+			DefaultParallelism)
 	}
 	if o.Parallelism == 0 {
 		o.Parallelism = DefaultParallelism
 	}
 	if o.ParallelGroups < 0 {
-		return o, fmt.Errorf("rollout: Options.ParallelGroups is %d; it must be at least 1, or 0 for 1", o.ParallelGroups)
+		return o, fmt.Errorf("rollout: Options.ParallelGroups is %d; it must be at least 1, or 0 for 1",
+			o.ParallelGroups)
 	}
 	if o.ParallelGroups == 0 {
 		o.ParallelGroups = 1
@@ -104,8 +110,9 @@ func (o Options) recorded() (Options, error) {
 	return o.withDefaults()
 }
 
-// Run drives p through the groups of s. What fails on nodes and in groups is in the report; the error tells that the run could
-// not be driven: bad input (nothing was touched then), or an event that could not be recorded (the report tells how far it came).
+// Run drives p through the groups of s. What fails on nodes and in groups is in the report; the error tells that the
+// run could not be driven: bad input (nothing was touched then), or an event that could not be recorded (the report
+// tells how far it came).
 func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, error) {
 	o, err := o.recorded()
 	if err != nil {
@@ -118,7 +125,7 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	if groups == nil {
 		groups = strategy.Default()
 	}
-	w, err := newWork(s, groups, p, o.Caller)
+	w, err := newSchedule(s, groups, p, o.Caller)
 	if err != nil {
 		return Report{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
 	}
@@ -131,7 +138,7 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	}
 
 	d := newDriver(ctx, s.Name, o)
-	d.machine, d.work = m, w
+	d.machine, d.schedule = m, w
 	for _, n := range s.Nodes {
 		d.nodes[n.Name], d.wanted[n.Name] = n, n
 	}
@@ -139,9 +146,10 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 		d.owned[g.Name], d.waits[g.Name] = g.Owned, g.After
 	}
 	d.prepareLimits = PrepareLimits(groups, p)
-	maps.Copy(d.locks.open, w.locked)
+	maps.Copy(d.locks.locked, w.locked)
 	d.enroll()
-	d.log.append(journal.Event{Kind: journal.RunStarted, Message: strings.TrimPrefix(o.Purpose+": plan "+p.Digest, ": ")})
+	d.log.append(journal.Event{Kind: journal.RunStarted,
+		Message: strings.TrimPrefix(o.Purpose+": plan "+p.Digest, ": ")})
 	d.identify()
 	if d.before() {
 		d.groups(groups)
@@ -150,7 +158,7 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	d.remaining()
 	d.cleanup()
 	for n := range d.report.Nodes {
-		d.note(n, func(r *NodeReport) { r.Asked = d.Machines.saidWho(n) })
+		d.note(n, func(r *NodeReport) { r.Asked = d.Machines.identified(n) })
 	}
 	d.report.Status = d.status()
 	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(d.report.Status)})
@@ -166,10 +174,12 @@ func sameGroups(p *planner.Plan, m *strategy.Machine) error {
 	}
 	for i, g := range p.Groups {
 		if g.Name != order[i] {
-			return fmt.Errorf("rollout: group %q is number %d in the plan and group %q in the site; make a new plan", g.Name, i+1, order[i])
+			return fmt.Errorf("rollout: group %q is number %d in the plan and group %q in the site; make a new plan",
+				g.Name, i+1, order[i])
 		}
 		if members := m.Members(g.Name); !slices.Equal(members, g.Members) {
-			return fmt.Errorf("rollout: group %q has the members %q in the plan and %q in the site; make a new plan", g.Name, g.Members, members)
+			return fmt.Errorf("rollout: group %q has the members %q in the plan and %q in the site; make a new plan",
+				g.Name, g.Members, members)
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func TestItems(t *testing.T) {
 	gone := resource.Resource{Type: "package", Title: "mc"}
 	got := rollout.Items([]task.Task{
 		{Node: "a", Action: task.PrepareNode},
-		{Node: "a", Action: task.Update, Resource: motd, Digest: "d", Requires: []resource.ID{"user[x]"}, Notifies: []resource.ID{daemon.ID()}},
+		{Node: "a", Action: task.Update, Resource: motd, Digest: "d", Requires: []resource.ID{"user[x]"},
+			Notifies: []resource.ID{daemon.ID()}},
 		{Node: "a", Action: task.Refresh, Resource: daemon, Digest: "e"},
 		{Node: "a", Action: task.Remove, Resource: gone},
 		{Node: "b", Action: task.Forget},
@@ -55,7 +56,8 @@ func TestItems(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	group := func(name string) site.Group { return site.Group{Name: name} }
 	node := task.Task{Node: "a", Action: task.Create, Resource: resource.Resource{Type: "file", Title: "/a"}}
-	remote := task.Task{Kind: task.Remote, Node: "a", Name: "p/r", Action: task.Run, Resource: resource.Resource{Type: "shell", Title: "p/r"}}
+	remote := task.Task{Kind: task.Remote, Node: "a", Name: "p/r", Action: task.Run,
+		Resource: resource.Resource{Type: "shell", Title: "p/r"}}
 	common := task.Task{Kind: task.Callback, Name: "p/c", Action: task.Run}
 	stray := task.Task{Kind: task.Callback, Name: "p/c", Node: "z", Action: task.Run}
 	locked := task.Task{Node: "a", Action: task.Unlock}
@@ -70,36 +72,65 @@ func TestBadInput(t *testing.T) {
 		change func(*site.Site, *rollout.Options)
 		want   string
 	}{
-		"another site":        {plan: planner.Plan{Site: "par1"}, want: `the plan is for the site "par1", not for "lon1"`},
-		"no executor":         {change: func(_ *site.Site, o *rollout.Options) { o.Executor = nil }, want: "Executor is missing"},
-		"no recorder":         {change: func(_ *site.Site, o *rollout.Options) { o.Recorder = nil }, want: "Recorder is missing"},
-		"no run":              {change: func(_ *site.Site, o *rollout.Options) { o.RunID = "" }, want: "RunID is missing"},
-		"negative":            {change: func(_ *site.Site, o *rollout.Options) { o.Parallelism = -1 }, want: "Parallelism is -1; it must be at least 1"},
-		"group gone":          {plan: planner.Plan{Site: "lon1"}, want: "the plan has 0 groups and the site 1; make a new plan"},
-		"group renamed":       {plan: planner.Plan{Site: "lon1", Groups: []planner.Group{{Name: "h"}}}, want: `group "h" is number 1 in the plan and group "g" in the site`},
-		"members changed":     {plan: planner.Plan{Site: "lon1", Groups: []planner.Group{{Name: "g", Members: []string{"b"}}}}, want: `group "g" has the members ["b"] in the plan and ["a"] in the site`},
-		"unknown node":        {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", task.Task{Node: "z"})}}, want: `node "z" is not in the site`},
-		"prepared twice":      {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Prepare, "g", ready), phase(task.Prepare, "g", ready)}}, want: `phase 2: node "a" is prepared a second time`},
-		"outside of a group":  {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "", node)}}, want: `the task group "node" cannot run outside of a deployment group`},
-		"work in the cleanup": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Cleanup, "", node)}}, want: `a task "create" cannot run in the task group "cleanup"`},
-		"negative groups":     {change: func(_ *site.Site, o *rollout.Options) { o.ParallelGroups = -1 }, want: "ParallelGroups is -1; it must be at least 1"},
-		"no caller": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "", common)}},
+		"another site": {plan: planner.Plan{Site: "par1"},
+			want: `the plan is for the site "par1", not for "lon1"`},
+		"no executor": {change: func(_ *site.Site, o *rollout.Options) { o.Executor = nil },
+			want: "Executor is missing"},
+		"no recorder": {change: func(_ *site.Site, o *rollout.Options) { o.Recorder = nil },
+			want: "Recorder is missing"},
+		"no run": {change: func(_ *site.Site, o *rollout.Options) { o.RunID = "" },
+			want: "RunID is missing"},
+		"negative": {change: func(_ *site.Site, o *rollout.Options) { o.Parallelism = -1 },
+			want: "Parallelism is -1; it must be at least 1"},
+		"group gone": {plan: planner.Plan{Site: "lon1"},
+			want: "the plan has 0 groups and the site 1; make a new plan"},
+		"group renamed": {plan: planner.Plan{Site: "lon1", Groups: []planner.Group{{Name: "h"}}},
+			want: `group "h" is number 1 in the plan and group "g" in the site`},
+		"members changed": {plan: planner.Plan{Site: "lon1",
+			Groups: []planner.Group{{Name: "g", Members: []string{"b"}}}},
+			want: `group "g" has the members ["b"] in the plan and ["a"] in the site`},
+		"unknown node": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Node, "g", task.Task{Node: "z"})}}, want: `node "z" is not in the site`},
+		"prepared twice": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Prepare, "g", ready), phase(task.Prepare, "g", ready)}},
+			want: `phase 2: node "a" is prepared a second time`},
+		"outside of a group": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Node, "", node)}},
+			want: `the task group "node" cannot run outside of a deployment group`},
+		"work in the cleanup": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Cleanup, "", node)}},
+			want: `a task "create" cannot run in the task group "cleanup"`},
+		"negative groups": {change: func(_ *site.Site, o *rollout.Options) { o.ParallelGroups = -1 },
+			want: "ParallelGroups is -1; it must be at least 1"},
+		"no caller": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Boot, "", common)}},
 			want: "phase 1: the plan holds callbacks, and Options.Caller is missing"},
-		"mixed":                {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", node, remote)}}, want: `node "a": a task of kind "remote" stands among those of kind "config"`},
-		"unknown task group":   {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase("nodes", "g", node)}}, want: `there is no task group "nodes"`},
-		"unknown group":        {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "h", node)}}, want: `the deployment group "h" is not in the site`},
-		"inside of a group":    {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "g", node)}}, want: `the task group "boot" cannot run inside of the deployment group "g"`},
-		"unlock in node":       {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", locked)}}, want: `a task "unlock" cannot run in the task group "node"`},
-		"callback for nowhere": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Boot, "", stray)}}, change: called, want: `node "z" is not in the site`},
-		"callback in a window": {plan: planner.Plan{Site: "lon1", Groups: members, Phases: []planner.Phase{phase(task.Node, "g", common)}},
+		"mixed": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Node, "g", node, remote)}},
+			want: `node "a": a task of kind "remote" stands among those of kind "config"`},
+		"unknown task group": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase("nodes", "g", node)}}, want: `there is no task group "nodes"`},
+		"unknown group": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Node, "h", node)}}, want: `the deployment group "h" is not in the site`},
+		"inside of a group": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Boot, "g", node)}},
+			want: `the task group "boot" cannot run inside of the deployment group "g"`},
+		"unlock in node": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Node, "g", locked)}},
+			want: `a task "unlock" cannot run in the task group "node"`},
+		"callback for nowhere": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Boot, "", stray)}}, change: called, want: `node "z" is not in the site`},
+		"callback in a window": {plan: planner.Plan{Site: "lon1", Groups: members,
+			Phases: []planner.Phase{phase(task.Node, "g", common)}},
 			change: func(s *site.Site, o *rollout.Options) {
 				called(s, o)
 				s.Groups[0].Rolling = &site.Rolling{MaxParallel: 1}
 			},
 			want: `callback "p/c" belongs to no node, so it cannot run in the task group "node" of the rolling group "g"`},
-		"invalid groups": {plan: planner.Plan{Site: "lon1", Groups: members}, change: func(s *site.Site, _ *rollout.Options) {
-			s.Groups = []site.Group{{Name: "g", DependsOn: []string{"nowhere"}}}
-		}, want: "nowhere"},
+		"invalid groups": {plan: planner.Plan{Site: "lon1", Groups: members},
+			change: func(s *site.Site, _ *rollout.Options) {
+				s.Groups = []site.Group{{Name: "g", DependsOn: []string{"nowhere"}}}
+			}, want: "nowhere"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +151,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A node that another session works on is waited for, as long as the group has time. Who it is and how long it was waited is in the journal and in the error.
+// A node that another session works on is waited for, as long as the group has time. Who it is and how long it was
+// waited is in the journal and in the error.
 func TestBusyNodesAreWaitedFor(t *testing.T) {
 	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}, Groups: strategy.Default()}
 	s.Groups[0].DeployTimeout = 10 * time.Minute
@@ -140,7 +172,8 @@ func TestBusyNodesAreWaitedFor(t *testing.T) {
 			t.Errorf("a, which was busy for a moment, is %s: %v", r.Nodes["a"].Stage, r.Nodes["a"].Error)
 		}
 		var limit *rollout.TimeLimitError
-		if err := r.Nodes["b"].Error; !errors.As(err, &limit) || !strings.Contains(err.Error(), "another controller works on the node; it was waited for 10m0s") {
+		if err := r.Nodes["b"].Error; !errors.As(err, &limit) ||
+			!strings.Contains(err.Error(), "another controller works on the node; it was waited for 10m0s") {
 			t.Errorf("b, which is busy for ever: %v", err)
 		}
 		noted := map[string]int{}
@@ -157,7 +190,8 @@ func TestBusyNodesAreWaitedFor(t *testing.T) {
 
 // Callers decide on the errors of nodes, so they can be told apart.
 func TestErrorsAreTyped(t *testing.T) {
-	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}} // no groups: the default strategy
+	// no groups: the default strategy
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	p, err := plan(s, nil, nil, false)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +201,8 @@ func TestErrorsAreTyped(t *testing.T) {
 		fake := newFaulty()
 		fake.slow[at{"a", deploying}] = 2 * time.Hour
 		fake.faults[at{"b", deploying}] = "refused"
-		if r, err = rollout.Run(t.Context(), s, p, rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r1"}); err != nil {
+		if r, err = rollout.Run(t.Context(), s, p,
+			rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r1"}); err != nil {
 			t.Fatal(err)
 		}
 		if fake.closed {
@@ -175,7 +210,8 @@ func TestErrorsAreTyped(t *testing.T) {
 		}
 	})
 	var limit *rollout.TimeLimitError
-	if !errors.As(r.Nodes["a"].Error, &limit) || limit.Limit != rollout.DefaultDeployTimeout || limit.Group != "default" {
+	if !errors.As(r.Nodes["a"].Error, &limit) || limit.Limit != rollout.DefaultDeployTimeout ||
+		limit.Group != "default" {
 		t.Errorf("a: %v is no time limit of an hour of the group default", r.Nodes["a"].Error)
 	}
 	var session *converge.SessionError
@@ -183,7 +219,8 @@ func TestErrorsAreTyped(t *testing.T) {
 		t.Errorf("b: %v is no session error", r.Nodes["b"].Error)
 	}
 	if r.Nodes["c"].Stage != strategy.Deployed || r.Status != rollout.StatusFailed {
-		t.Errorf("c is %s and the run %s, want DEPLOYED and failed: the default group wants every node", r.Nodes["c"].Stage, r.Status)
+		t.Errorf("c is %s and the run %s, want DEPLOYED and failed: the default group wants every node",
+			r.Nodes["c"].Stage, r.Status)
 	}
 
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +230,8 @@ func TestErrorsAreTyped(t *testing.T) {
 		defer cancel()
 		s.Groups = strategy.Default()
 		s.Groups[0].DeployTimeout = 5 * time.Hour
-		if r, err = rollout.Run(ctx, s, p, rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r2"}); err != nil {
+		if r, err = rollout.Run(ctx, s, p, rollout.Options{Executor: fake, Recorder: &diary{},
+			RunID: "r2"}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -220,7 +258,8 @@ func TestGivenUp(t *testing.T) {
 				time.AfterFunc(90*time.Second, cancel)
 			}
 			time.AfterFunc(91*time.Second, func() { close(giveUp) })
-			r, err := rollout.Run(ctx, s, p, rollout.Options{Executor: fake, Recorder: notes, RunID: "r1", GiveUp: giveUp})
+			r, err := rollout.Run(ctx, s, p, rollout.Options{Executor: fake, Recorder: notes, RunID: "r1",
+				GiveUp: giveUp})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +279,8 @@ func TestGivenUp(t *testing.T) {
 // Of many failures a reason names the first ones.
 func TestReasonIsBounded(t *testing.T) {
 	r := rollout.NodeReport{Error: errors.New("lost"), Failures: []rollout.Failure{
-		{Resource: "file[/a]", Message: "m1"}, {Resource: "file[/b]", Message: "m2"}, {Resource: "file[/c]", Message: "m3"},
+		{Resource: "file[/a]", Message: "m1"}, {Resource: "file[/b]", Message: "m2"}, {Resource: "file[/c]",
+			Message: "m3"},
 		{Resource: "file[/d]", Message: "m4"}, {Resource: "file[/e]", Skipped: true},
 	}}
 	want := "lost; file[/a]: m1; file[/b]: m2; 2 more failed; 1 skipped"
@@ -251,12 +291,14 @@ func TestReasonIsBounded(t *testing.T) {
 
 // A thousand nodes that fail, each with a long output, still make a text that a person can read.
 func TestReportIsBounded(t *testing.T) {
-	r := rollout.Report{Site: "big", Nodes: map[string]rollout.NodeReport{}, Departed: map[string]rollout.DepartedReport{}}
+	r := rollout.Report{Site: "big", Nodes: map[string]rollout.NodeReport{},
+		Departed: map[string]rollout.DepartedReport{}}
 	down := rollout.TearDownReport{Site: "big", Nodes: map[string]rollout.TearDownNode{}}
 	long := strings.Repeat("line of output\n", 5000)
 	for i := range 1000 {
 		name := fmt.Sprintf("node%04d", i)
-		r.Nodes[name] = rollout.NodeReport{Group: "g", Stage: strategy.Failed, Error: errors.New(long), Failures: []rollout.Failure{{Resource: "exec[x]", Message: long}}}
+		r.Nodes[name] = rollout.NodeReport{Group: "g", Stage: strategy.Failed, Error: errors.New(long),
+			Failures: []rollout.Failure{{Resource: "exec[x]", Message: long}}}
 		r.Departed[name] = rollout.DepartedReport{Status: rollout.NotTornDown, Message: long}
 		r.Warnings = append(r.Warnings, long)
 		down.Nodes[name] = rollout.TearDownNode{Status: rollout.NotTornDown, Message: long}
@@ -268,7 +310,8 @@ func TestReportIsBounded(t *testing.T) {
 	}
 }
 
-// Whoever keeps what was applied on a node before a run, because the run does not tell, keeps what the run knows of its lock (litp.md 84).
+// Whoever keeps what was applied on a node before a run, because the run does not tell, keeps what the run knows of its
+// lock (litp.md 84).
 func TestAppliedAfterTheRun(t *testing.T) {
 	type ledger = map[resource.ID]string
 	told, known := ledger{"file[/b]": "2"}, ledger{"file[/a]": "1"}
@@ -286,8 +329,9 @@ func TestAppliedAfterTheRun(t *testing.T) {
 		"not asked, locked":         {rollout.NodeReport{Locked: true}, stuck, stuck},
 		"not told, unlocked before": {rollout.NodeReport{Attempted: true}, stuck, known},
 		"not asked, locked since":   {rollout.NodeReport{Locked: true}, known, stuck},
-		"new and locked":            {rollout.NodeReport{Attempted: true, Locked: true}, nil, ledger{task.LeftLocked: ""}},
-		"new":                       {rollout.NodeReport{Attempted: true}, nil, nil},
+		"new and locked": {rollout.NodeReport{Attempted: true, Locked: true}, nil,
+			ledger{task.LeftLocked: ""}},
+		"new": {rollout.NodeReport{Attempted: true}, nil, nil},
 	} {
 		if diff := cmp.Diff(tt.want, tt.report.Applied(tt.before)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
@@ -312,7 +356,8 @@ func TestGivenUpInAWindow(t *testing.T) {
 		fake.faults[at{"a", deploying}] = "hang"
 		start := time.Now()
 		time.AfterFunc(150*time.Second, func() { close(giveUp) })
-		r, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r1", GiveUp: giveUp})
+		r, err := rollout.Run(t.Context(), s, p,
+			rollout.Options{Executor: fake, Recorder: &diary{}, RunID: "r1", GiveUp: giveUp})
 		if err != nil || r.Status != rollout.StatusInterrupted || !r.Nodes["a"].Locked {
 			t.Errorf("error %v, locked %t\n%s", err, r.Nodes["a"].Locked, r)
 		}

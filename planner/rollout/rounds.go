@@ -8,13 +8,13 @@ import (
 
 // round is a part of a call: it begins when the one before it is over.
 type round struct {
-	kind    kind
-	steps   []step   // of one phase, in its order
-	windows [][]step // instead: of each node all that runs inside its lock window, in order
+	kind        kind
+	steps       []step   // of one phase, in its order
+	lockWindows [][]step // instead: of each node all that runs inside its lock window, in order
 }
 
 // prepareRounds are the rounds of a prepare call: one.
-func (w work) prepareRounds(nodes []string) []round {
+func (w schedule) prepareRounds(nodes []string) []round {
 	r := round{kind: prepareKind, steps: make([]step, len(nodes))}
 	for i, n := range nodes {
 		r.steps[i] = w.prepare[n]
@@ -23,9 +23,10 @@ func (w work) prepareRounds(nodes []string) []round {
 	return []round{r}
 }
 
-// rounds orders the steps of a group's deploy call on the given nodes. A round holds the steps of one phase; in a rolling group,
-// neighbouring phases that run inside the lock window make one round, and its order is node by node (litp.md 81).
-func (w work) rounds(group string, nodes []string, rolling bool) []round {
+// rounds orders the steps of a group's deploy call on the given nodes. A round holds the steps of one phase; in a
+// rolling group, neighbouring phases that run inside the lock window make one round, and its order is node by node
+// (litp.md 81).
+func (w schedule) rounds(group string, nodes []string, rolling bool) []round {
 	var all []step
 	for _, n := range nodes {
 		all = append(all, w.unblocked(group, n)...)
@@ -41,7 +42,7 @@ func (w work) rounds(group string, nodes []string, rolling bool) []round {
 			n++
 		}
 		if inWindow {
-			rounds = append(rounds, round{windows: w.windows(all[:n])})
+			rounds = append(rounds, round{lockWindows: w.lockWindows(all[:n])})
 		} else {
 			r := round{kind: first.kind, steps: all[:n]}
 			slices.SortStableFunc(r.steps, func(a, b step) int { return a.index - b.index })
@@ -52,14 +53,15 @@ func (w work) rounds(group string, nodes []string, rolling bool) []round {
 	return rounds
 }
 
-// unblocked returns the steps of a node. In the block of another group than the plan foresaw, they end where they wait for a callback of
-// that group: it failed before the callback's turn came.
-func (w work) unblocked(group, node string) []step {
+// unblocked returns the steps of a node. In the block of another group than the plan foresaw, they end where they wait
+// for a callback of that group: it failed before the callback's turn came.
+func (w schedule) unblocked(group, node string) []step {
 	steps := w.deploy[node]
 	for i, st := range steps {
 		for _, c := range w.common[st.group] {
 			if st.group != group && c.phase < st.phase {
-				st.waits = fmt.Sprintf("it waits for the callback %s of group %q, which failed before", c.tasks[0].Name, st.group)
+				st.waits = fmt.Sprintf("it waits for the callback %s of group %q, which failed before", c.tasks[0].Name,
+					st.group)
 				return append(slices.Clone(steps[:i]), st)
 			}
 		}
@@ -67,8 +69,9 @@ func (w work) unblocked(group, node string) []step {
 	return slices.Clone(steps)
 }
 
-// windows splits steps by node, in the order of the nodes' names (litp.md 82, Q16). Those that are spared lock and unlock come last (litp.md 81).
-func (w work) windows(steps []step) [][]step {
+// windows splits steps by node, in the order of the nodes' names (litp.md 82, Q16). Those that are spared lock and
+// unlock come last (litp.md 81).
+func (w schedule) lockWindows(steps []step) [][]step {
 	var out [][]step
 	at := map[string]int{}
 	for _, st := range steps {
@@ -95,14 +98,16 @@ func (w work) windows(steps []step) [][]step {
 // of returns what is left of the round for the nodes that go on.
 func (r round) of(p *progress) round {
 	r.steps = slices.DeleteFunc(r.steps, func(st step) bool { return p.out(st.node) })
-	if r.windows = slices.DeleteFunc(r.windows, func(steps []step) bool { return p.out(steps[0].node) }); len(r.windows) == 0 {
-		r.windows = nil
+	if r.lockWindows = slices.DeleteFunc(r.lockWindows, func(steps []step) bool {
+		return p.out(steps[0].node)
+	}); len(r.lockWindows) == 0 {
+		r.lockWindows = nil
 	}
 	return r
 }
 
 // phases returns the numbers of the phases of the round, in order.
-func (r round) phases() []int { return phases(append(slices.Concat(r.windows...), r.steps...)) }
+func (r round) phases() []int { return phases(append(slices.Concat(r.lockWindows...), r.steps...)) }
 
 // width narrows a width by the limit of the round's phase.
 func (r round) width(most int) int {

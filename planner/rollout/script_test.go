@@ -29,8 +29,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestScripts runs the scenarios of testdata. Each apply, survey and destroy happens in a bubble of its own with a clock that
-// jumps, so hours pass in no time and a goroutine that is left behind fails the test.
+// TestScripts runs the scenarios of testdata. Each apply, survey and destroy happens in a bubble of its own with a
+// clock that jumps, so hours pass in no time and a goroutine that is left behind fails the test.
 //
 //	model FILE                      a fresh site: nodes, groups and what there is to do (YAML); seed.yaml is seed 001's example
 //	tasks FILE                      replaces the plan's phases (YAML, see phaseDocument)
@@ -63,15 +63,24 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": model, "fail": fail, "slow": slow, "cut": cut, "apply": apply, "survey": survey, "destroy": destroy,
-			"events":   func(ts *testscript.TestScript, _ bool, args []string) { show(ts, on(ts).diary.lines(args...)) },
+			"events": func(ts *testscript.TestScript, _ bool,
+				args []string) {
+				show(ts, on(ts).diary.lines(args...))
+			},
 			"sessions": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.sessions) },
 			"widest": func(ts *testscript.TestScript, _ bool, args []string) {
 				show(ts, []string{strconv.Itoa(on(ts).fake.widest[args[0]])})
 			},
-			"was":     func(ts *testscript.TestScript, _ bool, args []string) { on(ts).was[args[0]] = args[1] },
-			"machine": func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fake.machines[args[0]] = args[1] },
-			"new":     func(ts *testscript.TestScript, _ bool, args []string) { on(ts).fresh = append(on(ts).fresh, args...) },
-			"nodes":   nodes, "tasks": tasks, "again": again, "yields": yields, "values": values,
+			"was": func(ts *testscript.TestScript, _ bool, args []string) { on(ts).was[args[0]] = args[1] },
+			"machine": func(ts *testscript.TestScript, _ bool,
+				args []string) {
+				on(ts).fake.machines[args[0]] = args[1]
+			},
+			"new": func(ts *testscript.TestScript, _ bool,
+				args []string) {
+				on(ts).fresh = append(on(ts).fresh, args...)
+			},
+			"nodes": nodes, "tasks": tasks, "again": again, "yields": yields, "values": values,
 			"locks": func(ts *testscript.TestScript, _ bool, _ []string) {
 				f := on(ts).fake
 				show(ts, append(f.window, fmt.Sprintf("at most %d at once, %d left", f.mostLocked, len(f.locked))))
@@ -105,10 +114,11 @@ type stage struct {
 	site     site.Site
 	plan     *planner.Plan
 	departed map[string]site.Node
-	was      map[string]string // the machines that departed nodes were when they were last seen; else those that they are
-	fresh    []string          // nodes of which no earlier run saw which machine they are
-	cut      *time.Duration    // when the caller's context ends
-	report   rollout.Report
+	// the machines that departed nodes were when they were last seen; else those that they are
+	was    map[string]string
+	fresh  []string       // nodes of which no earlier run saw which machine they are
+	cut    *time.Duration // when the caller's context ends
+	report rollout.Report
 }
 
 func on(ts *testscript.TestScript) *stage { return ts.Value(scene{}).(*stage) }
@@ -150,7 +160,8 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	decoder.KnownFields(true)
 	ts.Check(decoder.Decode(&doc))
 	s := on(ts)
-	*s = stage{t: s.t, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1", site: site.Site{Name: "lon1"}}
+	*s = stage{t: s.t, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1",
+		site: site.Site{Name: "lon1"}}
 	s.operator = &operator{faults: map[string]string{}, yields: map[string]map[string]any{}}
 	idle := map[string]bool{}
 	for _, n := range doc.Nodes {
@@ -163,7 +174,8 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 			PrepareTimeout: g.PrepareTimeout, DeployTimeout: g.DeployTimeout,
 		}
 		for _, x := range g.Selectors {
-			group.Selectors = append(group.Selectors, site.Selector{NodeNames: x.Names, NodeTags: x.Tags, RackNames: x.Racks})
+			group.Selectors = append(group.Selectors,
+				site.Selector{NodeNames: x.Names, NodeTags: x.Tags, RackNames: x.Racks})
 		}
 		if g.Percent != nil || g.Minimum != nil || g.Maximum != nil {
 			group.SuccessCriteria = &site.SuccessCriteria{
@@ -197,7 +209,8 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	s.plan = plan
 }
 
-// plan makes the plan of a model: every node that is not idle is prepared and gets two files, the second requires the first.
+// plan makes the plan of a model: every node that is not idle is prepared and gets two files, the second requires the
+// first.
 func plan(s site.Site, idle map[string]bool, departed []string, second bool) (*planner.Plan, error) {
 	p := &planner.Plan{Site: s.Name, Digest: "d1", Departed: departed}
 	groups := s.Groups
@@ -247,7 +260,8 @@ func plan(s site.Site, idle map[string]bool, departed []string, second bool) (*p
 
 func file(node, path string, requires ...resource.ID) task.Task {
 	r := resource.Resource{Type: "file", Title: path, Parameters: resource.Parameters{"content": "x\n"}}
-	return task.Task{Node: node, Group: task.Node, Action: task.Create, Resource: r, Digest: resource.Digest(r), Requires: requires}
+	return task.Task{Node: node, Group: task.Node, Action: task.Create, Resource: r, Digest: resource.Digest(r),
+		Requires: requires}
 }
 
 func fail(ts *testscript.TestScript, _ bool, args []string) {
@@ -363,7 +377,8 @@ func nodes(ts *testscript.TestScript, _ bool, _ []string) {
 			ledger += " locked"
 		}
 		fmt.Fprintf(ts.Stdout(), "%s %s %s attempted=%t reachable=%t changed=%d unchanged=%d failed=%d skipped=%d unknown=%d ledger=%s\n",
-			n, r.Group, r.Stage, r.Attempted, r.Reachable, r.Changed, r.Unchanged, len(r.Failures), r.Skipped, r.Unknown, ledger)
+			n, r.Group, r.Stage, r.Attempted, r.Reachable, r.Changed, r.Unchanged, len(
+				r.Failures), r.Skipped, r.Unknown, ledger)
 	}
 }
 
@@ -381,7 +396,8 @@ func survey(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	for _, n := range slices.Sorted(maps.Keys(found)) {
 		f := found[n]
-		fmt.Fprintf(ts.Stdout(), "%s reachable=%t error=%v ledger=%v\n", n, f.Reachable, f.Error, slices.Sorted(maps.Keys(f.Ledger)))
+		fmt.Fprintf(ts.Stdout(), "%s reachable=%t error=%v ledger=%v\n", n, f.Reachable, f.Error,
+			slices.Sorted(maps.Keys(f.Ledger)))
 		for _, d := range f.Drift {
 			fmt.Fprintf(ts.Stdout(), "  %s %v %s\n", d.ID, d.Differences, d.Message)
 		}

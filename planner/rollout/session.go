@@ -19,7 +19,7 @@ import (
 // Unknown is the status of the event that ends a task whose session ended before its result came.
 const Unknown = "unknown"
 
-// outcome is what became of one session.
+// outcome is the result of one session.
 type outcome struct {
 	err       error // why the session could not do its work
 	failures  []Failure
@@ -31,10 +31,10 @@ type outcome struct {
 	unknown   int                    // items without a result
 	ledger    map[resource.ID]string // nil when the session ended without telling
 	warnings  []string
-	sent      bool // false: the run was stopped first, so the node was not asked
+	sent      bool // false: the run was stopped before
 }
 
-// ok reports that the session ended and that nothing in it failed or was left out that counts.
+// ok reports whether the session ended without a failure or an item left out.
 func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 }
 
 // session runs one catalog on one node. Its tasks are in the journal as started before the catalog is sent and as
@@ -46,7 +46,8 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	tolerated := map[resource.ID]bool{}
 	services := map[resource.ID]string{}
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: n.Name, Service: t.Service, Action: string(t.Action)}
+		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: n.Name, Service: t.Service,
+			Action: string(t.Action)}
 		if t.Resource.Type != "" {
 			e.Resource = string(taskID(t))
 		}
@@ -66,30 +67,35 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 			action = task.Forget
 		} else {
 			if !known {
-				o.warnings = append(o.warnings, fmt.Sprintf("node %q reported %s, which is not part of what it was sent, or twice; it is ignored", n.Name, r.ID))
+				o.warnings = append(o.warnings,
+					fmt.Sprintf("node %q reported %s, which is not part of what it was sent, or twice; it is ignored",
+						n.Name, r.ID))
 				return
 			}
 			delete(actions, r.ID)
 		}
 		o.add(r)
-		if r.Status == converge.Changed && r.Message != "" { // it was undone, and something that this needed was already gone
+		// it was undone, and something that this needed was already gone
+		if r.Status == converge.Changed && r.Message != "" {
 			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s", n.Name, r.ID, r.Message))
 		}
 		if r.Status == converge.Differs && r.Message == "" {
 			r.Message = "it has noop, so it stays as it is: " + differing(r.Differences)
-			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s differs and has noop, so it stays as it is: %s", n.Name, r.ID, differing(r.Differences)))
+			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s differs and has noop, so it stays as it is: %s",
+				n.Name, r.ID, differing(r.Differences)))
 		}
 		message, output := r.Message, r.Output
 		if r.Status == converge.Changed && r.Diff != "" {
 			message, output = journal.TextChanged, r.Diff
 		}
 		d.log.append(journal.Event{
-			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(r.ID), Service: services[r.ID], Action: string(action),
+			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(
+				r.ID), Service: services[r.ID], Action: string(action),
 			Status: string(r.Status), Message: message, Output: output, Millis: r.Millis,
 		})
 	}
 	o.sent = true
-	c.Begins = d.toBegin(n.Name, c)
+	c.Begins = d.pendingActions(n.Name, c)
 	summary, err := d.whenFree(ctx, n, c, group, st, finished)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = fmt.Errorf("%w; the session was given up: %w", cause, err)
@@ -98,12 +104,13 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	if readLedger(err) {
 		o.ledger = summary.Ledger
 	}
-	d.sawBegin(n.Name, o.err)
-	d.locks.saw(n.Name, c, summary, o.err)
+	d.recordActions(n.Name, o.err)
+	d.locks.record(n.Name, c, summary, o.err)
 	d.conclude(&o, c, st, group, actions)
 	o.tolerate(n.Name, tolerated, len(st.tasks), context.Cause(ctx))
 	if cause := context.Cause(ctx); o.err == nil && !o.ok() && cause != nil {
-		o.err = fmt.Errorf("%w; the session was given up", cause) // its end came in good order, and before that of its work
+		// its end came in good order, and before that of its work
+		o.err = fmt.Errorf("%w; the session was given up", cause)
 	}
 	var failed *converge.SessionError
 	if errors.As(err, &failed) && failed.Code == converge.CodeUnlock {
@@ -112,14 +119,16 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	return o
 }
 
-// busyPause is the time between two tries while another session, often the remains of this run's own, works on a node. The node waits a few seconds by itself, too.
+// busyPause is the time between two tries while another session, often the remains of this run's own, works on a node.
+// The node waits a few seconds by itself, too.
 const busyPause = time.Second
 
-// whenFree runs a catalog on a node. While another session works on the node it is waited for, until ctx ends or, unless the node is to be unlocked, the run is
-// stopped. The journal says so once; the error says for how long it was waited.
-func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, group string, st step, each func(converge.Result)) (converge.Summary, error) {
+// whenFree runs a catalog on a node. While another session is active on the node it waits, until ctx ends or, except to
+// unlock a node, until the run is stopped. The journal records the wait once; the error says how long it was.
+func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, group string, st step,
+	each func(converge.Result)) (converge.Summary, error) {
 	start := d.Now()
-	stop := d.brake.stopping
+	stop := d.cancellation.stopping
 	if len(st.tasks) == 1 && st.tasks[0].Action == task.Unlock {
 		stop = ctx
 	}
@@ -132,7 +141,8 @@ func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, 
 			return summary, err
 		}
 		if !noted {
-			d.log.append(journal.Event{Kind: journal.Note, Group: group, Phase: st.phase, Node: n.Name, Message: "waiting: " + err.Error()})
+			d.log.append(journal.Event{Kind: journal.Note, Group: group, Phase: st.phase, Node: n.Name,
+				Message: "waiting: " + err.Error()})
 		}
 		timer := time.NewTimer(busyPause)
 		select {
@@ -152,8 +162,8 @@ func busy(err error) bool {
 	return errors.As(err, &failed) && failed.Code == converge.CodeLocked
 }
 
-// tolerate turns the failures of tasks that may fail into warnings, and an error of the session too when all of its tasks may fail. A
-// lock window that did not open or close, and a session that was given up, are never tolerated.
+// tolerate turns the failures of tasks that may fail into warnings, and an error of the session too when all of its
+// tasks may fail. A lock window that did not open or close, and a session that was given up, are never tolerated.
 func (o *outcome) tolerate(node string, tolerated map[resource.ID]bool, tasks int, cause error) {
 	all := tasks > 0
 	for _, may := range tolerated {
@@ -161,13 +171,15 @@ func (o *outcome) tolerate(node string, tolerated map[resource.ID]bool, tasks in
 	}
 	o.failures = slices.DeleteFunc(o.failures, func(f Failure) bool {
 		if tolerated[f.Resource] {
-			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s; this task may fail, so the node goes on", node, f.Resource, f.Message))
+			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s; this task may fail, so the node goes on",
+				node, f.Resource, f.Message))
 			o.done = append(o.done, f.Resource)
 		}
 		return tolerated[f.Resource]
 	})
 	var failed *converge.SessionError
-	if o.err == nil || !all || cause != nil || errors.As(o.err, &failed) && (failed.Code == converge.CodeLock || failed.Code == converge.CodeUnlock) {
+	if o.err == nil || !all || cause != nil || errors.As(o.err, &failed) &&
+		(failed.Code == converge.CodeLock || failed.Code == converge.CodeUnlock) {
 		return
 	}
 	o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s; its tasks may fail, so the node goes on", node, o.err))
@@ -188,9 +200,11 @@ func (o *outcome) add(r converge.Result) {
 		o.skipped++
 		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "skipped"), Skipped: true})
 	case converge.Failed:
-		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "failed without a reason"), Refresh: r.Refreshed})
+		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "failed without a reason"),
+			Refresh: r.Refreshed})
 	default:
-		o.failures = append(o.failures, Failure{Resource: r.ID, Message: fmt.Sprintf("status %q has no meaning in mode %q", r.Status, converge.Apply)})
+		o.failures = append(o.failures, Failure{Resource: r.ID,
+			Message: fmt.Sprintf("status %q has no meaning in mode %q", r.Status, converge.Apply)})
 	}
 }
 
@@ -203,12 +217,13 @@ func differing(ds []converge.Difference) string {
 	return strings.Join(parts, "; ")
 }
 
-// conclude ends the tasks that have no result: those about the node as a whole, which end with the session, and those whose
-// outcome nobody knows.
+// conclude ends the tasks that have no result: those about the node as a whole, which end with the session, and those
+// whose outcome nobody knows.
 func (d *driver) conclude(o *outcome, c converge.Catalog, st step, group string, left map[resource.ID]task.Action) {
 	var ended []journal.Event
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: st.node, Service: t.Service, Action: string(t.Action)}
+		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: st.node, Service: t.Service,
+			Action: string(t.Action)}
 		if o.err != nil {
 			e.Message = o.err.Error()
 		}
@@ -243,7 +258,8 @@ func (d *driver) conclude(o *outcome, c converge.Catalog, st step, group string,
 
 // catalog returns what a node is to do in one session.
 func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Catalog {
-	return converge.Catalog{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode, Items: slices.Clip(items)}
+	return converge.Catalog{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode,
+		Items: slices.Clip(items)}
 }
 
 func or(text, otherwise string) string {
@@ -257,11 +273,12 @@ func or(text, otherwise string) string {
 // come before or after its work it does, after the others it had not looked, or could not tell.
 func readLedger(err error) bool {
 	var failed *converge.SessionError
-	return err == nil || errors.As(err, &failed) && (failed.Code == converge.CodeLock || failed.Code == converge.CodeUnlock)
+	return err == nil || errors.As(err, &failed) &&
+		(failed.Code == converge.CodeLock || failed.Code == converge.CodeUnlock)
 }
 
-// unreachable reports whether a session failed because the node did not answer. A node that answers and lets nobody in, or is
-// not who it should be, is a failure that a person has to look at.
+// unreachable reports whether a session failed because the node did not answer. A node that answers and lets nobody in,
+// or is not who it should be, is a failure that a person has to look at.
 func unreachable(err error) bool {
 	var failed *transport.Error
 	return errors.As(err, &failed) && failed.Kind == transport.Unreachable

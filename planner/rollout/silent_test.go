@@ -20,7 +20,8 @@ type stamped struct {
 	started map[at]time.Duration
 }
 
-func (s *stamped) Converge(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (s *stamped) Converge(ctx context.Context, n site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
 	s.mu.Lock()
 	if here := (at{n.Name, kindOf(c)}); s.started[here] == 0 {
 		s.started[here] = time.Since(s.began)
@@ -29,14 +30,16 @@ func (s *stamped) Converge(ctx context.Context, n site.Node, c converge.Catalog,
 	return s.faulty.Converge(ctx, n, c, each)
 }
 
-// A node that does not answer is tried once in a run, for as long as its group prepares at most, and keeps the group before it waiting for a moment only:
-// in a first run, which surveys all nodes, and in a later one, which asks new nodes which machines they are.
+// A node that does not answer is tried once in a run, for as long as its group prepares at most, and keeps the group
+// before it waiting for a moment only: in a first run, which surveys all nodes, and in a later one, which asks new
+// nodes which machines they are.
 func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 	for name, first := range map[string]bool{"first run": true, "later run": false} {
 		t.Run(name, func(t *testing.T) {
 			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "hung"}}, Groups: []site.Group{
 				{Name: "near", Selectors: []site.Selector{{NodeNames: []string{"a"}}}},
-				{Name: "zfar", Selectors: []site.Selector{{NodeNames: []string{"hung"}}}, PrepareTimeout: 5 * time.Minute},
+				{Name: "zfar", Selectors: []site.Selector{{NodeNames: []string{"hung"}}},
+					PrepareTimeout: 5 * time.Minute},
 			}}
 			p, err := plan(s, nil, nil, false)
 			if err != nil {
@@ -69,10 +72,13 @@ func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 				if took := time.Since(e.began); took > 6*time.Minute {
 					t.Errorf("the run took %s", took)
 				}
-				if a, hung := report.Nodes["a"].Stage, report.Nodes["hung"].Stage; a != strategy.Deployed || hung != strategy.Failed {
+				if a, hung := report.Nodes["a"].Stage, report.Nodes["hung"].Stage; a != strategy.Deployed ||
+					hung != strategy.Failed {
 					t.Errorf("node a is %s and the hung one %s", a, hung)
 				}
-				tried := slices.DeleteFunc(f.sessions, func(s string) bool { return s != "prepare hung" && s != "check hung" })
+				tried := slices.DeleteFunc(f.sessions, func(s string) bool {
+					return s != "prepare hung" && s != "check hung"
+				})
 				if len(tried) != 1 || len(f.overlap) > 0 {
 					t.Errorf("sessions on the hung node: %q, two at once: %q", tried, f.overlap)
 				}

@@ -49,7 +49,8 @@ func TestSSHConnectionsAndSessions(t *testing.T) {
 	for name, server := range servers {
 		_, most, started := server.Sessions()
 		if server.Accepted() != 1 || started != 3 || most != 1 {
-			t.Errorf("node %s: %d connections, %d sessions, %d at once; want 1, 3, 1", name, server.Accepted(), started, most)
+			t.Errorf("node %s: %d connections, %d sessions, %d at once; want 1, 3, 1", name, server.Accepted(), started,
+				most)
 		}
 		if n := r.Nodes[name]; n.Changed != 3 || n.Ledger["file[/etc/a]"] != "d" {
 			t.Errorf("node %s: %d changed, ledger %v", name, n.Changed, n.Ledger)

@@ -16,12 +16,14 @@ import (
 
 // NodeSurvey is what a look at one node found.
 type NodeSurvey struct {
-	Reachable bool                   // it answered; a node that did not is neither in order nor drifted
-	Error     error                  // why the look could not be taken, or not to its end: then there is no Drift and no Ledger
-	Drift     []DriftItem            // items that are not as desired, in the order given
-	Noop      []DriftItem            // likewise, of those that have noop: nothing repairs them
-	Identity  converge.Identity      // which machine it is, as far as it answered
-	Ledger    map[resource.ID]string // what the site has applied on the node; with task.LeftLocked when it is left locked
+	Reachable bool // it answered; a node that did not is neither in order nor drifted
+	// why the look could not be taken, or not to its end: then there is no Drift and no Ledger
+	Error    error
+	Drift    []DriftItem       // items that are not as desired, in the order given
+	Noop     []DriftItem       // likewise, of those that have noop: nothing repairs them
+	Identity converge.Identity // which machine it is, as far as it answered
+	// what the site has applied on the node; with task.LeftLocked when it is left locked
+	Ledger map[resource.ID]string
 }
 
 // DriftItem is one item that is not as desired, or could not be looked at.
@@ -32,10 +34,12 @@ type DriftItem struct {
 	Message     string // why it could not be looked at
 }
 
-// Survey looks at nodes without changing them: how far they are from their items, and what their ledgers hold. It ends when all
-// nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause. Nodes with a limit are waited for a moment only:
-// their sessions go on, until ctx ends, and the run with the same Machines waits for them where it works on these nodes. There is an entry for every node.
-func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.Item, siteName string, o Options) map[string]NodeSurvey {
+// Survey looks at nodes without changing them: how far they are from their items, and what their ledgers hold. It ends
+// when all nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause.
+// Nodes with a limit are waited for a moment only: their sessions go on, until ctx ends, and the run with the same
+// Machines waits for them where it works on these nodes. There is an entry for every node.
+func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.Item, siteName string,
+	o Options) map[string]NodeSurvey {
 	out := make(map[string]NodeSurvey, len(nodes))
 	o, err := o.withDefaults()
 	if err != nil {
@@ -63,11 +67,11 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 			one, cancel = context.WithTimeoutCause(ctx, limit.Limit, &limit)
 			defer cancel()
 		}
-		survey := look(one, o.Executor, named[node], converge.Catalog{
+		survey := checkNode(one, o.Executor, named[node], converge.Catalog{
 			Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[node],
 		})
 		if survey.Error == nil || ctx.Err() == nil {
-			o.Machines.saw(node, survey.Identity, survey.Error)
+			o.Machines.record(node, survey.Identity, survey.Error)
 			o.Machines.gaveUp(node, survey.Error)
 		}
 		mu.Lock()
@@ -86,7 +90,8 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 	return out
 }
 
-// PrepareLimits returns how long the preparation of each node may take: what its group gives it. They bound the survey with which a run begins.
+// PrepareLimits returns how long the preparation of each node may take: what its group gives it. They bound the survey
+// with which a run begins.
 func PrepareLimits(groups []site.Group, p *planner.Plan) map[string]TimeLimitError {
 	given := map[string]time.Duration{}
 	for _, g := range groups {
@@ -95,14 +100,15 @@ func PrepareLimits(groups []site.Group, p *planner.Plan) map[string]TimeLimitErr
 	out := map[string]TimeLimitError{}
 	for _, g := range p.Groups {
 		for _, node := range g.Owned {
-			out[node] = TimeLimitError{Call: "prepare", Group: g.Name, Limit: orDuration(given[g.Name], DefaultPrepareTimeout)}
+			out[node] = TimeLimitError{Call: "prepare", Group: g.Name,
+				Limit: orDuration(given[g.Name], DefaultPrepareTimeout)}
 		}
 	}
 	return out
 }
 
 // look runs one check session.
-func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) NodeSurvey {
+func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog) NodeSurvey {
 	if ctx.Err() != nil {
 		return NodeSurvey{Error: fmt.Errorf("not started: %w", context.Cause(ctx))}
 	}
@@ -111,7 +117,7 @@ func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) Node
 	if err == nil && summary.Error != nil {
 		err = summary.Error
 	}
-	if cause := context.Cause(ctx); err != nil || cause != nil && !looked(c.Items, results) {
+	if cause := context.Cause(ctx); err != nil || cause != nil && !allChecked(c.Items, results) {
 		reachable := outcome{err: err}.answered(false) || len(results) > 0
 		switch {
 		case err == nil:
@@ -138,15 +144,16 @@ func look(ctx context.Context, e Executor, n site.Node, c converge.Catalog) Node
 		case r.Status == converge.Differs:
 			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences, Diff: r.Diff})
 		default:
-			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences, Message: or(r.Message, string(r.Status))})
+			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences,
+				Message: or(r.Message, string(r.Status))})
 		}
 	}
 	return survey
 }
 
-// looked reports whether every item was looked at: an item that failed or was left out because the session ended says nothing
-// about the node.
-func looked(items []converge.Item, results map[resource.ID]converge.Result) bool {
+// looked reports whether every item was looked at: an item that failed or was left out because the session ended says
+// nothing about the node.
+func allChecked(items []converge.Item, results map[resource.ID]converge.Result) bool {
 	for _, item := range items {
 		if s := results[item.ID()].Status; !item.RefreshOnly && s != converge.Unchanged && s != converge.Differs {
 			return false

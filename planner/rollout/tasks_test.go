@@ -16,8 +16,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// phaseDocument is one phase of a tasks file. Exactly one of Files, Packages, Remote, Callback, and the flags Prepare, Unlock and Forget says
-// what its tasks are; all but callbacks are repeated for each node. Names of remote tasks may have a type before a colon: puppet:p/t.
+// phaseDocument is one phase of a tasks file. Exactly one of Files, Packages, Remote, Callback, and the flags Prepare,
+// Unlock and Forget says what its tasks are; all but callbacks are repeated for each node. Names of remote tasks may
+// have a type before a colon: puppet:p/t.
 type phaseDocument struct {
 	In       task.Group
 	Group    string
@@ -65,7 +66,8 @@ func tasks(ts *testscript.TestScript, _ bool, args []string) {
 
 func (d phaseDocument) tasks() []task.Task {
 	var out []task.Task
-	for flag, action := range map[task.Action]bool{task.PrepareNode: d.Prepare, task.Unlock: d.Unlock, task.Forget: d.Forget} {
+	for flag, action := range map[task.Action]bool{task.PrepareNode: d.Prepare, task.Unlock: d.Unlock,
+		task.Forget: d.Forget} {
 		if action {
 			out = append(out, task.Task{Action: flag})
 		}
@@ -86,10 +88,12 @@ func (d phaseDocument) tasks() []task.Task {
 		if !typed {
 			typ, rest = "shell", name
 		}
-		out = append(out, task.Task{Kind: task.Remote, Name: rest, Action: task.Run, Resource: resource.Resource{Type: typ, Title: rest}})
+		out = append(out, task.Task{Kind: task.Remote, Name: rest, Action: task.Run,
+			Resource: resource.Resource{Type: typ, Title: rest}})
 	}
 	for _, name := range d.Callback {
-		out = append(out, task.Task{Kind: task.Callback, Name: name, Action: task.Run, Resource: resource.Resource{Type: "command", Title: name}})
+		out = append(out, task.Task{Kind: task.Callback, Name: name, Action: task.Run,
+			Resource: resource.Resource{Type: "command", Title: name}})
 	}
 	return out
 }

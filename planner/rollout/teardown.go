@@ -37,8 +37,9 @@ type TearDownNode struct {
 	Undone   []resource.ID // in the order in which it was done
 }
 
-// TearDown undoes everything that the site applied on the nodes, all of them at once up to Options.Parallelism. A node that does not
-// answer at all is unreachable and left as it is; whether to go on without it is the caller's decision. One that answered and is lost after that is not torn down.
+// TearDown undoes everything that the site applied on the nodes, all of them at once up to Options.Parallelism. A node
+// that does not answer at all is unreachable and left as it is; whether to go on without it is the caller's decision.
+// One that answered and is lost after that is not torn down.
 func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options) TearDownReport {
 	report := TearDownReport{Site: siteName, Nodes: map[string]TearDownNode{}}
 	o, err := o.recorded()
@@ -51,7 +52,8 @@ func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options
 	var steps []step
 	for _, n := range nodes {
 		d.nodes[n.Name] = n
-		steps = append(steps, step{node: n.Name, tasks: []task.Task{{Node: n.Name, Group: task.Cleanup, Action: task.Forget}}})
+		steps = append(steps, step{node: n.Name,
+			tasks: []task.Task{{Node: n.Name, Group: task.Cleanup, Action: task.Forget}}})
 	}
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "tear down"})
 	report.Nodes = d.tearDown(steps)
@@ -73,7 +75,8 @@ func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options
 // tearDown undoes everything on the nodes of the steps.
 func (d *driver) tearDown(steps []step) map[string]TearDownNode {
 	limit := DefaultDeployTimeout
-	ctx, cancel := context.WithTimeoutCause(d.brake.running, limit, &TimeLimitError{Call: "tear down", Limit: limit})
+	ctx, cancel := context.WithTimeoutCause(d.cancellation.running, limit,
+		&TimeLimitError{Call: "tear down", Limit: limit})
 	defer cancel()
 	out := make(map[string]TearDownNode, len(steps))
 	decided := d.separate(ctx, steps)
@@ -82,7 +85,8 @@ func (d *driver) tearDown(steps []step) map[string]TearDownNode {
 		if !early {
 			n = d.tearDownNode(ctx, st)
 		}
-		d.log.append(journal.Event{Kind: journal.NodeFinished, Phase: st.phase, Node: st.node, Status: string(n.Status), Message: n.Message})
+		d.log.append(journal.Event{Kind: journal.NodeFinished, Phase: st.phase, Node: st.node, Status: string(n.Status),
+			Message: n.Message})
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		out[st.node] = n
@@ -107,34 +111,36 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 	for _, w := range o.warnings {
 		d.warn("", st.node, w)
 	}
-	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done, Message: reason(o.err, o.failures)}
+	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done,
+		Message: reason(o.err, o.failures)}
 	switch {
 	case folderGone(d.nodes[st.node], o.err) && o.ledger == nil:
 		d.warn("", st.node, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone", st.node,
 			d.nodes[st.node].Connection.Root))
 		return TearDownNode{Status: TornDown}
 	case !o.sent, o.err != nil && ctx.Err() != nil:
-		if d.brake.running.Err() != nil {
+		if d.cancellation.running.Err() != nil {
 			d.stopped()
 		}
 		n.Status = NotTornDown // it was given up, which says nothing about the node
-	case unreachable(o.err) && d.hasMet(st.node):
+	case unreachable(o.err) && d.wasContacted(st.node):
 		n.Status, n.Message = NotTornDown, "it answered in this run, and is lost since: "+n.Message
 	case unreachable(o.err):
 		n.Status = Unreachable
 	case !o.ok():
 		n.Status = NotTornDown
-	case d.locks.isOpen(st.node):
-		n.Message = "an earlier run locked it, and no command that unlocks it is known; unlock it by hand" // torn down all the same
+	case d.locks.isLocked(st.node):
+		// torn down all the same
+		n.Message = "an earlier run locked it, and no command that unlocks it is known; unlock it by hand"
 	}
 	return n
 }
 
-// hasMet reports whether a node answered in this run.
-func (d *driver) hasMet(node string) bool {
+// wasContacted reports whether a node answered in this run.
+func (d *driver) wasContacted(node string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.met[node]
+	return d.contacted[node]
 }
 
 // folderGone reports whether a session with a node failed because the node is a folder that does not exist.
@@ -142,12 +148,12 @@ func folderGone(n site.Node, err error) bool {
 	return n.Connection.Transport == "local" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR))
 }
 
-// cleanup tears down the nodes that left the site, and those that are in no group any more. One that left and does not answer is
-// forgotten, with a warning; one that is still in the site waits for the next plan.
+// cleanup tears down the nodes that left the site, and those that are in no group any more. One that left and does not
+// answer is forgotten, with a warning; one that is still in the site waits for the next plan.
 func (d *driver) cleanup() {
 	var reached []step
 	staying := map[string]bool{}
-	for _, st := range d.work.cleanup {
+	for _, st := range d.schedule.cleanup {
 		if _, here := d.nodes[st.node]; here {
 			staying[st.node] = true
 			reached = append(reached, st)
@@ -160,11 +166,11 @@ func (d *driver) cleanup() {
 		}
 		d.depart(st.node, DepartedReport{Status: Forgotten, Message: "how to reach it is not known any more"})
 	}
-	numbers := phases(d.work.cleanup)
+	numbers := phases(d.schedule.cleanup)
 	if len(numbers) == 0 {
 		return
 	}
-	d.tellPhases(journal.PhaseStarted, "", numbers, nil)
+	d.recordPhases(journal.PhaseStarted, "", numbers, nil)
 	ended := d.tearDown(reached)
 	failed := false
 	for _, name := range slices.Sorted(maps.Keys(ended)) {
@@ -180,7 +186,7 @@ func (d *driver) cleanup() {
 		}
 		d.depart(name, DepartedReport{n.Status, n.Message, n.Undone, n.Node})
 	}
-	d.tellPhases(journal.PhaseFinished, "", numbers, func(int) bool { return failed })
+	d.recordPhases(journal.PhaseFinished, "", numbers, func(int) bool { return failed })
 }
 
 // depart notes what became of a node that left the site.
@@ -196,7 +202,8 @@ func (d *driver) depart(node string, r DepartedReport) {
 			d.warn("", node, fmt.Sprintf("node %q is torn down and stays locked: %s", node, r.Message))
 		}
 	case NotTornDown:
-		d.warn("", node, fmt.Sprintf("node %q is not torn down; its ledger stays and the next plan tries again: %s", node, r.Message))
+		d.warn("", node, fmt.Sprintf("node %q is not torn down; its ledger stays and the next plan tries again: %s",
+			node, r.Message))
 	}
 }
 
@@ -209,7 +216,10 @@ func (r TearDownReport) String() string {
 		byEnd[r.Nodes[n].Status] = append(byEnd[r.Nodes[n].Status], n)
 	}
 	for _, end := range []Removal{NotTornDown, Unreachable, TornDown} {
-		writeList(&b, "", byEnd[end], func(n string) { writeRemoval(&b, n, end, r.Nodes[n].Message, r.Nodes[n].Undone) })
+		writeList(&b, "", byEnd[end], func(n string) {
+			writeRemoval(&b, n, end, r.Nodes[n].Message,
+				r.Nodes[n].Undone)
+		})
 	}
 	writeList(&b, "warnings:\n", r.Warnings, func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
 	return b.String()

@@ -8,8 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
-// groups walks the groups as the machine says, up to ParallelGroups at once, and returns when those that were begun have ended. Groups that are
-// worked on at the same time do not concern each other, so the outcome is that of one after the other.
+// groups runs the groups in the order of the machine, up to ParallelGroups at once, and returns when all have ended.
+// Groups that run at the same time are independent, so the outcome is the same as one after the other.
 func (d *driver) groups(groups []site.Group) {
 	named := byName(groups)
 	if d.ParallelGroups > 1 {
@@ -37,7 +37,7 @@ func (d *driver) groups(groups []site.Group) {
 	}
 }
 
-// ready returns the groups that may be begun, in order.
+// ready returns the groups that may be started, in order.
 func (d *driver) ready() []string {
 	d.walk.Lock()
 	defer d.walk.Unlock()
@@ -52,7 +52,7 @@ func byName(groups []site.Group) map[string]site.Group {
 	return named
 }
 
-// start and finish are the machine's word on a call of a group.
+// start starts a call of a group on the machine.
 func (d *driver) start(c call) []string {
 	d.walk.Lock()
 	defer d.walk.Unlock()
@@ -78,7 +78,7 @@ func (d *driver) nodeStage(node string) strategy.Stage {
 	return d.machine.NodeStage(node)
 }
 
-// setNode tells the machine what it cannot know. A node that is in no group has no stage to set.
+// setNode sets the stage of a node that the machine cannot see. A node without a group has no stage.
 func (d *driver) setNode(node string, stage strategy.Stage) {
 	d.walk.Lock()
 	defer d.walk.Unlock()
@@ -87,9 +87,9 @@ func (d *driver) setNode(node string, stage strategy.Stage) {
 	}
 }
 
-// settle tells the machine the truth about the nodes of a call that the run was stopped in: those that ended, ended as they did,
-// and those that had no turn stay as they were.
-func (d *driver) settle(todo, succeeded []string, stage strategy.Stage) {
+// recordInterrupted sets the stages of the nodes of a call during which the run was stopped: nodes that finished get
+// their result, the others stay as they were.
+func (d *driver) recordInterrupted(todo, succeeded []string, stage strategy.Stage) {
 	for _, n := range todo {
 		d.mu.Lock()
 		failed := d.report.Nodes[n].failed()

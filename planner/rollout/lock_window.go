@@ -15,13 +15,13 @@ import (
 // DefaultUnlockTimeout bounds the session that unlocks a node whose window did not end as planned.
 const DefaultUnlockTimeout = 5 * time.Minute
 
-// windows works on the nodes of a rolling group, each with all its steps between lock and unlock, up to MaxParallel at once. A
-// node that stays locked keeps its place for the rest of the run: never are more than MaxParallel nodes locked. Nodes that
-// an earlier run left locked come first, so that they give their places back.
-func (d *driver) windows(ctx context.Context, c call, r round, p *progress) {
-	queue := slices.Clone(r.windows)
+// lockWindows runs the nodes of a rolling group, each with all its steps between lock and unlock, at most MaxParallel
+// at once. A node that stays locked counts until the end of the run: never are more than MaxParallel nodes locked.
+// Nodes that an earlier run left locked come first, so that they are unlocked first.
+func (d *driver) lockWindows(ctx context.Context, c call, r round, p *progress) {
+	queue := slices.Clone(r.lockWindows)
 	slices.SortStableFunc(queue, func(a, b []step) int {
-		return order(d.locks.isOpen(b[0].node)) - order(d.locks.isOpen(a[0].node))
+		return order(d.locks.isLocked(b[0].node)) - order(d.locks.isLocked(a[0].node))
 	})
 	limits := map[int]chan struct{}{}
 	for _, steps := range queue {
@@ -41,7 +41,7 @@ func (d *driver) windows(ctx context.Context, c call, r round, p *progress) {
 		for len(queue) > 0 {
 			node := queue[0][0].node
 			stuck := d.stuck(members, atWork)
-			if len(atWork) >= c.width || !d.locks.isOpen(node) && len(atWork)+len(stuck) >= c.rolling.MaxParallel {
+			if len(atWork) >= c.width || !d.locks.isLocked(node) && len(atWork)+len(stuck) >= c.rolling.MaxParallel {
 				break
 			}
 			steps := queue[0]
@@ -49,7 +49,7 @@ func (d *driver) windows(ctx context.Context, c call, r round, p *progress) {
 			atWork[node] = true
 			go func() {
 				d.slots <- struct{}{}
-				d.window(ctx, c, steps, limits, p)
+				d.lockWindow(ctx, c, steps, limits, p)
 				<-d.slots
 				ended <- node
 			}()
@@ -57,8 +57,9 @@ func (d *driver) windows(ctx context.Context, c call, r round, p *progress) {
 		if len(atWork) == 0 {
 			stuck := d.stuck(members, atWork)
 			for _, steps := range queue {
-				d.refuse(c, steps[0], p, fmt.Errorf("not started: %s may still be locked, and no more than %d nodes of group %q may be; "+
-					"the next plan unlocks first", stuck[0], c.rolling.MaxParallel, c.group))
+				d.refuse(c, steps[0], p, fmt.Errorf(
+					"not started: %s may still be locked, and no more than %d nodes of group %q may be; "+
+						"the next plan unlocks first", stuck[0], c.rolling.MaxParallel, c.group))
 			}
 			return
 		}
@@ -86,13 +87,13 @@ func (d *driver) refuse(c call, st step, p *progress, err error) {
 		return
 	}
 	d.note(st.node, func(r *NodeReport) { r.Group, r.Error = c.group, err })
-	d.tellNode(c.group, st.node, strategy.Failed, err.Error())
+	d.recordNode(c.group, st.node, strategy.Failed, err.Error())
 	p.add(st, failure)
 }
 
-// window does all steps of one node between lock and unlock. Each session but the last one leaves the window open for the next
-// ([converge.Catalog.Keep]); if that one is never reached, a session that does nothing else closes it.
-func (d *driver) window(ctx context.Context, c call, steps []step, limits map[int]chan struct{}, p *progress) {
+// lockWindow runs all steps of one node between lock and unlock. Each session but the last leaves the node locked for
+// the next ([converge.Catalog.Keep]). When the last one is never reached, a session of its own unlocks the node.
+func (d *driver) lockWindow(ctx context.Context, c call, steps []step, limits map[int]chan struct{}, p *progress) {
 	var last step
 	for i, st := range steps {
 		last = st
@@ -100,37 +101,39 @@ func (d *driver) window(ctx context.Context, c call, steps []step, limits map[in
 			d.refuse(c, st, p, errors.New(st.waits))
 			break
 		}
-		verdict := d.limited(ctx, limits[st.phase], func() verdict { return d.windowStep(ctx, c, st, i == len(steps)-1) })
+		verdict := d.limited(ctx, limits[st.phase], func() verdict {
+			return d.lockWindowStep(ctx, c, st, i == len(steps)-1)
+		})
 		p.add(st, verdict)
 		if verdict != done {
 			break
 		}
 	}
-	if d.locks.isOpen(last.node) && !d.unlockFailed(last.node) {
+	if d.locks.isLocked(last.node) && !d.unlockFailed(last.node) {
 		if verdict := d.unlock(c, last); verdict != done {
 			p.add(last, verdict)
 		}
 	}
 }
 
-// limited calls work when the phase has room for one more node.
-func (d *driver) limited(ctx context.Context, places chan struct{}, work func() verdict) verdict {
-	if places == nil {
-		return work()
+// limited calls do when the phase has room for one more node.
+func (d *driver) limited(ctx context.Context, limit chan struct{}, do func() verdict) verdict {
+	if limit == nil {
+		return do()
 	}
 	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
+	case limit <- struct{}{}:
+		defer func() { <-limit }()
 	case <-ctx.Done(): // the step says so
-	case <-d.brake.stopping.Done(): // likewise
+	case <-d.cancellation.stopping.Done(): // likewise
 	}
-	return work()
+	return do()
 }
 
-// windowStep does one step inside a window.
-func (d *driver) windowStep(ctx context.Context, c call, st step, last bool) verdict {
+// lockWindowStep runs one step between lock and unlock.
+func (d *driver) lockWindowStep(ctx context.Context, c call, st step, last bool) verdict {
 	lock, unlock := c.rolling.Lock, c.rolling.Unlock
-	if d.work.spared[st.node] {
+	if d.schedule.spared[st.node] {
 		lock, unlock = "", ""
 	}
 	if st.kind != callbackKind {
@@ -142,7 +145,7 @@ func (d *driver) windowStep(ctx context.Context, c call, st step, last bool) ver
 		}
 		return d.step(ctx, c, st)
 	}
-	if lock != "" && unlock != "" && !d.locks.isOpen(st.node) {
+	if lock != "" && unlock != "" && !d.locks.isLocked(st.node) {
 		locking := c
 		locking.fill = func(step) converge.Catalog {
 			catalog := d.catalog(converge.Apply, nil)
@@ -164,12 +167,13 @@ func (d *driver) unlockFailed(node string) bool {
 	return errors.As(d.report.Nodes[node].Error, &failed) && failed.Code == converge.CodeUnlock
 }
 
-// unlock closes the window of a node, also while the run is being stopped and after the time limit of its call.
+// unlock unlocks a node, also while the run is being stopped and after the time limit of its call.
 func (d *driver) unlock(c call, last step) verdict {
-	ctx, cancel := context.WithTimeoutCause(d.brake.unlocking, DefaultUnlockTimeout,
+	ctx, cancel := context.WithTimeoutCause(d.cancellation.unlocking, DefaultUnlockTimeout,
 		&TimeLimitError{Call: "unlock", Group: c.group, Limit: DefaultUnlockTimeout})
 	defer cancel()
-	st := step{phase: last.phase, node: last.node, tasks: []task.Task{{Node: last.node, Group: task.Node, Action: task.Unlock}}}
+	st := step{phase: last.phase, node: last.node,
+		tasks: []task.Task{{Node: last.node, Group: task.Node, Action: task.Unlock}}}
 	catalog := d.catalog(converge.Apply, nil)
 	catalog.Unlock = c.rolling.Unlock
 	o := outcome{err: context.Cause(ctx)}
@@ -194,6 +198,6 @@ func (d *driver) unlock(c call, last step) verdict {
 	if o.err == nil {
 		return done
 	}
-	d.tellNode(c.group, st.node, strategy.Failed, d.reason(st.node))
+	d.recordNode(c.group, st.node, strategy.Failed, d.reason(st.node))
 	return failure
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Every event of a task names the service that brings it, however the task ends: the history of a service tells what failed in it.
+// Every event of a task names the service that brings it, however the task ends: the history of a service tells what
+// failed in it.
 func TestEventsNameTheService(t *testing.T) {
 	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}}
 	p, err := plan(s, nil, nil, false)
@@ -23,19 +24,22 @@ func TestEventsNameTheService(t *testing.T) {
 	}
 	file := func(service, title string) task.Task {
 		r := resource.Resource{Type: "file", Title: title, Parameters: resource.Parameters{"content": "x\n"}}
-		return task.Task{Node: "a", Group: task.Node, Service: service, Action: task.Create, Resource: r, Digest: resource.Digest(r)}
+		return task.Task{Node: "a", Group: task.Node, Service: service, Action: task.Create, Resource: r,
+			Digest: resource.Digest(r)}
 	}
 	call := task.Task{Group: task.Management, Service: "ntp", Kind: task.Callback, Name: "announce", Action: task.Run,
 		Resource: resource.Resource{Type: "command", Title: "announce"}}
 	p.Phases = []planner.Phase{
 		{TaskGroup: task.Management, Tasks: []task.Task{call}},
-		{TaskGroup: task.Prepare, Group: p.Groups[0].Name, Tasks: []task.Task{{Node: "a", Group: task.Prepare, Action: task.PrepareNode}}},
+		{TaskGroup: task.Prepare, Group: p.Groups[0].Name,
+			Tasks: []task.Task{{Node: "a", Group: task.Prepare, Action: task.PrepareNode}}},
 		{TaskGroup: task.Node, Group: p.Groups[0].Name, Tasks: []task.Task{file("ntp", "/a"), file("web", "/b")}},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		fake, notes := newFaulty(), &diary{}
 		fake.faults[at{"a", deploying}] = "lost" // after the first item: the outcome of the second is not known
-		if _, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: fake, Recorder: notes, RunID: "r1", Caller: &operator{}}); err != nil {
+		if _, err := rollout.Run(t.Context(), s, p,
+			rollout.Options{Executor: fake, Recorder: notes, RunID: "r1", Caller: &operator{}}); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -13,10 +13,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// work is a plan by node: what is left of the phases once the groups decide who runs and when. A node's tasks run in the
-// block of the group that the group machine hands it to, which need not be the group that the plan foresaw
-// (airship.md D-01, D-02). A callback that belongs to no node runs in the block of its own group, or not at all.
-type work struct {
+// schedule is a plan by node. The tasks of a node run in the block of the group that the group machine assigns it to,
+// which may differ from the group in the plan (airship.md D-01, D-02). A callback without a node runs in the block of
+// its own group, or not at all.
+type schedule struct {
 	before  []phase             // outside of groups: management, boot, pre_cluster
 	prepare map[string]step     // node -> its preparation
 	deploy  map[string][]step   // node -> the rest of its block, in the order of the plan
@@ -24,7 +24,7 @@ type work struct {
 	after   []phase             // outside of groups: post_cluster
 	cleanup []step              // one for each node that left the site
 	needs   map[string][]string // node -> programs that its remote tasks call
-	begins  map[string][]resource.ID
+	actions map[string][]resource.ID
 	locked  map[string]bool // the nodes that the plan unlocks because an earlier run left them locked
 	spared  map[string]bool // the new nodes of rolling groups that are worked on without lock and unlock
 }
@@ -85,11 +85,11 @@ var admitted = map[task.Group][]kind{
 
 var ordinary = []kind{configKind, remoteKind, callbackKind}
 
-// newWork sorts the tasks of a plan by node. It refuses a plan with tasks that this package cannot run, before anything is touched.
-func newWork(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (work, error) {
-	w := work{
+// newSchedule splits a plan by node. It refuses a plan with tasks that this package cannot run.
+func newSchedule(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (schedule, error) {
+	w := schedule{
 		prepare: map[string]step{}, deploy: map[string][]step{}, common: map[string][]step{},
-		needs: needs(p), begins: begins(p), locked: map[string]bool{}, spared: map[string]bool{},
+		needs: needs(p), actions: actionsOf(p), locked: map[string]bool{}, spared: map[string]bool{},
 	}
 	for _, g := range p.Groups {
 		for _, node := range g.Unlocked {
@@ -110,7 +110,7 @@ func newWork(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (
 		if len(planned.Tasks) == 0 {
 			continue
 		}
-		slot, err := place(slots, named, planned)
+		slot, err := slotOf(slots, named, planned)
 		if err == nil {
 			ph.kind, err = oneKind(planned)
 		}
@@ -118,24 +118,24 @@ func newWork(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (
 			err = errors.New("the plan holds callbacks, and Options.Caller is missing")
 		}
 		if err != nil {
-			return work{}, fmt.Errorf("phase %d: %w", ph.number, err)
+			return schedule{}, fmt.Errorf("phase %d: %w", ph.number, err)
 		}
 		ph.steps = steps(ph, planned)
 		for i := range ph.steps {
 			ph.steps[i].locked = slot.Locked
 			if err := w.check(&ph.steps[i], ph.group, nodes, named[planned.Group]); err != nil {
-				return work{}, fmt.Errorf("phase %d: %w", ph.number, err)
+				return schedule{}, fmt.Errorf("phase %d: %w", ph.number, err)
 			}
 		}
 		if err := w.add(ph, slot); err != nil {
-			return work{}, fmt.Errorf("phase %d: %w", ph.number, err)
+			return schedule{}, fmt.Errorf("phase %d: %w", ph.number, err)
 		}
 	}
 	return w, nil
 }
 
-// place makes sure that a phase stands where its task group can run.
-func place(slots map[task.Group]sequence.Slot, groups map[string]site.Group, p planner.Phase) (sequence.Slot, error) {
+// slotOf returns the slot of a phase, or an error when its task group cannot run there.
+func slotOf(slots map[task.Group]sequence.Slot, groups map[string]site.Group, p planner.Phase) (sequence.Slot, error) {
 	slot, known := slots[p.TaskGroup]
 	_, grouped := groups[p.Group]
 	switch {
@@ -162,9 +162,11 @@ func oneKind(p planner.Phase) (kind, error) {
 		}
 		switch {
 		case !slices.Contains(kinds, k):
-			return "", fmt.Errorf("node %q: a task %q cannot run in the task group %q: only %s can", t.Node, t.Action, p.TaskGroup, list(kinds))
+			return "", fmt.Errorf("node %q: a task %q cannot run in the task group %q: only %s can", t.Node, t.Action,
+				p.TaskGroup, list(kinds))
 		case k != first:
-			return "", fmt.Errorf("node %q: a task of kind %q stands among those of kind %q; a phase is of one kind", t.Node, k, first)
+			return "", fmt.Errorf("node %q: a task of kind %q stands among those of kind %q; a phase is of one kind",
+				t.Node, k, first)
 		}
 	}
 	return first, nil
@@ -179,7 +181,7 @@ func list(kinds []kind) string {
 }
 
 // check makes sure that a step can run, and gives it what its group says. g is zero outside of groups.
-func (w work) check(st *step, in task.Group, nodes map[string]bool, g site.Group) error {
+func (w schedule) check(st *step, in task.Group, nodes map[string]bool, g site.Group) error {
 	switch {
 	case st.kind == forgetKind:
 		return nil // a node that left the site is not in it
@@ -202,7 +204,7 @@ func (w work) check(st *step, in task.Group, nodes map[string]bool, g site.Group
 }
 
 // add puts a phase where the run will look for it.
-func (w *work) add(ph phase, slot sequence.Slot) error {
+func (w *schedule) add(ph phase, slot sequence.Slot) error {
 	switch {
 	case ph.kind == forgetKind:
 		w.cleanup = append(w.cleanup, ph.steps...)
@@ -245,16 +247,17 @@ func steps(ph phase, p planner.Phase) []step {
 		if !ok || ph.kind == callbackKind {
 			i = len(out)
 			at[t.Node] = i
-			out = append(out, step{phase: ph.number, index: i, node: t.Node, group: p.Group, kind: ph.kind, limit: limit})
+			out = append(out, step{phase: ph.number, index: i, node: t.Node, group: p.Group, kind: ph.kind,
+				limit: limit})
 		}
 		out[i].tasks = append(out[i].tasks, t)
 	}
 	return out
 }
 
-// idle returns the names of the nodes that have nothing to do in the blocks of the groups, sorted. They count as deployed and are
-// not asked again (airship.md 15).
-func (w work) idle(nodes []site.Node) []string {
+// idle returns the names of the nodes that have nothing to do in the blocks of the groups, sorted. They count as
+// deployed and are not asked again (airship.md 15).
+func (w schedule) idle(nodes []site.Node) []string {
 	var names []string
 	for _, n := range nodes {
 		if _, ok := w.prepare[n.Name]; !ok && len(w.deploy[n.Name]) == 0 {

@@ -16,22 +16,24 @@ func (d *driver) warn(group, node, text string) {
 	d.log.append(journal.Event{Kind: journal.Note, Group: group, Node: node, Message: text})
 }
 
-// tellGroups records the groups that are complete since the last time.
-func (d *driver) tellGroups() {
+// recordGroups records the groups that finished since the last call.
+func (d *driver) recordGroups() {
 	d.walk.Lock()
 	defer d.walk.Unlock()
 	for _, g := range d.machine.Report().Groups {
-		if !g.Stage.Complete() || d.told[g.Name] {
+		if !g.Stage.Complete() || d.recordedGroups[g.Name] {
 			continue
 		}
-		d.told[g.Name] = true
-		d.log.append(journal.Event{Kind: journal.GroupFinished, Group: g.Name, Status: string(g.Stage), Message: strings.Join(verdicts(g), "; ")})
+		d.recordedGroups[g.Name] = true
+		d.log.append(journal.Event{Kind: journal.GroupFinished, Group: g.Name, Status: string(g.Stage),
+			Message: strings.Join(verdicts(g), "; ")})
 	}
 }
 
-// tellNodes records that nodes reached their last stage of the run, but for those that have work outside of groups before them.
-func (d *driver) tellNodes(nodes []string, stage strategy.Stage) {
-	later := nodesOf(d.work.after...)
+// recordNodes records that nodes reached their last stage of the run, except nodes with tasks in later phases outside
+// of groups.
+func (d *driver) recordNodes(nodes []string, stage strategy.Stage) {
+	later := nodesOf(d.schedule.after...)
 	for _, n := range nodes {
 		if later[n] {
 			continue
@@ -39,30 +41,31 @@ func (d *driver) tellNodes(nodes []string, stage strategy.Stage) {
 		d.mu.Lock()
 		r := d.report.Nodes[n]
 		d.mu.Unlock()
-		d.tellNode(r.Group, n, stage, "")
+		d.recordNode(r.Group, n, stage, "")
 	}
 }
 
-// tellNode records that a node reached its last stage of the run, once.
-func (d *driver) tellNode(group, node string, stage strategy.Stage, message string) {
+// recordNode records that a node reached its last stage of the run, once.
+func (d *driver) recordNode(group, node string, stage strategy.Stage, message string) {
 	d.mu.Lock()
 	told := d.ended[node]
 	d.ended[node] = true
 	d.mu.Unlock()
 	if !told {
-		d.log.append(journal.Event{Kind: journal.NodeFinished, Group: group, Node: node, Status: string(stage), Message: message})
+		d.log.append(journal.Event{Kind: journal.NodeFinished, Group: group, Node: node, Status: string(stage),
+			Message: message})
 	}
 }
 
-// tellFailure records that a node failed in a group. Outside of groups it is told when the run knows what became of the node there.
-func (d *driver) tellFailure(c call, node string) {
+// recordFailure records that a node failed in a group. Outside of groups, the end of the phase records it.
+func (d *driver) recordFailure(c call, node string) {
 	if c.group != "" {
-		d.tellNode(c.group, node, strategy.Failed, d.reason(node))
+		d.recordNode(c.group, node, strategy.Failed, d.reason(node))
 	}
 }
 
-// tellPhases records that phases begin, or with failed, which looks at each, that they ended.
-func (d *driver) tellPhases(kind journal.Kind, group string, numbers []int, failed func(phase int) bool) {
+// recordPhases records that phases started or, with failed, which is called for each, that they finished.
+func (d *driver) recordPhases(kind journal.Kind, group string, numbers []int, failed func(phase int) bool) {
 	for _, n := range numbers {
 		e := journal.Event{Kind: kind, Group: group, Phase: n}
 		if failed != nil {

@@ -1,0 +1,48 @@
+package rollout
+
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// actionsOf returns the actions that a plan runs on each node, in the order of the plan.
+//
+// The next plan contains the actions of a node that are not done. If a run died between the configuration of a node and
+// its last action, actions of an earlier run would seem done and be lost. So the first session on a node, usually its
+// preparation, starts all of them in its ledger.
+func actionsOf(p *planner.Plan) map[string][]resource.ID {
+	out := map[string][]resource.ID{}
+	for _, ph := range p.Phases {
+		for _, t := range ph.Tasks {
+			if t.Kind == task.Remote && t.Action == task.Run && !slices.Contains(out[t.Node], t.Resource.ID()) {
+				out[t.Node] = append(out[t.Node], t.Resource.ID())
+			}
+		}
+	}
+	return out
+}
+
+// pendingActions returns the actions that a session starts in the ledger of a node: those of the whole run, until a
+// session has done so.
+func (d *driver) pendingActions(node string, c converge.Catalog) []resource.ID {
+	if c.TearDown {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.actionsKnown[node] {
+		return nil
+	}
+	return d.schedule.actions[node]
+}
+
+// recordActions notes that a session ended, and whether the ledger of the node has its actions.
+func (d *driver) recordActions(node string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.actionsKnown[node] = d.actionsKnown[node] || readLedger(err)
+}
