@@ -1,8 +1,8 @@
 package planner
 
 import (
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -29,7 +29,7 @@ func (m *Cache) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
 
 func (m *Cache) model(s site.Site, applied Applied) *model {
 	if m == nil {
-		return newModel(converge.Schemas(), s, applied, nil)
+		return newModel(schema.Types(), s, applied, nil)
 	}
-	return newModel(converge.Schemas(), s, applied, &m.memo)
+	return newModel(schema.Types(), s, applied, &m.memo)
 }

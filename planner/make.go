@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -29,7 +29,7 @@ func Desired(s site.Site) (map[string][]task.Task, site.Problems) {
 // AppliedAfter returns what is applied on every node that is in a group after a complete run: configuration resources,
 // actions of plugins, remote tasks and callbacks. With an error among the problems it is nil.
 func AppliedAfter(s site.Site) (Applied, site.Problems) {
-	m := newModel(converge.Schemas(), s, nil, nil)
+	m := newModel(schema.Types(), s, nil, nil)
 	if len(m.problems.Errors()) > 0 {
 		return nil, m.problems
 	}
@@ -58,10 +58,10 @@ func (m *model) make(applied Applied, drift Drift) (*Plan, site.Problems) {
 		return nil, m.problems
 	}
 	for _, node := range slices.Sorted(maps.Keys(m.wanted)) {
-		if n := len(m.wanted[node].tasks); n > converge.MostResources {
+		if n := len(m.wanted[node].tasks); n > schema.MostResources {
 			return nil, append(m.problems, site.Problem{Object: "node", Name: node, Code: site.BadStructure,
 				Message: fmt.Sprintf(
-					"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites", n, converge.MostResources)})
+					"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites", n, schema.MostResources)})
 		}
 	}
 	p, err := m.plan(applied, drift)

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -76,7 +76,7 @@ func newModel(schemas map[string]resource.Schema, s site.Site, applied Applied, 
 		site: s, problems: s.Validate(), schemas: schemas,
 		isNode: make(map[string]bool, len(s.Nodes)), owner: make(map[string]int, len(s.Nodes)),
 		wanted:      make(map[string]*taskList, len(s.Nodes)),
-		nodeActions: make(map[string]*nodeActions), actionSchemas: converge.Actions(),
+		nodeActions: make(map[string]*nodeActions), actionSchemas: schema.Actions(),
 	}
 	nodes := make([]site.Node, 0, len(s.Nodes)) // each name once, sorted
 	for _, n := range s.Nodes {

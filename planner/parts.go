@@ -1,16 +1,16 @@
 package planner
 
 import (
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // CheckParts validates the configuration of services and overrides, each by itself. It ignores services of entities, so
 // the site may be incomplete. It serves sites of which some parts could not be read.
 func CheckParts(s site.Site) site.Problems {
-	schemas := converge.Schemas()
+	schemas := schema.Types()
 	var parts site.Site
 	for _, service := range s.Services {
 		if service.Entity == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -219,7 +219,7 @@ func (v configurationValidator) ValidateDynamic(ctx context.Context, req validat
 		return
 	}
 	var r reading
-	schemas := converge.Schemas()
+	schemas := schema.Types()
 	unknown := "" // the type that was reported last; the blocks of a type follow each other
 	for _, b := range r.configuration(req.Path.String(), value, v.nulls) {
 		switch _, known := schemas[b.Type]; {

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -59,7 +59,7 @@ func (v defaultsValidator) ValidateDynamic(ctx context.Context, req validator.Dy
 		return
 	}
 	var r reading
-	schemas := converge.Schemas()
+	schemas := schema.Types()
 	for _, b := range r.defaults(req.Path.String(), value) {
 		schema, known := schemas[b.Type]
 		if !known {

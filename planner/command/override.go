@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -140,7 +140,7 @@ func applyLayers(all []input, direct site.OverrideOptions) ([]overriddenJSON, er
 		overrides[i].Options = override.Settings(l.Override.Options, direct)
 	}
 	base := site.Service{Name: all[0].argument, Configuration: layers[0].Override.Configuration}
-	schemas := converge.Schemas()
+	schemas := schema.Types()
 	before, found := planner.Lay(schemas, base, nil)
 	if len(found) == 0 {
 		var after []task.Task

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/preview"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -34,7 +34,7 @@ func overridesOn(all []input, address string) (*overrideResult, document.Problem
 		}
 		return nil, nil, noNodes(names)
 	}
-	schemas := converge.Schemas()
+	schemas := schema.Types()
 	before, found := newServiceTasks(made.Services.Site(), schemas)
 	if _, err := onlyWarnings(inSite(found)); err != nil {
 		return nil, nil, err
@@ -74,7 +74,7 @@ func newServiceTasks(s site.Site, schemas map[string]resource.Schema) (*serviceT
 	}
 	var problems site.Problems
 	b.services, problems = refine.New(s, s.Nodes,
-		refine.Schemas{Config: schemas, Remote: converge.Actions(), Callback: callback.Schemas()}, nil)
+		refine.Schemas{Config: schemas, Remote: schema.Actions(), Callback: callback.Schemas()}, nil)
 	return b, problems
 }
 

@@ -9,10 +9,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -26,7 +26,7 @@ func abstractTypes(values ...yaml.Node) map[string]resource.Schema {
 		}
 	}
 	out := map[string]resource.Schema{"kv": {Type: "kv", Parameters: kv}}
-	ours := converge.Schemas()
+	ours := schema.Types()
 	for _, name := range []string{"file", "package", "service", "user", "group"} {
 		schema := resource.Schema{Type: name}
 		for _, p := range ours[name].Parameters {

@@ -5,23 +5,6 @@ import (
 	"slices"
 )
 
-func checkAccountName(v any) error {
-	if name, _ := v.(string); !isAccountName(name) {
-		return fmt.Errorf("%q is not a name for it: a letter or _ first, then letters, digits and _ . -, at most 32 in all", name)
-	}
-	return nil
-}
-
-// highestAccount is the highest user or group id: the two above mean "none" to the kernel.
-const highestAccount = 1<<32 - 3
-
-func checkAccountNumber(v any) error {
-	if n, _ := v.(int64); n < 0 || n > highestAccount {
-		return fmt.Errorf("%d is out of bounds: 0 to %d", n, int64(highestAccount))
-	}
-	return nil
-}
-
 // shadowTool returns an error when the node has not got one of the shadow tools.
 func shadowTool(s *System, name string) error {
 	found, err := firstThere(s, "/usr/sbin/"+name, "/sbin/"+name, "/usr/bin/"+name)

@@ -15,11 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 func TestActionsAreNoConfiguration(t *testing.T) {
-	schemas := Schemas()
-	for name, schema := range Actions() {
+	schemas := schema.Types()
+	for name, schema := range schema.Actions() {
 		if _, is := schemas[name]; is || schema.Type != name || !schema.NeedsMachine {
 			t.Errorf("%s: a user may write it: %v; schema of %s", name, is, schema.Type)
 		}
@@ -195,7 +196,7 @@ func TestTries(t *testing.T) {
 }
 
 func TestActionsThatCannotBe(t *testing.T) {
-	big := strings.Repeat("x", filesLimit)
+	big := strings.Repeat("x", schema.FilesLimit)
 	for _, test := range []struct {
 		typ  string
 		p    resource.Parameters
@@ -228,10 +229,10 @@ func TestActionsThatCannotBe(t *testing.T) {
 		{"puppet", resource.Parameters{"manifest": "/site.pp", "modules": "/etc/modules:"}, "must be a path that is not empty"},
 		{"puppet", resource.Parameters{"manifest": "../site.pp"}, "leads out of the files"},
 		{"reboot", resource.Parameters{}, ""},
-		{"reboot", resource.Parameters{"timeout": int64(mostSeconds + 1)}, "must be 0 to"},
+		{"reboot", resource.Parameters{"timeout": int64(schema.MostSeconds + 1)}, "must be 0 to"},
 	} {
 		var got []string
-		for _, e := range Actions()[test.typ].Validate(resource.Resource{Type: test.typ, Title: "p/t", Parameters: test.p}) {
+		for _, e := range schema.Actions()[test.typ].Validate(resource.Resource{Type: test.typ, Title: "p/t", Parameters: test.p}) {
 			got = append(got, e.Error())
 		}
 		if text := strings.Join(got, "; "); test.want == "" && text != "" || !strings.Contains(text, test.want) {
@@ -246,7 +247,7 @@ func FuzzFileOfAnAction(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if checkFiles(map[string]string{name: ""}) != nil {
+		if schema.CheckFiles(map[string]string{name: ""}) != nil {
 			return
 		}
 		r := resource.Resource{Type: "shell", Title: "t", Parameters: resource.Parameters{"files": map[string]any{name: ""}}}

@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // rebootType restarts the node. It takes two sessions: the first writes into the ledger which boot it wants to end and has the node
 // restart behind it, the second finds another boot id and is done. So a restart that was asked for happens once, whoever is killed
 // in between, and one that happened by other means in the meantime counts.
 type rebootType struct{ action }
+
+func (rebootType) Declared() schema.Type { return schema.Reboot{} }
 
 const (
 	// DefaultRestartTimeout is how long a node may take to come back, where the action does not say.
@@ -27,18 +30,6 @@ const (
 
 // errRestarting is how Apply says that the node restarts after this session.
 var errRestarting = errors.New("the node restarts")
-
-func (rebootType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:         RebootType,
-		Summary:      "A restart of the node by a remote task, which waits until the node is back.",
-		NeedsMachine: true,
-		Parameters: []resource.Parameter{
-			{Name: "timeout", Kind: resource.Integer, Check: checkSeconds,
-				Description: "Seconds in which the node must be back, up to a year; 0 is no limit. Default: 600."},
-		},
-	}
-}
 
 // RestartTimeout returns how long the node may take to come back from the restart that r asks for; 0 is no limit.
 func RestartTimeout(r resource.Resource) time.Duration {

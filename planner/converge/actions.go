@@ -10,15 +10,12 @@ import (
 )
 
 // actions is the table of the resource types that remote tasks are made of. Nobody writes them as configuration: plugins and services bring
-// them as tasks. A new one is one new file and one line here.
+// them as tasks. What may be written of them is in package schema.
 var actions = map[string]Type{
 	"puppet": puppetType{},
 	"reboot": rebootType{},
 	"shell":  shellType{},
 }
-
-// Actions returns the schema of every action by name. It is pure.
-func Actions() map[string]resource.Schema { return schemasOf(actions) }
 
 // every holds all that a catalog may name.
 var every = func() map[string]Type {

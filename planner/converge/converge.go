@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // SessionTimeout is the silence of the controller after which a helper takes the session for dead.
 const SessionTimeout = 60 * time.Second
 
-// Type is a configuration resource type. A new one is one new file and one line in the table [types].
+// Type is a configuration resource type. A new one is one new file and one line in the table [types], here and in package schema.
 //
 // Methods are called by one goroutine at a time, with resources that passed the schema. They must leave nothing behind when
 // ctx ends, and must not show secrets in errors or differences.
 type Type interface {
-	// Schema declares the type.
-	Schema() resource.Schema
+	// Declared returns what may be written of the type.
+	Declared() schema.Type
 	// Check reports how the node differs from r, without changing it. It returns no differences, and no error, when the node
 	// is in the desired state. It is called at plan time for drift, so it must be safe to run at any moment.
 	Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error)
@@ -36,15 +37,7 @@ type Type interface {
 	Undo(ctx context.Context, s *System, title string, before json.RawMessage) error
 }
 
-// Named is implemented by types in which parameters, and not the title alone, say which object on the node a resource looks after (the
-// path of a file). Two resources must not look after the same one. When a resource turns to another object, or to another aim,
-// the engine undoes the old one first. When one is given a new title, the new one takes over what the ledger tells of the old.
-type Named interface {
-	// Object names the object, and the aim where Undo depends on it (that a user is to be absent).
-	Object(r resource.Resource) (name, aim string)
-}
-
-// Resolver is implemented by Named types whose objects have several names, which only the node knows to be one.
+// Resolver is implemented by types with schema.Named whose objects have several names, which only the node knows to be one.
 type Resolver interface {
 	// Resolve returns the one name of an object on the node as it is now; a name that cannot be resolved is returned as it is.
 	Resolve(s *System, object string) string

@@ -1,89 +1,35 @@
 package converge
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // cronMarker opens the lines of a job that slipway looks after, puppetMarker those of one that Puppet did; the title follows.
-const (
-	cronMarker   = "# slipway: "
-	puppetMarker = "# Puppet Name: "
-)
-
-// cronJob is a job as it stands in a crontab: the marker, settings of the environment, and the line of the job.
-type cronJob struct {
-	environment []string // name=value
-	schedule    []string // five fields, or one word with @
-	command     string
-}
-
-// wantedJob returns the job that r describes. r passed its schema.
-func wantedJob(r resource.Resource) (cronJob, error) {
-	j := cronJob{environment: r.Parameters.Strings("environment"), command: strings.TrimSpace(r.Parameters.String("command"))}
-	if special := r.Parameters.String("special"); special != "" {
-		j.schedule = []string{"@" + special}
-		return j, nil
-	}
-	for _, f := range cronFields {
-		values := r.Parameters.Strings(f.name)
-		if len(values) == 0 {
-			values = []string{"*"}
-		}
-		text, err := f.text(values)
-		if err != nil {
-			return cronJob{}, err
-		}
-		j.schedule = append(j.schedule, text)
-	}
-	return j, nil
-}
-
-// texts returns the lines of the job.
-func (j cronJob) texts(title string) []string {
-	out := append([]string{cronMarker + title}, j.environment...)
-	return append(out, strings.Join(j.schedule, " ")+" "+j.command)
-}
+const puppetMarker = "# Puppet Name: "
 
 // parseJob reads the lines that [findJob] found.
-func parseJob(texts []string) cronJob {
-	var j cronJob
+func parseJob(texts []string) schema.CronJob {
+	var j schema.CronJob
 	for _, text := range texts[1:] {
 		switch {
-		case isCronSetting(text):
-			j.environment = append(j.environment, text)
+		case schema.IsCronSetting(text):
+			j.Environment = append(j.Environment, text)
 		case strings.HasPrefix(strings.TrimSpace(text), "@"):
 			word, command := cutField(text)
-			j.schedule, j.command = []string{word}, strings.TrimSpace(command)
+			j.Schedule, j.Command = []string{word}, strings.TrimSpace(command)
 		default:
-			for range cronFields {
+			for range schema.CronFields {
 				var field string
 				field, text = cutField(text)
-				j.schedule = append(j.schedule, field)
+				j.Schedule = append(j.Schedule, field)
 			}
-			j.command = strings.TrimSpace(text)
+			j.Command = strings.TrimSpace(text)
 		}
 	}
 	return j
-}
-
-// field returns one of the five fields, or `special`, as the parameter of that name; empty for the one that is not used.
-func (j cronJob) field(name string) string {
-	if len(j.schedule) == 1 {
-		if name == "special" {
-			return strings.TrimPrefix(j.schedule[0], "@")
-		}
-		return ""
-	}
-	i := slices.IndexFunc(cronFields, func(f cronField) bool { return f.name == name })
-	if i < 0 || i >= len(j.schedule) {
-		return ""
-	}
-	return j.schedule[i]
 }
 
 func cutField(text string) (field, rest string) {
@@ -94,34 +40,22 @@ func cutField(text string) (field, rest string) {
 	return text, ""
 }
 
-// isCronSetting reports whether a line sets a variable (`NAME=value`, the name perhaps in quotes), as cron tells it from a job.
-func isCronSetting(text string) bool {
-	name, _, ok := strings.Cut(text, "=")
-	name = strings.TrimSpace(name)
-	if n := len(name); n > 2 && (name[0] == '"' || name[0] == '\'') && name[n-1] == name[0] {
-		name = name[1 : n-1]
-	}
-	return ok && name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	})
-}
-
 // findJob finds the lines of a job: the marker, slipway's or Puppet's, settings, and the first line that is neither comment nor blank. Anything
 // else between them ends it, because it is not slipway's. Where no marker has the title, it finds the lines of jobs without a marker for which
 // is, if not nil, holds.
-func findJob(title string, is func(cronJob) bool) func(lines) []span {
+func findJob(title string, is func(schema.CronJob) bool) func(lines) []span {
 	return func(l lines) []span {
 		var marked, plain []span
 		for i := 0; i < len(l); i++ {
 			text := l[i].text
-			if !strings.HasPrefix(text, cronMarker) && !strings.HasPrefix(text, puppetMarker) {
+			if !strings.HasPrefix(text, schema.CronMarker) && !strings.HasPrefix(text, puppetMarker) {
 				if is != nil && isCronJob(text) && is(parseJob([]string{"", text})) {
 					plain = append(plain, span{i, i + 1})
 				}
 				continue
 			}
 			end := i + 1
-			for end < len(l) && isCronSetting(l[end].text) {
+			for end < len(l) && schema.IsCronSetting(l[end].text) {
 				end++
 			}
 			if end < len(l) {
@@ -129,7 +63,7 @@ func findJob(title string, is func(cronJob) bool) func(lines) []span {
 					end++
 				}
 			}
-			if text == cronMarker+title || text == puppetMarker+title {
+			if text == schema.CronMarker+title || text == puppetMarker+title {
 				marked = append(marked, span{i, end})
 			}
 			i = end - 1
@@ -144,26 +78,7 @@ func findJob(title string, is func(cronJob) bool) func(lines) []span {
 // isCronJob reports whether a line is a job.
 func isCronJob(text string) bool {
 	text = strings.TrimSpace(text)
-	return text != "" && text[0] != '#' && !isCronSetting(text)
-}
-
-// line is the job's own line in the form in which jobs are compared: names of months and days are numbers.
-func (j cronJob) line() string {
-	schedule := slices.Clone(j.schedule)
-	if len(schedule) == len(cronFields) {
-		for i, f := range cronFields {
-			if text, err := f.text(strings.Split(schedule[i], ",")); err == nil {
-				schedule[i] = text
-			}
-		}
-	}
-	return strings.Join(schedule, " ") + " " + j.command
-}
-
-// digest stands for a job in the ledger, which must not hold commands that are secret.
-func (j cronJob) digest() string {
-	sum := sha256.Sum256([]byte(j.line()))
-	return hex.EncodeToString(sum[:8])
+	return text != "" && text[0] != '#' && !schema.IsCronSetting(text)
 }
 
 // isCrontabComment reports whether a line is empty or one of those that Debian's crontab writes above what it installs.
@@ -174,7 +89,7 @@ func isCrontabComment(text string) bool {
 
 // setJob puts a job in place of those found, or takes these out when it is nil. cron ignores a last line without an end, so the file gets one.
 // A crontab without lines gets an empty one first: `crontab -l` of Debian leaves out up to three comments at the start.
-func setJob(l lines, found []span, title string, j *cronJob) lines {
+func setJob(l lines, found []span, title string, j *schema.CronJob) lines {
 	switch {
 	case j == nil:
 		for _, x := range slices.Backward(found) {
@@ -183,14 +98,14 @@ func setJob(l lines, found []span, title string, j *cronJob) lines {
 		return l
 	case len(found) == 0:
 		l = l.close()
-		texts := j.texts(title)
+		texts := j.Texts(title)
 		if len(l) == 0 {
 			texts = append([]string{""}, texts...)
 		}
 		return l.insert(len(l), texts...)
 	}
 	atEnd := found[0].to == len(l)
-	l = l.replace(found[0], j.texts(title)...)
+	l = l.replace(found[0], j.Texts(title)...)
 	if atEnd {
 		l = l.close()
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // The types host, cron, mount and ini_setting each look after an entry of a text file that they share with others:
@@ -79,7 +80,7 @@ type entries struct {
 func (e *entries) widen(r resource.Resource, parts []string, l lines, found []span, take func(former, now string, parts []string) string) {
 	var fresh []string
 	for _, name := range parts {
-		if (r.Parameters.Has(name) || wantsAbsent(r)) && !slices.Contains(e.Fields, name) {
+		if (r.Parameters.Has(name) || schema.WantsAbsent(r)) && !slices.Contains(e.Fields, name) {
 			fresh = append(fresh, name)
 		}
 	}
@@ -93,7 +94,7 @@ func (e *entries) widen(r resource.Resource, parts []string, l lines, found []sp
 func (e *entries) release(r resource.Resource) (released []string) {
 	var rest []string
 	for _, name := range e.Fields {
-		if r.Parameters.Has(name) || wantsAbsent(r) {
+		if r.Parameters.Has(name) || schema.WantsAbsent(r) {
 			rest = append(rest, name)
 		} else {
 			released = append(released, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // The bounds of a diff: of each of the two texts, of the diff itself, and of one of its lines.
@@ -24,7 +25,7 @@ const (
 // Diff shows how the content of a file differs, when any user of the node may read it, now and as it is wanted. Nobody can say of a
 // content whether it is secret; that others are kept from reading it does.
 func (fileType) Diff(s *System, r resource.Resource) (string, error) {
-	at := pathOf(r)
+	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil || kind != fileFile || wantedKind(r, kind) != fileFile || info.Size > diffTextLimit {
 		return "", err

@@ -1,118 +1,14 @@
 package converge
 
 import (
-	"fmt"
 	"io/fs"
-	"strconv"
-	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
-
-// fileMode is a mode as Puppet takes it: 3 or 4 octal digits, or changes of the mode that is there, like `u=rw,g+w`.
-type fileMode struct {
-	octal   uint32
-	changes []modeChange // none: octal
-}
-
-// modeChange is one part of a symbolic mode: for whom (of u, g and o), and what to do: `=rw+x`.
-type modeChange struct{ who, actions string }
-
-// The bits of one digit, and, by who, those that s and t stand for in the digit before them. For others, s is the sticky bit, as in Puppet.
-var (
-	modeBits    = map[rune]uint32{'r': 4, 'w': 2, 'x': 1}
-	modeShifts  = map[rune]uint{'u': 6, 'g': 3, 'o': 0}
-	specialMode = map[rune]uint32{'u': 4, 'g': 2, 'o': 1}
-)
-
-// parseMode reads a mode. What would give another mode each time that it is applied is refused, because no check could ever find it done.
-func parseMode(text string) (fileMode, error) {
-	if octal, err := strconv.ParseUint(text, 8, 12); err == nil && (len(text) == 3 || len(text) == 4) {
-		return fileMode{octal: uint32(octal)}, nil
-	}
-	var m fileMode
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		actions := strings.TrimLeft(part, "ugoa")
-		who := part[:len(part)-len(actions)]
-		if actions == "" || !strings.ContainsRune("-+=", rune(actions[0])) || strings.Trim(actions, "-+=rwxXstugo") != "" {
-			return m, fmt.Errorf("%q must be 3 or 4 octal digits, like \"0644\", or changes like \"u=rw,g+w\"", text)
-		}
-		operator := ' '
-		for _, r := range actions {
-			if strings.ContainsRune("-+=", r) {
-				operator = r
-			} else if r == 'X' && operator != '+' {
-				return m, fmt.Errorf("%q: X goes with + only", text)
-			}
-		}
-		if who == "" || strings.Contains(who, "a") {
-			who = "ugo"
-		}
-		m.changes = append(m.changes, modeChange{who, actions})
-	}
-	for _, dir := range []bool{false, true} {
-		for is := range uint32(0o10000) {
-			if once := m.of(is, dir); m.change(once, dir) != once {
-				return m, fmt.Errorf("%q gives another mode each time that it is applied; write what each of u, g and o is to be", text)
-			}
-		}
-	}
-	return m, nil
-}
-
-// of returns the mode wanted, in the form of chmod, of a file or directory with the mode is. Octal digits set x of a directory where they
-// set r, as in Puppet.
-func (m fileMode) of(is uint32, dir bool) uint32 {
-	if m.changes == nil {
-		if dir {
-			return m.octal | m.octal&0o444>>2
-		}
-		return m.octal
-	}
-	// What a later part sets may let X of an earlier one count the next time.
-	return m.change(m.change(is, dir), dir)
-}
-
-func (m fileMode) change(is uint32, dir bool) uint32 {
-	mode := is
-	for _, c := range m.changes {
-		before := mode
-		for _, who := range c.who {
-			shift, operator := modeShifts[who], ' '
-			for _, r := range c.actions {
-				bits := modeBits[r] << shift
-				switch r {
-				case '=':
-					mode &^= 0o7 << shift
-					operator = r
-					continue
-				case '-', '+':
-					operator = r
-					continue
-				case 'X':
-					if dir || is&0o111 != 0 {
-						bits = 1 << shift
-					}
-				case 's':
-					bits = specialMode[who] << 9
-				case 't':
-					bits = 1 << 9
-				case 'u', 'g', 'o':
-					bits = before >> modeShifts[r] & 0o7 << shift
-				}
-				if operator == '-' {
-					mode &^= bits
-				} else {
-					mode |= bits
-				}
-			}
-		}
-	}
-	return mode
-}
 
 // wantedMode returns the mode that a resource wants of what is to be a file or directory: kind and info are what is there now.
 func wantedMode(text, ensure, kind string, info Info) (fs.FileMode, error) {
-	m, err := parseMode(text)
+	m, err := schema.ParseMode(text)
 	is := chmodBits(info.Mode)
 	if kind != ensure { // it is made
 		is = 0o644
@@ -120,21 +16,5 @@ func wantedMode(text, ensure, kind string, info Info) (fs.FileMode, error) {
 			is = 0o755
 		}
 	}
-	return fs.FileMode(m.of(is, ensure == fileDirectory)), err
-}
-
-// quotedMode is a mode that was written as a number.
-func quotedMode(value any) string {
-	if n, ok := value.(int64); ok {
-		if text := fmt.Sprintf("%04d", n); checkMode(text) == nil {
-			return text
-		}
-	}
-	return ""
-}
-
-func checkMode(value any) error {
-	text, _ := value.(string)
-	_, err := parseMode(text)
-	return err
+	return fs.FileMode(m.Of(is, ensure == fileDirectory)), err
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // fileBefore is what was at a path before slipway touched it. Only what the resource says something of is brought back: a file whose
@@ -52,7 +53,7 @@ func (fileType) said(r resource.Resource, kind string) []string {
 func (b fileBefore) says(name string) bool { return slices.Contains(b.Said, name) }
 
 func (t fileType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
-	b := fileBefore{Path: pathOf(r)}
+	b := fileBefore{Path: schema.FilePath(r)}
 	kind, info, err := look(s, b.Path)
 	if err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func (t fileType) Release(_ context.Context, s *System, r resource.Resource, bef
 	}
 	returning, rest := resource.Parameters{}, b
 	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool { return !r.Parameters.Has(name) && name != saidContent })
-	a, ensure := b.attributes(), ensureOf(r)
+	a, ensure := b.attributes(), schema.FileEnsure(r)
 	switch {
 	case !b.says(saidContent):
 	case b.Kind != fileAbsent && !b.Stays && !r.Parameters.Has("content") && !r.Parameters.Has("source") &&
@@ -213,9 +214,6 @@ func (b *fileBefore) keep(s *System, r resource.Resource) (err error) {
 	return err
 }
 
-// Object is the path.
-func (fileType) Object(r resource.Resource) (name, aim string) { return pathOf(r), "" }
-
 // Resolve follows the links in the path's directory: /var/run/x is /run/x.
 func (fileType) Resolve(s *System, object string) string { return s.resolved(object, false) }
 
@@ -224,7 +222,7 @@ func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	if err := json.Unmarshal(before, &b); err != nil {
 		return b, fmt.Errorf("what the ledger tells of the file is damaged: %w", err)
 	}
-	if err := checkAbsolute(b.Path); err != nil {
+	if err := schema.CheckAbsolute(b.Path); err != nil {
 		return b, fmt.Errorf("what the ledger tells of the file is damaged: path %w", err)
 	}
 	return b, nil

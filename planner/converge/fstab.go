@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // fstabEntry is a line of /etc/fstab (fstab(5)).
@@ -101,7 +102,7 @@ func findMount(point string) func(lines) []span {
 func setMount(l lines, r resource.Resource) lines {
 	found := findMount(r.Title)(l)
 	switch {
-	case wantsAbsent(r):
+	case schema.WantsAbsent(r):
 		for _, x := range slices.Backward(found) {
 			l = l.remove(x)
 		}

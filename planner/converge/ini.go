@@ -3,17 +3,12 @@ package converge
 import (
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// iniPlace is a setting in an ini file, and how the file is written.
-type iniPlace struct {
-	Path      string `json:"path"`
-	Section   string `json:"section"` // empty for the settings before the first section
-	Setting   string `json:"setting"`
-	Separator string `json:"separator"` // between setting and value, with its blanks
-	Prefix    string `json:"prefix"`    // before the name of a section
-	Suffix    string `json:"suffix"`    // after it
-}
+// iniPlace finds and changes its setting in the lines of a file.
+type iniPlace struct{ schema.IniPlace }
 
 // iniSection is the lines of a section after its header.
 type iniSection struct {
@@ -29,7 +24,7 @@ func (p iniPlace) sections(l lines) []iniSection {
 	for i := range len(l) + 1 {
 		next, isHeader := "", i == len(l)
 		if !isHeader {
-			next, isHeader = p.header(l[i].text)
+			next, isHeader = p.Header(l[i].text)
 		}
 		if !isHeader {
 			continue
@@ -42,43 +37,17 @@ func (p iniPlace) sections(l lines) []iniSection {
 	return out
 }
 
-// header returns the name of the section that a line opens. A comment may follow the suffix.
-func (p iniPlace) header(text string) (string, bool) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), strings.TrimSpace(p.Prefix))
-	if !ok {
-		return "", false
-	}
-	suffix := strings.TrimSpace(p.Suffix)
-	name, ok := strings.CutSuffix(rest, suffix)
-	if !ok {
-		var after string
-		if name, after, ok = strings.Cut(rest, suffix); !ok || !isIniComment(after) {
-			return "", false
-		}
-	}
-	name = strings.TrimSpace(name)
-	return name, name != ""
-}
-
-func isIniComment(text string) bool {
-	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, "#") || strings.HasPrefix(text, ";")
-}
-
-// iniBlanks are the blanks that may stand around setting, separator and value.
-const iniBlanks = " \t"
-
 // value finds the value of the setting in a line: text[from:to], without the blanks around it.
 func (p iniPlace) value(text string) (from, to int, ok bool) {
-	start := len(text) - len(strings.TrimLeft(text, iniBlanks))
+	start := len(text) - len(strings.TrimLeft(text, schema.IniBlanks))
 	rest, ok := strings.CutPrefix(text[start:], p.Setting)
 	if !ok {
 		return 0, 0, false
 	}
-	after := strings.TrimLeft(rest, iniBlanks)
-	if separator := strings.Trim(p.Separator, iniBlanks); separator != "" {
+	after := strings.TrimLeft(rest, schema.IniBlanks)
+	if separator := strings.Trim(p.Separator, schema.IniBlanks); separator != "" {
 		after, ok = strings.CutPrefix(after, separator)
-		after = strings.TrimLeft(after, iniBlanks)
+		after = strings.TrimLeft(after, schema.IniBlanks)
 	} else {
 		ok = rest == "" || len(after) < len(rest)
 	}
@@ -86,7 +55,7 @@ func (p iniPlace) value(text string) (from, to int, ok bool) {
 		return 0, 0, false
 	}
 	from = len(text) - len(after)
-	return from, from + len(strings.TrimRight(after, iniBlanks+"\r")), true
+	return from, from + len(strings.TrimRight(after, schema.IniBlanks+"\r")), true
 }
 
 // find finds the lines of the setting.
@@ -137,7 +106,7 @@ func (p iniPlace) set(l lines, value string) lines {
 	if s := p.sections(l); len(s) > 0 {
 		for i := range slices.Backward(l[s[0].from:s[0].to]) {
 			text := strings.TrimSpace(l[s[0].from+i].text)
-			if _, _, twin := p.value(strings.TrimLeft(text, "#; \t")); twin && isIniComment(text) {
+			if _, _, twin := p.value(strings.TrimLeft(text, "#; \t")); twin && schema.IsIniComment(text) {
 				return l.insert(s[0].from+i+1, added)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // job is one item of a catalog on its way through a session.
@@ -62,15 +63,15 @@ func (x *session) plan() []*job {
 
 // unfit tells why a resource cannot be handled on this node, and brings it into its one form.
 func (x *session) unfit(j *job) error {
-	schema := j.typ.Schema()
-	if wrong := schema.Validate(j.Resource); len(wrong) > 0 {
+	declared := j.typ.Declared().Schema()
+	if wrong := declared.Validate(j.Resource); len(wrong) > 0 {
 		texts := make([]string, len(wrong))
 		for i, e := range wrong {
 			texts[i] = e.Error()
 		}
 		return errors.New(strings.Join(texts, "; "))
 	}
-	j.Resource = schema.Normalize(j.Resource)
+	j.Resource = declared.Normalize(j.Resource)
 	if j.Digest == "" {
 		j.Digest = resource.Digest(j.Resource)
 	}
@@ -78,10 +79,10 @@ func (x *session) unfit(j *job) error {
 	if owner := x.ledger.owner(x.catalog.Site, j.id); owner != "" && !acts {
 		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them", owner, x.catalog.Site)
 	}
-	if n, ok := j.typ.(Named); ok {
+	if n, ok := j.typ.Declared().(schema.Named); ok {
 		j.object, j.aim = n.Object(j.Resource)
 	}
-	if schema.NeedsMachine && !x.sys.Machine() {
+	if declared.NeedsMachine && !x.sys.Machine() {
 		return fmt.Errorf("type %q needs a whole machine: %w", j.Type, errSandbox)
 	}
 	return nil
@@ -133,7 +134,7 @@ func (j *job) conceal(r *Result) {
 	secret := map[string]bool{}
 	var values []string
 	if j.typ != nil {
-		for _, p := range j.typ.Schema().Parameters {
+		for _, p := range j.typ.Declared().Schema().Parameters {
 			if p.Sensitive || j.Sensitive() {
 				secret[p.Name] = true
 				if len(p.Values) > 0 || p.Kind == resource.Bool || p.Kind == resource.Integer {

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // actionPath is the PATH of actions: Puppet's own packages put it beside the other programs.
-const actionPath = plainPath + ":/opt/puppetlabs/bin"
+const actionPath = schema.PlainPath + ":/opt/puppetlabs/bin"
 
 // program returns where a program is that actions call by name, empty when the node does not have it. An absolute path counts as it is.
 func (s *System) program(name string) (string, error) {

@@ -12,9 +12,6 @@ import (
 // Protocol is the version of the messages below. A helper refuses a catalog of another version.
 const Protocol = 1
 
-// MostResources bounds the resources of one site on one node: those of a catalog, and those in the ledger.
-const MostResources = 10_000
-
 // Mode says what a session does with a catalog.
 type Mode string
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // Run does what a catalog says on a node and returns when all of it is done, the node's ledger included. It calls emit for every
@@ -57,8 +58,8 @@ func (c Catalog) mistake() error {
 		return errors.New("the catalog begins actions and is to check or tear down; it must be one or the other")
 	case len(c.Begins) > 0 && c.Run == "":
 		return errors.New("the catalog begins actions and names no run")
-	case len(c.Items) > MostResources:
-		return fmt.Errorf("the catalog has %d items; it may have at most %d", len(c.Items), MostResources)
+	case len(c.Items) > schema.MostResources:
+		return fmt.Errorf("the catalog has %d items; it may have at most %d", len(c.Items), schema.MostResources)
 	case c.TearDown && len(c.Items) > 0:
 		return errors.New("the catalog has items and is to tear down; it must be one or the other")
 	case c.Mode == Prepare && (c.TearDown || len(c.Items) > 0):

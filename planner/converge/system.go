@@ -180,9 +180,6 @@ func (s *System) notice(text string) {
 // lost its controller can end.
 const defaultLockWait = 5 * time.Second
 
-// plainPath is the PATH of commands.
-const plainPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 // defaultTimeout bounds a command that names no bound of its own (Puppet's default for exec).
 const defaultTimeout = 5 * time.Minute
 

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // User is an entry of /etc/passwd, with the password hash of /etc/shadow where it can be read.
@@ -104,7 +106,7 @@ func (s *System) LookupUser(name string) (uid int, ok bool, err error) {
 	if u, found := users[name]; found {
 		return u.UID, true, nil
 	}
-	uid, ok = accountNumber(name)
+	uid, ok = schema.AccountNumber(name)
 	return uid, ok, nil
 }
 
@@ -117,14 +119,8 @@ func (s *System) LookupGroup(name string) (gid int, ok bool, err error) {
 	if g, found := groups[name]; found {
 		return g.GID, true, nil
 	}
-	gid, ok = accountNumber(name)
+	gid, ok = schema.AccountNumber(name)
 	return gid, ok, nil
-}
-
-// accountNumber reads a numeric user or group id. The two highest numbers mean "none" to the kernel and are no ids.
-func accountNumber(text string) (int, bool) {
-	n, err := strconv.ParseUint(text, 10, 32)
-	return int(n), err == nil && n < 1<<32-2
 }
 
 // identity is a user as the kernel knows it.

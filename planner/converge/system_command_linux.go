@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // stdoutLimit bounds Output.Stdout, in bytes.
@@ -65,7 +66,7 @@ func (s *System) execute(ctx context.Context, c Command) (Output, error) {
 
 // environment returns the environment of a command and, when it is to run as another user, that user.
 func (s *System) environment(c Command) ([]string, *supervisor.User, error) {
-	env := []string{"PATH=" + plainPath, "LANG=C"}
+	env := []string{"PATH=" + schema.PlainPath, "LANG=C"}
 	if c.User == "" {
 		home := "/root"
 		if os.Geteuid() != 0 {

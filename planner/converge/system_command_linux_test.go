@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 func machine(t *testing.T) *System {
@@ -35,7 +37,7 @@ func TestRunCommand(t *testing.T) {
 		stdout string
 		fails  string
 	}{
-		"plain environment": {c: Command{Argv: []string{"env"}}, stdout: "PATH=" + plainPath + "\nLANG=C\nHOME=" + sessionHome() + "\n"},
+		"plain environment": {c: Command{Argv: []string{"env"}}, stdout: "PATH=" + schema.PlainPath + "\nLANG=C\nHOME=" + sessionHome() + "\n"},
 		"own environment":   {c: Command{Argv: []string{"sh", "-c", "echo $A $LANG"}, Env: []string{"A=1", "LANG=de"}}, stdout: "1 de\n"},
 		"no shell":          {c: Command{Argv: []string{"echo", "$HOME; *"}}, stdout: "$HOME; *\n"},
 		"standard input":    {c: Command{Argv: []string{"cat"}, Stdin: []byte("secret")}, stdout: "secret"},

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // A kept file is a copy under [backupPath], mode 0600. Its name is a digest of whose it is, then the attributes of
@@ -73,8 +75,8 @@ func keptAttributes(name string) (Attributes, error) {
 		return Attributes{}, fmt.Errorf("%q %w", name, errKeptName)
 	}
 	mode, err1 := strconv.ParseUint(parts[1], 8, 12)
-	uid, ok2 := accountNumber(parts[2])
-	gid, ok3 := accountNumber(parts[3])
+	uid, ok2 := schema.AccountNumber(parts[2])
+	gid, ok3 := schema.AccountNumber(parts[3])
 	if err1 != nil || !ok2 || !ok3 {
 		return Attributes{}, fmt.Errorf("%q %w", name, errKeptName)
 	}

@@ -12,11 +12,14 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // cronType looks after one job in a user's crontab. cron notices the change by itself: a file replaced by rename
 // gives its directory a new time of change, which cron watches.
 type cronType struct{}
+
+func (cronType) Declared() schema.Type { return schema.Cron{} }
 
 // cronSpools are the directories in which the crontabs of users are kept, in the order in which they are looked for:
 // Alpine (whose /var/spool/cron/crontabs is a link), Debian, Red Hat.
@@ -24,78 +27,6 @@ var cronSpools = []string{"/etc/crontabs", "/var/spool/cron/crontabs", "/var/spo
 
 // sandboxSpool is made in a sandbox that has none of them.
 const sandboxSpool = "/var/spool/cron/crontabs"
-
-func (cronType) Schema() resource.Schema {
-	parameters := []resource.Parameter{
-		{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the job is there. Default: present."},
-		{Name: "command", Kind: resource.String, Check: checkCronCommand, Description: "The command, for the shell, one line; a % must be written \\% (crontab(5)). Required unless the job is to be absent."},
-		{Name: "user", Kind: resource.String, Check: checkUserName, Description: "Whose crontab it is. Default: root."},
-	}
-	for _, f := range cronFields {
-		parameters = append(parameters, f.parameter())
-	}
-	parameters = append(parameters,
-		resource.Parameter{Name: "special", Kind: resource.String, Values: cronSpecials, Description: "A word in place of the five fields."},
-		resource.Parameter{Name: "environment", Kind: resource.StringList, Check: checkCronEnvironment, Description: "Settings NAME=value, which count for this job and, as always in a crontab, for all that follow in it."},
-	)
-	return resource.Schema{
-		// Two titles would be one job, run twice. In the ledger the object is the title, which stays when command and times change.
-		Object: func(r resource.Resource) (name, variant string) {
-			j, err := wantedJob(r)
-			if err != nil || wantsAbsent(r) {
-				return "", ""
-			}
-			return cronUser(r) + ": " + j.line(), ""
-		},
-		Type:       "cron",
-		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, or with the title as Puppet's name, is taken over.",
-		Parameters: parameters,
-		Check: func(r resource.Resource) []resource.ParameterError {
-			var errs []resource.ParameterError
-			if !wantsAbsent(r) && !r.Parameters.Has("command") {
-				errs = append(errs, resource.ParameterError{Parameter: "command", Missing: true, Message: "is required unless ensure is absent"})
-			}
-			if r.Parameters.Has("special") {
-				for _, f := range cronFields {
-					if r.Parameters.Has(f.name) {
-						errs = append(errs, resource.ParameterError{Parameter: f.name, Message: "does not go with special; give one of them"})
-					}
-				}
-			}
-			return errs
-		},
-	}
-}
-
-func checkCronCommand(value any) error {
-	if text, _ := value.(string); strings.TrimSpace(text) == "" {
-		return errors.New("must not be empty")
-	}
-	return checkOneLine(value)
-}
-
-func checkUserName(value any) error {
-	if name, _ := value.(string); name == "" || name[0] == '-' || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
-		return r == '/' || r == ':' || r <= ' ' || r == 0x7f
-	}) {
-		return fmt.Errorf("%q is not a user name", value)
-	}
-	return nil
-}
-
-func checkCronEnvironment(value any) error {
-	settings, _ := value.([]string)
-	for _, setting := range settings {
-		if err := checkOneLine(setting); err != nil {
-			return err
-		}
-		if !isCronSetting(setting) || setting != strings.TrimSpace(setting) {
-			name, _, _ := strings.Cut(setting, "=")
-			return fmt.Errorf("the setting that begins with %q is not of the form NAME=value", name)
-		}
-	}
-	return nil
-}
 
 var errNoCron = errors.New("cron is not installed")
 
@@ -112,19 +43,12 @@ type cronBefore struct {
 	GID     *int         `json:"gid,omitempty"`
 }
 
-func cronUser(r resource.Resource) string { return r.Parameters.StringOr("user", "root") }
-
-// Object is the job by its title, which marks it, in the crontab of its user.
-func (cronType) Object(r resource.Resource) (name, aim string) {
-	return cronUser(r) + ": " + r.Title, ""
-}
-
 // crontab returns the file in which r belongs.
 func (cronType) crontab(s *System, r resource.Resource) (string, error) {
 	for _, dir := range cronSpools {
 		info, err := s.Lstat(dir)
 		if err == nil && info.IsDir() {
-			return path.Join(dir, cronUser(r)), nil
+			return path.Join(dir, schema.CronUser(r)), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
@@ -133,7 +57,7 @@ func (cronType) crontab(s *System, r resource.Resource) (string, error) {
 	if s.Machine() {
 		return "", fmt.Errorf("%w: none of %s is there; install its package first, and require it", errNoCron, strings.Join(cronSpools, ", "))
 	}
-	return path.Join(sandboxSpool, cronUser(r)), nil
+	return path.Join(sandboxSpool, schema.CronUser(r)), nil
 }
 
 // owner returns the attributes that cron demands of a crontab: mode 0600, owned by its user, with the group crontab where there is
@@ -165,7 +89,7 @@ func (cronType) owner(s *System, name string) (Attributes, error) {
 
 func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	crontab, err := t.crontab(s, r)
-	if errors.Is(err, errNoCron) && wantsAbsent(r) {
+	if errors.Is(err, errNoCron) && schema.WantsAbsent(r) {
 		return nil, nil
 	}
 	c := comparison{resource: r}
@@ -186,30 +110,30 @@ func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Di
 		return nil, err
 	}
 	found := find(f.lines)
-	if wantsAbsent(r) || len(found) == 0 {
+	if schema.WantsAbsent(r) || len(found) == 0 {
 		is, should := "absent", "present"
 		if len(found) > 0 {
 			is = "present"
 		}
-		if wantsAbsent(r) {
+		if schema.WantsAbsent(r) {
 			should = "absent"
 		}
 		c.state(is, should)
 		return c.found, nil
 	}
-	should, err := wantedJob(r)
+	should, err := schema.WantedJob(r)
 	if err != nil {
 		return nil, err
 	}
 	is := parseJob(f.lines.texts(found[0]))
-	c.text("command", is.command, should.command)
+	c.text("command", is.Command, should.Command)
 	for _, name := range cronParameters() {
-		c.text(name, is.field(name), should.field(name))
+		c.text(name, is.Field(name), should.Field(name))
 	}
-	if !slices.Equal(is.environment, should.environment) {
-		c.text("environment", strings.Join(is.environment, " "), strings.Join(should.environment, " "))
+	if !slices.Equal(is.Environment, should.Environment) {
+		c.text("environment", strings.Join(is.Environment, " "), strings.Join(should.Environment, " "))
 	}
-	if f.lines[found[0].from].text != cronMarker+r.Title {
+	if f.lines[found[0].from].text != schema.CronMarker+r.Title {
 		c.found = append(c.found, Difference{"ensure", "present, without slipway's mark", "present"})
 	}
 	if found[0].to == len(f.lines) && !f.lines.ended() {
@@ -220,14 +144,14 @@ func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Di
 
 func cronParameters() []string {
 	out := []string{"special"}
-	for _, f := range cronFields {
-		out = append(out, f.name)
+	for _, f := range schema.CronFields {
+		out = append(out, f.Name)
 	}
 	return out
 }
 
 func (t cronType) compareOwner(s *System, r resource.Resource, crontab string, c *comparison) error {
-	should, err := t.owner(s, cronUser(r))
+	should, err := t.owner(s, schema.CronUser(r))
 	if err != nil {
 		return err
 	}
@@ -245,9 +169,9 @@ func (t cronType) compareOwner(s *System, r resource.Resource, crontab string, c
 }
 
 func (t cronType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
-	b := cronBefore{User: cronUser(r)}
+	b := cronBefore{User: schema.CronUser(r)}
 	crontab, err := t.crontab(s, r)
-	if errors.Is(err, errNoCron) && wantsAbsent(r) {
+	if errors.Is(err, errNoCron) && schema.WantsAbsent(r) {
 		return json.Marshal(b)
 	}
 	if err != nil {
@@ -292,11 +216,11 @@ func (t cronType) Widen(_ context.Context, s *System, r resource.Resource, befor
 
 func (cronType) noted(r resource.Resource, b cronBefore) (json.RawMessage, error) {
 	if r.Parameters.Has("command") {
-		j, err := wantedJob(r)
+		j, err := schema.WantedJob(r)
 		if err != nil {
 			return nil, err
 		}
-		if d := j.digest(); !slices.Contains(b.Jobs, d) {
+		if d := j.Digest(); !slices.Contains(b.Jobs, d) {
 			b.Jobs = append(b.Jobs, d)
 		}
 	}
@@ -308,12 +232,12 @@ func (cronType) find(r resource.Resource) (func(lines) []span, error) {
 	if !r.Parameters.Has("command") {
 		return findJob(r.Title, nil), nil
 	}
-	j, err := wantedJob(r)
+	j, err := schema.WantedJob(r)
 	if err != nil {
 		return nil, err
 	}
-	line := j.line()
-	return findJob(r.Title, func(other cronJob) bool { return other.line() == line }), nil
+	line := j.Line()
+	return findJob(r.Title, func(other schema.CronJob) bool { return other.Line() == line }), nil
 }
 
 func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error {
@@ -329,15 +253,15 @@ func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error
 	if err != nil {
 		return err
 	}
-	if wantsAbsent(r) {
+	if schema.WantsAbsent(r) {
 		f.lines = setJob(f.lines, find(f.lines), r.Title, nil)
 		return f.write(s, Attributes{})
 	}
-	j, err := wantedJob(r)
+	j, err := schema.WantedJob(r)
 	if err != nil {
 		return err
 	}
-	a, err := t.owner(s, cronUser(r))
+	a, err := t.owner(s, schema.CronUser(r))
 	if err != nil {
 		return err
 	}
@@ -360,7 +284,7 @@ func (cronType) Undo(_ context.Context, s *System, title string, before json.Raw
 	if err != nil {
 		return err
 	}
-	find := findJob(title, func(j cronJob) bool { return slices.Contains(b.Jobs, j.digest()) })
+	find := findJob(title, func(j schema.CronJob) bool { return slices.Contains(b.Jobs, j.Digest()) })
 	former, err := b.former(s, find)
 	if err != nil {
 		return err

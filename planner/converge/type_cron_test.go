@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 const rootTab = "# m h dom mon dow command\nMAILTO=root\n5 4 * * * /bin/backup\n"
@@ -277,7 +278,7 @@ func TestCronSchema(t *testing.T) {
 		{resource.Parameters{"command": "x", "environment": "PATH"}, `environment: the setting that begins with "PATH"`},
 		{resource.Parameters{"command": "x", "user": "../root"}, `user: "../root" is not a user name`},
 	} {
-		errs := cronType{}.Schema().Validate(resource.Resource{Type: "cron", Title: "t", Parameters: tt.parameters})
+		errs := cronType{}.Declared().Schema().Validate(resource.Resource{Type: "cron", Title: "t", Parameters: tt.parameters})
 		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
 			t.Errorf("%v: %v, want %q", tt.parameters, errs, tt.want)
 		}
@@ -325,10 +326,10 @@ func FuzzCrontab(f *testing.F) {
 			p = resource.Parameters{"ensure": "absent"}
 		}
 		r := resource.Resource{Type: "cron", Title: title, Parameters: p}
-		if len(cronType{}.Schema().Validate(r)) > 0 {
+		if len(cronType{}.Declared().Schema().Validate(r)) > 0 {
 			t.Skip("no case: validation refuses this job before any file is read")
 		}
-		job, err := wantedJob(r)
+		job, err := schema.WantedJob(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +338,7 @@ func FuzzCrontab(f *testing.F) {
 			set = nil
 		}
 		unended := !parseLines([]byte(text)).ended()
-		find := findJob(title, func(j cronJob) bool { return j.line() == job.line() })
+		find := findJob(title, func(j schema.CronJob) bool { return j.Line() == job.Line() })
 		empty := len(parseLines([]byte(text))) == 0
 		fuzzEditor(t, text, find, func(l lines) lines { return setJob(l, find(l), title, set) }, func(l lines, former []block) lines {
 			return undoJob(l, find(l), former, unended, empty)

@@ -12,97 +12,17 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // execType runs commands. A command is done when its guards say so or, when it has none, when the ledger says that this
 // form of the resource has run. There is nothing to undo: what a command did, only another command could take back.
 type execType struct{}
 
+func (execType) Declared() schema.Type { return schema.Exec{} }
+
 // returnsParameter names the difference of a command that is to run, as in Puppet.
 const returnsParameter = "returns"
-
-func (execType) Schema() resource.Schema {
-	const commands = " A command is run by /bin/sh; several are a list of them. A program that does not exist is an error."
-	return resource.Schema{
-		Type:         "exec",
-		Summary:      "A command that runs when its guards say so, once when it has none, or when notified.",
-		NeedsMachine: true,
-		Parameters: []resource.Parameter{
-			{Name: "command", Kind: resource.StringList, Check: checkWords,
-				Description: "A string is run by /bin/sh; a list of two or more is a program and its arguments, run without a shell. A managed file that the command or a guard names by its full path comes first. Default: the title."},
-			{Name: "creates", Kind: resource.StringList, Check: checkPaths,
-				Description: "Absolute paths; the command runs only while none of them is there."},
-			{Name: "onlyif", Kind: resource.StringList, Check: checkWords,
-				Description: "The command runs only when all of these end with status 0. They run at plan time too." + commands},
-			{Name: "unless", Kind: resource.StringList, Check: checkWords,
-				Description: "The command runs only when none of these ends with status 0. They run at plan time too." + commands},
-			{Name: "refreshonly", Kind: resource.Bool,
-				Description: "Run only when another resource notifies this one. Default: false."},
-			{Name: "timeout", Kind: resource.Integer, Check: checkTimeout,
-				Description: "Seconds after which the command and all that it started are ended, up to 86400; 0 is no limit. Default: 300."},
-			{Name: "cwd", Kind: resource.String, Check: checkAbsolute, Description: "Directory in which the command and its guards run. Default: /."},
-			{Name: "user", Kind: resource.String, Check: checkAccount, Description: "User as whom the command and its guards run. Default: the session's."},
-			{Name: "environment", Kind: resource.StringList, Check: checkEnvironment,
-				Description: "Variables as NAME=value. Besides them a command has PATH, LANG=C and HOME, with `user` also USER and LOGNAME of that user (Puppet sets neither), and nothing else of the session's environment."},
-			{Name: "path", Kind: resource.StringList, Check: checkPaths, Description: "Directories in which programs are looked for. Default: " + plainPath + "."},
-			{Name: returnsParameter, Kind: resource.StringList, Scalars: true, Check: checkReturns,
-				Description: "Exit statuses that count as success, 0 to 255. Default: 0."},
-			{Name: "logoutput", Kind: resource.Bool, Description: "Accepted for Puppet's sake. What a command prints is always part of its result, except with sensitive = true."},
-		},
-	}
-}
-
-func checkWords(value any) error {
-	words, _ := value.([]string)
-	if len(words) == 0 || words[0] == "" || slices.ContainsFunc(words, func(w string) bool { return strings.ContainsRune(w, 0) }) {
-		return errors.New("must not be empty")
-	}
-	return nil
-}
-
-func checkPaths(value any) error {
-	list, _ := value.([]string)
-	if len(list) == 0 {
-		return errors.New("must not be empty")
-	}
-	for _, entry := range list {
-		for p := range strings.SplitSeq(entry, ":") {
-			if !strings.HasPrefix(p, "/") {
-				return fmt.Errorf("%q must be an absolute path", p)
-			}
-		}
-	}
-	return nil
-}
-
-func checkTimeout(value any) error {
-	n, ok := value.(int64)
-	if !ok || n < 0 || n > 86400 {
-		return fmt.Errorf("%d must be 0 to 86400 seconds", n)
-	}
-	return nil
-}
-
-func checkEnvironment(value any) error {
-	entries, _ := value.([]string)
-	for i, entry := range entries {
-		name, _, ok := strings.Cut(entry, "=")
-		if !ok || name == "" || strings.ContainsRune(entry, 0) {
-			return fmt.Errorf("entry %d must have the form NAME=value", i) // the value may be secret
-		}
-	}
-	return nil
-}
-
-func checkReturns(value any) error {
-	texts, _ := value.([]string)
-	for _, text := range texts {
-		if n, err := strconv.Atoi(text); err != nil || n < 0 || n > 255 {
-			return fmt.Errorf("%q must be an exit status, 0 to 255", text)
-		}
-	}
-	return nil
-}
 
 func (t execType) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	p := r.Parameters

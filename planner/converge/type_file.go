@@ -12,10 +12,13 @@ import (
 	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // fileType manages files, directories and links.
 type fileType struct{}
+
+func (fileType) Declared() schema.Type { return schema.File{} }
 
 // What a file can be.
 const (
@@ -55,7 +58,7 @@ func look(s *System, path string) (kind string, info Info, err error) {
 // wantedKind returns what is to be at the path, where kind is what is there now: the same, absent included, for a resource that gives attributes
 // only. Present is anything, but only a file has content.
 func wantedKind(r resource.Resource, kind string) string {
-	switch ensure := ensureOf(r); {
+	switch ensure := schema.FileEnsure(r); {
 	case ensure == "":
 		return kind
 	case ensure != filePresent:
@@ -67,12 +70,12 @@ func wantedKind(r resource.Resource, kind string) string {
 }
 
 func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
-	p, at := r.Parameters, pathOf(r)
+	p, at := r.Parameters, schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil {
 		return nil, err
 	}
-	if kind == fileOther && ensureOf(r) != "" {
+	if kind == fileOther && schema.FileEnsure(r) != "" {
 		return nil, errFileOther(at)
 	}
 	c, ensure := comparison{resource: r}, wantedKind(r, kind)
@@ -183,7 +186,7 @@ func contentDigest(content []byte) string {
 }
 
 func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error {
-	at := pathOf(r)
+	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // apply runs items of real types in mode Apply and returns the results.
@@ -377,11 +378,11 @@ func TestFileUndo(t *testing.T) {
 }
 
 func TestTypesTable(t *testing.T) {
-	if len(Schemas()) != 11 {
-		t.Errorf("%d types, and the issue names 11", len(Schemas()))
+	if len(schema.Types()) != 11 {
+		t.Errorf("%d types, and the issue names 11", len(schema.Types()))
 	}
 	for name, typ := range types {
-		schema := typ.Schema()
+		schema := typ.Declared().Schema()
 		if schema.Type != name || schema.Summary == "" {
 			t.Errorf("the table says %q, the schema %q: %q", name, schema.Type, schema.Summary)
 		}
@@ -397,7 +398,7 @@ func TestTypesTable(t *testing.T) {
 func TestFileContentIsBounded(t *testing.T) {
 	for size, want := range map[int]int{8 << 20: 0, 8<<20 + 1: 1} {
 		r := item("file[/a]", "content", strings.Repeat("x", size)).Resource
-		wrong := (fileType{}).Schema().Validate(r)
+		wrong := (fileType{}).Declared().Schema().Validate(r)
 		if len(wrong) != want || want > 0 && !strings.Contains(wrong[0].Error(), "content: has 8388609 bytes, and may have at most 8388608 (8 MiB)") {
 			t.Errorf("%d bytes: %.300v", size, wrong)
 		}

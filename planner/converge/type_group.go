@@ -10,10 +10,13 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // groupType is Puppet's group: a group of the node's own database. Its members are set from the side of the users.
 type groupType struct{}
+
+func (groupType) Declared() schema.Type { return schema.Group{} }
 
 // groupBefore is what Capture records: a group as it was, if it was there.
 type groupBefore struct {
@@ -25,41 +28,14 @@ type groupBefore struct {
 	Members []string `json:"members,omitempty"`
 }
 
-func (groupType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:         "group",
-		Summary:      "A group of the node's own database.",
-		NeedsMachine: true,
-		Parameters: []resource.Parameter{
-			{Name: "name", Kind: resource.String, Check: checkAccountName, Description: "The group's name. Default: the title."},
-			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "`present` or `absent`. Default: `present`."},
-			{Name: "gid", Kind: resource.Integer, Check: checkAccountNumber, Description: "The group's id. Default: chosen by the node when the group is made."},
-			{Name: "system", Kind: resource.Bool, Description: "Take the id from the range for the system when the group is made. Default: false."},
-		},
-		Check: func(r resource.Resource) []resource.ParameterError {
-			if err := checkAccountName(accountOf(r)); err != nil {
-				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
-			}
-			return nil
-		},
-	}
-}
-
-// accountOf returns the name of r's user or group.
-func accountOf(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
-
-func wantsAccount(r resource.Resource) bool {
-	return r.Parameters.StringOr("ensure", "present") == "present"
-}
-
 func (groupType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	groups, err := s.Groups()
 	if err != nil {
 		return nil, err
 	}
-	g, there := groups[accountOf(r)]
+	g, there := groups[schema.AccountName(r)]
 	switch {
-	case there != wantsAccount(r):
+	case there != schema.AccountWanted(r):
 		return []Difference{ensureDifference(there)}, nil
 	case there && r.Parameters.Has("gid") && int64(g.GID) != r.Parameters.Int("gid"):
 		return []Difference{{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: strconv.FormatInt(r.Parameters.Int("gid"), 10)}}, nil
@@ -80,7 +56,7 @@ func (groupType) Capture(_ context.Context, s *System, r resource.Resource) (jso
 	if err != nil {
 		return nil, err
 	}
-	b := captureGroup(groups, accountOf(r), wantsAccount(r))
+	b := captureGroup(groups, schema.AccountName(r), schema.AccountWanted(r))
 	b.Said = r.Parameters.Has("gid")
 	return json.Marshal(b)
 }
@@ -121,21 +97,8 @@ func captureGroup(groups map[string]Group, name string, want bool) groupBefore {
 	return groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}
 }
 
-// Object is the group, and whether it is to go instead of to come.
-func (groupType) Object(r resource.Resource) (name, aim string) {
-	return accountOf(r), aimOf(wantsAccount(r))
-}
-
-// aimOf is the aim of a resource that is to be there, or is to be absent.
-func aimOf(there bool) string {
-	if there {
-		return ""
-	}
-	return "absent"
-}
-
 func (groupType) Apply(ctx context.Context, s *System, r resource.Resource) error {
-	name := accountOf(r)
+	name := schema.AccountName(r)
 	groups, err := s.Groups()
 	if err != nil {
 		return err
@@ -146,7 +109,7 @@ func (groupType) Apply(ctx context.Context, s *System, r resource.Resource) erro
 		gid = strconv.FormatInt(r.Parameters.Int("gid"), 10)
 	}
 	switch {
-	case !wantsAccount(r):
+	case !schema.AccountWanted(r):
 		err = runShadow(ctx, s, "groupdel", name)
 	case there:
 		err = runShadow(ctx, s, "groupmod", "-g", gid, name)

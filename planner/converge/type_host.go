@@ -3,13 +3,12 @@ package converge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // hostType looks after one line of /etc/hosts: the first whose canonical name is the title and whose address is IPv4 or IPv6 like that of the
@@ -17,66 +16,9 @@ import (
 // for IPv4 and one for IPv6) is left alone, except that `ensure = absent` removes all.
 type hostType struct{}
 
+func (hostType) Declared() schema.Type { return schema.Host{} }
+
 const hostsPath = "/etc/hosts"
-
-func (hostType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:    "host",
-		Summary: "A line of /etc/hosts; the title is the canonical name. Of several lines of the name with an IPv4 address, or with an IPv6 address when ip is one, the first remains.",
-		Parameters: []resource.Parameter{
-			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the name is there. Default: present."},
-			{Name: "ip", Kind: resource.String, Check: checkAddress, Description: "The IPv4 or IPv6 address. Required unless the name is to be absent."},
-			{Name: "host_aliases", Kind: resource.StringList, Check: checkHostNames, Description: "Further names of the host. Default: those that are there."},
-			{Name: "comment", Kind: resource.String, Check: checkOneLine, Description: "A comment at the end of the line. Default: the one that is there."},
-		},
-		Check: func(r resource.Resource) []resource.ParameterError {
-			if err := checkHostName(r.Title); err != nil {
-				return []resource.ParameterError{{Parameter: "title", Message: err.Error()}}
-			}
-			if wantsAbsent(r) || r.Parameters.Has("ip") {
-				return nil
-			}
-			return []resource.ParameterError{{Parameter: "ip", Missing: true, Message: "is required unless ensure is absent"}}
-		},
-	}
-}
-
-func wantsAbsent(r resource.Resource) bool { return r.Parameters.String("ensure") == "absent" }
-
-func checkAddress(value any) error {
-	text, _ := value.(string)
-	if _, err := netip.ParseAddr(text); err != nil {
-		return fmt.Errorf("%q is not an IPv4 or IPv6 address", text)
-	}
-	return nil
-}
-
-func checkHostNames(value any) error {
-	names, _ := value.([]string)
-	for _, name := range names {
-		if err := checkHostName(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkHostName(name string) error {
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
-		return r != '.' && r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) {
-		return fmt.Errorf("%q is not a host name; use letters, digits, dots, hyphens and underscores", name)
-	}
-	return nil
-}
-
-// checkOneLine refuses what would break a file of lines.
-func checkOneLine(value any) error {
-	if text, _ := value.(string); strings.ContainsAny(text, "\n\r\x00") {
-		return errors.New("contains a line break or a NUL; it must be one line of text")
-	}
-	return nil
-}
 
 // hostEntry is a line of /etc/hosts.
 type hostEntry struct {
@@ -120,27 +62,6 @@ func (e hostEntry) with(r resource.Resource) hostEntry {
 	return e
 }
 
-// The families of addresses.
-const (
-	ipv4 = "IPv4"
-	ipv6 = "IPv6"
-)
-
-func familyOf(ip string) string {
-	if strings.Contains(ip, ":") {
-		return ipv6
-	}
-	return ipv4
-}
-
-// hostFamily returns the family of a resource's address, empty for one that is to be absent.
-func hostFamily(r resource.Resource) string {
-	if wantsAbsent(r) {
-		return ""
-	}
-	return familyOf(r.Parameters.String("ip"))
-}
-
 // findHost finds the lines of a host whose addresses are of a family or, when it has none or family is empty, all its lines. Host names do not
 // differ by case.
 func findHost(name, family string) func(lines) []span {
@@ -149,7 +70,7 @@ func findHost(name, family string) func(lines) []span {
 		for i, x := range l {
 			if e, ok := parseHost(x.text); ok && strings.EqualFold(e.name, name) {
 				all = append(all, span{i, i + 1})
-				if familyOf(e.ip) == family {
+				if schema.FamilyOf(e.ip) == family {
 					some = append(some, span{i, i + 1})
 				}
 			}
@@ -167,31 +88,19 @@ type hostBefore struct {
 	Family string `json:"family,omitempty"`
 }
 
-// Object is the host name, in lower case. A resource that turns to the other family, or to absent, brings what it changed back first.
-func (hostType) Object(r resource.Resource) (name, aim string) {
-	aim = hostFamily(r)
-	switch {
-	case wantsAbsent(r):
-		aim = "absent"
-	case aim == ipv4:
-		aim = "" // as ledgers have it that know no families
-	}
-	return strings.ToLower(r.Title), aim
-}
-
 func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	f, err := s.readText(hostsPath)
 	if err != nil {
 		return nil, err
 	}
 	c := comparison{resource: r}
-	found := findHost(r.Title, hostFamily(r))(f.lines)
+	found := findHost(r.Title, schema.HostFamily(r))(f.lines)
 	switch {
-	case wantsAbsent(r) && len(found) > 0:
+	case schema.WantsAbsent(r) && len(found) > 0:
 		c.state("present", "absent")
-	case !wantsAbsent(r) && len(found) == 0:
+	case !schema.WantsAbsent(r) && len(found) == 0:
 		c.state("absent", "present")
-	case !wantsAbsent(r):
+	case !schema.WantsAbsent(r):
 		is, _ := parseHost(f.lines[found[0].from].text)
 		should := is.with(r)
 		c.text("ip", is.ip, should.ip)
@@ -205,12 +114,12 @@ func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 }
 
 func (hostType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
-	e, err := s.remember(r, hostsPath, findHost(r.Title, hostFamily(r)))
+	e, err := s.remember(r, hostsPath, findHost(r.Title, schema.HostFamily(r)))
 	if err != nil {
 		return nil, err
 	}
 	e.widen(r, hostParts, nil, nil, takeHost)
-	return json.Marshal(hostBefore{e, hostFamily(r)})
+	return json.Marshal(hostBefore{e, schema.HostFamily(r)})
 }
 
 // Widen takes down what r says something of for the first time.
@@ -294,16 +203,16 @@ func (hostType) Apply(_ context.Context, s *System, r resource.Resource) error {
 }
 
 func applyHost(l lines, r resource.Resource) lines {
-	found := findHost(r.Title, hostFamily(r))(l)
-	if !wantsAbsent(r) && len(found) == 0 {
+	found := findHost(r.Title, schema.HostFamily(r))(l)
+	if !schema.WantsAbsent(r) && len(found) == 0 {
 		return l.insert(len(l), hostEntry{}.with(r).String())
 	}
 	for i, x := range slices.Backward(found) {
-		if i > 0 || wantsAbsent(r) {
+		if i > 0 || schema.WantsAbsent(r) {
 			l = l.remove(x)
 		}
 	}
-	if wantsAbsent(r) {
+	if schema.WantsAbsent(r) {
 		return l
 	}
 	is, _ := parseHost(l[found[0].from].text)

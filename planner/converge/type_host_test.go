@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 const debianHosts = "127.0.0.1\tlocalhost\n::1 localhost ip6-localhost\n# a comment\n10.0.0.1  db db.example # primary\n"
@@ -151,7 +152,7 @@ func TestHostSchema(t *testing.T) {
 		{"web", resource.Parameters{"ip": "10.0.0.1", "comment": "a\nb"}, "comment: contains a line break"},
 		{"a#b", resource.Parameters{"ip": "10.0.0.1"}, `title: "a#b" is not a host name`},
 	} {
-		errs := hostType{}.Schema().Validate(resource.Resource{Type: "host", Title: tt.title, Parameters: tt.parameters})
+		errs := hostType{}.Declared().Schema().Validate(resource.Resource{Type: "host", Title: tt.title, Parameters: tt.parameters})
 		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
 			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.want)
 		}
@@ -204,7 +205,7 @@ func TestHostUndoAmongForeignEdits(t *testing.T) {
 				continue
 			}
 			host := resource.Resource{Type: "host", Title: title, Parameters: p}
-			changes = append(changes, applied{title, hostFamily(host), l.blocks(findHost(title, hostFamily(host))(l))})
+			changes = append(changes, applied{title, schema.HostFamily(host), l.blocks(findHost(title, schema.HostFamily(host))(l))})
 			l = parseLines(applyHost(l, host).bytes())
 		}
 		now, at, edit := l.bytes(), r.IntN(8), pick(r, "insert", "change", "delete")
@@ -277,15 +278,15 @@ func FuzzHosts(f *testing.F) {
 	f.Add("1 db\n2 db\r\n3 db\r", "db", true)
 	f.Add("\n0 dB", "db", true)
 	f.Fuzz(func(t *testing.T, text, title string, absent bool) {
-		if checkHostName(title) != nil {
+		if schema.CheckHostName(title) != nil {
 			t.Skip("not a host name")
 		}
 		r := resource.Resource{Type: "host", Title: title, Parameters: resource.Parameters{"ip": "10.0.0.1"}}
 		if absent {
 			r.Parameters["ensure"] = "absent"
 		}
-		fuzzEditor(t, text, findHost(title, hostFamily(r)), func(l lines) lines { return applyHost(l, r) }, func(l lines, former []block) lines {
-			return undoHost(l, findHost(title, hostFamily(r))(l), former, append([]string{"ip"}, hostParts...))
+		fuzzEditor(t, text, findHost(title, schema.HostFamily(r)), func(l lines) lines { return applyHost(l, r) }, func(l lines, former []block) lines {
+			return undoHost(l, findHost(title, schema.HostFamily(r))(l), former, append([]string{"ip"}, hostParts...))
 		})
 	})
 }

@@ -11,103 +11,17 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // iniType looks after one setting of an ini file (the module puppetlabs-inifile). It changes the value in its line, and keeps
 // everything else byte for byte.
 type iniType struct{}
 
-func (iniType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:    "ini_setting",
-		Summary: "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file that it changes ends with a newline.",
-		Parameters: []resource.Parameter{
-			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the setting is there. Default: present."},
-			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there, with mode 0644, or 0600 for a sensitive setting; its directory must be there."},
-			{Name: "section", Kind: resource.String, Check: checkIniName, Description: "Name of the section. Default: empty, for settings before the first section."},
-			{Name: "setting", Kind: resource.String, Required: true, Check: checkIniName, Description: "Name of the setting."},
-			{Name: "value", Kind: resource.String, Scalars: true, Check: checkIniValue, Description: "The value, one line without blanks around it. Required unless the setting is to be absent. For a secret, set `sensitive = true`."},
-			{Name: "key_val_separator", Kind: resource.String, Check: checkOneLine, Description: "What stands between setting and value in a new line; existing ones keep their blanks. Default: ` = `."},
-			{Name: "section_prefix", Kind: resource.String, Check: checkIniFrame, Description: "What stands before the name of a section. Default: `[`."},
-			{Name: "section_suffix", Kind: resource.String, Check: checkOneLine, Description: "What stands after the name of a section. Default: `]`."},
-		},
-		Check: checkIniSetting,
-	}
-}
+func (iniType) Declared() schema.Type { return schema.IniSetting{} }
 
-func checkFilePath(value any) error {
-	if p, _ := value.(string); !path.IsAbs(p) || path.Clean(p) != p || p == "/" {
-		return fmt.Errorf("%q is not the absolute path of a file, without .. or // in it", p)
-	}
-	return checkOneLine(value)
-}
-
-func checkIniName(value any) error {
-	name, _ := value.(string)
-	if name != strings.TrimSpace(name) {
-		return errors.New("must not begin or end with a blank")
-	}
-	if isIniComment(name) {
-		return errors.New("must not begin with # or ;, which open a comment")
-	}
-	return checkOneLine(value)
-}
-
-func checkIniValue(value any) error {
-	if text, _ := value.(string); text != strings.TrimSpace(text) {
-		return errors.New("must not begin or end with a blank, which parsers drop; put it in quotes that the file's reader knows")
-	}
-	return checkOneLine(value)
-}
-
-func checkIniFrame(value any) error {
-	if text, _ := value.(string); strings.TrimSpace(text) == "" {
-		return errors.New("must not be empty, or sections could not be told from settings")
-	}
-	return checkOneLine(value)
-}
-
-func checkIniSetting(r resource.Resource) []resource.ParameterError {
-	var errs []resource.ParameterError
-	fail := func(parameter, message string) {
-		errs = append(errs, resource.ParameterError{Parameter: parameter, Message: message})
-	}
-	p := placeOf(r)
-	if !wantsAbsent(r) && !r.Parameters.Has("value") {
-		errs = append(errs, resource.ParameterError{Parameter: "value", Missing: true, Message: "is required unless ensure is absent"})
-	}
-	if p.Setting == "" {
-		fail("setting", "must not be empty")
-		return errs
-	}
-	if p.Separator == "" {
-		fail("key_val_separator", "must not be empty; for a blank between setting and value use \" \"")
-	}
-	separator := strings.Trim(p.Separator, iniBlanks)
-	if separator != "" && strings.Contains(p.Setting, separator) || separator == "" && strings.ContainsAny(p.Setting, iniBlanks) {
-		fail("setting", "must not contain the separator that stands between setting and value")
-	}
-	// Read what would be written, so that what is written is found again.
-	if _, isHeader := p.header(p.Setting + p.Separator + r.Parameters.String("value")); isHeader {
-		fail("setting", "with its value it would read as the header of a section")
-	}
-	if name, ok := p.header(p.Prefix + p.Section + p.Suffix); p.Section != "" && (!ok || name != p.Section) {
-		fail("section", "with section_prefix and section_suffix around it, it would not be read back as this name")
-	}
-	return errs
-}
-
-// placeOf returns the setting that r names.
-func placeOf(r resource.Resource) iniPlace {
-	return iniPlace{
-		Path:      r.Parameters.String("path"),
-		Section:   r.Parameters.String("section"),
-		Setting:   r.Parameters.String("setting"),
-		Separator: r.Parameters.StringOr("key_val_separator", " = "),
-		Prefix:    r.Parameters.StringOr("section_prefix", "["),
-		Suffix:    r.Parameters.StringOr("section_suffix", "]"),
-	}
-}
+// placeOf returns the place of r in a file.
+func placeOf(r resource.Resource) iniPlace { return iniPlace{schema.IniPlaceOf(r)} }
 
 // iniBefore is what was there of a setting before slipway touched it, and where that is: Undo does not see the parameters.
 type iniBefore struct {
@@ -117,12 +31,6 @@ type iniBefore struct {
 	Blank        bool `json:"blank,omitempty"` // a section that slipway makes gets a blank line before it
 	// Unended is the digest of the file's last line when that had no end.
 	Unended string `json:"unended,omitempty"`
-}
-
-// Object is the setting, in its section, in its file.
-func (iniType) Object(r resource.Resource) (name, aim string) {
-	p := placeOf(r)
-	return fmt.Sprintf("%s [%s] %s", p.Path, p.Section, p.Setting), ""
 }
 
 // Resolve follows the links in the path: a setting is written into the file that a link leads to.
@@ -140,11 +48,11 @@ func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Diffe
 	c := comparison{resource: r}
 	values := p.values(f.lines)
 	switch {
-	case wantsAbsent(r) && len(values) > 0:
+	case schema.WantsAbsent(r) && len(values) > 0:
 		c.state("present", "absent")
-	case !wantsAbsent(r) && len(values) == 0:
+	case !schema.WantsAbsent(r) && len(values) == 0:
 		c.state("absent", "present")
-	case !wantsAbsent(r):
+	case !schema.WantsAbsent(r):
 		should := r.Parameters.String("value")
 		for _, is := range values {
 			if is != should {
@@ -225,7 +133,7 @@ func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
 		return err
 	}
 	was := f.lines
-	if wantsAbsent(r) {
+	if schema.WantsAbsent(r) {
 		f.lines = p.unset(f.lines)
 		b, err := ownIni(s)
 		if err != nil {

@@ -5,65 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // mountType looks after a line of /etc/fstab and what is mounted. It never shows options to the commands that it runs, because
 // they may hold a password: mount(8) reads them from fstab.
 type mountType struct{}
 
+func (mountType) Declared() schema.Type { return schema.Mount{} }
+
 const (
 	fstabPath     = "/etc/fstab"
 	mountinfoPath = "/proc/self/mountinfo"
 )
-
-func (mountType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:         "mount",
-		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. Files below it come after it. It is mounted again when it is notified.",
-		NeedsMachine: true,
-		Parameters: []resource.Parameter{
-			{
-				Name: "ensure", Kind: resource.String, Values: []string{"mounted", "present", "defined", "unmounted", "absent"},
-				Description: "mounted: in fstab and mounted. unmounted: in fstab and not mounted. present, or defined: in fstab, mounted or not. absent: neither. Default: mounted.",
-			},
-			{Name: "device", Kind: resource.String, Check: checkMountField, Description: "What is mounted: a device, UUID=..., LABEL=..., or a remote directory. Required unless the mount point is to be absent."},
-			{Name: "fstype", Kind: resource.String, Check: checkMountField, Description: "Type of the file system. Default: the one in fstab, or auto."},
-			{Name: "options", Kind: resource.String, Check: checkMountField, Description: "Options, with commas between them. Default: those in fstab, or defaults."},
-			{Name: "dump", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 5 of fstab, 0 to 9. Default: the one in fstab, or 0."},
-			{Name: "pass", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 6 of fstab, the order of checks at boot, 0 to 9. Default: the one in fstab, or 0 (no check)."},
-		},
-		Check: func(r resource.Resource) []resource.ParameterError {
-			var errs []resource.ParameterError
-			if !path.IsAbs(r.Title) || path.Clean(r.Title) != r.Title {
-				errs = append(errs, resource.ParameterError{Parameter: "title", Message: "must be the absolute path of the mount point, without a slash at the end, or .. or // in it"})
-			}
-			if !wantsAbsent(r) && !r.Parameters.Has("device") {
-				errs = append(errs, resource.ParameterError{Parameter: "device", Missing: true, Message: "is required unless ensure is absent"})
-			}
-			return errs
-		},
-	}
-}
-
-func checkMountField(value any) error {
-	if text, _ := value.(string); text == "" {
-		return errors.New("must not be empty; leave the parameter out instead")
-	}
-	return checkOneLine(value)
-}
-
-func checkMountNumber(value any) error {
-	n, ok := value.(int64)
-	if !ok || n < 0 || n > 9 {
-		return fmt.Errorf("%d is out of bounds; use 0 to 9", n)
-	}
-	return nil
-}
 
 func mountEnsure(r resource.Resource) string {
 	ensure := r.Parameters.StringOr("ensure", "mounted")
@@ -92,9 +50,6 @@ func (mountType) mounted(s *System, point string) (*mounted, error) {
 	return findMounted(string(content), s.resolved(point, true)), nil // the kernel knows it without links
 }
 
-// Object is the mount point.
-func (mountType) Object(r resource.Resource) (name, aim string) { return r.Title, "" }
-
 // Resolve follows the links in the path, except where something is mounted by it: then it has none, and a look at it may hang.
 func (mountType) Resolve(s *System, object string) string {
 	if content, err := s.ReadFile(mountinfoPath); err == nil && findMounted(string(content), object) != nil {
@@ -115,7 +70,7 @@ func (t mountType) Check(_ context.Context, s *System, r resource.Resource) ([]D
 	found := findMount(r.Title)(f.lines)
 	c := comparison{resource: r}
 	c.state(mountState(mountEnsure(r), len(found) > 0, live != nil), mountEnsure(r))
-	if wantsAbsent(r) || len(found) == 0 {
+	if schema.WantsAbsent(r) || len(found) == 0 {
 		return c.found, nil
 	}
 	is, _ := parseFstab(f.lines[found[0].from].text)

@@ -9,60 +9,16 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // packageType is Puppet's package: software that the node's package manager installs.
 type packageType struct{}
 
-func (packageType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:         "package",
-		Summary:      "A package of the node's package manager: apt, dnf or apk.",
-		NeedsMachine: true,
-		Parameters: []resource.Parameter{
-			{Name: "name", Kind: resource.String, Check: checkPackageName,
-				Description: "The package's name, with an architecture where one is meant (`libc6:amd64`). Default: the title."},
-			{Name: "ensure", Kind: resource.String, Check: checkPackageEnsure,
-				Description: "`installed` (or `present`), `latest` (the newest version that the node's package index has; the index itself is not refreshed for it), `absent`, `purged` (apt: with configuration files) or a version as the package manager writes it. Default: `installed`. A package that is half installed does not count as installed. A hold stays unless the package has to change; then it is lifted until the resource is removed."},
-			{Name: "provider", Kind: resource.String, Values: []string{"apt", "dnf", "apk"},
-				Description: "The package manager. Default: the one that the node has."},
-		},
-		Object: func(r resource.Resource) (name, variant string) {
-			name, variant, _ = strings.Cut(wantPackage(r).name, ":")
-			return name, variant
-		},
-		Check: func(r resource.Resource) []resource.ParameterError {
-			if err := checkPackageName(wantPackage(r).name); err != nil {
-				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
-			}
-			return nil
-		},
-	}
-}
-
-// checkPackageName also keeps out what a package manager would take for an option, a pattern or a second request (`mc-`, `mc=1`).
-func checkPackageName(v any) error {
-	name, _ := v.(string)
-	if !isPackageName(name) || strings.HasSuffix(name, "-") {
-		return fmt.Errorf("%q is not a package's name: letters, digits and . + _ - only, with the version in ensure", name)
-	}
-	return nil
-}
-
-func checkPackageEnsure(v any) error {
-	text, _ := v.(string)
-	switch text {
-	case "installed", "present", "latest", "absent", "purged":
-		return nil
-	}
-	if !isPackageVersion(text) || !strings.ContainsAny(text, "0123456789") {
-		return fmt.Errorf("%q is not installed, present, latest, absent, purged or a version", text)
-	}
-	return nil
-}
+func (packageType) Declared() schema.Type { return schema.Package{} }
 
 func wantPackage(r resource.Resource) packageWant {
-	w := packageWant{name: r.Parameters.StringOr("name", r.Title), ensure: r.Parameters.StringOr("ensure", "installed")}
+	w := packageWant{name: schema.PackageName(r), ensure: r.Parameters.StringOr("ensure", "installed")}
 	if w.ensure == "present" {
 		w.ensure = "installed"
 	}
@@ -195,13 +151,6 @@ func (t packageType) Capture(ctx context.Context, s *System, r resource.Resource
 		return nil, packageError(want, err)
 	}
 	return json.Marshal(b)
-}
-
-// Object is the package, and whether it is to go instead of to come: when that turns around, what was done so far is undone first,
-// so that what was there before is taken down anew.
-func (packageType) Object(r resource.Resource) (name, aim string) {
-	w := wantPackage(r)
-	return w.name, aimOf(w.install())
 }
 
 // Resolve leaves the node's own architecture out of the name, where dpkg's database says it.

@@ -10,10 +10,13 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // serviceType is Puppet's service: whether a service runs, and whether it is started at boot.
 type serviceType struct{}
+
+func (serviceType) Declared() schema.Type { return schema.Service{} }
 
 // serviceManager is what serviceType needs of systemd and OpenRC.
 type serviceManager interface {
@@ -88,49 +91,6 @@ const (
 	formerEnable = "former enable"
 	formerLevels = "former levels"
 )
-
-func (serviceType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:         "service",
-		Summary:      "A service of systemd or OpenRC: whether it runs, and whether it is started at boot. It restarts when it is notified.",
-		NeedsMachine: true,
-		Parameters: []resource.Parameter{
-			{Name: "name", Kind: resource.String, Check: checkServiceName,
-				Description: "The service's name; with systemd, any unit with its suffix, `.service` where there is none. Default: the title."},
-			{Name: "ensure", Kind: resource.String, Values: []string{running, stopped},
-				Description: "`running` or `stopped`. Default: left as it is."},
-			{Name: "enable", Kind: resource.String, Scalars: true, Values: []string{string(enabled), string(disabled), string(masked)},
-				Description: "Whether it is started at boot: true, false, or \"mask\" so that nothing can start it (systemd only). A unit that cannot be enabled (static) is left as it is. Default: left as it is."},
-			{Name: "provider", Kind: resource.String, Values: []string{"systemd", "openrc"},
-				Description: "The service manager. Default: the one that runs the node."},
-			{Name: "restart", Kind: resource.String,
-				Description: "A shell command that restarts the service. Default: the service manager's restart."},
-		},
-		Check: checkService,
-	}
-}
-
-func checkServiceName(v any) error {
-	if name, _ := v.(string); !isServiceName(name) {
-		return fmt.Errorf("%q is not a service's name: letters, digits and : _ . @ - only", name)
-	}
-	return nil
-}
-
-func checkService(r resource.Resource) []resource.ParameterError {
-	var errs []resource.ParameterError
-	if err := checkServiceName(r.Parameters.StringOr("name", r.Title)); err != nil {
-		errs = append(errs, resource.ParameterError{Parameter: "name", Message: err.Error()})
-	}
-	w := wantService(r)
-	if w.enabled == masked && w.active == running {
-		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `"mask" keeps the service from being started; use ensure = "stopped" with it`})
-	}
-	if w.enabled == masked && r.Parameters.String("provider") == "openrc" {
-		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `OpenRC cannot mask a service; use false`})
-	}
-	return errs
-}
 
 func wantService(r resource.Resource) serviceWant {
 	p := r.Parameters
@@ -323,11 +283,6 @@ func (b *serviceBefore) widen(want serviceWant, is serviceState) {
 	if want.enabled != "" && !b.SaidEnabled {
 		b.SaidEnabled, b.Enabled, b.Levels = true, is.enabled, is.levels
 	}
-}
-
-// Object is the service, whose name needs no suffix.
-func (serviceType) Object(r resource.Resource) (name, aim string) {
-	return strings.TrimSuffix(r.Parameters.StringOr("name", r.Title), ".service"), ""
 }
 
 // Resolve follows a unit's other names, which are links of systemd to its file.

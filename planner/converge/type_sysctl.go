@@ -13,68 +13,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // sysctlType looks after a kernel parameter: its live value, below /proc/sys, and a file of its own in /etc/sysctl.d that sets it
 // at boot.
 type sysctlType struct{}
 
-const (
-	procSys   = "/proc/sys"
-	sysctlDir = "/etc/sysctl.d"
-)
+func (sysctlType) Declared() schema.Type { return schema.Sysctl{} }
 
-func (sysctlType) Schema() resource.Schema {
-	return resource.Schema{
-		Type:         "sysctl",
-		Summary:      "A kernel parameter, now and at boot; the title is its name, such as net.ipv4.ip_forward.",
-		NeedsMachine: true,
-		Parameters: []resource.Parameter{
-			{Name: "value", Kind: resource.String, Scalars: true, Required: true, Check: checkSysctlValue, Description: "The value. Blanks between several numbers count as equal, however many."},
-			{Name: "persist", Kind: resource.Bool, Description: "Whether a file in /etc/sysctl.d sets it at boot too. A file that `sysctl --system` reads later and that sets another value is an error. Default: true."},
-		},
-		Check: func(r resource.Resource) []resource.ParameterError {
-			if _, err := sysctlPath(r.Title); err != nil {
-				return []resource.ParameterError{{Parameter: "title", Message: err.Error()}}
-			}
-			return nil
-		},
-	}
-}
-
-func checkSysctlValue(value any) error {
-	if text, _ := value.(string); strings.TrimSpace(text) == "" {
-		return errors.New("must not be empty")
-	}
-	return checkOneLine(value)
-}
-
-// sysctlPath returns the file of a key. Where the first separator is a dot, dots separate and a slash stands for a dot in a name
-// (net.ipv4.conf.eth0/100.forwarding), as in sysctl(8); where it is a slash, it is the other way around.
-func sysctlPath(key string) (string, error) {
-	file := key
-	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '.' {
-		file = strings.Map(func(r rune) rune {
-			switch r {
-			case '.':
-				return '/'
-			case '/':
-				return '.'
-			}
-			return r
-		}, key)
-	}
-	valid := strings.Contains(file, "/")
-	for part := range strings.SplitSeq(file, "/") {
-		valid = valid && part != "" && part != "." && part != ".." && !strings.ContainsFunc(part, func(r rune) bool {
-			return r <= ' ' || r == '=' || r == '#' || r == ';' || r == '*' || r == '?' || r >= 0x7f
-		})
-	}
-	if !valid {
-		return "", fmt.Errorf("%q is not the name of a kernel parameter, such as net.ipv4.ip_forward", key)
-	}
-	return procSys + "/" + file, nil
-}
+const sysctlDir = "/etc/sysctl.d"
 
 // sysctlFile returns the file that sets the key at boot. The files are read in the order of their names and the last one counts, so this one
 // comes after 99-sysctl.conf, which is /etc/sysctl.conf on Debian.
@@ -98,7 +46,7 @@ type sysctlBefore struct {
 }
 
 func (sysctlType) live(s *System, key string) (string, error) {
-	file, err := sysctlPath(key)
+	file, err := schema.SysctlPath(key)
 	if err != nil {
 		return "", err
 	}
@@ -107,12 +55,6 @@ func (sysctlType) live(s *System, key string) (string, error) {
 		return "", fmt.Errorf("the kernel has no parameter %s (%w); mend the name, or load the module that brings it first", key, err)
 	}
 	return strings.TrimRight(string(content), "\n"), err
-}
-
-// Object is the parameter, however its name is spelled; the spelling is in the name of the file that sets it at boot.
-func (sysctlType) Object(r resource.Resource) (name, aim string) {
-	file, _ := sysctlPath(r.Title) // the title passed its check
-	return file, r.Title
 }
 
 func (t sysctlType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
@@ -170,7 +112,7 @@ func (sysctlType) contradicted(s *System, r resource.Resource) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		later = append(later, files[name])
 	}
-	key, err := sysctlPath(r.Title)
+	key, err := schema.SysctlPath(r.Title)
 	if err != nil {
 		return "", err
 	}
@@ -187,7 +129,7 @@ func (sysctlType) contradicted(s *System, r resource.Resource) (string, error) {
 		for text := range strings.Lines(string(content)) {
 			name, given, ok := strings.Cut(text, "=")
 			name = strings.TrimPrefix(strings.TrimSpace(name), "-")
-			if at, err := sysctlPath(strings.TrimSpace(name)); ok && err == nil && at == key {
+			if at, err := schema.SysctlPath(strings.TrimSpace(name)); ok && err == nil && at == key {
 				value, by = plainBlanks(given), file
 			}
 		}
@@ -205,7 +147,7 @@ func (t sysctlType) Capture(_ context.Context, s *System, r resource.Resource) (
 		return nil, err
 	}
 	if b.Live = live; r.Sensitive() || !utf8.ValidString(live) { // JSON cannot hold anything else
-		file, err := sysctlPath(r.Title)
+		file, err := schema.SysctlPath(r.Title)
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +217,7 @@ func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) e
 // set writes the live value. A file below /proc/sys cannot be replaced, so a command writes to it; the value goes in by standard
 // input, where other users do not see it.
 func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
-	file, err := sysctlPath(key)
+	file, err := schema.SysctlPath(key)
 	if err != nil {
 		return err
 	}

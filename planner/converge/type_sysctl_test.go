@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // kernelParameters is a machine whose commands write below /proc/sys, with tabs between words as the kernel shows them.
@@ -117,7 +118,7 @@ func TestSysctlPath(t *testing.T) {
 		"net/ipv4/conf/eth0.100/forwarding": "/proc/sys/net/ipv4/conf/eth0.100/forwarding",
 		"net":                               "", "": "", ".a": "", "a..b": "", "a.": "", "a/../b": "", "../../etc/passwd": "", "a.b c": "", "a.b=c": "", "net.*.x": "",
 	} {
-		got, err := sysctlPath(key)
+		got, err := schema.SysctlPath(key)
 		if got != want || (err != nil) != (want == "") {
 			t.Errorf("%q: %q, %v", key, got, err)
 		}

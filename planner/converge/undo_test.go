@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // folder is a sandbox with what a test puts into it.
@@ -101,7 +102,7 @@ func interrupted(t testing.TB, s *System, i Item, before string) {
 		t.Fatal(err)
 	}
 	e := &entry{Site: "s", Type: i.Type, Title: i.Title, Before: json.RawMessage(before), Run: "1", id: i.ID()}
-	if n, ok := every[i.Type].(Named); ok {
+	if n, ok := every[i.Type].Declared().(schema.Named); ok {
 		e.Object, e.Aim = n.Object(i.Resource)
 	}
 	l.change(record{Entry: e})
@@ -125,7 +126,7 @@ func runAll(t testing.TB, s *System, items ...Item) []Result {
 // res returns a resource as the engine would give it to a type: valid and normalised.
 func res(t testing.TB, typ Type, title string, parameters resource.Parameters) resource.Resource {
 	t.Helper()
-	schema := typ.Schema()
+	schema := typ.Declared().Schema()
 	r := resource.Resource{Type: schema.Type, Title: title, Parameters: parameters}
 	if errs := schema.Validate(r); len(errs) > 0 {
 		t.Fatalf("%s: %v", r.ID(), errs)

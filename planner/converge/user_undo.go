@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // userBefore is what Capture records. Of a user that stays, only what the resource says something of is brought back: a password that
@@ -48,21 +49,16 @@ type userBefore struct {
 // userAttributes are the parameters whose former values can be brought back.
 var userAttributes = []string{"uid", "gid", "groups", "comment", "home", "shell", "password"}
 
-// Object is the user, and whether it is to go instead of to come.
-func (userType) Object(r resource.Resource) (name, aim string) {
-	return accountOf(r), aimOf(wantsAccount(r))
-}
-
 func (t userType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
 	b, err := captureUser(s, r)
 	if err != nil {
-		return nil, wrapUser(accountOf(r), err)
+		return nil, wrapUser(schema.AccountName(r), err)
 	}
 	return json.Marshal(b)
 }
 
 func captureUser(s *System, r resource.Resource) (userBefore, error) {
-	b := userBefore{Name: accountOf(r), Want: wantsAccount(r)}
+	b := userBefore{Name: schema.AccountName(r), Want: schema.AccountWanted(r)}
 	users, err := s.Users()
 	if err != nil {
 		return b, err
@@ -102,7 +98,7 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 func (userType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, wrapUser(accountOf(r), err)
+		return nil, wrapUser(schema.AccountName(r), err)
 	}
 	users, err := s.Users()
 	if err != nil {
@@ -143,9 +139,9 @@ func (b *userBefore) note(p resource.Parameters) {
 func (userType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, nil, wrapUser(accountOf(r), err)
+		return nil, nil, wrapUser(schema.AccountName(r), err)
 	}
-	if !b.Want || !wantsAccount(r) {
+	if !b.Want || !schema.AccountWanted(r) {
 		return nil, before, nil
 	}
 	returning, err := b.returning(s, r.Parameters)
@@ -278,7 +274,7 @@ func (b userBefore) says(name string) bool { return slices.Contains(b.Said, name
 
 // homeToMake returns the home directory that useradd is going to make, empty when it makes none or finds one.
 func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
-	if !wantsAccount(resource.Resource{Parameters: p}) || !p.Bool("managehome") {
+	if !schema.AccountWanted(resource.Resource{Parameters: p}) || !p.Bool("managehome") {
 		return "", nil
 	}
 	home := p.String("home")

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 const head = `---
@@ -64,7 +64,7 @@ func guide() string {
 	fmt.Fprintf(&b, head, indent(overview, "  "))
 	b.WriteString("## Parameters of every type\n\n")
 	table(&b, resource.Metaparameters())
-	schemas := converge.Schemas()
+	schemas := schema.Types()
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		s := schemas[name]
 		fmt.Fprintf(&b, "## %s\n\n%s", name, s.Summary)
@@ -77,7 +77,7 @@ func guide() string {
 		}
 		table(&b, s.Parameters)
 	}
-	appendix(&b, "Actions of remote tasks", "What `type` and `parameters` of a `remote` task of an entity may be (guide [Catalogs](catalog)).", converge.Actions())
+	appendix(&b, "Actions of remote tasks", "What `type` and `parameters` of a `remote` task of an entity may be (guide [Catalogs](catalog)).", schema.Actions())
 	appendix(&b, "Callbacks", "What `type` and `parameters` of a `callback` of an entity may be. It runs on the machine that slipway runs on.", callback.Schemas())
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }

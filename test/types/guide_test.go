@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/provider"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
@@ -32,7 +32,7 @@ func TestGuide(t *testing.T) {
 }
 
 func TestEveryTypeHasAnExample(t *testing.T) {
-	want := slices.Sorted(maps.Keys(converge.Schemas()))
+	want := slices.Sorted(maps.Keys(schema.Types()))
 	if got := slices.Sorted(maps.Keys(examples)); !slices.Equal(got, want) {
 		t.Errorf("examples for %q, types %q", got, want)
 	}

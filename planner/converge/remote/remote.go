@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
@@ -79,7 +80,7 @@ func (l limits) converge(ctx context.Context, conn Conn, connection site.Connect
 	}
 	most := len(catalog.Items)
 	if catalog.TearDown {
-		most = converge.MostResources
+		most = schema.MostResources
 	}
 	return f.work(ctx, body, most, each)
 }

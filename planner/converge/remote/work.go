@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// longest bounds a message, in bytes; the summary has the whole ledger, see converge.MostResources.
+// longest bounds a message, in bytes; the summary has the whole ledger, see schema.MostResources.
 const longest = 16 << 20
 
 var errLong = errors.New("the line is too long")
@@ -129,9 +130,9 @@ func (f *far) judge(s converge.Summary) (converge.Summary, error) {
 	}
 	done()
 	switch {
-	case len(s.Ledger) > converge.MostResources:
+	case len(s.Ledger) > schema.MostResources:
 		return converge.Summary{}, failed(converge.CodeProtocol, "the node reports %d resources of the site, and may hold at most %d; its ledger must not be trusted before somebody has looked at it",
-			len(s.Ledger), converge.MostResources)
+			len(s.Ledger), schema.MostResources)
 	case s.Error != nil:
 		return s, s.Error
 	case s.Protocol != converge.Protocol:

@@ -1,9 +1,6 @@
-package converge
+package schema
 
 import "strings"
-
-// What names of packages, units and accounts may be spelled with. Plain functions and no regular expressions, which would make the
-// helper a quarter of a megabyte larger.
 
 // alphanumeric reports whether c is an ASCII letter or digit.
 func alphanumeric(c byte) bool {
@@ -22,20 +19,20 @@ func spelled(name, first, others string) bool {
 	return name != ""
 }
 
-// isAccountName accepts names of users and groups as shadow's tools do, at most 32 bytes.
-func isAccountName(name string) bool {
+// IsAccountName accepts names of users and groups as shadow's tools do, at most 32 bytes.
+func IsAccountName(name string) bool {
 	plain := strings.TrimSuffix(name, "$")
 	return spelled(plain, "_", "_.-") && len(plain) <= 31 && (plain[0] < '0' || plain[0] > '9')
 }
 
-// isPackageName accepts a package's name, with an architecture where the package manager takes one: libc6:amd64.
-func isPackageName(name string) bool {
+// IsPackageName accepts a package's name, with an architecture where the package manager takes one: libc6:amd64.
+func IsPackageName(name string) bool {
 	name, architecture, qualified := strings.Cut(name, ":")
 	return spelled(name, "", "+._-") && (!qualified || spelled(architecture, "", "-") && architecture == strings.ToLower(architecture))
 }
 
-// isPackageVersion accepts a package's version.
-func isPackageVersion(version string) bool { return spelled(version, "", ".+~:^_-") }
+// IsPackageVersion accepts a package's version.
+func IsPackageVersion(version string) bool { return spelled(version, "", ".+~:^_-") }
 
-// isServiceName accepts the name of a unit or init script.
-func isServiceName(name string) bool { return spelled(name, "_", `:_.\@-`) }
+// IsServiceName accepts the name of a unit or init script.
+func IsServiceName(name string) bool { return spelled(name, "_", `:_.\@-`) }

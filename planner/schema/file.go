@@ -1,4 +1,4 @@
-package converge
+package schema
 
 import (
 	"errors"
@@ -9,14 +9,18 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-func (fileType) Schema() resource.Schema {
+// File declares the type file.
+type File struct{}
+
+// Schema declares the parameters.
+func (File) Schema() resource.Schema {
 	return resource.Schema{
 		Type:    "file",
 		Summary: "A file, directory or link.",
 		Parameters: []resource.Parameter{
-			{Name: "path", Kind: resource.String, Check: checkAbsolute,
+			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path on the node. Default: the title."},
-			{Name: "ensure", Kind: resource.String, Values: []string{filePresent, fileFile, fileDirectory, fileLink, fileAbsent},
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "file", "directory", "link", "absent"},
 				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content` or `source`; " +
 					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
 			{Name: "content", Kind: resource.String, Check: checkContent,
@@ -40,7 +44,8 @@ func (fileType) Schema() resource.Schema {
 	}
 }
 
-func checkAbsolute(value any) error {
+// CheckAbsolute refuses what is not an absolute path in its shortest form, and the root.
+func CheckAbsolute(value any) error {
 	p, _ := value.(string)
 	if !path.IsAbs(p) || path.Clean(p) != p || p == "/" || strings.ContainsRune(p, 0) {
 		return fmt.Errorf("%q must be an absolute path below /, without . or .. or a slash at the end", p)
@@ -62,7 +67,7 @@ func checkSource(value any) error {
 	if p, _ := value.(string); !path.IsAbs(p) {
 		return fmt.Errorf("%q must be an absolute path on the node; send a file of the controller with content = file(%q)", p, p)
 	}
-	return checkAbsolute(value)
+	return CheckAbsolute(value)
 }
 
 func checkTarget(value any) error {
@@ -86,39 +91,43 @@ func checkFile(r resource.Resource) []resource.ParameterError {
 		errs = append(errs, resource.ParameterError{Parameter: parameter, Message: message})
 	}
 	p := r.Parameters
-	if !p.Has("path") && checkAbsolute(r.Title) != nil {
+	if !p.Has("path") && CheckAbsolute(r.Title) != nil {
 		add("path", "must be given, because the title is not an absolute path")
 	}
-	ensure := ensureOf(r)
+	ensure := FileEnsure(r)
 	if p.Has("content") && p.Has("source") {
 		add("source", "excludes content; give one of them")
 	}
 	for _, name := range []string{"content", "source"} {
-		if p.Has(name) && ensure != fileFile && ensure != filePresent {
+		if p.Has(name) && ensure != "file" && ensure != "present" {
 			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files", ensure))
 		}
 	}
-	if p.Has("target") != (ensure == fileLink) {
+	if p.Has("target") != (ensure == "link") {
 		add("target", "goes with ensure = \"link\", and a link needs one")
 	}
 	for _, name := range []string{"mode", "owner", "group"} {
-		if p.Has(name) && ensure == fileAbsent {
+		if p.Has(name) && ensure == "absent" {
 			add(name, fmt.Sprintf("does not go with ensure = %q; it is for what is there", ensure))
 		}
 	}
 	return errs
 }
 
-// ensureOf returns what the path should be; empty is what it is.
-func ensureOf(r resource.Resource) string {
+// FileEnsure returns what the path should be; empty is what it is.
+func FileEnsure(r resource.Resource) string {
 	otherwise := ""
 	switch p := r.Parameters; {
 	case p.Has("target"):
-		otherwise = fileLink
+		otherwise = "link"
 	case p.Has("content") || p.Has("source"):
-		otherwise = fileFile
+		otherwise = "file"
 	}
 	return r.Parameters.StringOr("ensure", otherwise)
 }
 
-func pathOf(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }
+// FilePath returns the path that r manages.
+func FilePath(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }
+
+// Object is the path.
+func (File) Object(r resource.Resource) (name, aim string) { return FilePath(r), "" }

@@ -1,4 +1,4 @@
-package converge
+package schema
 
 import (
 	"fmt"
@@ -9,33 +9,34 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// cronField is one of the five fields that say when a cron job runs (crontab(5)).
-type cronField struct {
-	name     string
+// CronField is one of the five fields that say when a cron job runs (crontab(5)).
+type CronField struct {
+	Name     string
 	min, max int
 	names    []string // words for the values from min on, by their first three letters
 }
 
-var cronFields = []cronField{
-	{name: "minute", max: 59},
-	{name: "hour", max: 23},
-	{name: "monthday", min: 1, max: 31},
-	{name: "month", min: 1, max: 12, names: []string{
+// CronFields are the five fields, in the order of a crontab.
+var CronFields = []CronField{
+	{Name: "minute", max: 59},
+	{Name: "hour", max: 23},
+	{Name: "monthday", min: 1, max: 31},
+	{Name: "month", min: 1, max: 12, names: []string{
 		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 	}},
-	{name: "weekday", max: 7, names: []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}},
+	{Name: "weekday", max: 7, names: []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}},
 }
 
 // cronSpecials are the words that stand for all five fields.
 var cronSpecials = []string{"reboot", "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly"}
 
 // parameter declares the field.
-func (f cronField) parameter() resource.Parameter {
+func (f CronField) parameter() resource.Parameter {
 	description := fmt.Sprintf("%d to %d, a range `a-b`, steps `*/n` or `a-b/n`, or a list of these. Default: every one (`*`).", f.min, f.max)
 	if f.names != nil {
 		description = fmt.Sprintf("%d to %d or an English name, a range `a-b`, steps `*/n` or `a-b/n`, or a list of these. Default: every one (`*`).", f.min, f.max)
 	}
-	return resource.Parameter{Name: f.name, Kind: resource.StringList, Scalars: true, Description: description, Check: func(value any) error {
+	return resource.Parameter{Name: f.Name, Kind: resource.StringList, Scalars: true, Description: description, Check: func(value any) error {
 		list, _ := value.([]string)
 		_, err := f.text(list)
 		return err
@@ -43,7 +44,7 @@ func (f cronField) parameter() resource.Parameter {
 }
 
 // text returns the field as it stands in a crontab.
-func (f cronField) text(values []string) (string, error) {
+func (f CronField) text(values []string) (string, error) {
 	var out []string
 	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		text, err := f.part(strings.TrimSpace(part))
@@ -53,12 +54,12 @@ func (f cronField) text(values []string) (string, error) {
 		out = append(out, text)
 	}
 	if len(out) > 1 && slices.Contains(out, "*") {
-		return "", fmt.Errorf("* stands for every %s already; give it alone, or leave it out", f.name)
+		return "", fmt.Errorf("* stands for every %s already; give it alone, or leave it out", f.Name)
 	}
 	return strings.Join(out, ","), nil
 }
 
-func (f cronField) part(part string) (string, error) {
+func (f CronField) part(part string) (string, error) {
 	set, step, stepped := strings.Cut(part, "/")
 	out := set
 	if set != "*" {
@@ -92,7 +93,7 @@ func (f cronField) part(part string) (string, error) {
 	return out, nil
 }
 
-func (f cronField) value(text string) (int, error) {
+func (f CronField) value(text string) (int, error) {
 	if n, err := strconv.Atoi(text); err == nil && n >= f.min && n <= f.max && text[0] != '+' {
 		return n, nil
 	}

@@ -1,0 +1,48 @@
+package schema
+
+import "github.com/slipway/terraform-provider-slipway/planner/resource"
+
+// Group declares the type group.
+type Group struct{}
+
+// Schema declares the parameters.
+func (Group) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "group",
+		Summary:      "A group of the node's own database.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "name", Kind: resource.String, Check: checkAccountName, Description: "The group's name. Default: the title."},
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "`present` or `absent`. Default: `present`."},
+			{Name: "gid", Kind: resource.Integer, Check: checkAccountNumber, Description: "The group's id. Default: chosen by the node when the group is made."},
+			{Name: "system", Kind: resource.Bool, Description: "Take the id from the range for the system when the group is made. Default: false."},
+		},
+		Check: func(r resource.Resource) []resource.ParameterError {
+			if err := checkAccountName(AccountName(r)); err != nil {
+				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
+			}
+			return nil
+		},
+	}
+}
+
+// AccountName returns the name of r's user or group.
+func AccountName(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
+
+// AccountWanted reports whether the user or group is to be there.
+func AccountWanted(r resource.Resource) bool {
+	return r.Parameters.StringOr("ensure", "present") == "present"
+}
+
+// Object is the group, and whether it is to go instead of to come.
+func (Group) Object(r resource.Resource) (name, aim string) {
+	return AccountName(r), aimOf(AccountWanted(r))
+}
+
+// aimOf is the aim of a resource that is to be there, or is to be absent.
+func aimOf(there bool) string {
+	if there {
+		return ""
+	}
+	return "absent"
+}

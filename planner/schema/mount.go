@@ -1,0 +1,60 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Mount declares the type mount.
+type Mount struct{}
+
+// Schema declares the parameters.
+func (Mount) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "mount",
+		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. Files below it come after it. It is mounted again when it is notified.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{
+				Name: "ensure", Kind: resource.String, Values: []string{"mounted", "present", "defined", "unmounted", "absent"},
+				Description: "mounted: in fstab and mounted. unmounted: in fstab and not mounted. present, or defined: in fstab, mounted or not. absent: neither. Default: mounted.",
+			},
+			{Name: "device", Kind: resource.String, Check: checkMountField, Description: "What is mounted: a device, UUID=..., LABEL=..., or a remote directory. Required unless the mount point is to be absent."},
+			{Name: "fstype", Kind: resource.String, Check: checkMountField, Description: "Type of the file system. Default: the one in fstab, or auto."},
+			{Name: "options", Kind: resource.String, Check: checkMountField, Description: "Options, with commas between them. Default: those in fstab, or defaults."},
+			{Name: "dump", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 5 of fstab, 0 to 9. Default: the one in fstab, or 0."},
+			{Name: "pass", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 6 of fstab, the order of checks at boot, 0 to 9. Default: the one in fstab, or 0 (no check)."},
+		},
+		Check: func(r resource.Resource) []resource.ParameterError {
+			var errs []resource.ParameterError
+			if !path.IsAbs(r.Title) || path.Clean(r.Title) != r.Title {
+				errs = append(errs, resource.ParameterError{Parameter: "title", Message: "must be the absolute path of the mount point, without a slash at the end, or .. or // in it"})
+			}
+			if !WantsAbsent(r) && !r.Parameters.Has("device") {
+				errs = append(errs, resource.ParameterError{Parameter: "device", Missing: true, Message: "is required unless ensure is absent"})
+			}
+			return errs
+		},
+	}
+}
+
+func checkMountField(value any) error {
+	if text, _ := value.(string); text == "" {
+		return errors.New("must not be empty; leave the parameter out instead")
+	}
+	return checkOneLine(value)
+}
+
+func checkMountNumber(value any) error {
+	n, ok := value.(int64)
+	if !ok || n < 0 || n > 9 {
+		return fmt.Errorf("%d is out of bounds; use 0 to 9", n)
+	}
+	return nil
+}
+
+// Object is the mount point.
+func (Mount) Object(r resource.Resource) (name, aim string) { return r.Title, "" }

@@ -1,0 +1,60 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// Service declares the type service.
+type Service struct{}
+
+// Schema declares the parameters.
+func (Service) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "service",
+		Summary:      "A service of systemd or OpenRC: whether it runs, and whether it is started at boot. It restarts when it is notified.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "name", Kind: resource.String, Check: checkServiceName,
+				Description: "The service's name; with systemd, any unit with its suffix, `.service` where there is none. Default: the title."},
+			{Name: "ensure", Kind: resource.String, Values: []string{"running", "stopped"},
+				Description: "`running` or `stopped`. Default: left as it is."},
+			{Name: "enable", Kind: resource.String, Scalars: true, Values: []string{"true", "false", "mask"},
+				Description: "Whether it is started at boot: true, false, or \"mask\" so that nothing can start it (systemd only). A unit that cannot be enabled (static) is left as it is. Default: left as it is."},
+			{Name: "provider", Kind: resource.String, Values: []string{"systemd", "openrc"},
+				Description: "The service manager. Default: the one that runs the node."},
+			{Name: "restart", Kind: resource.String,
+				Description: "A shell command that restarts the service. Default: the service manager's restart."},
+		},
+		Check: checkService,
+	}
+}
+
+func checkServiceName(v any) error {
+	if name, _ := v.(string); !IsServiceName(name) {
+		return fmt.Errorf("%q is not a service's name: letters, digits and : _ . @ - only", name)
+	}
+	return nil
+}
+
+func checkService(r resource.Resource) []resource.ParameterError {
+	var errs []resource.ParameterError
+	if err := checkServiceName(r.Parameters.StringOr("name", r.Title)); err != nil {
+		errs = append(errs, resource.ParameterError{Parameter: "name", Message: err.Error()})
+	}
+	masked := r.Parameters.String("enable") == "mask"
+	if masked && r.Parameters.String("ensure") == "running" {
+		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `"mask" keeps the service from being started; use ensure = "stopped" with it`})
+	}
+	if masked && r.Parameters.String("provider") == "openrc" {
+		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `OpenRC cannot mask a service; use false`})
+	}
+	return errs
+}
+
+// Object is the service, whose name needs no suffix.
+func (Service) Object(r resource.Resource) (name, aim string) {
+	return strings.TrimSuffix(r.Parameters.StringOr("name", r.Title), ".service"), ""
+}

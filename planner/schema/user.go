@@ -1,0 +1,97 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// User declares the type user.
+type User struct{}
+
+// Schema declares the parameters.
+func (User) Schema() resource.Schema {
+	return resource.Schema{
+		Type:         "user",
+		Summary:      "A user of the node's own database.",
+		NeedsMachine: true,
+		Parameters: []resource.Parameter{
+			{Name: "name", Kind: resource.String, Check: checkAccountName, Description: "The user's name. Default: the title."},
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "`present` or `absent`. Default: `present`."},
+			{Name: "uid", Kind: resource.Integer, Check: checkAccountNumber, Description: "The user's id. Default: chosen by the node when the user is made."},
+			{Name: "gid", Kind: resource.String, Scalars: true, Check: checkPrimaryGroup,
+				Description: "The primary group, by name or number; it must be there. Default when the user is made: the group of the user's name, which is made if it is not there."},
+			{Name: "groups", Kind: resource.StringList, Check: checkGroupNames, Description: "Other groups that the user is a member of, by name; they must be there."},
+			{Name: "membership", Kind: resource.String, Values: []string{"minimum", "inclusive"},
+				Description: "`minimum`: the user may be a member of more groups than `groups` lists; `inclusive`: of no others. Default: `minimum`."},
+			{Name: "comment", Kind: resource.String, Check: checkPasswdField, Description: "The user's full name or purpose."},
+			{Name: "home", Kind: resource.String, Check: checkPasswdPath, Description: "The home directory. Default when the user is made: chosen by the node."},
+			{Name: "managehome", Kind: resource.Bool,
+				Description: "Make the home directory with the user, move it when `home` changes, and remove it with the user. Default: false."},
+			{Name: "shell", Kind: resource.String, Check: checkPasswdPath, Description: "The login shell, a program that the node has. Default when the user is made: chosen by the node."},
+			{Name: "password", Kind: resource.String, Sensitive: true, Check: checkHash,
+				Description: "The password's hash, as in /etc/shadow (`$6$...`); `!` for none that fits. It must not be empty and must hold no colon."},
+			{Name: "system", Kind: resource.Bool, Description: "Take the id from the range for the system when the user is made. Default: false."},
+		},
+		Check: checkUser,
+	}
+}
+
+func checkPrimaryGroup(v any) error {
+	text, _ := v.(string)
+	if _, ok := AccountNumber(text); ok {
+		return nil
+	}
+	return checkAccountName(v)
+}
+
+func checkGroupNames(v any) error {
+	names, _ := v.([]string)
+	for _, n := range names {
+		if err := checkAccountName(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPasswdField keeps a field of /etc/passwd from becoming two.
+func checkPasswdField(v any) error {
+	if text, _ := v.(string); strings.ContainsAny(text, ":\n\r\x00") {
+		return errors.New("must hold neither a colon nor a line break")
+	}
+	return nil
+}
+
+func checkPasswdPath(v any) error {
+	if text, _ := v.(string); !path.IsAbs(text) || path.Clean(text) != text {
+		return fmt.Errorf("%q is not an absolute path in its shortest form", text)
+	}
+	return checkPasswdField(v)
+}
+
+func checkHash(v any) error {
+	if text, _ := v.(string); text == "" {
+		return errors.New("is empty, which would let anyone in; use `!` for no password")
+	}
+	return checkPasswdField(v)
+}
+
+func checkUser(r resource.Resource) []resource.ParameterError {
+	var errs []resource.ParameterError
+	if err := checkAccountName(AccountName(r)); err != nil {
+		errs = append(errs, resource.ParameterError{Parameter: "name", Message: err.Error()})
+	}
+	if r.Parameters.Has("membership") && !r.Parameters.Has("groups") {
+		errs = append(errs, resource.ParameterError{Parameter: "membership", Message: "says how groups is meant, and groups is not given; give groups, `[]` for none"})
+	}
+	return errs
+}
+
+// Object is the user, and whether it is to go instead of to come.
+func (User) Object(r resource.Resource) (name, aim string) {
+	return AccountName(r), aimOf(AccountWanted(r))
+}
