@@ -52,6 +52,27 @@ configuration end equal, whatever they had in between. From then on the paramete
 | ` + "`package`" + ` | | | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
 | ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`ini_setting`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
 
+## One object under two names
+
+Two resources of a node must not look after the same object: each would undo what the other one did. It is an error of the plan where the
+configuration says it, and an error of the second resource where only the node knows it.
+
+| type | the plan knows | the node knows |
+|---|---|---|
+| ` + "`" + `cron` + "`" + ` | two titles with the same ` + "`" + `user` + "`" + `, ` + "`" + `command` + "`" + ` and times | |
+| ` + "`" + `file` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` | links in the directories of the path |
+| ` + "`" + `group` + "`" + `, ` + "`" + `user` + "`" + ` | two titles with one ` + "`" + `name` + "`" + ` | |
+| ` + "`" + `host` + "`" + ` | titles that differ in upper and lower case; an alias is not the name, so a name and the alias of another one may both be managed | |
+| ` + "`" + `ini_setting` + "`" + ` | two titles with one ` + "`" + `path` + "`" + `, ` + "`" + `section` + "`" + ` and ` + "`" + `setting` + "`" + ` | links in the path, also the file itself |
+| ` + "`" + `mount` + "`" + ` | a path has one spelling, without a slash at its end | links in the path |
+| ` + "`" + `package` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `; ` + "`" + `tree` + "`" + ` and ` + "`" + `tree:amd64` + "`" + ` | the node's own architecture in the name |
+| ` + "`" + `service` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `, with or without ` + "`" + `.service` + "`" + ` | a unit's other names |
+| ` + "`" + `sysctl` + "`" + ` | ` + "`" + `net.ipv4.ip_forward` + "`" + ` and ` + "`" + `net/ipv4/ip_forward` + "`" + ` | |
+| ` + "`" + `exec` + "`" + ` | never: the same command may run twice | |
+
+Hard links are several names of one file. A ` + "`" + `file` + "`" + ` that is written becomes a file of its own, and undo brings its content back, but not the hard link.
+Where only ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + ` or ` + "`" + `mode` + "`" + ` are given it stays one file, so give all its names the same.
+
 `
 
 var kinds = map[resource.Kind]string{
