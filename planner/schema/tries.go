@@ -7,7 +7,6 @@ import (
 )
 
 // MostSeconds bounds the times of an action.
-// MostSeconds bounds the times of an action.
 const MostSeconds = 366 * 24 * 60 * 60
 
 const mostRetries = 1000

@@ -2,7 +2,6 @@ package site
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"path"
 	"slices"
@@ -44,7 +43,10 @@ func endpoint(host string, port int) string {
 	if port == 0 {
 		port = defaultPort
 	}
-	return net.JoinHostPort(host, strconv.Itoa(port))
+	if strings.Contains(host, ":") { // IPv6
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(port)
 }
 
 // ValidatePlaces reports nodes that cannot be reached, and nodes that are the same machine, which would undo each
