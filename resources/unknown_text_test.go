@@ -111,3 +111,33 @@ resource "slipway_deployment" "test" {
 		}
 	}
 }
+
+// A node that may move leaves open what stands for the machine that it leaves: the apply may find one more node.
+func TestANodeMovesToAPlaceThatIsUnknownInThePlan(t *testing.T) {
+	s := newSandbox(t, "a1", "a2", "b")
+	c := newCommandLine(t)
+	configure := func(at string) {
+		c.configure(fmt.Sprintf(`
+provider "slipway" { journal_directory = %q }
+resource "terraform_data" "at" { input = %q }
+resource "slipway_service" "motd" {
+  name          = "motd"
+  selectors     = []
+  configuration = { file = { "/etc/motd" = { content = "hello\n" } } }
+}
+resource "slipway_deployment" "test" {
+  site     = "lon1"
+  services = [slipway_service.motd]
+  nodes = [
+    { name = "a", connect = { transport = "local", root = terraform_data.at.output } },
+    { name = "b", connect = { transport = "local", root = %q } },
+  ]
+}
+`, filepath.Join(s.dir, "journal"), filepath.Join(s.dir, at), filepath.Join(s.dir, "b")))
+	}
+	configure("a1")
+	c.apply()
+	configure("a2")
+	c.apply()
+	c.empty()
+}
