@@ -236,6 +236,9 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 		if _, member := ends.Nodes[name]; !member {
 			return // it may be torn down
 		}
+		if len(past.Applied[name]) > 0 {
+			return // it may move, and the machine that it leaves gets a name of its own
+		}
 		torn = slices.DeleteFunc(torn, func(n string) bool { return n == name })
 	}
 	if l.nodes.lacks > 0 && slices.ContainsFunc(torn, func(name string) bool { _, before := numbers[name]; return !before }) {
