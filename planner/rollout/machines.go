@@ -210,7 +210,7 @@ var errNoIdentity = errors.New("it has no identity")
 // on other nodes, those that may be the machine of a node that is about to be worked on, and before a node is torn
 // down. They may answer later; who works on them waits for that.
 const (
-	patience    = 2 * time.Second
+	patience    = 4 * time.Second
 	askAll      = 30 * time.Second // for all new nodes of a run together
 	askOne      = 10 * time.Second
 	askTearDown = 2 * time.Minute
