@@ -10,7 +10,7 @@ import (
 const (
 	catalogFile     = "../../examples/catalog/catalog.yaml"
 	catalogSiteFile = "../../examples/catalog/site.yaml"
-	// made by Terraform of the same example; cut down to what the companion reads
+	// made by Terraform of the same example; cut down to what the companion reads.
 	catalogPlanFile = "testdata/catalog.json"
 )
 

@@ -15,7 +15,7 @@ const (
 	entitiesFile       = "testdata/lifecycles-catalog.yaml"
 	beforeFile         = "testdata/lifecycles-before.yaml"
 	afterFile          = "testdata/lifecycles-after.yaml"
-	// made by Terraform of the site of afterFile; cut down to what the companion reads
+	// made by Terraform of the site of afterFile; cut down to what the companion reads.
 	lifecyclePlanFile = "testdata/lifecycles.json"
 )
 

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 const (
 	strategyFile = "../../examples/documents/strategy.yaml"
 	siteFile     = "../../examples/documents/site.yaml"
-	// made by Terraform: an update of a site of which a node drifted; cut down to what the companion reads
+	// made by Terraform: an update of a site of which a node drifted; cut down to what the companion reads.
 	planFile = "testdata/plan.json"
 )
 

@@ -19,10 +19,10 @@ const (
 	// The source is not well-formed, or has the keys of several kinds. The functions that read it report more.
 	Unclear Kind = ""
 	OfShow  Kind = "show" // what `terraform show -json` prints, or a plan file that Terraform must show first
-	// what else [ParseSite] reads: site document, catalog, DeploymentStrategy, documents of other schemas
+	// what else [ParseSite] reads: site document, catalog, DeploymentStrategy, documents of other schemas.
 	OfSite   Kind = "site"
 	OfPlugin Kind = "plugin" // the document of a plugin, see [ParsePlugin]
-	// an override, or the configuration under overrides, see [ParseLayer] and [ParseConfiguration]
+	// an override, or the configuration under overrides, see [ParseLayer] and [ParseConfiguration].
 	OfLayer Kind = "layer"
 	NoKind  Kind = "none" // well formed, and none of these
 )

@@ -172,7 +172,7 @@ const (
 	Kept        Removal = "kept"        // it is the machine of a node of the site: nothing is undone
 	Forgotten   Removal = "forgotten"   // it left the site and did not answer: it is not asked again
 	Unreachable Removal = "unreachable" // it did not answer
-	// something is left on it, or may be: its ledger knows, so it can be tried again
+	// something is left on it, or may be: its ledger knows, so it can be tried again.
 	NotTornDown Removal = "failed"
 )
 

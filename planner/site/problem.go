@@ -105,7 +105,7 @@ const (
 	NoEffect          Code = "no_effect"        // an override that changes nothing
 	NodeMoved         Code = "node_moved"       // a node that is another machine than before
 	SameMachine       Code = "same_machine"     // two nodes that are one machine
-	// an override makes a resource that is there under almost the same title
+	// an override makes a resource that is there under almost the same title.
 	SimilarResource Code = "similar_resource"
 	Protected       Code = "protected" // a plan that takes away more than it may
 )
