@@ -98,9 +98,9 @@ func (w *phaseBuilder) markDue(called map[resource.ID]string) {
 	}
 }
 
-// phases returns the phases of the plan. A task group starts with a phase that unlocks nodes, then has one phase for
-// each action of plugins, so that an action ends on all its nodes before the next one starts. The tasks of services
-// follow.
+// phases returns the phases of the plan. A task group starts with one phase for each action of plugins, so that an
+// action ends on all its nodes before the next one starts. The tasks of services follow. The last phase of pre_node
+// unlocks the nodes that an earlier run left locked (litp.md 84).
 func (w *phaseBuilder) phases() ([]Phase, error) {
 	order := make([]string, len(w.model.groups))
 	parts := make(map[sequence.Key][][]task.Task)
@@ -112,7 +112,6 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 	}
 	for i, g := range w.model.groups {
 		order[i] = g.Name
-		step(g.Name, w.unlocks[i])
 	}
 	for a, runs := range w.runs {
 		if w.model.actions[a].task.Group == task.PostCluster {
@@ -136,6 +135,9 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 		if len(scheduled) > 0 {
 			parts[k] = append(parts[k], scheduled...)
 		}
+	}
+	for i, g := range w.model.groups {
+		step(g.Name, w.unlocks[i])
 	}
 	places, err := sequence.Phases(order, parts)
 	if err != nil {

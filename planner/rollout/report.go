@@ -89,7 +89,10 @@ type Failure struct {
 
 // take adds a session's outcome.
 func (r *NodeReport) take(group string, o outcome) {
-	r.Group, r.Attempted, r.Error, r.Ledger = or(group, r.Group), true, o.err, o.ledger
+	r.Group, r.Attempted, r.Ledger = or(group, r.Group), true, o.ledger
+	if o.err != nil { // a node that failed before may be unlocked successfully
+		r.Error = o.err
+	}
 	r.Reachable = o.answered(r.Reachable)
 	r.Failures = append(r.Failures, o.failures...)
 	r.Done = append(r.Done, o.done...)

@@ -95,9 +95,9 @@ func (w schedule) lockWindows(steps []step) [][]step {
 	return out
 }
 
-// of returns what is left of the round for the nodes that go on.
+// of returns what is left of the round for the nodes that go on. A node that failed is unlocked all the same.
 func (r round) of(p *progress) round {
-	r.steps = slices.DeleteFunc(r.steps, func(st step) bool { return p.out(st.node) })
+	r.steps = slices.DeleteFunc(r.steps, func(st step) bool { return p.out(st.node) && st.kind != unlockKind })
 	if r.lockWindows = slices.DeleteFunc(r.lockWindows, func(steps []step) bool {
 		return p.out(steps[0].node)
 	}); len(r.lockWindows) == 0 {

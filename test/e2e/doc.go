@@ -46,5 +46,5 @@
 //	lsm.md 20, services, creation to deletion         e2e TestServiceLife (with a rollback, and a journal that is lost), TestModuleForTwoSites
 //	lsm.md 20, recovery at start-up, stale versions   e2e TestServiceKilled (finished, rolled back)
 //	litp.md 78, new nodes that need not be locked     e2e TestNewNodesAreSpared
-//	litp.md 84, left locked is unlocked first         e2e TestLeftLocked (killed), TestRolling (an unlock that fails)
+//	litp.md 84, left locked is unlocked before locks  e2e TestLeftLocked (killed), TestRolling (an unlock that fails)
 package e2e
