@@ -65,7 +65,7 @@ func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 		return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "A catalog: types of services, which `slipway_service` takes in `entity`. It connects to nothing. Everything that is wrong with the documents is told, with document, line and column.",
+		MarkdownDescription: "A catalog: types of services, which `slipway_service` takes in `entity`. It connects to nothing. Everything that is wrong with the documents is reported, with document, line and column.",
 		Attributes: map[string]schema.Attribute{
 			"documents": schema.ListAttribute{Required: true, ElementType: types.StringType,
 				MarkdownDescription: "Texts of YAML documents: `[file(\"catalog/ntp.yaml\")]`. All of them make one catalog.",
@@ -127,7 +127,7 @@ func (catalogSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// catalogOf reads documents into one catalog. What is wrong is told at the document.
+// catalogOf reads documents into one catalog. Errors name the document.
 func catalogOf(documents []string, diags *diag.Diagnostics) *catalog.Catalog {
 	const name = "documents[%d]"
 	sources := make([]document.Source, len(documents))

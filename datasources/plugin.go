@@ -90,7 +90,7 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 	}}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A plugin as it stands in its folder: `metadata.yaml` (`name`, `version`), `tasks.yaml`, `deployment_tasks.yaml` and the files below `deployment_scripts/`. " +
-			"`slipway_deployment` takes it whole in `plugins`. Everything that is wrong with its documents is told with file, line and column.",
+			"`slipway_deployment` takes it whole in `plugins`. Everything that is wrong with its documents is reported with file, line and column.",
 		Attributes: map[string]schema.Attribute{
 			"path": schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "The folder. Links that lead out of it, special files and files of more than 1 MiB together are errors."},

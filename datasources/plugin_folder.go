@@ -23,7 +23,7 @@ const (
 // taskFiles hold the tasks, in the order in which they are joined.
 var taskFiles = []string{"tasks.yaml", "deployment_tasks.yaml"}
 
-// maxDocument bounds one document of a plugin, in bytes; the reader of documents tells what is too large of what it gets.
+// maxDocument bounds one document of a plugin, in bytes; the reader of documents reports what is too large of what it gets.
 const maxDocument = 9 << 20
 
 // maxFiles bounds how many files a plugin brings.
@@ -50,9 +50,9 @@ func readPlugin(folder string) (p site.Plugin, err error) {
 		return p, err
 	}
 	if found {
-		switch told, err := document.ParseMetadata(source); {
+		switch parsed, err := document.ParseMetadata(source); {
 		case err == nil:
-			metadata = told
+			metadata = parsed
 		case !collect(&problems, err):
 			return p, err
 		}
@@ -159,7 +159,7 @@ func readScripts(root *os.Root) (map[string]string, error) {
 // errTooLarge says that a file is larger than it may be.
 var errTooLarge = errors.New("the file is too large")
 
-// explained tells of a name that leads nowhere, or out of the folder, what the operating system's words do not.
+// explained says of a name that leads nowhere, or out of the folder, what the operating system's error does not.
 func explained(root *os.Root, name string, err error) error {
 	var failed *fs.PathError
 	if link, is := root.Lstat(name); is == nil && link.Mode()&fs.ModeSymlink != 0 && errors.As(err, &failed) {

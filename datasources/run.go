@@ -16,7 +16,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// NewRun returns slipway_run: a run of a site as the journal tells it.
+// NewRun returns slipway_run: a run of a site as the journal records it.
 func NewRun() datasource.DataSource { return &runSource{journals{of: "slipway_run"}} }
 
 type runSource struct{ journals }
@@ -50,8 +50,8 @@ func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 		return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "A run on a site as the journal tells it, which is in the provider's `journal_directory` on the machine that ran it. No node is asked. A data source is read before the resources of the same apply " +
-			"change anything, so it tells of earlier runs; what the last run came to is in `status`, `group_status` and `node_status` of `slipway_deployment`, too.",
+		MarkdownDescription: "A run on a site as the journal records it, which is in the provider's `journal_directory` on the machine that ran it. No node is asked. A data source is read before the resources of the same apply " +
+			"change anything, so it shows earlier runs; what the last run came to is in `status`, `group_status` and `node_status` of `slipway_deployment`, too.",
 		Attributes: map[string]schema.Attribute{
 			"site": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()}, MarkdownDescription: "Name of the site."},
 			"run": schema.StringAttribute{Optional: true,

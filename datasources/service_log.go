@@ -20,13 +20,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// Bounds of limit: how many versions slipway_service_log tells.
+// Bounds of limit: how many versions slipway_service_log returns.
 const (
 	recordsUsual = 20
 	recordsMost  = 1000
 )
 
-// NewServiceLog returns slipway_service_log: the history of a service as the journal tells it.
+// NewServiceLog returns slipway_service_log: the history of a service as the journal records it.
 func NewServiceLog() datasource.DataSource {
 	return &serviceLogSource{journals{of: "slipway_service_log"}}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// NewServices returns slipway_services: the services of a site as the journal tells of them.
+// NewServices returns slipway_services: the services of a site as the journal records them.
 func NewServices() datasource.DataSource { return &servicesSource{journals{of: "slipway_services"}} }
 
 type servicesSource struct{ journals }
@@ -58,9 +58,9 @@ func (s *servicesSource) Metadata(_ context.Context, req datasource.MetadataRequ
 	resp.TypeName = req.ProviderTypeName + "_services"
 }
 
-// fromJournal is the part of the descriptions of data sources about services that tells where they look.
+// fromJournal is the part of the descriptions of data sources about services that says where they look.
 const fromJournal = " as the journal has them, which is in the provider's `journal_directory` on the machine that ran it. No node is asked. A data source is read before the " +
-	"resources of the same apply change anything, so it tells of what earlier runs did. Values of sensitive attributes are not in the journal."
+	"resources of the same apply change anything, so it shows what earlier runs did. Values of sensitive attributes are not in the journal."
 
 func (s *servicesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := pictureSchema()
@@ -75,7 +75,7 @@ func (s *servicesSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 			"entity": schema.StringAttribute{Optional: true, MarkdownDescription: "Only services of this entity."},
 			"state":  schema.StringAttribute{Optional: true, MarkdownDescription: "Only services in this state of their lifecycle."},
 			"include_deleted": schema.BoolAttribute{Optional: true,
-				MarkdownDescription: "Whether services that were deleted are told, too, each as it was last. `false` when it is left out."},
+				MarkdownDescription: "Whether services that were deleted are listed, too, each as it was last. `false` when it is left out."},
 			"services": schema.ListNestedAttribute{Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: attributes},
 				MarkdownDescription: "The services, sorted by name; `[]` when there are none, also before the first run."},
 		},

@@ -22,8 +22,8 @@ func (p *slipway) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{newSelectNodes, newDeploymentStrategy, newMergeOverrides, newStageOrder}
 }
 
-// told makes an error of a function's argument out of diagnostics; nil when there are none. Functions cannot warn.
-func told(argument int64, diags diag.Diagnostics) *function.FuncError {
+// argumentError makes an error of a function's argument from diagnostics; nil when there are none. Functions cannot warn.
+func argumentError(argument int64, diags diag.Diagnostics) *function.FuncError {
 	var lines []string
 	for _, d := range diags.Errors() {
 		lines = append(lines, d.Summary()+": "+d.Detail())
@@ -37,17 +37,17 @@ func told(argument int64, diags diag.Diagnostics) *function.FuncError {
 	return function.NewArgumentFuncError(argument, short(strings.Join(lines, "\n")))
 }
 
-// linesTold bounds the mistakes that one error of a function tells.
-const linesTold = 200
+// maxLines bounds the errors that one error of a function lists.
+const maxLines = 200
 
-// short leaves out the mistakes after the first ones.
+// short leaves out the errors after the first ones.
 func short(text string) string {
-	lines := strings.SplitN(text, "\n", linesTold+1)
-	if len(lines) <= linesTold {
+	lines := strings.SplitN(text, "\n", maxLines+1)
+	if len(lines) <= maxLines {
 		return text
 	}
-	more := strings.Count(lines[linesTold], "\n") + 1
-	return strings.Join(lines[:linesTold], "\n") + fmt.Sprintf("\nand %d more", more)
+	more := strings.Count(lines[maxLines], "\n") + 1
+	return strings.Join(lines[:maxLines], "\n") + fmt.Sprintf("\nand %d more", more)
 }
 
 // nodesOf reads the nodes of an argument.
@@ -56,7 +56,7 @@ func nodesOf(ctx context.Context, argument int64, given types.Dynamic) ([]site.N
 	if known && !diags.HasError() {
 		diags.Append(resources.Diagnostics(site.ValidateNodeNames(nodes))...)
 	}
-	if err := told(argument, diags); err != nil {
+	if err := argumentError(argument, diags); err != nil {
 		return nil, err
 	}
 	if !known {
@@ -70,7 +70,7 @@ func wrong(argument int64, err error) *function.FuncError {
 	return function.NewArgumentFuncError(argument, short(err.Error()))
 }
 
-// stillUnknown tells of a value that Terraform should have held back: it calls a function only when all arguments are known.
+// stillUnknown reports a value that Terraform should have held back: it calls a function only when all arguments are known.
 func stillUnknown(argument int64) *function.FuncError {
 	return function.NewArgumentFuncError(argument, "holds a value that is not known yet")
 }

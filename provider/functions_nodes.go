@@ -12,7 +12,7 @@ import (
 // selectNodes is provider::slipway::select_nodes.
 type selectNodes struct{}
 
-// secretNodes is told of every parameter that takes nodes.
+// secretNodes is part of the description of every parameter that takes nodes.
 const secretNodes = "Terraform counts what is returned as sensitive when a node has `connect`, because that may hold secrets; no secret is in it, so it may be wrapped in `nonsensitive`."
 
 func newSelectNodes() function.Function { return selectNodes{} }

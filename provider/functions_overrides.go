@@ -41,7 +41,7 @@ func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *fu
 		return
 	}
 	layers, known, diags := resources.OverridesFrom(ctx, path.Root("overrides"), given)
-	if resp.Error = told(0, diags); resp.Error != nil {
+	if resp.Error = argumentError(0, diags); resp.Error != nil {
 		return
 	}
 	if !known {

@@ -56,7 +56,7 @@ func (stageOrder) Definition(_ context.Context, _ function.DefinitionRequest, re
 	resp.Definition = function.Definition{
 		Summary: "Tasks of plugins in the order in which they run.",
 		MarkdownDescription: "Returns the stage tasks of plugins in the order in which they run, as an object with the lists `pre_deployment` and `post_deployment`: by the number after the slash of their stage, then by the name of their plugin, then as in " +
-			"their document. Every task has `plugin`, `version`, `index` (in its document, from 0), `priority`, `type`, `role`, `nodes`, `parameters` (as text) and `fail_on_error`. The guide [Plugins](../guides/plugins) tells what tasks are made of.",
+			"their document. Every task has `plugin`, `version`, `index` (in its document, from 0), `priority`, `type`, `role`, `nodes`, `parameters` (as text) and `fail_on_error`. The guide [Plugins](../guides/plugins) says what tasks are made of.",
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "plugins", MarkdownDescription: "List of plugins: `data.slipway_plugin` objects, or objects with `name`, `tasks` and, optionally, `version`. `tasks` is what `yamldecode` makes of a `tasks.yaml`."},
 			function.DynamicParameter{Name: "nodes", AllowNullValue: true, MarkdownDescription: "Nodes, as a list or map: `slipway_node` resources, or objects with the same attributes, of which only `name` is required. " + secretNodes + " " +
@@ -128,7 +128,7 @@ func pluginsFrom(ctx context.Context, given types.Dynamic) ([]site.Plugin, error
 	var all []error
 	for i, element := range list {
 		if members, ok := element.(map[string]any); ok {
-			delete(members, "path") // data.slipway_plugin tells where it found the plugin
+			delete(members, "path") // data.slipway_plugin says where it found the plugin
 		}
 		source, err := sourceOf(fmt.Sprintf("plugins[%d]", i), element)
 		if err != nil {

@@ -50,7 +50,7 @@ func (deploymentStrategy) Run(ctx context.Context, req function.RunRequest, resp
 		return
 	}
 	groups, known, diags := resources.GroupsFrom(ctx, path.Root("groups"), given)
-	if resp.Error = told(0, diags); resp.Error != nil {
+	if resp.Error = argumentError(0, diags); resp.Error != nil {
 		return
 	}
 	if !known {

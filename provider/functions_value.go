@@ -30,7 +30,7 @@ func sourceOf(name string, v any) (document.Source, error) {
 	return document.Source{Name: name, Data: data}, err
 }
 
-// misread tells of a document that was an argument: by path, because the user never saw lines and columns of it.
+// misread reports a document that was an argument: by path, because the user never saw lines and columns of it.
 func misread(err error) error {
 	var problems document.Problems
 	if !errors.As(err, &problems) {

@@ -140,11 +140,11 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"plugins": schema.StringAttribute{
 				Optional: true, CustomType: sealed.Type{}, // whole objects
 				MarkdownDescription: "The plugins: whole `data.slipway_plugin` objects, as a list or a map, or objects with the keys of a plugin's document. Their tasks run in an order of their own, on the nodes with their roles; " +
-					"the guide [Plugins and stages](../guides/plugins) tells when.",
+					"the guide [Plugins and stages](../guides/plugins) says when.",
 			},
 			"ordering": schema.StringAttribute{
 				Optional: true,
-				MarkdownDescription: "What a catalog says of the order of tasks beyond their requirements: `data.slipway_catalog.site.ordering`, as it is. The guide [Catalogs](../guides/catalog) tells what it may say. " +
+				MarkdownDescription: "What a catalog says of the order of tasks beyond their requirements: `data.slipway_catalog.site.ordering`, as it is. The guide [Catalogs](../guides/catalog) says what it may contain. " +
 					"A rule that cannot be kept is an error that names the tasks.",
 				Validators: []validator.String{orderingValidator{}},
 			},

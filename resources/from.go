@@ -85,8 +85,8 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 	typ := s.Type()
 	objectType := typ.TerraformType(ctx)
 	for _, m := range members {
-		if len(diags) >= mostMistakes {
-			diags.AddAttributeError(at, "There are more mistakes", fmt.Sprintf("These are %d; those of further objects are told when they are mended.", len(diags)))
+		if len(diags) >= mostErrors {
+			diags.AddAttributeError(at, "There are more errors", fmt.Sprintf("These are %d; those of further objects are shown when these are fixed.", len(diags)))
 			break
 		}
 		r := reading{partly: partly}
@@ -122,8 +122,8 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 	return out, true, diags
 }
 
-// mostMistakes bounds what is told of one list of objects.
-const mostMistakes = 200
+// mostErrors bounds the errors reported of one list of objects.
+const mostErrors = 200
 
 // opened returns what an attribute of the deployment, which is sealed, or an argument of a function holds.
 func opened(ctx context.Context, v attr.Value) (tftypes.Value, error) {

@@ -92,7 +92,7 @@ func serviceSchema() schema.Schema {
 			"entity": schema.SingleNestedAttribute{
 				Optional: true,
 				MarkdownDescription: "The entity that the service is of: an element of `entities` of `data.slipway_catalog`. Give this or `configuration`. " +
-					"The guide [Catalogs](../guides/catalog) tells how entities are made.",
+					"The guide [Catalogs](../guides/catalog) says how entities are made.",
 				Attributes: map[string]schema.Attribute{
 					"name":   schema.StringAttribute{Optional: true, MarkdownDescription: "Name of the entity; that of the definition."},
 					"digest": schema.StringAttribute{Optional: true, MarkdownDescription: "SHA-256 of the definition: a plan shows by it that the entity changed."},
@@ -114,7 +114,7 @@ func serviceSchema() schema.Schema {
 			"service_lifecycle": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, " +
-					"`slipway_default` in most cases. The guide [Services](../guides/services) tells how lifecycles are made. For a service of an entity.",
+					"`slipway_default` in most cases. The guide [Services](../guides/services) says how lifecycles are made. For a service of an entity.",
 				Validators: []validator.String{lifecycleValidator{}},
 			},
 			"gates": schema.MapAttribute{

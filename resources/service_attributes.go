@@ -64,7 +64,7 @@ func (a *attributes) known(at string, v tftypes.Value) tftypes.Value {
 	return tftypes.NewValue(tftypes.Object{AttributeTypes: kinds}, out)
 }
 
-// problems tells why the attributes cannot be read.
+// problems returns why the attributes cannot be read.
 func (a attributes) problems() site.Problems {
 	if a.mistake == nil {
 		return nil

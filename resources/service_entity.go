@@ -105,7 +105,7 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	tell := func(problems site.Problems) {
+	report := func(problems site.Problems) {
 		for _, p := range problems {
 			// Terraform shows the line of a top-level attribute; for a place inside of one it only finds the beginning
 			// of the resource.
@@ -117,7 +117,7 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 			resp.Diagnostics.Append(diagnostic(at, p, detail))
 		}
 	}
-	tell(oneSource(givenValue(entity), givenValue(attributes), givenValue(configuration)))
+	report(oneSource(givenValue(entity), givenValue(attributes), givenValue(configuration)))
 	if entity.IsNull() {
 		var l, state types.String
 		var gates types.Map
@@ -126,7 +126,7 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("target_state"), &state)...)
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("gates"), &gates)...)
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("rollback_on_failure"), &rollback)...)
-		tell(ofEntities(map[string]presence{
+		report(ofEntities(map[string]presence{
 			lifecycleAttribute: givenValue(l), "gates": givenValue(gates), "rollback_on_failure": givenValue(rollback), "target_state": givenValue(state),
 		}))
 	}
@@ -139,7 +139,7 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 		return
 	}
 	e, problems := entities{}.parse(m)
-	tell(problems)
+	report(problems)
 	if e == nil {
 		return
 	}
@@ -149,7 +149,7 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 		return
 	}
 	read := attributesOf(value)
-	if tell(read.problems()); read.mistake == nil {
-		tell(attributeProblems(read.check(e)))
+	if report(read.problems()); read.mistake == nil {
+		report(attributeProblems(read.check(e)))
 	}
 }

@@ -52,7 +52,7 @@ func plannedService(ctx context.Context, get func(context.Context, path.Path, an
 	if diags.HasError() || m.Definition.IsUnknown() || m.Name.IsUnknown() || m.Digest.IsUnknown() {
 		return nil, attributes{}, diags
 	}
-	e, _ := entities{}.parse(m) // ValidateConfig tells what is wrong
+	e, _ := entities{}.parse(m) // ValidateConfig reports what is wrong
 	raw, err := value.ToTerraformValue(ctx)
 	if e == nil || err != nil {
 		return nil, attributes{}, diags

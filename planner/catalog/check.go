@@ -83,7 +83,7 @@ func strangers(given map[string]any, known []string) []string {
 	return out
 }
 
-// instead tells which attribute there is in place of one that there is not.
+// instead suggests the attribute that may be meant by an unknown one.
 func (c *checker) instead(name string, known []string) string {
 	if len(known) == 0 {
 		return "; there is none at all"
@@ -139,7 +139,7 @@ func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
 		}
 		id := Canonical(key)
 		if first, ok := seen[id]; ok {
-			c.mistakes.add(path, DuplicateKey, "elements %d and %d have the same %s; it tells them apart", first, i,
+			c.mistakes.add(path, DuplicateKey, "elements %d and %d have the same %s, which must be different for each element", first, i,
 				strings.Join(e.Key, ", "))
 		} else {
 			seen[id] = i

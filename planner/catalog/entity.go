@@ -26,7 +26,7 @@ type Entity struct {
 // DefaultLifecycle is the lifecycle of an entity that names none.
 const DefaultLifecycle = "slipway_default"
 
-// Owner tells which service owns a service of the entity (lsm.md 15).
+// Owner says which service owns a service of the entity (lsm.md 15).
 type Owner struct {
 	Entity   string `json:"entity"`
 	Relation string `json:"relation"` // relation of the entity that leads to the owner
@@ -97,7 +97,7 @@ type Embedded struct {
 	Lower       int      `json:"lower"`
 	// nil: no limit; with 1 the value is an object or null, else a list of objects
 	Upper *int     `json:"upper"`
-	Key   []string `json:"key,omitempty"` // attributes that tell the children of a list apart
+	Key   []string `json:"key,omitempty"` // attributes that distinguish the children of a list
 	Structure
 	Annotations map[string]any `json:"annotations,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 // Allocation makes slipway choose the value of an attribute with the modifier r when a service is planned (lsm.md 12).
 // No two services get the same value, in any of their attribute sets, from one pool.
 type Allocation struct {
-	// Pool is the name of a pool of the catalog, empty for a pool of its own. In a resolved entity it tells pools
+	// Pool is the name of a pool of the catalog, empty for a pool of its own. In a resolved entity it distinguishes pools
 	// apart: that of a pool of its own is the entity and the path of the attribute, so that all descendants share it.
 	Pool string `json:"pool,omitempty"`
 	Own  *Pool  `json:"own,omitempty"` // the pool of its own; in a resolved entity the pool, always
@@ -193,7 +193,7 @@ func (p Pool) samples(t Type) (Kind, []any) {
 	case p.Integer != nil:
 		return Int, []any{p.Integer.From, p.Integer.To}
 	case p.Address != nil:
-		networks, _ := Networks(p.Address.Networks) // what is wrong with them has been told
+		networks, _ := Networks(p.Address.Networks) // their errors are already reported
 		for _, n := range networks {
 			for _, a := range []netip.Addr{n.Addr(), Last(n)} {
 				if t.Interface() {
@@ -204,7 +204,7 @@ func (p Pool) samples(t Type) (Kind, []any) {
 			}
 		}
 	case p.Prefix != nil:
-		networks, _ := Networks(p.Prefix.Networks) // what is wrong with them has been told
+		networks, _ := Networks(p.Prefix.Networks) // their errors are already reported
 		for _, n := range networks {
 			for _, a := range []netip.Addr{n.Addr(), Last(n)} {
 				out = append(out, netip.PrefixFrom(a, p.Prefix.Length).Masked().String())
@@ -291,7 +291,7 @@ func (m *mistakes) excluded(path string, texts []string, read func() error) {
 }
 
 // allocation reports what is wrong with how an attribute is allocated. beside is the structure that the attribute is
-// in; keyed tells whether its children can be told apart.
+// in; keyed says whether its children can be distinguished.
 func (m *mistakes) allocation(path string, a Attribute, beside Structure, keyed bool) {
 	if a.Allocate == nil {
 		return
@@ -318,15 +318,15 @@ func (m *mistakes) allocation(path string, a Attribute, beside Structure, keyed 
 	}
 	p := a.Allocate.Own
 	if p == nil {
-		return // an unknown pool has been told
+		return // an unknown pool is already reported
 	}
 	if p.Pick == Derived && !keyed {
 		m.add(at, BadValue,
-			"the pool derives values from names, and nothing tells the children of this list apart: give the embedded entity a key, or pick first")
+			"the pool derives values from names, and nothing distinguishes the children of this list: give the embedded entity a key, or pick first")
 	}
 	kind, samples := p.samples(a.Type)
 	switch {
-	case a.Type.Kind == "" || kind == "": // an unknown type, or a pool of no kind, has been told
+	case a.Type.Kind == "" || kind == "": // an unknown type, or a pool of no kind, is already reported
 	case a.Type.List:
 		m.add(at, BadValue, "gives one value, and %s is a list; leave [] out", a.Type.Name)
 	case kind == Int && !slices.Contains(numeric, a.Type.Kind), kind == String && a.Type.Kind != String:

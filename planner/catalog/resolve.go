@@ -225,7 +225,7 @@ func (r *resolver) entity(name string) *resolution {
 	d, m := s.definition, &s.mistakes
 	m.name("", d.Name, title)
 	if r.total > maxTotal {
-		return s // that has been told
+		return s // that is already reported
 	}
 	s.entity = *d
 	e := &s.entity
@@ -235,7 +235,7 @@ func (r *resolver) entity(name string) *resolution {
 		if len(e.Ancestors) > maxAncestors {
 			m.add("extends", BadValue, "builds on more than %d entities, one on the other; make the chain shorter",
 				maxAncestors)
-			e.Ancestors = nil // those that build on it are told no more
+			e.Ancestors = nil // those that extend it are not reported again
 		}
 		e.Lifecycle = or(e.Lifecycle, p.Lifecycle)
 		e.Section = or(e.Section, p.Section)

@@ -99,7 +99,7 @@ func (m *mistakes) validateRules(path string, written []Rule, kind Kind, list bo
 		case !definition.argument(r.Argument):
 			m.add(at, BadValue, "must be %s", definition.form)
 		case r.Name == "enum":
-			values, _ := r.Argument.([]any) // anything else has been told above
+			values, _ := r.Argument.([]any) // anything else is already reported above
 			for i, e := range values {
 				if _, ok := kind.normal(e); !ok {
 					m.add(item(at, i), TypeMismatch, "is %s, but the type is %s", describe(e, false), kind)

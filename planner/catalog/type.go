@@ -122,7 +122,7 @@ func (t Type) checkOne(path string, value any, secret bool, m *mistakes) any {
 	return value
 }
 
-// apply checks the rules about a list as a whole, or those about one value; the first one that fails is told (litp.md
+// apply checks the rules about a list as a whole, or those about one value; the first one that fails is reported (litp.md
 // 2).
 func (t Type) apply(path string, value any, list, secret bool, m *mistakes) {
 	for _, r := range t.Rules {
@@ -157,7 +157,7 @@ func (t Type) want() string {
 	return want
 }
 
-// exactFloat bounds the whole numbers that a float64 tells apart from their neighbours.
+// exactFloat bounds the whole numbers that a float64 distinguishes from their neighbours.
 const exactFloat = 1 << 53
 
 // normal returns a value in its one form, and whether it is of the kind.

@@ -33,7 +33,7 @@ func elements(path string, s Structure) []element {
 }
 
 // structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that
-// they are part of; keyed is false inside a list whose children nothing tells apart.
+// they are part of; keyed is false inside a list whose children nothing distinguishes.
 func (m *mistakes) structure(path string, own, whole Structure, keyed bool) {
 	seen := make(map[string]bool)
 	for _, e := range elements(path, own) {
@@ -101,11 +101,11 @@ func (m *mistakes) keys(path string, e Embedded) {
 			m.add(item(at, i), UnknownAttribute, "%s", m.unknown("attribute", name,
 				Structure{Attributes: e.Attributes}.Names))
 		case a.Modifier == Changing:
-			m.add(item(at, i), BadValue, "%q has the modifier rw+; what tells children apart cannot change: give it rw",
+			m.add(item(at, i), BadValue, "%q has the modifier rw+; what distinguishes children cannot change: give it rw",
 				name)
 		case a.Modifier == Allocated && e.Modifier != Allocated:
 			m.add(item(at, i), BadValue,
-				"%q is set by slipway, but users make the children, and nothing would tell new ones apart: give it rw", name)
+				"%q is set by slipway, but users make the children, and nothing would distinguish new ones: give it rw", name)
 		case a.Sensitive:
 			m.add(item(at, i), BadValue, "%q is sensitive, and a key stands in paths and messages; choose another key",
 				name)
@@ -128,7 +128,7 @@ func (m *mistakes) allAllocated(path string, s Structure) {
 		if e.Modifier != Allocated {
 			m.add(at, BadValue, only, e.Modifier)
 			m.allAllocated(at, e.Structure)
-		} // with the modifier r it tells of what is in it itself
+		} // with the modifier r it says itself what is in it
 	}
 	for _, r := range s.Relations {
 		if r.Modifier != Allocated {

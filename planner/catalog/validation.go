@@ -7,7 +7,7 @@ import (
 )
 
 // Validation turns the validation of an attribute, as Inmanta's catalogs have it (lsm.md 2: validation_type,
-// validation_parameters), into rules. The type may end in `?` or `[]`: that of the attribute counts. The error tells
+// validation_parameters), into rules. The type may end in `?` or `[]`: that of the attribute counts. The error says
 // the parameter, or the type, and what would be right.
 func Validation(validationType string, parameters map[string]any) ([]Rule, error) {
 	base, _, _ := ParseType(validationType)

@@ -70,7 +70,7 @@ func readApplied(cmd *cobra.Command, names []string, address string, chosen bool
 	if err != nil || !s.Inventory {
 		return preview.Before{}, err // a plan without prior state: nothing is applied
 	}
-	before, found := preview.Settle(s.Site)
+	before, found := preview.AfterFirstRun(s.Site)
 	if _, err := onlyWarnings(locate(s, found)); err != nil {
 		return preview.Before{}, err
 	}

@@ -108,7 +108,7 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings documen
 	if f == asMarkdown {
 		w.printf("# Simulated run on site %s\n\n| phase | group | result | nodes | did not succeed |\n|---|---|---|---|---|\n", markdownText(run.Site))
 		for _, s := range run.Steps {
-			w.printf("| %s | %s | %s | %d | %s |\n", s.Phase, markdownText(s.Group), s.Told(), len(s.Nodes),
+			w.printf("| %s | %s | %s | %d | %s |\n", s.Phase, markdownText(s.Group), s.Result(), len(s.Nodes),
 				markdownText(missing(s)))
 		}
 		w.printf("\nFinish: **%s** (exit status %d)\n\n```text\n%s```\n", run.Finish(), exitStatusOf(run), run.Report)
@@ -118,7 +118,7 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings documen
 	w.printf("site %s\n\n", run.Site)
 	rows := make([][]string, len(run.Steps))
 	for i, s := range run.Steps {
-		rows[i] = []string{string(s.Phase), s.Group, s.Told(), fmt.Sprint(len(s.Nodes)), missing(s)}
+		rows[i] = []string{string(s.Phase), s.Group, s.Result(), fmt.Sprint(len(s.Nodes)), missing(s)}
 	}
 	w.rows("PHASE\tGROUP\tRESULT\tNODES\tDID NOT SUCCEED", rows)
 	w.printf("\nfinish: %s (exit status %d)\n\n%s", run.Finish(), exitStatusOf(run), run.Report)

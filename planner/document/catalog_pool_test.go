@@ -119,7 +119,7 @@ func TestPoolMistakes(t *testing.T) {
 			`per[0]: there is no attribute or relation beside this one "a"`},
 		{attribute("{type: int, modifier: r, allocate: {integer: {from: 1, to: 9}, per: [other]}}"),
 			`per[0]: "other" is set by slipway itself; name attributes that users set`},
-		{"entities: {e: {embedded: {l: {attributes: {a: {type: int, modifier: r, allocate: {integer: {from: 1, to: 9}, pick: derived}}}}}}}", `nothing tells the children of this list apart`},
+		{"entities: {e: {embedded: {l: {attributes: {a: {type: int, modifier: r, allocate: {integer: {from: 1, to: 9}, pick: derived}}}}}}}", `nothing distinguishes the children of this list`},
 		{"pools: {p: {integer: {from: 2, to: 1}}}", `pool "p": integer.to: 1 is less than from`},
 		{"pools: {p-q: {integer: {from: 1, to: 2}}}", `pool "p-q": "p-q" is not a usable name`},
 		{"pools: {p: {}}", `catalog.yaml:1:9: pool "p": has 0 of integer, address and prefix; give exactly one`},

@@ -41,9 +41,9 @@ func telling() []tellingKeys {
 }
 
 type tellingKeys struct {
-	kind Kind
-	told string
-	keys []string
+	kind        Kind
+	description string
+	keys        []string
 }
 
 // shared are keys that documents of several kinds have.
@@ -66,12 +66,12 @@ func KindOf(source Source) (kind Kind, is string) {
 		return NoKind, "is empty; where a command wrote it, look whether that command failed"
 	}
 	for _, d := range documents {
-		k, told := r.kindOf(d)
+		k, described := r.kindOf(d)
 		if k != Unclear && k != NoKind {
-			return k, told
+			return k, described
 		}
 		if kind == Unclear {
-			kind, is = k, told
+			kind, is = k, described
 		}
 	}
 	return kind, is
@@ -100,14 +100,14 @@ func (r *reader) kindOf(n *yaml.Node) (Kind, string) {
 	for _, name := range names {
 		for _, t := range telling() {
 			if slices.Contains(t.keys, name) {
-				return t.kind, fmt.Sprintf("is %s (it has the key %q)", t.told, name)
+				return t.kind, fmt.Sprintf("is %s (it has the key %q)", t.description, name)
 			}
 		}
 	}
 	for _, name := range names { // misspelt: the function that reads it names the right key
 		for _, t := range telling() {
 			if near := resource.Nearest(name, t.keys); near != "" {
-				return t.kind, fmt.Sprintf("is perhaps %s (it has the key %q, which is near %q)", t.told, name, near)
+				return t.kind, fmt.Sprintf("is perhaps %s (it has the key %q, which is near %q)", t.description, name, near)
 			}
 		}
 	}

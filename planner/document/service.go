@@ -141,8 +141,8 @@ func (s *Site) define(r *reader, data []byte, n *yaml.Node, path string) {
 	s.catalog.read(r, lines(data), n, path)
 }
 
-// furnish makes the catalog and gives services their entities.
-func (s *Site) furnish() Problems {
+// resolveEntities makes the catalog and gives services their entities.
+func (s *Site) resolveEntities() Problems {
 	if s.catalog != nil {
 		if problems := s.catalog.resolve(); len(problems) > 0 {
 			return problems

@@ -77,7 +77,7 @@ func (r *catalogReader) lifecycles(n *yaml.Node, path string) {
 	r.own = own.out
 }
 
-// namedLifecycles tells what is wrong with the lifecycles of the documents, and with the names that entities have for
+// namedLifecycles reports what is wrong with the lifecycles of the documents, and with the names that entities have for
 // theirs.
 func (c *Catalog) namedLifecycles() Problems {
 	own := lifecycleReader{places: c.places, out: c.Lifecycles}

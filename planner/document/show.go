@@ -244,7 +244,7 @@ func destroyed(root *yaml.Node) []string {
 	return out
 }
 
-// changeOf returns what a plan tells of one resource, nil when it tells nothing.
+// changeOf returns what a plan says of one resource, nil when it says nothing.
 func changeOf(root *yaml.Node, address string) *yaml.Node {
 	for _, c := range itemsOf(root, "resource_changes") {
 		if _, at := child(c, "address"); at != nil && at.Value == address {

@@ -97,7 +97,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 	}
 	lists := allObjects(problems)
 	if len(problems) == 0 {
-		problems = s.furnish()
+		problems = s.resolveEntities()
 	}
 	if s.Site.Name == "" {
 		s.Site.Name = Unnamed

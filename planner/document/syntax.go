@@ -107,7 +107,7 @@ func mistakeIn(data []byte, text string) int {
 	return at + 1
 }
 
-// malformed tells what the YAML parser found. The parser gives a line, and leaves that out for the first one; the
+// malformed reports what the YAML parser found. The parser gives a line, and leaves that out for the first one; the
 // column is that of the tab or the second colon that is most often the reason, else of the first thing on the line.
 func malformed(err error, data []byte) Problem {
 	p := Problem{Code: Schema, Line: 1}

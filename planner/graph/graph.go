@@ -65,8 +65,8 @@ func New(s site.Site, membersKnown bool) (Graph, error) {
 func (g Graph) WithStages(r strategy.Report) Graph {
 	groups := append([]Group{}, g.Groups...)
 	for i := range groups {
-		if told, ok := r.Group(groups[i].Name); ok {
-			groups[i].Stage = told.Stage
+		if reported, ok := r.Group(groups[i].Name); ok {
+			groups[i].Stage = reported.Stage
 		}
 	}
 	g.Groups = groups
@@ -88,10 +88,10 @@ func (g Group) about() string {
 	return s
 }
 
-// paint is how a box is drawn. Colour never tells anything that words do not.
+// paint is how a box is drawn. Colour never shows anything that words do not.
 type paint struct{ fill, line string }
 
-// paint is the same for all groups of a stage; without a stage it tells critical groups from others.
+// paint is the same for all groups of a stage; without a stage it distinguishes critical groups from others.
 func (g Group) paint() paint {
 	switch {
 	case g.Stage == strategy.Deployed:

@@ -81,7 +81,7 @@ func aboutState(s lifecycle.State) string {
 	return strings.Join(parts, ", ")
 }
 
-// labelPaint is how a state of a label is drawn. As with groups, colour tells nothing that words do not.
+// labelPaint is how a state of a label is drawn. As with groups, colour shows nothing that words do not.
 func labelPaint(l lifecycle.Label) paint {
 	switch l {
 	case lifecycle.Success:

@@ -72,7 +72,7 @@ CREATE TABLE services (
 	rollback         TEXT,
 	redacted         TEXT NOT NULL, -- JSON list
 	config           TEXT NOT NULL, -- JSON object
-	run              TEXT NOT NULL, -- perhaps one that an earlier journal told of
+	run              TEXT NOT NULL, -- perhaps one of an earlier journal
 	owner            TEXT NOT NULL,
 	at               INTEGER NOT NULL,
 	PRIMARY KEY (service, incarnation, version)

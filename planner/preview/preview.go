@@ -26,7 +26,7 @@ type Preview struct {
 	Plan     *planner.Plan // its digest covers the services too
 }
 
-// Steps tells what is done, a line each, services first.
+// Steps returns what is done, a line each, services first.
 func (p *Preview) Steps() []string { return append(p.Services.Steps(), p.Plan.Steps()...) }
 
 // Empty reports whether there is nothing to do.
@@ -58,8 +58,8 @@ func Make(s site.Site, before Before) (*Preview, site.Problems) {
 // mostPasses bounds how often services are deployed in one run, as the provider does.
 const mostPasses = 16
 
-// Settle returns what a site has come to when its first run succeeded: its services are where that leads them.
-func Settle(s site.Site) (Before, site.Problems) {
+// AfterFirstRun returns the site after a successful first run: its services are in the states that it leads to.
+func AfterFirstRun(s site.Site) (Before, site.Problems) {
 	transition, deployed, problems := planServices(services.Inventory{}, s)
 	if transition == nil {
 		_, more := planner.Desired(deployed)

@@ -40,7 +40,7 @@ func parse(t *testing.T, services ...string) site.Site {
 
 func settle(t *testing.T, s site.Site) preview.Before {
 	t.Helper()
-	before, problems := preview.Settle(s)
+	before, problems := preview.AfterFirstRun(s)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -113,7 +113,7 @@ func TestEverythingIsTold(t *testing.T) {
 		`service "c": attributes.port: `, `service "d": attributes.naem: `, `service "d": attributes.name: `, `service "e": configuration.fiel: `, `service "e": name: `,
 	}
 	_, made := preview.Make(s, preview.Before{})
-	_, settled := preview.Settle(s)
+	_, settled := preview.AfterFirstRun(s)
 	for name, problems := range map[string]site.Problems{"Check": preview.Check(s), "Make": made, "Settle": settled} {
 		for _, w := range want {
 			found := 0
@@ -164,7 +164,7 @@ func TestSettleEnds(t *testing.T) {
 			{Source: "one", Target: "gone", Trigger: lifecycle.OnDelete},
 		},
 	}
-	_, problems := preview.Settle(s)
+	_, problems := preview.AfterFirstRun(s)
 	if len(problems) != 1 || problems[0].Attribute != "lifecycle" ||
 		!strings.Contains(problems[0].Message, "without an end") {
 		t.Errorf("got %v", problems)

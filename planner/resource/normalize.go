@@ -120,7 +120,7 @@ func (p *Parameter) textMap(m map[string]any) (normal map[string]any, changed bo
 	return normal, changed
 }
 
-// normalizeReferences writes references in their one form, sorted, each once, and tells whether that makes a
+// normalizeReferences writes references in their one form, sorted, each once, and reports whether that makes a
 // difference.
 func normalizeReferences(value any) (normal any, changed bool) {
 	list, ok := value.([]any)

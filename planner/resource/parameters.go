@@ -94,7 +94,7 @@ func textMapOf(m map[string]any) map[string]string {
 	return out
 }
 
-// exactFloat bounds the whole numbers that a float64 tells apart from their neighbours.
+// exactFloat bounds the whole numbers that a float64 distinguishes from their neighbours.
 const exactFloat = 1 << 53
 
 // wholeNumber returns the integer that v is. JSON and HCL know one kind of number only, so a float64 counts when it is

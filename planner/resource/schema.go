@@ -18,7 +18,7 @@ type Schema struct {
 	Summary      string // one sentence, for the documentation
 	Parameters   []Parameter
 	NeedsMachine bool // the type acts on a whole machine and is refused below a sandbox root
-	// Check validates what no single parameter can tell (two parameters that exclude each other); optional. It sees
+	// Check validates what depends on more than one parameter (two parameters that exclude each other); optional. It sees
 	// parameters that already passed their own checks, normalised. Its texts name parameters and do not repeat values.
 	Check func(Resource) []ParameterError
 	// Object names what a resource looks after on a node; optional, the title where there is none. Two resources of one

@@ -110,7 +110,7 @@ func (s Schema) reveals(message string, r Resource) bool {
 }
 
 // hidden replaces the message about a sensitive value when the message would show it.
-const hidden = "is not valid; the value and its mistake are not shown because it is sensitive"
+const hidden = "is not valid; the value and its error are not shown because it is sensitive"
 
 // parameterCheck collects what is wrong with one parameter.
 type parameterCheck struct {

@@ -119,13 +119,13 @@ func TestValidate(t *testing.T) {
 			`require[1]: "nonsense" is not a reference of the form type[title]`,
 		}},
 		{"secret parameter", resource.Parameters{"path": "/x", "password": "hunter2"}, []string{
-			`password: is not valid; the value and its mistake are not shown because it is sensitive. A hash of crypt(3).`,
+			`password: is not valid; the value and its error are not shown because it is sensitive. A hash of crypt(3).`,
 		}},
 		{"secret of the wrong kind", resource.Parameters{"path": "/x", "password": int64(4711)}, []string{
 			`password: must be a string, in quotes, not a number`,
 		}},
 		{"check of the type shows a secret", resource.Parameters{"path": "leak", "password": "$hunter2"}, []string{
-			`path: is not valid; the value and its mistake are not shown because it is sensitive; see the description of the type thing`,
+			`path: is not valid; the value and its error are not shown because it is sensitive; see the description of the type thing`,
 		}},
 		{"sensitive resource", resource.Parameters{
 			"path": int64(4711), "ensure": "hunter2", "size": "hunter2", "require": "hunter2", "aliases": []any{true},

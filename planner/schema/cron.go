@@ -147,7 +147,7 @@ func (j CronJob) Field(name string) string {
 	return j.Schedule[i]
 }
 
-// IsCronSetting reports whether a line sets a variable (`NAME=value`, the name perhaps in quotes), as cron tells it from a job.
+// IsCronSetting reports whether a line sets a variable (`NAME=value`, the name perhaps in quotes), as cron distinguishes it from a job.
 func IsCronSetting(text string) bool {
 	name, _, ok := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)

@@ -58,7 +58,7 @@ func checkIniValue(value any) error {
 
 func checkIniFrame(value any) error {
 	if text, _ := value.(string); strings.TrimSpace(text) == "" {
-		return errors.New("must not be empty, or sections could not be told from settings")
+		return errors.New("must not be empty, or sections could not be distinguished from settings")
 	}
 	return checkOneLine(value)
 }

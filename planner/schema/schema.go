@@ -16,7 +16,7 @@ type Type interface {
 
 // Named is implemented by types in which parameters, and not the title alone, say which object on the node a resource looks after (the
 // path of a file). Two resources must not look after the same one. When a resource turns to another object, or to another aim,
-// the engine undoes the old one first. When one is given a new title, the new one takes over what the ledger tells of the old.
+// the engine undoes the old one first. When one is given a new title, the new one takes over what the ledger has of the old.
 type Named interface {
 	// Object names the object, and the aim where Undo depends on it (that a user is to be absent).
 	Object(r resource.Resource) (name, aim string)

@@ -200,8 +200,8 @@ func complete(g strategy.GroupReport, made []Step) []Step {
 	return made
 }
 
-// Told describes the result of the step in the words of seed 001 ("Example Processing").
-func (s Step) Told() string {
+// Result describes the result of the step in the words of seed 001 ("Example Processing").
+func (s Step) Result() string {
 	switch {
 	case s.Succeeded:
 		return "SUCCESS"

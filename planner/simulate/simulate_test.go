@@ -75,7 +75,7 @@ func TestRuns(t *testing.T) {
 			}
 			var told, places []string
 			for _, s := range run.Steps {
-				told = append(told, s.Told())
+				told = append(told, s.Result())
 				places = append(places, s.Group+" "+string(s.Phase))
 			}
 			want := []string{"monitoring prepare", "monitoring deploy", "ntp prepare", "ntp deploy", "control prepare",

@@ -22,7 +22,7 @@ func ParseRolePattern(s string) (RolePattern, error) {
 		return RolePattern{name: s}, nil
 	}
 	written := s[1 : len(s)-1]
-	if _, err := regexp.Compile(written); err != nil { // told about what the user wrote
+	if _, err := regexp.Compile(written); err != nil { // the error is about what the user wrote
 		return RolePattern{}, fmt.Errorf("%q is not a regular expression: %w", s, err)
 	}
 	expr, err := pattern.Compile(`\A(?:` + written + `)`)

@@ -1,7 +1,7 @@
 package site
 
 // Plugin is what one plugin brings: tasks, and the files that they work with (seed 003; fuel.md A). Package plugin
-// tells what its tasks mean.
+// defines what its tasks mean.
 type Plugin struct {
 	Name       string
 	Version    string // may be empty
@@ -43,7 +43,7 @@ type GraphTask struct {
 	FailOnError bool
 }
 
-// Strategy tells how the nodes of a group of graph tasks are worked on.
+// Strategy says how the nodes of a group of graph tasks are worked on.
 type Strategy struct {
 	OneByOne bool // else in parallel
 	Amount   int  // in parallel: at most so many nodes at once, 1 or more; 0 is all

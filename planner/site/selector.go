@@ -123,7 +123,7 @@ func ParseLabel(s string) (key, value string, err error) {
 }
 
 // Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name
-// tell whose selectors they are.
+// say whose selectors they are.
 func (s Selectors) Validate(object, name string, nodes []Node) Problems {
 	return s.validate(object, name, NewNodeIndex(nodes), 0)
 }

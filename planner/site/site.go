@@ -38,7 +38,7 @@ type Node struct {
 	Connection Connection
 }
 
-// Connection tells how a node is reached. A nil pointer or an empty value is unset: the provider's default counts
+// Connection says how a node is reached. A nil pointer or an empty value is unset: the provider's default counts
 // (see [Connection.Over]).
 type Connection struct {
 	Transport      string // "ssh" (default) or "local"

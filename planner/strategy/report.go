@@ -6,7 +6,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Report tells how far groups and nodes have come. It may be asked for at any time, also of a walk that was given up.
+// Report says what stage groups and nodes have reached. It may be called at any time, also of a walk that was given up.
 type Report struct {
 	Groups []GroupReport `json:"groups"` // in processing order
 	// all four stages, in the order NOT_STARTED, PREPARED, DEPLOYED, FAILED (airship.md D-11)

@@ -2,7 +2,7 @@ package strategy
 
 import "fmt"
 
-// Stage is how far a group or a node has come.
+// Stage is what a group or a node has reached.
 type Stage string
 
 // The stages. DEPLOYED and FAILED are final.

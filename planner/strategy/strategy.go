@@ -1,5 +1,5 @@
 // Package strategy walks the groups of a site: their order, what is to be done on which node, when a group counts as
-// successful, and what its failure means for the others. It is pure: [Machine] says what to do next and is told how it
+// successful, and what its failure means for the others. It is pure: [Machine] says what to do next and takes how it
 // went; whoever drives it (a run, or a simulation) does the work. The rules are those of seed 001 and airship.md.
 //
 // A group and a node are each in one of four stages (airship.md 4):
@@ -20,7 +20,7 @@
 // DEPLOYED and FAILED are final. A group fails with everything that depends on it, and their nodes stay as they are.
 // Groups are handled prepare then deploy, in the order that [Order] gives: one at a time, or those at once that do not
 // concern each other, with the same outcome ([Machine.AllowParallel]). A node belongs to no group for good: a group
-// prepares those of its members that are NOT_STARTED when its turn comes, and deploys those that are PREPARED; its
+// prepares those of its members that are NOT_STARTED when its dependencies are finished, and deploys those that are PREPARED; its
 // criteria look at all its members (airship.md 5, D-01, D-02).
 package strategy
 

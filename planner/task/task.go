@@ -34,7 +34,7 @@ const (
 // Action is what a task does to its resource.
 type Action string
 
-// The actions. Create, Update and Repair differ only in what the plan tells: a resource that was never applied, one
+// The actions. Create, Update and Repair differ only in what the plan shows: a resource that was never applied, one
 // that is applied in another form, and one that is applied and drifted.
 const (
 	PrepareNode Action = "prepare" // reach the node, place the helper, take stock of its ledger
@@ -64,7 +64,7 @@ type Task struct {
 	Action   Action
 	Service  string   // the service that brings the task, empty when there is none
 	Override []string // overrides that changed or created the resource, in the order applied
-	Overrode []string // overrides that did so before and no longer do, where a plan was told of them
+	Overrode []string // overrides that did so before and no longer do, where a plan was given them
 	// Resource is what the task is about: the configuration resource, or the type, name and settings of a remote task
 	// or callback (types shell, puppet, reboot; command, http, function). It is zero for PrepareNode, Unlock and
 	// Forget; type and title only for Remove.

@@ -90,7 +90,7 @@ func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProvid
 	for name, sealed := range s.sealed {
 		schema := resp.ResourceSchemas[name]
 		if schema == nil || schema.Block == nil {
-			continue // the framework tells why
+			continue // the framework reports why
 		}
 		for _, a := range schema.Block.Attributes {
 			if sealed[a.Name] {

@@ -120,7 +120,7 @@ func (v Value) Equal(other attr.Value) bool {
 // Type returns Type.
 func (v Value) Type(context.Context) attr.Type { return Type{} }
 
-// String tells whether there is a value. It does not show it: it is long and may hold secrets.
+// String says whether there is a value. It does not show it: it is long and may hold secrets.
 func (v Value) String() string {
 	switch {
 	case v.IsNull():

@@ -134,8 +134,8 @@ func kind(p resource.Parameter) string {
 // meaning is the description, with the values allowed where it does not name them itself.
 func meaning(p resource.Parameter) string {
 	text := p.Description
-	told := !slices.ContainsFunc(p.Values, func(v string) bool { return !strings.Contains(text, v) })
-	if len(p.Values) > 0 && !told {
+	listed := !slices.ContainsFunc(p.Values, func(v string) bool { return !strings.Contains(text, v) })
+	if len(p.Values) > 0 && !listed {
 		text += " One of `" + strings.Join(p.Values, "`, `") + "`."
 	}
 	return text

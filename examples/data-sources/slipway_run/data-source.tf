@@ -1,4 +1,4 @@
-# The newest run on a site, as the journal on this machine tells it.
+# The newest run on a site, as the journal on this machine records it.
 data "slipway_run" "last" {
   site = "lon1"
 }

@@ -40,6 +40,6 @@ func waitOrEnd(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 		}
 	}
 	_ = syscall.Kill(group, syscall.SIGKILL)
-	<-done //nolint:errcheck // it was killed, so its status tells nothing
+	<-done //nolint:errcheck // it was killed, so its status means nothing
 	return context.Cause(ctx)
 }

@@ -33,7 +33,7 @@ func bounded(f function.Function, bound func(args []cty.Value) error) function.F
 		Params:      f.Params(),
 		VarParam:    f.VarParam(),
 		Type: func(args []cty.Value) (cty.Type, error) {
-			if err := look(args); err != nil { // some functions do their work already to tell the type
+			if err := look(args); err != nil { // some functions compute their result already to know its type
 				return cty.DynamicPseudoType, err
 			}
 			return f.ReturnTypeForValues(args)

@@ -21,7 +21,7 @@ type Mistake struct {
 }
 
 // Check reports what is wrong in the templates of an entity's tasks, from the given one on: bad syntax, variables,
-// attributes and functions that there are not, and what types tell already. The entity is resolved.
+// attributes and functions that there are not, and what follows from types alone. The entity is resolved.
 func Check(e catalog.Entity, from int) []Mistake {
 	c := check{
 		structure: e.Structure, names: firstLevel(e.Structure),
@@ -136,7 +136,7 @@ func (es Errors) orNil() error {
 	return es
 }
 
-// reads tells variables and attributes that there are not, with what may be meant.
+// reads reports unknown variables and attributes, with what may be meant.
 func (c *check) reads(t *Template, each bool, hidden string) Errors {
 	var out Errors
 	for _, v := range t.reads {

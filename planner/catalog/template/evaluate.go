@@ -135,9 +135,9 @@ func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
 	return value, nil
 }
 
-// mistakes turns what went wrong into errors. Where a sensitive value takes part, only the kind of mistake is told.
+// mistakes turns what went wrong into errors. Where a sensitive value takes part, only the kind of error is shown.
 func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
-	told := make(hcl.Diagnostics, 0, len(diagnostics))
+	shown := make(hcl.Diagnostics, 0, len(diagnostics))
 	whole := &hcl.EvalContext{Variables: s.variables}
 	all := secret(t.reads, whole)
 	for _, d := range diagnostics {
@@ -151,9 +151,9 @@ func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
 			d = &hcl.Diagnostic{Severity: d.Severity, Subject: d.Subject,
 				Detail: d.Summary + "; the mistake is not shown in full because a sensitive value takes part"}
 		}
-		told = append(told, d)
+		shown = append(shown, d)
 	}
-	return errorsOf(t.text, told)
+	return errorsOf(t.text, shown)
 }
 
 // variables are those of an expression, also directly below what hides them from [hcl.Expression.Variables].
@@ -194,7 +194,7 @@ type Element struct {
 // Bind adds `each` to a scope.
 func (e Element) Bind(s Scope) Scope { return s.withEach(e.key, e.val) }
 
-// EachOf gives the elements of a list, or those of a map by key. Result tells whether they are known; its value is not
+// EachOf gives the elements of a list, or those of a map by key. Result says whether they are known; its value is not
 // set. The error is of type [Errors].
 func EachOf(v *Tree, s Scope) ([]Element, Result, error) {
 	value, err := v.evaluate(s)

@@ -104,14 +104,14 @@ func hiddenBy(n hclsyntax.Node) hclsyntax.Node {
 
 // exhausted returns the diagnostic for exceeded work once, and nothing after that.
 func (m *meter) exhausted(at hcl.Range) hcl.Diagnostics {
-	var told hcl.Diagnostics
+	var reported hcl.Diagnostics
 	if m.over == nil {
 		m.over = &hcl.Diagnostic{Severity: hcl.DiagError, Summary: tooMuch, Subject: &at,
 			Detail: fmt.Sprintf("the template does too much: more than %d values and bytes; use fewer or smaller loops",
 				maxWork)}
-		told = append(told, m.over)
+		reported = append(reported, m.over)
 	}
-	return told
+	return reported
 }
 
 // size returns the work of reading a value: its bytes, elements and digits of numbers, up to most. If deep is false,

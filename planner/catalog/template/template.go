@@ -82,7 +82,7 @@ func Parse(text string) (*Template, error) {
 	return t, nil
 }
 
-// unknownFunctions tells calls of functions that there are not.
+// unknownFunctions reports calls of unknown functions.
 func unknownFunctions(text string, expression hclsyntax.Expression) Errors {
 	var out Errors
 	_ = hclsyntax.VisitAll(expression, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
@@ -171,7 +171,7 @@ func tooDeep(text string) (Error, bool) {
 // maxChain bounds the operators that take the parser deeper without a bracket, in one expression.
 const maxChain = 512
 
-// locate tells where in a template a byte is.
+// locate returns where in a template a byte is.
 func locate(text string, offset int) Error {
 	before := text[:min(max(offset, 0), len(text))]
 	line := strings.Count(before, "\n")
@@ -179,7 +179,7 @@ func locate(text string, offset int) Error {
 	return Error{Line: line + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
 }
 
-// mostErrors bounds what is told of one template.
+// mostErrors bounds the errors reported of one template.
 const mostErrors = 20
 
 func errorsOf(text string, diagnostics hcl.Diagnostics) Errors {

@@ -121,7 +121,7 @@ func number(f *big.Float) (any, error) {
 	return n, nil
 }
 
-// marksOf tells what a value, at any depth, was made from.
+// marksOf returns what a value, at any depth, was made from.
 func marksOf(marks []cty.PathValueMarks) (secret bool, waits []string) {
 	for _, m := range marks {
 		for each := range m.Marks {
