@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,4 +86,66 @@ func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The time limit of a group's preparation starts with it: what a survey or another node's question takes before that is
+// not counted.
+func TestPrepareLimitStartsWithThePreparation(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Groups: []site.Group{
+		{Name: "all", Selectors: []site.Selector{{}}, PrepareTimeout: 15 * time.Second},
+	}}
+	report := firstRun(t, s, func(f *faulty) {
+		f.slow[at{"a", checking}], f.slow[at{"a", preparing}] = 17*time.Second, time.Second
+	})
+	if a := report.Nodes["a"]; a.Stage != strategy.Deployed {
+		t.Errorf("node a is %s: %v", a.Stage, a.Error)
+	}
+}
+
+// A node that another session works on is waited for, and the error says so even when the last try was cut short, or
+// when only the survey learned it.
+func TestTimeLimitNamesTheSessionThatWasWaitedFor(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Groups: []site.Group{
+		{Name: "all", Selectors: []site.Selector{{}}, PrepareTimeout: 15 * time.Second},
+	}}
+	for name, c := range map[string]struct{ busy, hangs string }{
+		"in the preparation": {preparing, deploying},
+		"in the survey":      {checking, preparing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := firstRun(t, s, func(f *faulty) {
+				f.slow[at{"a", checking}], f.slow[at{"a", preparing}] = 10*time.Second, 10*time.Second
+				f.slow[at{"a", c.hangs}] = time.Hour
+				f.faults[at{"a", c.busy}] = "busy"
+			})
+			for _, want := range []string{"the time limit of 15s", "another session works on the node"} {
+				if got := report.Nodes["a"].Reason(); !strings.Contains(got, want) {
+					t.Errorf("no %q in %q", want, got)
+				}
+			}
+		})
+	}
+}
+
+// firstRun surveys a site and runs its plan, as a first run does.
+func firstRun(t *testing.T, s site.Site, faults func(*faulty)) (report rollout.Report) {
+	t.Helper()
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		f := newFaulty()
+		faults(f)
+		o := rollout.Options{Executor: f, Recorder: &diary{}, RunID: "r1", Machines: rollout.NewMachines(nil)}
+		survey := o
+		survey.Limits = rollout.PrepareLimits(s.Groups, p)
+		rollout.Survey(ctx, s.Nodes, nil, s.Name, survey)
+		if report, err = rollout.Run(ctx, s, p, o); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return report
 }
