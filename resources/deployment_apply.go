@@ -205,7 +205,7 @@ func (w *work) goOn(ctx context.Context, journaled []services.JournalRecord, o r
 		}
 	}
 	left := planner.Applied{}
-	o.Limits = rollout.PrepareLimits(w.deployed.Groups, w.plan)
+	o.Prepared = rollout.Prepared(w.plan)
 	for node, found := range rollout.Survey(ctx, w.desired.Nodes, nil, w.desired.Name, o) {
 		if len(found.Ledger) > 0 { // one that does not answer now fails when its turn comes; what one has that answers later is in the next plan
 			left[node] = found.Ledger

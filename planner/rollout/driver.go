@@ -27,11 +27,10 @@ type driver struct {
 	wanted       map[string]site.Node // those of the site; empty when it is torn down
 	owned        map[string][]string  // group -> the nodes that the plan assigns to it
 	// group -> the groups that must finish before it because of its tasks
-	waits         map[string][]string
-	locks         locks
-	prepareLimits map[string]TimeLimitError // node -> how long it may take to be prepared
-	slots         chan struct{}             // one token per active node: Parallelism
-	calling       chan struct{}             // one token: the running callback
+	waits   map[string][]string
+	locks   locks
+	slots   chan struct{} // one token per active node: Parallelism
+	calling chan struct{} // one token: the running callback
 
 	walk           sync.Mutex
 	machine        *strategy.Machine

@@ -77,17 +77,17 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 	if node.Connection.Transport == "local" {
 		return local(ctx, node, c, each)
 	}
-	helpers, err := e.Helpers()
-	if err != nil {
-		return converge.Summary{}, fmt.Errorf("node %q: the helper that this build carries cannot be used: %w",
-			node.Name, err)
-	}
 	if l.conn == nil {
 		conn, err := e.dial(ctx, node.Connection, node.Name, node.Address)
 		if err != nil {
 			return converge.Summary{}, err
 		}
 		l.conn = conn
+	}
+	helpers, err := e.Helpers()
+	if err != nil {
+		return converge.Summary{}, fmt.Errorf("node %q: the helper that this build carries cannot be used: %w",
+			node.Name, err)
 	}
 	summary, err := e.send(ctx, l.conn, node.Connection, helpers, c, each)
 	var died *transport.Error

@@ -24,6 +24,7 @@ type Machines struct {
 	// the nodes that were asked in this apply, and why one did not answer; nil when it did
 	asked      map[string]error
 	duplicates map[string]string // node -> another node that is the same machine
+	busy       map[string]error  // nodes on which another session was active when they were asked last
 	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer:
 	// they are not prepared any more.
 	silent map[string]error
@@ -34,8 +35,8 @@ type Machines struct {
 // those that left. They are not changed.
 func NewMachines(known map[string]converge.Identity) *Machines {
 	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{},
-		duplicates: map[string]string{},
-		silent:     map[string]error{}, under: map[string]chan struct{}{}}
+		duplicates: map[string]string{}, busy: map[string]error{},
+		silent: map[string]error{}, under: map[string]chan struct{}{}}
 }
 
 // Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the
@@ -54,10 +55,14 @@ func (m *Machines) Known() map[string]converge.Identity {
 	return out
 }
 
-// saw takes the answer of a node that the site wants.
+// record takes the answer of a node that the site wants.
 func (m *Machines) record(node string, id converge.Identity, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	delete(m.busy, node)
+	if busy(err) {
+		m.busy[node] = err
+	}
 	if id == (converge.Identity{}) {
 		if was, before := m.asked[node]; !before || was != nil {
 			m.asked[node] = err
@@ -78,7 +83,7 @@ func (m *Machines) record(node string, id converge.Identity, err error) {
 
 // gaveUp takes down that a node did not answer in its time.
 func (m *Machines) gaveUp(node string, err error) {
-	if !unreachable(err) && !errors.As(err, new(*TimeLimitError)) {
+	if !unreachable(err) && !errors.Is(err, errNoAnswer) {
 		return
 	}
 	m.mu.Lock()
@@ -118,7 +123,14 @@ func (m *Machines) answered(node string) bool {
 	return known || asked && err == nil
 }
 
-// alike returns those of the nodes that were not asked in this apply and may be one of the machines, as far as anything
+// waitedFor returns the error of a node on which another session was active when it was asked last; nil: none was.
+func (m *Machines) waitedFor(node string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.busy[node]
+}
+
+// candidates returns those of the nodes that were not asked in this apply and may be one of the machines, as far as anything
 // is known of them, sorted. With strict these are also those of which nothing is known, and those that were asked and
 // may have been restarted since: their answers do not count any more.
 func (m *Machines) candidates(machines []converge.Identity, nodes map[string]site.Node, strict bool) []string {
@@ -204,7 +216,10 @@ func (m *Machines) replaced(left string, machine converge.Identity) bool {
 	return some && !known.MayBe(machine)
 }
 
-var errNoIdentity = errors.New("it has no identity")
+var (
+	errNoIdentity = errors.New("it has no identity")
+	errNoAnswer   = errors.New("it has not answered yet")
+)
 
 // How long nodes that are asked which machines they are, or what their ledgers hold, are waited for: before work begins
 // on other nodes, those that may be the machine of a node that is about to be worked on, and before a node is torn
@@ -245,7 +260,7 @@ func (m *Machines) inquire(ctx context.Context, nodes []string, parallelism int,
 	waiting.Wait()
 }
 
-// begin calls ask for a node unless it is being asked, and returns what is closed at the end.
+// start calls ask for a node unless it is being asked, and returns what is closed at the end.
 func (m *Machines) start(node string, ask func(node string)) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -265,16 +280,19 @@ func (m *Machines) start(node string, ask func(node string)) <-chan struct{} {
 	return ended
 }
 
-// await returns when a node is not being asked any more, or ctx has ended.
-func (m *Machines) await(ctx context.Context, node string) {
+// await returns when a node is not being asked any more, or ctx has ended; then it returns false.
+func (m *Machines) await(ctx context.Context, node string) bool {
 	m.mu.Lock()
 	ended, under := m.under[node]
 	m.mu.Unlock()
-	if under {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-		}
+	if !under {
+		return true
+	}
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -285,18 +303,10 @@ func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
 		if ctx.Err() != nil || d.stopped() {
 			return
 		}
-		limit, given := d.prepareLimits[name]
-		if !given {
-			limit = TimeLimitError{Call: "prepare", Limit: DefaultPrepareTimeout}
-		}
-		one, cancel := context.WithTimeoutCause(d.cancellation.stopping, limit.Limit, &limit)
-		defer cancel()
-		summary, err := d.contact(one, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
+		summary, err := d.contact(d.cancellation.stopping, d.wanted[name], d.catalog(converge.Prepare, nil),
+			func(converge.Result) {})
 		if err != nil && d.cancellation.stopped() {
 			return
-		}
-		if cause := context.Cause(one); err != nil && cause != nil {
-			err = fmt.Errorf("%w; the session was given up: %w", cause, err)
 		}
 		d.Machines.record(name, summary.Identity, err)
 		d.Machines.gaveUp(name, err)
@@ -369,7 +379,10 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog,
 	if _, wanted := d.wanted[n.Name]; !wanted {
 		return d.contact(ctx, n, c, each)
 	}
-	d.Machines.await(ctx, n.Name)
+	if !d.Machines.await(ctx, n.Name) {
+		d.Machines.gaveUp(n.Name, errNoAnswer)
+		return converge.Summary{}, errNoAnswer
+	}
 	if err := d.Machines.silence(n.Name); err != nil && c.Mode == converge.Prepare {
 		return converge.Summary{}, err
 	}

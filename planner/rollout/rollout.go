@@ -51,8 +51,8 @@ type Options struct {
 	GiveUp   <-chan struct{}
 	Now      func() time.Time // the clock of events; nil is time.Now
 	Machines *Machines        // which machines the nodes are; nil knows nothing yet
-	// how long Survey may look at a node, and why; a node without one is waited for as long as all may take
-	Limits   map[string]TimeLimitError
+	// nodes that Survey waits for a moment only; the others are waited for as long as all may take
+	Prepared map[string]bool
 	Departed map[string]site.Node // how the nodes that left the site are reached
 	Purpose  string               // what this pass of the run is for, besides the plan; for the journal
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this
@@ -145,7 +145,6 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	for _, g := range p.Groups {
 		d.owned[g.Name], d.waits[g.Name] = g.Owned, g.After
 	}
-	d.prepareLimits = PrepareLimits(groups, p)
 	maps.Copy(d.locks.locked, w.locked)
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted,

@@ -138,6 +138,9 @@ func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, 
 			err = summary.Error
 		}
 		if !busy(err) {
+			if waited := d.Machines.waitedFor(n.Name); err != nil && ctx.Err() != nil && waited != nil {
+				err = fmt.Errorf("%w; before, %w", err, waited)
+			}
 			return summary, err
 		}
 		if !noted {

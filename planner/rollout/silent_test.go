@@ -57,7 +57,7 @@ func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 				o := rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1", Machines: rollout.NewMachines(nil)}
 				if first {
 					survey := o
-					survey.Limits = rollout.PrepareLimits(s.Groups, p)
+					survey.Prepared = rollout.Prepared(p)
 					found := rollout.Survey(ctx, s.Nodes, nil, s.Name, survey)
 					if found["a"].Error != nil || found["hung"].Error == nil {
 						t.Errorf("the survey found %+v", found)
@@ -108,13 +108,16 @@ func TestTimeLimitNamesTheSessionThatWasWaitedFor(t *testing.T) {
 	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}, Groups: []site.Group{
 		{Name: "all", Selectors: []site.Selector{{}}, PrepareTimeout: 15 * time.Second},
 	}}
-	for name, c := range map[string]struct{ busy, hangs string }{
-		"in the preparation": {preparing, deploying},
-		"in the survey":      {checking, preparing},
+	for name, c := range map[string]struct {
+		survey      time.Duration
+		busy, hangs string
+	}{
+		"in the preparation": {2 * time.Second, preparing, deploying},
+		"in the survey":      {10 * time.Second, checking, preparing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report := firstRun(t, s, func(f *faulty) {
-				f.slow[at{"a", checking}], f.slow[at{"a", preparing}] = 10*time.Second, 10*time.Second
+				f.slow[at{"a", checking}], f.slow[at{"a", preparing}] = c.survey, 10*time.Second
 				f.slow[at{"a", c.hangs}] = time.Hour
 				f.faults[at{"a", c.busy}] = "busy"
 			})
@@ -141,7 +144,7 @@ func firstRun(t *testing.T, s site.Site, faults func(*faulty)) (report rollout.R
 		faults(f)
 		o := rollout.Options{Executor: f, Recorder: &diary{}, RunID: "r1", Machines: rollout.NewMachines(nil)}
 		survey := o
-		survey.Limits = rollout.PrepareLimits(s.Groups, p)
+		survey.Prepared = rollout.Prepared(p)
 		rollout.Survey(ctx, s.Nodes, nil, s.Name, survey)
 		if report, err = rollout.Run(ctx, s, p, o); err != nil {
 			t.Fatal(err)

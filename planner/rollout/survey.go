@@ -36,8 +36,8 @@ type DriftItem struct {
 
 // Survey looks at nodes without changing them: how far they are from their items, and what their ledgers hold. It ends
 // when all nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause.
-// Nodes with a limit are waited for a moment only: their sessions go on, until ctx ends, and the run with the same
-// Machines waits for them where it works on these nodes. There is an entry for every node.
+// Nodes that a group prepares (Options.Prepared) are waited for a moment only: their sessions go on, until ctx ends, and
+// the run with the same Machines waits for them in their preparation. There is an entry for every node.
 func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.Item, siteName string,
 	o Options) map[string]NodeSurvey {
 	out := make(map[string]NodeSurvey, len(nodes))
@@ -55,19 +55,13 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 	var mu sync.Mutex
 	found := make(map[string]NodeSurvey, len(nodes))
 	wait := func(node string) time.Duration {
-		if _, bounded := o.Limits[node]; bounded {
+		if o.Prepared[node] {
 			return patience
 		}
 		return 0
 	}
 	o.Machines.inquire(ctx, slices.Sorted(maps.Keys(named)), o.Parallelism, wait, func(node string) {
-		one := ctx
-		if limit, bounded := o.Limits[node]; bounded {
-			var cancel context.CancelFunc
-			one, cancel = context.WithTimeoutCause(ctx, limit.Limit, &limit)
-			defer cancel()
-		}
-		survey := checkNode(one, o.Executor, named[node], converge.Catalog{
+		survey := checkNode(ctx, o.Executor, named[node], converge.Catalog{
 			Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[node],
 		})
 		if survey.Error == nil || ctx.Err() == nil {
@@ -90,24 +84,18 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 	return out
 }
 
-// PrepareLimits returns how long the preparation of each node may take: what its group gives it. They bound the survey
-// with which a run begins.
-func PrepareLimits(groups []site.Group, p *planner.Plan) map[string]TimeLimitError {
-	given := map[string]time.Duration{}
-	for _, g := range groups {
-		given[g.Name] = g.PrepareTimeout
-	}
-	out := map[string]TimeLimitError{}
+// Prepared returns the nodes that groups of a plan prepare.
+func Prepared(p *planner.Plan) map[string]bool {
+	out := map[string]bool{}
 	for _, g := range p.Groups {
 		for _, node := range g.Owned {
-			out[node] = TimeLimitError{Call: "prepare", Group: g.Name,
-				Limit: orDuration(given[g.Name], DefaultPrepareTimeout)}
+			out[node] = true
 		}
 	}
 	return out
 }
 
-// look runs one check session.
+// checkNode runs one check session.
 func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog) NodeSurvey {
 	if ctx.Err() != nil {
 		return NodeSurvey{Error: fmt.Errorf("not started: %w", context.Cause(ctx))}
@@ -151,7 +139,7 @@ func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog)
 	return survey
 }
 
-// looked reports whether every item was looked at: an item that failed or was left out because the session ended says
+// allChecked reports whether every item was looked at: an item that failed or was left out because the session ended says
 // nothing about the node.
 func allChecked(items []converge.Item, results map[resource.ID]converge.Result) bool {
 	for _, item := range items {
