@@ -39,6 +39,12 @@ func TestRelocate(t *testing.T) {
 		left          []planner.Left
 		warned        string // the node warned of
 	}{
+		"back from where nobody answered": {at("a=2", "a.old=1"), at("a=1"), on("a=", "a.old=A"), on("a=A"), nil, nil, ""},
+		"from where nobody answered":      {at("a=2"), at("a=1"), on("a="), on("a="), nil, nil, ""},
+		"from one typo to another": {at("a=2", "a.old=1"), at("a=3"), on("a=", "a.old=A"), on("a=", "a.old=A"), nil, nil,
+			""},
+		"from where nobody answered to another's place": {at("a=2", "b=1"), at("a=1"), on("a=", "b=B"), on("a=B"), nil, nil,
+			""},
 		"nothing changed": {at("a=1", "b=2"), at("b=2", "a=1"), on("a=A", "b=B"), on("a=A", "b=B"),
 			[]string{"a"}, nil, ""},
 		"a node came": {at("a=1"), at("a=1", "b=2"), on("a=A"), on("a=A"), []string{"a"}, nil, ""},
