@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // Relocate returns what is applied, and what has drifted, by the names that nodes have now. before are the nodes for
@@ -14,16 +15,15 @@ import (
 // to a machine ([site.Node.Place]), not to a name:
 //
 //   - A machine with a new name keeps what is applied. Without this, its old name would count as a node that left, and
-//
-// the run would first apply the new name's resources and then undo them.
+//     the run would first apply the new name's resources and then undo them.
 //   - A name that now means another machine has left its old machine. The old machine departs under a name of its own,
-//
-// listed in left, and a warning says so. If the new address belonged to no node, everything is applied again there.
-// The run then finds out whether it is the same machine at another address, which stays.
+//     listed in left, and a warning says so. If the new address belonged to no node, everything is applied again there.
+//     The run then finds out whether it is the same machine at another address, which stays. An address at which no run
+//     or refresh ever reached the node, as reached reports, leaves no machine behind: it was a typo.
 //
 // Machines that left keep their names. The arguments are not changed.
-func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Applied, drifted Drift, left []Left,
-	problems site.Problems) {
+func Relocate(before, now []site.Node, applied Applied, drift Drift, reached func(node string) bool) (there Applied,
+	drifted Drift, left []Left, problems site.Problems) {
 	if len(applied) == 0 {
 		return applied, drift, nil, nil
 	}
@@ -51,7 +51,7 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Appl
 		default:
 			keep(name, from)
 		}
-		if _, handedOn := taken[was]; !moved || handedOn || len(applied[name]) == 0 {
+		if _, handedOn := taken[was]; !moved || handedOn || len(applied[name]) == 0 || !reached(name) {
 			continue
 		}
 		l := Left{Node: name, Name: leftName(name, applied, placeOf, nowAt)}
@@ -69,12 +69,23 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift) (there Appl
 	for name := range applied {
 		_, stays := nowAt[name]
 		place, known := placeOf[name]
-		if _, renamed := taken[place]; !stays && (!known || !renamed) {
+		if _, renamed := taken[place]; !stays && (!known || !renamed && reached(name)) {
 			keep(name, name)
 		}
 	}
 	problems.Sort()
 	return there, drifted, left, problems
+}
+
+// Known reports whether a ledger said what is applied on a node. What [Relocate] expects at a new address, and what a
+// trigger has checked again, no ledger has said.
+func (a Applied) Known(node string) bool {
+	for id, digest := range a[node] {
+		if digest != "" || id == task.LeftLocked {
+			return true
+		}
+	}
+	return false
 }
 
 // Left is a machine that left the site while its name now means another machine.

@@ -43,6 +43,8 @@ func TestRelocate(t *testing.T) {
 		"from where nobody answered":      {at("a=2"), at("a=1"), on("a="), on("a="), nil, nil, ""},
 		"from one typo to another": {at("a=2", "a.old=1"), at("a=3"), on("a=", "a.old=A"), on("a=", "a.old=A"), nil, nil,
 			""},
+		"left from where nobody answered": {at("a=2", "a.old=1", "b=3"), at("b=3"), on("a=", "a.old=A", "b=B"),
+			on("a.old=A", "b=B"), nil, nil, ""},
 		"from where nobody answered to another's place": {at("a=2", "b=1"), at("a=1"), on("a=", "b=B"), on("a=B"), nil, nil,
 			""},
 		"nothing changed": {at("a=1", "b=2"), at("b=2", "a=1"), on("a=A", "b=B"), on("a=A", "b=B"),
@@ -69,7 +71,7 @@ func TestRelocate(t *testing.T) {
 		"on a machine of two names": {at("a=1", "b=1"), at("b=1"), on("a=A", "b=B"), on("b=B"), nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			applied, drifted, left, problems := planner.Relocate(tt.before, tt.now, tt.applied, drift)
+			applied, drifted, left, problems := planner.Relocate(tt.before, tt.now, tt.applied, drift, tt.applied.Known)
 			if d := cmp.Diff(tt.want, applied); d != "" {
 				t.Errorf("applied (-want +got):\n%s", d)
 			}

@@ -28,6 +28,12 @@ func (m memory) machinesOf(before, now []site.Node) map[string]converge.Identity
 	return out
 }
 
+// reached reports whether a run or refresh reached a node at the address that it has in the state.
+func (m memory) reached(node string) bool {
+	_, seen := m.Machines[node]
+	return seen || m.Applied.Known(node)
+}
+
 // oneMachine reports nodes that were seen to be one machine under several addresses.
 func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (problems site.Problems) {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })

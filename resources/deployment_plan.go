@@ -126,7 +126,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 		if !d.provider.Unknown {
 			w.before = d.provider.reach(before, key)
 		}
-		w.applied, w.drift, w.left, more = planner.Relocate(w.before, w.desired.Nodes, past.Applied, w.drift)
+		w.applied, w.drift, w.left, more = planner.Relocate(w.before, w.desired.Nodes, past.Applied, w.drift, past.reached)
 		problems = append(problems, more...)
 		w.machines = past.machinesOf(w.before, w.desired.Nodes)
 		problems = append(problems, oneMachine(w.desired.Nodes, w.machines)...)

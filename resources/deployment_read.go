@@ -62,7 +62,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	for node, tasks := range desired {
 		items[node] = rollout.Items(tasks)
 	}
-	found := d.survey(ctx, s, items, past.Machines, int(state.Parallelism.ValueInt64()))
+	found := d.survey(ctx, s, items, past, int(state.Parallelism.ValueInt64()))
 
 	if past.Applied == nil {
 		past.Applied = planner.Applied{}
@@ -108,9 +108,11 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 }
 
-// survey looks at the nodes of a state, where the plan at work corrects connections through the new ones. An answer that came so counts when it is that of the same
-// machine: the place is the same, or its identity. Otherwise the node is looked at as the last apply reached it.
-func (d *Deployment) survey(ctx context.Context, s site.Site, items map[string][]converge.Item, machines map[string]converge.Identity, parallelism int) map[string]rollout.NodeSurvey {
+// survey looks at the nodes of a state, where the plan at work corrects connections through the new ones. An answer that
+// came so counts when it is that of the same machine: the place is the same, or its identity. Otherwise the node is
+// looked at as the last apply reached it. Where nothing ever reached it, the answer says only that the node answers:
+// what the machine at the new address has was not applied on that node.
+func (d *Deployment) survey(ctx context.Context, s site.Site, items map[string][]converge.Item, past memory, parallelism int) map[string]rollout.NodeSurvey {
 	look := func(nodes []site.Node) map[string]rollout.NodeSurvey {
 		executor := rollout.NewInProcess()
 		defer func() { _ = executor.Close() }() // nothing is lost with a connection that closes badly after its last answer
@@ -125,8 +127,12 @@ func (d *Deployment) survey(ctx context.Context, s site.Site, items map[string][
 	found := look(now)
 	var again []site.Node
 	for i, n := range before {
-		survey := found[n.Name]
-		if corrected[n.Name] && (survey.Error != nil || now[i].Place() != n.Place() && !survey.Identity.Same(machines[n.Name])) {
+		survey, moved := found[n.Name], now[i].Place() != n.Place()
+		switch {
+		case !corrected[n.Name]:
+		case moved && !past.reached(n.Name):
+			found[n.Name] = rollout.NodeSurvey{Reachable: survey.Reachable, Error: survey.Error}
+		case survey.Error != nil, moved && !survey.Identity.Same(past.Machines[n.Name]):
 			again = append(again, n)
 		}
 	}
