@@ -72,3 +72,22 @@ func TestNoKeyExchangeWithSHA1(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// A host on port 22 has no brackets and no port in known_hosts: a pattern that has them never is this host's (OpenSSH's
+// put_host_port).
+func TestBracketsAreNeverPort22(t *testing.T) {
+	key := sshtest.NewKey(t).PublicKey()
+	for pattern, known := range map[string]bool{
+		"[*]:22": false, "[node]:22": false, "![*]:22,node": true, "[*]:22,n*": true, "node": true, "*": true,
+	} {
+		h := hostKeys{lines: []string{line(t, pattern, key)}}
+		db, err := h.read("node:22")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.lookup("node:22")
+		if err != nil || len(got.keys) > 0 != known {
+			t.Errorf("%s: %d keys, error %v; known is %v", pattern, len(got.keys), err, known)
+		}
+	}
+}
