@@ -121,19 +121,31 @@ func (h *hostKeys) read(address string) (*database, error) {
 	return nil, h.config(err, "known hosts cannot be read: %v", err)
 }
 
-// withPort adds the host of a connection, as known_hosts writes it, to the patterns of a line that match it. The
-// library matches a pattern without a port with port 22 only; OpenSSH matches it with all of `[host]:port` (sshd(8),
-// SSH_KNOWN_HOSTS FILE FORMAT).
+// withPort makes the library match the patterns of a line with the host of a connection as OpenSSH does, by its text in
+// known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). That is `[host]:port`, and `host` on port 22: the library matches a
+// pattern without a port with port 22 only, and `[host]:22` with port 22. A host on another port is added to the patterns that
+// match it; on port 22, patterns with that port are left out, and a line without another is empty.
 func withPort(line, host string) string {
 	fields := strings.Fields(line)
 	at := 0
 	if strings.HasPrefix(line, "@") {
 		at = 1
 	}
-	if line == "" || line[0] == '#' || len(fields) <= at || !strings.HasPrefix(host, "[") {
+	if line == "" || line[0] == '#' || len(fields) <= at {
 		return line
 	}
 	patterns := strings.Split(fields[at], ",")
+	if !strings.HasPrefix(host, "[") {
+		patterns = slices.DeleteFunc(patterns, func(p string) bool {
+			p = strings.TrimPrefix(p, "!")
+			return strings.HasPrefix(p, "[") && strings.HasSuffix(p, "]:22")
+		})
+		if len(patterns) == 0 {
+			return ""
+		}
+		fields[at] = strings.Join(patterns, ",")
+		return strings.Join(fields, " ")
+	}
 	for _, p := range patterns {
 		pattern, negated := strings.CutPrefix(p, "!")
 		if pattern == host || !matches(strings.ToLower(pattern), strings.ToLower(host)) {
