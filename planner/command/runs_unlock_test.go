@@ -25,7 +25,7 @@ func TestUnlock(t *testing.T) {
 	}
 	var busy *journal.BusyError
 	if _, err := run(t, "runs", "unlock", "lon1", "--journal-directory", dir); !errors.As(err, &busy) ||
-		ExitStatus(err) != statusFailed {
+		ExitStatus(err) != statusFailed || !strings.Contains(err.Error(), "runs unlock lon1 --force") {
 		t.Errorf("a run that lives: %v", err)
 	}
 	out, err = run(t, "runs", "unlock", "lon1", "--journal-directory", dir, "--force")
