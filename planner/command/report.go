@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
 func newReport(j *journalFlags) *cobra.Command {
@@ -49,9 +51,11 @@ func newReport(j *journalFlags) *cobra.Command {
 			p.printf("  %s\n", s)
 		}
 		if run.Report != "" {
-			p.printf("\n%s\n", run.Report)
+			p.printf("\n%s\n", withoutHint(run.Report))
 		}
 		p.texts(events)
+		p.results("noop", "differs", events)
+		p.results("failed", "failed", events)
 		changed, failed := 0, 0
 		for _, e := range events {
 			if e.Kind == journal.TaskFinished && e.Status == "changed" {
@@ -59,20 +63,42 @@ func newReport(j *journalFlags) *cobra.Command {
 			}
 			if e.Kind == journal.TaskFinished && e.Status == "failed" {
 				failed++
-				// a callback may belong to no node
-				about := slices.DeleteFunc([]string{e.Node, e.Resource, e.Message}, func(s string) bool {
-					return s == ""
-				})
-				p.printf("\nfailed: %s\n", strings.Join(about, ": "))
-				if e.Output != "" {
-					p.printf("%s\n", e.Output)
-				}
 			}
 		}
 		p.printf("\n%d tasks changed something, %d failed\n", changed, failed)
 		return p.err
 	}
 	return cmd
+}
+
+// withoutHint drops from a message of a node that a report shows more: this is the report.
+func withoutHint(message string) string { return strings.ReplaceAll(message, "; `report` shows more of it", "") }
+
+// results prints the results of a status, each once with its nodes.
+func (p *printer) results(title, status string, events []journal.Recorded) {
+	type result struct{ resource, message, output string }
+	var order []result
+	nodes := map[result][]string{}
+	for _, e := range events {
+		if e.Kind != journal.TaskFinished || e.Status != status {
+			continue
+		}
+		message := strings.ReplaceAll(e.Message, fmt.Sprintf("node %q: ", e.Node), "")
+		r := result{e.Resource, withoutHint(message), strings.TrimSpace(e.Output)}
+		if nodes[r] == nil {
+			order = append(order, r)
+		}
+		nodes[r] = append(nodes[r], e.Node)
+	}
+	for _, r := range order {
+		// a callback may belong to no node
+		about := slices.DeleteFunc([]string{rollout.Alike{Nodes: nodes[r]}.Who(), r.resource, r.message},
+			func(s string) bool { return s == "" })
+		p.printf("\n%s: %s\n", title, strings.Join(about, ": "))
+		if r.output != "" {
+			p.printf("%s\n", r.output)
+		}
+	}
 }
 
 // textsShown bounds the changed texts that a report shows; JSON has all.

@@ -24,7 +24,7 @@ type BusyError struct {
 
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("site %q is held by run %s of %s, running since %s. If it hangs, end that process, or free the site with "+
-		"`terraform-provider-slipway runs unlock %s`", e.Site, e.Run, e.Owner, e.Since.Format(time.RFC3339), e.Site)
+		"`terraform-provider-slipway runs unlock %s --force`", e.Site, e.Run, e.Owner, e.Since.Format(time.RFC3339), e.Site)
 }
 
 // lease is a row of the table of leases. Two readings are equal when the holder sent no heartbeat in between.
