@@ -72,7 +72,9 @@ func newReport(j *journalFlags) *cobra.Command {
 }
 
 // withoutHint drops from a message of a node that a report shows more: this is the report.
-func withoutHint(message string) string { return strings.ReplaceAll(message, "; `report` shows more of it", "") }
+func withoutHint(message string) string {
+	return strings.ReplaceAll(message, "; `report` shows more of it", "")
+}
 
 // results prints the results of a status, each once with its nodes.
 func (p *printer) results(title, status string, events []journal.Recorded) {

@@ -3,6 +3,8 @@ package e2e
 import (
 	"cmp"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/test/lab"
@@ -12,4 +14,9 @@ import (
 // tested at once.
 var nodes = lab.NewPool(lab.Lab{Name: cmp.Or(os.Getenv("SLIPWAY_LAB"), "e2e"), Nodes: 20, Parallel: 8, Packages: []string{"fontconfig-config", "mc", "puppet-agent", "openrc", "sysvinit-core"}})
 
-func TestMain(m *testing.M) { nodes.Main(m) }
+func TestMain(m *testing.M) {
+	// Who starts the tests with nohup ignores SIGHUP, and so would Terraform, which these tests send one: processes inherit what
+	// is ignored, and not what is caught.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	nodes.Main(m)
+}
