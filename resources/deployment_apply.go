@@ -22,7 +22,7 @@ import (
 
 const defaultRunTimeout = 12 * time.Hour
 
-// Create rolls the site out. When that fails, the state tells what was reached; Terraform then holds it for tainted,
+// Create rolls the site out. When that fails, the state says what was reached; Terraform then holds it for tainted,
 // calls Delete without private state (see privateKey) and Create again, which goes on from the nodes' ledgers.
 func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan deploymentModelV1
@@ -54,7 +54,7 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, *done)...)
 }
 
-// Update brings the site from what is applied to what is wanted. When that fails, the state tells what was reached, so
+// Update brings the site from what is applied to what is wanted. When that fails, the state says what was reached, so
 // that the next plan shows the rest.
 func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan, prior deploymentModelV1
@@ -98,7 +98,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		diags.AddError("The site is not known", "Terraform called apply with unknown values in nodes, groups, services, overrides, plugins or ordering. This is a defect; please report it.")
 		return nil, diags
 	}
-	diags = nil // the plan told the warnings
+	diags = nil // the plan reported the warnings
 	p, desired := w.plan, w.desired
 	if !in.plan.Digest.IsUnknown() && in.plan.Digest.ValueString() != p.Digest {
 		diags.AddError("The plan is stale",
@@ -192,7 +192,7 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 }
 
 // goOn takes over what an earlier run of a site left that this state has not rolled out yet, one that failed or one
-// whose state was lost: services that the journal has, and what the nodes' ledgers tell, all of which is then checked
+// whose state was lost: services that the journal has, and what the nodes' ledgers have, all of which is then checked
 // again; what is no longer wanted goes.
 func (w *work) goOn(ctx context.Context, journaled []services.JournalRecord, o rollout.Options) {
 	again := *w

@@ -108,7 +108,7 @@ func (k keeper) Call(ctx context.Context, t task.Task) (map[string]any, error) {
 			gave += fmt.Sprintf(" and %d more", more)
 		}
 	}
-	return nil, fmt.Errorf("%s: it succeeded and did not return what it is called for: %s; %s. Mend the callback, or the names below returns in the catalog", t.Resource.Type,
+	return nil, fmt.Errorf("%s: it succeeded and did not return what it is called for: %s; %s. Fix the callback, or the names below returns in the catalog", t.Resource.Type,
 		strings.Join(lacking, "; "), gave)
 }
 

@@ -94,7 +94,7 @@ func (in rollInput) outcome(p *planner.Plan, report rollout.Report) rolled {
 		out.model.Status = types.StringValue(statusDeployed)
 	}
 	if failed(report, p) && in.prior != nil && !in.prior.Drift.IsNull() {
-		out.model.Drift = in.prior.Drift // what was not repaired is still there; the next refresh tells
+		out.model.Drift = in.prior.Drift // what was not repaired is still there; the next refresh reports it
 	}
 	return out
 }
@@ -190,7 +190,7 @@ func setSiteIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, name
 	return identity.SetAttribute(ctx, path.Root("site"), name)
 }
 
-// reportDiagnostics tells how a run went, when there is something to tell.
+// reportDiagnostics reports how a run went, when there is something to report.
 func reportDiagnostics(ctx context.Context, r rollout.Report, p *planner.Plan) (diags diag.Diagnostics) {
 	var over *overtime
 	switch {
@@ -199,7 +199,7 @@ func reportDiagnostics(ctx context.Context, r rollout.Report, p *planner.Plan) (
 	case r.Status == rollout.StatusInterrupted:
 		diags.AddError("The run was interrupted", r.String()+"\nThe state holds what was reached. Apply again; the next plan shows the rest.")
 	case failed(r, p):
-		diags.AddError("The site was not rolled out", r.String()+"\nThe state holds what was reached. Mend the cause and apply again; the next plan shows the rest.")
+		diags.AddError("The site was not rolled out", r.String()+"\nThe state holds what was reached. Fix the cause and apply again; the next plan shows the rest.")
 	case r.Status == rollout.StatusDegraded:
 		diags.AddWarning("The site was rolled out in part", r.String()+"\nNo critical group failed. The next plan shows the rest.")
 	default:

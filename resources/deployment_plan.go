@@ -179,7 +179,7 @@ func (w *work) make(state services.Inventory, at time.Time) site.Problems {
 	var problems, more site.Problems
 	w.services, problems = services.Plan(state, w.desired, at)
 	if len(problems.Errors()) > 0 {
-		w.deployed = w.desired // so that everything else that is wrong is told as well
+		w.deployed = w.desired // so that everything else that is wrong is reported as well
 		_, more = w.memory.Make(w.deployed, w.applied, w.drift)
 		return problems.Join(more)
 	}
@@ -199,7 +199,7 @@ func (w *work) make(state services.Inventory, at time.Time) site.Problems {
 	if !w.services.HasChanges() {
 		return problems
 	}
-	// What services brought tells later which removals are whose. A site that cannot be planned any more leaves that
+	// What services brought says later which removals are whose. A site that cannot be planned any more leaves that
 	// open.
 	before, more := services.Unchanged(state, w.desired)
 	if len(more.Errors()) == 0 {
@@ -237,8 +237,8 @@ func (w *work) forget() {
 	}
 }
 
-// settled reports whether the last run left nothing to tell again. A node that failed and answers now has something to
-// tell even when nothing is left to do on it: it may have brought its work to an end after contact was lost.
+// settled reports whether the last run left nothing to report again. A node that failed and answers now has something to
+// report even when nothing is left to do on it: it may have brought its work to an end after contact was lost.
 func settled(prior *deploymentModelV1) bool {
 	switch prior.Status.ValueString() {
 	case statusDeployed:

@@ -23,7 +23,7 @@ const privateKey = "applied"
 
 // memory is what a deployment remembers of its runs.
 type memory struct {
-	// Applied is what is applied on the nodes, as their ledgers told, and which callbacks ran, under
+	// Applied is what is applied on the nodes, as their ledgers reported, and which callbacks ran, under
 	// planner.Controller.
 	Applied planner.Applied
 	// Values are what callbacks returned: service -> attribute -> value. None is that of a sensitive attribute.

@@ -50,7 +50,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	s, desired, mistakes := d.desiredOf(ctx, state, past)
 	if mistakes != "" {
 		resp.Diagnostics.AddWarning("Drift was not checked",
-			"The site in the state is not one that this version of slipway can plan:\n"+mistakes+"\n\nThe next apply with a valid configuration mends this.")
+			"The site in the state is not one that this version of slipway can plan:\n"+mistakes+"\n\nThe next apply with a valid configuration fixes this.")
 		return
 	}
 
@@ -197,7 +197,7 @@ func (d *Deployment) desiredOf(ctx context.Context, state deploymentModelV1, pas
 	return s, desired, append(problems, more...).Errors().Error()
 }
 
-// adopt takes what the journal knows better of services: a run that ended without a word could not tell Terraform (lsm.md 20, "recovery at start-up").
+// adopt takes what the journal knows better of services: a run that was killed could not report to Terraform (lsm.md 20, "recovery at start-up").
 func (d *Deployment) adopt(ctx context.Context, state *deploymentModelV1, past *memory) (diags diag.Diagnostics) {
 	journaled, err := d.seen(ctx, state.Site.ValueString())
 	if err != nil {
@@ -209,7 +209,7 @@ func (d *Deployment) adopt(ctx context.Context, state *deploymentModelV1, past *
 		return nil
 	}
 	past.Services = past.Services.Merge(journaled)
-	transition, _ := services.Unchanged(past.Services, site.Site{Name: state.Site.ValueString()}) // what cannot be read is told by the plan
+	transition, _ := services.Unchanged(past.Services, site.Site{Name: state.Site.ValueString()}) // what cannot be read is reported by the plan
 	before := state.ServiceValues
 	state.setServices(transition, nil, nil)
 	state.ServiceValues = before

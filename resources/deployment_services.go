@@ -146,7 +146,7 @@ func (d *Deployment) passes(ctx context.Context, run *activeRun, w *work, in rol
 	return diags
 }
 
-// conclude tells the services how their tasks went. A plan that was made for some services only, those concerned, tells
+// conclude reports to the services how their tasks went. A plan that was made for some services only, those concerned, reports
 // nothing of the others; nil: it was made for all.
 func (w *work) conclude(p *planner.Plan, report rollout.Report, brought planner.Owners, concerned map[string]bool) (map[string]bool, diag.Diagnostics) {
 	outcomes := make(map[string]services.Outcome)
@@ -204,7 +204,7 @@ func tellRolledBack(t *services.Transition) (diags diag.Diagnostics) {
 			outcome = fmt.Sprintf("Deploying what version %d had failed as well: the service is in the state %s, version %d", r.Previous, last.State, now.Version)
 		}
 		diags.AddAttributeError(path.Root("services"), fmt.Sprintf("The update of the service %q was rolled back", r.Service),
-			fmt.Sprintf("Version %d failed: %s.\n%s. The next plan shows the change again; mend its cause first, or take it back.", r.Failed, r.Message, outcome))
+			fmt.Sprintf("Version %d failed: %s.\n%s. The next plan shows the change again; fix its cause first, or take it back.", r.Failed, r.Message, outcome))
 	}
 	return diags
 }

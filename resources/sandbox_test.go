@@ -79,7 +79,7 @@ func (s *sandbox) has(node, file, want string) resource.TestCheckFunc {
 	}
 }
 
-// ledger returns the run that applied each resource of a node, as its ledger tells.
+// ledger returns the run that applied each resource of a node, as its ledger says.
 func (s *sandbox) ledger(node string) map[string]string {
 	raw, err := os.ReadFile(s.path(node, "var/lib/slipway/ledger.json"))
 	if err != nil {

@@ -24,7 +24,7 @@ var every = func() map[string]Type {
 	return all
 }()
 
-// Acting is implemented by types that do something whenever a session in mode Apply is told to, instead of bringing something into a
+// Acting is implemented by types that do something whenever a session in mode Apply asks for it, instead of bringing something into a
 // state. What they did is nobody's, so a second site may do it too, and there is nothing to undo.
 type Acting interface{ acts() }
 

@@ -46,7 +46,7 @@ type Resolver interface {
 // Widener is implemented by types whose Capture describes only what the resource says something of: anything else is not
 // slipway's to bring back.
 type Widener interface {
-	// Widen adds to before what r says something of and earlier forms of the resource did not, as it is now. What before tells
+	// Widen adds to before what r says something of and earlier forms of the resource did not, as it is now. What before says
 	// already stays. It is called before every Apply but the first, and when a resource has another form, and may be repeated.
 	Widen(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error)
 }

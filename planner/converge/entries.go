@@ -164,7 +164,7 @@ func handOver(s *System, path string) (ok bool, err error) {
 	})
 }
 
-// othersIn calls each for what the ledger tells of the other entries in a file, until it returns true.
+// othersIn calls each for what the ledger says of the other entries in a file, until it returns true.
 func othersIn(s *System, path string, each func(*entry, entries) (bool, error)) (bool, error) {
 	if s.work.ledger == nil {
 		return false, nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Facts describes the node. What cannot be found out stays empty: facts help to tell nodes apart, and no decision of the engine
+// Facts describes the node. What cannot be found out stays empty: facts help to distinguish nodes, and no decision of the engine
 // rests on them.
 func (s *System) Facts() Facts {
 	f := Facts{OS: runtime.GOOS, Arch: runtime.GOARCH}
@@ -30,7 +30,7 @@ func (s *System) Facts() Facts {
 	return f
 }
 
-// bootID returns what tells this boot of the machine from others. A sandbox has none.
+// bootID returns what distinguishes this boot of the machine from others. A sandbox has none.
 func (s *System) bootID() (string, error) {
 	if !s.Machine() {
 		return "", errSandbox

@@ -220,10 +220,10 @@ func (fileType) Resolve(s *System, object string) string { return s.resolved(obj
 func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	var b fileBefore
 	if err := json.Unmarshal(before, &b); err != nil {
-		return b, fmt.Errorf("what the ledger tells of the file is damaged: %w", err)
+		return b, fmt.Errorf("what the ledger says of the file is damaged: %w", err)
 	}
 	if err := schema.CheckAbsolute(b.Path); err != nil {
-		return b, fmt.Errorf("what the ledger tells of the file is damaged: path %w", err)
+		return b, fmt.Errorf("what the ledger says of the file is damaged: path %w", err)
 	}
 	return b, nil
 }
@@ -281,7 +281,7 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 	case fileDirectory:
 		return b.undoDirectory(s, kind)
 	}
-	return fmt.Errorf("what the ledger tells of the file is damaged: it was %q", b.Kind)
+	return fmt.Errorf("what the ledger says of the file is damaged: it was %q", b.Kind)
 }
 
 // undoFile brings a file back that was there. kind is what is there now.

@@ -61,7 +61,7 @@ func (x *session) plan() []*job {
 	return jobs
 }
 
-// unfit tells why a resource cannot be handled on this node, and brings it into its one form.
+// unfit returns why a resource cannot be handled on this node, and brings it into its one form.
 func (x *session) unfit(j *job) error {
 	declared := j.typ.Declared().Schema()
 	if wrong := declared.Validate(j.Resource); len(wrong) > 0 {
@@ -120,7 +120,7 @@ func (x *session) start(j *job) {
 	w.id, w.digest, w.log = j.id, j.Digest, j.log
 }
 
-// The bounds of what a result tells, in bytes.
+// The bounds of what a result says, in bytes.
 const (
 	differenceLimit = 200
 	messageLimit    = 1024
@@ -154,7 +154,7 @@ func (j *job) conceal(r *Result) {
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	clean := func(text string, limit int) string {
 		for _, v := range values {
-			if len(v) > 2 && v != j.Title { // what is shorter occurs everywhere and tells nothing
+			if len(v) > 2 && v != j.Title { // what is shorter occurs everywhere and says nothing
 				text = strings.ReplaceAll(text, v, hiddenValue)
 			}
 		}
@@ -207,7 +207,7 @@ func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
 					rs = append(rs, other.Resource)
 				}
 			}
-			// Prefetch only saves time: where it fails, the Check of each item finds out for itself and tells.
+			// Prefetch only saves time: where it fails, the Check of each item finds out for itself and reports it.
 			_, _ = guarded(j.Type, func() (any, error) { return nil, p.Prefetch(ctx, x.sys, rs) })
 			x.prefetched[j.Type] = x.sys.generation
 		}

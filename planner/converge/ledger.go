@@ -23,7 +23,7 @@ type ledger struct {
 	ID         string   `json:"id,omitempty"`   // random, made when the ledger is first written as a whole; see [Identity]
 	Generation int64    `json:"generation"`     // counts how often it was written as a whole; the log says which one it goes on from
 	Made       []string `json:"made,omitempty"` // directories above slipway's own that it had to make, outermost first
-	// Locked tells for each site that the node was locked (Catalog.Lock) and is not unlocked yet.
+	// Locked says for each site that the node was locked (Catalog.Lock) and is not unlocked yet.
 	Locked map[string]hold `json:"locked,omitempty"`
 	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
 	Pending []key `json:"refresh_pending,omitempty"`

@@ -144,7 +144,7 @@ func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
 	if err := unix.Flock(fd, how|unix.LOCK_NB); err != nil {
 		defer f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			holder, _, _ := (&nodeLock{f: f}).read() // only to tell more in the error
+			holder, _, _ := (&nodeLock{f: f}).read() // only to say more in the error
 			return nil, errBusy{holder}
 		}
 		return nil, p.fail("lock", err)

@@ -131,7 +131,7 @@ func (apt) known(ctx context.Context, s *System, wants []packageWant) []error {
 	}
 }
 
-// aptMissing tells which wants the index cannot fulfil. A package that is to go, or is there in the version wanted, needs no index.
+// aptMissing returns the wants that the index cannot fulfil. A package that is to go, or is there in the version wanted, needs no index.
 func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool) ([]error, error) {
 	errs := make([]error, len(wants))
 	db, err := readDpkg(s)

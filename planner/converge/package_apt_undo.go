@@ -52,7 +52,7 @@ func (a apt) capture(ctx context.Context, s *System, want packageWant, differs b
 	return nil
 }
 
-// plan simulates the transaction that want will be part of. It is empty when that cannot be had: Apply is about to fail and to tell why.
+// plan simulates the transaction that want will be part of. It is empty when that cannot be had: Apply is about to fail and to say why.
 func (a apt) plan(ctx context.Context, s *System, db dpkgDatabase, want packageWant, alongside []packageWant) (aptPlan, error) {
 	switch want.ensure {
 	case "absent":
@@ -92,7 +92,7 @@ func (a apt) plan(ctx context.Context, s *System, db dpkgDatabase, want packageW
 		plan, err = simulate(ctx, s, append(install, one)...)
 	}
 	if err != nil && ctx.Err() == nil {
-		return aptPlan{}, nil //nolint:nilerr // Apply runs the same transaction and tells its error
+		return aptPlan{}, nil //nolint:nilerr // Apply runs the same transaction and reports its error
 	}
 	return plan, err
 }

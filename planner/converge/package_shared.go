@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// packageRecord is what the ledger tells of another package resource.
+// packageRecord is what the ledger says of another package resource.
 type packageRecord struct {
 	entry  *entry
 	before packageBefore

@@ -40,7 +40,7 @@ type Catalog struct {
 	// TearDown undoes everything that the site applied on the node, newest first, then drops the site's ledger and, when
 	// no site is left, every trace of slipway. Items must be empty. A node that is left locked is unlocked first, by the command that the ledger
 	// remembers: when that fails the rest goes on, and the ledger stays for the sake of the lock. Where no command is remembered, the lock is
-	// forgotten with all the rest, and only Summary.Locked tells of it.
+	// forgotten with all the rest, and only Summary.Locked has it.
 	TearDown bool `json:"tear_down,omitempty"`
 	// Lock runs before the first item and Unlock after the last, whatever happened in between; when the ledger says that
 	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none. The ledger remembers Unlock together with the lock, for sessions
@@ -64,7 +64,7 @@ type Item struct {
 	// RefreshOnly items are in the catalog because another item notifies them: they are not checked or applied, only
 	// refreshed when notified.
 	RefreshOnly bool `json:"refresh_only,omitempty"`
-	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result tells that it failed.
+	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result says that it failed.
 	Tolerate bool          `json:"tolerate,omitempty"`
 	Requires []resource.ID `json:"requires,omitempty"` // skipped when one of these failed or was skipped
 	Notifies []resource.ID `json:"notifies,omitempty"` // refreshed when this one changed

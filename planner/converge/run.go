@@ -19,8 +19,8 @@ import (
 // those that require it are skipped. When ctx ends, the item at work is given up and the others are skipped. In the modes
 // Check and Prepare nothing on the node is changed, slipway's own files included, but for what Catalog.Begins says.
 //
-// Summary.Error tells that the session could not do its work: then items without a result were not touched by it, unless
-// its code is CodeLedger, where the last result tells how far it came.
+// Summary.Error says that the session could not do its work: then items without a result were not touched by it, unless
+// its code is CodeLedger, where the last result says how far it came.
 func Run(ctx context.Context, s *System, c Catalog, emit func(Result)) Summary {
 	return runWith(ctx, s, every, c, emit)
 }
@@ -28,7 +28,7 @@ func Run(ctx context.Context, s *System, c Catalog, emit func(Result)) Summary {
 func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, emit func(Result)) Summary {
 	x := &session{sys: s, types: types, catalog: c, emit: emit, bad: map[resource.ID]bool{}, prefetched: map[string]int{}}
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
-	if err := c.mistake(); err != nil {
+	if err := c.invalid(); err != nil {
 		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
 		return summary
 	}
@@ -43,8 +43,8 @@ func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, e
 	return summary
 }
 
-// mistake tells what makes a catalog none.
-func (c Catalog) mistake() error {
+// invalid says what makes a catalog invalid.
+func (c Catalog) invalid() error {
 	switch {
 	case c.Protocol != Protocol:
 		return fmt.Errorf("the catalog has protocol %d, and this slipway on the node speaks %d; use the same version on both sides", c.Protocol, Protocol)

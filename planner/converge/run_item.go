@@ -26,7 +26,7 @@ func (x *session) examine(ctx context.Context, i int) {
 	case ctx.Err() != nil:
 		j.skip("not begun: the session ended: " + context.Cause(ctx).Error())
 	case x.applying() && x.blocker(j) != "":
-		j.skip(fmt.Sprintf("not begun: %s, which it requires, failed or was skipped; mend that first", x.blocker(j)))
+		j.skip(fmt.Sprintf("not begun: %s, which it requires, failed or was skipped; fix that first", x.blocker(j)))
 	case x.restarting:
 		j.finish(Restarting)
 	case j.Remove:
@@ -328,7 +328,7 @@ func (x *session) carryOutBatch(ctx context.Context, batcher Batcher, jobs []*jo
 	if len(begun) == 0 {
 		return
 	}
-	log := &tail{limit: OutputLimit} // of all together: what commands print cannot be told apart
+	log := &tail{limit: OutputLimit} // of all together: what commands print cannot be separated
 	x.sys.work.log = log
 	errs, err := guarded(begun[0].Type, func() ([]error, error) { return batcher.ApplyBatch(ctx, x.sys, rs), nil })
 	if err == nil && len(errs) != len(begun) {
@@ -383,7 +383,7 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 	_, refreshes := j.typ.(Refresher)
 	_, acts := j.typ.(Acting)
 	if refreshes || acts {
-		write = x.save // that a command has run, no look at the node tells
+		write = x.save // that a command has run, no check of the node shows
 	}
 	if err := write(); err != nil {
 		j.fail(fmt.Errorf("applied, but not recorded: %w", err))

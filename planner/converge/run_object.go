@@ -105,7 +105,7 @@ func (x *session) leaveFirst(ctx context.Context) {
 	}
 }
 
-// occupied tells that what the item is to look after was not left by the resource that had it.
+// occupied returns an error when what the item is to look after was not left by the resource that had it.
 func (x *session) occupied(j *job) error {
 	if j.follows == nil {
 		return nil
@@ -113,7 +113,7 @@ func (x *session) occupied(j *job) error {
 	if e := x.ledger.entry(x.catalog.Site, j.follows.id); e == nil || e.Object != j.object {
 		return nil
 	}
-	return fmt.Errorf("%s still looks after %s; mend that first", j.follows.id, j.object)
+	return fmt.Errorf("%s still looks after %s; fix that first", j.follows.id, j.object)
 }
 
 // handOver lets resources that got a new title take over the ledger's entry of the one that is to be removed, instead of undoing

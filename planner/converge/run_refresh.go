@@ -21,7 +21,7 @@ func (x *session) owed(j *job) []Difference {
 	return []Difference{{Parameter: refreshParameter, Is: "pending", Should: "done"}}
 }
 
-// notifierFailed reports whether something that notifies the item failed in this session. The refresh then waits until that is mended.
+// notifierFailed reports whether something that notifies the item failed in this session. The refresh then waits until that is fixed.
 func (x *session) notifierFailed(j *job) bool {
 	for _, other := range x.jobs {
 		if !x.bad[other.id] {

@@ -48,7 +48,7 @@ func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionEr
 	return x.unlock(ctx)
 }
 
-// held returns what the ledger tells of the lock on the node, and whether there is one.
+// held returns what the ledger says of the lock on the node, and whether there is one.
 func (x *session) held() (h hold, locked bool) {
 	h, locked = x.ledger.Locked[x.catalog.Site]
 	return h, locked
@@ -144,7 +144,7 @@ func (x *session) window(ctx context.Context, command string) (Output, error) {
 	return out, err
 }
 
-// printed tells what a command printed, for an error.
+// printed returns what a command printed, for an error.
 func printed(out Output) string {
 	if out.Combined == "" {
 		return ""

@@ -23,7 +23,7 @@ var (
 // Serve is one session of the helper: it reads a catalog from in, runs it, and writes a line for every result, as soon as it is known, and
 // one for the summary. After the catalog, in carries signs of life; when it ends, or stays silent for longer than silence, the
 // item at work is given up and the others are skipped, and the ledger is brought to its end all the same. A lost
-// controller cannot read the results, so an out that fails is no reason to stop; the error tells of it.
+// controller cannot read the results, so an out that fails is no reason to stop; the error says so.
 func Serve(ctx context.Context, s *System, in io.Reader, out io.Writer, silence time.Duration) (Summary, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -106,7 +106,7 @@ func decodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
 	}
 	rest := io.MultiReader(dec.Buffered(), in)
 	if version.Protocol != Protocol {
-		return Catalog{}, nil, Catalog{Protocol: version.Protocol}.mistake()
+		return Catalog{}, nil, Catalog{Protocol: version.Protocol}.invalid()
 	}
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()

@@ -40,7 +40,7 @@ func TestMessagesGolden(t *testing.T) {
 	}
 	want := `{"result":{"id":"file[/etc/motd]","status":"changed","differences":[{"parameter":"content","is":"{sha256}01d09d19","should":"{sha256}77f44b90"}],"diff":"@@ -1,1 +1,1 @@\n-old\n+welcome\n","millis":0}}
 {"result":{"id":"file[/nowhere/x]","status":"failed","differences":[{"parameter":"ensure","is":"absent","should":"file"}],"message":"the directory /nowhere is not there; make it first, as a file resource with ensure = \"directory\", or name what makes it in require","millis":0}}
-{"result":{"id":"file[/etc/y]","status":"skipped","message":"not begun: file[/nowhere/x], which it requires, failed or was skipped; mend that first","millis":0}}
+{"result":{"id":"file[/etc/y]","status":"skipped","message":"not begun: file[/nowhere/x], which it requires, failed or was skipped; fix that first","millis":0}}
 {"result":{"id":"exec[true]","status":"failed","message":"type \"exec\" needs a whole machine: the node is a sandbox folder and has no machine to run commands on; use a node with a machine of its own","millis":0}}
 {"result":{"id":"file[/etc/gone]","status":"unchanged","millis":0}}
 {"summary":{"protocol":1,"facts":{"os":"linux","arch":"ARCH","distribution":"debian"},"identity":{"ledger":"L","machine":"M","boot":"B","root":"R"},"ledger":{"file[/etc/motd]":"d1"}}}

@@ -35,7 +35,7 @@ func (m systemd) states(ctx context.Context, s *System, units []string) (map[str
 	}
 	shown := parseShow(string(out.Stdout))
 	if len(shown) != len(units) {
-		return nil, fmt.Errorf("systemctl show told of %d units, not %d: %w", len(shown), len(units), toolError(c, out))
+		return nil, fmt.Errorf("systemctl show printed %d units, not %d: %w", len(shown), len(units), toolError(c, out))
 	}
 	states := map[string]serviceState{}
 	for i, unit := range units { // by position: Id is another name where the unit has several
@@ -216,6 +216,6 @@ func (m systemd) activate(ctx context.Context, s *System, unit, verb, should str
 			return fmt.Errorf("it ran and has finished: %s is of the type oneshot, which runs to its end and is not running then; "+
 				"leave ensure out, or set RemainAfterExit=yes in the unit", unit)
 		}
-		return fmt.Errorf("%sit is %s after systemctl %s, not %s (%s); `journalctl -u %s` on the node tells more", cause, is.active, verb, should, is.detail, unit)
+		return fmt.Errorf("%sit is %s after systemctl %s, not %s (%s); `journalctl -u %s` on the node shows more", cause, is.active, verb, should, is.detail, unit)
 	}
 }

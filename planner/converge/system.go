@@ -30,7 +30,7 @@ type System struct {
 	work work // the item at work, set by the engine
 }
 
-// work is what the engine tells the System about the session and the item at work.
+// work is what the engine passes to the System about the session and the item at work.
 type work struct {
 	site   string
 	id     resource.ID
@@ -64,7 +64,7 @@ type Attributes struct {
 // extended is extended attributes of a file, by name.
 type extended map[string][]byte
 
-// Info is what Lstat tells of a file.
+// Info is what Lstat returns of a file.
 type Info struct {
 	Mode   fs.FileMode // type and permission bits
 	UID    int
@@ -73,7 +73,7 @@ type Info struct {
 	Target string // of a link
 }
 
-// IsDir and IsLink tell the type of the file; IsRegular is a file with content.
+// IsDir and IsLink say the type of the file; IsRegular is a file with content.
 func (i Info) IsDir() bool     { return i.Mode.IsDir() }
 func (i Info) IsLink() bool    { return i.Mode&fs.ModeSymlink != 0 }
 func (i Info) IsRegular() bool { return i.Mode.IsRegular() }

@@ -94,7 +94,7 @@ func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Di
 	}
 	c := comparison{resource: r}
 	if errors.Is(err, errNoCron) {
-		// At plan time the package may not be there yet. Apply tells when it still is not.
+		// At plan time the package may not be there yet. Apply reports when it still is not.
 		c.state("absent", "present")
 		return c.found, nil
 	}

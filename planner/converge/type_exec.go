@@ -122,7 +122,7 @@ func notRun(command string, out Output) string {
 	return ""
 }
 
-// missing tells what the command needs and is not there, empty when nothing is.
+// missing returns what the command needs and is not there, empty when nothing is.
 func (execType) missing(s *System, r resource.Resource) (string, error) {
 	if name := r.Parameters.String("user"); name != "" {
 		users, err := s.Users()

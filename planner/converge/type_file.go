@@ -30,7 +30,7 @@ const (
 	fileOther     = "other" // a device, a pipe, a socket: found, never wanted
 )
 
-// kindOf tells what is at a path.
+// kindOf returns what is at a path.
 func kindOf(info Info) string {
 	switch {
 	case info.IsRegular():
@@ -43,7 +43,7 @@ func kindOf(info Info) string {
 	return fileOther
 }
 
-// look tells what is at a path; absent is no error.
+// look returns what is at a path; absent is no error.
 func look(s *System, path string) (kind string, info Info, err error) {
 	info, err = s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -247,7 +247,7 @@ func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error
 	return s.ReplaceFile(at, want, a)
 }
 
-// parentThere tells clearly when the directory is missing: slipway makes none that nobody asked for.
+// parentThere returns a clear error when the directory is missing: slipway makes none that nobody asked for.
 func parentThere(s *System, at string) error {
 	parent := path.Dir(at)
 	_, err := s.Lstat(parent + "/.")

@@ -34,7 +34,7 @@ func mountEnsure(r resource.Resource) string {
 // mountBefore is what was there of a mount point before slipway touched it.
 type mountBefore struct {
 	entries
-	// Said tells that the resource has said something of what is mounted, besides the line in fstab; Mounted is what that was.
+	// Said says that the resource has said something of what is mounted, besides the line in fstab; Mounted is what that was.
 	Said    bool     `json:"said,omitempty"`
 	Mounted *mounted `json:"mounted,omitempty"`
 }
@@ -267,7 +267,7 @@ func (mountType) remount(ctx context.Context, s *System, point string) error {
 	return nil
 }
 
-// Undo brings the line of fstab back and, where slipway was told to look after that too, unmounts what is mounted by its line, and mounts again what
+// Undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by its line, and mounts again what
 // was mounted.
 func (t mountType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b mountBefore

@@ -33,7 +33,7 @@ func (packageType) Prefetch(ctx context.Context, s *System, rs []resource.Resour
 	for _, r := range rs {
 		_, provider, err := managerOf(s, r)
 		if err != nil {
-			continue // Check tells it of the resource that it concerns
+			continue // Check reports it for the resource that it concerns
 		}
 		w := wantPackage(r)
 		wants[provider] = append(wants[provider], w)

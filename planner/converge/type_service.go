@@ -75,7 +75,7 @@ type serviceBefore struct {
 	Provider string `json:"provider"`
 	Exists   bool   `json:"exists"`
 	Active   string `json:"active,omitempty"` // empty as long as the resource says nothing of it
-	// SaidEnabled tells that the resource has said something of Enabled and Levels.
+	// SaidEnabled says that the resource has said something of Enabled and Levels.
 	SaidEnabled bool       `json:"said_enabled,omitempty"`
 	Enabled     enablement `json:"enabled,omitempty"`
 	Levels      []string   `json:"levels,omitempty"`
@@ -133,7 +133,7 @@ func serviceError(r resource.Resource, err error) error {
 func (serviceType) Prefetch(ctx context.Context, s *System, rs []resource.Resource) error {
 	units := map[string][]string{}
 	for _, r := range rs {
-		if _, provider, unit, err := serviceOf(s, r); err == nil { // Check tells an error of the resource that it concerns
+		if _, provider, unit, err := serviceOf(s, r); err == nil { // Check reports an error for the resource that it concerns
 			units[provider] = append(units[provider], unit)
 		}
 	}

@@ -52,7 +52,7 @@ func (sysctlType) live(s *System, key string) (string, error) {
 	}
 	content, err := s.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the kernel has no parameter %s (%w); mend the name, or load the module that brings it first", key, err)
+		return "", fmt.Errorf("the kernel has no parameter %s (%w); fix the name, or load the module that brings it first", key, err)
 	}
 	return strings.TrimRight(string(content), "\n"), err
 }
@@ -61,7 +61,7 @@ func (t sysctlType) Check(_ context.Context, s *System, r resource.Resource) ([]
 	c := comparison{resource: r}
 	switch live, err := t.live(s, r.Title); {
 	case errors.Is(err, fs.ErrNotExist):
-		// At plan time the module may not be loaded yet. Apply tells when it still is not.
+		// At plan time the module may not be loaded yet. Apply reports when it still is not.
 		c.state("absent", "present")
 	case err != nil:
 		return nil, err

@@ -48,7 +48,7 @@ func (userType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 	return compareUser(u, groups, r.Parameters), nil
 }
 
-// compareUser tells how a user that is there differs. A group that is not there yet is a difference: it may come in the same run.
+// compareUser returns how a user that is there differs. A group that is not there yet is a difference: it may come in the same run.
 func compareUser(u User, groups map[string]Group, p resource.Parameters) []Difference {
 	var out []Difference
 	differ := func(parameter, is, should string) {

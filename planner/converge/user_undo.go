@@ -30,15 +30,15 @@ type userBefore struct {
 	Comment octets   `json:"comment,omitempty"`
 	Home    octets   `json:"home,omitempty"`
 	Shell   octets   `json:"shell,omitempty"`
-	// Homeless tells that a user that was to go had no home directory.
+	// Homeless says that a user that was to go had no home directory.
 	Homeless bool   `json:"homeless,omitempty"`
 	Hash     string `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
 	// Ageing is what /etc/shadow says after the hash (User.Ageing), where that is given again.
 	Ageing []string `json:"ageing,omitempty"`
-	// Listed are the groups that the resource has named so far; Inclusive tells that the user was to be in no others.
+	// Listed are the groups that the resource has named so far; Inclusive says that the user was to be in no others.
 	Listed    []string `json:"listed,omitempty"`
 	Inclusive bool     `json:"inclusive,omitempty"`
-	// Moves tells that the content of the home directory moves with it.
+	// Moves says that the content of the home directory moves with it.
 	Moves bool `json:"moves,omitempty"`
 	// Private is the group of the user's name, which userdel takes along with the user.
 	Private *groupBefore `json:"private,omitempty"`
@@ -375,7 +375,7 @@ func undoUser(ctx context.Context, s *System, b userBefore) error {
 	return bringAgeing(ctx, s, b)
 }
 
-// undoAttributes brings back what slipway was told to look after.
+// undoAttributes brings back what slipway was asked to look after.
 func (b userBefore) undoAttributes(ctx context.Context, s *System, u User, groups map[string]Group) error {
 	p := b.parameters(groups)
 	if b.Want {

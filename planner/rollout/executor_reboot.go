@@ -14,7 +14,7 @@ import (
 )
 
 // A catalog that restarts its node takes several sessions. The first ends with items that wait for the restart
-// ([converge.Restarting]); when the node is back, as its boot id tells, they are sent again, and the restart finds
+// ([converge.Restarting]); when the node is back, as its boot id says, they are sent again, and the restart finds
 // itself done.
 
 // restartPause is the time between two tries to reach a node that restarts.
@@ -62,7 +62,7 @@ func cutOff(err error) bool {
 		session.Code == converge.CodeLost
 }
 
-// nextBoot returns when the node is back from the restart that asked tells of.
+// nextBoot returns when the node is back from the restart that asked names.
 func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c converge.Catalog, asked converge.Result,
 	again bool) error {
 	limit, found := restartLimit(c.Items, asked.ID)

@@ -184,7 +184,7 @@ func (d *driver) unlock(c call, last step) verdict {
 		d.warn(c.group, st.node, w)
 	}
 	var failed *converge.SessionError
-	if told := errors.As(o.err, &failed) && failed.Code == converge.CodeUnlock; o.err != nil && !told {
+	if known := errors.As(o.err, &failed) && failed.Code == converge.CodeUnlock; o.err != nil && !known {
 		d.warn(c.group, st.node, fmt.Sprintf("node %q may stay locked: %s", st.node, o.err))
 	}
 	d.note(st.node, func(r *NodeReport) {

@@ -192,7 +192,7 @@ func (m *Machines) of(machine converge.Identity, not string, nodes map[string]si
 	return "", doubt
 }
 
-// moved returns the node of the site that is the machine of a node that left, as its ledger tells: the machine has
+// moved returns the node of the site that is the machine of a node that left, as its ledger says: the machine has
 // another address now. Where the old one answers too, a copy of its disk is one of the two, so this counts only where
 // it does not. Empty when no node is.
 func (m *Machines) moved(left string, nodes map[string]site.Node) string {

@@ -18,7 +18,7 @@ type TaskFailure struct {
 	Message  string
 }
 
-// Progress tells how far tasks of the plan came, those of one service for example, from exactly their results (lsm.md
+// Progress says how far tasks of the plan came, those of one service for example, from exactly their results (lsm.md
 // 9): that a node failed otherwise, or did not answer, lets its tasks wait. The failures are in the order of the tasks.
 func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []TaskFailure) {
 	done := make(map[string]map[resource.ID]bool) // node -> what was done there

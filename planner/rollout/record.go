@@ -48,10 +48,10 @@ func (d *driver) recordNodes(nodes []string, stage strategy.Stage) {
 // recordNode records that a node reached its last stage of the run, once.
 func (d *driver) recordNode(group, node string, stage strategy.Stage, message string) {
 	d.mu.Lock()
-	told := d.ended[node]
+	ended := d.ended[node]
 	d.ended[node] = true
 	d.mu.Unlock()
-	if !told {
+	if !ended {
 		d.log.append(journal.Event{Kind: journal.NodeFinished, Group: group, Node: node, Status: string(stage),
 			Message: message})
 	}

@@ -57,7 +57,7 @@ type NodeReport struct {
 	Unchanged int           // items
 	Skipped   int           // items left out because one they require failed
 	Unknown   int           // items whose outcome is not known: the session ended before
-	// Ledger is what the site has applied on the node as its last session told; nil is unknown. A node that was not
+	// Ledger is what the site has applied on the node as its last session reported; nil is unknown. A node that was not
 	// attempted has nil here and the ledger that it had before the run.
 	// A node that is left locked has task.LeftLocked in it.
 	Ledger map[resource.ID]string
@@ -65,7 +65,7 @@ type NodeReport struct {
 	Locked bool // it is locked, or may be: the last session did not report it; then Ledger may be nil
 }
 
-// Applied returns what is applied on the node after the run, as far as anyone knows: what its last session told, or
+// Applied returns what is applied on the node after the run, as far as anyone knows: what its last session reported, or
 // else what was known before the run, with task.LeftLocked when it may be locked. It leaves before alone.
 func (r NodeReport) Applied(before map[resource.ID]string) map[resource.ID]string {
 	switch {
@@ -148,7 +148,7 @@ func reason(err error, failures []Failure) string {
 	return strings.Join(parts, "; ")
 }
 
-// short makes one line of a message and bounds it: a reason tells what to look at, the journal holds the rest.
+// short makes one line of a message and bounds it: a reason says what to look at, the journal holds the rest.
 func short(message string) string {
 	const most = 400
 	r := []rune(strings.Join(strings.Fields(message), " "))
@@ -225,7 +225,7 @@ var stages = []strategy.Stage{strategy.NotStarted, strategy.Prepared, strategy.D
 // listed bounds each list of a report. The journal holds every event of every node.
 const listed = 20
 
-// String tells a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes
+// String describes for a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes
 // failed. Of many nodes the first ones are named.
 func (r Report) String() string {
 	var b strings.Builder

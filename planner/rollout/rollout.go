@@ -110,9 +110,9 @@ func (o Options) recorded() (Options, error) {
 	return o.withDefaults()
 }
 
-// Run drives p through the groups of s. What fails on nodes and in groups is in the report; the error tells that the
+// Run drives p through the groups of s. What fails on nodes and in groups is in the report; the error says that the
 // run could not be driven: bad input (nothing was touched then), or an event that could not be recorded (the report
-// tells how far it came).
+// says how far it came).
 func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, error) {
 	o, err := o.recorded()
 	if err != nil {

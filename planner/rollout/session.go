@@ -273,7 +273,7 @@ func or(text, otherwise string) string {
 }
 
 // readLedger reports whether a session that ended with err knows what is in the node's ledger: after those errors that
-// come before or after its work it does, after the others it had not looked, or could not tell.
+// come before or after its work it does, after the others it had not looked, or could not know.
 func readLedger(err error) bool {
 	var failed *converge.SessionError
 	return err == nil || errors.As(err, &failed) &&

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// TearDownReport tells how the end of a site went.
+// TearDownReport says how the tear-down of a site went.
 type TearDownReport struct {
 	Site   string
 	Status Status // succeeded: every node is torn down; degraded: some node is not; or interrupted
@@ -207,7 +207,7 @@ func (d *driver) depart(node string, r DepartedReport) {
 	}
 }
 
-// String tells a person how the tear-down went, what went wrong first. Of many nodes the first ones are named.
+// String describes for a person how the tear-down went, what went wrong first. Of many nodes the first ones are named.
 func (r TearDownReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "site %s, tear down: %s\n", r.Site, r.Status)

@@ -9,7 +9,7 @@
 // Every answer is the one that the framework would have given. Where that is not certain without looking closer, the framework is asked:
 //
 //   - ReadResource is answered for resources that are [Idle].
-//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan that is not [Quiet], when the proposed state is the prior state. Their plan modifiers must do nothing, and tell nothing, where nothing changes; RequiresReplace is such a one.
+//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan that is not [Quiet], when the proposed state is the prior state. Their plan modifiers must do nothing, and report nothing, where nothing changes; RequiresReplace is such a one.
 //   - Neither is answered for an object that has private data, such as one that was just imported, or that is on its way in or out.
 package asis
 

@@ -16,7 +16,7 @@ const (
 	saysRoot  = "root"  // the session's user is root
 	saysNeed  = "need"  // followed by the platform: the helper is wanted, compressed, on standard input
 	saysHave  = "have"  // the helper is there and runs from here on
-	saysFail  = "fail"  // followed by a reason; the rest of the output tells more
+	saysFail  = "fail"  // followed by a reason; the rest of the output says more
 )
 
 // The reasons after saysFail.

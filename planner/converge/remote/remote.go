@@ -2,7 +2,7 @@
 //
 // One session does everything: a small shell script starts the helper that the node keeps under its digest, or takes it from
 // its standard input first; then the catalog goes in, and results come out, a line each, until the summary. Nothing but a
-// POSIX shell and gzip is needed on the node. What the session tells is believed, the status with which it ends is not: a
+// POSIX shell and gzip is needed on the node. What the session reports is believed, the status with which it ends is not: a
 // session without a summary has an unknown outcome (execution.md 2.4).
 package remote
 
@@ -25,12 +25,12 @@ type Conn interface {
 	Start(ctx context.Context, command string) (transport.Session, error)
 }
 
-// Converge runs a catalog on a node and calls each for every result, as it arrives and never concurrently. connection tells who
+// Converge runs a catalog on a node and calls each for every result, as it arrives and never concurrently. connection says who
 // the session's user is and how it becomes root.
 //
 // The error is nil when the session ran to its end and the summary is whole: items may have failed. Otherwise it is a
 // [*converge.SessionError], or a [*transport.Error] when the connection failed, and items without a result are in an unknown
-// state. When ctx ends, the helper is told, and has a short grace to give up the running item, to note what it did
+// state. When ctx ends, the helper is asked to end, and has a short grace to give up the running item, to note what it did
 // and to send its summary; if it does so, the error is nil and the rest of the items was reported as skipped.
 func Converge(ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
 	return standard.converge(ctx, conn, connection, helpers, catalog, each)

@@ -16,10 +16,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 )
 
-// The exit statuses. The summary tells more; a controller that got none must not take any status for success.
+// The exit statuses. The summary says more; a controller that got none must not take any status for success.
 const (
 	statusDone   = 0 // the session ran to its end; single items may have failed
-	statusFailed = 1 // the session could not do its work; the summary tells why
+	statusFailed = 1 // the session could not do its work; the summary says why
 	statusUsage  = 2
 )
 
@@ -41,7 +41,7 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 		return statusUsage
 	}
 	syscall.Umask(0o022) // commands must not depend on what the user's login scripts or sudo say
-	ctx, stop := untilTold(context.Background())
+	ctx, stop := untilAsked(context.Background())
 	defer stop()
 	system, err := converge.New("/")
 	if err != nil {
@@ -56,13 +56,13 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 	return statusDone
 }
 
-// errTold says that the process was told to end.
-var errTold = errors.New("the session was told to end")
+// errAsked says that the process was asked to end.
+var errAsked = errors.New("the session was asked to end")
 
-// untilTold returns a context that ends when the process is told to. A closed pipe or terminal is not that: their
-// signals must not kill the process before its ledger is written, and standard input tells the same anyway. They are caught
+// untilAsked returns a context that ends when the process is asked to. A closed pipe or terminal is not that: their
+// signals must not kill the process before its ledger is written, and the end of standard input says the same anyway. They are caught
 // rather than ignored, because what is ignored stays so in the commands that are run.
-func untilTold(parent context.Context) (context.Context, func()) {
+func untilAsked(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
@@ -72,7 +72,7 @@ func untilTold(parent context.Context) (context.Context, func()) {
 			select {
 			case s := <-signals:
 				if s == syscall.SIGTERM || s == syscall.SIGINT {
-					cancel(errTold)
+					cancel(errAsked)
 				}
 			case <-done:
 				return

@@ -41,7 +41,7 @@ func TestBadCatalog(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	ctx, stop := untilTold(t.Context())
+	ctx, stop := untilAsked(t.Context())
 	defer stop()
 	self := os.Getpid()
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTERM} {
