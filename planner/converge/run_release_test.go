@@ -28,6 +28,11 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 		"a file in place of a link": {map[string]string{"/etc/f": "->other"}, []Item{file("content", "new")}, file("ensure", "present")},
 		"target of a link":          {map[string]string{"/etc/f": "->other"}, []Item{file("target", "/etc/new")}, file("ensure", "present")},
 		"a file that was a link":    {map[string]string{"/etc/f": "->other"}, []Item{file("target", "/etc/new")}, file("content", "new")},
+		"content of a new file":     {nil, []Item{file("content", "new")}, file("ensure", "file")},
+		"content, given later":      {nil, []Item{file("ensure", "present"), file("content", "new", "mode", "0600")}, file("ensure", "present")},
+		"a new file":                {nil, []Item{file("content", "new")}, file("mode", "0600")},
+		"a new link":                {nil, []Item{file("target", "/etc/other")}, file("owner", "0")},
+		"a new link, not a file":    {nil, []Item{file("target", "/etc/other")}, file("ensure", "present")},
 		"parts of a line":           {map[string]string{"/etc/hosts": "10.0.0.2\th\told\t# was\n"}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host()},
 		"one part of a line":        {map[string]string{"/etc/hosts": "10.0.0.2\th\told\t# was\n"}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host("comment", "loud")},
 		"parts of a new line":       {map[string]string{"/etc/hosts": ""}, []Item{host("host_aliases", []any{"a", "b"}, "comment", "loud")}, host()},
@@ -76,6 +81,20 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 				t.Errorf("after the tear-down: %s", d)
 			}
 		})
+	}
+}
+
+// The content that others have written into a file that slipway made is theirs.
+func TestContentOfOthersStays(t *testing.T) {
+	for _, form := range []Item{item("file[/etc/f]", "ensure", "file"), item("file[/etc/f]", "mode", "0644")} {
+		b := newBench(t)
+		b.types = types
+		b.mkdir("/etc")
+		b.converge(Apply, item("file[/etc/f]", "content", "first"))
+		b.put("/etc/f", "theirs")
+		if results, _ := b.converge(Apply, form); results[0].Status != Unchanged || b.get("/etc/f") != "theirs" {
+			t.Errorf("%v, the file has %q", results, b.get("/etc/f"))
+		}
 	}
 }
 
