@@ -32,6 +32,9 @@ type fileBefore struct {
 	// Said lists what the resource has said something of so far: content (or that it is another thing than it was), target, mode,
 	// owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
 	Said []string `json:"said,omitempty"`
+	// Wrote is the digest of what slipway last meant to write into a file that it made, so that it is known from what
+	// others have written.
+	Wrote string `json:"wrote,omitempty"`
 }
 
 const saidContent = "content"
@@ -60,10 +63,18 @@ func (t fileType) Capture(_ context.Context, s *System, r resource.Resource) (js
 	}
 	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
 	b.Said = t.said(r, kind)
+	b.writes(s, r)
 	if err := b.keep(s, r); err != nil {
 		return nil, err
 	}
 	return json.Marshal(b)
+}
+
+// writes notes what r writes into a file that was not there before.
+func (b *fileBefore) writes(s *System, r resource.Resource) {
+	if content, given, err := wantedContent(s, r); err == nil && given && b.Kind == fileAbsent { // Apply reports the error
+		b.Wrote = contentDigest(content)
+	}
 }
 
 // Widen takes down what r says something of for the first time.
@@ -79,6 +90,7 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 	if b.Kind == fileAbsent && !b.says(saidContent) { // others have put there what is there now
 		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
 	}
+	b.writes(s, r)
 	for _, name := range t.said(r, kind) {
 		if b.says(name) {
 			continue
@@ -107,9 +119,11 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 	return json.Marshal(b)
 }
 
-// Release returns attributes, the content, and the kind, of what was there before, and attributes of what slipway made. The content of a file that slipway
-// made stays: it may be somebody else's by now.
-func (t fileType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+// Release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made goes,
+// or becomes a new file, unless others have written into it.
+func (t fileType) Release(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (resource.Parameters, json.RawMessage, error) {
 	b, err := parseFileBefore(before)
 	if err != nil {
 		return nil, nil, err
@@ -120,6 +134,9 @@ func (t fileType) Release(_ context.Context, s *System, r resource.Resource, bef
 	}
 	returning, rest := resource.Parameters{}, b
 	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool { return !r.Parameters.Has(name) && name != saidContent })
+	if !r.Parameters.Has("content") && !r.Parameters.Has("source") {
+		rest.Wrote = ""
+	}
 	a, ensure := b.attributes(), schema.FileEnsure(r)
 	switch {
 	case !b.says(saidContent):
@@ -140,6 +157,15 @@ func (t fileType) Release(_ context.Context, s *System, r resource.Resource, bef
 			a = Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID}
 		}
 		kind = b.Kind
+	case b.Kind == fileAbsent && kind == fileAbsent && ensure == "": // it has gone
+		rest.Said = slices.DeleteFunc(rest.Said, func(name string) bool { return name == saidContent })
+	case b.made(s, r, kind) && ensure == "":
+		returning["ensure"], a, kind = fileAbsent, Attributes{}, fileAbsent
+	case b.made(s, r, kind):
+		returning["ensure"], returning["content"], kind = fileFile, "", fileFile
+		if a, err = b.attributesOfNew(s, kind); err != nil {
+			return nil, nil, err
+		}
 	case kind != b.Kind: // it is slipway's own
 		if a, err = b.attributesOfNew(s, kind); err != nil {
 			return nil, nil, err
@@ -153,6 +179,21 @@ func (t fileType) Release(_ context.Context, s *System, r resource.Resource, bef
 	}
 	text, err := json.Marshal(rest)
 	return returning, text, err
+}
+
+// made reports whether what is there is a file or link that slipway made, as it made it, of which r gives no more than
+// attributes or that it is there.
+func (b fileBefore) made(s *System, r resource.Resource, kind string) bool {
+	ensure := schema.FileEnsure(r)
+	if b.Kind != fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source") ||
+		ensure != "" && ensure != filePresent && ensure != fileFile {
+		return false
+	}
+	if kind == fileLink {
+		return b.says("target")
+	}
+	content, err := s.ReadFile(b.Path)
+	return kind == fileFile && err == nil && b.Wrote != "" && contentDigest(content) == b.Wrote
 }
 
 // attributesOfNew returns those of b.attributes as a new file or directory gets them.

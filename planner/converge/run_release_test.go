@@ -84,6 +84,23 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 	}
 }
 
+// A file that slipway made and that went with the parameters that made it is not slipway's any more.
+func TestAFileThatWentIsLeftAlone(t *testing.T) {
+	b := newBench(t)
+	b.types = types
+	b.mkdir("/etc")
+	b.converge(Apply, item("file[/etc/f]", "content", "first"))
+	for range 2 {
+		b.converge(Apply, item("file[/etc/f]", "mode", "0644"))
+	}
+	b.put("/etc/f", "theirs")
+	b.converge(Apply, item("file[/etc/f]", "mode", "0600"))
+	b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	if info, err := b.Lstat("/etc/f"); err != nil || chmodBits(info.Mode) != 0o644 {
+		t.Errorf("%v, mode %04o", err, chmodBits(info.Mode))
+	}
+}
+
 // The content that others have written into a file that slipway made is theirs.
 func TestContentOfOthersStays(t *testing.T) {
 	for _, form := range []Item{item("file[/etc/f]", "ensure", "file"), item("file[/etc/f]", "mode", "0644")} {

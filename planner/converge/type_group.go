@@ -23,8 +23,8 @@ type groupBefore struct {
 	Name    string   `json:"name"`
 	Want    bool     `json:"want"` // slipway wanted it to be there
 	Existed bool     `json:"existed"`
-	Said    bool     `json:"said,omitempty"` // the resource has said something of the id of a group that was there
-	GID     int      `json:"gid,omitempty"`
+	Said    bool     `json:"said,omitempty"` // the resource has said something of the id
+	GID     int      `json:"gid,omitempty"`  // before that; of a group that slipway made with that id, none
 	Members []string `json:"members,omitempty"`
 }
 
@@ -71,25 +71,39 @@ func (groupType) Widen(_ context.Context, s *System, r resource.Resource, before
 	if err != nil {
 		return nil, err
 	}
-	if g, there := groups[b.Name]; there && b.Existed && !b.Said && r.Parameters.Has("gid") {
+	if g, there := groups[b.Name]; there && !b.Said && r.Parameters.Has("gid") {
 		b.Said, b.GID = true, g.GID
 	}
 	return json.Marshal(b)
 }
 
-// Release returns the id that a group had which was there before. One that slipway made keeps its id: the node would have chosen one.
-func (groupType) Release(_ context.Context, _ *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+// Release returns the id that the group had or, where slipway made it with the one that was given, the one that groupadd gives.
+func (groupType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, nil, fmt.Errorf("group %q: the ledger's record of what was there before: %w", r.Title, err)
 	}
-	if !b.Existed || !b.Want || !b.Said || r.Parameters.Has("gid") {
+	if !b.Want || !b.Said || r.Parameters.Has("gid") {
 		return nil, before, nil
 	}
-	returning := resource.Parameters{"gid": int64(b.GID)}
+	groups, err := s.Groups()
+	if err != nil {
+		return nil, nil, err
+	}
+	gid, used := b.GID, map[int]bool{}
+	for name, g := range groups {
+		if name != b.Name {
+			used[g.GID] = true
+		}
+	}
+	if !b.Existed && (gid == 0 || used[gid]) {
+		if gid, err = newID(s, "GID", r.Parameters.Bool("system"), used); err != nil {
+			return nil, nil, fmt.Errorf("group %q: %w", b.Name, err)
+		}
+	}
 	b.Said = false
 	rest, err := json.Marshal(b)
-	return returning, rest, err
+	return resource.Parameters{"gid": int64(gid)}, rest, err
 }
 
 func captureGroup(groups map[string]Group, name string, want bool) groupBefore {

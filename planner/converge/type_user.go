@@ -117,11 +117,14 @@ func (userType) apply(ctx context.Context, s *System, r resource.Resource) error
 	if err != nil {
 		return err
 	}
+	u, there := users[name]
+	if err := makeOwnGroup(ctx, s, name, u.UID, p); err != nil {
+		return err
+	}
 	groups, err := s.Groups()
 	if err != nil {
 		return err
 	}
-	u, there := users[name]
 	switch {
 	case !schema.AccountWanted(r) && there:
 		return deleteUser(ctx, s, name, p.Bool("managehome"))

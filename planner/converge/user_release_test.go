@@ -15,8 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// shadowSuite runs useradd, usermod, userdel, groupadd and groupmod on the files of a node, as far as these tests use them: a user without a gid gets a
-// group of its own, and ids are the next free ones.
+// shadowSuite runs useradd, usermod, userdel, groupadd and groupmod on the files of a node, as far as these tests use
+// them: a user without a gid gets a group of its own, and ids are the next free ones.
 type shadowSuite struct {
 	t *testing.T
 	s *System
@@ -138,7 +138,9 @@ func TestUserAndGroupEndEqual(t *testing.T) {
 		r := res(t, groupType{}, "crew", p)
 		return Item{Resource: r, Digest: resource.Digest(r)}
 	}
-	more := resource.Parameters{"uid": int64(5000), "gid": "web", "home": "/srv/bob", "shell": "/bin/bash", "managehome": true}
+	more := resource.Parameters{
+		"uid": int64(5000), "gid": "web", "home": "/srv/bob", "shell": "/bin/bash", "managehome": true,
+	}
 	homely := resource.Parameters{"managehome": true}
 	for name, forms := range map[string][]Item{
 		"a user, given at once":     {user(more), user(homely)},

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -23,7 +21,9 @@ type userBefore struct {
 	Name    string   `json:"name"`
 	Want    bool     `json:"want"` // slipway wanted it to be there
 	Existed bool     `json:"existed"`
-	Said    []string `json:"said,omitempty"` // the parameters of a user that is to stay that were given so far
+	Said    []string `json:"said,omitempty"` // the parameters of a user that is to be there that were given so far
+	// Later lists those of Said that were given after slipway had made the user: what it had before that is known.
+	Later   []string `json:"later,omitempty"`
 	UID     int      `json:"uid,omitempty"`
 	GID     int      `json:"gid,omitempty"`
 	Groups  []string `json:"groups,omitempty"` // without the primary one
@@ -110,12 +110,14 @@ func (userType) Widen(_ context.Context, s *System, r resource.Resource, before 
 	}
 	u, there := users[b.Name]
 	switch {
-	case !there || !b.Want:
+	case !b.Want, !there && b.Existed:
 		return before, nil
-	case b.Existed:
-		err = b.widen(s, r.Parameters, u, groups)
-	default:
+	case !there:
 		b.note(r.Parameters)
+	default:
+		err = b.widen(s, r.Parameters, u, groups)
+	}
+	if err == nil && there && !b.Existed {
 		err = b.followHome(s, r.Parameters, u)
 	}
 	if err != nil {
@@ -134,90 +136,14 @@ func (b *userBefore) note(p resource.Parameters) {
 	b.Listed = sortedUnion(b.Listed, p.Strings("groups"))
 }
 
-// Release returns what the user had. One that slipway made has no comment, no password and no other groups, and the shell that useradd gives; its ids and home
-// stay as they are: files belong to them.
-func (userType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
-	var b userBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, nil, wrapUser(schema.AccountName(r), err)
-	}
-	if !b.Want || !schema.AccountWanted(r) {
-		return nil, before, nil
-	}
-	returning, err := b.returning(s, r.Parameters)
-	if err != nil {
-		return nil, nil, wrapUser(b.Name, err)
-	}
-	listed := r.Parameters.Strings("groups")
-	other := func(group string) bool { return !slices.Contains(listed, group) }
-	if inclusive := r.Parameters.String("membership") == inclusive; !inclusive {
-		b.Inclusive = false
-		b.Listed, b.Groups = slices.DeleteFunc(b.Listed, other), slices.DeleteFunc(b.Groups, other)
-	}
-	b.Said = slices.DeleteFunc(b.Said, func(name string) bool { return !r.Parameters.Has(name) })
-	if !b.says("password") {
-		b.Hash = ""
-	}
-	rest, err := json.Marshal(b)
-	return returning, rest, err
-}
-
-func (b userBefore) returning(s *System, p resource.Parameters) (resource.Parameters, error) {
-	users, err := s.Users()
-	if err != nil {
-		return nil, err
-	}
-	groups, err := s.Groups()
-	if err != nil {
-		return nil, err
-	}
-	u, there := users[b.Name]
-	if !there {
-		return nil, nil
-	}
-	was := b.parameters(groups)
-	if !b.Existed {
-		was = resource.Parameters{"comment": "", "password": "!"}
-		shell, err := useraddDefault(s, "SHELL")
-		if err != nil {
-			return nil, err
-		}
-		if shell != "" {
-			was["shell"] = shell
-		}
-	} else if b.Hash != "" {
-		hash, err := s.ReadFile(backupPath + "/" + b.Hash)
-		if err != nil {
-			return nil, fmt.Errorf("the copy of its former password's hash: %w", err)
-		}
-		was["password"] = string(hash)
-	}
-	out := resource.Parameters{}
-	for _, name := range b.Said {
-		if value, known := was[name]; known && name != "groups" && !p.Has(name) {
-			out[name] = value
-		}
-	}
-	if _, moves := out["home"]; moves && b.Moves {
-		taken, err := exists(s, string(b.Home))
-		if err != nil {
-			return nil, err
-		}
-		out["managehome"] = !taken
-	}
-	listed := p.Strings("groups")
-	if p.String("membership") != inclusive && (b.Inclusive || slices.ContainsFunc(b.Listed, func(g string) bool { return !slices.Contains(listed, g) })) {
-		out["groups"], out["membership"] = append(b.undoGroups(u, groups), texts(listed)...), inclusive
-	}
-	return out, nil
-}
-
 func (b *userBefore) widen(s *System, p resource.Parameters, u User, groups map[string]Group) error {
 	for _, name := range userAttributes {
 		if !p.Has(name) || b.says(name) {
 			continue
 		}
-		b.Said = append(b.Said, name)
+		if b.Said = append(b.Said, name); !b.Existed {
+			b.Later = append(b.Later, name)
+		}
 		switch name {
 		case "uid":
 			b.UID = u.UID
@@ -259,13 +185,20 @@ func (b *userBefore) widenGroups(p resource.Parameters, u User, groups map[strin
 
 // followHome notes where the home directory that came with the user goes.
 func (b *userBefore) followHome(s *System, p resource.Parameters, u User) error {
-	home := p.String("home")
-	if home == "" || home == u.Home || !p.Bool("managehome") || !slices.Contains(b.MakesHome, u.Home) {
+	to, moves := p.String("home"), p.Bool("managehome")
+	if to == "" && b.says("home") { // it returns
+		var err error
+		if to, err = b.formerHome(s); err != nil {
+			return err
+		}
+		moves = true
+	}
+	if to == "" || to == u.Home || !moves || !slices.Contains(b.MakesHome, u.Home) {
 		return nil
 	}
-	there, err := exists(s, home)
+	there, err := exists(s, to)
 	if err == nil && !there {
-		b.MakesHome = sortedUnion(b.MakesHome, []string{home})
+		b.MakesHome = sortedUnion(b.MakesHome, []string{to})
 	}
 	return err
 }
@@ -279,11 +212,10 @@ func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
 	}
 	home := p.String("home")
 	if home == "" {
-		base, err := useraddDefault(s, "HOME")
-		if err != nil {
+		var err error
+		if home, err = newHome(s, name); err != nil {
 			return "", err
 		}
-		home = path.Join(cmp.Or(base, "/home"), name)
 	}
 	there, err := exists(s, home)
 	if err != nil || there {
@@ -292,18 +224,10 @@ func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
 	return home, nil
 }
 
-// useraddDefault returns a setting of useradd's defaults, empty where they do not have it.
-func useraddDefault(s *System, name string) (value string, err error) {
-	defaults, err := s.ReadFile("/etc/default/useradd")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	for line := range strings.Lines(string(defaults)) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok && v != "" {
-			value = v
-		}
-	}
-	return value, nil
+// newHome returns the home directory that useradd gives.
+func newHome(s *System, name string) (string, error) {
+	defaults, err := useraddDefaults(s)
+	return path.Join(cmp.Or(defaults["HOME"], "/home"), name), err
 }
 
 // texts is a list of texts as a parameter.
