@@ -132,7 +132,7 @@ var (
 	selectorType = types.ObjectType{AttrTypes: map[string]attr.Type{"node_names": textsType, "node_tags": textsType, "node_labels": textsType, "rack_names": textsType}}
 	criteriaType = types.ObjectType{AttrTypes: map[string]attr.Type{
 		"percent_successful_nodes": types.Int64Type, "minimum_successful_nodes": types.Int64Type, "maximum_failed_nodes": types.Int64Type}}
-	rollingType = types.ObjectType{AttrTypes: map[string]attr.Type{"max_parallel": types.Int64Type, "lock": types.StringType, "unlock": types.StringType, "lock_new_nodes": types.BoolType}}
+	rollingType = types.ObjectType{AttrTypes: map[string]attr.Type{"max_parallel": types.Int64Type, "lock": types.StringType, "unlock": types.StringType, "lock_new_nodes": types.BoolType, "node_order": textsType}}
 	groupType   = types.ObjectType{AttrTypes: map[string]attr.Type{
 		"name": types.StringType, "critical": types.BoolType, "depends_on_groups": textsType, "selectors": types.ListType{ElemType: selectorType},
 		"success_criteria": criteriaType, "rolling": rollingType, "prepare_timeout": types.StringType, "deploy_timeout": types.StringType,
@@ -190,7 +190,7 @@ func rollingValue(r *site.Rolling) attr.Value {
 		return types.ObjectNull(rollingType.AttrTypes)
 	}
 	return types.ObjectValueMust(rollingType.AttrTypes, map[string]attr.Value{
-		"max_parallel": types.Int64Value(int64(r.MaxParallel)), "lock": types.StringPointerValue(given(r.Lock)), "unlock": types.StringPointerValue(given(r.Unlock)), "lock_new_nodes": types.BoolValue(!r.SpareNew),
+		"max_parallel": types.Int64Value(int64(r.MaxParallel)), "lock": types.StringPointerValue(given(r.Lock)), "unlock": types.StringPointerValue(given(r.Unlock)), "lock_new_nodes": types.BoolValue(!r.SpareNew), "node_order": textsValue(r.NodeOrder),
 	})
 }
 

@@ -37,7 +37,7 @@ locals {
 func TestDeploymentStrategy(t *testing.T) {
 	t.Parallel()
 	const address = "data.slipway_deployment_strategy.x"
-	groups := `[{ name = "b", critical = true, selectors = [], depends_on_groups = ["a"] }, { name = "a", critical = false, selectors = [], rolling = { lock = "l", unlock = "u", lock_new_nodes = false } }]`
+	groups := `[{ name = "b", critical = true, selectors = [], depends_on_groups = ["a"] }, { name = "a", critical = false, selectors = [], rolling = { lock = "l", unlock = "u", lock_new_nodes = false, node_order = ["*"] } }]`
 	run(t, resource.TestStep{
 		Config: airship + "data \"slipway_deployment_strategy\" \"x\" { documents = [local.airship] }",
 		ConfigStateChecks: []statecheck.StateCheck{
@@ -54,6 +54,7 @@ func TestDeploymentStrategy(t *testing.T) {
 		Config: "data \"slipway_deployment_strategy\" \"x\" { groups = " + groups + " }",
 		ConfigStateChecks: []statecheck.StateCheck{
 			is(address, at("order"), list("a", "b")), is(address, at("groups", 0, "name"), exact("b")), is(address, at("groups", 1, "rolling", "lock_new_nodes"), knownvalue.Bool(false)),
+			is(address, at("groups", 1, "rolling", "node_order"), list("*")),
 		},
 	})
 	for config, want := range map[string]string{

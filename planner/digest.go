@@ -92,6 +92,10 @@ func (d *digester) group(g Group, s site.Group) {
 		if len(g.Unlocked) > 0 {
 			d.list(g.Unlocked)
 		}
+		if len(g.Order) > 0 {
+			d.text("order")
+			d.list(g.Order)
+		}
 	}
 	d.number(int64(s.PrepareTimeout))
 	d.number(int64(s.DeployTimeout))

@@ -130,6 +130,7 @@ func (m *model) assignGroups(nodes []site.Node) map[string][]string {
 		if settings.Rolling != nil {
 			g.MaxParallel = settings.Rolling.MaxParallel
 			g.Locked = settings.Rolling.Lock != "" || settings.Rolling.Unlock != ""
+			g.Order = settings.Rolling.Order(g.Members)
 		}
 		for _, node := range g.Members {
 			memberOf[node] = append(memberOf[node], name)

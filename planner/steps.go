@@ -96,6 +96,24 @@ func (ph Phase) among(nodes []string) []string {
 	})
 }
 
+// ordered returns the nodes of the phase in the order of their group; none when it has no order. Nodes that are not
+// locked come last.
+func (ph Phase) ordered(g Group) []string {
+	nodes := ph.nodes()
+	var locked, others []string
+	for _, node := range g.Order {
+		_, without := slices.BinarySearch(g.Unlocked, node)
+		switch {
+		case !slices.Contains(nodes, node):
+		case without:
+			others = append(others, node)
+		default:
+			locked = append(locked, node)
+		}
+	}
+	return append(locked, others...)
+}
+
 func (ph Phase) describe(g Group, departed []string) string {
 	var parts []string
 	if ph.Group != "" {
@@ -130,6 +148,9 @@ func (ph Phase) describe(g Group, departed []string) string {
 			if spared := ph.among(g.Unlocked); len(spared) > 0 {
 				what += fmt.Sprintf(", %s (%s) without", count(len(spared), "new node"), list(spared))
 			}
+		}
+		if order := ph.ordered(g); len(order) > 1 {
+			what += ", in the order " + list(order)
 		}
 	}
 	return strings.Join(append(parts, what, changes(ph.Tasks)), ": ")

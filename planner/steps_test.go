@@ -2,10 +2,12 @@ package planner_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -34,5 +36,31 @@ func TestStepsAreInOrder(t *testing.T) {
 		"package[tree] on 2, user[zed] on 2, sysctl[vm.swappiness] on b, host[db] on b and 3 more (create 3 file)"
 	if d := cmp.Diff(want, p.Steps()[1]); d != "" {
 		t.Error(d)
+	}
+}
+
+// A rolling group shows the order of its nodes, those that need no lock last. Only an order changes the digest.
+func TestStepsShowTheOrderOfNodes(t *testing.T) {
+	s := site.Site{
+		Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}},
+		Services: []site.Service{{Name: "files", Configuration: conf{"file": titles{"/a": params{"content": "x"}}}}},
+	}
+	applied := planner.Applied{"a": {"file[/a]": "old"}, "b": {"file[/a]": "old"}}
+	digests := make(map[string]bool)
+	for order, want := range map[string]string{
+		"":      "1 node at a time between lock and unlock, 1 new node (c) without: 3",
+		"b * a": "1 node at a time between lock and unlock, 1 new node (c) without, in the order b, a, c: 3",
+		"c a b": "1 node at a time between lock and unlock, 1 new node (c) without, in the order a, b, c: 3",
+	} {
+		s.Groups = []site.Group{{Name: "g", Rolling: &site.Rolling{MaxParallel: 1, Lock: "l", Unlock: "u", SpareNew: true,
+			NodeOrder: strings.Fields(order)}}}
+		p := mustMake(t, s, applied, nil)
+		if !strings.HasPrefix(p.Steps()[1], "2. g: node phase, "+want) {
+			t.Errorf("%q: got %s", order, p.Steps()[1])
+		}
+		digests[p.Digest] = true
+	}
+	if len(digests) != 3 {
+		t.Errorf("got %d digests", len(digests))
 	}
 }

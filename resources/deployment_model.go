@@ -104,6 +104,17 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) && m.Protect.Equal(o.Protect)
 }
 
+// keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of
+// slipway: they are no change.
+func (m *deploymentModelV1) keepSame(prior deploymentModelV1) {
+	now := []*sealed.Value{&m.Nodes, &m.Groups, &m.Services, &m.Overrides, &m.Plugins}
+	for i, before := range []sealed.Value{prior.Nodes, prior.Groups, prior.Services, prior.Overrides, prior.Plugins} {
+		if now[i].Same(before) {
+			*now[i] = before
+		}
+	}
+}
+
 // driftOf returns the drift of the state for the planner.
 func (m deploymentModelV1) driftOf(ctx context.Context) (planner.Drift, diag.Diagnostics) {
 	if m.Drift.IsNull() || m.Drift.IsUnknown() {

@@ -38,6 +38,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if !req.State.Raw.IsNull() {
 		prior = &deploymentModelV1{}
 		resp.Diagnostics.Append(req.State.Get(ctx, prior)...)
+		plan.keepSame(*prior)
 		var diags diag.Diagnostics
 		past, _, diags = recall(ctx, req.Private)
 		resp.Diagnostics.Append(diags...)

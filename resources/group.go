@@ -45,6 +45,7 @@ type rollingModelV0 struct {
 	Lock        types.String `tfsdk:"lock"`
 	Unlock      types.String `tfsdk:"unlock"`
 	LockNew     types.Bool   `tfsdk:"lock_new_nodes"`
+	NodeOrder   types.List   `tfsdk:"node_order"`
 }
 
 // Value returns the group that a wholly known model describes.
@@ -66,6 +67,7 @@ func (m groupModelV0) Value(context.Context) (site.Group, site.Problems) {
 		if n := wholeNumber(r.MaxParallel); n != nil {
 			g.Rolling.MaxParallel = *n
 		}
+		g.Rolling.NodeOrder, _ = stringsOf(r.NodeOrder)
 	}
 	duration := func(attribute string, v types.String, target *time.Duration) {
 		if v.IsNull() {
@@ -132,6 +134,9 @@ func groupSchema() schema.Schema {
 						MarkdownDescription: "Command that is run on a node after its last task in these task groups, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`."},
 					"lock_new_nodes": schema.BoolAttribute{Optional: true,
 						MarkdownDescription: "Whether nodes on which nothing of the site is applied yet are locked, too. Default true. With `false` they are worked on without `lock` and `unlock`: there is nothing to drain, and the commands may not be there yet."},
+					"node_order": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+						Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
+						MarkdownDescription: "Names of the group's nodes in the order in which they are worked on in the task groups `upgrade_boot`, `storage_upgrade` and `node`, each once; `\"*\"` stands for all nodes that are not named, by name. Default: by name. Nodes that `lock_new_nodes = false` spares come last all the same."},
 				},
 			},
 			"prepare_timeout": schema.StringAttribute{

@@ -31,7 +31,7 @@ func TestGroupLife(t *testing.T) {
   name      = "renamed"
   critical  = true
   selectors = []
-  rolling   = { max_parallel = 2, unlock = "undrain", lock_new_nodes = false }
+  rolling   = { max_parallel = 2, unlock = "undrain", lock_new_nodes = false, node_order = ["n2", "*"] }
 }`,
 		[]statecheck.StateCheck{
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("selectors"), knownvalue.ListSizeExact(0)),
@@ -78,6 +78,7 @@ func TestGroupMistakes(t *testing.T) {
 		"no_criterion":       {group(all + `success_criteria = {}`), `leave success_criteria out`},
 		"max_parallel":       {group(all + `rolling = { max_parallel = 0 }`), `max_parallel`},
 		"lock_alone":         {group(all + `rolling = { lock = "drain" }`), `"rolling.unlock" must be specified`},
+		"node_order_twice":   {group(all + `rolling = { node_order = ["a", "a"] }`), `(?i)duplicate`},
 		"time_limit":         {group(all + `deploy_timeout = "1 hour"`), `is not a duration`},
 		"dependency_twice":   {group(all + `depends_on_groups = ["a", "a"]`), `(?i)duplicate`},
 		"dependency_name":    {group(all + `depends_on_groups = [""]`), `must begin with a letter or digit`},

@@ -299,6 +299,9 @@ func (m model) group(i itemOf, id string) site.Group {
 	}
 	if locked {
 		g.Rolling = &site.Rolling{MaxParallel: 1, Lock: "lock", Unlock: "unlock", SpareNew: spares}
+		for _, node := range anyList(m.types[i.Type]["node_order_view"]) {
+			g.Rolling.NodeOrder = append(g.Rolling.NodeOrder, node.(string))
+		}
 	}
 	return g
 }

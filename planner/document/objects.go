@@ -118,6 +118,7 @@ func (r *reader) rolling(n *yaml.Node, path string) *site.Rolling {
 		key{"lock_new_nodes", false, func(n *yaml.Node, path string) {
 			out.SpareNew = !r.boolean(n, path)
 		}},
+		key{"node_order", false, r.intoTexts(&out.NodeOrder)},
 	)
 	return out
 }

@@ -30,7 +30,7 @@ groups:
     depends_on_groups: [db]
     selectors: [{node_tags: [web]}]
     success_criteria: {percent_successful_nodes: 50}
-    rolling: {lock: drain, unlock: undrain, lock_new_nodes: false}
+    rolling: {lock: drain, unlock: undrain, lock_new_nodes: false, node_order: [web1, "*"]}
     prepare_timeout: 10m
     deploy_timeout: 2h
   - {name: db, critical: false, selectors: []}
@@ -69,7 +69,8 @@ func lon1Site() site.Site {
 			{Name: "web", Critical: true, DependsOn: []string{"db"},
 				Selectors:       site.Selectors{{NodeTags: []string{"web"}}},
 				SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: number(50)}, Rolling: &site.Rolling{
-					MaxParallel: 1, Lock: "drain", Unlock: "undrain", SpareNew: true},
+					MaxParallel: 1, Lock: "drain", Unlock: "undrain", SpareNew: true,
+					NodeOrder: []string{"web1", "*"}},
 				PrepareTimeout: 10 * time.Minute, DeployTimeout: 2 * time.Hour},
 			{Name: "db", Selectors: site.Selectors{}},
 		},

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func (w schedule) rounds(group string, nodes []string, rolling bool) []round {
 			n++
 		}
 		if inWindow {
-			rounds = append(rounds, round{lockWindows: w.lockWindows(all[:n])})
+			rounds = append(rounds, round{lockWindows: w.lockWindows(group, all[:n])})
 		} else {
 			r := round{kind: first.kind, steps: all[:n]}
 			slices.SortStableFunc(r.steps, func(a, b step) int { return a.index - b.index })
@@ -69,9 +70,9 @@ func (w schedule) unblocked(group, node string) []step {
 	return slices.Clone(steps)
 }
 
-// windows splits steps by node, in the order of the nodes' names (litp.md 82, Q16). Those that are spared lock and
-// unlock come last (litp.md 81).
-func (w schedule) lockWindows(steps []step) [][]step {
+// lockWindows splits steps by node, in the order of the group's nodes, others by name (litp.md 82, Q16). Those that are
+// spared lock and unlock come last (litp.md 81).
+func (w schedule) lockWindows(group string, steps []step) [][]step {
 	var out [][]step
 	at := map[string]int{}
 	for _, st := range steps {
@@ -83,14 +84,13 @@ func (w schedule) lockWindows(steps []step) [][]step {
 		}
 		out[i] = append(out[i], st)
 	}
+	position := make(map[string]int)
+	for i, node := range w.order[group] {
+		position[node] = i - len(w.order[group])
+	}
 	slices.SortFunc(out, func(a, b []step) int {
-		switch x, y := a[0].node, b[0].node; {
-		case w.spared[x] == w.spared[y]:
-			return strings.Compare(x, y)
-		case w.spared[x]:
-			return 1
-		}
-		return -1
+		x, y := a[0].node, b[0].node
+		return cmp.Or(order(w.spared[x])-order(w.spared[y]), position[x]-position[y], strings.Compare(x, y))
 	})
 	return out
 }

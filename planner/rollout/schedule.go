@@ -25,8 +25,9 @@ type schedule struct {
 	cleanup []step              // one for each node that left the site
 	needs   map[string][]string // node -> programs that its remote tasks call
 	actions map[string][]resource.ID
-	locked  map[string]bool // the nodes that the plan unlocks because an earlier run left them locked
-	spared  map[string]bool // the new nodes of rolling groups that are worked on without lock and unlock
+	locked  map[string]bool     // the nodes that the plan unlocks because an earlier run left them locked
+	spared  map[string]bool     // the new nodes of rolling groups that are worked on without lock and unlock
+	order   map[string][]string // rolling group -> its nodes in the order in which they are locked; else by name
 }
 
 // phase is a phase outside of groups.
@@ -89,9 +90,10 @@ var ordinary = []kind{configKind, remoteKind, callbackKind}
 func newSchedule(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (schedule, error) {
 	w := schedule{
 		prepare: map[string]step{}, deploy: map[string][]step{}, common: map[string][]step{},
-		needs: needs(p), actions: actionsOf(p), locked: map[string]bool{}, spared: map[string]bool{},
+		needs: needs(p), actions: actionsOf(p), locked: map[string]bool{}, spared: map[string]bool{}, order: map[string][]string{},
 	}
 	for _, g := range p.Groups {
+		w.order[g.Name] = g.Order
 		for _, node := range g.Unlocked {
 			w.spared[node] = true
 		}

@@ -146,6 +146,7 @@ type document struct {
 		Bare           bool          // rolling without lock and unlock
 		Lockless       bool          // rolling without lock
 		Spared         []string      // nodes that rolling does not lock
+		Order          []string      // of nodes
 		PrepareTimeout time.Duration `yaml:"prepare_timeout"`
 		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
 	}
@@ -202,7 +203,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	for i, g := range plan.Groups {
 		for _, given := range doc.Groups {
 			if given.Name == g.Name {
-				plan.Groups[i].Unlocked = given.Spared
+				plan.Groups[i].Unlocked, plan.Groups[i].Order = given.Spared, given.Order
 			}
 		}
 	}

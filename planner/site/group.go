@@ -68,15 +68,16 @@ func (g Group) Validate() Problems {
 	return problems
 }
 
-// validateMembership warns of names and groups that select nothing, and reports criteria that no outcome can meet: a
-// misspelled selector of a critical group must not first show during the run (airship.md D-04, AS-47).
+// validateMembership warns of names and groups that select nothing, and reports criteria that no outcome can meet and
+// an order of nodes that does not fit: a misspelled selector of a critical group must not first show during the run (airship.md D-04, AS-47).
 func (g Group) validateMembership(inv *NodeIndex, before int) Problems {
 	// Malformed labels are reported by Validate; they make the membership meaningless.
 	if len(g.Selectors.validateLabels("group", g.Name)) > 0 {
 		return nil
 	}
 	problems := g.Selectors.validate("group", g.Name, inv, before)
-	members := len(inv.Members(g.Selectors))
+	nodes := inv.Members(g.Selectors)
+	members := len(nodes)
 	if members == 0 {
 		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do: %s",
 			inv.emptyReason(g.Selectors))
@@ -90,7 +91,7 @@ func (g Group) validateMembership(inv *NodeIndex, before int) Problems {
 		p.Warning = !g.Critical
 		problems = append(problems, p)
 	}
-	return problems
+	return append(problems, g.validateNodeOrder(nodes, before+len(problems))...)
 }
 
 // ValidateDependencies reports duplicate names, dependencies on groups that do not exist, and cycles, each cycle once

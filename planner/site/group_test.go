@@ -57,6 +57,18 @@ func TestValidateGroups(t *testing.T) {
 		}, []string{
 			`error missing_field group "a": rolling.unlock: rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out`,
 		}},
+		{"an order of nodes", []Group{
+			{Name: "a", Rolling: &Rolling{MaxParallel: 1, NodeOrder: []string{"n3", "n1", "n4", "n2"}}},
+			{Name: "b", Rolling: &Rolling{MaxParallel: 1, NodeOrder: []string{"n3", "*", "n1"}}},
+			{Name: "c", Rolling: &Rolling{MaxParallel: 1, NodeOrder: []string{"n3", "n3", "n11", "ghost", "*", "*"}}},
+			{Name: "d", Rolling: &Rolling{MaxParallel: 1, NodeOrder: []string{"n3", "n1"}}},
+		}, []string{
+			`error duplicate group "c": rolling.node_order[1]: "n3" is there twice; name each node once`,
+			`error unknown_node group "c": rolling.node_order[2]: the group has no node "n11"; did you mean "n1"?`,
+			`error unknown_node group "c": rolling.node_order[3]: the group has no node "ghost"`,
+			`error duplicate group "c": rolling.node_order[5]: "*" is there twice; name each node once`,
+			`error missing_field group "d": rolling.node_order: it does not name n2, n4; add each node of the group, or "*" for all others by name`,
+		}},
 		{"selectors", []Group{
 			{Name: "a", Critical: true, Selectors: Selectors{{}, {NodeLabels: []string{"x"}}},
 				SuccessCriteria: &SuccessCriteria{MinimumSuccessfulNodes: number(9)}},

@@ -94,7 +94,13 @@ type Rolling struct {
 	Lock        string // command run on the node before its tasks; empty: none. A lock needs an unlock
 	Unlock      string // command run on the node after its tasks, whatever their outcome; empty: none
 	SpareNew    bool   // nodes on which nothing is applied yet are worked on without Lock and Unlock (litp.md 78)
+	// NodeOrder names the nodes of the group in the order in which they are locked (litp.md 82); [OtherNodes] stands for
+	// those that it does not name. Empty: by name.
+	NodeOrder []string
 }
+
+// OtherNodes stands in [Rolling.NodeOrder] for all nodes of the group that it does not name, by name.
+const OtherNodes = "*"
 
 // Service is what is placed on nodes by selectors: an instance of an entity, or configuration as it is. Exactly one of
 // Entity and Configuration is given; an empty Configuration that is not nil counts as given.

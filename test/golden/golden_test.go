@@ -198,6 +198,7 @@ func (w *workspace) state(without ...string) string {
 	for _, r := range state["resources"].([]any) {
 		for _, i := range r.(map[string]any)["instances"].([]any) {
 			instance := i.(map[string]any)
+			dropAdded(instance["attributes"])
 			for _, name := range without {
 				delete(instance["attributes"].(map[string]any), name)
 			}
@@ -214,6 +215,16 @@ func (w *workspace) state(without ...string) string {
 	raw, err := json.MarshalIndent(state, "", " ")
 	w.must(err)
 	return string(raw)
+}
+
+// dropAdded removes what a later slipway adds to the resources of a state, once and as null: the attribute of rolling.
+// A deployment keeps what it has of them.
+func dropAdded(attributes any) {
+	of, _ := attributes.(map[string]any)
+	rolling, _ := of["rolling"].(map[string]any)
+	if value, there := rolling["node_order"]; there && value == nil {
+		delete(rolling, "node_order")
+	}
 }
 
 // private decodes private state. The machines in it are those that the ledgers belong to; what else is known of them
