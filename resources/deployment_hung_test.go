@@ -19,8 +19,13 @@ import (
 )
 
 // A node that accepts connections and says nothing costs a first run the prepare_timeout of its group, once, and no
-// other group anything.
+// other group anything. A destroy does not wait for it as long as it may take to connect.
 func TestHungNodeCostsItsPrepareTimeoutOnce(t *testing.T) {
+	t.Run("and leaves the site", func(t *testing.T) { testHungNode(t, true) })
+	t.Run("and is destroyed", func(t *testing.T) { testHungNode(t, false) })
+}
+
+func testHungNode(t *testing.T, leaves bool) {
 	s := newSandbox(t, "a")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
@@ -64,7 +69,7 @@ resource "slipway_group" "far" {
 }
 `, l.Addr().(*net.TCPAddr).Port, s.path("a", "known_hosts"), s.path("a", "key"))
 	var begin time.Time
-	run(t, []resource.TestStep{
+	steps := []resource.TestStep{
 		{
 			PreConfig: func() { begin = time.Now() }, Config: config("slipway_group.far, slipway_group.near", "slipway_node.a, slipway_node.hung", hung), ConfigStateChecks: []statecheck.StateCheck{status("degraded")},
 			ExpectNonEmptyPlan: true,
@@ -75,6 +80,16 @@ resource "slipway_group" "far" {
 				return nil
 			}),
 		},
-		{PreConfig: func() { s.must(l.Close()) }, Config: config("slipway_group.near", "slipway_node.a", "")},
-	}, s.gone("a"))
+	}
+	if leaves {
+		steps = append(steps, resource.TestStep{PreConfig: func() { s.must(l.Close()) },
+			Config: config("slipway_group.near", "slipway_node.a", "")})
+	}
+	steps = append(steps, resource.TestStep{PreConfig: func() { begin = time.Now() }, RefreshState: true, ExpectNonEmptyPlan: !leaves})
+	run(t, steps, func(state *terraform.State) error {
+		if took := time.Since(begin); took > 3*time.Minute {
+			return fmt.Errorf("the destroy took %s", took)
+		}
+		return s.gone("a")(state)
+	})
 }

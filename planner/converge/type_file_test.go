@@ -145,7 +145,7 @@ func TestFileFails(t *testing.T) {
 		"full":          {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "content", "x"), want: "set force = true to remove it, with everything in it"},
 		"absent full":   {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "absent"), want: "set force = true"},
 		"title":         {item: item("file[motd]", "content", "x"), want: "path: must be given"},
-		"path":          {item: item("file[x]", "path", "/a/../b"), want: "must be an absolute path"},
+		"path":          {item: item("file[x]", "path", "/a/../b"), want: `"/a/../b" must be written "/b"`},
 		"mode":          {item: item("file[/f]", "mode", "0999"), want: `"0999" must be 3 or 4 octal digits`},
 		"mode number":   {item: item("file[/f]", "mode", int64(644)), want: `mode: must be a string, in quotes: "0644", not 644`},
 		"mode X":        {item: item("file[/f]", "mode", "u=X"), want: `"u=X": X goes with + only`},

@@ -151,8 +151,8 @@ func TestIniSettingSchema(t *testing.T) {
 		want   string
 	}{
 		{resource.Parameters{"value": nil}, "value: is required unless ensure is absent"},
-		{resource.Parameters{"path": "x.ini"}, `path: "x.ini" is not the absolute path of a file`},
-		{resource.Parameters{"path": "/a/../b"}, `path: "/a/../b" is not the absolute path of a file`},
+		{resource.Parameters{"path": "x.ini"}, `path: "x.ini" must be an absolute path`},
+		{resource.Parameters{"path": "/a/../b"}, `path: "/a/../b" must be written "/b"`},
 		{resource.Parameters{"setting": ""}, "setting: must not be empty"},
 		{resource.Parameters{"setting": "#x"}, "setting: must not begin with #"},
 		{resource.Parameters{"setting": "a=b"}, "setting: must not contain the separator"},

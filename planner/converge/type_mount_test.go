@@ -248,8 +248,8 @@ func TestMountSchema(t *testing.T) {
 		want       string
 	}{
 		{"/mnt", nil, "device: is required unless ensure is absent"},
-		{"mnt", resource.Parameters{"device": "x"}, "title: must be the absolute path"},
-		{"/mnt/", resource.Parameters{"device": "x"}, "title: must be the absolute path"},
+		{"mnt", resource.Parameters{"device": "x"}, `title: "mnt" must be an absolute path`},
+		{"/mnt/", resource.Parameters{"device": "x"}, `title: "/mnt/" must be written "/mnt"`},
 		{"/mnt", resource.Parameters{"device": "x", "options": ""}, "options: must not be empty"},
 		{"/mnt", resource.Parameters{"device": "x", "pass": int64(10)}, "pass: 10 is out of bounds"},
 	} {

@@ -47,8 +47,21 @@ func (File) Schema() resource.Schema {
 // CheckAbsolute refuses what is not an absolute path in its shortest form, and the root.
 func CheckAbsolute(value any) error {
 	p, _ := value.(string)
-	if !path.IsAbs(p) || path.Clean(p) != p || p == "/" || strings.ContainsRune(p, 0) {
-		return fmt.Errorf("%q must be an absolute path below /, without . or .. or a slash at the end", p)
+	if p == "/" || strings.ContainsRune(p, 0) {
+		return fmt.Errorf("%q must be an absolute path below /", p)
+	}
+	return checkShortest(p)
+}
+
+// checkShortest refuses what is not an absolute path in its shortest form.
+func checkShortest(p string) error {
+	switch {
+	case strings.HasPrefix(p, "~"):
+		return fmt.Errorf("%q must be an absolute path: ~ is not replaced, write the home directory itself", p)
+	case !path.IsAbs(p):
+		return fmt.Errorf("%q must be an absolute path", p)
+	case path.Clean(p) != p:
+		return fmt.Errorf("%q must be written %q, without ., .., // or a slash at the end", p, path.Clean(p))
 	}
 	return nil
 }
@@ -64,7 +77,10 @@ func checkContent(value any) error {
 }
 
 func checkSource(value any) error {
-	if p, _ := value.(string); !path.IsAbs(p) {
+	if p, _ := value.(string); strings.Contains(p, "://") {
+		return fmt.Errorf("%q must be an absolute path on the node; put the file next to the configuration and send it with "+
+			"content = file(\"${path.module}/%s\")", p, path.Base(p))
+	} else if !path.IsAbs(p) {
 		return fmt.Errorf("%q must be an absolute path on the node; send a file of the controller with content = file(%q)", p, p)
 	}
 	return CheckAbsolute(value)
@@ -91,8 +107,12 @@ func checkFile(r resource.Resource) []resource.ParameterError {
 		errs = append(errs, resource.ParameterError{Parameter: parameter, Message: message})
 	}
 	p := r.Parameters
-	if !p.Has("path") && CheckAbsolute(r.Title) != nil {
-		add("path", "must be given, because the title is not an absolute path")
+	if err := CheckAbsolute(r.Title); err != nil && !p.Has("path") {
+		if strings.HasPrefix(r.Title, "/") || strings.HasPrefix(r.Title, "~") {
+			add("title", err.Error())
+		} else {
+			add("path", "must be given, because the title is not an absolute path")
+		}
 	}
 	ensure := FileEnsure(r)
 	if p.Has("content") && p.Has("source") {

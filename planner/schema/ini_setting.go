@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -32,8 +31,8 @@ func (IniSetting) Schema() resource.Schema {
 }
 
 func checkFilePath(value any) error {
-	if p, _ := value.(string); !path.IsAbs(p) || path.Clean(p) != p || p == "/" {
-		return fmt.Errorf("%q is not the absolute path of a file, without .. or // in it", p)
+	if err := CheckAbsolute(value); err != nil {
+		return err
 	}
 	return checkOneLine(value)
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"path"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -30,8 +29,8 @@ func (Mount) Schema() resource.Schema {
 		},
 		Check: func(r resource.Resource) []resource.ParameterError {
 			var errs []resource.ParameterError
-			if !path.IsAbs(r.Title) || path.Clean(r.Title) != r.Title {
-				errs = append(errs, resource.ParameterError{Parameter: "title", Message: "must be the absolute path of the mount point, without a slash at the end, or .. or // in it"})
+			if err := checkShortest(r.Title); err != nil {
+				errs = append(errs, resource.ParameterError{Parameter: "title", Message: err.Error() + "; it is the mount point"})
 			}
 			if !WantsAbsent(r) && !r.Parameters.Has("device") {
 				errs = append(errs, resource.ParameterError{Parameter: "device", Missing: true, Message: "is required unless ensure is absent"})

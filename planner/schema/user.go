@@ -2,8 +2,6 @@ package schema
 
 import (
 	"errors"
-	"fmt"
-	"path"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -67,8 +65,9 @@ func checkPasswdField(v any) error {
 }
 
 func checkPasswdPath(v any) error {
-	if text, _ := v.(string); !path.IsAbs(text) || path.Clean(text) != text {
-		return fmt.Errorf("%q is not an absolute path in its shortest form", text)
+	text, _ := v.(string)
+	if err := checkShortest(text); err != nil {
+		return err
 	}
 	return checkPasswdField(v)
 }
