@@ -165,7 +165,7 @@ func (m *Machines) refusal(node string) error {
 	}
 	return &converge.SessionError{Code: converge.CodeTwice,
 		Message: fmt.Sprintf("node %q is the same machine as node %q, and nothing is done on it under either name; "+
-			"keep one of the two nodes", node, other)}
+			"keep one of the two nodes", min(node, other), max(node, other))}
 }
 
 // of returns the node of the site, other than the one given, that is a machine; empty when no node is. doubt says why

@@ -285,14 +285,30 @@ func (r Report) String() string {
 		}
 	}
 	failed := SaidAlike(byStage[strategy.Failed], func(n string) string {
-		return fmt.Sprintf("(%s): %s", r.Nodes[n].Group, or(r.Nodes[n].Reason(), "no reason is known"))
+		return or(r.Nodes[n].Reason(), "no reason is known")
 	})
-	writeList(&b, "failed nodes:\n", failed, func(a Alike) { fmt.Fprintf(&b, "  %s %s\n", a.Who(), a.Reason) })
+	writeList(&b, "failed nodes:\n", failed, func(a Alike) {
+		fmt.Fprintf(&b, "  %s (%s): %s\n", a.Who(), r.groupsOf(a.Nodes), a.Reason)
+	})
 	writeList(&b, "nodes that left the site:\n", slices.Sorted(maps.Keys(r.Departed)), func(n string) {
 		writeRemoval(&b, n, r.Departed[n].Status, r.Departed[n].Message, r.Departed[n].Undone)
 	})
 	writeList(&b, "warnings:\n", r.Warnings, func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
 	return b.String()
+}
+
+// groupsOf names the groups of nodes, the first ones of many.
+func (r Report) groupsOf(nodes []string) string {
+	var groups []string
+	for _, n := range nodes {
+		if g := r.Nodes[n].Group; !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	if more := len(groups) - namesAlike; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(groups[:namesAlike], ", "), more)
+	}
+	return strings.Join(groups, ", ")
 }
 
 // writeList writes the first items of a list below its title; nothing for an empty one.
