@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 )
 
 // selecting is a site whose only group selects nodes by tag.
@@ -85,4 +86,45 @@ func TestProtectedFromDestroy(t *testing.T) {
 		{Config: config, Destroy: true, ExpectError: refused},
 		{Config: s.on(motd, "protect = { destroy = false }\n", "a=a"), Check: kept},
 	}, s.gone("a"))
+}
+
+// Machines that stay while nodes get new addresses are no losses: two of three nodes are renumbered without protect.
+func TestRenumbering(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	kept := resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"), s.has("b", "etc/motd", "one"))
+	renumbered := s.on(motd, "", "a=a2", "b=b2", "c=c")
+	var w warnings
+	w.run(t, []resource.TestStep{
+		{Config: s.on(motd, "", "a=a", "b=b", "c=c"), Check: kept},
+		{Config: renumbered, ExpectError: told(`not rolled out`)}, // nobody answers there yet
+		{
+			PreConfig: func() { w.take(); s.link("a2", "a"); s.link("b2", "b") },
+			Config:    renumbered, ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
+			Check: resource.ComposeTestCheckFunc(kept, w.say(`(?s)may tear down 2 nodes: a.old, b.old.*`+
+				`a.old: undoes 1 resource unless it is node "a" at its new address: file\[/etc/motd\]`)),
+		},
+		{Config: renumbered, ConfigPlanChecks: nothingPlanned()},
+	}, s.gone("a", "b", "c"))
+}
+
+// When other machines answer at the new addresses, the old ones are torn down up to the limit only.
+func TestRenumberingToOtherMachines(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c", "x", "y")
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	kept := resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"), s.has("b", "etc/motd", "one"))
+	moved := func(more string) string { return s.on(motd, more, "a=x", "b=y", "c=c") }
+	run(t, []resource.TestStep{
+		{Config: s.on(motd, "", "a=a", "b=b", "c=c"), Check: kept},
+		{Config: moved(""), ExpectError: told(`(?s)a.old: failed.*is another machine than node "a".*max_torn_down_nodes = 2`)},
+		{Config: moved(""), ExpectError: told(`(?s)tears down 2 of 5 nodes: a.old, b.old.*max_torn_down_nodes = 2`)},
+		{Config: s.on(motd, "", "a=a", "b=b", "c=c", "x=x", "y=y"), Check: resource.ComposeTestCheckFunc(kept, s.has("x", "etc/motd", "one"))},
+		{Config: moved("protect = { max_torn_down_nodes = 2 }"), Check: s.has("x", "etc/motd", "one")},
+	}, s.gone("a", "b", "c", "x", "y"))
+	s = newSandbox(t, "a", "b", "x")
+	run(t, []resource.TestStep{
+		{Config: s.on(motd, "protect = { max_torn_down_nodes = 0 }", "a=a", "b=b")},
+		{Config: s.on(motd, "protect = { max_torn_down_nodes = 0 }", "a=x", "b=b"), ExpectError: told(`(?s)a.old: failed.*max_torn_down_nodes = 1`)},
+		{Config: s.on(motd, "protect = { max_torn_down_nodes = 1 }", "a=x", "b=b"), Check: resource.ComposeTestCheckFunc(s.gone("a"), s.has("a", "etc/motd", "-"))},
+	}, s.gone("b", "x"))
 }
