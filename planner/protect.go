@@ -29,18 +29,30 @@ const nodesListed = 20
 
 // Losses are what a plan tears down and removes.
 type Losses struct {
-	Nodes    int                      // on which anything is applied before the run
+	Nodes    int                      // on which anything is applied before the run; a machine counts once
 	TornDown map[string][]resource.ID // node -> what is undone there, sorted: nodes that left the site, or every group
 	Removed  map[string][]resource.ID // node -> what is removed there, sorted: nodes that stay
+	Unsure   map[string]UnsureLoss    // machines that are torn down unless they are machines of the site
 }
 
-// Losses returns what the plan tears down and removes. applied is what the plan was made from. Actions of plugins do
-// not count: they are forgotten, not undone.
-func (p *Plan) Losses(applied Applied) Losses {
-	l := Losses{TornDown: map[string][]resource.ID{}, Removed: map[string][]resource.ID{}, Nodes: len(applied.undone())}
+// UnsureLoss is what is undone on a machine unless it is a node at its new address.
+type UnsureLoss struct {
+	Node   string
+	Undone []resource.ID // sorted
+}
+
+// Losses returns what the plan tears down and removes. applied is what the plan was made from, unsure as [Unsure]
+// returns it. Actions of plugins do not count: they are forgotten, not undone.
+func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
+	l := Losses{TornDown: map[string][]resource.ID{}, Removed: map[string][]resource.ID{}, Unsure: map[string]UnsureLoss{},
+		Nodes: len(applied.undone())}
 	for _, phase := range p.Phases {
 		for _, t := range phase.Tasks {
+			node, isUnsure := unsure[t.Node]
 			switch {
+			case t.Action == task.Forget && isUnsure:
+				l.Unsure[t.Node] = UnsureLoss{node, undone(applied[t.Node])}
+				l.Nodes-- // its node counts
 			case t.Action == task.Forget:
 				l.TornDown[t.Node] = undone(applied[t.Node])
 			case t.Action == task.Remove && !isAction(t.Resource.Type):
@@ -78,7 +90,7 @@ func undone(applied map[resource.ID]string) []resource.ID {
 }
 
 // Empty reports whether nothing is torn down or removed.
-func (l Losses) Empty() bool { return len(l.TornDown)+len(l.Removed) == 0 }
+func (l Losses) Empty() bool { return len(l.TornDown)+len(l.Removed)+len(l.Unsure) == 0 }
 
 // String describes the losses in one line: `tears down 2 nodes: b, c; removes 14 resources on 3 nodes`.
 func (l Losses) String() string {
@@ -86,6 +98,9 @@ func (l Losses) String() string {
 	if n := len(l.TornDown); n > 0 {
 		parts = append(parts, fmt.Sprintf("tears down %s: %s", count(n, "node"),
 			list(slices.Sorted(maps.Keys(l.TornDown)))))
+	}
+	if n := len(l.Unsure); n > 0 {
+		parts = append(parts, fmt.Sprintf("may tear down %s: %s", count(n, "node"), list(slices.Sorted(maps.Keys(l.Unsure)))))
 	}
 	if len(l.Removed) > 0 {
 		parts = append(parts, fmt.Sprintf("removes %s on %s", count(resources(l.Removed), "resource"),
@@ -105,17 +120,21 @@ func (l Losses) Undone() string {
 func (l Losses) ByNode() []string {
 	var lines []string
 	nodes := slices.Sorted(maps.Keys(l.TornDown))
+	nodes = slices.AppendSeq(nodes, maps.Keys(l.Unsure))
 	nodes = distinct(slices.AppendSeq(nodes, maps.Keys(l.Removed)))
 	for _, node := range nodes[:min(len(nodes), nodesListed)] {
-		verb, ids := "removes", l.Removed[node]
+		verb, ids, unless := "removes", l.Removed[node], ""
 		if gone, all := l.TornDown[node]; all {
 			verb, ids = "undoes", gone
+		}
+		if u, is := l.Unsure[node]; is {
+			verb, ids, unless = "undoes", u.Undone, fmt.Sprintf(" unless it is node %q at its new address", u.Node)
 		}
 		names := make([]string, len(ids))
 		for i, id := range ids {
 			names[i] = string(id)
 		}
-		line := fmt.Sprintf("%s: %s %s", cut(node), verb, count(len(ids), "resource"))
+		line := fmt.Sprintf("%s: %s %s", cut(node), verb, count(len(ids), "resource")) + unless
 		if len(ids) > 0 {
 			line += ": " + list(names)
 		}
@@ -134,7 +153,7 @@ func (p Protection) Check(l Losses) site.Problems {
 		problems = append(problems, site.Problem{Object: "deployment", Attribute: attribute, Code: site.Protected,
 			Message: message})
 	}
-	if n := len(l.TornDown); n > p.tornDown(l.Nodes) {
+	if n := len(l.TornDown); n > p.TornDownOf(l.Nodes) {
 		limit := "protect.max_torn_down_nodes is " + p.TornDown
 		if p.TornDown == "" {
 			limit = fmt.Sprintf(
@@ -156,8 +175,8 @@ func (p Protection) Check(l Losses) site.Problems {
 	return problems
 }
 
-// tornDown returns how many nodes of a site with so many nodes may be torn down at once.
-func (p Protection) tornDown(nodes int) int {
+// TornDownOf returns how many nodes of a site with so many nodes may be torn down at once.
+func (p Protection) TornDownOf(nodes int) int {
 	if p.TornDown == "" {
 		return max(1, nodes*defaultTornDown/100)
 	}

@@ -29,7 +29,7 @@ func losing(nodes, torn, removed int) planner.Losses {
 		}
 	}
 	p := &planner.Plan{Phases: []planner.Phase{removing, cleanup}}
-	return p.Losses(applied)
+	return p.Losses(applied, nil)
 }
 
 func TestLosses(t *testing.T) {
@@ -53,6 +53,31 @@ func TestLosses(t *testing.T) {
 		"empty": {}, planner.Controller: {"callback[x]": ""}})
 	if got, want := gone.Undone(), "undoes 3 resources on 2 nodes"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A machine that may be a node at its new address is one machine with that node, and no loss.
+func TestUnsureLosses(t *testing.T) {
+	applied := planner.Applied{}
+	cleanup := planner.Phase{TaskGroup: task.Cleanup}
+	for _, node := range []string{"a", "a.old", "b", "b.old", "c", "d"} {
+		applied[node] = map[resource.ID]string{"file[/etc/a]": "1"}
+	}
+	for _, node := range []string{"a.old", "b.old", "d"} {
+		cleanup.Tasks = append(cleanup.Tasks, task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
+	}
+	l := (&planner.Plan{Phases: []planner.Phase{cleanup}}).Losses(applied, map[string]string{"a.old": "a", "b.old": "b"})
+	if got, want := l.String(), "tears down 1 node: d; may tear down 2 nodes: a.old, b.old"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := l.ByNode()[0]; got != `a.old: undoes 1 resource unless it is node "a" at its new address: file[/etc/a]` {
+		t.Error(got)
+	}
+	if problems := (planner.Protection{}).Check(l); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if got := (planner.Protection{TornDown: "0"}).Check(l).Error(); !strings.Contains(got, "tears down 1 of 4 nodes: d;") {
+		t.Error(got)
 	}
 }
 

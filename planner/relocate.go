@@ -54,7 +54,7 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift, reached fun
 		if _, handedOn := taken[was]; !moved || handedOn || len(applied[name]) == 0 || !reached(name) {
 			continue
 		}
-		l := Left{Node: name, Name: leftName(name, applied, placeOf, nowAt)}
+		l := Left{Node: name, Name: leftName(name, applied, placeOf, nowAt), Unsure: from == name}
 		left = append(left, l)
 		keep(l.Name, name)
 		p := site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
@@ -92,6 +92,26 @@ func (a Applied) Known(node string) bool {
 type Left struct {
 	Node string // its name in the prior state, which is another machine's now
 	Name string // under which it departs
+	// Unsure: its node's new address belonged to no node, so it may be the same machine.
+	Unsure bool
+}
+
+// Unsure returns the machines that left and may be machines of the site, as the run finds out: name -> node. earlier are
+// those that an earlier run could not decide and that are still to be torn down, as long as apart does not report that
+// their nodes are other machines.
+func Unsure(left []Left, earlier map[string]string, now []site.Node, apart func(old, node string) bool) map[string]string {
+	out := make(map[string]string, len(left))
+	for _, l := range left {
+		if l.Unsure {
+			out[l.Name] = l.Node
+		}
+	}
+	for name, node := range earlier {
+		if !apart(name, node) && slices.ContainsFunc(now, func(n site.Node) bool { return n.Name == node }) {
+			out[name] = node
+		}
+	}
+	return out
 }
 
 // leftName returns an unused name for the machine that was called name.

@@ -156,6 +156,9 @@ func (d *Deployment) roll(ctx context.Context, in rollInput) (*rolled, diag.Diag
 		}
 		w.goOn(surveying, journaled, options)
 	}
+	limits, _, ds := limitsOf(ctx, in.plan.Protect)
+	diags.Append(ds...)
+	options.Unsure, options.TornDown = w.unsure, limits.TornDownOf(w.plan.Losses(w.applied, w.unsure).Nodes)
 	diags.Append(run.recordServices(run.ctx, services.CurrentVersions(in.past.Services), nil)...)
 	diags.Append(run.history(run.ctx, w.services)...)
 	todo := w.plan

@@ -34,6 +34,13 @@ func (m memory) reached(node string) bool {
 	return seen || m.Applied.Known(node)
 }
 
+// apart reports whether two nodes were seen to be two machines.
+func (m memory) apart(a, b string) bool {
+	one, aSeen := m.Machines[a]
+	other, bSeen := m.Machines[b]
+	return aSeen && bSeen && !one.MayBe(other)
+}
+
 // oneMachine reports nodes that were seen to be one machine under several addresses.
 func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (problems site.Problems) {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })

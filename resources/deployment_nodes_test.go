@@ -59,7 +59,7 @@ func TestNodeAtAnotherPlace(t *testing.T) {
 			{
 				Config: s.on(motd, more, "a=new"), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate),
 				Check: resource.ComposeTestCheckFunc(s.has("new", "etc/motd", "one"), s.has("old", "etc/motd", "-"), s.gone("old"),
-					w.say(`(?s)the machine at the old place leaves the site, as "a.old", unless it is the same machine under another address.*tears down 1 node: a.old`)),
+					w.say(`(?s)the machine at the old place leaves the site, as "a.old", unless it is the same machine under another address.*may tear down 1 node: a.old.*a.old: undoes 1 resource unless it is node "a" at its new address`)),
 			},
 			{Config: s.on(motd, more, "a=new"), ConfigPlanChecks: nothingPlanned()},
 			{

@@ -153,8 +153,11 @@ func (done *rolled) leaveDeparted(ctx context.Context, in rollInput, w *work, re
 		diags.AddWarning("Departed nodes are not in the state", err.Error())
 		return diags
 	}
-	done.Departed = map[string]credentials{}
+	done.Departed, done.Unsure = map[string]credentials{}, map[string]string{}
 	for name, old := range left {
+		if node, is := w.unsure[name]; is {
+			done.Unsure[name] = node
+		}
 		if id, known := in.past.Machines[old]; known {
 			done.Machines[name] = id
 		}

@@ -120,9 +120,10 @@ func (l lacking) also() string {
 
 // lossesWithout returns what a plan takes away, but for what may turn out to stay.
 func (w *work) lossesWithout(l lacking) planner.Losses {
-	losses := w.plan.Losses(w.applied)
+	losses := w.plan.Losses(w.applied, w.unsure)
 	for _, name := range l.names {
 		delete(losses.TornDown, name)
+		delete(losses.Unsure, name)
 	}
 	for node, ids := range losses.Removed {
 		ids = slices.DeleteFunc(ids, func(id planresource.ID) bool {

@@ -89,6 +89,7 @@ type work struct {
 	before   []site.Node                  // the nodes of the prior state as they are reached
 	machines map[string]converge.Identity // of the nodes and of those that left, as they were last seen
 	left     []planner.Left               // machines of the prior state that left while their names stay
+	unsure   map[string]string            // those that may be machines of the site: name -> node
 	applied  planner.Applied              // by the nodes' present names
 	drift    planner.Drift                // likewise
 	plan     *planner.Plan
@@ -129,6 +130,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 		}
 		w.applied, w.drift, w.left, more = planner.Relocate(w.before, w.desired.Nodes, past.Applied, w.drift, past.reached)
 		problems = append(problems, more...)
+		w.unsure = planner.Unsure(w.left, past.Unsure, w.desired.Nodes, past.apart)
 		w.machines = past.machinesOf(w.before, w.desired.Nodes)
 		problems = append(problems, oneMachine(w.desired.Nodes, w.machines)...)
 		w.rememberLeft(past)

@@ -37,6 +37,8 @@ type memory struct {
 	Departed map[string]credentials
 	// Machines are the nodes' machines, as they were last seen.
 	Machines map[string]converge.Identity
+	// Unsure are nodes that left and may be nodes of the site at their new addresses: name -> node.
+	Unsure map[string]string
 	// Given are the nodes of a failed creation that the next one gave up, and that are still to be torn down, with
 	// their secrets.
 	Given map[string]site.Node
@@ -65,6 +67,8 @@ type privateV3 struct {
 	Machines map[string]converge.Identity `json:"machines,omitempty"`
 
 	Given map[string]site.Node `json:"given,omitempty"`
+
+	Unsure map[string]string `json:"unsure,omitempty"`
 }
 
 const privateVersion = 3
@@ -96,12 +100,12 @@ func recall(ctx context.Context, from privateReader) (m memory, saved bool, diag
 			values[name] = catalog.PlainNumbers(v)
 		}
 	}
-	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed, Machines: p.Machines, Given: p.Given}, true, diags
+	return memory{Applied: p.Applied, Values: p.Values, Services: p.Services, Secret: p.Secret, Departed: p.Departed, Machines: p.Machines, Given: p.Given, Unsure: p.Unsure}, true, diags
 }
 
 // remember saves what the deployment remembers.
 func remember(ctx context.Context, to privateWriter, m memory) (diags diag.Diagnostics) {
-	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret, Departed: m.Departed, Machines: m.Machines, Given: m.Given})
+	raw, err := json.Marshal(privateV3{Version: privateVersion, Applied: m.Applied, Values: m.Values, Services: m.Services, Secret: m.Secret, Departed: m.Departed, Machines: m.Machines, Given: m.Given, Unsure: m.Unsure})
 	if err != nil {
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags

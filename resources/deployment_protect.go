@@ -37,7 +37,7 @@ func protectAttribute() schema.Attribute {
 			"max_torn_down_nodes": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "How many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such as `\"10%\"`. A node is torn down when it leaves `nodes`, " +
-					"and when it stays there but leaves every group. Left out, it is 1 or 10 %, whichever is more.",
+					"and when it stays there but leaves every group. One that gets an address where nobody was counts in the apply, when another machine answers there. Left out, it is 1 or 10 %, whichever is more.",
 				Validators: []validator.String{stringvalidator.RegexMatches(numberOrShare, `must be a number of nodes, such as 1, or a share of them from 0% to 100%, such as "10%"`)},
 			},
 			"max_removed_resources": schema.Int64Attribute{
@@ -64,10 +64,18 @@ func protectOf(ctx context.Context, o types.Object) (m protectModel, diags diag.
 	return m, diags
 }
 
+// limitsOf returns the limits of `protect`; known is false where one of them is not known yet.
+func limitsOf(ctx context.Context, o types.Object) (limits planner.Protection, known bool, diags diag.Diagnostics) {
+	m, diags := protectOf(ctx, o)
+	known = !o.IsUnknown() && !m.MaxTornDownNodes.IsUnknown() && !m.MaxRemovedResources.IsUnknown()
+	limits = planner.Protection{TornDown: m.MaxTornDownNodes.ValueString(), Removed: m.MaxRemovedResources.ValueInt64Pointer()}
+	return limits, known, diags
+}
+
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name
 // is destroyed and made anew.
 func protect(ctx context.Context, plan, prior deploymentModelV1, past memory, w *work) diag.Diagnostics {
-	return protectFrom(ctx, plan, prior, past, w.plan.Losses(w.applied), false)
+	return protectFrom(ctx, plan, prior, past, w.plan.Losses(w.applied, w.unsure), false)
 }
 
 // protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown
@@ -76,12 +84,11 @@ func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past memory
 	if !plan.Site.Equal(prior.Site) {
 		return protectWhole(ctx, prior, past)
 	}
-	settings, diags := protectOf(ctx, plan.Protect)
+	limits, known, diags := limitsOf(ctx, plan.Protect)
 	if diags.HasError() {
 		return diags
 	}
-	if !atMost && !plan.Protect.IsUnknown() && !settings.MaxTornDownNodes.IsUnknown() && !settings.MaxRemovedResources.IsUnknown() {
-		limits := planner.Protection{TornDown: settings.MaxTornDownNodes.ValueString(), Removed: settings.MaxRemovedResources.ValueInt64Pointer()}
+	if !atMost && known {
 		diags.Append(Diagnostics(limits.Check(losses))...)
 	}
 	if !losses.Empty() {

@@ -54,7 +54,11 @@ type Options struct {
 	// nodes that Survey waits for a moment only; the others are waited for as long as all may take
 	Prepared map[string]bool
 	Departed map[string]site.Node // how the nodes that left the site are reached
-	Purpose  string               // what this pass of the run is for, besides the plan; for the journal
+	// Unsure are the departed nodes that may be a node of the site at its new address: name -> node. Those that are not
+	// are torn down only while no more than TornDown nodes are torn down in all.
+	Unsure   map[string]string
+	TornDown int
+	Purpose  string // what this pass of the run is for, besides the plan; for the journal
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this
 	// run yielded before. It is called for many tasks at once and must not change t or values; its error must not hold
 	// a value. nil: the plan has no such task.

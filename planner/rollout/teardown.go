@@ -80,6 +80,7 @@ func (d *driver) tearDown(steps []step) map[string]TearDownNode {
 	defer cancel()
 	out := make(map[string]TearDownNode, len(steps))
 	decided := d.separate(ctx, steps)
+	d.protect(steps, decided)
 	d.each(d.Parallelism, steps, func(st step) {
 		n, early := decided[st.node]
 		if !early {
@@ -92,6 +93,30 @@ func (d *driver) tearDown(steps []step) map[string]TearDownNode {
 		out[st.node] = n
 	})
 	return out
+}
+
+// protect keeps the machines that turned out to be no machines of the site, when the plan did not count them and the
+// tear-down of all would exceed the limit.
+func (d *driver) protect(steps []step, decided map[string]TearDownNode) {
+	var unsure []string
+	n := 0
+	for _, st := range steps {
+		if _, early := decided[st.node]; early {
+			continue
+		}
+		n++
+		if _, is := d.Unsure[st.node]; is {
+			unsure = append(unsure, st.node)
+		}
+	}
+	if n <= d.TornDown {
+		return
+	}
+	for _, name := range unsure {
+		decided[name] = TearDownNode{Status: NotTornDown, Message: fmt.Sprintf("it is another machine than node %q, which "+
+			"the plan could not know, and more nodes would be torn down than protect allows; when it is meant, write "+
+			"protect = { max_torn_down_nodes = %d } and apply again", d.Unsure[name], n)}
+	}
 }
 
 func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
