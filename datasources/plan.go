@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner/preview"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
@@ -130,7 +130,7 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	p, problems := preview.Make(s, preview.Before{})
+	p, problems := engine.Plan(nil, s, engine.Settings{Unreached: true})
 	resp.Diagnostics.Append(resources.Diagnostics(problems)...)
 	if p == nil || resp.Diagnostics.HasError() {
 		return
@@ -140,7 +140,7 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 }
 
 // show takes what a plan says.
-func (m *planModelV0) show(made *preview.Preview) {
+func (m *planModelV0) show(made *engine.Planned) {
 	p := made.Plan
 	m.Digest, m.Steps, m.ChangedNodes = p.Digest, texts(made.Steps()), texts(p.ChangedNodes())
 	m.Order, m.Phases = []planGroupV0{}, []planPhaseV0{}

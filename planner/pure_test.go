@@ -13,7 +13,7 @@ const module = "github.com/slipway/terraform-provider-slipway/"
 // pure packages compute: no clock, no network, no files, no logging. What they import must be pure as well.
 var pure = []string{
 	"planner", "planner/callback", "planner/catalog", "planner/catalog/template", "planner/digraph", "planner/graph",
-	"planner/lifecycle", "planner/lifecycle/allocation", "planner/override", "planner/pattern", "planner/plugin", "planner/preview",
+	"planner/lifecycle", "planner/lifecycle/allocation", "planner/override", "planner/pattern", "planner/plugin",
 	"planner/refine", "planner/resource", "planner/schema", "planner/sequence", "planner/services", "planner/simulate", "planner/site",
 	"planner/strategy", "planner/task",
 }
@@ -46,6 +46,21 @@ var known = []string{
 	"planner/site imports planner/lifecycle",
 }
 
+// belowEngine returns the packages that know nothing of Terraform: the engine, what it is made of, and what uses it without
+// Terraform.
+func belowEngine(imports map[string][]string) []string {
+	var out []string
+	for p := range imports {
+		if strings.HasPrefix(p, "planner/") || p == "planner" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// terraform are the modules that only main, provider, resources and datasources may use.
+var terraform = []string{"github.com/hashicorp/terraform-", "resources", "datasources", "provider"}
+
 // TestPurePackages checks every import of the pure packages, and of what they import.
 func TestPurePackages(t *testing.T) {
 	const format = `{{if not .Standard}}{{.ImportPath}} {{join .Imports " "}}{{end}}`
@@ -68,6 +83,14 @@ func TestPurePackages(t *testing.T) {
 		for _, to := range imports[p] {
 			if own, ok := strings.CutPrefix(to, module); ok && !slices.Contains(pure, own) || !ok && !allowed(to) {
 				found[p+" imports "+strings.TrimPrefix(to, module)] = true
+			}
+		}
+	}
+	for _, p := range belowEngine(imports) {
+		for _, to := range imports[p] {
+			to = strings.TrimPrefix(to, module)
+			if slices.ContainsFunc(terraform, func(top string) bool { return strings.HasPrefix(to, top) }) {
+				found[p+" imports "+to] = true
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
@@ -53,7 +54,7 @@ func (p ProviderData) knownHostsWarnings(nodes []site.Node) (diags diag.Diagnost
 		}
 	}
 	if len(missing) > 0 {
-		diags.AddAttributeWarning(path.Root("nodes"), "File of a connection cannot be read", reasons(missing)+"These nodes are not reached as it is: correct the path, or write the file. "+
+		diags.AddAttributeWarning(path.Root("nodes"), "File of a connection cannot be read", engine.Reasons(missing)+"These nodes are not reached as it is: correct the path, or write the file. "+
 			"Nothing needs to be done where another resource of this configuration writes it before the deployment.")
 	}
 	return diags

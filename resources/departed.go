@@ -7,43 +7,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
-
-// credentials are the secrets of a node's own connection.
-type credentials struct {
-	PrivateKey   string   `json:"private_key,omitempty"`
-	Passphrase   string   `json:"passphrase,omitempty"`
-	SudoPassword string   `json:"sudo_password,omitempty"`
-	Bastions     []string `json:"bastions,omitempty"` // private keys, by hop
-}
-
-func credentialsOf(c site.Connection) credentials {
-	out := credentials{PrivateKey: c.PrivateKey, Passphrase: c.Passphrase, SudoPassword: c.SudoPassword}
-	for _, b := range c.Bastions {
-		out.Bastions = append(out.Bastions, b.PrivateKey)
-	}
-	return out
-}
-
-// reaching returns nodes of a state with the secrets that are remembered for them.
-func (m memory) reaching(nodes []site.Node) []site.Node {
-	out := slices.Clone(nodes)
-	for i, n := range out {
-		secrets, ok := m.Departed[n.Name]
-		if !ok {
-			continue
-		}
-		c := &out[i].Connection
-		c.PrivateKey, c.Passphrase, c.SudoPassword = secrets.PrivateKey, secrets.Passphrase, secrets.SudoPassword
-		c.Bastions = slices.Clone(c.Bastions)
-		for hop := range min(len(c.Bastions), len(secrets.Bastions)) {
-			c.Bastions[hop].PrivateKey = secrets.Bastions[hop]
-		}
-	}
-	return out
-}
 
 // withoutSecrets returns a node object without the secrets of its connection, in whichever form it has them.
 func withoutSecrets(node tftypes.Value) (tftypes.Value, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
@@ -59,8 +60,8 @@ func TestSecretsOfDepartedNodes(t *testing.T) {
 				return nodes
 			}
 			whole := read(older)
-			m := memory{Departed: map[string]credentials{"b": credentialsOf(whole[1].Connection), "gone": {PrivateKey: "secret"}}}
-			if d := cmp.Diff(whole, m.reaching(read(kept))); d != "" {
+			m := engine.State{Departed: map[string]engine.Credentials{"b": engine.CredentialsOf(whole[1].Connection), "gone": {PrivateKey: "secret"}}}
+			if d := cmp.Diff(whole, m.Reaching(read(kept))); d != "" {
 				t.Errorf("it is not reached as before (-before +now):\n%s", d)
 			}
 		})

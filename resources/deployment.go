@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -21,6 +22,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
@@ -59,6 +64,15 @@ func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest,
 		return
 	}
 	d.provider = data
+}
+
+// engine returns the engine with what the provider gives.
+func (d *Deployment) engine() *engine.Engine {
+	return &engine.Engine{
+		Journals: journal.Directory{Path: d.provider.JournalDirectory, Setting: "journal_directory of the provider"},
+		Executor: func() rollout.Executor { return rollout.NewInProcess() },
+		Caller:   controller.New(controller.Options{}), Now: time.Now, GiveUp: d.provider.Runs.ending(),
+	}
 }
 
 // IdentitySchema declares what names a deployment outside of any state: its site.

@@ -2,18 +2,16 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner/rollout"
-	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -44,7 +42,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if now, created := d.provider.Runs.wasCreated(name); created {
 		nodes, diags := state.nodes(ctx, past)
 		resp.Diagnostics.Append(diags...)
-		resp.Diagnostics.Append(past.leftBehind(d.provider.reach(nodes, types.StringNull()), now)...)
+		resp.Diagnostics.Append(leftBehind(past, engine.Reach(nodes, d.provider.Connection), now)...)
 		return
 	}
 	if resp.Diagnostics.Append(protectedFromDestroy(ctx, state)...); resp.Diagnostics.HasError() {
@@ -63,61 +61,34 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	given := past.given(nodes)
-	nodes = slices.Concat(nodes, given)
 	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
 	defer cancel()
-	run, diags := d.begin(ctx, "delete", name, nil)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	executor := rollout.NewInProcess()
-	report := rollout.TearDown(run.ctx, name, d.provider.reach(nodes, types.StringNull()), rollout.Options{
-		Executor: executor, Recorder: run.writer, RunID: run.id, Parallelism: int(state.Parallelism.ValueInt64()), GiveUp: d.provider.Runs.ending(),
-	})
-	_ = executor.Close() // every answer that counts has been read
-	if report.Status == rollout.StatusSucceeded {
-		versions, events := services.DeletedVersions(past.Services, name, time.Now())
-		resp.Diagnostics.Append(run.recordServices(context.WithoutCancel(ctx), versions, events)...)
-	}
-	resp.Diagnostics.Append(run.end(string(report.Status), report.String())...)
-	if report.Err != nil {
-		resp.Diagnostics.AddError("The tear-down was stopped", report.Err.Error())
-	}
-	if over := (*overtime)(nil); errors.As(context.Cause(run.ctx), &over) {
-		resp.Diagnostics.AddError("The tear-down ran out of time", over.Error()+".")
-	}
-	if len(report.Warnings) > 0 {
-		resp.Diagnostics.AddWarning("Not everything could be brought back", strings.Join(report.Warnings, "\n"))
-	}
-	left := report.Status == rollout.StatusInterrupted
-	var silent, lost []string
-	for _, node := range sortedKeys(report.Nodes) {
-		switch report.Nodes[node].Status {
-		case rollout.NotTornDown:
-			left = true
-		case rollout.TornDown:
-			delete(past.Applied, node)
-		case rollout.Unreachable:
-			silent = append(silent, node)
-			if !slices.ContainsFunc(state.Unreachable.Elements(), types.StringValue(node).Equal) && !slices.ContainsFunc(given, func(n site.Node) bool { return n.Name == node }) {
-				lost = append(lost, node) // it answered the last refresh or run; those that are given up are in no refresh
-			}
-		}
-	}
+	out := d.engine().Destroy(ctx, name, engine.Prior{State: past, Nodes: nodes, Unreachable: textsOf(state.Unreachable)},
+		engine.Run{Settings: d.settings(state, nil, types.StringNull()), Parallelism: int(state.Parallelism.ValueInt64())})
+	resp.Diagnostics.Append(messages(out.Messages)...)
 	switch {
-	case left || len(lost) > 0:
+	case out.Report == nil: // nothing was touched
+	case out.Stays:
 		var answered string
-		if len(lost) > 0 {
+		if len(out.Lost) > 0 {
 			answered = fmt.Sprintf("\nNodes that answered until now do not answer any more: %s. Bring them back; those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
-				strings.Join(firstLines(lost), ", "))
+				strings.Join(engine.FirstLines(out.Lost), ", "))
 		}
-		resp.Diagnostics.AddError("The site was not torn down", report.String()+answered+
+		resp.Diagnostics.AddError("The site was not torn down", out.Report.String()+answered+
 			"\nThe deployment stays in the state. Fix the cause and destroy again, or set on_destroy = \"retain\" and apply to let go of the nodes as they are.")
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("unreachable"), stringList(silent))...)
-		resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, past)...)
-	case len(silent) > 0:
-		resp.Diagnostics.AddWarning("Nodes were forgotten", report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("unreachable"), stringList(out.Silent))...)
+		resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, out.State)...)
+	case len(out.Silent) > 0:
+		resp.Diagnostics.AddWarning("Nodes were forgotten", out.Report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
 	}
+}
+
+// leftBehind warns of the nodes of a deployment that was replaced under create_before_destroy which the new one does not
+// have. The new one is in the state by then, and cannot learn of them any more.
+func leftBehind(past engine.State, nodes, now []site.Node) (diags diag.Diagnostics) {
+	if lines := past.LeftBehind(nodes, now); len(lines) > 0 {
+		diags.AddWarning("Nodes of the replaced deployment are not in the configuration any more",
+			"With create_before_destroy nothing is torn down, so what was applied there is still there. To have it undone, put the nodes back, apply, and take them out again.\n"+strings.Join(engine.FirstLines(lines), "\n"))
+	}
+	return diags
 }

@@ -1,10 +1,7 @@
 package resources
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -13,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/sealed"
@@ -65,9 +63,9 @@ var driftType = types.ObjectType{AttrTypes: map[string]attr.Type{
 }}
 
 // nodes returns the nodes of a state, with the secrets that are remembered of those that left the configuration.
-func (m deploymentModelV1) nodes(ctx context.Context, past memory) ([]site.Node, diag.Diagnostics) {
+func (m deploymentModelV1) nodes(ctx context.Context, past engine.State) ([]site.Node, diag.Diagnostics) {
 	nodes, _, diags := NodesFrom(ctx, path.Root("nodes"), m.Nodes)
-	return past.reaching(nodes), diags
+	return past.Reaching(nodes), diags
 }
 
 // Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not
@@ -130,16 +128,26 @@ func (m deploymentModelV1) driftOf(ctx context.Context) (planner.Drift, diag.Dia
 	return drift, diags
 }
 
-// setDrift shows drift, sorted by node and resource.
-func (m *deploymentModelV1) setDrift(items []driftModel) {
-	slices.SortFunc(items, func(a, b driftModel) int {
-		return cmp.Or(strings.Compare(a.Node.ValueString(), b.Node.ValueString()), strings.Compare(a.Resource.ValueString(), b.Resource.ValueString()))
-	})
+// setDrift shows drift.
+func (m *deploymentModelV1) setDrift(items []engine.DriftItem) {
 	values := make([]attr.Value, len(items))
 	for i, d := range items {
-		values[i] = types.ObjectValueMust(driftType.AttrTypes, map[string]attr.Value{"node": d.Node, "resource": d.Resource, "change": d.Change})
+		values[i] = types.ObjectValueMust(driftType.AttrTypes, map[string]attr.Value{
+			"node": types.StringValue(d.Node), "resource": types.StringValue(string(d.Resource)),
+			"change": types.StringValue(d.Change),
+		})
 	}
 	m.Drift = types.ListValueMust(driftType, values)
+}
+
+// textsOf returns the texts of a list; none where it is null or unknown.
+func textsOf(l types.List) (out []string) {
+	for _, v := range l.Elements() {
+		if s, ok := v.(types.String); ok {
+			out = append(out, s.ValueString())
+		}
+	}
+	return out
 }
 
 func stringList(in []string) types.List {

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
@@ -24,7 +24,7 @@ import (
 // the steps are in a warning, which names what they lack. The plan itself has what stays as it is when the rest becomes
 // known.
 func (d *Deployment) planPart(
-	ctx context.Context, plan *deploymentModelV1, prior *deploymentModelV1, past memory,
+	ctx context.Context, plan *deploymentModelV1, prior *deploymentModelV1, past engine.State,
 ) (diags diag.Diagnostics) {
 	whole := *plan
 	plan.setUnknown()
@@ -48,7 +48,7 @@ func (d *Deployment) planPart(
 		diags.AddWarning(summary, lacks.attribute+" is not known before the apply, and every step may depend on it.")
 		return diags
 	}
-	w, known, problems := d.work(ctx, part, prior, past, types.StringNull(), time.Time{})
+	w, known, problems := d.work(ctx, part, prior, past)
 	if problems.HasError() || !known {
 		reason := ""
 		if problems.HasError() {
@@ -58,17 +58,17 @@ func (d *Deployment) planPart(
 		return diags
 	}
 	if prior != nil {
-		diags.Append(protectFrom(ctx, whole, *prior, past, w.lossesWithout(lacks), lacks.nameless)...)
+		diags.Append(protectFrom(ctx, whole, *prior, past, lossesWithout(w, lacks), lacks.nameless)...)
 	}
-	sure := w.sure(lacks)
-	certain := w.changesWithout(lacks)
-	certain = append(certain, w.plan.Part(func(t task.Task) bool { return sure[keyOf(t)] }).Lines()...)
-	perhaps := w.plan.Part(func(t task.Task) bool { return !sure[keyOf(t)] && !lacks.hides(t) }).Lines()
-	if len(certain) > 0 || w.addsWork(lacks, past) {
+	surely := sure(w, lacks)
+	certain := changesWithout(w, lacks)
+	certain = append(certain, w.Plan.Part(func(t task.Task) bool { return surely[keyOf(t)] }).Lines()...)
+	perhaps := w.Plan.Part(func(t task.Task) bool { return !surely[keyOf(t)] && !lacks.hides(t) }).Lines()
+	if len(certain) > 0 || addsWork(w, lacks, past) {
 		plan.Run = types.Int64Value(run)
 	}
 	if prior != nil && !prior.Nodes.IsNull() {
-		d.foreseePart(ctx, plan, *prior, w, lacks, sure, past)
+		d.foreseePart(ctx, plan, *prior, w, lacks, surely, past)
 	}
 	diags.AddWarning(lacks.summary(), lacks.listed()+"The plan is made again in the apply, when everything is known. What is certain of it:\n\n"+
 		stepsOf(run, certain)+besides(run, perhaps)+lacks.also())
@@ -107,7 +107,7 @@ func (l lacking) summary() string {
 
 // listed lists what is not known.
 func (l lacking) listed() string {
-	return "Not known before the apply:\n\n  " + strings.Join(firstLines(l.places), "\n  ") + "\n\n"
+	return "Not known before the apply:\n\n  " + strings.Join(engine.FirstLines(l.places), "\n  ") + "\n\n"
 }
 
 // also says what more is missing: what is taken away may turn out to stay.
@@ -119,8 +119,8 @@ func (l lacking) also() string {
 }
 
 // lossesWithout returns what a plan takes away, but for what may turn out to stay.
-func (w *work) lossesWithout(l lacking) planner.Losses {
-	losses := w.plan.Losses(w.applied, w.unsure)
+func lossesWithout(w *engine.Planned, l lacking) planner.Losses {
+	losses := w.Losses()
 	for _, name := range l.names {
 		delete(losses.TornDown, name)
 		delete(losses.Unsure, name)
@@ -138,8 +138,8 @@ func (w *work) lossesWithout(l lacking) planner.Losses {
 }
 
 // changesWithout returns what certainly becomes of services of entities, a line each.
-func (w *work) changesWithout(l lacking) (lines []string) {
-	for _, c := range w.services.Changes() {
+func changesWithout(w *engine.Planned, l lacking) (lines []string) {
+	for _, c := range w.Services.Changes() {
 		if c.Kind != services.Delete || !l.unnamed && !l.wanted[c.Service] {
 			lines = append(lines, c.String())
 		}
@@ -158,9 +158,9 @@ func keyOf(t task.Task) taskKey { return taskKey{t.Node, t.Name, t.Group, t.Reso
 
 // sure returns the tasks of the plan that are done whatever becomes of what is not known: those that are left when
 // resources with unknown parameters come out as they are applied.
-func (w *work) sure(l lacking) map[taskKey]bool {
-	least, applied := w.plan, maps.Clone(w.applied)
-	for _, phase := range w.plan.Phases {
+func sure(w *engine.Planned, l lacking) map[taskKey]bool {
+	least, applied := w.Plan, maps.Clone(w.Applied)
+	for _, phase := range w.Plan.Phases {
 		for _, t := range phase.Tasks {
 			if id := t.Resource.ID(); len(t.Resource.Parameters.Unknown()) > 0 && applied[t.Node][id] != "" {
 				applied[t.Node] = maps.Clone(applied[t.Node])
@@ -170,7 +170,7 @@ func (w *work) sure(l lacking) map[taskKey]bool {
 		}
 	}
 	if least == nil {
-		least, _ = w.memory.Make(w.deployed, applied, w.drift) // the same site has a plan already
+		least, _ = w.Again(w.Deployed, applied) // the same site has a plan already
 	}
 	works := make(map[string]bool)
 	for _, phase := range least.Phases {
@@ -189,14 +189,14 @@ func (w *work) sure(l lacking) map[taskKey]bool {
 
 // addsWork reports whether a node that is not wholly known certainly has work: it is new, and no machine that is known
 // is left that it could be.
-func (w *work) addsWork(l lacking, past memory) bool {
-	known := func(name string) bool { _, there := w.applied[name]; return there }
-	if len(l.absent) == 0 || len(w.plan.Departed)+len(past.Given) > 0 || slices.ContainsFunc(l.names, known) {
+func addsWork(w *engine.Planned, l lacking, past engine.State) bool {
+	known := func(name string) bool { _, there := w.Applied[name]; return there }
+	if len(l.absent) == 0 || len(w.Plan.Departed)+len(past.Given) > 0 || slices.ContainsFunc(l.names, known) {
 		return false
 	}
-	s := w.deployed
+	s := w.Deployed
 	s.Nodes = slices.Concat(s.Nodes, l.absent)
-	p, problems := w.memory.Make(s, w.applied, w.drift)
+	p, problems := w.Again(s, w.Applied)
 	if len(problems.Errors()) > 0 {
 		return false
 	}
@@ -206,16 +206,16 @@ func (w *work) addsWork(l lacking, past memory) bool {
 
 // foreseePart shows of nodes and groups what stays as it is, and leaves open what may change. Terraform takes a map
 // with the keys that it will have in the end only, so where they are not certain, nothing of it is known.
-func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *work, l lacking,
-	sure map[taskKey]bool, past memory,
+func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *engine.Planned, l lacking,
+	sure map[taskKey]bool, past engine.State,
 ) {
 	if l.anyGroup {
 		return
 	}
-	s := w.deployed
+	s := w.Deployed
 	s.Nodes = slices.Concat(s.Nodes, l.absent)
-	concerned := w.concerned(s, l)
-	ends, err := rollout.Foresee(s, w.plan, concerned)
+	concerned := concerned(w, s, l)
+	ends, err := rollout.Foresee(s, w.Plan, concerned)
 	if err != nil {
 		return
 	}
@@ -224,7 +224,7 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 			ends.Groups[g] = ""
 		}
 	}
-	differs := w.differs(ctx, *m, prior, l, past) || !m.Run.IsUnknown()
+	differs := differs(ctx, w, *m, prior, l, past) || !m.Run.IsUnknown()
 	if differs || sameKeys(prior.NodeStatus, ends.Nodes) {
 		m.NodeStatus = steady(prior.NodeStatus, ends.Nodes)
 	}
@@ -232,7 +232,7 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 		m.GroupStatus = steady(prior.GroupStatus, ends.Groups)
 	}
 	numbers := prior.ChangedNodes.Elements()
-	torn := w.plan.TornDown()
+	torn := w.Plan.TornDown()
 	for _, name := range l.names {
 		if _, member := ends.Nodes[name]; !member {
 			return // it may be torn down
@@ -262,8 +262,8 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 }
 
 // keepServices keeps what the state shows of services of entities when the run does not concern any of them.
-func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *work, s site.Site, concerned map[string]bool, l lacking) {
-	if l.entities || w.services.HasChanges() {
+func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *engine.Planned, s site.Site, concerned map[string]bool, l lacking) {
+	if l.entities || w.Services.HasChanges() {
 		return
 	}
 	inventory := site.NewNodeIndex(s.Nodes)
@@ -273,16 +273,16 @@ func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *work, s sit
 		}
 	}
 	var shown deploymentModelV1
-	shown.setServices(w.services, w.desired.Values, w.returning())
+	shown.setServices(w.Services, w.Site.Values, w.Returning())
 	if shown.ServiceStatus.Equal(prior.ServiceStatus) && shown.ServiceValues.Equal(prior.ServiceValues) {
 		m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
 	}
 }
 
 // concerned returns the nodes of a site on which the run may do anything.
-func (w *work) concerned(s site.Site, l lacking) map[string]bool {
-	out := w.busy(w.services.Changing())
-	for _, names := range [][]string{w.plan.ChangedNodes(), l.names} {
+func concerned(w *engine.Planned, s site.Site, l lacking) map[string]bool {
+	out := w.Busy()
+	for _, names := range [][]string{w.Plan.ChangedNodes(), l.names} {
 		for _, name := range names {
 			out[name] = true
 		}
@@ -306,7 +306,7 @@ func (w *work) concerned(s site.Site, l lacking) map[string]bool {
 
 // differs reports whether the deployment certainly asks for something else than the prior state, so that the apply does
 // not keep the state as it is.
-func (w *work) differs(ctx context.Context, m, prior deploymentModelV1, l lacking, past memory) bool {
+func differs(ctx context.Context, w *engine.Planned, m, prior deploymentModelV1, l lacking, past engine.State) bool {
 	if !m.Groups.Equal(prior.Groups) || !m.Plugins.Equal(prior.Plugins) ||
 		!m.Ordering.Equal(prior.Ordering) || !m.Triggers.Equal(prior.Triggers) {
 		return true
@@ -320,7 +320,7 @@ func (w *work) differs(ctx context.Context, m, prior deploymentModelV1, l lackin
 		names[n.Name] = true
 	}
 	now := slices.Clone(l.names)
-	for _, n := range w.desired.Nodes {
+	for _, n := range w.Site.Nodes {
 		now = append(now, n.Name)
 	}
 	return len(now) != len(names) || slices.ContainsFunc(now, func(name string) bool { return !names[name] })

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -39,12 +40,12 @@ func (m *deploymentModelV1) keepRun(prior deploymentModelV1) {
 }
 
 // setPlan shows what is done and, where it is certain, how it ends.
-func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
+func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1) {
 	m.setUnknown()
-	m.Digest = types.StringValue(w.plan.Digest)
+	m.Digest = types.StringValue(w.Plan.Digest)
 	m.Drift = types.ListValueMust(driftType, []attr.Value{})
-	moving := w.services.Changing()
-	m.setServices(w.services, w.desired.Values, w.returning())
+	moving := w.Services.Changing()
+	m.setServices(w.Services, w.Site.Values, w.Returning())
 	switch {
 	case prior == nil || prior.Nodes.IsNull(): // what the ledgers have comes on top, and services that only a journal has
 		m.ServiceStatus = types.MapUnknown(serviceStatusType)
@@ -53,7 +54,7 @@ func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
 		}
 		m.number(w, *prior)
 		return
-	case w.plan.Empty() && len(moving) == 0:
+	case w.Plan.Empty() && len(moving) == 0:
 		m.keepRun(*prior)
 	default:
 		m.number(w, *prior)
@@ -62,21 +63,21 @@ func (m *deploymentModelV1) setPlan(w *work, prior *deploymentModelV1) {
 }
 
 // number gives the run its number, and shows its steps and the nodes that it changes.
-func (m *deploymentModelV1) number(w *work, prior deploymentModelV1) {
+func (m *deploymentModelV1) number(w *engine.Planned, prior deploymentModelV1) {
 	run := prior.Run.ValueInt64() + 1
 	m.Run = types.Int64Value(run)
-	m.Steps = stringList(numbered(run, append(w.services.Steps(), w.plan.Lines()...)))
+	m.Steps = stringList(numbered(run, append(w.Services.Steps(), w.Plan.Lines()...)))
 	changed := make(map[string]attr.Value)
-	for _, name := range w.plan.ChangedNodes() {
+	for _, name := range w.Plan.ChangedNodes() {
 		changed[name] = m.Run
 	}
 	members := make(map[string]bool)
-	for _, g := range w.plan.Groups {
+	for _, g := range w.Plan.Groups {
 		for _, name := range g.Members {
 			members[name] = true
 		}
 	}
-	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.desired.Nodes, members, changed, w.plan.TornDown(), m.Run))
+	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.Site.Nodes, members, changed, w.Plan.TornDown(), m.Run))
 }
 
 // lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site.
@@ -120,35 +121,22 @@ func numbered(run int64, lines []string) []string {
 }
 
 // foresee shows how nodes, groups and services stand after the run, as far as it has nothing to do with them.
-func (m *deploymentModelV1) foresee(w *work, moving map[string]bool) {
-	if ends, err := rollout.Foresee(w.deployed, w.plan, w.busy(moving)); err == nil { // what is wrong with groups, the plan says
+func (m *deploymentModelV1) foresee(w *engine.Planned, moving map[string]bool) {
+	if ends, err := rollout.Foresee(w.Deployed, w.Plan, w.Busy()); err == nil { // what is wrong with groups, the plan says
 		m.NodeStatus, m.GroupStatus = stringMap(ends.Nodes), stringMap(ends.Groups)
 	}
-	for service := range w.plan.ByService(w.brought) {
+	for service := range w.Plan.ByService(w.Owners) {
 		moving[service] = true
 	}
 	statuses := maps.Clone(m.ServiceStatus.Elements())
 	for service := range moving {
-		if _, there := statuses[service]; !w.services.Wanted(service) && there { // whether it is still there then is not certain
+		if _, there := statuses[service]; !w.Services.Wanted(service) && there { // whether it is still there then is not certain
 			m.ServiceStatus = types.MapUnknown(serviceStatusType)
 			return
 		}
-		if w.services.Wanted(service) {
+		if w.Services.Wanted(service) {
 			statuses[service] = types.ObjectUnknown(serviceStatusType.AttrTypes)
 		}
 	}
 	m.ServiceStatus = types.MapValueMust(serviceStatusType, statuses)
-}
-
-// busy returns the nodes on which services that move bring anything: they may be deployed a second time there.
-func (w *work) busy(moving map[string]bool) map[string]bool {
-	busy := make(map[string]bool)
-	for node, brought := range w.brought {
-		for _, service := range brought {
-			if moving[service] {
-				busy[node] = true
-			}
-		}
-	}
-	return busy
 }

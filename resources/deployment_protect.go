@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
 // protectModel is `protect` of a deployment.
@@ -74,13 +75,13 @@ func limitsOf(ctx context.Context, o types.Object) (limits planner.Protection, k
 
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name
 // is destroyed and made anew.
-func protect(ctx context.Context, plan, prior deploymentModelV1, past memory, w *work) diag.Diagnostics {
-	return protectFrom(ctx, plan, prior, past, w.plan.Losses(w.applied, w.unsure), false)
+func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State, w *engine.Planned) diag.Diagnostics {
+	return protectFrom(ctx, plan, prior, past, w.Losses(), false)
 }
 
 // protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown
 // then, and checked in the apply.
-func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past memory, losses planner.Losses, atMost bool) diag.Diagnostics {
+func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past engine.State, losses planner.Losses, atMost bool) diag.Diagnostics {
 	if !plan.Site.Equal(prior.Site) {
 		return protectWhole(ctx, prior, past)
 	}
@@ -110,7 +111,7 @@ func (d *Deployment) planDestroy(ctx context.Context, req resource.ModifyPlanReq
 }
 
 // protectWhole warns of what destroying a whole deployment undoes, or refuses it.
-func protectWhole(ctx context.Context, state deploymentModelV1, past memory) diag.Diagnostics {
+func protectWhole(ctx context.Context, state deploymentModelV1, past engine.State) diag.Diagnostics {
 	diags := protectedFromDestroy(ctx, state)
 	if losses := planner.Destroyed(past.Applied); !losses.Empty() && state.OnDestroy.ValueString() != onDestroyRetain {
 		diags.AddWarning("Destroying the deployment "+losses.Undone(), "By node:\n"+strings.Join(losses.ByNode(), "\n"))

@@ -9,17 +9,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // reachedOtherwise warns of nodes that could not be checked at the refresh and that the apply reaches through another connection.
-func reachedOtherwise(prior deploymentModelV1, w *work) (diags diag.Diagnostics) {
-	before := make(map[string]site.Node, len(w.before))
-	for _, n := range w.before {
+func reachedOtherwise(prior deploymentModelV1, w *engine.Planned) (diags diag.Diagnostics) {
+	before := make(map[string]site.Node, len(w.Before))
+	for _, n := range w.Before {
 		before[n.Name] = n
 	}
 	var lines []string
-	for _, n := range w.desired.Nodes {
+	for _, n := range w.Site.Nodes {
 		old, known := before[n.Name]
 		silent := slices.ContainsFunc(prior.Unreachable.Elements(), types.StringValue(n.Name).Equal)
 		if !silent || !known || old.Address == n.Address && reflect.DeepEqual(old.Connection, n.Connection) {
@@ -34,7 +35,7 @@ func reachedOtherwise(prior deploymentModelV1, w *work) (diags diag.Diagnostics)
 	}
 	if len(lines) > 0 {
 		diags.AddWarning(fmt.Sprintf("Nodes that could not be checked are reached otherwise: %d", len(lines)),
-			"Their connections were changed since the last apply. The plan counts on the nodes being as they were left; the apply and the next refresh use the new connections.\n"+strings.Join(firstLines(lines), "\n"))
+			"Their connections were changed since the last apply. The plan counts on the nodes being as they were left; the apply and the next refresh use the new connections.\n"+strings.Join(engine.FirstLines(lines), "\n"))
 	}
 	return diags
 }
@@ -45,15 +46,4 @@ func way(n site.Node) string {
 		return c.User + "@" + n.Place()
 	}
 	return n.Place()
-}
-
-// linesShown bounds a list in a warning.
-const linesShown = 20
-
-// firstLines returns the first lines of a list, and how many more there are.
-func firstLines(lines []string) []string {
-	if len(lines) <= linesShown {
-		return lines
-	}
-	return append(slices.Clone(lines[:linesShown]), fmt.Sprintf("and %d more", len(lines)-linesShown))
 }

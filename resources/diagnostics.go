@@ -35,15 +35,19 @@ func diagnostic(at path.Path, p site.Problem, detail string) diag.Diagnostic {
 	if !strings.HasSuffix(detail, ".") && !strings.HasSuffix(detail, "?") {
 		detail += "."
 	}
+	return diagnosticAt(at, p.Warning, summary(p), detail)
+}
+
+func diagnosticAt(at path.Path, warning bool, summary, detail string) diag.Diagnostic {
 	switch {
-	case p.Warning && at.Equal(path.Empty()):
-		return diag.NewWarningDiagnostic(summary(p), detail)
-	case p.Warning:
-		return diag.NewAttributeWarningDiagnostic(at, summary(p), detail)
+	case warning && at.Equal(path.Empty()):
+		return diag.NewWarningDiagnostic(summary, detail)
+	case warning:
+		return diag.NewAttributeWarningDiagnostic(at, summary, detail)
 	case at.Equal(path.Empty()):
-		return diag.NewErrorDiagnostic(summary(p), detail)
+		return diag.NewErrorDiagnostic(summary, detail)
 	}
-	return diag.NewAttributeErrorDiagnostic(at, summary(p), detail)
+	return diag.NewAttributeErrorDiagnostic(at, summary, detail)
 }
 
 // where names the object and the attribute as the user wrote them.

@@ -23,18 +23,11 @@ type ProviderData struct {
 	Planned *Planned
 }
 
-// reach returns the nodes as they are reached: each with its own connection over the provider's. key, when it is not
-// null, is a private key in PEM that counts before the provider's keys, for nodes whose own connection names no key.
-// The nodes given are not changed.
-func (p ProviderData) reach(nodes []site.Node, key types.String) []site.Node {
-	defaults := p.Connection
+// connection returns the defaults of nodes' connections. key, when it is not null, is a private key in PEM that counts
+// before the provider's keys, for nodes whose own connection names no key.
+func (p ProviderData) connection(key types.String) site.Connection {
 	if k := key.ValueString(); k != "" {
-		defaults = site.Connection{PrivateKey: k}.Over(defaults)
+		return site.Connection{PrivateKey: k}.Over(p.Connection)
 	}
-	out := make([]site.Node, len(nodes))
-	for i, n := range nodes {
-		n.Connection = n.Connection.Over(defaults)
-		out[i] = n
-	}
-	return out
+	return p.Connection
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -24,7 +25,7 @@ func TestReach(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []site.Connection
-			for _, n := range p.reach(nodes, tt.key) {
+			for _, n := range engine.Reach(nodes, p.connection(tt.key)) {
 				got = append(got, n.Connection)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -54,7 +55,7 @@ func TestReachWithCredentials(t *testing.T) {
 			if len(diags) > 0 {
 				t.Fatal(diags)
 			}
-			if diff := cmp.Diff(tt.want, p.reach(nodes, types.StringNull())[0].Connection); diff != "" {
+			if diff := cmp.Diff(tt.want, engine.Reach(nodes, p.connection(types.StringNull()))[0].Connection); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -2,27 +2,21 @@ package resources
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-
-	"github.com/slipway/terraform-provider-slipway/planner"
-	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Runs knows the runs of this process.
 type Runs struct {
 	mu       sync.Mutex
-	sites    map[string][]site.Node // those that this process created, with their nodes
-	memories map[string]*siteMemory
-	replaced map[string]replaced // site -> the tainted deployment that is being replaced
-	giveUp   chan struct{}       // closed when the process ends
-	stop     chan struct{}       // closed when runs have to end in an orderly way
+	sites    map[string][]site.Node   // those that this process created, with their nodes
+	caches   map[string]*engine.Cache // by site
+	replaced map[string]replaced      // site -> the tainted deployment that is being replaced
+	giveUp   chan struct{}            // closed when the process ends
+	stop     chan struct{}            // closed when runs have to end in an orderly way
 	stopOnce sync.Once
 	work     sync.WaitGroup
 }
@@ -92,73 +86,26 @@ func (r *Runs) wasCreated(name string) (nodes []site.Node, created bool) {
 	return nodes, created
 }
 
-// activeRun is one run in the journal.
-type activeRun struct {
-	ctx    context.Context
-	id     string
-	store  *journal.Store
-	writer *journal.Writer
-	runs   *Runs
-
-	versions, events int // of services that are recorded
+// cache returns the cache of a site; a new one where nothing is shared.
+func (r *Runs) cache(site string) *engine.Cache {
+	if r == nil {
+		return &engine.Cache{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.caches == nil {
+		r.caches = make(map[string]*engine.Cache)
+	}
+	if r.caches[site] == nil {
+		r.caches[site] = &engine.Cache{}
+	}
+	return r.caches[site]
 }
 
-// begin opens the journal and takes the site's lease.
-func (d *Deployment) begin(ctx context.Context, operation, siteName string, p *planner.Plan) (*activeRun, diag.Diagnostics) {
-	var diags diag.Diagnostics
-	id, err := uuid.NewV7()
-	if err != nil {
-		diags.AddError("No run id", err.Error())
-		return nil, diags
-	}
-	file := journal.File(d.provider.JournalDirectory, siteName)
-	store, err := journal.Open(ctx, file)
-	if err != nil {
-		diags.AddError("The journal cannot be opened", fmt.Sprintf("%v\n\nThe journal is the database %s; journal_directory of the provider says where it lies. No node was touched.", err, file))
-		return nil, diags
-	}
-	about := journal.Run{ID: id.String(), Site: siteName, Operation: operation}
-	if p != nil {
-		about.Digest, about.Steps = p.Digest, p.Steps()
-	}
-	writer, err := store.Start(ctx, about)
-	if err != nil {
-		_ = store.Close() // nothing was written
-		var busy *journal.BusyError
-		if errors.As(err, &busy) {
-			diags.AddError("Another run is at work on the site", busy.Error()+"\n\nNo node was touched. Wait for the run to end and apply again.")
-		} else {
-			diags.AddError("The run cannot be recorded", fmt.Sprintf("%v\n\nNo node was touched.", err))
-		}
-		return nil, diags
-	}
-	d.provider.Runs.work.Add(1)
-	return &activeRun{ctx: ctx, id: about.ID, store: store, writer: writer, runs: d.provider.Runs}, diags
-}
-
-// end writes the outcome and gives the lease back. It is done even when the run's context has ended.
-func (r *activeRun) end(status, report string) (diags diag.Diagnostics) {
-	defer r.runs.work.Done()
-	err := errors.Join(r.writer.Finish(context.WithoutCancel(r.ctx), status, report), r.store.Close())
-	if err != nil {
-		diags.AddWarning("The journal is not complete", err.Error()+"\n\nThis costs history only: what is applied is in the nodes' ledgers and in the state.")
-	}
-	return diags
-}
-
-// overtime is why a run ended that was not done within its time limit.
-type overtime struct {
-	operation string // create, update or delete
-	limit     time.Duration
-}
-
-func (e *overtime) Error() string {
-	return fmt.Sprintf("The limit of timeouts.%s, %s, is over", e.operation, e.limit)
-}
-
-// within bounds a run.
+// within bounds a run. The run counts as at work until it is cancelled.
 func (r *Runs) within(ctx context.Context, operation string, limit time.Duration) (context.Context, context.CancelFunc) {
+	r.work.Add(1)
 	ctx, stop := r.stoppable(ctx)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, &overtime{operation, limit})
-	return ctx, func() { cancel(); stop() }
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &engine.TimeLimitError{Setting: "timeouts." + operation, Limit: limit})
+	return ctx, func() { cancel(); stop(); r.work.Done() }
 }

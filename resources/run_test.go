@@ -3,13 +3,9 @@ package resources
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/slipway/terraform-provider-slipway/planner"
-	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
 // The end of the process gives runs up, waits for those that stop in time, and for no other.
@@ -36,24 +32,6 @@ func TestRunsGiveUp(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestOvertimeIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := (&Runs{}).within(t.Context(), "update", time.Minute)
-		defer cancel()
-		<-ctx.Done()
-		interrupted := rollout.Report{Status: rollout.StatusInterrupted}
-		for want, ctx := range map[string]context.Context{"The limit of timeouts.update, 1m0s, is over": ctx, "interrupted": t.Context()} {
-			diags := reportDiagnostics(ctx, interrupted, &planner.Plan{})
-			if len(diags) != 1 || !strings.Contains(diags[0].Summary()+diags[0].Detail(), want) {
-				t.Errorf("got %v, want one with %q", diags, want)
-			}
-		}
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			t.Error("the run would not end")
-		}
-	})
 }
 
 // SIGTERM and SIGHUP end runs as Terraform's first interrupt does, and those that come later, too.

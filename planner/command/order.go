@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
-	"github.com/slipway/terraform-provider-slipway/planner/preview"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -234,7 +234,7 @@ func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, document.Problems
 }
 
 // ownedNodes returns the nodes that are in a group: a run touches no others.
-func ownedNodes(nodes []site.Node, made *preview.Preview) []site.Node {
+func ownedNodes(nodes []site.Node, made *engine.Planned) []site.Node {
 	owned := make(map[string]bool, len(nodes))
 	for _, g := range made.Plan.Groups {
 		for _, name := range g.Owned {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/preview"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -106,7 +106,7 @@ type result struct {
 
 // resultsOf groups the configuration resources of a first run by their result, sorted by service and resource.
 // Resources that overrides created come last.
-func resultsOf(made *preview.Preview, b *serviceTasks) ([]*result, site.Problems) {
+func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, site.Problems) {
 	type kind struct {
 		service       string
 		id            resource.ID

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/preview"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
 func newPlan() *cobra.Command {
@@ -43,7 +43,7 @@ func newPlan() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p, found := preview.Make(s.Site, before)
+		p, found := engine.Plan(before, s.Site, engine.Settings{Unreached: true})
 		warnings, err := onlyWarnings(locate(s, found))
 		if err != nil {
 			return err
@@ -59,20 +59,20 @@ func newPlan() *cobra.Command {
 
 // readApplied computes what is applied on a site that was rolled out as the files describe it, and the states of its
 // services. chosen means that the address selects a deployment in other files already.
-func readApplied(cmd *cobra.Command, names []string, address string, chosen bool) (preview.Before, error) {
+func readApplied(cmd *cobra.Command, names []string, address string, chosen bool) (*engine.Prior, error) {
 	if len(names) == 0 {
-		return preview.Before{}, checkAddress(address, chosen)
+		return nil, checkAddress(address, chosen)
 	}
 	s, err := parse(cmd, names, document.Options{Address: address, Prior: true})
 	if err == nil {
 		err = checkAddress(address, chosen || s.Shown)
 	}
 	if err != nil || !s.Inventory {
-		return preview.Before{}, err // a plan without prior state: nothing is applied
+		return nil, err // a plan without prior state: nothing is applied
 	}
-	before, found := preview.AfterFirstRun(s.Site)
+	before, found := engine.AfterFirstRun(s.Site)
 	if _, err := onlyWarnings(locate(s, found)); err != nil {
-		return preview.Before{}, err
+		return nil, err
 	}
 	before.Drift = s.Drift
 	return before, nil
@@ -125,7 +125,7 @@ type taskJSON struct {
 	Overrides []string `json:"overrides,omitempty"` // those that changed or created the resource
 }
 
-func describePlan(made *preview.Preview, note string, warnings document.Problems) planJSON {
+func describePlan(made *engine.Planned, note string, warnings document.Problems) planJSON {
 	p := made.Plan
 	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orEmpty(made.Steps()), Services: []serviceChangeJSON{},
 		ChangedNodes: orEmpty(p.ChangedNodes()), Departed: orEmpty(p.Departed), Groups: []groupJSON{},
@@ -172,7 +172,7 @@ func otherDigest(digest string, appliedGiven, services bool) string {
 	return note + "; give the plan with --applied, too, to start from its prior state"
 }
 
-func writePlan(out io.Writer, f format, made *preview.Preview, note string, warnings document.Problems) error {
+func writePlan(out io.Writer, f format, made *engine.Planned, note string, warnings document.Problems) error {
 	w, p := &printer{w: out}, made.Plan
 	switch f {
 	case asJSON:

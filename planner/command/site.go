@@ -12,7 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/preview"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -86,7 +86,7 @@ var inventoryCodes = []site.Code{site.NoNodes, site.UnknownNode, site.Unreachabl
 // check validates a site as a plan does and returns the problems with their positions. Without an inventory, selectors
 // are not checked.
 func check(s *document.Site) document.Problems {
-	return append(locate(s, preview.Check(s.Site)), s.Warnings...)
+	return append(locate(s, engine.Validate(s.Site)), s.Warnings...)
 }
 
 func locate(s *document.Site, found site.Problems) document.Problems {

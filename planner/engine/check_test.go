@@ -1,4 +1,4 @@
-package resources
+package engine
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func TestReasonsSaySameErrorOnce(t *testing.T) {
 		of[name] = &transport.Error{Node: name, Message: "no key was accepted"}
 	}
 	want := "lonely: node \"lonely\": the host key changed\n100 nodes (n000, n001, n002, n003, n004 and 95 more): no key was accepted\nother: no space left\n"
-	if got := reasons(of); got != want {
+	if got := Reasons(of); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package resources
+package engine
 
 import (
 	"crypto/sha256"
@@ -9,18 +9,27 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // A resource that is made of a returned value which is not kept has a digest on the node that no plan can work out. So
-// that it does not look changed to every plan, the deployment remembers which digest of a plan the one on the node
+// that it does not look changed to every plan, the state has which digest of a plan the one on the node
 // stands for, as long as nothing else changes that it may be made of.
 
+// SecretDigests are the two digests of a resource that is made of a value which is not kept.
+type SecretDigests struct {
+	Planned string `json:"planned"` // as a plan has it, which does not know the value
+	Applied string `json:"applied"` // as the run that knew the value applied it
+	Service string `json:"service"` // that brings the resource
+	Inputs  string `json:"inputs"`  // digest of everything else that the resource may be made of
+}
+
 // secrets returns these pairs of digests after a run of p on s, which left m.
-func secrets(before map[string]map[planresource.ID]secretly, s site.Site, p *planner.Plan, m memory) map[string]map[planresource.ID]secretly {
-	out := make(map[string]map[planresource.ID]secretly)
+func secrets(before map[string]map[resource.ID]SecretDigests, s site.Site, p *planner.Plan,
+	m State) map[string]map[resource.ID]SecretDigests {
+	out := make(map[string]map[resource.ID]SecretDigests)
 	for node, pairs := range before {
 		for id, pair := range pairs {
 			if digest := m.Applied[node][id]; digest == pair.Applied || digest == pair.Planned {
@@ -45,7 +54,8 @@ func secrets(before map[string]map[planresource.ID]secretly, s site.Site, p *pla
 	for _, t := range waited {
 		id := t.Resource.ID()
 		delete(out[t.Node], id)
-		pair := secretly{Planned: wanted[t.Node][id], Applied: m.Applied[t.Node][id], Service: t.Service, Inputs: known.digest(t.Service, t.Node)}
+		pair := SecretDigests{Planned: wanted[t.Node][id], Applied: m.Applied[t.Node][id], Service: t.Service,
+			Inputs: known.digest(t.Service, t.Node)}
 		if pair.Planned != "" && pair.Applied != "" && pair.Planned != pair.Applied {
 			add(out, t.Node, id, pair)
 		}
@@ -58,9 +68,9 @@ func keepsSecret(s site.Service) bool {
 	return s.Entity != nil && slices.ContainsFunc(returned(s.Entity), func(r returning) bool { return r.Sensitive })
 }
 
-func add(to map[string]map[planresource.ID]secretly, node string, id planresource.ID, pair secretly) {
+func add(to map[string]map[resource.ID]SecretDigests, node string, id resource.ID, pair SecretDigests) {
 	if to[node] == nil {
-		to[node] = make(map[planresource.ID]secretly)
+		to[node] = make(map[resource.ID]SecretDigests)
 	}
 	to[node][id] = pair
 }
@@ -74,7 +84,8 @@ type inputs struct {
 }
 
 func inputsOf(s site.Site) inputs {
-	in := inputs{make(map[string]site.Service, len(s.Services)), make(map[string]site.Node, len(s.Nodes)), s.Values, make(map[*catalog.Entity]string)}
+	in := inputs{make(map[string]site.Service, len(s.Services)), make(map[string]site.Node, len(s.Nodes)), s.Values,
+		make(map[*catalog.Entity]string)}
 	for _, service := range s.Services {
 		in.services[service.Name] = service
 	}
@@ -137,7 +148,7 @@ func withoutAllocated(s catalog.Structure, attributes map[string]any) map[string
 }
 
 // planned returns what is applied with the digests that a plan of the site has. The values of m are those of before.
-func (m memory) planned(s site.Site) planner.Applied {
+func (m State) planned(s site.Site) planner.Applied {
 	if len(m.Secret) == 0 {
 		return m.Applied
 	}

@@ -1,4 +1,4 @@
-package resources
+package engine
 
 import (
 	"context"
@@ -6,62 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
-
-// kept is private state.
-type kept map[string][]byte
-
-func (k kept) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) { return k[key], nil }
-func (k kept) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
-	k[key] = value
-	return nil
-}
-
-func TestCache(t *testing.T) {
-	want := memory{
-		Applied: planner.Applied{"a": {"file[/x]": "1"}, planner.Controller: {"command[s/t]": "2"}},
-		Values:  map[string]map[string]any{"s": {"vni": int64(9007199254740993), "ratio": 0.5, "list": []any{"x", int64(1)}, "map": map[string]any{"k": int64(2)}}},
-	}
-	k := kept{}
-	if diags := remember(t.Context(), k, want); diags.HasError() {
-		t.Fatal(diags)
-	}
-	got, saved, diags := recall(t.Context(), k)
-	if d := cmp.Diff(want, got); !saved || diags.HasError() || d != "" {
-		t.Errorf("%t %v %s", saved, diags, d)
-	}
-	for name, tt := range map[string]struct {
-		raw   string
-		want  memory
-		saved bool
-		diags string
-	}{
-		"nothing":      {},
-		"version 1":    {`{"version":1,"applied":{"a":{"file[/x]":"1"}}}`, memory{Applied: planner.Applied{"a": {"file[/x]": "1"}}}, true, ""},
-		"version 2":    {`{"version":2,"applied":{"a":{"file[/x]":"1"}},"values":{"s":{"n":1}}}`, memory{Applied: planner.Applied{"a": {"file[/x]": "1"}}, Values: map[string]map[string]any{"s": {"n": int64(1)}}}, true, ""},
-		"a later one":  {`{"version":4,"applied":{}}`, memory{}, false, "has version 4 (<nil>); this slipway reads versions 1 to 3"},
-		"no version":   {`{}`, memory{}, false, "has version 0"},
-		"not readable": {`{`, memory{}, false, "unexpected EOF"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, saved, diags := recall(t.Context(), kept{privateKey: []byte(tt.raw)})
-			if d := cmp.Diff(tt.want, got); saved != tt.saved || d != "" {
-				t.Errorf("%t %s", saved, d)
-			}
-			if told := texts(diags); (tt.diags == "") != (told == "") || !strings.Contains(told, tt.diags) {
-				t.Errorf("got %s, want %s", told, tt.diags)
-			}
-		})
-	}
-}
 
 // tunnel is an entity with attributes that callbacks set.
 func tunnel(t *testing.T) *catalog.Entity {
@@ -110,7 +62,7 @@ func TestPromisedValues(t *testing.T) {
 		"nothing promised": {"t1/other", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			values, err := promising(s, gives(tt.values)).Call(t.Context(), task.Task{Kind: task.Callback, Name: tt.callback, Resource: planresource.Resource{Type: "command", Title: tt.callback}})
+			values, err := promising(s, gives(tt.values)).Call(t.Context(), task.Task{Kind: task.Callback, Name: tt.callback, Resource: resource.Resource{Type: "command", Title: tt.callback}})
 			switch {
 			case tt.want == "" && (err != nil || len(values) != len(tt.values)):
 				t.Errorf("got %v, %v", values, err)
@@ -156,38 +108,41 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-func TestMemoryOfASite(t *testing.T) {
+func TestStateOfASite(t *testing.T) {
 	s := site.Site{Services: []site.Service{{Name: "t1", Entity: tunnel(t)}}}
-	ran := map[planresource.ID]string{"command[t1/allocate]": "1", "command[t1/allocated]": "2", `command[t1/allocate["x"]]`: "3"}
-	m := memory{Applied: planner.Applied{planner.Controller: ran, "a": {"file[/x]": "1"}}, Values: map[string]map[string]any{"t1": {"vni": "x"}}}
+	ran := map[resource.ID]string{"command[t1/allocate]": "1", "command[t1/allocated]": "2", `command[t1/allocate["x"]]`: "3"}
+	m := State{Applied: planner.Applied{planner.Controller: ran, "a": {"file[/x]": "1"}}, Values: map[string]map[string]any{"t1": {"vni": "x"}}}
 	got := m.of(s)
-	want := memory{Values: map[string]map[string]any{}, Applied: planner.Applied{"a": {"file[/x]": "1"},
+	want := State{Values: map[string]map[string]any{}, Applied: planner.Applied{"a": {"file[/x]": "1"},
 		planner.Controller: {"command[t1/allocate]": "", "command[t1/allocated]": "2", `command[t1/allocate["x"]]`: ""}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	if ran["command[t1/allocate]"] != "1" || m.Values["t1"]["vni"] != "x" {
-		t.Error("the memory itself was changed")
+		t.Error("the state itself was changed")
 	}
-	if got := (memory{Values: map[string]map[string]any{"t1": {"vni": "x"}}}).of(s); len(got.Applied) > 0 {
+	if got := (State{Values: map[string]map[string]any{"t1": {"vni": "x"}}}).of(s); len(got.Applied) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestCalled(t *testing.T) {
 	call := func(name string) task.Task {
-		return task.Task{Kind: task.Callback, Name: name, Action: task.Run, Resource: planresource.Resource{Type: "command", Title: strings.Split(name, "@")[0]}}
+		return task.Task{Kind: task.Callback, Name: name, Action: task.Run, Resource: resource.Resource{Type: "command", Title: strings.Split(name, "@")[0]}}
 	}
-	p := &planner.Plan{Forgotten: []planresource.ID{"command[t0/x]"}, Phases: []planner.Phase{{Tasks: []task.Task{call("t1/a"), call("t1/b"), call("t1/c@n1"), call("t1/late")}}}}
+	p := &planner.Plan{Forgotten: []resource.ID{"command[t0/x]"}, Phases: []planner.Phase{{Tasks: []task.Task{call("t1/a"), call("t1/b"), call("t1/c@n1"), call("t1/late")}}}}
 	report := rollout.Report{Callbacks: map[string]string{"t1/a": "new", "t1/b": "", "t1/c@n1": "c"}}
-	in := rollInput{past: memory{Applied: planner.Applied{planner.Controller: {"command[t0/x]": "0", "command[t1/a]": "old", "command[t1/late]": "before", "command[t2/stays]": "2"}}}}
-	done := rolled{memory: memory{Applied: planner.Applied{"n1": {"file[/x]": "1"}, planner.Controller: in.past.Applied[planner.Controller]}}}
-	if diags := done.called(in, site.Site{}, p, p.Called(in.past.Applied[planner.Controller], report.Callbacks), report); len(diags) > 0 {
-		t.Error(diags)
+	past := State{Applied: planner.Applied{planner.Controller: {"command[t0/x]": "0", "command[t1/a]": "old",
+		"command[t1/late]": "before", "command[t2/stays]": "2"}}}
+	ran := past.Applied[planner.Controller]
+	a := &application{Planned: &Planned{}, past: past, called: p.Called(ran, report.Callbacks)}
+	out := Outcome{State: State{Applied: planner.Applied{"n1": {"file[/x]": "1"}, planner.Controller: ran}}}
+	if a.learn(&out, p, report); len(out.Messages) > 0 {
+		t.Error(out.Messages)
 	}
 	want := planner.Applied{"n1": {"file[/x]": "1"}, planner.Controller: {
 		"command[t1/a]": "new", "command[t1/b]": "", "command[t1/c@n1]": "c", "command[t1/late]": "", "command[t2/stays]": "2"}}
-	if d := cmp.Diff(want, done.Applied); d != "" {
+	if d := cmp.Diff(want, out.State.Applied); d != "" {
 		t.Error(d)
 	}
 }

@@ -1,4 +1,4 @@
-package preview_test
+package engine_test
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/preview"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -38,9 +38,9 @@ func parse(t *testing.T, services ...string) site.Site {
 	return s.Site
 }
 
-func settle(t *testing.T, s site.Site) preview.Before {
+func settle(t *testing.T, s site.Site) *engine.Prior {
 	t.Helper()
-	before, problems := preview.AfterFirstRun(s)
+	before, problems := engine.AfterFirstRun(s)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -69,18 +69,18 @@ func TestMake(t *testing.T) {
 				"1. default (critical): prepare 1 node (n1)", "2. default (critical): node phase: 2 changes on node n1: remove file[/etc/web-b], update file[/etc/web-a]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var before preview.Before
+			var before *engine.Prior
 			if tt.was != nil {
 				before = settle(t, parse(t, tt.was...))
 			}
-			made, problems := preview.Make(parse(t, tt.now...), before)
+			made, problems := engine.Plan(before, parse(t, tt.now...), engine.Settings{Unreached: true})
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			if d := cmp.Diff(tt.want, made.Steps()); d != "" || made.Empty() != (tt.want == nil) {
 				t.Errorf("empty: %t, %s", made.Empty(), d)
 			}
-			again, _ := preview.Make(parse(t, tt.now...), before)
+			again, _ := engine.Plan(before, parse(t, tt.now...), engine.Settings{Unreached: true})
 			if again.Plan.Digest != made.Plan.Digest {
 				t.Error("the same input has another digest")
 			}
@@ -92,7 +92,7 @@ func TestMake(t *testing.T) {
 func TestDigest(t *testing.T) {
 	digest := func(service string) string {
 		t.Helper()
-		made, problems := preview.Make(parse(t, service), preview.Before{})
+		made, problems := engine.Plan(nil, parse(t, service), engine.Settings{Unreached: true})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -112,9 +112,9 @@ func TestEverythingIsTold(t *testing.T) {
 	want := []string{
 		`service "c": attributes.port: `, `service "d": attributes.naem: `, `service "d": attributes.name: `, `service "e": configuration.fiel: `, `service "e": name: `,
 	}
-	_, made := preview.Make(s, preview.Before{})
-	_, settled := preview.AfterFirstRun(s)
-	for name, problems := range map[string]site.Problems{"Check": preview.Check(s), "Make": made, "Settle": settled} {
+	_, made := engine.Plan(nil, s, engine.Settings{Unreached: true})
+	_, settled := engine.AfterFirstRun(s)
+	for name, problems := range map[string]site.Problems{"Check": engine.Validate(s), "Make": made, "Settle": settled} {
 		for _, w := range want {
 			found := 0
 			for _, p := range problems.Errors() {
@@ -129,7 +129,7 @@ func TestEverythingIsTold(t *testing.T) {
 		}
 	}
 	s.Services = s.Services[:3]
-	if problems := preview.Check(s); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want[0]) {
+	if problems := engine.Validate(s); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want[0]) {
 		t.Errorf("got %v", problems)
 	}
 }
@@ -137,12 +137,12 @@ func TestEverythingIsTold(t *testing.T) {
 // Two services of one name are told although only one of them is deployed, and so is a service that waits.
 func TestWhatIsNotDeployed(t *testing.T) {
 	const a = "name: a, entity: web, attributes: {name: a}"
-	if problems := preview.Check(parse(t, a, a)); len(problems) != 1 || problems[0].Code != site.Duplicate {
+	if problems := engine.Validate(parse(t, a, a)); len(problems) != 1 || problems[0].Code != site.Duplicate {
 		t.Errorf("got %v", problems)
 	}
 	s := parse(t, a+", lifecycle: service, gates: {auto_creating: false}")
 	s.Services[0].Selectors = site.Selectors{{NodeNames: []string{"n2"}}}
-	if problems := preview.Check(s); len(problems) != 2 || len(problems.Errors()) != 0 ||
+	if problems := engine.Validate(s); len(problems) != 2 || len(problems.Errors()) != 0 ||
 		problems[1].Code != site.UnknownNode {
 		t.Errorf("got %v", problems)
 	}
@@ -164,7 +164,7 @@ func TestSettleEnds(t *testing.T) {
 			{Source: "one", Target: "gone", Trigger: lifecycle.OnDelete},
 		},
 	}
-	_, problems := preview.AfterFirstRun(s)
+	_, problems := engine.AfterFirstRun(s)
 	if len(problems) != 1 || problems[0].Attribute != "lifecycle" ||
 		!strings.Contains(problems[0].Message, "without an end") {
 		t.Errorf("got %v", problems)

@@ -1,4 +1,4 @@
-package resources
+package engine
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 // machinesOf returns which machines nodes are, of those that have not moved: what is known belongs to the address under
 // which it was seen, and not to the name. before are the nodes of the prior state; all nodes carry the connections that
 // count for them.
-func (m memory) machinesOf(before, now []site.Node) map[string]converge.Identity {
-	at := make(map[string]converge.Identity, len(m.Machines))
+func (s State) machinesOf(before, now []site.Node) map[string]converge.Identity {
+	at := make(map[string]converge.Identity, len(s.Machines))
 	for _, n := range before {
-		if id, known := m.Machines[n.Name]; known {
+		if id, known := s.Machines[n.Name]; known {
 			at[n.Place()] = id
 		}
 	}
@@ -29,15 +29,15 @@ func (m memory) machinesOf(before, now []site.Node) map[string]converge.Identity
 }
 
 // reached reports whether a run or refresh reached a node at the address that it has in the state.
-func (m memory) reached(node string) bool {
-	_, seen := m.Machines[node]
-	return seen || m.Applied.Known(node)
+func (s State) reached(node string) bool {
+	_, seen := s.Machines[node]
+	return seen || s.Applied.Known(node)
 }
 
 // apart reports whether two nodes were seen to be two machines.
-func (m memory) apart(a, b string) bool {
-	one, aSeen := m.Machines[a]
-	other, bSeen := m.Machines[b]
+func (s State) apart(a, b string) bool {
+	one, aSeen := s.Machines[a]
+	other, bSeen := s.Machines[b]
 	return aSeen && bSeen && !one.MayBe(other)
 }
 

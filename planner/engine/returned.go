@@ -1,4 +1,4 @@
-package resources
+package engine
 
 import (
 	"context"
@@ -7,32 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
-
-// called notes what a run, which began with p and left s, did on the controller: which callbacks ran, as in ran, and
-// what they returned.
-func (done *rolled) called(in rollInput, s site.Site, p *planner.Plan, ran map[planresource.ID]string, report rollout.Report) diag.Diagnostics {
-	var diags diag.Diagnostics
-	var misfits []misfit
-	done.Values, misfits = learn(s, in.past.Values, report.Values)
-	for _, m := range misfits {
-		undone(ran, m.callback())
-		diags.AddWarning("A callback returned what the service cannot take", m.String()+"\nIt is not kept, and the callback runs again with the next apply.")
-	}
-	if delete(done.Applied, planner.Controller); len(ran) > 0 {
-		done.Applied[planner.Controller] = ran
-	}
-	done.Secret = secrets(in.past.Secret, s, p, done.memory)
-	return diags
-}
 
 // returning is an attribute of a service that a callback sets.
 type returning struct {
@@ -102,9 +83,9 @@ func (k keeper) Call(ctx context.Context, t task.Task) (map[string]any, error) {
 		return values, nil
 	}
 	gave := "it returned no value"
-	if names := sortedKeys(values); len(names) > 0 {
-		gave = "it returned " + strings.Join(names[:min(len(names), namesTold)], ", ")
-		if more := len(names) - namesTold; more > 0 {
+	if names := slices.Sorted(maps.Keys(values)); len(names) > 0 {
+		gave = "it returned " + strings.Join(names[:min(len(names), namesShown)], ", ")
+		if more := len(names) - namesShown; more > 0 {
 			gave += fmt.Sprintf(" and %d more", more)
 		}
 	}
@@ -112,8 +93,8 @@ func (k keeper) Call(ctx context.Context, t task.Task) (map[string]any, error) {
 		strings.Join(lacking, "; "), gave)
 }
 
-// namesTold bounds the names of values in an error.
-const namesTold = 20
+// namesShown bounds the names of values in an error.
+const namesShown = 20
 
 // misfit is a returned value that its attribute cannot take.
 type misfit struct {
@@ -161,9 +142,9 @@ func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (v
 	return values, misfits
 }
 
-// of returns what of the memory counts for a site: values that its services can take. The callbacks of others count as
+// of returns what of the state counts for a site: values that its services can take. The callbacks of others count as
 // not finished.
-func (m memory) of(s site.Site) memory {
+func (m State) of(s site.Site) State {
 	m.Applied = m.planned(s)
 	var misfits []misfit
 	if m.Values, misfits = learn(s, m.Values, nil); len(misfits) == 0 {
@@ -182,7 +163,7 @@ func (m memory) of(s site.Site) memory {
 }
 
 // undone makes callbacks of a name count as begun and not finished: `<service>/<task>`, and those of its for_each.
-func undone(done map[planresource.ID]string, name string) {
+func undone(done map[resource.ID]string, name string) {
 	for id := range done {
 		_, title, _ := strings.Cut(strings.TrimSuffix(string(id), "]"), "[")
 		if title == name || strings.HasPrefix(title, name+"[") {

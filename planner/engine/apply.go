@@ -1,0 +1,358 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Run says how a site is applied.
+type Run struct {
+	Settings
+	Parallelism    int // nodes at once; 0 is the default of rollout.Options
+	ParallelGroups int // likewise
+	// Protection bounds what is torn down where only the run finds out which machine a node is.
+	Protection planner.Protection
+	// Digest is that of the plan that was shown: a run with another one is refused. Empty: nothing was shown.
+	Digest string
+	// Replaced are the nodes of a creation that failed and that this one takes the place of, with their own connections.
+	Replaced []site.Node
+}
+
+// application is one apply of a site.
+type application struct {
+	*Planned
+	*run
+	engine  *Engine
+	how     Run
+	prior   *Prior
+	past    State // what is remembered, with what is applied by the nodes' present names
+	options rollout.Options
+
+	called map[resource.ID]string // what is applied on the controller, after the run
+	did    []string               // what the run did, a line each
+}
+
+// Apply brings a site from prior to s. prior is nil for a site that is not known: the run then goes on from what the
+// nodes' ledgers and the journal say. When ctx ends, no new task is started and running ones have their grace.
+func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) Outcome {
+	var out Outcome
+	planned, problems := plan(prior, s, how.Settings, e.Now())
+	if planned == nil {
+		out.Messages.problems(problems.Errors())
+		return out
+	}
+	if how.Digest != "" && how.Digest != planned.Plan.Digest {
+		out.fail("The plan is stale",
+			"What this apply would do is not what the plan showed, so nothing was touched. Plan again.")
+		return out
+	}
+	a := &application{Planned: planned, engine: e, how: how, prior: prior}
+	if prior != nil {
+		a.past = prior.State
+	}
+	a.past.Applied, a.past.Values = planned.Applied, planned.Site.Values
+	journaled, m := a.start(ctx)
+	if out.Messages = m; m.Failed() {
+		return out
+	}
+	executor := e.Executor()
+	a.options = a.rolloutOptions(executor)
+	surveying, stop := context.WithCancel(ctx) // nodes that are slow to answer are waited for where they are worked on
+	defer stop()
+	if prior == nil || prior.Imported {
+		if prior != nil {
+			journaled = nil // the check after the import took them over
+		}
+		a.goOn(surveying, journaled)
+	}
+	a.options.Unsure, a.options.TornDown = a.Unsure, how.Protection.TornDownOf(a.Losses().Nodes)
+	out.add(a.recordServices(ctx, services.CurrentVersions(a.past.Services), nil))
+	out.add(a.history(ctx, a.Services))
+	todo := a.Plan
+	a.options.Resolve = resolving(todo)
+	report, err := rollout.Run(ctx, a.Deployed, todo, a.options)
+	if err != nil {
+		report.Status = rollout.StatusFailed
+		out.fail("The run was stopped", "%v", err)
+	}
+	a.did = append(a.Services.Steps(), todo.Part(report.Did()).Lines()...)
+	out.add(a.passes(ctx, todo, &report))
+
+	a.conclude(&out, report)
+	a.learn(&out, todo, report)
+	if prior == nil {
+		a.giveUp(ctx, &out)
+	} else {
+		a.keepDeparted(&out, report)
+	}
+	stop()
+	_ = executor.Close() // every answer that counts has been read
+	a.Services.Learn(out.State.Values)
+	out.State.Services, out.Services, out.Done = a.Services.State(), a.Services, a.did
+	out.add(a.history(context.WithoutCancel(ctx), a.Services))
+	out.add(a.finish(ctx, string(report.Status), report.String()))
+	out.report(ctx, report)
+	out.reportRollbacks(a.Services)
+	return out
+}
+
+// start starts the run in the journal, and returns the services that the journal has. Services that changed since the plan
+// are refused, also those that another run changed while this one waited for the site.
+func (a *application) start(ctx context.Context) (journaled []services.JournalRecord, m Messages) {
+	operation := "update"
+	if a.prior == nil {
+		operation = "create"
+	}
+	journaled, err := a.engine.journaled(ctx, a.Site.Name)
+	if err != nil {
+		m.fail("The journal cannot be opened", "%v\n\nNo node was touched.", err)
+		return nil, m
+	}
+	if a.prior != nil {
+		if m = stale(a.past.Services, journaled); m.Failed() {
+			return nil, m
+		}
+	}
+	var more Messages
+	a.run, more = a.engine.start(ctx, operation, a.Site.Name, a.Plan)
+	if m.add(more); m.Failed() || a.prior == nil {
+		return journaled, m
+	}
+	why := "services changed since the plan"
+	if journaled, err = a.engine.journaled(ctx, a.Site.Name); err != nil {
+		m.fail("The journal cannot be read", "%v\n\nNo node was touched.", err)
+		why = "the journal could not be read"
+	}
+	if m.add(stale(a.past.Services, journaled)); m.Failed() {
+		m.add(a.finish(ctx, string(rollout.StatusFailed), "nothing was touched: "+why))
+	}
+	return journaled, m
+}
+
+func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options {
+	departed := make(map[string]site.Node, len(a.Before))
+	for _, n := range a.Before {
+		departed[n.Name] = n
+	}
+	for _, l := range a.Left {
+		n := departed[l.Node]
+		n.Name = l.Name
+		departed[l.Name] = n
+	}
+	return rollout.Options{
+		Executor: executor, Recorder: a.writer, RunID: a.id, Departed: departed, GiveUp: a.engine.GiveUp,
+		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
+		Caller: promising(a.Site, a.engine.Caller), Now: a.engine.Now,
+	}
+}
+
+func resolving(p *planner.Plan) func(task.Task, rollout.Values) (task.Task, error) {
+	return func(t task.Task, values rollout.Values) (task.Task, error) { return p.Resolve(t, values) }
+}
+
+// goOn takes over what an earlier run left that the prior state does not have, one that failed or one whose state was
+// lost: services that the journal has, and what the nodes' ledgers say, all of which is then checked again; what is no
+// longer wanted goes.
+func (a *application) goOn(ctx context.Context, journaled []services.JournalRecord) {
+	again := *a.Planned
+	now := a.engine.Now()
+	if inventory := (services.Inventory{}).Merge(journaled); len(inventory.Records)+len(inventory.Former) > 0 {
+		if problems := again.make(inventory, now); len(problems.Errors()) > 0 {
+			// What is wanted cannot follow on what was left: it starts anew, and what was left goes.
+			again = *a.Planned
+			if problems := again.make(inventory.WithoutServices(), now); len(problems.Errors()) > 0 {
+				again = *a.Planned
+			}
+		}
+	}
+	left := planner.Applied{}
+	options := a.options
+	options.Prepared = rollout.Prepared(a.Plan)
+	for node, found := range rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options) {
+		// One that does not answer now fails where it is worked on; what one has that answers later is in the next plan.
+		if len(found.Ledger) > 0 {
+			left[node] = found.Ledger
+		}
+	}
+	if len(left) > 0 {
+		again.Applied = left.Unfinished()
+		again.Plan, _ = again.cache.Make(again.Deployed, again.Applied, nil)
+	}
+	if again.Plan != nil { // the same site was planned without error a moment ago: ledgers do not make it invalid
+		*a.Planned = again
+	}
+}
+
+// passes deploys services again as long as their lifecycles ask for it: a rollback, a second step of a removal. report
+// becomes that of the whole run.
+func (a *application) passes(ctx context.Context, todo *planner.Plan, report *rollout.Report) (m Messages) {
+	owners := a.Owners
+	again, more := a.transfer(todo, *report, owners, nil)
+	m.problems(more)
+	a.called = todo.Called(a.past.Applied[planner.Controller], report.Callbacks)
+	applied := a.appliedAfter(*report)
+	if owners == nil && len(again) > 0 { // nothing changed, and yet something is to be done, as after a repair that failed
+		if owners, _ = a.cache.OwnersOf(a.Deployed); owners == nil {
+			owners = planner.Owners{}
+		}
+	}
+	for pass := 0; len(again) > 0 && report.Status != rollout.StatusInterrupted && ctx.Err() == nil && !m.Failed(); pass++ {
+		m.add(a.history(ctx, a.Services))
+		names := strings.Join(slices.Sorted(maps.Keys(again)), ", ")
+		if pass == mostPasses {
+			m.fail("Services do not come to rest", "After %d deployments in one run these still ask for another: %s. "+
+				"Their lifecycles lead from one deployment to the next without an end.", pass, names)
+			break
+		}
+		deployed := a.Services.Site()
+		deployed.Values, _ = learn(deployed, a.past.Values, report.Values)
+		a.Deployed = deployed
+		next, problems := a.cache.MakeFor(deployed, applied, again, owners)
+		if len(problems.Errors()) > 0 {
+			m.fail("A service cannot be deployed as its lifecycle asks", "%v", problems.Errors())
+			break
+		}
+		if now, problems := a.cache.OwnersOf(deployed); len(problems) == 0 {
+			owners.Add(now)
+		}
+		options := a.options
+		options.Purpose, options.Resolve = "once more for "+names, resolving(next)
+		followed, err := rollout.Run(ctx, deployed, next, options)
+		if err != nil {
+			followed.Status = rollout.StatusFailed
+			m.fail("The run was stopped", "%v", err)
+		}
+		a.did = append(a.did, next.Part(followed.Did()).Lines()...)
+		again, more = a.transfer(next, followed, owners, again)
+		m.problems(more)
+		report.Follow(followed)
+		a.called = next.Called(a.called, followed.Callbacks)
+		applied = a.appliedAfter(*report)
+	}
+	return m
+}
+
+// transfer moves services on by how their tasks went, and returns those that are to be deployed again. A plan that was
+// made for some services only, those concerned, says nothing of the others; nil: it was made for all.
+func (a *application) transfer(p *planner.Plan, report rollout.Report, owners planner.Owners,
+	concerned map[string]bool) (map[string]bool, site.Problems) {
+	outcomes := make(map[string]services.Outcome)
+	for _, name := range a.Services.State().Names() {
+		if concerned != nil && !concerned[name] {
+			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
+		}
+	}
+	for name, tasks := range report.ByService(p, owners) {
+		progress, failures := report.Progress(tasks)
+		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
+	}
+	again := a.Services.Conclude(outcomes, a.engine.Now())
+	return again, a.Services.Problems()
+}
+
+// failuresText names failed tasks, the first few of them.
+func failuresText(failures []rollout.TaskFailure) string {
+	const most = 3
+	var parts []string
+	for i, f := range failures {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("%d more", len(failures)-most))
+			break
+		}
+		where := ""
+		if f.Node != "" {
+			where = " on " + f.Node
+		}
+		parts = append(parts, fmt.Sprintf("%s%s: %s", f.Resource, where, f.Message))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// appliedAfter returns what is applied on the nodes after a run, as far as it is known, and what on the controller.
+func (a *application) appliedAfter(report rollout.Report) planner.Applied {
+	out := maps.Clone(a.past.Applied)
+	if out == nil {
+		out = planner.Applied{}
+	}
+	for node, n := range report.Nodes {
+		out[node] = n.Applied(a.past.Applied[node])
+	}
+	out[planner.Controller] = a.called
+	return out
+}
+
+// giveUp finds the nodes of the creation that is replaced which the site has no more. Nothing is undone on them without a
+// plan that shows it: a successful creation remembers them, so that the next plan tears them down, and a failed one keeps
+// them.
+func (a *application) giveUp(ctx context.Context, out *Outcome) {
+	nodes := notAmong(Reach(a.how.Replaced, a.how.Connection), a.Site.Nodes)
+	if len(nodes) == 0 {
+		return
+	}
+	wanted := slices.Collect(maps.Values(a.options.Machines.Known()))
+	found := rollout.Survey(ctx, nodes, nil, a.Site.Name,
+		rollout.Options{Executor: a.options.Executor, Parallelism: a.how.Parallelism, RunID: a.id})
+	var lines []string
+	for _, n := range nodes {
+		survey := found[n.Name]
+		switch {
+		case survey.Error == nil && len(survey.Ledger) == 0, slices.ContainsFunc(wanted, survey.Identity.Same):
+			continue
+		case out.failed():
+			lines = append(lines, fmt.Sprintf("node %q stays in the state, but for the secrets of its own connect", n.Name))
+			out.keep(n.Name, n.Name)
+			continue
+		case survey.Error != nil:
+			lines = append(lines, fmt.Sprintf("node %q cannot be asked, and is forgotten: put it back, apply, and take it "+
+				"out again to have it torn down: %v", n.Name, survey.Error))
+			continue
+		}
+		if out.State.Given == nil {
+			out.State.Given = map[string]site.Node{}
+		}
+		if out.State.Machines == nil {
+			out.State.Machines = map[string]converge.Identity{}
+		}
+		out.State.Applied[n.Name], out.State.Given[n.Name] = survey.Ledger, n
+		out.State.Machines[n.Name] = survey.Identity
+		lines = append(lines, fmt.Sprintf("node %q is torn down by the next plan", n.Name))
+	}
+	if len(lines) > 0 {
+		out.warn("Nodes of a failed creation are not in the configuration any more",
+			"What it applied there is still there:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+// notAmong returns the nodes that others do not have, neither by name nor by place.
+func notAmong(nodes, others []site.Node) []site.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n site.Node) bool {
+		return slices.ContainsFunc(others, func(o site.Node) bool { return o.Name == n.Name || o.Place() == n.Place() })
+	})
+}
+
+// LeftBehind lists the nodes on which something is applied and that the site does not have any more, neither by name nor
+// by place, a line each. nodes are those of the state.
+func (s State) LeftBehind(nodes, now []site.Node) (lines []string) {
+	for _, n := range notAmong(nodes, now) {
+		if count := len(s.Applied[n.Name]); count > 0 {
+			what := "resources"
+			if count == 1 {
+				what = "resource"
+			}
+			lines = append(lines, fmt.Sprintf("node %q: %d %s", n.Name, count, what))
+		}
+	}
+	return lines
+}

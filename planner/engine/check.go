@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Checked is what a check found.
+type Checked struct {
+	Done        bool  // false: no node was looked at, and Messages says why
+	State       State // what to remember
+	Drift       []DriftItem
+	Unreachable []string // sorted: neither drifted nor gone
+	Messages
+}
+
+// DriftItem is a configuration resource that is no longer as slipway left it.
+type DriftItem struct {
+	Node     string
+	Resource resource.ID
+	Change   string // what differs, and a diff of a text below it
+}
+
+// DriftOf returns drift for a [Prior].
+func DriftOf(items []DriftItem) planner.Drift {
+	if len(items) == 0 {
+		return nil
+	}
+	drift := planner.Drift{}
+	for _, i := range items {
+		drift[i.Node] = append(drift[i.Node], i.Resource)
+	}
+	return drift
+}
+
+// Inspection says how a site is checked.
+type Inspection struct {
+	Settings
+	Parallelism int // nodes at once; 0 is the default of rollout.Options
+	// Corrected are nodes of the site, by name, that are reached in another way now than by the last run. Such an answer
+	// counts when it is that of the same machine: the place is the same, or its identity.
+	Corrected map[string]site.Node
+}
+
+// Adopt takes over what the journal knows better of services: a run that ended before it could report left it there
+// (lsm.md 20, "recovery at start-up"). t has the services of the new state; it is nil when the journal knows nothing new.
+func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state State, t *services.Transition, m Messages) {
+	journaled, err := e.journaled(ctx, siteName)
+	if err != nil {
+		m.warn("The journal cannot be read", "%v\n\nServices count as they are in the state.", err)
+		return past, nil, m
+	}
+	journaled = slices.DeleteFunc(journaled, func(s services.JournalRecord) bool { return !past.Services.Newer(s) })
+	if len(journaled) == 0 {
+		return past, nil, nil
+	}
+	past.Services = past.Services.Merge(journaled)
+	t, _ = services.Unchanged(past.Services, site.Site{Name: siteName}) // the plan reports what cannot be read
+	return past, t, nil
+}
+
+// Check compares every node of a site, as the last run left it, with what is applied on it, and changes nothing. It keeps
+// three outcomes apart: in order, drifted and unreachable. It never concludes from silence that something is gone.
+func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspection) (out Checked) {
+	out.State = past
+	tasks, problems := desired(past, &s, how.Cache)
+	if problems != "" {
+		out.warn("Drift was not checked", "The site in the state is not one that this version of slipway can plan:\n%s\n\n"+
+			"The next apply with a valid configuration resolves this.", problems)
+		return out
+	}
+	items := make(map[string][]converge.Item, len(tasks))
+	for node, list := range tasks {
+		items[node] = rollout.Items(list)
+	}
+	found := e.survey(ctx, s, items, past, how)
+
+	out.Done = true
+	out.State.Applied, out.State.Machines = maps.Clone(past.Applied), maps.Clone(past.Machines)
+	if out.State.Applied == nil {
+		out.State.Applied = planner.Applied{}
+	}
+	if out.State.Machines == nil {
+		out.State.Machines = map[string]converge.Identity{}
+	}
+	unreachable := map[string]error{}
+	var noop []string
+	for node, survey := range found {
+		if survey.Identity.Running() {
+			out.State.Machines[node] = survey.Identity
+		}
+		if survey.Ledger != nil {
+			out.State.Applied[node] = survey.Ledger
+			if len(survey.Ledger) == 0 {
+				delete(out.State.Applied, node)
+			}
+		}
+		if !survey.Reachable || survey.Error != nil {
+			unreachable[node] = survey.Error
+			continue
+		}
+		out.Drift = append(out.Drift, driftOn(node, survey, tasks[node])...)
+		for _, item := range survey.Noop {
+			noop = append(noop, fmt.Sprintf("node %q: %s: %s", node, item.ID, change(item)))
+		}
+	}
+	slices.SortFunc(out.Drift, func(a, b DriftItem) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(string(a.Resource), string(b.Resource)))
+	})
+	out.Unreachable = slices.Sorted(maps.Keys(unreachable))
+	if len(noop) > 0 {
+		slices.Sort(noop)
+		out.warn(fmt.Sprintf("Resources with noop differ: %d", len(noop)),
+			"They stay as they are. Take noop away to have them applied.\n%s", strings.Join(FirstLines(noop), "\n"))
+	}
+	if len(unreachable) > 0 {
+		out.warn(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
+			"A refresh looks at nodes through the connections of the last apply, and in a plan through those that were "+
+				"corrected since. What is known of these nodes stays as it was; they count neither as drifted nor as gone.\n%s",
+			Reasons(unreachable))
+	}
+	return out
+}
+
+// desired returns the tasks of the nodes of a site as the last run left it, or what is wrong with it, a line each. s gets
+// the services that are deployed.
+func desired(past State, s *site.Site, cache *Cache) (tasks map[string][]task.Task, problems string) {
+	if cache == nil {
+		cache = &Cache{}
+	}
+	s.Nodes = past.Reaching(s.Nodes)
+	s.Values = past.of(*s).Values
+	transition, found := services.Unchanged(past.Services, *s)
+	*s = transition.Site()
+	tasks, more := cache.Desired(*s)
+	return tasks, append(found, more...).Errors().Error()
+}
+
+// survey looks at the nodes of a site, at corrected ones in the new way first, and in the old way when that gave no answer
+// that counts. Where nothing ever reached a node, the answer says only that the node answers: what the machine at the new
+// address has was not applied on that node.
+func (e *Engine) survey(ctx context.Context, s site.Site, items map[string][]converge.Item, past State,
+	how Inspection) map[string]rollout.NodeSurvey {
+	look := func(nodes []site.Node) map[string]rollout.NodeSurvey {
+		executor := e.Executor()
+		defer func() { _ = executor.Close() }() // nothing is lost with a connection after its last answer
+		return rollout.Survey(ctx, nodes, items, s.Name, rollout.Options{Executor: executor, Parallelism: how.Parallelism})
+	}
+	now := slices.Clone(s.Nodes)
+	for i, n := range s.Nodes {
+		if corrected, ok := how.Corrected[n.Name]; ok {
+			now[i] = corrected
+		}
+	}
+	before, now := Reach(s.Nodes, how.Connection), Reach(now, how.Connection)
+	found := look(now)
+	var again []site.Node
+	for i, n := range before {
+		survey, moved := found[n.Name], now[i].Place() != n.Place()
+		_, corrected := how.Corrected[n.Name]
+		switch {
+		case !corrected:
+		case moved && !past.reached(n.Name):
+			found[n.Name] = rollout.NodeSurvey{Reachable: survey.Reachable, Error: survey.Error}
+		case survey.Error != nil, moved && !survey.Identity.Same(past.Machines[n.Name]):
+			again = append(again, n)
+		}
+	}
+	if len(again) == 0 {
+		return found
+	}
+	for name, survey := range look(again) {
+		if survey.Error == nil || found[name].Error == nil { // what the corrected connection says is of more use
+			found[name] = survey
+		}
+	}
+	return found
+}
+
+// driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its present
+// form is left to the next plan, and is no drift.
+func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task) []DriftItem {
+	current := make(map[resource.ID]bool, len(tasks))
+	for _, t := range tasks {
+		current[t.Resource.ID()] = survey.Ledger[t.Resource.ID()] == t.Digest
+	}
+	var out []DriftItem
+	for _, item := range survey.Drift {
+		if current[item.ID] {
+			out = append(out, DriftItem{node, item.ID, change(item)})
+		}
+	}
+	return out
+}
+
+// change says in one line what differs, and shows a text that does below it.
+func change(item rollout.DriftItem) string {
+	parts := make([]string, 0, len(item.Differences)+1)
+	for _, d := range item.Differences {
+		parts = append(parts, d.String())
+	}
+	if item.Message != "" {
+		parts = append(parts, item.Message)
+	}
+	return strings.TrimSuffix(strings.Join(parts, "; ")+"\n"+item.Diff, "\n")
+}
+
+// Reasons lists why nodes could not be reached, a line each, sorted, at most 20. The same reason on many nodes is one
+// line.
+func Reasons(of map[string]error) string {
+	alike := rollout.SaidAlike(slices.Sorted(maps.Keys(of)), func(node string) string { return of[node].Error() })
+	lines := make([]string, len(alike))
+	for i, a := range alike {
+		lines[i] = a.Who() + ": " + a.Reason
+	}
+	return strings.Join(FirstLines(lines), "\n") + "\n"
+}

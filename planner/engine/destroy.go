@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Destroyed is what a tear-down left behind.
+type Destroyed struct {
+	Report *rollout.TearDownReport // nil: no node was touched
+	State  State                   // what to remember when anything stays
+	// Stays says that something is still to be undone: the site must not be forgotten.
+	Stays bool
+	// Silent are the nodes that did not answer, sorted. Lost are those of them that answered until now: as long as there
+	// are any, the site stays. Others are forgotten with the site.
+	Silent, Lost []string
+	Messages
+}
+
+// Destroy undoes on every node of a site what slipway did there.
+func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how Run) (out Destroyed) {
+	own := prior.State.Reaching(prior.Nodes)
+	nodes := prior.State.WithGiven(own)
+	given := nodes[len(own):]
+	out.State = prior.State
+	r, m := e.start(ctx, "delete", siteName, nil)
+	if out.Messages = m; m.Failed() {
+		return out
+	}
+	executor := e.Executor()
+	report := rollout.TearDown(ctx, siteName, Reach(nodes, how.Connection), rollout.Options{
+		Executor: executor, Recorder: r.writer, RunID: r.id, Parallelism: how.Parallelism, GiveUp: e.GiveUp, Now: e.Now,
+	})
+	_ = executor.Close() // every answer that counts has been read
+	if report.Status == rollout.StatusSucceeded {
+		versions, events := services.DeletedVersions(prior.State.Services, siteName, e.Now())
+		out.add(r.recordServices(context.WithoutCancel(ctx), versions, events))
+	}
+	out.add(r.finish(ctx, string(report.Status), report.String()))
+	if report.Err != nil {
+		out.fail("The tear-down was stopped", "%v", report.Err)
+	}
+	if over := (*TimeLimitError)(nil); errors.As(context.Cause(ctx), &over) {
+		out.fail("The tear-down ran out of time", "%v.", over)
+	}
+	if len(report.Warnings) > 0 {
+		out.warn("Not everything could be brought back", "%s", strings.Join(report.Warnings, "\n"))
+	}
+	out.Report, out.Stays = &report, report.Status == rollout.StatusInterrupted
+	out.State.Applied = maps.Clone(prior.State.Applied)
+	for _, node := range slices.Sorted(maps.Keys(report.Nodes)) {
+		switch report.Nodes[node].Status {
+		case rollout.NotTornDown:
+			out.Stays = true
+		case rollout.TornDown:
+			delete(out.State.Applied, node)
+		case rollout.Unreachable:
+			out.Silent = append(out.Silent, node)
+			// It answered the last check or run; those that are given up are in no check.
+			isGiven := slices.ContainsFunc(given, func(n site.Node) bool { return n.Name == node })
+			if !isGiven && !slices.Contains(prior.Unreachable, node) {
+				out.Lost = append(out.Lost, node)
+			}
+		}
+	}
+	out.Stays = out.Stays || len(out.Lost) > 0
+	return out
+}

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// Status is how a site stands after a run.
+type Status string
+
+// The statuses of a site.
+const (
+	Deployed    Status = "deployed"
+	Degraded    Status = "degraded" // nodes or groups that are not critical failed
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+)
+
+// Outcome is what a run left behind.
+type Outcome struct {
+	Status Status // empty: no node was touched, and nothing else is set but Messages
+	State  State  // what to remember
+	// Kept are nodes that left the site and are still to be torn down, because the run failed: name -> name in the prior
+	// state, or in the creation that is replaced. They belong with the nodes of the next Prior.
+	Kept map[string]string
+
+	Groups, Nodes map[string]string // their stages
+	Unreachable   []string          // nodes that did not answer, sorted
+	Services      *services.Transition
+	Done          []string // what the run did, a line each
+	Messages
+}
+
+func (o *Outcome) failed() bool { return o.Status == Failed || o.Status == Interrupted }
+
+func (o *Outcome) keep(name, was string) {
+	if o.Kept == nil {
+		o.Kept = map[string]string{}
+	}
+	o.Kept[name] = was
+}
+
+// conclude turns the report of a run into what to remember of nodes and groups.
+func (a *application) conclude(out *Outcome, report rollout.Report) {
+	state := State{Applied: planner.Applied{}, Values: a.past.Values, Machines: a.options.Machines.Known()}
+	maps.DeleteFunc(state.Machines, func(name string, _ converge.Identity) bool {
+		_, here := report.Nodes[name]
+		return !here
+	})
+	out.Nodes, out.Groups = map[string]string{}, map[string]string{}
+	for _, g := range report.Groups {
+		out.Groups[g.Name] = string(g.Stage)
+	}
+	for _, node := range slices.Sorted(maps.Keys(report.Nodes)) {
+		n := report.Nodes[node]
+		if n.Stage != "" {
+			out.Nodes[node] = string(n.Stage)
+		}
+		if n.Attempted && !n.Reachable || !n.Attempted && a.prior != nil && slices.Contains(a.prior.Unreachable, node) {
+			out.Unreachable = append(out.Unreachable, node)
+		}
+		ledger := n.Applied(a.past.Applied[node])
+		if a.how.CheckAll && n.Stage != strategy.Deployed {
+			ledger = planner.Applied{node: ledger}.Unfinished()[node] // it is still to be checked again
+		}
+		if len(ledger) > 0 {
+			state.Applied[node] = ledger
+		}
+	}
+	a.concludeDeparted(&state, report)
+	out.State = state
+	switch {
+	case report.Status == rollout.StatusInterrupted:
+		out.Status = Interrupted
+	case failed(report, a.Plan):
+		out.Status = Failed
+	case report.Status == rollout.StatusDegraded:
+		out.Status = Degraded
+	default:
+		out.Status = Deployed
+	}
+}
+
+// concludeDeparted takes over what is applied on nodes that are not in the report's nodes.
+func (a *application) concludeDeparted(state *State, report rollout.Report) {
+	for node, ledger := range a.past.Applied {
+		if _, in := report.Nodes[node]; in {
+			continue
+		}
+		d, left := report.Departed[node]
+		if left && d.Status == rollout.Kept && report.Nodes[d.Node].Ledger == nil {
+			merged := maps.Clone(ledger) // the machine has it, under its other name
+			maps.Copy(merged, state.Applied[d.Node])
+			state.Applied[d.Node] = merged
+		}
+		if left && d.Status != rollout.NotTornDown {
+			continue
+		}
+		state.Applied[node] = ledger
+	}
+	for name, n := range a.past.Given {
+		if _, here := report.Nodes[name]; !here && len(state.Applied[name]) > 0 {
+			if state.Given == nil {
+				state.Given = map[string]site.Node{}
+			}
+			state.Given[name] = n
+		}
+	}
+}
+
+// failed reports whether the run ends in an error. A node that left the site and is not torn down counts too: only a
+// failed run may keep it.
+func failed(r rollout.Report, p *planner.Plan) bool {
+	for _, name := range p.Departed {
+		if r.Departed[name].Status == rollout.NotTornDown {
+			return true
+		}
+	}
+	return r.Status == rollout.StatusFailed || r.Status == rollout.StatusInterrupted
+}
+
+// learn notes what a run, which started with p, did on the controller: which callbacks ran, and what they returned.
+func (a *application) learn(out *Outcome, p *planner.Plan, report rollout.Report) {
+	var misfits []misfit
+	out.State.Values, misfits = learn(a.Deployed, a.past.Values, report.Values)
+	for _, m := range misfits {
+		undone(a.called, m.callback())
+		out.warn("A callback returned what the service cannot take",
+			"%s\nIt is not kept, and the callback runs again with the next apply.", m)
+	}
+	if delete(out.State.Applied, planner.Controller); len(a.called) > 0 {
+		out.State.Applied[planner.Controller] = a.called
+	}
+	out.State.Secret = secrets(a.past.Secret, a.Deployed, p, out.State)
+}
+
+// keepDeparted keeps nodes that left the site and could not be torn down, with the secrets that reach them, so that the
+// next plan tries again.
+func (a *application) keepDeparted(out *Outcome, report rollout.Report) {
+	if !failed(report, a.Plan) {
+		return
+	}
+	was := map[string]string{} // the name of a node that left -> in the prior state
+	for _, n := range a.prior.Nodes {
+		was[n.Name] = n.Name
+	}
+	for _, l := range a.Left {
+		was[l.Name] = l.Node
+	}
+	for _, name := range a.Plan.Departed {
+		if _, given := out.State.Given[name]; given || len(out.State.Applied[name]) == 0 {
+			continue
+		}
+		out.keep(name, was[name])
+		if node, is := a.Unsure[name]; is {
+			if out.State.Unsure == nil {
+				out.State.Unsure = map[string]string{}
+			}
+			out.State.Unsure[name] = node
+		}
+		if id, known := a.past.Machines[was[name]]; known {
+			out.State.Machines[name] = id
+		}
+		if out.State.Departed == nil {
+			out.State.Departed = map[string]Credentials{}
+		}
+		if i := slices.IndexFunc(a.prior.Nodes, func(n site.Node) bool { return n.Name == was[name] }); i >= 0 {
+			out.State.Departed[name] = CredentialsOf(a.prior.Nodes[i].Connection)
+		}
+	}
+}
+
+// report says how the run went, when there is something to say.
+func (o *Outcome) report(ctx context.Context, r rollout.Report) {
+	const rest = "\nThe state holds what was reached. Apply again; the next plan shows the rest."
+	var over *TimeLimitError
+	switch {
+	case o.Status == Interrupted && errors.As(context.Cause(ctx), &over):
+		o.fail("The run ran out of time", "%v.\n\n%v%s", over, r, rest)
+	case o.Status == Interrupted:
+		o.fail("The run was interrupted", "%v%s", r, rest)
+	case o.Status == Failed:
+		o.fail("The site was not rolled out",
+			"%v\nThe state holds what was reached. Fix the cause and apply again; the next plan shows the rest.", r)
+	case o.Status == Degraded:
+		o.warn("The site was rolled out in part", "%v\nNo critical group failed. The next plan shows the rest.", r)
+	case len(r.Warnings) > 0:
+		o.warn("The site was rolled out, with remarks", "%v", r)
+	}
+}
+
+// reportRollbacks fails the run for every service whose update was rolled back.
+func (o *Outcome) reportRollbacks(t *services.Transition) {
+	state := t.State()
+	for _, r := range t.RolledBack() {
+		now := state.Records[r.Service]
+		outcome := fmt.Sprintf("What version %d had is deployed again, as version %d", r.Previous, now.Version)
+		if last := t.Status(r.Service); last.Label == lifecycle.Danger || last.Label == lifecycle.Warning {
+			outcome = fmt.Sprintf("Deploying what version %d had failed as well: the service is in the state %s, version %d",
+				r.Previous, last.State, now.Version)
+		}
+		o.Messages = append(o.Messages, &Message{Attribute: "services",
+			Summary: fmt.Sprintf("The update of the service %q was rolled back", r.Service),
+			Detail: fmt.Sprintf("Version %d failed: %s.\n%s. The next plan shows the change again; fix its cause first, "+
+				"or take it back.", r.Failed, r.Message, outcome)})
+	}
+}

@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Prior is what a plan starts from when the site is known already.
+type Prior struct {
+	State State
+	// Nodes are those of the last run with their own connections, as far as the prior state has them.
+	Nodes []site.Node
+	// Imported says that nothing but the name of the site is known yet.
+	Imported    bool
+	Drift       planner.Drift
+	Unreachable []string // nodes that did not answer the last check or run
+}
+
+// Settings are what a plan depends on beside the site.
+type Settings struct {
+	CheckAll   bool            // every configuration resource is checked and applied again
+	Connection site.Connection // the defaults of the nodes' own connections
+	// Unreached says that the connections are not known as a whole: no node can be reached, and places do not count.
+	Unreached bool
+	Cache     *Cache // of the site; nil caches nothing
+}
+
+// Planned is what a plan shows and its run does, and what both start from.
+type Planned struct {
+	Site     site.Site            // as it is desired; its nodes, as all below, have the connections that count
+	Services *services.Transition // of its services
+	Deployed site.Site            // the same with the services that are deployed, and their attributes that count
+	Plan     *planner.Plan        // its digest covers the services
+	Owners   planner.Owners       // what services bring, before the run and after it; nil where none changes
+	Before   []site.Node          // the nodes of the last run, and those that were given up
+	Left     []planner.Left       // machines that left while their names stay
+	Unsure   map[string]string    // machines that left and may be machines of the site: name -> node
+	Applied  planner.Applied      // by the nodes' present names
+	Drift    planner.Drift        // likewise
+
+	machines map[string]converge.Identity // of the nodes and of those that left, as they were last seen
+	cache    *Cache
+}
+
+// Plan returns what a run does that brings a site from prior to s. prior is nil for a site that is not known. With errors
+// among the problems there is no plan. It is pure: equal input gives equal output, byte for byte.
+func Plan(prior *Prior, s site.Site, o Settings) (*Planned, site.Problems) {
+	return plan(prior, s, o, time.Time{})
+}
+
+// plan is Plan; at is the time of its changes in the history of services, and counts for nothing else.
+func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, site.Problems) {
+	if o.Cache == nil {
+		o.Cache = &Cache{}
+	}
+	if prior == nil {
+		prior = &Prior{}
+	}
+	past := prior.State.of(s)
+	before := past.WithGiven(past.Reaching(prior.Nodes))
+	var problems, more site.Problems
+	if !o.Unreached {
+		s.Nodes, before = Reach(s.Nodes, o.Connection), Reach(before, o.Connection)
+		problems = site.ValidatePlaces(s.Nodes)
+	}
+	p := &Planned{Site: s, Before: before, cache: o.Cache}
+	p.Site.Values = past.Values
+	p.Applied, p.Drift, p.Left, more = planner.Relocate(before, s.Nodes, past.Applied, prior.Drift, past.reached)
+	problems = append(problems, more...)
+	p.Unsure = planner.Unsure(p.Left, past.Unsure, s.Nodes, past.apart)
+	p.machines = past.machinesOf(before, s.Nodes)
+	problems = append(problems, oneMachine(s.Nodes, p.machines)...)
+	p.keepMachines(past.Machines)
+	if o.CheckAll {
+		p.Applied = p.Applied.Unfinished()
+	}
+	problems = append(problems, p.make(past.Services, at)...)
+	problems.Sort()
+	if len(problems.Errors()) > 0 {
+		return nil, problems
+	}
+	return p, problems
+}
+
+// Reach returns nodes with their own connections over the defaults. The nodes given are not changed.
+func Reach(nodes []site.Node, defaults site.Connection) []site.Node {
+	out := make([]site.Node, len(nodes))
+	for i, n := range nodes {
+		n.Connection = n.Connection.Over(defaults)
+		out[i] = n
+	}
+	return out
+}
+
+// Steps returns what is done, a line each, services first.
+func (p *Planned) Steps() []string { return append(p.Services.Steps(), p.Plan.Steps()...) }
+
+// Empty reports whether there is nothing to do.
+func (p *Planned) Empty() bool { return p.Plan.Empty() && len(p.Services.Changes()) == 0 }
+
+// Losses returns what the run takes away.
+func (p *Planned) Losses() planner.Losses { return p.Plan.Losses(p.Applied, p.Unsure) }
+
+// Since lets the steps say which overrides are the reason of a change: those that the site did not have before, and those
+// that it has no more. A site that cannot be planned any more counts as one without overrides.
+func (p *Planned) Since(before site.Site) {
+	var overridden planner.Overridden
+	if len(before.Overrides) > 0 {
+		before.Values = p.Site.Values
+		overridden, _ = p.cache.OverriddenBy(before)
+	}
+	p.Plan.Since(overridden)
+}
+
+// Again plans a site of the same name with what is applied instead, as far as nodes are concerned: services stay.
+func (p *Planned) Again(s site.Site, applied planner.Applied) (*planner.Plan, site.Problems) {
+	return p.cache.Make(s, applied, p.Drift)
+}
+
+// Busy returns the nodes on which services that change bring anything: they may be deployed a second time there.
+func (p *Planned) Busy() map[string]bool {
+	changing, busy := p.Services.Changing(), make(map[string]bool)
+	for node, owned := range p.Owners {
+		for _, service := range owned {
+			if changing[service] {
+				busy[node] = true
+			}
+		}
+	}
+	return busy
+}
+
+// Returning returns the attributes of services that callbacks of the plan set, without sensitive ones.
+func (p *Planned) Returning() map[string][]string {
+	due := make(map[string]bool)
+	for _, phase := range p.Plan.Phases {
+		for _, t := range phase.Tasks {
+			if t.Kind == task.Callback {
+				due[t.Name] = true
+			}
+		}
+	}
+	out := make(map[string][]string)
+	for _, s := range p.Deployed.Services {
+		if s.Entity == nil || len(due) == 0 {
+			continue
+		}
+		for _, r := range returned(s.Entity) {
+			if due[s.Name+"/"+r.task] && !r.Sensitive {
+				out[s.Name] = append(out[s.Name], r.Name)
+			}
+		}
+	}
+	return out
+}
+
+// keepMachines adds which machines the nodes were that leave the site.
+func (p *Planned) keepMachines(known map[string]converge.Identity) {
+	inSite := make(map[string]bool, len(p.Site.Nodes))
+	for _, n := range p.Site.Nodes {
+		inSite[n.Name] = true
+	}
+	for _, n := range p.Before {
+		if id, ok := known[n.Name]; ok && !inSite[n.Name] {
+			p.machines[n.Name] = id
+		}
+	}
+	for _, l := range p.Left {
+		if id, ok := known[l.Node]; ok {
+			p.machines[l.Name] = id
+		}
+	}
+}
+
+// make plans the services first, then the site with those that are deployed.
+func (p *Planned) make(inventory services.Inventory, at time.Time) site.Problems {
+	var problems, more site.Problems
+	p.Services, problems = services.Plan(inventory, p.Site, at)
+	if len(problems.Errors()) > 0 {
+		// The site with all its services shows everything else that is wrong.
+		_, more = p.cache.Make(p.Site, p.Applied, p.Drift)
+		return problems.Join(more)
+	}
+	problems = problems.Join(p.Site.Validate()) // not all services that are wanted are deployed now
+	p.forget()
+	p.Deployed = p.Services.Site()
+	p.Deployed.Values = p.Site.Values
+	p.Plan, more = p.cache.Make(p.Deployed, p.Applied, p.Drift)
+	problems = problems.Join(more)
+	if p.Plan == nil {
+		return problems
+	}
+	var err error
+	if p.Plan.Digest, err = p.Services.Digest(p.Plan.Digest); err != nil {
+		return append(problems, site.Problem{Object: "deployment", Name: p.Site.Name, Code: site.BadStructure,
+			Message: err.Error()})
+	}
+	if !p.Services.HasChanges() {
+		return problems
+	}
+	// What services brought shows later which removals are whose. A site that cannot be planned any more leaves that
+	// open.
+	p.Owners = planner.Owners{}
+	if before, more := services.Unchanged(inventory, p.Site); len(more.Errors()) == 0 {
+		rest := before.Site()
+		rest.Values = p.Site.Values
+		if owners, _ := p.cache.OwnersOf(rest); owners != nil {
+			p.Owners = owners
+		}
+	}
+	if now, more := p.cache.OwnersOf(p.Deployed); len(more.Errors()) == 0 {
+		p.Owners.Add(now)
+	}
+	return problems
+}
+
+// forget drops what callbacks returned for services that are replaced: the new ones ask for values of their own.
+func (p *Planned) forget() {
+	for _, c := range p.Services.Changes() {
+		if c.Kind != services.Replace {
+			continue
+		}
+		p.Site.Values = maps.Clone(p.Site.Values)
+		delete(p.Site.Values, c.Service)
+		ran := maps.Clone(p.Applied[planner.Controller])
+		for id := range ran {
+			if _, title, _ := strings.Cut(string(id), "["); strings.HasPrefix(title, c.Service+"/") {
+				ran[id] = ""
+			}
+		}
+		if len(ran) > 0 {
+			p.Applied = maps.Clone(p.Applied)
+			p.Applied[planner.Controller] = ran
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/google/uuid"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+)
+
+// run is one run in the journal.
+type run struct {
+	id     string
+	store  *journal.Store
+	writer *journal.Writer
+
+	versions, events int // of services that are recorded
+}
+
+// start opens the journal of a site and takes the site's lease. p is nil when no plan is run.
+func (e *Engine) start(ctx context.Context, operation, siteName string, p *planner.Plan) (*run, Messages) {
+	var m Messages
+	id, err := uuid.NewV7()
+	if err != nil {
+		m.fail("No run id", "%v", err)
+		return nil, m
+	}
+	store, err := e.Journals.Open(ctx, siteName)
+	if err != nil {
+		m.fail("The journal cannot be opened", "%v. No node was touched.", err)
+		return nil, m
+	}
+	about := journal.Run{ID: id.String(), Site: siteName, Operation: operation}
+	if p != nil {
+		about.Digest, about.Steps = p.Digest, p.Steps()
+	}
+	writer, err := store.Start(ctx, about)
+	if err != nil {
+		_ = store.Close() // nothing was written
+		var busy *journal.BusyError
+		if errors.As(err, &busy) {
+			m.fail("Another run is at work on the site",
+				"%v\n\nNo node was touched. Wait for the run to end and apply again.", busy)
+		} else {
+			m.fail("The run cannot be recorded", "%v\n\nNo node was touched.", err)
+		}
+		return nil, m
+	}
+	return &run{id: about.ID, store: store, writer: writer}, m
+}
+
+// finish writes the outcome and gives the lease back. It is done even when ctx has ended.
+func (r *run) finish(ctx context.Context, status, report string) (m Messages) {
+	err := errors.Join(r.writer.Finish(context.WithoutCancel(ctx), status, report), r.store.Close())
+	if err != nil {
+		m.warn("The journal is not complete",
+			"%v\n\nThis costs history only: what is applied is in the nodes' ledgers and in the state.", err)
+	}
+	return m
+}
+
+// history records what became of services since it was recorded last.
+func (r *run) history(ctx context.Context, t *services.Transition) Messages {
+	versions, events := t.Versions(), t.Events()
+	m := r.recordServices(ctx, versions[r.versions:], events[r.events:])
+	r.versions, r.events = len(versions), len(events)
+	return m
+}
+
+func (r *run) recordServices(ctx context.Context, versions []services.Version, events []services.Event) (m Messages) {
+	records := make([]journal.ServiceVersion, len(versions))
+	for i, v := range versions {
+		records[i] = recordOf(v)
+	}
+	lines := make([]journal.ServiceEvent, len(events))
+	for i, e := range events {
+		lines[i] = journal.ServiceEvent{
+			Service: e.Service, Incarnation: e.Incarnation, Version: e.Version, DesiredVersion: e.DesiredVersion,
+			Time: e.At, Source: e.Source, Destination: e.Destination, Type: string(e.Type), Message: e.Message,
+			Ignored: e.Step == lifecycle.Ignored, Correlation: e.Correlation, Severity: int(e.Severity),
+			IsError: e.Error,
+		}
+	}
+	err := r.writer.RecordServices(ctx, records, lines)
+	switch {
+	case errors.Is(err, journal.ErrFenced):
+		m.fail("The run was stopped", "%v", err)
+	case err != nil:
+		m.warn("The history of services is not complete",
+			"%v\n\nThis costs history only: what the services are is in the state.", err)
+	}
+	return m
+}
+
+// recordOf is a version of a service for the journal.
+func recordOf(v services.Version) journal.ServiceVersion {
+	out := journal.ServiceVersion{
+		Service: v.ID, Incarnation: v.Incarnation, Version: v.Version, DesiredVersion: v.DesiredVersion, ID: v.ID,
+		Entity: v.Entity.Name, EntityVersion: v.EntityVersion, EntityDigest: v.Definition(), Lifecycle: v.Lifecycle,
+		State: v.State, Label: string(v.Label), Deleted: v.Deleted, TransferContext: string(v.Cause), Config: v.Config,
+		Time: v.Updated,
+	}
+	out.Candidate, out.Active, out.Rollback, out.Redacted = v.Redacted()
+	if a, ok := v.Entity.Attribute(v.Entity.Identity); ok && !a.Sensitive {
+		if value, ok := v.Base()[a.Name]; ok {
+			out.Identity = fmt.Sprint(value)
+		}
+	}
+	return out
+}
+
+// journaled returns the services of a site as the journal has them; none when there is no journal.
+func (e *Engine) journaled(ctx context.Context, siteName string) ([]services.JournalRecord, error) {
+	store, err := e.Journals.OpenExisting(ctx, siteName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = store.Close() }() // it was only read
+	versions, err := store.Services(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]services.JournalRecord, len(versions))
+	for i, v := range versions {
+		out[i] = services.JournalRecord{
+			Service: v.Service, Entity: v.Entity, Incarnation: v.Incarnation, Version: v.Version,
+			DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config,
+			Definition: v.EntityDigest, Candidate: v.Candidate, Active: v.Active, Rollback: v.Rollback,
+			Omitted: v.Redacted, Updated: v.Time,
+		}
+	}
+	return out, nil
+}
+
+// stale refuses a run whose services are not as the plan saw them: another run changed them since, or one that ended
+// before it could report.
+func stale(past services.Inventory, journaled []services.JournalRecord) (m Messages) {
+	for _, now := range journaled {
+		was, known := past.Records[now.Service]
+		if !known || !past.Newer(now) {
+			continue // a service that only the journal has is taken over when it is made
+		}
+		m = append(m, &Message{Attribute: "services", Summary: fmt.Sprintf("The service %q changed since the plan", now.Service),
+			Detail: fmt.Sprintf("The plan saw version %d of it, in the state %q; it is at version %d, in the state %q. "+
+				"Nothing was touched. Plan again, with a refresh.", was.Version, was.State, now.Version, now.State)})
+	}
+	return m
+}

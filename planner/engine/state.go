@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// State is what is remembered of a site between runs, beside its desired state. It has secrets. Losing it costs a survey
+// of the nodes' ledgers.
+type State struct {
+	// Applied is what is applied on the nodes, by their ledgers, and which callbacks ran, under planner.Controller.
+	Applied planner.Applied
+	// Values are what callbacks returned: service -> attribute -> value. None is that of a sensitive attribute.
+	Values map[string]map[string]any
+	// Services is the inventory of services of entities.
+	Services services.Inventory
+	// Secret are the resources that were made of returned values which are not kept: node -> resource.
+	Secret map[string]map[resource.ID]SecretDigests
+	// Departed are the secrets that reach nodes which left the site and are still to be torn down: node -> secrets.
+	Departed map[string]Credentials
+	// Machines are the nodes' machines, as they were last seen.
+	Machines map[string]converge.Identity
+	// Unsure are nodes that left and may be nodes of the site at their new addresses: name -> node.
+	Unsure map[string]string
+	// Given are the nodes of a failed creation that the next one gave up, and that are still to be torn down, with
+	// their secrets.
+	Given map[string]site.Node
+}
+
+// stateV3 is the JSON form of a State. Version 1 had no values, version 2 no services.
+type stateV3 struct {
+	Version  int                                      `json:"version"`
+	Applied  planner.Applied                          `json:"applied"`
+	Values   map[string]map[string]any                `json:"values,omitempty"`
+	Services services.Inventory                       `json:"services,omitzero"`
+	Secret   map[string]map[resource.ID]SecretDigests `json:"secret,omitempty"`
+	Departed map[string]Credentials                   `json:"departed,omitempty"`
+	Machines map[string]converge.Identity             `json:"machines,omitempty"`
+	Given    map[string]site.Node                     `json:"given,omitempty"`
+	Unsure   map[string]string                        `json:"unsure,omitempty"`
+}
+
+const stateVersion = 3
+
+// UnmarshalJSON reads a state of versions 1 to 3.
+func (s *State) UnmarshalJSON(text []byte) error {
+	var p stateV3
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&p); err != nil || p.Version < 1 || p.Version > stateVersion {
+		return fmt.Errorf("has version %d (%v); this slipway reads versions 1 to %d. "+
+			"Use the version of slipway that wrote it, or a newer one", p.Version, err, stateVersion)
+	}
+	for _, values := range p.Values {
+		for name, v := range values {
+			values[name] = catalog.PlainNumbers(v)
+		}
+	}
+	*s = State{p.Applied, p.Values, p.Services, p.Secret, p.Departed, p.Machines, p.Unsure, p.Given}
+	return nil
+}
+
+// MarshalJSON writes a state in its newest version.
+func (s State) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stateV3{stateVersion, s.Applied, s.Values, s.Services, s.Secret, s.Departed, s.Machines, s.Given,
+		s.Unsure})
+}
+
+// Credentials are the secrets of a node's own connection.
+type Credentials struct {
+	PrivateKey   string   `json:"private_key,omitempty"`
+	Passphrase   string   `json:"passphrase,omitempty"`
+	SudoPassword string   `json:"sudo_password,omitempty"`
+	Bastions     []string `json:"bastions,omitempty"` // private keys, by hop
+}
+
+// CredentialsOf returns the secrets of a connection.
+func CredentialsOf(c site.Connection) Credentials {
+	out := Credentials{PrivateKey: c.PrivateKey, Passphrase: c.Passphrase, SudoPassword: c.SudoPassword}
+	for _, b := range c.Bastions {
+		out.Bastions = append(out.Bastions, b.PrivateKey)
+	}
+	return out
+}
+
+// Reaching returns nodes with the secrets that are remembered for those that departed.
+func (s State) Reaching(nodes []site.Node) []site.Node {
+	out := slices.Clone(nodes)
+	for i, n := range out {
+		secrets, ok := s.Departed[n.Name]
+		if !ok {
+			continue
+		}
+		c := &out[i].Connection
+		c.PrivateKey, c.Passphrase, c.SudoPassword = secrets.PrivateKey, secrets.Passphrase, secrets.SudoPassword
+		c.Bastions = slices.Clone(c.Bastions)
+		for hop := range min(len(c.Bastions), len(secrets.Bastions)) {
+			c.Bastions[hop].PrivateKey = secrets.Bastions[hop]
+		}
+	}
+	return out
+}
+
+// WithGiven returns nodes, and after them the nodes that were given up and are still to be torn down, by name. One whose
+// name the nodes have again is not added.
+func (s State) WithGiven(nodes []site.Node) []site.Node {
+	out := slices.Clone(nodes)
+	for _, name := range slices.Sorted(maps.Keys(s.Given)) {
+		if !slices.ContainsFunc(nodes, func(n site.Node) bool { return n.Name == name }) {
+			out = append(out, s.Given[name])
+		}
+	}
+	return out
+}
