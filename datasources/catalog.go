@@ -71,26 +71,30 @@ func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 				MarkdownDescription: "Texts of YAML documents: `[file(\"catalog/ntp.yaml\")]`. All of them make one catalog.",
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()}},
 			"ordering": text("What the documents say of the order of tasks beyond their requirements, as JSON: `ordering` of `slipway_deployment` takes it as it is. Null when they say nothing."),
-			"entities": schema.MapNestedAttribute{Computed: true, MarkdownDescription: "The entities, by name.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name":        text("Name of the entity."),
-				"description": text("What the document says of it."),
-				"version":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Version of the entity."},
-				"abstract":    flag("Whether it is only there to be extended or embedded: no service is of it."),
-				"lifecycle":   text("Lifecycle that its services go through."),
-				"section":     text("Section of a node in which its tasks stand."),
-				"digest":      text("SHA-256 of the definition."),
-				"definition": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "The entity with all that it extends, as JSON: what a service keeps of it. Plans do not show it: it is long, and holds the " +
-					"defaults of sensitive attributes."},
-				"attributes": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Its attributes with those of embedded entities, in the order of the documents.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"name":        text("Name; that of a child's attribute stands behind its parent's: `servers.address`."),
-					"type":        text("Type as in the document; `object` or `object[]` for an embedded entity, `service` or `service[]` for a relation."),
-					"modifier":    text("`rw`: set when the service is made. `rw+`: may be changed. `r`: set by slipway."),
-					"required":    flag("Whether the user must give it."),
-					"default":     text("Default, as JSON; null where there is none, or where it is sensitive."),
-					"sensitive":   flag("Whether it is never shown."),
+			"entities": schema.MapNestedAttribute{Computed: true, MarkdownDescription: "The entities, by name.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"name":        text("Name of the entity."),
 					"description": text("What the document says of it."),
+					"version":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Version of the entity."},
+					"abstract":    flag("Whether it is only there to be extended or embedded: no service is of it."),
+					"lifecycle":   text("Lifecycle that its services go through."),
+					"section":     text("Section of a node in which its tasks stand."),
+					"digest":      text("SHA-256 of the definition."),
+					"definition": schema.StringAttribute{Computed: true, Sensitive: true,
+						MarkdownDescription: "The entity with all that it extends, as JSON: what a service keeps of it. Plans do not show it: it is long, and holds the " +
+							"defaults of sensitive attributes."},
+					"attributes": schema.ListNestedAttribute{Computed: true,
+						MarkdownDescription: "Its attributes with those of embedded entities, in the order of the documents.",
+						NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+							"name":        text("Name; that of a child's attribute stands behind its parent's: `servers.address`."),
+							"type":        text("Type as in the document; `object` or `object[]` for an embedded entity, `service` or `service[]` for a relation."),
+							"modifier":    text("`rw`: set when the service is made. `rw+`: may be changed. `r`: set by slipway."),
+							"required":    flag("Whether the user must give it."),
+							"default":     text("Default, as JSON; null where there is none, or where it is sensitive."),
+							"sensitive":   flag("Whether it is never shown."),
+							"description": text("What the document says of it."),
+						}}},
 				}}},
-			}}},
 		},
 	}
 }
@@ -155,7 +159,8 @@ func catalogOf(documents []string, diags *diag.Diagnostics) *catalog.Catalog {
 
 func entityModel(e catalog.Entity) (entityV0, error) {
 	m := entityV0{
-		Name: e.Name, Description: given(e.Description), Version: int64(e.Version), Abstract: e.Abstract, Lifecycle: e.Lifecycle, Section: string(e.Section),
+		Name: e.Name, Description: given(e.Description), Version: int64(e.Version), Abstract: e.Abstract,
+		Lifecycle: e.Lifecycle, Section: string(e.Section),
 		Attributes: []entityAttributeV0{},
 	}
 	var err error
@@ -173,7 +178,8 @@ func entityModel(e catalog.Entity) (entityV0, error) {
 func describe(to []entityAttributeV0, at string, s catalog.Structure) ([]entityAttributeV0, error) {
 	for _, a := range s.Attributes {
 		m := entityAttributeV0{
-			Name: at + a.Name, Type: a.Type.Name, Modifier: string(a.Modifier), Required: !a.HasDefault && a.Modifier != catalog.Allocated,
+			Name: at + a.Name, Type: a.Type.Name, Modifier: string(a.Modifier),
+			Required:  !a.HasDefault && a.Modifier != catalog.Allocated,
 			Sensitive: a.Sensitive, Description: given(a.Description),
 		}
 		if a.HasDefault && !a.Sensitive {
@@ -190,7 +196,8 @@ func describe(to []entityAttributeV0, at string, s catalog.Structure) ([]entityA
 	}
 	for _, e := range s.Embedded {
 		to = append(to, entityAttributeV0{
-			Name: at + e.Name, Type: several("object", e.Single()), Modifier: string(e.Modifier), Required: e.Lower > 0 && e.Modifier != catalog.Allocated,
+			Name: at + e.Name, Type: several("object", e.Single()), Modifier: string(e.Modifier),
+			Required:    e.Lower > 0 && e.Modifier != catalog.Allocated,
 			Description: given(e.Description),
 		})
 		var err error
@@ -200,7 +207,8 @@ func describe(to []entityAttributeV0, at string, s catalog.Structure) ([]entityA
 	}
 	for _, r := range s.Relations {
 		to = append(to, entityAttributeV0{
-			Name: at + r.Name, Type: several("service", r.Single()), Modifier: string(r.Modifier), Required: r.Lower > 0 && r.Modifier != catalog.Allocated,
+			Name: at + r.Name, Type: several("service", r.Single()), Modifier: string(r.Modifier),
+			Required:    r.Lower > 0 && r.Modifier != catalog.Allocated,
 			Description: given(r.Description),
 		})
 	}

@@ -1,5 +1,6 @@
-// Package datasources holds what configurations ask of slipway: catalogs, plugins, nodes, strategies, plans, runs and services. Like the resources they only translate
-// between Terraform's values and the planner's; none of them touches a node.
+// Package datasources holds what configurations ask of slipway: catalogs, plugins, nodes, strategies, plans, runs and
+// services. Like the resources they only translate between Terraform's values and the planner's; none of them touches a
+// node.
 package datasources
 
 import (
@@ -29,12 +30,14 @@ func All() []func() datasource.DataSource {
 // part is one attribute of a site as a data source takes it, and how it is read.
 type part[T any] func(context.Context, path.Path, attr.Value) ([]T, bool, diag.Diagnostics)
 
-// take reads a part of a site. Terraform reads a data source only when all that it is given is known, so anything unknown is an error.
+// take reads a part of a site. Terraform reads a data source only when all that it is given is known, so anything
+// unknown is an error.
 func take[T any](ctx context.Context, name string, v types.Dynamic, read part[T], diags *diag.Diagnostics) []T {
 	out, known, found := read(ctx, path.Root(name), v)
 	diags.Append(found...)
 	if !known && !found.HasError() {
-		diags.AddAttributeError(path.Root(name), "Value is not known", name+" holds a value that is not known yet. This is a defect; please report it.")
+		diags.AddAttributeError(path.Root(name), "Value is not known",
+			name+" holds a value that is not known yet. This is a defect; please report it.")
 	}
 	return out
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// NewDeploymentStrategy returns slipway_deployment_strategy: groups of an Airship document, or of a configuration, with their order.
+// NewDeploymentStrategy returns slipway_deployment_strategy: groups of an Airship document, or of a configuration, with
+// their order.
 func NewDeploymentStrategy() datasource.DataSource { return strategySource{} }
 
 type strategySource struct{}
@@ -49,7 +50,8 @@ func (strategySource) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()}},
 			"groups": schema.DynamicAttribute{Optional: true, Computed: true,
 				MarkdownDescription: "The groups, with the attributes of `slipway_group`: as given, or read from `documents`. Their order decides where dependencies leave a choice; a map counts in the order of its keys."},
-			"order": schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Names of the groups as a run handles them, one at a time."},
+			"order": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Names of the groups as a run handles them, one at a time."},
 			"levels": schema.ListAttribute{Computed: true, ElementType: types.ListType{ElemType: types.StringType},
 				MarkdownDescription: "The same names by how deep they lie in the dependencies, first those that depend on no group."},
 		},
@@ -58,7 +60,8 @@ func (strategySource) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 
 // ConfigValidators sees that groups come from one place.
 func (strategySource) ConfigValidators(context.Context) []datasource.ConfigValidator {
-	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(path.MatchRoot("documents"), path.MatchRoot("groups"))}
+	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(path.MatchRoot("documents"),
+		path.MatchRoot("groups"))}
 }
 
 func (strategySource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
@@ -129,13 +132,18 @@ func strategiesOf(documents []string, diags *diag.Diagnostics) []site.Group {
 // groupType has the attributes of slipway_group.
 var (
 	textsType    = types.ListType{ElemType: types.StringType}
-	selectorType = types.ObjectType{AttrTypes: map[string]attr.Type{"node_names": textsType, "node_tags": textsType, "node_labels": textsType, "rack_names": textsType}}
+	selectorType = types.ObjectType{AttrTypes: map[string]attr.Type{"node_names": textsType, "node_tags": textsType,
+		"node_labels": textsType, "rack_names": textsType}}
 	criteriaType = types.ObjectType{AttrTypes: map[string]attr.Type{
-		"percent_successful_nodes": types.Int64Type, "minimum_successful_nodes": types.Int64Type, "maximum_failed_nodes": types.Int64Type}}
-	rollingType = types.ObjectType{AttrTypes: map[string]attr.Type{"max_parallel": types.Int64Type, "lock": types.StringType, "unlock": types.StringType, "lock_new_nodes": types.BoolType, "node_order": textsType}}
-	groupType   = types.ObjectType{AttrTypes: map[string]attr.Type{
-		"name": types.StringType, "critical": types.BoolType, "depends_on_groups": textsType, "selectors": types.ListType{ElemType: selectorType},
-		"success_criteria": criteriaType, "rolling": rollingType, "prepare_timeout": types.StringType, "deploy_timeout": types.StringType,
+		"percent_successful_nodes": types.Int64Type, "minimum_successful_nodes": types.Int64Type,
+		"maximum_failed_nodes": types.Int64Type}}
+	rollingType = types.ObjectType{AttrTypes: map[string]attr.Type{"max_parallel": types.Int64Type,
+		"lock": types.StringType, "unlock": types.StringType, "lock_new_nodes": types.BoolType, "node_order": textsType}}
+	groupType = types.ObjectType{AttrTypes: map[string]attr.Type{
+		"name": types.StringType, "critical": types.BoolType, "depends_on_groups": textsType,
+		"selectors":        types.ListType{ElemType: selectorType},
+		"success_criteria": criteriaType, "rolling": rollingType, "prepare_timeout": types.StringType,
+		"deploy_timeout": types.StringType,
 	}}
 )
 
@@ -146,13 +154,15 @@ func groupsValue(groups []site.Group) types.Dynamic {
 		selectors := make([]attr.Value, len(g.Selectors))
 		for j, s := range g.Selectors {
 			selectors[j] = types.ObjectValueMust(selectorType.AttrTypes, map[string]attr.Value{
-				"node_names": textsValue(s.NodeNames), "node_tags": textsValue(s.NodeTags), "node_labels": textsValue(s.NodeLabels), "rack_names": textsValue(s.RackNames),
+				"node_names": textsValue(s.NodeNames), "node_tags": textsValue(s.NodeTags), "node_labels": textsValue(s.NodeLabels),
+				"rack_names": textsValue(s.RackNames),
 			})
 		}
 		values[i] = types.ObjectValueMust(groupType.AttrTypes, map[string]attr.Value{
-			"name": types.StringValue(g.Name), "critical": types.BoolValue(g.Critical), "depends_on_groups": textsValue(g.DependsOn),
-			"selectors":        types.ListValueMust(selectorType, selectors),
-			"success_criteria": criteriaValue(g.SuccessCriteria), "rolling": rollingValue(g.Rolling),
+			"name": types.StringValue(g.Name), "critical": types.BoolValue(g.Critical),
+			"depends_on_groups": textsValue(g.DependsOn),
+			"selectors":         types.ListValueMust(selectorType, selectors),
+			"success_criteria":  criteriaValue(g.SuccessCriteria), "rolling": rollingValue(g.Rolling),
 			"prepare_timeout": durationValue(g.PrepareTimeout), "deploy_timeout": durationValue(g.DeployTimeout),
 		})
 	}
@@ -181,7 +191,8 @@ func criteriaValue(c *site.SuccessCriteria) attr.Value {
 		return types.Int64Value(int64(*n))
 	}
 	return types.ObjectValueMust(criteriaType.AttrTypes, map[string]attr.Value{
-		"percent_successful_nodes": number(c.PercentSuccessfulNodes), "minimum_successful_nodes": number(c.MinimumSuccessfulNodes), "maximum_failed_nodes": number(c.MaximumFailedNodes),
+		"percent_successful_nodes": number(c.PercentSuccessfulNodes),
+		"minimum_successful_nodes": number(c.MinimumSuccessfulNodes), "maximum_failed_nodes": number(c.MaximumFailedNodes),
 	})
 }
 
@@ -190,7 +201,9 @@ func rollingValue(r *site.Rolling) attr.Value {
 		return types.ObjectNull(rollingType.AttrTypes)
 	}
 	return types.ObjectValueMust(rollingType.AttrTypes, map[string]attr.Value{
-		"max_parallel": types.Int64Value(int64(r.MaxParallel)), "lock": types.StringPointerValue(given(r.Lock)), "unlock": types.StringPointerValue(given(r.Unlock)), "lock_new_nodes": types.BoolValue(!r.SpareNew), "node_order": textsValue(r.NodeOrder),
+		"max_parallel": types.Int64Value(int64(r.MaxParallel)), "lock": types.StringPointerValue(given(r.Lock)),
+		"unlock": types.StringPointerValue(given(r.Unlock)), "lock_new_nodes": types.BoolValue(!r.SpareNew),
+		"node_order": textsValue(r.NodeOrder),
 	})
 }
 

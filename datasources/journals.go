@@ -21,7 +21,8 @@ func (j *journals) Configure(_ context.Context, req datasource.ConfigureRequest,
 	}
 	data, ok := req.ProviderData.(resources.ProviderData)
 	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf("%s got %T from the provider. This is a defect of slipway; please report it.", j.of, req.ProviderData))
+		resp.Diagnostics.AddError("Provider is not configured",
+			fmt.Sprintf("%s got %T from the provider. This is a defect of slipway; please report it.", j.of, req.ProviderData))
 		return
 	}
 	j.directory = data.JournalDirectory

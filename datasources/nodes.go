@@ -43,7 +43,8 @@ func (nodesSource) Metadata(_ context.Context, req datasource.MetadataRequest, r
 
 func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	criterion := func(description string) schema.ListAttribute {
-		return schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.NoNullValues()},
+		return schema.ListAttribute{Optional: true, ElementType: types.StringType,
+			Validators:          []validator.List{listvalidator.NoNullValues()},
 			MarkdownDescription: description + " A criterion that is left out or empty is ignored."}
 	}
 	resp.Schema = schema.Schema{
@@ -59,7 +60,8 @@ func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 					"node_labels": criterion("Labels as `key:value`, any of which the node has."),
 					"rack_names":  criterion("Names of racks."),
 				}}},
-			"names": schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Names of the selected nodes, sorted."},
+			"names": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Names of the selected nodes, sorted."},
 			"selected": schema.DynamicAttribute{Computed: true, Sensitive: true,
 				MarkdownDescription: "The selected nodes as they were given, by name, for `slipway_deployment.nodes`. Sensitive, because `connect` may hold secrets."},
 		},
@@ -79,7 +81,8 @@ func (nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *d
 	}
 	selectors := make(site.Selectors, len(m.Selectors))
 	for i, s := range m.Selectors {
-		selectors[i] = site.Selector{NodeNames: s.NodeNames, NodeTags: s.NodeTags, NodeLabels: s.NodeLabels, RackNames: s.RackNames}
+		selectors[i] = site.Selector{NodeNames: s.NodeNames, NodeTags: s.NodeTags, NodeLabels: s.NodeLabels,
+			RackNames: s.RackNames}
 	}
 	for _, p := range selectors.Validate("selectors", "", nodes) {
 		detail := p.Attribute + ": " + p.Message + "."

@@ -75,29 +75,41 @@ func (planSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *da
 		MarkdownDescription: "What a run would do on a site on which nothing is applied yet: groups, phases and tasks in their order. No node is asked, and nothing is done; it never holds the value of a parameter. " +
 			"What a deployment is about to do on nodes as they are is in the `steps` of `slipway_deployment`.",
 		Attributes: map[string]schema.Attribute{
-			"site":      schema.StringAttribute{Required: true, MarkdownDescription: "Name of the site."},
-			"nodes":     schema.DynamicAttribute{Required: true, MarkdownDescription: "The nodes, as `slipway_deployment` takes them."},
+			"site": schema.StringAttribute{Required: true, MarkdownDescription: "Name of the site."},
+			"nodes": schema.DynamicAttribute{Required: true,
+				MarkdownDescription: "The nodes, as `slipway_deployment` takes them."},
 			"groups":    part("The groups, as `slipway_deployment` takes them. Left out, all nodes form one critical group."),
 			"services":  part("The services, as `slipway_deployment` takes them."),
 			"overrides": part("The overrides, as `slipway_deployment` takes them."),
 			"plugins":   part("The plugins, as `slipway_deployment` takes them."),
-			"ordering":  schema.StringAttribute{Optional: true, MarkdownDescription: "What a catalog says of the order of tasks, as `slipway_deployment` takes it."},
+			"ordering": schema.StringAttribute{Optional: true,
+				MarkdownDescription: "What a catalog says of the order of tasks, as `slipway_deployment` takes it."},
 
 			"digest":        text("SHA-256 over everything that the run would do."),
 			"steps":         list("What the run would do, in order: one line per service of an entity, then one line per phase."),
 			"changed_nodes": list("Names of the nodes that the run would change, sorted."),
-			"order": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "The groups in the order in which they are rolled out.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"name": text("Name of the group."), "critical": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the run fails when the group does."},
-				"members": list("All nodes that its selectors select, sorted."), "owned": list("Those of them that it is the first group to hold: the nodes that it works on."),
-				"max_parallel": schema.Int64Attribute{Computed: true, MarkdownDescription: "How many of its nodes are worked on at once, if it is rolling."},
-			}}},
-			"phases": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "The phases of the run, in order.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"task_group": text("Task group: `prepare`, `pre_node`, `node`, `cluster`, `post_cluster` and so on."), "group": text("Deployment group; null outside of the groups' blocks."),
-				"tasks": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "What is done, by node.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"node": text("Name of the node."), "action": text("`prepare`, `create`, `run` and so on."), "resource": text("What it is done to: `type[title]`."),
-					"service": text("The service that brings it."), "overrides": list("Overrides that changed or made the resource, in the order applied."),
+			"order": schema.ListNestedAttribute{Computed: true,
+				MarkdownDescription: "The groups in the order in which they are rolled out.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"name": text("Name of the group."), "critical": schema.BoolAttribute{Computed: true,
+						MarkdownDescription: "Whether the run fails when the group does."},
+					"members": list("All nodes that its selectors select, sorted."),
+					"owned":   list("Those of them that it is the first group to hold: the nodes that it works on."),
+					"max_parallel": schema.Int64Attribute{Computed: true,
+						MarkdownDescription: "How many of its nodes are worked on at once, if it is rolling."},
 				}}},
-			}}},
+			"phases": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "The phases of the run, in order.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"task_group": text("Task group: `prepare`, `pre_node`, `node`, `cluster`, `post_cluster` and so on."),
+					"group":      text("Deployment group; null outside of the groups' blocks."),
+					"tasks": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "What is done, by node.",
+						NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+							"node": text("Name of the node."), "action": text("`prepare`, `create`, `run` and so on."),
+							"resource":  text("What it is done to: `type[title]`."),
+							"service":   text("The service that brings it."),
+							"overrides": list("Overrides that changed or made the resource, in the order applied."),
+						}}},
+				}}},
 		},
 	}
 }
@@ -108,7 +120,8 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		name   string
 		target any
 	}{
-		{"site", &m.Site}, {"nodes", &m.Nodes}, {"groups", &m.Groups}, {"services", &m.Services}, {"overrides", &m.Overrides}, {"plugins", &m.Plugins},
+		{"site", &m.Site}, {"nodes", &m.Nodes}, {"groups", &m.Groups}, {"services", &m.Services}, {"overrides", &m.Overrides},
+		{"plugins", &m.Plugins},
 		{"ordering", &m.Ordering},
 	} {
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(attribute.name), attribute.target)...)
@@ -154,7 +167,8 @@ func (m *planModelV0) show(made *engine.Planned) {
 	for _, phase := range p.Phases {
 		out := planPhaseV0{TaskGroup: string(phase.TaskGroup), Group: given(phase.Group), Tasks: []planTaskV0{}}
 		for _, t := range phase.Tasks {
-			about := planTaskV0{Node: given(t.Node), Action: string(t.Action), Service: given(t.Service), Overrides: texts(t.Override)}
+			about := planTaskV0{Node: given(t.Node), Action: string(t.Action), Service: given(t.Service),
+				Overrides: texts(t.Override)}
 			if t.Resource.Type != "" {
 				about.Resource = given(string(t.Resource.ID()))
 			}

@@ -84,10 +84,11 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 	}
 	fail := schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether a failure of the task is one of the run."}
 	graphParameters := parametersAttributes()
-	graphParameters["strategy"] = schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "How the nodes of a group are worked on.", Attributes: map[string]schema.Attribute{
-		"type":   text("`parallel` or `one_by_one`."),
-		"amount": schema.Int64Attribute{Computed: true, MarkdownDescription: "With `parallel`: how many nodes at once."},
-	}}
+	graphParameters["strategy"] = schema.SingleNestedAttribute{Computed: true,
+		MarkdownDescription: "How the nodes of a group are worked on.", Attributes: map[string]schema.Attribute{
+			"type":   text("`parallel` or `one_by_one`."),
+			"amount": schema.Int64Attribute{Computed: true, MarkdownDescription: "With `parallel`: how many nodes at once."},
+		}}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A plugin as it stands in its folder: `metadata.yaml` (`name`, `version`), `tasks.yaml`, `deployment_tasks.yaml` and the files below `deployment_scripts/`. " +
 			"`slipway_deployment` takes it whole in `plugins`. Everything that is wrong with its documents is reported with file, line and column.",
@@ -96,18 +97,29 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 				MarkdownDescription: "The folder. Links that lead out of it, special files and files of more than 1 MiB together are errors."},
 			"name":    text("Name of the plugin; that of its folder where there is no `metadata.yaml`."),
 			"version": text("Version of the plugin."),
-			"tasks": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Its stage tasks, in the order of its documents.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"role": list("Roles of the nodes that the task runs on."), "stage": text("Stage, with the number that orders tasks in it."), "type": text("`shell`, `puppet` or `reboot`."),
-				"parameters":    schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.", Attributes: parametersAttributes()},
-				"fail_on_error": fail,
-			}}},
-			"graph_tasks": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Its graph tasks, in the order of its documents.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"id": text("What other tasks call it."), "type": text("`shell`, `puppet`, `reboot`, `group`, `stage` or `skipped`."), "role": list("Roles of the nodes that the task runs on."),
-				"groups": list("Groups that it is a part of."), "requires": list("Tasks before it."), "required_for": list("Tasks after it."), "tasks": list("Of a group: the tasks that are parts of it."),
-				"parameters":    schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.", Attributes: graphParameters},
-				"fail_on_error": fail,
-			}}},
-			"files": schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The files below `deployment_scripts/`, in which tasks run: path to content, in base64."},
+			"tasks": schema.ListNestedAttribute{Computed: true,
+				MarkdownDescription: "Its stage tasks, in the order of its documents.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"role":  list("Roles of the nodes that the task runs on."),
+					"stage": text("Stage, with the number that orders tasks in it."), "type": text("`shell`, `puppet` or `reboot`."),
+					"parameters": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.",
+						Attributes: parametersAttributes()},
+					"fail_on_error": fail,
+				}}},
+			"graph_tasks": schema.ListNestedAttribute{Computed: true,
+				MarkdownDescription: "Its graph tasks, in the order of its documents.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"id":     text("What other tasks call it."),
+					"type":   text("`shell`, `puppet`, `reboot`, `group`, `stage` or `skipped`."),
+					"role":   list("Roles of the nodes that the task runs on."),
+					"groups": list("Groups that it is a part of."), "requires": list("Tasks before it."),
+					"required_for": list("Tasks after it."), "tasks": list("Of a group: the tasks that are parts of it."),
+					"parameters": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.",
+						Attributes: graphParameters},
+					"fail_on_error": fail,
+				}}},
+			"files": schema.MapAttribute{Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "The files below `deployment_scripts/`, in which tasks run: path to content, in base64."},
 		},
 	}
 }
@@ -119,8 +131,9 @@ func parametersAttributes() map[string]schema.Attribute {
 		"puppet_modules":  schema.StringAttribute{Computed: true, MarkdownDescription: "Modules of a Puppet task."},
 		"cwd":             schema.StringAttribute{Computed: true, MarkdownDescription: "Folder in which it runs."},
 		"timeout":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Bound on one try, in seconds."},
-		"retries":         schema.Int64Attribute{Computed: true, MarkdownDescription: "How often it is tried again after it failed."},
-		"interval":        schema.Int64Attribute{Computed: true, MarkdownDescription: "Time between tries, in seconds."},
+		"retries": schema.Int64Attribute{Computed: true,
+			MarkdownDescription: "How often it is tried again after it failed."},
+		"interval": schema.Int64Attribute{Computed: true, MarkdownDescription: "Time between tries, in seconds."},
 	}
 }
 
@@ -149,12 +162,15 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 
 // pluginModel returns the model of a plugin, without its path.
 func pluginModel(p site.Plugin) pluginModelV0 {
-	m := pluginModelV0{Name: p.Name, Version: given(p.Version), Tasks: []stageTaskV0{}, GraphTasks: []graphTaskV0{}, Files: p.Files}
+	m := pluginModelV0{Name: p.Name, Version: given(p.Version), Tasks: []stageTaskV0{}, GraphTasks: []graphTaskV0{},
+		Files: p.Files}
 	for _, t := range p.Tasks {
-		m.Tasks = append(m.Tasks, stageTaskV0{Role: t.Role, Stage: t.Stage, Type: t.Type, Parameters: parametersModel(t.Parameters), FailOnError: t.FailOnError})
+		m.Tasks = append(m.Tasks, stageTaskV0{Role: t.Role, Stage: t.Stage, Type: t.Type,
+			Parameters: parametersModel(t.Parameters), FailOnError: t.FailOnError})
 	}
 	for _, t := range p.GraphTasks {
-		g := graphTaskV0{ID: t.ID, Type: t.Type, Role: t.Role, Groups: t.Groups, Requires: t.Requires, RequiredFor: t.RequiredFor, Tasks: t.Tasks, FailOnError: t.FailOnError}
+		g := graphTaskV0{ID: t.ID, Type: t.Type, Role: t.Role, Groups: t.Groups, Requires: t.Requires,
+			RequiredFor: t.RequiredFor, Tasks: t.Tasks, FailOnError: t.FailOnError}
 		if len(t.Parameters) > 0 || t.Strategy != (site.Strategy{}) {
 			g.Parameters = &graphParametersV0{parametersV0: parametersModel(t.Parameters), Strategy: strategyModel(t)}
 		}

@@ -23,15 +23,17 @@ const (
 // taskFiles hold the tasks, in the order in which they are joined.
 var taskFiles = []string{"tasks.yaml", "deployment_tasks.yaml"}
 
-// maxDocument bounds one document of a plugin, in bytes; the reader of documents reports what is too large of what it gets.
+// maxDocument bounds one document of a plugin, in bytes; the reader of documents reports what is too large of what it
+// gets.
 const maxDocument = 9 << 20
 
 // maxFiles bounds how many files a plugin brings.
 const maxFiles = 10_000
 
-// readPlugin reads a plugin from its folder: name and version from metadata.yaml, or the folder's name where there is none; tasks from tasks.yaml and
-// deployment_tasks.yaml, of which one must be there; files from deployment_scripts, with their paths below it. Nothing outside of the folder is read: a link
-// that leads out of it is an error. The error is of type [document.Problems] where a document is wrong.
+// readPlugin reads a plugin from its folder: name and version from metadata.yaml, or the folder's name where there is
+// none; tasks from tasks.yaml and deployment_tasks.yaml, of which one must be there; files from deployment_scripts,
+// with their paths below it. Nothing outside of the folder is read: a link that leads out of it is an error. The error
+// is of type [document.Problems] where a document is wrong.
 func readPlugin(folder string) (p site.Plugin, err error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -110,7 +112,8 @@ func readDocument(root *os.Root, folder, name string) (s document.Source, found 
 	case errors.Is(err, fs.ErrNotExist):
 		return s, false, nil
 	case errors.Is(err, errTooLarge):
-		return s, false, fmt.Errorf("%s is larger than %d bytes; keep data in files below %s, or on the nodes", name, maxDocument, scriptsFolder)
+		return s, false, fmt.Errorf("%s is larger than %d bytes; keep data in files below %s, or on the nodes", name,
+			maxDocument, scriptsFolder)
 	}
 	return document.Source{Name: filepath.Join(folder, name), Data: data}, true, err
 }
@@ -168,7 +171,8 @@ func explained(root *os.Root, name string, err error) error {
 	return err
 }
 
-// readFile reads a regular file of at most so many bytes, or what a link to one leads to within the folder. Everything else is an error: a device or a pipe would block, or never end.
+// readFile reads a regular file of at most so many bytes, or what a link to one leads to within the folder. Everything
+// else is an error: a device or a pipe would block, or never end.
 func readFile(root *os.Root, name string, most int) (data []byte, err error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -196,7 +200,8 @@ func readFile(root *os.Root, name string, most int) (data []byte, err error) {
 var kinds = []struct {
 	bit  fs.FileMode
 	name string
-}{{fs.ModeDir, "a link to a folder"}, {fs.ModeNamedPipe, "a pipe"}, {fs.ModeSocket, "a socket"}, {fs.ModeDevice, "a device"}}
+}{{fs.ModeDir, "a link to a folder"}, {fs.ModeNamedPipe, "a pipe"}, {fs.ModeSocket, "a socket"},
+	{fs.ModeDevice, "a device"}}
 
 func kindOf(mode fs.FileMode) string {
 	for _, k := range kinds {

@@ -53,7 +53,8 @@ func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 		MarkdownDescription: "A run on a site as the journal records it, which is in the provider's `journal_directory` on the machine that ran it. No node is asked. A data source is read before the resources of the same apply " +
 			"change anything, so it shows earlier runs; what the last run came to is in `status`, `group_status` and `node_status` of `slipway_deployment`, too.",
 		Attributes: map[string]schema.Attribute{
-			"site": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()}, MarkdownDescription: "Name of the site."},
+			"site": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()},
+				MarkdownDescription: "Name of the site."},
 			"run": schema.StringAttribute{Optional: true,
 				MarkdownDescription: "Id of a run, or a beginning of it that only one run has. Left out, the newest run; when there is none yet, everything below is null."},
 			"id":        text("Id of the run."),
@@ -62,10 +63,11 @@ func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 			"started":   text("When it began, RFC 3339, UTC."),
 			"ended":     text("When it ended, RFC 3339, UTC; null while it is running."),
 			"digest":    text("SHA-256 over everything that it was to do."),
-			"steps":     schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "What it was to do, in order."},
-			"groups":    stages("Stage that each group came to: `DEPLOYED`, `FAILED` and so on."),
-			"nodes":     stages("Stage that each node came to."),
-			"report":    text("How it went, for people."),
+			"steps": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "What it was to do, in order."},
+			"groups": stages("Stage that each group came to: `DEPLOYED`, `FAILED` and so on."),
+			"nodes":  stages("Stage that each node came to."),
+			"report": text("How it went, for people."),
 		},
 	}
 }
@@ -78,7 +80,8 @@ func (s *runSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	}
 	file := journal.File(s.directory, m.Site.ValueString())
 	if err := m.read(ctx, file); err != nil {
-		resp.Diagnostics.AddError("Run cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(), err))
+		resp.Diagnostics.AddError("Run cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(),
+			err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -105,7 +108,8 @@ func (m *runModelV0) read(ctx context.Context, file string) (err error) {
 		return err
 	}
 	started := run.Started.UTC().Format(time.RFC3339)
-	m.ID, m.Operation, m.Status, m.Started, m.Digest, m.Report = &run.ID, &run.Operation, &run.Status, &started, given(run.Digest), given(run.Report)
+	m.ID, m.Operation, m.Status, m.Started, m.Digest, m.Report = &run.ID, &run.Operation, &run.Status, &started,
+		given(run.Digest), given(run.Report)
 	if !run.Ended.IsZero() {
 		ended := run.Ended.UTC().Format(time.RFC3339)
 		m.Ended = &ended

@@ -78,7 +78,8 @@ type serviceEventV0 struct {
 	Run         string  `tfsdk:"run"`
 }
 
-func (s *serviceLogSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+func (s *serviceLogSource) Metadata(_ context.Context, req datasource.MetadataRequest,
+	resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_service_log"
 }
 
@@ -97,28 +98,34 @@ func (s *serviceLogSource) Schema(_ context.Context, _ datasource.SchemaRequest,
 		"message":     text("What there is to say; null when there is nothing."),
 		"ignored":     flag("Whether the event changed nothing, so that it made no version."),
 		"error":       flag("Whether the transfer took its error edge: validation or deployment failed."),
-		"severity":    schema.Int64Attribute{Computed: true, MarkdownDescription: "3 trace, 10 debug, 20 info, 30 warning, 40 error, 50 critical."},
-		"attempt":     text("The same for all events of one attempt of a transfer."),
-		"run":         text("Id of the run in which it happened."),
+		"severity": schema.Int64Attribute{Computed: true,
+			MarkdownDescription: "3 trace, 10 debug, 20 info, 30 warning, 40 error, 50 critical."},
+		"attempt": text("The same for all events of one attempt of a transfer."),
+		"run":     text("Id of the run in which it happened."),
 	}
 	records := pictureSchema()
 	maps.Copy(records, map[string]schema.Attribute{
 		"desired_version": schema.Int64Attribute{Computed: true, MarkdownDescription: "Counter of what is to be deployed; a version that changes only the state keeps it."},
 		"reason":          text("Why the last transfer happened, such as `auto`; null when the lifecycle does not say."),
-		"config":          schema.MapAttribute{Computed: true, ElementType: types.BoolType, MarkdownDescription: "Gates of the lifecycle that the service sets itself."},
-		"time":            text("When this version was made, RFC 3339, UTC."),
-		"owner":           text("Who made it: host and process of the run."),
+		"config": schema.MapAttribute{Computed: true, ElementType: types.BoolType,
+			MarkdownDescription: "Gates of the lifecycle that the service sets itself."},
+		"time":  text("When this version was made, RFC 3339, UTC."),
+		"owner": text("Who made it: host and process of the run."),
 		"events": schema.ListNestedAttribute{Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: events},
 			MarkdownDescription: "What made this version, oldest first, and after it what made no other one."},
 	})
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The versions of a service, newest first, each with its attributes and events," + fromJournal,
 		Attributes: map[string]schema.Attribute{
-			"site":    schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()}, MarkdownDescription: "Name of the site."},
-			"service": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()}, MarkdownDescription: "Name of the service."},
+			"site": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()},
+				MarkdownDescription: "Name of the site."},
+			"service": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()},
+				MarkdownDescription: "Name of the service."},
 			"limit": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.Between(1, recordsMost)},
-				MarkdownDescription: fmt.Sprintf("At most so many versions, 1 to %d. %d when it is left out.", recordsMost, recordsUsual)},
-			"records": schema.ListNestedAttribute{Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: records},
+				MarkdownDescription: fmt.Sprintf("At most so many versions, 1 to %d. %d when it is left out.", recordsMost,
+					recordsUsual)},
+			"records": schema.ListNestedAttribute{Computed: true,
+				NestedObject:        schema.NestedAttributeObject{Attributes: records},
 				MarkdownDescription: "The versions, newest first, also those of earlier services of this name. `[]` as long as the service was never deployed; a name that the journal does not know while it knows others is warned of."},
 		},
 	}
@@ -133,7 +140,8 @@ func (s *serviceLogSource) Read(ctx context.Context, req datasource.ReadRequest,
 	file := journal.File(s.directory, m.Site.ValueString())
 	warning, err := m.read(ctx, file)
 	if err != nil {
-		resp.Diagnostics.AddError("Service log cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(), err))
+		resp.Diagnostics.AddError("Service log cannot be read", fmt.Sprintf("The journal of the site %q: %v.",
+			m.Site.ValueString(), err))
 		return
 	}
 	if warning != "" {
@@ -142,8 +150,8 @@ func (s *serviceLogSource) Read(ctx context.Context, req datasource.ReadRequest,
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// read takes the history of the service from a journal; nothing when there is no journal yet. A service that is not among those that the
-// journal knows is warned of.
+// read takes the history of the service from a journal; nothing when there is no journal yet. A service that is not
+// among those that the journal knows is warned of.
 func (m *serviceLogModelV0) read(ctx context.Context, file string) (warning string, err error) {
 	m.Records = []serviceRecordV0{}
 	store, err := journal.OpenExisting(ctx, file)
@@ -185,7 +193,8 @@ func (m *serviceLogModelV0) unknown(all []journal.ServiceVersion) string {
 	for i, v := range all {
 		names[i] = v.Service
 	}
-	text := fmt.Sprintf("The journal of the site %q has no service %q, so the log is empty", m.Site.ValueString(), m.Service.ValueString())
+	text := fmt.Sprintf("The journal of the site %q has no service %q, so the log is empty", m.Site.ValueString(),
+		m.Service.ValueString())
 	if hint := resource.DidYouMean(m.Service.ValueString(), names); hint != "" {
 		return text + hint
 	}
@@ -194,16 +203,20 @@ func (m *serviceLogModelV0) unknown(all []journal.ServiceVersion) string {
 
 func recordModel(r journal.ServiceRecord) (serviceRecordV0, error) {
 	out := serviceRecordV0{
-		Incarnation: int64(r.Incarnation), ID: r.ID, Version: int64(r.Version), DesiredVersion: int64(r.DesiredVersion), EntityVersion: int64(r.EntityVersion),
-		Identity: given(r.Identity), State: r.State, Label: given(r.Label), Deleted: r.Deleted, Reason: given(r.TransferContext), Redacted: texts(r.Redacted),
+		Incarnation: int64(r.Incarnation), ID: r.ID, Version: int64(r.Version), DesiredVersion: int64(r.DesiredVersion),
+		EntityVersion: int64(r.EntityVersion),
+		Identity:      given(r.Identity), State: r.State, Label: given(r.Label), Deleted: r.Deleted,
+		Reason: given(r.TransferContext), Redacted: texts(r.Redacted),
 		Config: r.Config, Time: r.Time.UTC().Format(time.RFC3339), Run: r.Run, Owner: r.Owner, Events: []serviceEventV0{},
 	}
 	if out.Config == nil {
 		out.Config = map[string]bool{}
 	}
 	for _, e := range r.Events {
-		out.Events = append(out.Events, serviceEventV0{Time: e.Time.UTC().Format(time.RFC3339), Type: e.Type, Source: given(e.Source), Destination: given(e.Destination),
-			Message: given(e.Message), Ignored: e.Ignored, Error: e.IsError, Severity: int64(e.Severity), Attempt: given(e.Correlation), Run: e.Run})
+		out.Events = append(out.Events, serviceEventV0{Time: e.Time.UTC().Format(time.RFC3339), Type: e.Type,
+			Source: given(e.Source), Destination: given(e.Destination),
+			Message: given(e.Message), Ignored: e.Ignored, Error: e.IsError, Severity: int64(e.Severity),
+			Attempt: given(e.Correlation), Run: e.Run})
 	}
 	var err error
 	out.Candidate, out.Active, out.Rollback, err = setTexts(r.ServiceVersion)

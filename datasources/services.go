@@ -54,7 +54,8 @@ type serviceFactV0 struct {
 	Run           string   `tfsdk:"run"`
 }
 
-func (s *servicesSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+func (s *servicesSource) Metadata(_ context.Context, req datasource.MetadataRequest,
+	resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_services"
 }
 
@@ -67,16 +68,20 @@ func (s *servicesSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 	attributes["name"] = schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the service."}
 	attributes["entity"] = schema.StringAttribute{Computed: true, MarkdownDescription: "Entity that it is an instance of."}
 	attributes["lifecycle"] = schema.StringAttribute{Computed: true, MarkdownDescription: "Name of its lifecycle."}
-	attributes["updated"] = schema.StringAttribute{Computed: true, MarkdownDescription: "When this version was made, RFC 3339, UTC."}
+	attributes["updated"] = schema.StringAttribute{Computed: true,
+		MarkdownDescription: "When this version was made, RFC 3339, UTC."}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The services of a site with their states and attributes," + fromJournal,
 		Attributes: map[string]schema.Attribute{
-			"site":   schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()}, MarkdownDescription: "Name of the site."},
+			"site": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()},
+				MarkdownDescription: "Name of the site."},
 			"entity": schema.StringAttribute{Optional: true, MarkdownDescription: "Only services of this entity."},
-			"state":  schema.StringAttribute{Optional: true, MarkdownDescription: "Only services in this state of their lifecycle."},
+			"state": schema.StringAttribute{Optional: true,
+				MarkdownDescription: "Only services in this state of their lifecycle."},
 			"include_deleted": schema.BoolAttribute{Optional: true,
 				MarkdownDescription: "Whether services that were deleted are listed, too, each as it was last. `false` when it is left out."},
-			"services": schema.ListNestedAttribute{Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: attributes},
+			"services": schema.ListNestedAttribute{Computed: true,
+				NestedObject:        schema.NestedAttributeObject{Attributes: attributes},
 				MarkdownDescription: "The services, sorted by name; `[]` when there are none, also before the first run."},
 		},
 	}
@@ -102,8 +107,9 @@ func pictureSchema() map[string]schema.Attribute {
 		"candidate":      text("Attributes that are proposed, as JSON for `jsondecode`; null when there are none."),
 		"active":         text("Attributes that are deployed, or being deployed, likewise."),
 		"rollback":       text("Attributes that were active before, likewise."),
-		"redacted":       schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Attributes that are missing in the three, because they are sensitive."},
-		"run":            text("Id of the run that made this version."),
+		"redacted": schema.ListAttribute{Computed: true, ElementType: types.StringType,
+			MarkdownDescription: "Attributes that are missing in the three, because they are sensitive."},
+		"run": text("Id of the run that made this version."),
 	}
 }
 
@@ -115,7 +121,8 @@ func (s *servicesSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	}
 	file := journal.File(s.directory, m.Site.ValueString())
 	if err := m.read(ctx, file); err != nil {
-		resp.Diagnostics.AddError("Services cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(), err))
+		resp.Diagnostics.AddError("Services cannot be read", fmt.Sprintf("The journal of the site %q: %v.",
+			m.Site.ValueString(), err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -141,7 +148,8 @@ func (m *servicesModelV0) read(ctx context.Context, file string) (err error) {
 			continue
 		}
 		about := serviceFactV0{
-			Name: v.Service, ID: v.ID, Incarnation: int64(v.Incarnation), Entity: v.Entity, EntityVersion: int64(v.EntityVersion), Identity: given(v.Identity),
+			Name: v.Service, ID: v.ID, Incarnation: int64(v.Incarnation), Entity: v.Entity,
+			EntityVersion: int64(v.EntityVersion), Identity: given(v.Identity),
 			Lifecycle: v.Lifecycle, State: v.State, Label: given(v.Label), Version: int64(v.Version), Deleted: v.Deleted,
 			Redacted: texts(v.Redacted), Updated: v.Time.UTC().Format(time.RFC3339), Run: v.Run,
 		}

@@ -15,8 +15,8 @@ const (
 	defaultJournal  = ".slipway"
 )
 
-// connectionFromEnvironment reads the connection from the variables of [resources.ConnectionFields]. A variable that is empty counts as
-// not set. All mistakes are reported together; none shows a secret.
+// connectionFromEnvironment reads the connection from the variables of [resources.ConnectionFields]. A variable that is
+// empty counts as not set. All mistakes are reported together; none shows a secret.
 func connectionFromEnvironment(getenv func(string) string) (site.Connection, diag.Diagnostics) {
 	var c site.Connection
 	var diags diag.Diagnostics
@@ -31,7 +31,8 @@ func connectionFromEnvironment(getenv func(string) string) (site.Connection, dia
 		}
 	}
 	if c.PrivateKey != "" && c.PrivateKeyFile != "" {
-		diags.AddError("Both SLIPWAY_PRIVATE_KEY and SLIPWAY_PRIVATE_KEY_FILE are set", "Give the private key as text or as a file, not both: unset one of the two variables.")
+		diags.AddError("Both SLIPWAY_PRIVATE_KEY and SLIPWAY_PRIVATE_KEY_FILE are set",
+			"Give the private key as text or as a file, not both: unset one of the two variables.")
 	}
 	return c, diags
 }

@@ -17,12 +17,14 @@ import (
 
 var _ provider.ProviderWithFunctions = (*slipway)(nil)
 
-// Functions returns the provider's functions. They do nothing but call the planner: what they return is what a plan does.
+// Functions returns the provider's functions. They do nothing but call the planner: what they return is what a plan
+// does.
 func (p *slipway) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{newSelectNodes, newDeploymentStrategy, newMergeOverrides, newStageOrder}
 }
 
-// argumentError makes an error of a function's argument from diagnostics; nil when there are none. Functions cannot warn.
+// argumentError makes an error of a function's argument from diagnostics; nil when there are none. Functions cannot
+// warn.
 func argumentError(argument int64, diags diag.Diagnostics) *function.FuncError {
 	var lines []string
 	for _, d := range diags.Errors() {
@@ -70,7 +72,8 @@ func wrong(argument int64, err error) *function.FuncError {
 	return function.NewArgumentFuncError(argument, short(err.Error()))
 }
 
-// stillUnknown reports a value that Terraform should have held back: it calls a function only when all arguments are known.
+// stillUnknown reports a value that Terraform should have held back: it calls a function only when all arguments are
+// known.
 func stillUnknown(argument int64) *function.FuncError {
 	return function.NewArgumentFuncError(argument, "holds a value that is not known yet")
 }

@@ -27,9 +27,11 @@ func (selectNodes) Definition(_ context.Context, _ function.DefinitionRequest, r
 		MarkdownDescription: "Returns the names of the nodes that selectors select, sorted: those that `slipway_group` and `slipway_service` would have with these `selectors`. " +
 			"Names of nodes that do not exist select nothing; a malformed label is an error.",
 		Parameters: []function.Parameter{
-			function.DynamicParameter{Name: "nodes", MarkdownDescription: "Nodes, as a list or map: `slipway_node` resources, or objects with the same attributes, of which only `name` is required. " +
-				secretNodes},
-			function.DynamicParameter{Name: "selectors", MarkdownDescription: "List of selectors, as in `slipway_group`: objects with `node_names`, `node_tags`, `node_labels`, `rack_names`. `[]` selects all nodes."},
+			function.DynamicParameter{Name: "nodes",
+				MarkdownDescription: "Nodes, as a list or map: `slipway_node` resources, or objects with the same attributes, of which only `name` is required. " +
+					secretNodes},
+			function.DynamicParameter{Name: "selectors",
+				MarkdownDescription: "List of selectors, as in `slipway_group`: objects with `node_names`, `node_tags`, `node_labels`, `rack_names`. `[]` selects all nodes."},
 		},
 		Return: function.ListReturn{ElementType: types.StringType},
 	}

@@ -50,7 +50,8 @@ func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *fu
 	}
 	for _, l := range layers {
 		if l.Merge != "parameter" && l.Merge != "title" {
-			resp.Error = wrong(0, fmt.Errorf("override %q: merge: %q is not a way to merge; use \"parameter\" or \"title\"", l.Name, l.Merge))
+			resp.Error = wrong(0, fmt.Errorf("override %q: merge: %q is not a way to merge; use \"parameter\" or \"title\"",
+				l.Name, l.Merge))
 			return
 		}
 	}

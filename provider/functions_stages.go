@@ -36,8 +36,10 @@ type taskValue struct {
 func taskAttributes() map[string]attr.Type {
 	texts := types.ListType{ElemType: types.StringType}
 	return map[string]attr.Type{
-		"plugin": types.StringType, "version": types.StringType, "index": types.Int64Type, "priority": types.NumberType, "type": types.StringType,
-		"role": texts, "nodes": texts, "parameters": types.MapType{ElemType: types.StringType}, "fail_on_error": types.BoolType,
+		"plugin": types.StringType, "version": types.StringType, "index": types.Int64Type, "priority": types.NumberType,
+		"type": types.StringType,
+		"role": texts, "nodes": texts, "parameters": types.MapType{ElemType: types.StringType},
+		"fail_on_error": types.BoolType,
 	}
 }
 
@@ -58,11 +60,14 @@ func (stageOrder) Definition(_ context.Context, _ function.DefinitionRequest, re
 		MarkdownDescription: "Returns the stage tasks of plugins in the order in which they run, as an object with the lists `pre_deployment` and `post_deployment`: by the number after the slash of their stage, then by the name of their plugin, then as in " +
 			"their document. Every task has `plugin`, `version`, `index` (in its document, from 0), `priority`, `type`, `role`, `nodes`, `parameters` (as text) and `fail_on_error`. The guide [Plugins](../guides/plugins) says what tasks are made of.",
 		Parameters: []function.Parameter{
-			function.DynamicParameter{Name: "plugins", MarkdownDescription: "List of plugins: `data.slipway_plugin` objects, or objects with `name`, `tasks` and, optionally, `version`. `tasks` is what `yamldecode` makes of a `tasks.yaml`."},
-			function.DynamicParameter{Name: "nodes", AllowNullValue: true, MarkdownDescription: "Nodes, as a list or map: `slipway_node` resources, or objects with the same attributes, of which only `name` is required. " + secretNodes + " " +
-				"A task without a node is left out, and `master` stands for the machine that Terraform runs on. With `null`, tasks are not placed, and their `nodes` are null."},
+			function.DynamicParameter{Name: "plugins",
+				MarkdownDescription: "List of plugins: `data.slipway_plugin` objects, or objects with `name`, `tasks` and, optionally, `version`. `tasks` is what `yamldecode` makes of a `tasks.yaml`."},
+			function.DynamicParameter{Name: "nodes", AllowNullValue: true,
+				MarkdownDescription: "Nodes, as a list or map: `slipway_node` resources, or objects with the same attributes, of which only `name` is required. " + secretNodes + " " +
+					"A task without a node is left out, and `master` stands for the machine that Terraform runs on. With `null`, tasks are not placed, and their `nodes` are null."},
 		},
-		Return: function.ObjectReturn{AttributeTypes: map[string]attr.Type{plugin.PreDeployment: tasks, plugin.PostDeployment: tasks}},
+		Return: function.ObjectReturn{AttributeTypes: map[string]attr.Type{plugin.PreDeployment: tasks,
+			plugin.PostDeployment: tasks}},
 	}
 }
 

@@ -28,14 +28,16 @@ func (deploymentStrategy) Metadata(_ context.Context, _ function.MetadataRequest
 	resp.Name = "deployment_strategy"
 }
 
-func (deploymentStrategy) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+func (deploymentStrategy) Definition(_ context.Context, _ function.DefinitionRequest,
+	resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Order in which groups are rolled out.",
 		MarkdownDescription: "Returns the order in which groups are rolled out, as an object: `order` has the names of the groups as a run handles them, one at a time; `levels` has the same names by " +
 			"how deep they lie in the dependencies, first those that depend on no group. Unknown groups, duplicate names and cycles are errors.",
 		Parameters: []function.Parameter{
-			function.DynamicParameter{Name: "groups", MarkdownDescription: "Groups, as a list or map: `slipway_group` resources, or objects with the same attributes, of which only `name`, `critical` and `selectors` are required. " +
-				"Their order decides where dependencies leave a choice; a map counts in the order of its keys."},
+			function.DynamicParameter{Name: "groups",
+				MarkdownDescription: "Groups, as a list or map: `slipway_group` resources, or objects with the same attributes, of which only `name`, `critical` and `selectors` are required. " +
+					"Their order decides where dependencies leave a choice; a map counts in the order of its keys."},
 		},
 		Return: function.ObjectReturn{AttributeTypes: map[string]attr.Type{
 			"order":  types.ListType{ElemType: types.StringType},

@@ -1,5 +1,5 @@
-// Package provider wires the provider together: its schema, its configuration from HCL and environment, and the table of its
-// resources. It decides nothing about sites.
+// Package provider wires the provider together: its schema, its configuration from HCL and environment, and the table
+// of its resources. It decides nothing about sites.
 package provider
 
 import (
@@ -28,7 +28,8 @@ import (
 // Address is the provider's address in registries: the one place that knows its home.
 const Address = "registry.terraform.io/slipway/slipway"
 
-// NewServer returns the provider as Terraform talks to it. runs is shared with main, which waits for runs before it ends.
+// NewServer returns the provider as Terraform talks to it. runs is shared with main, which waits for runs before it
+// ends.
 func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfprotov6.ProviderServer, error) {
 	p := &slipway{version: version, runs: runs, getenv: os.Getenv}
 	server, err := sealed.NewServer(ctx, p)
@@ -96,7 +97,8 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 }
 
 // connection returns the defaults for nodes: the configuration over the environment.
-func (p *slipway) connection(ctx context.Context, configured types.Object) (c site.Connection, known bool, diags diag.Diagnostics) {
+func (p *slipway) connection(ctx context.Context, configured types.Object) (c site.Connection, known bool,
+	diags diag.Diagnostics) {
 	environment, diags := connectionFromEnvironment(p.getenv)
 	if configured.IsNull() || configured.IsUnknown() {
 		return environment, configured.IsNull(), diags
@@ -108,7 +110,8 @@ func (p *slipway) connection(ctx context.Context, configured types.Object) (c si
 	}
 	own, known, problems := m.Value(ctx)
 	for _, problem := range problems {
-		diags.AddAttributeError(path.Root("connection"), "Invalid connection", "connection."+problem.Attribute+": "+problem.Message+".")
+		diags.AddAttributeError(path.Root("connection"), "Invalid connection",
+			"connection."+problem.Attribute+": "+problem.Message+".")
 	}
 	return own.Over(environment), known, diags
 }

@@ -81,7 +81,8 @@ func withSettings(parameters ...resource.Parameter) []resource.Parameter {
 	}
 	return append(parameters,
 		whole("timeout",
-			"Seconds that one try may take, 1 to 86400; a function that waits, the whole wait. Default: 300.", 1, longestTimeout),
+			"Seconds that one try may take, 1 to 86400; a function that waits, the whole wait. Default: 300.", 1,
+			longestTimeout),
 		whole("retries", "How often the callback is tried again after it failed, 0 to 1000. Default: 0.", 0,
 			mostRetries),
 		whole("interval", "Seconds between tries, 0 to 3600. Default: 1.", 0, longestInterval),

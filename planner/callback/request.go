@@ -29,8 +29,7 @@ func request() resource.Schema {
 			[]resource.Parameter{
 				{
 					Name: "url", Kind: resource.String, Required: true, Check: func(v any) error {
-						s,
-							_ := v.(string)
+						s, _ := v.(string)
 						return CheckURL(s)
 					},
 					Description: "Where to, http or https. A redirect is followed, at most ten times, and only to the same host when there are headers, a body or a client certificate.",
@@ -53,8 +52,7 @@ func request() resource.Schema {
 					Name: "status", Kind: resource.StringList, Scalars: true,
 					Check: func(v any) error {
 						texts, _ := v.([]string)
-						_,
-							err := ParseStatuses(texts)
+						_, err := ParseStatuses(texts)
 						return err
 					},
 					Description: "Statuses that are a success: 200, 2xx or 200-204. Default: 2xx.",
@@ -134,7 +132,8 @@ func checkPaths(v any) error {
 }
 
 // excluding are pairs of parameters that mean the same thing twice.
-var excluding = [][2]string{{"body", "json"}, {"ca", "ca_file"}, {"client_certificate", "client_certificate_file"}, {"client_key", "client_key_file"}}
+var excluding = [][2]string{{"body", "json"}, {"ca", "ca_file"}, {"client_certificate", "client_certificate_file"},
+	{"client_key", "client_key_file"}}
 
 func checkRequest(r resource.Resource) []resource.ParameterError {
 	var errs []resource.ParameterError
@@ -149,7 +148,8 @@ func checkRequest(r resource.Resource) []resource.ParameterError {
 		errs = append(errs, resource.ParameterError{Parameter: "client_certificate", Message: "needs its key; give client_key or client_key_file"})
 	}
 	if key && !certificate {
-		errs = append(errs, resource.ParameterError{Parameter: "client_key", Message: "is of no use without client_certificate or client_certificate_file"})
+		errs = append(errs, resource.ParameterError{Parameter: "client_key",
+			Message: "is of no use without client_certificate or client_certificate_file"})
 	}
 	return errs
 }

@@ -103,7 +103,8 @@ func (v *Inventory) check(c Call, versioned bool) (*transaction, *Error) {
 			"the version is missing; give the one that was read, so that nothing is changed that somebody else changed meanwhile")
 	case c.Version != 0 && c.Version != in.Version:
 		return nil, refuse(VersionConflict, c.ID,
-			"changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again", c.Version, in.Version, in.State)
+			"changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again",
+			c.Version, in.Version, in.State)
 	}
 	return v.begin(in, c.At, c.Message), nil
 }

@@ -26,7 +26,8 @@ const (
 
 // eventTypes maps each trigger to the type of the events of its transfers.
 var eventTypes = map[Trigger]EventType{
-	Auto: AutoTransition, APISetState: SetStateTransition, OnUpdate: UpdateTransition, OnDelete: DeleteTransition, ResourceBased: ResourceTransition,
+	Auto: AutoTransition, APISetState: SetStateTransition, OnUpdate: UpdateTransition, OnDelete: DeleteTransition,
+	ResourceBased: ResourceTransition,
 }
 
 // Step is the step of a transfer that an event records.

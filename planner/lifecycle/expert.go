@@ -55,7 +55,8 @@ func (v *Inventory) Forget(c Call) (Result, error) {
 		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
 	case c.Version != 0 && c.Version != in.Version:
 		return Result{}, refuse(VersionConflict, c.ID,
-			"changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again", c.Version, in.Version, in.State)
+			"changed since it was read: the call is for version %d, it is at %d (state %s); read it again, and decide again",
+			c.Version, in.Version, in.State)
 	}
 	w := v.begin(in, c.At, c.Message)
 	w.log(Event{Type: ForceDelete, Step: Executed, Source: in.State, Severity: SeverityWarning, Message: "forgotten" +

@@ -16,9 +16,9 @@ const maxMistakes = 1000
 //
 //   - identity_immutable: the identity attribute; it comes first.
 //   - readonly_attribute: values with the modifier r. In a new child they must be null or the default.
-//   - immutable_attribute: values with the modifier rw. An embedded entity with rw keeps its children, and stays null or
-//     not null, while attributes of the children follow their own modifiers. In an existing child only rw+ may change;
-//     a new child accepts rw too.
+//   - immutable_attribute: values with the modifier rw. An embedded entity with rw keeps its children, and stays null
+//     or not null, while attributes of the children follow their own modifiers. In an existing child only rw+ may
+//     change; a new child accepts rw too.
 //
 // In a loose entity the modifier of the outermost embedded entity applies to everything in it, except to values with
 // the modifier r. The order of children and of related services does not count.

@@ -7,7 +7,8 @@ import (
 
 func checkAccountName(v any) error {
 	if name, _ := v.(string); !IsAccountName(name) {
-		return fmt.Errorf("%q is not a name for it: a letter or _ first, then letters, digits and _ . -, at most 32 in all", name)
+		return fmt.Errorf("%q is not a name for it: a letter or _ first, then letters, digits and _ . -, at most 32 in all",
+			name)
 	}
 	return nil
 }

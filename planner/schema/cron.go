@@ -17,7 +17,8 @@ type Cron struct{}
 // Schema declares the parameters.
 func (Cron) Schema() resource.Schema {
 	parameters := []resource.Parameter{
-		{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the job is there. Default: present."},
+		{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
+			Description: "Whether the job is there. Default: present."},
 		{Name: "command", Kind: resource.String, Check: checkCronCommand, Description: "The command, for the shell, one line; a % must be written \\% (crontab(5)). Required unless the job is to be absent."},
 		{Name: "user", Kind: resource.String, Check: checkUserName, Description: "Whose crontab it is. Default: root."},
 	}
@@ -25,11 +26,14 @@ func (Cron) Schema() resource.Schema {
 		parameters = append(parameters, f.parameter())
 	}
 	parameters = append(parameters,
-		resource.Parameter{Name: "special", Kind: resource.String, Values: cronSpecials, Description: "A word in place of the five fields."},
-		resource.Parameter{Name: "environment", Kind: resource.StringList, Check: checkCronEnvironment, Description: "Settings NAME=value, which count for this job and, as always in a crontab, for all that follow in it."},
+		resource.Parameter{Name: "special", Kind: resource.String, Values: cronSpecials,
+			Description: "A word in place of the five fields."},
+		resource.Parameter{Name: "environment", Kind: resource.StringList, Check: checkCronEnvironment,
+			Description: "Settings NAME=value, which count for this job and, as always in a crontab, for all that follow in it."},
 	)
 	return resource.Schema{
-		// Two titles would be one job, run twice. In the ledger the object is the title, which stays when command and times change.
+		// Two titles would be one job, run twice. In the ledger the object is the title, which stays when command and times
+		// change.
 		Object: func(r resource.Resource) (name, variant string) {
 			j, err := WantedJob(r)
 			if err != nil || WantsAbsent(r) {
@@ -43,7 +47,8 @@ func (Cron) Schema() resource.Schema {
 		Check: func(r resource.Resource) []resource.ParameterError {
 			var errs []resource.ParameterError
 			if !WantsAbsent(r) && !r.Parameters.Has("command") {
-				errs = append(errs, resource.ParameterError{Parameter: "command", Missing: true, Message: "is required unless ensure is absent"})
+				errs = append(errs, resource.ParameterError{Parameter: "command", Missing: true,
+					Message: "is required unless ensure is absent"})
 			}
 			if r.Parameters.Has("special") {
 				for _, f := range CronFields {
@@ -65,9 +70,10 @@ func checkCronCommand(value any) error {
 }
 
 func checkUserName(value any) error {
-	if name, _ := value.(string); name == "" || name[0] == '-' || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
-		return r == '/' || r == ':' || r <= ' ' || r == 0x7f
-	}) {
+	if name, _ := value.(string); name == "" || name[0] == '-' || name[0] == '.' || strings.ContainsFunc(name,
+		func(r rune) bool {
+			return r == '/' || r == ':' || r <= ' ' || r == 0x7f
+		}) {
 		return fmt.Errorf("%q is not a user name", value)
 	}
 	return nil
@@ -107,7 +113,8 @@ type CronJob struct {
 
 // WantedJob returns the job that r describes. r passed its schema.
 func WantedJob(r resource.Resource) (CronJob, error) {
-	j := CronJob{Environment: r.Parameters.Strings("environment"), Command: strings.TrimSpace(r.Parameters.String("command"))}
+	j := CronJob{Environment: r.Parameters.Strings("environment"),
+		Command: strings.TrimSpace(r.Parameters.String("command"))}
 	if special := r.Parameters.String("special"); special != "" {
 		j.Schedule = []string{"@" + special}
 		return j, nil
@@ -132,7 +139,8 @@ func (j CronJob) Texts(title string) []string {
 	return append(out, strings.Join(j.Schedule, " ")+" "+j.Command)
 }
 
-// Field returns one of the five fields, or `special`, as the parameter of that name; empty for the one that is not used.
+// Field returns one of the five fields, or `special`, as the parameter of that name; empty for the one that is not
+// used.
 func (j CronJob) Field(name string) string {
 	if len(j.Schedule) == 1 {
 		if name == "special" {
@@ -147,7 +155,8 @@ func (j CronJob) Field(name string) string {
 	return j.Schedule[i]
 }
 
-// IsCronSetting reports whether a line sets a variable (`NAME=value`, the name perhaps in quotes), as cron distinguishes it from a job.
+// IsCronSetting reports whether a line sets a variable (`NAME=value`, the name perhaps in quotes), as cron
+// distinguishes it from a job.
 func IsCronSetting(text string) bool {
 	name, _, ok := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)

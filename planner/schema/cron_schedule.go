@@ -22,9 +22,11 @@ var CronFields = []CronField{
 	{Name: "hour", max: 23},
 	{Name: "monthday", min: 1, max: 31},
 	{Name: "month", min: 1, max: 12, names: []string{
-		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+		"december",
 	}},
-	{Name: "weekday", max: 7, names: []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}},
+	{Name: "weekday", max: 7, names: []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday",
+		"saturday"}},
 }
 
 // cronSpecials are the words that stand for all five fields.
@@ -36,11 +38,12 @@ func (f CronField) parameter() resource.Parameter {
 	if f.names != nil {
 		description = fmt.Sprintf("%d to %d or an English name, a range `a-b`, steps `*/n` or `a-b/n`, or a list of these. Default: every one (`*`).", f.min, f.max)
 	}
-	return resource.Parameter{Name: f.Name, Kind: resource.StringList, Scalars: true, Description: description, Check: func(value any) error {
-		list, _ := value.([]string)
-		_, err := f.text(list)
-		return err
-	}}
+	return resource.Parameter{Name: f.Name, Kind: resource.StringList, Scalars: true, Description: description,
+		Check: func(value any) error {
+			list, _ := value.([]string)
+			_, err := f.text(list)
+			return err
+		}}
 }
 
 // text returns the field as it stands in a crontab.

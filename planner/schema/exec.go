@@ -33,21 +33,26 @@ func (Exec) Schema() resource.Schema {
 				Description: "Run only when another resource notifies this one. Default: false."},
 			{Name: "timeout", Kind: resource.Integer, Check: checkTimeout,
 				Description: "Seconds after which the command and all that it started are ended, up to 86400; 0 is no limit. Default: 300."},
-			{Name: "cwd", Kind: resource.String, Check: CheckAbsolute, Description: "Directory in which the command and its guards run. Default: /."},
-			{Name: "user", Kind: resource.String, Check: checkAccount, Description: "User as whom the command and its guards run. Default: the session's."},
+			{Name: "cwd", Kind: resource.String, Check: CheckAbsolute,
+				Description: "Directory in which the command and its guards run. Default: /."},
+			{Name: "user", Kind: resource.String, Check: checkAccount,
+				Description: "User as whom the command and its guards run. Default: the session's."},
 			{Name: "environment", Kind: resource.StringList, Check: checkEnvironment,
 				Description: "Variables as NAME=value. Besides them a command has PATH, LANG=C and HOME, with `user` also USER and LOGNAME of that user (Puppet sets neither), and nothing else of the session's environment."},
-			{Name: "path", Kind: resource.StringList, Check: checkPaths, Description: "Directories in which programs are looked for. Default: " + PlainPath + "."},
+			{Name: "path", Kind: resource.StringList, Check: checkPaths,
+				Description: "Directories in which programs are looked for. Default: " + PlainPath + "."},
 			{Name: "returns", Kind: resource.StringList, Scalars: true, Check: checkReturns,
 				Description: "Exit statuses that count as success, 0 to 255. Default: 0."},
-			{Name: "logoutput", Kind: resource.Bool, Description: "Accepted for Puppet's sake. What a command prints is always part of its result, except with sensitive = true."},
+			{Name: "logoutput", Kind: resource.Bool,
+				Description: "Accepted for Puppet's sake. What a command prints is always part of its result, except with sensitive = true."},
 		},
 	}
 }
 
 func checkWords(value any) error {
 	words, _ := value.([]string)
-	if len(words) == 0 || words[0] == "" || slices.ContainsFunc(words, func(w string) bool { return strings.ContainsRune(w, 0) }) {
+	if len(words) == 0 || words[0] == "" || slices.ContainsFunc(words,
+		func(w string) bool { return strings.ContainsRune(w, 0) }) {
 		return errors.New("must not be empty")
 	}
 	return nil

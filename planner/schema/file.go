@@ -66,7 +66,8 @@ func checkShortest(p string) error {
 	return nil
 }
 
-// mostContent bounds the content of a file, in bytes: Terraform and the provider each need many times its size in memory.
+// mostContent bounds the content of a file, in bytes: Terraform and the provider each need many times its size in
+// memory.
 const mostContent = 8 << 20
 
 func checkContent(value any) error {
@@ -81,7 +82,8 @@ func checkSource(value any) error {
 		return fmt.Errorf("%q must be an absolute path on the node; put the file next to the configuration and send it with "+
 			"content = file(\"${path.module}/%s\")", p, path.Base(p))
 	} else if !path.IsAbs(p) {
-		return fmt.Errorf("%q must be an absolute path on the node; send a file of the controller with content = file(%q)", p, p)
+		return fmt.Errorf("%q must be an absolute path on the node; send a file of the controller with content = file(%q)", p,
+			p)
 	}
 	return CheckAbsolute(value)
 }

@@ -15,14 +15,16 @@ type Mode struct {
 // modeChange is one part of a symbolic mode: for whom (of u, g and o), and what to do: `=rw+x`.
 type modeChange struct{ who, actions string }
 
-// The bits of one digit, and, by who, those that s and t stand for in the digit before them. For others, s is the sticky bit, as in Puppet.
+// The bits of one digit, and, by who, those that s and t stand for in the digit before them. For others, s is the
+// sticky bit, as in Puppet.
 var modeBits = map[rune]uint32{'r': 4, 'w': 2, 'x': 1}
 
 var modeShifts = map[rune]uint{'u': 6, 'g': 3, 'o': 0}
 
 var specialMode = map[rune]uint32{'u': 4, 'g': 2, 'o': 1}
 
-// ParseMode reads a mode. What would give another mode each time that it is applied is refused, because no check could ever find it done.
+// ParseMode reads a mode. What would give another mode each time that it is applied is refused, because no check could
+// ever find it done.
 func ParseMode(text string) (Mode, error) {
 	if octal, err := strconv.ParseUint(text, 8, 12); err == nil && (len(text) == 3 || len(text) == 4) {
 		return Mode{octal: uint32(octal)}, nil
@@ -51,15 +53,16 @@ func ParseMode(text string) (Mode, error) {
 	for _, dir := range []bool{false, true} {
 		for is := range uint32(0o10000) {
 			if once := m.Of(is, dir); m.change(once, dir) != once {
-				return m, fmt.Errorf("%q gives another mode each time that it is applied; write what each of u, g and o is to be", text)
+				return m, fmt.Errorf("%q gives another mode each time that it is applied; write what each of u, g and o is to be",
+					text)
 			}
 		}
 	}
 	return m, nil
 }
 
-// Of returns the mode wanted, in the form of chmod, of a file or directory with the mode is. Octal digits set x of a directory where they
-// set r, as in Puppet.
+// Of returns the mode wanted, in the form of chmod, of a file or directory with the mode is. Octal digits set x of a
+// directory where they set r, as in Puppet.
 func (m Mode) Of(is uint32, dir bool) uint32 {
 	if m.changes == nil {
 		if dir {

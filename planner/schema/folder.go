@@ -42,7 +42,8 @@ func CheckFiles(value any) error {
 
 // checkRelative refuses a path that is not below the folder, or not in its shortest form.
 func checkRelative(name string) error {
-	if name == "." || name == "" || path.IsAbs(name) || name != path.Clean(name) || leaves(name) || strings.ContainsRune(name, 0) {
+	if name == "." || name == "" || path.IsAbs(name) || name != path.Clean(name) || leaves(name) ||
+		strings.ContainsRune(name, 0) {
 		return fmt.Errorf("%q must be a relative path like scripts/deploy.sh, without . and .. in it", name)
 	}
 	return nil

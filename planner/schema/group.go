@@ -13,9 +13,12 @@ func (Group) Schema() resource.Schema {
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
 			{Name: "name", Kind: resource.String, Check: checkAccountName, Description: "The group's name. Default: the title."},
-			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "`present` or `absent`. Default: `present`."},
-			{Name: "gid", Kind: resource.Integer, Check: checkAccountNumber, Description: "The group's id. Default: chosen by the node when the group is made."},
-			{Name: "system", Kind: resource.Bool, Description: "Take the id from the range for the system when the group is made. Default: false."},
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
+				Description: "`present` or `absent`. Default: `present`."},
+			{Name: "gid", Kind: resource.Integer, Check: checkAccountNumber,
+				Description: "The group's id. Default: chosen by the node when the group is made."},
+			{Name: "system", Kind: resource.Bool,
+				Description: "Take the id from the range for the system when the group is made. Default: false."},
 		},
 		Check: func(r resource.Resource) []resource.ParameterError {
 			if err := checkAccountName(AccountName(r)); err != nil {

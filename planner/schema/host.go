@@ -18,10 +18,14 @@ func (Host) Schema() resource.Schema {
 		Type:    "host",
 		Summary: "A line of /etc/hosts; the title is the canonical name. Of several lines of the name with an IPv4 address, or with an IPv6 address when ip is one, the first remains.",
 		Parameters: []resource.Parameter{
-			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the name is there. Default: present."},
-			{Name: "ip", Kind: resource.String, Check: checkAddress, Description: "The IPv4 or IPv6 address. Required unless the name is to be absent."},
-			{Name: "host_aliases", Kind: resource.StringList, Check: checkHostNames, Description: "Further names of the host. Default: those that are there."},
-			{Name: "comment", Kind: resource.String, Check: checkOneLine, Description: "A comment at the end of the line. Default: the one that is there."},
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
+				Description: "Whether the name is there. Default: present."},
+			{Name: "ip", Kind: resource.String, Check: checkAddress,
+				Description: "The IPv4 or IPv6 address. Required unless the name is to be absent."},
+			{Name: "host_aliases", Kind: resource.StringList, Check: checkHostNames,
+				Description: "Further names of the host. Default: those that are there."},
+			{Name: "comment", Kind: resource.String, Check: checkOneLine,
+				Description: "A comment at the end of the line. Default: the one that is there."},
 		},
 		Check: func(r resource.Resource) []resource.ParameterError {
 			if err := CheckHostName(r.Title); err != nil {
@@ -94,7 +98,8 @@ func HostFamily(r resource.Resource) string {
 	return FamilyOf(r.Parameters.String("ip"))
 }
 
-// Object is the host name, in lower case. A resource that turns to the other family, or to absent, brings what it changed back first.
+// Object is the host name, in lower case. A resource that turns to the other family, or to absent, brings what it
+// changed back first.
 func (Host) Object(r resource.Resource) (name, aim string) {
 	aim = HostFamily(r)
 	switch {

@@ -17,14 +17,19 @@ func (IniSetting) Schema() resource.Schema {
 		Type:    "ini_setting",
 		Summary: "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file that it changes ends with a newline.",
 		Parameters: []resource.Parameter{
-			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"}, Description: "Whether the setting is there. Default: present."},
+			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
+				Description: "Whether the setting is there. Default: present."},
 			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there, with mode 0644, or 0600 for a sensitive setting; its directory must be there."},
-			{Name: "section", Kind: resource.String, Check: checkIniName, Description: "Name of the section. Default: empty, for settings before the first section."},
+			{Name: "section", Kind: resource.String, Check: checkIniName,
+				Description: "Name of the section. Default: empty, for settings before the first section."},
 			{Name: "setting", Kind: resource.String, Required: true, Check: checkIniName, Description: "Name of the setting."},
-			{Name: "value", Kind: resource.String, Scalars: true, Check: checkIniValue, Description: "The value, one line without blanks around it. Required unless the setting is to be absent. For a secret, set `sensitive = true`."},
+			{Name: "value", Kind: resource.String, Scalars: true, Check: checkIniValue,
+				Description: "The value, one line without blanks around it. Required unless the setting is to be absent. For a secret, set `sensitive = true`."},
 			{Name: "key_val_separator", Kind: resource.String, Check: checkOneLine, Description: "What stands between setting and value in a new line; existing ones keep their blanks. Default: ` = `."},
-			{Name: "section_prefix", Kind: resource.String, Check: checkIniFrame, Description: "What stands before the name of a section. Default: `[`."},
-			{Name: "section_suffix", Kind: resource.String, Check: checkOneLine, Description: "What stands after the name of a section. Default: `]`."},
+			{Name: "section_prefix", Kind: resource.String, Check: checkIniFrame,
+				Description: "What stands before the name of a section. Default: `[`."},
+			{Name: "section_suffix", Kind: resource.String, Check: checkOneLine,
+				Description: "What stands after the name of a section. Default: `]`."},
 		},
 		Check: checkIniSetting,
 	}
@@ -69,7 +74,8 @@ func checkIniSetting(r resource.Resource) []resource.ParameterError {
 	}
 	p := IniPlaceOf(r)
 	if !WantsAbsent(r) && !r.Parameters.Has("value") {
-		errs = append(errs, resource.ParameterError{Parameter: "value", Missing: true, Message: "is required unless ensure is absent"})
+		errs = append(errs, resource.ParameterError{Parameter: "value", Missing: true,
+			Message: "is required unless ensure is absent"})
 	}
 	if p.Setting == "" {
 		fail("setting", "must not be empty")
@@ -79,7 +85,8 @@ func checkIniSetting(r resource.Resource) []resource.ParameterError {
 		fail("key_val_separator", "must not be empty; for a blank between setting and value use \" \"")
 	}
 	separator := strings.Trim(p.Separator, IniBlanks)
-	if separator != "" && strings.Contains(p.Setting, separator) || separator == "" && strings.ContainsAny(p.Setting, IniBlanks) {
+	if separator != "" && strings.Contains(p.Setting, separator) || separator == "" && strings.ContainsAny(p.Setting,
+		IniBlanks) {
 		fail("setting", "must not contain the separator that stands between setting and value")
 	}
 	// Read what would be written, so that what is written is found again.

@@ -21,11 +21,16 @@ func (Mount) Schema() resource.Schema {
 				Name: "ensure", Kind: resource.String, Values: []string{"mounted", "present", "defined", "unmounted", "absent"},
 				Description: "mounted: in fstab and mounted. unmounted: in fstab and not mounted. present, or defined: in fstab, mounted or not. absent: neither. Default: mounted.",
 			},
-			{Name: "device", Kind: resource.String, Check: checkMountField, Description: "What is mounted: a device, UUID=..., LABEL=..., or a remote directory. Required unless the mount point is to be absent."},
-			{Name: "fstype", Kind: resource.String, Check: checkMountField, Description: "Type of the file system. Default: the one in fstab, or auto."},
-			{Name: "options", Kind: resource.String, Check: checkMountField, Description: "Options, with commas between them. Default: those in fstab, or defaults."},
-			{Name: "dump", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 5 of fstab, 0 to 9. Default: the one in fstab, or 0."},
-			{Name: "pass", Kind: resource.Integer, Check: checkMountNumber, Description: "Field 6 of fstab, the order of checks at boot, 0 to 9. Default: the one in fstab, or 0 (no check)."},
+			{Name: "device", Kind: resource.String, Check: checkMountField,
+				Description: "What is mounted: a device, UUID=..., LABEL=..., or a remote directory. Required unless the mount point is to be absent."},
+			{Name: "fstype", Kind: resource.String, Check: checkMountField,
+				Description: "Type of the file system. Default: the one in fstab, or auto."},
+			{Name: "options", Kind: resource.String, Check: checkMountField,
+				Description: "Options, with commas between them. Default: those in fstab, or defaults."},
+			{Name: "dump", Kind: resource.Integer, Check: checkMountNumber,
+				Description: "Field 5 of fstab, 0 to 9. Default: the one in fstab, or 0."},
+			{Name: "pass", Kind: resource.Integer, Check: checkMountNumber,
+				Description: "Field 6 of fstab, the order of checks at boot, 0 to 9. Default: the one in fstab, or 0 (no check)."},
 		},
 		Check: func(r resource.Resource) []resource.ParameterError {
 			var errs []resource.ParameterError
@@ -33,7 +38,8 @@ func (Mount) Schema() resource.Schema {
 				errs = append(errs, resource.ParameterError{Parameter: "title", Message: err.Error() + "; it is the mount point"})
 			}
 			if !WantsAbsent(r) && !r.Parameters.Has("device") {
-				errs = append(errs, resource.ParameterError{Parameter: "device", Missing: true, Message: "is required unless ensure is absent"})
+				errs = append(errs, resource.ParameterError{Parameter: "device", Missing: true,
+					Message: "is required unless ensure is absent"})
 			}
 			return errs
 		},

@@ -7,7 +7,8 @@ func alphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
-// spelled reports whether a name is of letters, digits and the other characters given, and begins with a letter, a digit or one of first.
+// spelled reports whether a name is of letters, digits and the other characters given, and begins with a letter, a
+// digit or one of first.
 func spelled(name, first, others string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -28,7 +29,8 @@ func IsAccountName(name string) bool {
 // IsPackageName accepts a package's name, with an architecture where the package manager takes one: libc6:amd64.
 func IsPackageName(name string) bool {
 	name, architecture, qualified := strings.Cut(name, ":")
-	return spelled(name, "", "+._-") && (!qualified || spelled(architecture, "", "-") && architecture == strings.ToLower(architecture))
+	return spelled(name, "", "+._-") && (!qualified || spelled(architecture, "", "-") &&
+		architecture == strings.ToLower(architecture))
 }
 
 // IsPackageVersion accepts a package's version.

@@ -37,7 +37,8 @@ func (Package) Schema() resource.Schema {
 	}
 }
 
-// checkPackageName also keeps out what a package manager would take for an option, a pattern or a second request (`mc-`, `mc=1`).
+// checkPackageName also keeps out what a package manager would take for an option, a pattern or a second request
+// (`mc-`, `mc=1`).
 func checkPackageName(v any) error {
 	name, _ := v.(string)
 	if !IsPackageName(name) || strings.HasSuffix(name, "-") {
@@ -61,8 +62,8 @@ func checkPackageEnsure(v any) error {
 // PackageName returns the name of r's package.
 func PackageName(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
 
-// Object is the package, and whether it is to go instead of to come: when that turns around, what was done so far is undone first,
-// so that what was there before is taken down anew.
+// Object is the package, and whether it is to go instead of to come: when that turns around, what was done so far is
+// undone first, so that what was there before is taken down anew.
 func (Package) Object(r resource.Resource) (name, aim string) {
 	ensure := r.Parameters.String("ensure")
 	return PackageName(r), aimOf(ensure != "absent" && ensure != "purged")

@@ -19,8 +19,10 @@ func (Puppet) Schema() resource.Schema {
 		Summary:      "A Puppet manifest of a remote task, applied by the Puppet of the node.",
 		NeedsMachine: true,
 		Parameters: append([]resource.Parameter{
-			{Name: "manifest", Kind: resource.String, Required: true, Check: checkReachable, Description: "The manifest's path." + where},
-			{Name: "modules", Kind: resource.String, Check: checkModules, Description: "Folders with modules, with colons in between." + where + " Default: Puppet's own."},
+			{Name: "manifest", Kind: resource.String, Required: true, Check: checkReachable,
+				Description: "The manifest's path." + where},
+			{Name: "modules", Kind: resource.String, Check: checkModules,
+				Description: "Folders with modules, with colons in between." + where + " Default: Puppet's own."},
 		}, tryParameters(0)...),
 		Check: puppetMistakes,
 	}

@@ -1,6 +1,6 @@
-// Package schema declares what users may write: the configuration resource types and the actions of remote tasks, with their
-// parameters, the checks of these, and the object on a node that a resource looks after. It is pure: planning needs nothing more
-// of them, and package converge, which checks and applies them on nodes, builds on it.
+// Package schema declares what users may write: the configuration resource types and the actions of remote tasks, with
+// their parameters, the checks of these, and the object on a node that a resource looks after. It is pure: planning
+// needs nothing more of them, and package converge, which checks and applies them on nodes, builds on it.
 package schema
 
 import "github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -14,16 +14,17 @@ type Type interface {
 	Schema() resource.Schema
 }
 
-// Named is implemented by types in which parameters, and not the title alone, say which object on the node a resource looks after (the
-// path of a file). Two resources must not look after the same one. When a resource turns to another object, or to another aim,
-// the engine undoes the old one first. When one is given a new title, the new one takes over what the ledger has of the old.
+// Named is implemented by types in which parameters, and not the title alone, say which object on the node a resource
+// looks after (the path of a file). Two resources must not look after the same one. When a resource turns to another
+// object, or to another aim, the engine undoes the old one first. When one is given a new title, the new one takes over
+// what the ledger has of the old.
 type Named interface {
 	// Object names the object, and the aim where Undo depends on it (that a user is to be absent).
 	Object(r resource.Resource) (name, aim string)
 }
 
-// Types returns the schema of every configuration resource type by name. The table stands in the function, so that the helper, which
-// has tables of its own, does not carry it.
+// Types returns the schema of every configuration resource type by name. The table stands in the function, so that the
+// helper, which has tables of its own, does not carry it.
 func Types() map[string]resource.Schema {
 	return schemas(map[string]Type{
 		"cron":        Cron{},

@@ -20,7 +20,8 @@ func (Shell) Schema() resource.Schema {
 		Summary:      "A command of a remote task.",
 		NeedsMachine: true,
 		Parameters: append([]resource.Parameter{
-			{Name: "command", Kind: resource.String, Required: true, Check: checkLine, Description: "It is run by /bin/sh, and succeeds with status 0."},
+			{Name: "command", Kind: resource.String, Required: true, Check: checkLine,
+				Description: "It is run by /bin/sh, and succeeds with status 0."},
 		}, tryParameters(ShellRetries)...),
 		Check: folderMistakes,
 	}

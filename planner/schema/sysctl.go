@@ -20,8 +20,10 @@ func (Sysctl) Schema() resource.Schema {
 		Summary:      "A kernel parameter, now and at boot; the title is its name, such as net.ipv4.ip_forward.",
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
-			{Name: "value", Kind: resource.String, Scalars: true, Required: true, Check: checkSysctlValue, Description: "The value. Blanks between several numbers count as equal, however many."},
-			{Name: "persist", Kind: resource.Bool, Description: "Whether a file in /etc/sysctl.d sets it at boot too. A file that `sysctl --system` reads later and that sets another value is an error. Default: true."},
+			{Name: "value", Kind: resource.String, Scalars: true, Required: true, Check: checkSysctlValue,
+				Description: "The value. Blanks between several numbers count as equal, however many."},
+			{Name: "persist", Kind: resource.Bool,
+				Description: "Whether a file in /etc/sysctl.d sets it at boot too. A file that `sysctl --system` reads later and that sets another value is an error. Default: true."},
 		},
 		Check: func(r resource.Resource) []resource.ParameterError {
 			if _, err := SysctlPath(r.Title); err != nil {
@@ -39,8 +41,8 @@ func checkSysctlValue(value any) error {
 	return checkOneLine(value)
 }
 
-// SysctlPath returns the file of a key. Where the first separator is a dot, dots separate and a slash stands for a dot in a name
-// (net.ipv4.conf.eth0/100.forwarding), as in sysctl(8); where it is a slash, it is the other way around.
+// SysctlPath returns the file of a key. Where the first separator is a dot, dots separate and a slash stands for a dot
+// in a name (net.ipv4.conf.eth0/100.forwarding), as in sysctl(8); where it is a slash, it is the other way around.
 func SysctlPath(key string) (string, error) {
 	file := key
 	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '.' {

@@ -20,8 +20,8 @@
 // DEPLOYED and FAILED are final. A group fails with everything that depends on it, and their nodes stay as they are.
 // Groups are handled prepare then deploy, in the order that [Order] gives: one at a time, or those at once that do not
 // concern each other, with the same outcome ([Machine.AllowParallel]). A node belongs to no group for good: a group
-// prepares those of its members that are NOT_STARTED when its dependencies are finished, and deploys those that are PREPARED; its
-// criteria look at all its members (airship.md 5, D-01, D-02).
+// prepares those of its members that are NOT_STARTED when its dependencies are finished, and deploys those that are
+// PREPARED; its criteria look at all its members (airship.md 5, D-01, D-02).
 package strategy
 
 import "github.com/slipway/terraform-provider-slipway/planner/site"

@@ -1,6 +1,7 @@
-// Package e2e rolls sites out on real machines: the nodes of test/lab, each with its own systemd, sshd and apt. Terraform, the provider and the
-// companion are the real ones too. The tests run where root and network namespaces are available, and say loudly when they do not run;
-// [TestPackages] runs the tests for real nodes of the other packages (TestLab... in their lab_test.go) along with them.
+// Package e2e rolls sites out on real machines: the nodes of test/lab, each with its own systemd, sshd and apt.
+// Terraform, the provider and the companion are the real ones too. The tests run where root and network namespaces are
+// available, and say loudly when they do not run; [TestPackages] runs the tests for real nodes of the other packages
+// (TestLab... in their lab_test.go) along with them.
 //
 // What real nodes taught is tested by name. Rules of execution.md, section 2; remote is planner/converge/remote:
 //

@@ -1,5 +1,5 @@
-// Command types writes the guide to the configuration resource types, from their schemas and from the examples of this package, to
-// standard output.
+// Command types writes the guide to the configuration resource types, from their schemas and from the examples of this
+// package, to standard output.
 package main
 
 import (
