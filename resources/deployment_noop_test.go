@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -73,4 +74,35 @@ resource "slipway_service" "svc" {
 		},
 		{Config: config(""), ConfigPlanChecks: nothingPlanned()},
 	}, s.gone("a"), s.has("a", "etc/noop", "changed by hand"))
+}
+
+// What was only looked at is forgotten, not removed: neither a plan that drops it nor the one that tears it down counts it.
+func TestNoopThatWasNeverAppliedIsForgotten(t *testing.T) {
+	s := newSandbox(t, "a")
+	s.write("a", "etc/noop", "have")
+	c := newCommandLine(t)
+	config := func(file string) string {
+		return s.config([]string{"a"}, []string{"svc"}, fmt.Sprintf(`
+resource "slipway_service" "svc" {
+  name          = "svc"
+  selectors     = []
+  configuration = { file = { "/etc/motd" = { content = "one" }, %s } }
+}
+`, file), "")
+	}
+	c.configure(config(`"/etc/noop" = { content = "want", noop = true }`))
+	c.apply()
+	c.empty()
+	text := c.changes("-destroy")
+	if !strings.Contains(text, "undoes 1 resource on node a") {
+		t.Errorf("the tear-down counts what was only looked at:\n%s", text)
+	}
+	c.configure(config(""))
+	text = c.changes()
+	if !strings.Contains(text, "forget file[/etc/noop] (noop) on node a") || strings.Contains(text, "removes 1 resource") {
+		t.Errorf("what was only looked at counts as removed:\n%s", text)
+	}
+	c.apply()
+	c.empty()
+	c.run(0, "destroy", "-input=false", "-no-color", "-auto-approve")
 }
