@@ -94,16 +94,23 @@ func split(id resource.ID) resource.Resource {
 	return resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]")}
 }
 
+// watched reports whether a digest is that of a resource with noop that was never applied.
+func watched(digest string) bool { return strings.HasPrefix(digest, resource.Watched) }
+
 // unwanted returns what is applied and is not in the task list, not replaced by a task of it, and no action of the
-// node. The order is the reverse of type and title, so that a file comes before its directory. The node's ledger knows
+// node. What was only ever looked at has noop. The order is the reverse of type and title, so that a file comes before its directory. The node's ledger knows
 // the order of creation and may choose a better one.
 func (l *taskList) unwanted(applied map[resource.ID]string, d *nodeActions) []resource.Resource {
 	var out []resource.Resource
-	for id := range applied {
+	for id, digest := range applied {
 		_, wanted := l.index[id]
 		_, runs := d.index[id]
 		if !wanted && !runs && !l.replaced[id] && id != task.LeftLocked {
-			out = append(out, split(id))
+			r := split(id)
+			if watched(digest) {
+				r.Parameters = resource.Parameters{resource.Noop: true}
+			}
+			out = append(out, r)
 		}
 	}
 	slices.SortFunc(out, func(a, b resource.Resource) int {
@@ -126,7 +133,7 @@ func (l *taskList) actions(node string, applied Applied, drift []resource.ID) (a
 			digest, known = there[l.ids[i]]
 		}
 		switch {
-		case known && digest == t.Digest:
+		case known && strings.TrimPrefix(digest, resource.Watched) == t.Digest:
 		case t.Kind != task.Config:
 			actions[i] = task.Run
 		case !known:

@@ -42,7 +42,8 @@ type UnsureLoss struct {
 }
 
 // Losses returns what the plan tears down and removes. applied is what the plan was made from, unsure as [Unsure]
-// returns it. Actions of plugins do not count: they are forgotten, not undone.
+// returns it. Actions of plugins, and resources that were only ever looked at, do not count: they are forgotten, not
+// undone.
 func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
 	l := Losses{TornDown: map[string][]resource.ID{}, Removed: map[string][]resource.ID{}, Unsure: map[string]UnsureLoss{},
 		Nodes: len(applied.undone())}
@@ -55,7 +56,7 @@ func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
 				l.Nodes-- // its node counts
 			case t.Action == task.Forget:
 				l.TornDown[t.Node] = undone(applied[t.Node])
-			case t.Action == task.Remove && !isAction(t.Resource.Type):
+			case t.Action == task.Remove && !forgets(t):
 				l.Removed[t.Node] = append(l.Removed[t.Node], t.Resource.ID())
 			}
 		}
@@ -85,7 +86,7 @@ func (a Applied) undone() map[string][]resource.ID {
 
 func undone(applied map[resource.ID]string) []resource.ID {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(applied)), func(id resource.ID) bool {
-		return id == task.LeftLocked || isAction(split(id).Type)
+		return id == task.LeftLocked || isAction(split(id).Type) || watched(applied[id])
 	})
 }
 

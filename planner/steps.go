@@ -275,12 +275,15 @@ func overridden(t task.Task) bool {
 	return len(t.Override)+len(t.Overrode) > 0 && t.Action != task.Refresh
 }
 
-// How steps show two things that change nothing on a node: the entry for an action of a plugin goes, of which nothing
-// is undone; and a resource that has noop is only looked at.
+// How steps show two things that change nothing on a node: an entry goes of which nothing is undone; and a resource that
+// has noop is only looked at.
 const (
 	forget task.Action = "forget"
 	check  task.Action = "check"
 )
+
+// forgets reports whether the removal of a task undoes nothing: it is an action of a plugin, or was only ever looked at.
+func forgets(t task.Task) bool { return isAction(t.Resource.Type) || t.Resource.Noop() }
 
 // changes describes what tasks do, in their order: `3 changes on 2 nodes: create file[/a] on 2, refresh service[c] on
 // n1, remove file[/b] on n1`. Refreshing, forgetting and checking are listed and not counted as changes.
@@ -327,7 +330,7 @@ func gather(tasks []task.Task) []change {
 	for i, t := range tasks {
 		action := t.Action
 		switch {
-		case action == task.Remove && isAction(t.Resource.Type):
+		case action == task.Remove && forgets(t):
 			action = forget
 		case t.Resource.Noop():
 			action = check

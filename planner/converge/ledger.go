@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -187,7 +186,7 @@ func (l *ledger) owner(not string, id resource.ID) string {
 }
 
 // of lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, so its digest is empty. A resource with noop has the
-// digest of the form that was looked at last.
+// digest of the form that was looked at last, after [resource.Watched] when it was never applied.
 func (l *ledger) of(site string) map[resource.ID]string {
 	out := map[resource.ID]string{}
 	for _, e := range l.Entries {
@@ -200,7 +199,12 @@ func (l *ledger) of(site string) map[resource.ID]string {
 			out[k.ID] = ""
 		}
 	}
-	maps.Copy(out, l.Noop[site])
+	for id, digest := range l.Noop[site] {
+		if _, applied := out[id]; !applied {
+			digest = resource.Watched + digest
+		}
+		out[id] = digest
+	}
 	return out
 }
 

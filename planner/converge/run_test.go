@@ -199,7 +199,7 @@ func TestNoop(t *testing.T) {
 		t.Error("a resource with noop was applied")
 	}
 	want := map[resource.ID]string{
-		"plain[a]": item("plain[a]", "value", "1", "noop", true).Digest, "plain[same]": item("plain[same]", "value", "1", "noop", true).Digest,
+		"plain[a]": resource.Watched + item("plain[a]", "value", "1", "noop", true).Digest, "plain[same]": resource.Watched + item("plain[same]", "value", "1", "noop", true).Digest,
 	}
 	if diff := cmp.Diff(want, summary.Ledger); diff != "" {
 		t.Errorf("the next plan would have work: %s", diff)
@@ -227,7 +227,7 @@ func TestNoopAfterApply(t *testing.T) {
 	b.converge(Apply, item("plain[a]", "value", "2", "noop", true))
 	_, summary := b.converge(Check)
 	want := map[resource.ID]string{
-		"plain[a]": item("plain[a]", "value", "2", "noop", true).Digest, "svc[s]": item("svc[s]", "value", "down", "noop", true).Digest,
+		"plain[a]": item("plain[a]", "value", "2", "noop", true).Digest, "svc[s]": resource.Watched + item("svc[s]", "value", "down", "noop", true).Digest,
 	}
 	if diff := cmp.Diff(want, summary.Ledger); diff != "" || b.get("/fake/plain-a") != "1" {
 		t.Errorf("the next plan would have work: %s", diff)

@@ -63,6 +63,9 @@ func (r Resource) References(metaparameter string) []ID {
 	return ids
 }
 
+// Watched begins the digest, among what is applied on a node, of a resource with noop that was never applied.
+const Watched = "noop:"
+
 // Noop reports whether differences of the resource are only to be reported.
 func (r Resource) Noop() bool { return r.Parameters.Bool(Noop) }
 

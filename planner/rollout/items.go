@@ -23,8 +23,12 @@ func Items(tasks []task.Task) []converge.Item {
 		if k := kindOf(t); k != configKind && k != remoteKind {
 			continue
 		}
+		r := t.Resource
+		if t.Action == task.Remove {
+			r.Parameters = nil // the ledger knows what is undone
+		}
 		items = append(items, converge.Item{
-			Resource:    t.Resource,
+			Resource:    r,
 			Digest:      t.Digest,
 			Remove:      t.Action == task.Remove,
 			RefreshOnly: t.Action == task.Refresh,
