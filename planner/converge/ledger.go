@@ -32,6 +32,8 @@ type ledger struct {
 	// Noop lists for each site the resources that have noop, and so are only looked at: id -> digest. Such a resource has an entry too
 	// when it was applied before it had noop.
 	Noop map[string]map[resource.ID]string `json:"noop,omitempty"`
+	// Owners says for each site the lineage of the state that has it. A site that Terraform manages has none.
+	Owners map[string]string `json:"owners,omitempty"`
 
 	index map[resource.ID][]*entry
 	file  ledgerFile
@@ -75,12 +77,19 @@ type record struct {
 	Noop   *noop    `json:"noop,omitempty"`
 	Left   string   `json:"left,omitempty"` // a directory
 	Gone   string   `json:"gone,omitempty"` // a directory is not left any more
+	Owner  *owner   `json:"owner,omitempty"`
 }
 
 // noop says that a resource has noop, or with an empty digest that it has it no more.
 type noop struct {
 	key
 	Digest string `json:"digest,omitempty"`
+}
+
+// owner says whose a site is; with an empty lineage it is nobody's, or Terraform's.
+type owner struct {
+	Site    string `json:"site"`
+	Lineage string `json:"lineage,omitempty"`
 }
 
 // mark says that a run of a site has locked the node.
@@ -131,6 +140,13 @@ func (l *ledger) carryOut(r record) {
 		}
 	case r.Gone != "":
 		l.Left = slices.DeleteFunc(l.Left, func(dir string) bool { return dir == r.Gone })
+	case r.Owner != nil && r.Owner.Lineage == "":
+		delete(l.Owners, r.Owner.Site)
+	case r.Owner != nil:
+		if l.Owners == nil {
+			l.Owners = map[string]string{}
+		}
+		l.Owners[r.Owner.Site] = r.Owner.Lineage
 	case r.Noop != nil && r.Noop.Digest == "":
 		delete(l.Noop[r.Noop.Site], r.Noop.ID)
 	case r.Noop != nil:

@@ -30,6 +30,11 @@ type Catalog struct {
 	Site     string `json:"site"` // ledger entries belong to a site
 	Run      string `json:"run"`  // the run's id, recorded in the ledger
 	Mode     Mode   `json:"mode"`
+	// Owner is the lineage of the state that has the site; empty for Terraform's, which takes any site over. The ledger says
+	// whose a site is: a session on a node where it is another's ends with [CodeOwner] before anything is touched, unless
+	// TakeOver names that owner ([Terraform] for a site without one).
+	Owner    string `json:"owner,omitempty"`
+	TakeOver string `json:"take_over,omitempty"`
 	// Items are in the order in which they are handled, except that removals which require nothing trade places among each other, so
 	// that what was applied last goes first.
 	Items []Item `json:"items,omitempty"`
@@ -145,6 +150,7 @@ const (
 	CodeUnlock   Code = "unlock_failed" // Catalog.Unlock failed: the node stays locked
 	CodeNeeds    Code = "needs"         // a program of Catalog.Needs is not on the node
 	CodeTwice    Code = "same_machine"  // the node is the machine of another node of the site, too
+	CodeOwner    Code = "owner"         // the site on the node is that of another state
 	CodeRestart  Code = "restart"       // the node did not come back from a restart, or must not be restarted
 )
 

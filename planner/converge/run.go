@@ -118,7 +118,13 @@ func (x *session) run(ctx context.Context) *SessionError {
 		}
 	}
 	x.ledger = l
+	if failure := x.checkOwner(); failure != nil {
+		return failure
+	}
 	if lock != nil {
+		if x.writes() {
+			x.own()
+		}
 		x.beginActions()
 		if err := x.save(); err != nil {
 			return ledgerError(err)
@@ -178,6 +184,9 @@ func (x *session) leave() error {
 		if err := x.sys.removeLeft(x.ledger); err != nil {
 			return err
 		}
+	}
+	if x.tornDown && x.ledger.Owners[x.catalog.Site] != "" {
+		x.ledger.change(record{Owner: &owner{Site: x.catalog.Site}})
 	}
 	if err := x.ledger.fold(x.sys); err != nil || !x.applying() {
 		return err

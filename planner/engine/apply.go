@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,7 +76,13 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 		if prior != nil {
 			journaled = nil // the check after the import took them over
 		}
-		a.goOn(surveying, journaled)
+		if owned := a.goOn(surveying, journaled); owned != "" {
+			out.fail("The site is managed by another state", "%s\n\nNothing was touched.", owned)
+			out.add(a.finish(ctx, string(rollout.StatusFailed), "nothing was touched: "+owned))
+			stop()
+			_ = executor.Close() // nothing is lost
+			return out
+		}
 	}
 	a.options.Unsure, a.options.TornDown = a.Unsure, how.Protection.TornDownOf(a.Losses().Nodes)
 	out.add(a.recordServices(ctx, services.CurrentVersions(a.past.Services), nil))
@@ -153,7 +160,7 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 	}
 	return rollout.Options{
 		Executor: executor, Recorder: a.writer, RunID: a.id, Departed: departed, GiveUp: a.engine.GiveUp,
-		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
+		Owner: a.how.Owner, TakeOver: a.how.TakeOver, Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
 		Caller: promising(a.Site, a.engine.Caller), Now: a.engine.Now,
 	}
 }
@@ -164,8 +171,8 @@ func resolving(p *planner.Plan) func(task.Task, rollout.Values) (task.Task, erro
 
 // goOn takes over what an earlier run left that the prior state does not have, one that failed or one whose state was
 // lost: services that the journal has, and what the nodes' ledgers say, all of which is then checked again; what is no
-// longer wanted goes.
-func (a *application) goOn(ctx context.Context, journaled []services.JournalRecord) {
+// longer wanted goes. owned says on which nodes the site is that of another state: then nothing may be touched.
+func (a *application) goOn(ctx context.Context, journaled []services.JournalRecord) (owned string) {
 	again := *a.Planned
 	now := a.engine.Now()
 	if inventory := (services.Inventory{}).Merge(journaled); len(inventory.Records)+len(inventory.Former) > 0 {
@@ -180,11 +187,19 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	left := planner.Applied{}
 	options := a.options
 	options.Prepared = rollout.Prepared(a.Plan)
+	refused := map[string]error{}
 	for node, found := range rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options) {
+		var failure *converge.SessionError
+		if errors.As(found.Error, &failure) && failure.Code == converge.CodeOwner {
+			refused[node] = failure
+		}
 		// One that does not answer now fails where it is worked on; what one has that answers later is in the next plan.
 		if len(found.Ledger) > 0 {
 			left[node] = found.Ledger
 		}
+	}
+	if len(refused) > 0 {
+		return strings.TrimSpace(Reasons(refused))
 	}
 	if len(left) > 0 {
 		again.Applied = left.Unfinished()
@@ -193,6 +208,7 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	if again.Plan != nil { // the same site was planned without error a moment ago: ledgers do not make it invalid
 		*a.Planned = again
 	}
+	return ""
 }
 
 // passes deploys services again as long as their lifecycles ask for it: a rollback, a second step of a removal. report

@@ -156,7 +156,8 @@ func (e *Engine) survey(ctx context.Context, s site.Site, items map[string][]con
 	look := func(nodes []site.Node) map[string]rollout.NodeSurvey {
 		executor := e.Executor()
 		defer func() { _ = executor.Close() }() // nothing is lost with a connection after its last answer
-		return rollout.Survey(ctx, nodes, items, s.Name, rollout.Options{Executor: executor, Parallelism: how.Parallelism})
+		return rollout.Survey(ctx, nodes, items, s.Name, rollout.Options{Executor: executor, Parallelism: how.Parallelism,
+			Owner: how.Owner, TakeOver: how.TakeOver})
 	}
 	now := slices.Clone(s.Nodes)
 	for i, n := range s.Nodes {

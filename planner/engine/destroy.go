@@ -37,6 +37,7 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 	executor := e.Executor()
 	report := rollout.TearDown(ctx, siteName, Reach(nodes, how.Connection), rollout.Options{
 		Executor: executor, Recorder: r.writer, RunID: r.id, Parallelism: how.Parallelism, GiveUp: e.GiveUp, Now: e.Now,
+		Owner: how.Owner, TakeOver: how.TakeOver,
 	})
 	_ = executor.Close() // every answer that counts has been read
 	if report.Status == rollout.StatusSucceeded {

@@ -262,7 +262,7 @@ func (d *driver) conclude(o *outcome, c converge.Catalog, st step, group string,
 // catalog returns what a node is to do in one session.
 func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Catalog {
 	return converge.Catalog{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode,
-		Items: slices.Clip(items)}
+		Owner: d.Owner, TakeOver: d.TakeOver, Items: slices.Clip(items)}
 }
 
 func or(text, otherwise string) string {

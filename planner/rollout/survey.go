@@ -63,6 +63,7 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 	o.Machines.inquire(ctx, slices.Sorted(maps.Keys(named)), o.Parallelism, wait, func(node string) {
 		survey := checkNode(ctx, o.Executor, named[node], converge.Catalog{
 			Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[node],
+			Owner: o.Owner, TakeOver: o.TakeOver,
 		})
 		if survey.Error == nil || ctx.Err() == nil {
 			o.Machines.record(node, survey.Identity, survey.Error)

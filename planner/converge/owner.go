@@ -1,0 +1,40 @@
+package converge
+
+import "fmt"
+
+// Terraform is the owner of a site in whose ledger no lineage is recorded.
+const Terraform = "terraform"
+
+// checkOwner refuses a site that another state has.
+func (x *session) checkOwner() *SessionError {
+	c := x.catalog
+	now := x.ledger.Owners[c.Site]
+	if c.Owner == "" || now == c.Owner || now == "" && !x.ledger.has(c.Site) {
+		return nil
+	}
+	if now == "" {
+		now = Terraform
+	}
+	if now == c.TakeOver {
+		return nil
+	}
+	whose := "the state file with lineage " + now
+	if now == Terraform {
+		whose = "Terraform"
+	}
+	return &SessionError{Code: CodeOwner, Message: fmt.Sprintf("the site %q on this node is managed by %s; "+
+		"use that, or take it over with --take-over %s", c.Site, whose, now)}
+}
+
+// own records whose the site is.
+func (x *session) own() {
+	if c := x.catalog; x.ledger.Owners[c.Site] != c.Owner {
+		x.ledger.change(record{Owner: &owner{c.Site, c.Owner}})
+	}
+}
+
+// has reports whether anything of a site is recorded.
+func (l *ledger) has(site string) bool {
+	_, locked := l.Locked[site]
+	return locked || len(l.of(site)) > 0
+}
