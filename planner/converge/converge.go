@@ -54,8 +54,9 @@ type Widener interface {
 // Resumer is implemented by types whose Apply may leave more unfinished than Check looks at (the packages that come along with one).
 type Resumer interface {
 	// Resume completes what was cut off in the middle of an Apply or Undo and returns what that was. before is what Capture returned. It is
-	// called in mode Apply, before Check, when the ledger says that an Apply was started and not finished, and before the Undo of such a resource.
-	Resume(ctx context.Context, s *System, before json.RawMessage) ([]Difference, error)
+	// called in mode Apply, before Check, when the ledger says that an Apply or Undo was started and not finished, and, with
+	// undo, before the Undo of such a resource.
+	Resume(ctx context.Context, s *System, before json.RawMessage, undo bool) ([]Difference, error)
 }
 
 // Releaser is implemented by types whose resources leave alone what they say nothing of. When a form of a resource says nothing of something that an

@@ -198,6 +198,11 @@ func (apk) capture(context.Context, *System, packageWant, bool, []packageWant, *
 	return nil
 }
 
+// restore has no more to do than finish.
+func (a apk) restore(ctx context.Context, s *System, _ packageBefore) (was string, err error) {
+	return a.finish(ctx, s)
+}
+
 // finish repairs the packages that apk has marked as broken. It writes its database at the end of a transaction only, so one that was cut off has
 // left nothing else: what it was to bring is not there, and what it was to remove is.
 func (a apk) finish(ctx context.Context, s *System) (was string, err error) {

@@ -245,9 +245,27 @@ func (a apt) transact(ctx context.Context, s *System, wants []packageWant) error
 		errInstall = mustRun(ctx, s, aptGet(append(append(args, "--"), both...)...))
 	}
 	if len(purge) > 0 {
-		errPurge = mustRun(ctx, s, aptGet(append([]string{"purge", "--"}, purge...)...))
+		errPurge = aptPurge(ctx, s, purge)
 	}
 	return errors.Join(errInstall, errPurge)
+}
+
+// aptPurge purges packages, and once more those of which apt leaves the configuration files: they were half removed.
+func aptPurge(ctx context.Context, s *System, names []string) error {
+	for range 2 {
+		if err := mustRun(ctx, s, aptGet(append([]string{"purge", "--"}, names...)...)); err != nil {
+			return err
+		}
+		db, err := readDpkg(s)
+		if err != nil {
+			return err
+		}
+		left := func(name string) bool { return db.state(name).condition == conditionConffiles }
+		if names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !left(n) }); len(names) == 0 {
+			break
+		}
+	}
+	return nil
 }
 
 // finish configures what an interrupted dpkg left, and runs the triggers: apt refuses to work before, or takes no notice.

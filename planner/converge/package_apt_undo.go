@@ -1,7 +1,9 @@
 package converge
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -131,8 +133,8 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 	if asked(key) || p.condition == conditionGone || p.condition == conditionConffiles && b.Conffiles {
 		key = "" // not to go, or gone already; its companions may still be there
 	}
-	// A companion that someone asked for by name in the meantime is that one's. Only of an installed one does apt know that: an undo that was
-	// cut off leaves others behind without a mark.
+	// A companion that someone asked for by name in the meantime is that one's. Only of an installed one does apt know that,
+	// and an undo that was cut off leaves companions behind without a mark: those in b.Leaving.
 	came := slices.DeleteFunc(slices.Clone(b.Came), func(k string) bool {
 		switch p := db.packages[k]; p.condition {
 		case conditionGone:
@@ -140,7 +142,7 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 		case conditionConffiles:
 			return asked(k) || slices.Contains(b.CameConffiles, k)
 		case conditionInstalled:
-			return !auto[k] || asked(k) || p.held
+			return !auto[k] && !slices.Contains(b.Leaving, k) || asked(k) || p.held
 		}
 		return asked(k)
 	})
@@ -149,6 +151,10 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 		return err
 	}
 	if len(leaving) > 0 {
+		companions := slices.DeleteFunc(slices.Clone(leaving), func(k string) bool { return k == key })
+		if err := b.noteLeaving(s, companions); err != nil {
+			return err
+		}
 		if err := a.purge(ctx, s, leaving, key, b); err != nil {
 			return err
 		}
@@ -163,6 +169,78 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 	return handOverCompanions(s, others, staying, b.Without)
 }
 
+// noteLeaving writes into the ledger on the disk which companions are about to go: apt forgets why they are there before
+// they are gone.
+func (b packageBefore) noteLeaving(s *System, companions []string) error {
+	l := s.work.ledger
+	if l == nil || slices.Equal(b.Leaving, companions) {
+		return nil
+	}
+	e := l.entry(s.work.site, s.work.id)
+	if e == nil {
+		return nil
+	}
+	b.Leaving = companions
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	e.Before = text
+	l.change(record{Entry: e})
+	return l.save(s)
+}
+
+// restore selects again what an undo that was cut off was about to take away, finishes, installs again what is half there,
+// and marks the companions as installed for others.
+func (a apt) restore(ctx context.Context, s *System, b packageBefore) (was string, err error) {
+	var selections strings.Builder
+	err = b.each(s, func(key string, p dpkgPackage) {
+		if p.unwanted {
+			selections.WriteString(key + " install\n")
+		}
+	})
+	if err == nil && selections.Len() > 0 {
+		err = mustRun(ctx, s, Command{Argv: []string{"dpkg", "--set-selections"}, Stdin: []byte(selections.String())})
+	}
+	if err != nil {
+		return "", err
+	}
+	if was, err = a.finish(ctx, s); err != nil {
+		return "", err
+	}
+	var half, auto []string
+	err = b.each(s, func(key string, p dpkgPackage) {
+		if p.halfInstalled() {
+			half = append(half, key)
+		}
+		if slices.Contains(b.Leaving, key) {
+			auto = append(auto, key)
+		}
+	})
+	if err == nil && len(half) > 0 {
+		was = cmp.Or(was, strings.Join(half, ", ")+" half installed")
+		err = mustRun(ctx, s, aptGet(append([]string{"install", "--reinstall", "--"}, half...)...))
+	}
+	if err == nil {
+		err = markAuto(ctx, s, auto)
+	}
+	return was, err
+}
+
+// each calls f for the package and its companions, as far as they are there.
+func (b packageBefore) each(s *System, f func(key string, p dpkgPackage)) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	for _, name := range append([]string{b.Name}, b.Came...) {
+		if key, p := db.find(name); p.condition == conditionInstalled || p.condition == conditionBroken {
+			f(key, p)
+		}
+	}
+	return nil
+}
+
 // leaving returns what can go of key and its companions, and when key cannot, who needs it. What the pure rule says is checked with
 // apt, which knows about versions, too; where they disagree, more stays.
 func (a apt) leaving(ctx context.Context, s *System, db dpkgDatabase, key string, came, without []string) (keys []string, neededBy string, err error) {
@@ -175,6 +253,7 @@ func (a apt) leaving(ctx context.Context, s *System, db dpkgDatabase, key string
 	if len(keys) == 0 {
 		return nil, neededBy, nil
 	}
+	slices.Sort(keys)
 	ok, err := a.takes(ctx, s, keys)
 	if err == nil && !ok && slices.Contains(keys, key) && len(keys) > 1 {
 		keys = []string{key}
@@ -214,7 +293,7 @@ func (apt) purge(ctx context.Context, s *System, keys []string, key string, b pa
 	}
 	keys = slices.DeleteFunc(slices.Clone(keys), keepsFiles)
 	if len(keys) > 0 {
-		if err := mustRun(ctx, s, aptGet(append([]string{"purge", "--"}, keys...)...)); err != nil {
+		if err := aptPurge(ctx, s, keys); err != nil {
 			return err
 		}
 	}

@@ -186,6 +186,11 @@ func (dnf) capture(context.Context, *System, packageWant, bool, []packageWant, *
 	return nil
 }
 
+// restore leaves the rest to the transaction that follows: finish ends a removal.
+func (d dnf) restore(ctx context.Context, s *System, _ packageBefore) (was string, err error) {
+	return d.finish(ctx, s)
+}
+
 // finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each package is there.
 func (dnf) finish(ctx context.Context, s *System) (was string, err error) {
 	info, err := ask(ctx, s, dnfCommand("history", "info", "last"))

@@ -16,6 +16,7 @@ type dpkgPackage struct {
 	condition  packageCondition
 	status     string // dpkg's own word for the condition: half-configured
 	held       bool
+	unwanted   bool           // dpkg's selection is to remove or purge it
 	depends    []dpkgRelation // Depends and Pre-Depends
 	recommends []dpkgRelation
 	provides   []string
@@ -39,6 +40,9 @@ const (
 	dpkgUpdates = "/var/lib/dpkg/updates"
 	aptExtended = "/var/lib/apt/extended_states"
 )
+
+// statusReinstall stands for dpkg's error flag.
+const statusReinstall = "broken, to be reinstalled"
 
 // readDpkg reads the status database, with what an interrupted dpkg did not yet merge into it.
 func readDpkg(s *System) (dpkgDatabase, error) {
@@ -114,7 +118,7 @@ func newDpkgPackage(fields map[string]string) dpkgPackage {
 	if len(words) != 3 {
 		return p
 	}
-	p.held = words[0] == "hold"
+	p.held, p.unwanted = words[0] == "hold", words[0] == "deinstall" || words[0] == "purge"
 	p.status = words[2]
 	switch p.status {
 	case "installed", "triggers-pending", "triggers-awaited":
@@ -127,7 +131,7 @@ func newDpkgPackage(fields map[string]string) dpkgPackage {
 		p.condition = conditionBroken
 	}
 	if words[1] == "reinstreq" {
-		p.condition, p.status = conditionBroken, "broken, to be reinstalled"
+		p.condition, p.status = conditionBroken, statusReinstall
 	}
 	p.depends = append(parseRelations(fields["Pre-Depends"]), parseRelations(fields["Depends"])...)
 	p.recommends = parseRelations(fields["Recommends"])
@@ -228,6 +232,11 @@ func (db dpkgDatabase) state(name string) packageState {
 		state.trouble = p.status
 	}
 	return state
+}
+
+// halfInstalled reports whether files of the package are missing: only another installation completes it.
+func (p dpkgPackage) halfInstalled() bool {
+	return p.status == "half-installed" || p.status == statusReinstall
 }
 
 // unfinished lists the packages that dpkg has still to configure, or whose triggers it has still to run, with their states.

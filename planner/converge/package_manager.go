@@ -31,6 +31,8 @@ type packageManager interface {
 	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is nothing. That a single
 	// package cannot be completed is no error: the state of the package says it.
 	finish(ctx context.Context, s *System) (was string, err error)
+	// restore is finish for packages that are to stay, and brings back what an undo that was cut off has half removed.
+	restore(ctx context.Context, s *System, b packageBefore) (was string, err error)
 	// undo brings back b.
 	undo(ctx context.Context, s *System, b packageBefore) error
 }
@@ -117,6 +119,8 @@ type packageBefore struct {
 	Without []string `json:"without,omitempty"`
 	// CameConffiles lists those of Came of which configuration files were there before.
 	CameConffiles []string `json:"came_conffiles,omitempty"`
+	// Leaving lists those of Came that an undo was about to take away.
+	Leaving []string `json:"leaving,omitempty"`
 	// Went lists the packages that the transaction takes away.
 	Went []packageGone `json:"went,omitempty"`
 }

@@ -56,7 +56,7 @@ func (x *session) examineState(ctx context.Context, j *job) {
 		}
 		if e := x.ledger.entry(x.catalog.Site, j.id); err == nil && e != nil && e.Digest == "" {
 			var completed []Difference
-			completed, err = x.resume(ctx, e, j.typ)
+			completed, err = x.resume(ctx, e, j.typ, false)
 			j.moved = append(j.moved, completed...)
 		}
 		if err != nil {
@@ -109,13 +109,13 @@ func (x *session) leaveFormer(ctx context.Context, j *job) error {
 	return nil
 }
 
-// resume completes what was cut off when the resource of an entry was applied or undone.
-func (x *session) resume(ctx context.Context, e *entry, typ Type) ([]Difference, error) {
+// resume completes what was cut off when the resource of an entry was applied or undone. undo says that it is to be undone.
+func (x *session) resume(ctx context.Context, e *entry, typ Type, undo bool) ([]Difference, error) {
 	r, ok := typ.(Resumer)
 	if !ok {
 		return nil, nil
 	}
-	completed, err := guarded(e.Type, func() ([]Difference, error) { return r.Resume(ctx, x.sys, e.Before) })
+	completed, err := guarded(e.Type, func() ([]Difference, error) { return r.Resume(ctx, x.sys, e.Before, undo) })
 	x.sys.Forget()
 	if err != nil {
 		return nil, fmt.Errorf("complete what was cut off: %w", err)

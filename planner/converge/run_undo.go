@@ -44,7 +44,7 @@ func (x *session) remove(ctx context.Context, j *job) {
 func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	var cutOff error
 	if e.Digest == "" {
-		_, cutOff = x.resume(ctx, e, j.typ)
+		_, cutOff = x.resume(ctx, e, j.typ, true)
 	} else {
 		e.Digest, e.Run = "", x.catalog.Run
 		x.ledger.change(record{Entry: e})

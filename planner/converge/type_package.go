@@ -243,8 +243,22 @@ func (t packageType) verify(ctx context.Context, s *System, r resource.Resource,
 	return fmt.Errorf("the package manager reported success, yet it is %s, not %s", d.Is, d.Should)
 }
 
+// Widen forgets the companions that an undo was about to take away: they stay.
+func (packageType) Widen(
+	_ context.Context, _ *System, _ resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil || len(b.Leaving) == 0 {
+		return before, err
+	}
+	b.Leaving = nil
+	return json.Marshal(b)
+}
+
 // Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are not.
-func (packageType) Resume(ctx context.Context, s *System, before json.RawMessage) ([]Difference, error) {
+func (packageType) Resume(
+	ctx context.Context, s *System, before json.RawMessage, undo bool,
+) ([]Difference, error) {
 	var b packageBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, fmt.Errorf("the ledger's record of what was there before: %w", err)
@@ -254,7 +268,12 @@ func (packageType) Resume(ctx context.Context, s *System, before json.RawMessage
 	if err != nil {
 		return nil, packageError(w, err)
 	}
-	was, err := m.finish(ctx, s)
+	var was string
+	if undo {
+		was, err = m.finish(ctx, s)
+	} else {
+		was, err = m.restore(ctx, s, b)
+	}
 	if err == nil {
 		err = companionsInOrder(ctx, s, m, b)
 	}

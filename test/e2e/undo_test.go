@@ -83,3 +83,50 @@ func TestInterruptedInstallIsCompleted(t *testing.T) {
 	n.On(t, "rm -r /var/www")
 	assertUntouched(t, before, n)
 }
+
+// TestPowerLossDuringAPurgeLeavesNoPackage switches a node off while dpkg removes a package, by when apt has forgotten why the
+// other one came along. A destroy completes the purge, and an apply installs both again.
+func TestPowerLossDuringAPurgeLeavesNoPackage(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	before := fingerprints(t, n)
+	t.Cleanup(func() { n.On(t, "rm -f "+waitReached) })
+	w := newWorkspace(t, config{site: "poweroff", nodes: []lab.Node{n}, more: []string{"rsync"}, services: `
+resource "slipway_service" "rsync" {
+  name          = "rsync"
+  selectors     = []
+  configuration = { package = { rsync = {} } }
+}
+`}.hcl(t))
+	cutAt := func(script string) {
+		t.Helper()
+		w.must(w.apply(), 0)
+		file := "/var/lib/dpkg/info/rsync." + script
+		n.On(t, `sed -i "2i [ \"\$1\" != remove ] || { `+strings.ReplaceAll(waitScript, "$", `\$`)+`; }" `+file)
+		p := w.begin("destroy", "-input=false", "-no-color", "-auto-approve")
+		p.until(n, "the script of the package waits", "[ -s "+waitReached+" ]")
+		p.signal(syscall.SIGKILL, -p.pid())
+		p.wait()
+		n.Fail(t, "off")
+		n.Heal(t)
+		n.On(t, "rm -f "+waitReached+"; [ ! -e "+file+" ] || sed -i 2d "+file)
+		left := n.On(t, "dpkg-query -W -f '${binary:Package} ${Status}\n' rsync libpopt0")
+		if !strings.Contains(left, "rsync deinstall ok half-") || !strings.Contains(left, "libpopt0:amd64 purge ok installed") {
+			t.Fatalf("the destroy was not cut while rsync was removed:\n%s", left)
+		}
+	}
+	for _, script := range []string{"prerm", "postrm"} {
+		cutAt(script)
+		await(t, "the dead run's lease expires and a destroy succeeds", func() bool { return w.destroy().status == 0 })
+		assertUntouched(t, before, n)
+		cutAt(script)
+		w.applyWhenFree()
+		w.must(w.plan(), 0)
+		if is := n.On(t, "dpkg --audit; dpkg-query -W -f '${Status};' rsync libpopt0; apt-mark showauto libpopt0"); is !=
+			"install ok installed;install ok installed;libpopt0\n" {
+			t.Errorf("after %s and an apply: %s", script, is)
+		}
+		w.mustDestroy()
+		assertUntouched(t, before, n)
+	}
+}
