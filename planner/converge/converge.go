@@ -43,6 +43,14 @@ type Resolver interface {
 	Resolve(s *System, object string) string
 }
 
+// Sharer is implemented by types whose objects may be one thing on the node under several names that all stay.
+type Sharer interface {
+	// Shares returns what r changes of a thing that has other names, too, by parameter; the thing is empty when there is none.
+	Shares(s *System, r resource.Resource) (Shared, error)
+	// Shared returns what Shares said when before was captured or widened last, if that is the same thing still.
+	Shared(s *System, before json.RawMessage) Shared
+}
+
 // Widener is implemented by types whose Capture describes only what the resource says something of: anything else is not
 // slipway's to bring back.
 type Widener interface {

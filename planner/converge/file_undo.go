@@ -35,6 +35,8 @@ type fileBefore struct {
 	// Wrote is the digest of what slipway last meant to write into a file that it made, so that it is known from what
 	// others have written.
 	Wrote string `json:"wrote,omitempty"`
+	// Shared is what the resource wants of a file that has other names, too.
+	Shared *Shared `json:"shared,omitempty"`
 }
 
 const saidContent = "content"
@@ -64,6 +66,7 @@ func (t fileType) Capture(_ context.Context, s *System, r resource.Resource) (js
 	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
 	b.Said = t.said(r, kind)
 	b.writes(s, r)
+	b.share(t, s, r)
 	if err := b.keep(s, r); err != nil {
 		return nil, err
 	}
@@ -91,6 +94,7 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
 	}
 	b.writes(s, r)
+	b.share(t, s, r)
 	for _, name := range t.said(r, kind) {
 		if b.says(name) {
 			continue

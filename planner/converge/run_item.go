@@ -73,6 +73,10 @@ func (x *session) examineState(ctx context.Context, j *job) {
 		j.fail(err)
 		return
 	}
+	if err := x.contradicted(j); err != nil {
+		j.fail(err)
+		return
+	}
 	j.diffs = diffs
 	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
 	if differ, ok := j.typ.(Differ); ok && len(diffs) > 0 && !j.Sensitive() {

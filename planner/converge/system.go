@@ -71,6 +71,7 @@ type Info struct {
 	GID    int
 	Size   int64
 	Target string // of a link
+	Inode  string // identifies a file that has several names (hard links); empty for any other
 }
 
 // IsDir and IsLink say the type of the file; IsRegular is a file with content.

@@ -41,7 +41,11 @@ func (p place) lstat() (Info, error) {
 }
 
 func infoOf(st *unix.Stat_t) Info {
-	return Info{Mode: modeOf(st.Mode), UID: int(st.Uid), GID: int(st.Gid), Size: st.Size}
+	info := Info{Mode: modeOf(st.Mode), UID: int(st.Uid), GID: int(st.Gid), Size: st.Size}
+	if info.IsRegular() && st.Nlink > 1 {
+		info.Inode = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+	}
+	return info
 }
 
 // modeOf turns the kernel's mode into Go's.

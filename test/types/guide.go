@@ -67,7 +67,7 @@ configuration says it, and an error of the second resource where only the node k
 | type | the plan knows | the node knows |
 |---|---|---|
 | ` + "`" + `cron` + "`" + ` | two titles with the same ` + "`" + `user` + "`" + `, ` + "`" + `command` + "`" + ` and times | |
-| ` + "`" + `file` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` | links in the directories of the path |
+| ` + "`" + `file` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` | links in the directories of the path; hard links whose ` + "`" + `mode` + "`" + `, ` + "`" + `owner` + "`" + ` or ` + "`" + `group` + "`" + ` contradict |
 | ` + "`" + `group` + "`" + `, ` + "`" + `user` + "`" + ` | two titles with one ` + "`" + `name` + "`" + ` | |
 | ` + "`" + `host` + "`" + ` | titles that differ in upper and lower case; an alias is not the name, so a name and the alias of another one may both be managed | |
 | ` + "`" + `ini_setting` + "`" + ` | two titles with one ` + "`" + `path` + "`" + `, ` + "`" + `section` + "`" + ` and ` + "`" + `setting` + "`" + ` | links in the path, also the file itself |
