@@ -10,6 +10,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
 // Destroyed is what a tear-down left behind.
@@ -18,8 +19,8 @@ type Destroyed struct {
 	State  State                   // what to remember when anything stays
 	// Stays says that something is still to be undone: the site must not be forgotten.
 	Stays bool
-	// Silent are the nodes that did not answer, sorted. Lost are those of them that answered until now: as long as there
-	// are any, the site stays. Others are forgotten with the site.
+	// Silent are the nodes that did not answer, sorted. Lost are those of them that answered the last check or run: as
+	// long as there are any, the site stays. Others are forgotten with the site.
 	Silent, Lost []string
 	Messages
 }
@@ -35,7 +36,13 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 		return out
 	}
 	executor := e.Executor()
-	report := rollout.TearDown(ctx, siteName, Reach(nodes, how.Connection), rollout.Options{
+	nodes = Reach(nodes, how.Connection)
+	for i, n := range nodes { // one that did not answer is tried again, no longer than by default
+		if slices.Contains(prior.Unreachable, n.Name) {
+			nodes[i].Connection.ConnectTimeout = min(n.Connection.ConnectTimeout, transport.DefaultConnectTimeout)
+		}
+	}
+	report := rollout.TearDown(ctx, siteName, nodes, rollout.Options{
 		Executor: executor, Recorder: r.writer, RunID: r.id, Parallelism: how.Parallelism, GiveUp: e.GiveUp, Now: e.Now,
 		Owner: how.Owner, TakeOver: how.TakeOver,
 	})

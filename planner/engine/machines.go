@@ -41,22 +41,25 @@ func (s State) apart(a, b string) bool {
 	return aSeen && bSeen && !one.MayBe(other)
 }
 
-// oneMachine reports nodes that were seen to be one machine under several addresses.
+// oneMachine reports nodes that were seen to be one machine under several addresses. Those at one address are reported
+// by [site.ValidatePlaces].
 func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (problems site.Problems) {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
-	first := make(map[[2]string]string, len(machines)) // boot id and root -> node
+	first := make(map[[2]string]site.Node, len(machines)) // boot id and root -> node
 	for _, n := range nodes {
 		id := machines[n.Name]
 		if !id.Running() {
 			continue
 		}
 		running := [2]string{id.Boot, id.Root}
-		if other, taken := first[running]; taken && other != n.Name {
+		other, taken := first[running]
+		if taken && other.Name != n.Name && other.Place() != n.Place() {
 			problems = append(problems, site.Problem{Object: "node", Name: n.Name, Attribute: "address", Code: site.SameMachine,
-				Message: fmt.Sprintf("is the same machine as node %q, as both said when they were last asked; a machine is one node, so keep one of the two", other)})
-			continue
+				Message: fmt.Sprintf("is the same machine as node %q, as both said when they were last asked; a machine is one node, so keep one of the two", other.Name)})
 		}
-		first[running] = n.Name
+		if !taken {
+			first[running] = n
+		}
 	}
 	return problems
 }
