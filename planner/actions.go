@@ -30,34 +30,34 @@ func isAction(typ string) bool { return slices.Contains(plugin.Types(), typ) }
 // collectActions collects the actions of plugins in the order of a run: `pre_deployment/P` in pre_node and
 // `post_deployment/P` in post_cluster, one after the other (design.md 5.5; fuel.md A5), then graph tasks where the
 // anchors put them (fuel.md A7).
-func (m *model) collectActions(nodes []site.Node) {
-	if len(m.site.Plugins) == 0 {
-		m.orderGroups(nil)
+func (b *desiredBuilder) collectActions() {
+	if len(b.site.Plugins) == 0 {
+		b.after = b.orderGroups(nil)
 		return
 	}
-	graph, problems := plugin.NewGraph(m.site.Plugins)
-	m.problems = append(m.problems, problems...)
+	graph, problems := plugin.NewGraph(b.site.Plugins)
+	b.problems = append(b.problems, problems...)
 	if graph == nil {
 		return
 	}
-	stages, problems := plugin.Order(m.site.Plugins)
-	m.problems = append(m.problems, problems...)
+	stages, problems := plugin.Order(b.site.Plugins)
+	b.problems = append(b.problems, problems...)
 	var owned []site.Node
-	for _, n := range nodes {
-		if _, ok := m.owner[n.Name]; ok {
+	for _, n := range b.nodes {
+		if _, ok := b.owner[n.Name]; ok {
 			owned = append(owned, n)
 		}
 	}
 	byStage := make(map[string][]plugin.Ordered, len(stages))
 	for _, s := range stages {
 		placed, warnings := s.OnNodes(owned)
-		m.problems = append(m.problems, warnings...)
+		b.problems = append(b.problems, warnings...)
 		byStage[s.Stage] = placed.Tasks
 	}
 	works, warnings := graph.On(owned)
-	m.problems = append(m.problems, warnings...)
-	m.problems = append(m.problems, m.checkGraphOrder(works)...)
-	m.orderGroups(works)
+	b.problems = append(b.problems, warnings...)
+	b.problems = append(b.problems, b.checkGraphOrder(works)...)
+	b.after = b.orderGroups(works)
 
 	for _, step := range []struct {
 		group task.Group
@@ -69,40 +69,40 @@ func (m *model) collectActions(nodes []site.Node) {
 		{task.PostCluster, plugin.PostDeployment, plugin.AfterDeploy},
 	} {
 		for _, o := range byStage[step.stage] {
-			m.addAction(o.Plugin.Name, fmt.Sprintf("tasks[%d]", o.Index), o.Place.Nodes, task.Task{
+			b.addAction(o.Plugin.Name, fmt.Sprintf("tasks[%d]", o.Index), o.Place.Nodes, task.Task{
 				Name: o.Name(), Group: step.group, Resource: o.Resource(), Tolerate: !o.Task.FailOnError,
 			})
 		}
 		for _, w := range works {
 			if w.Span == step.span {
-				m.addAction(w.Plugin.Name, fmt.Sprintf("graph_tasks[%d]", w.Index), w.Nodes, task.Task{
+				b.addAction(w.Plugin.Name, fmt.Sprintf("graph_tasks[%d]", w.Index), w.Nodes, task.Task{
 					Name: w.Name(), Group: step.group, Resource: w.Resource(), Limit: w.Limit,
 					Tolerate: !w.Task.FailOnError,
 				})
 			}
 		}
 	}
-	m.assignActions()
+	b.assignActions()
 }
 
 // addAction validates an action and adds it for nodes. place is the path of the task in the plugin.
-func (m *model) addAction(name, place string, nodes []string, t task.Task) {
-	schema := m.actionSchemas[t.Resource.Type]
+func (b *desiredBuilder) addAction(name, place string, nodes []string, t task.Task) {
+	schema := b.actionSchemas[t.Resource.Type]
 	for _, e := range schema.Validate(t.Resource) {
 		e.Parameter = plugin.ParameterOf(e.Parameter)
 		p := site.ParameterProblem("plugin", name, t.Resource.Type, t.Resource.Title, e)
 		p.Attribute = place + ".parameters." + e.Parameter
-		m.problems = append(m.problems, p)
+		b.problems = append(b.problems, p)
 	}
 	t.Kind, t.Action, t.Resource = task.Remote, task.Run, schema.Normalize(t.Resource)
 	t.Digest = resource.Digest(t.Resource)
-	m.actions = append(m.actions, action{t, nodes})
+	b.actions = append(b.actions, action{t, nodes})
 }
 
 // assignActions gives every node its actions. Nodes with the same actions share them.
-func (m *model) assignActions() {
+func (b *desiredBuilder) assignActions() {
 	of := make(map[string][]int)
-	for i, a := range m.actions {
+	for i, a := range b.actions {
 		for _, node := range a.nodes {
 			of[node] = append(of[node], i)
 		}
@@ -117,17 +117,17 @@ func (m *model) assignActions() {
 		if !ok {
 			d = &nodeActions{actions: actions, index: make(map[resource.ID]int, len(actions))}
 			for _, i := range actions {
-				d.index[m.actions[i].task.Resource.ID()] = i
+				d.index[b.actions[i].task.Resource.ID()] = i
 			}
 			shared[string(key)] = d
 		}
-		m.nodeActions[node] = d
+		b.nodeActions[node] = d
 	}
 }
 
 // actionsOf returns the actions of a node.
-func (m *model) actionsOf(node string) *nodeActions {
-	if d, ok := m.nodeActions[node]; ok {
+func (d *desired) actionsOf(node string) *nodeActions {
+	if d, ok := d.nodeActions[node]; ok {
 		return d
 	}
 	return &nodeActions{}
@@ -135,9 +135,9 @@ func (m *model) actionsOf(node string) *nodeActions {
 
 // dueActions returns the actions that a node runs: all of them when the node has other changes, else those whose digest
 // is not recorded.
-func (m *model) dueActions(node string, applied map[resource.ID]string, busy bool) (actions []int) {
-	for _, i := range m.actionsOf(node).actions {
-		t := m.actions[i].task
+func (d *desired) dueActions(node string, applied map[resource.ID]string, busy bool) (actions []int) {
+	for _, i := range d.actionsOf(node).actions {
+		t := d.actions[i].task
 		if busy || applied[t.Resource.ID()] != t.Digest {
 			actions = append(actions, i)
 		}
@@ -147,7 +147,7 @@ func (m *model) dueActions(node string, applied map[resource.ID]string, busy boo
 
 // checkGraphOrder reports requirements between graph tasks that the order of groups contradicts. A node that runs both
 // tasks keeps their order by itself. Any other node must wait for all nodes of the earlier task.
-func (m *model) checkGraphOrder(works []plugin.NodeTask) site.Problems {
+func (m *membership) checkGraphOrder(works []plugin.NodeTask) site.Problems {
 	var problems site.Problems
 	positions := positionsOf(works)
 	seen := make(map[[2]int]conflict) // places of the later task and the earlier one
@@ -195,7 +195,7 @@ func positionsOf(works []plugin.NodeTask) []int {
 // conflict is a node that runs before another one that it must wait for. The zero value is no conflict.
 type conflict struct{ waits, late string }
 
-func (m *model) conflict(later, earlier plugin.NodeTask) conflict {
+func (m *membership) conflict(later, earlier plugin.NodeTask) conflict {
 	late, last := earlier.Nodes[0], m.spanPosition(earlier.Span, earlier.Nodes[0])
 	for _, n := range earlier.Nodes[1:] {
 		if t := m.spanPosition(earlier.Span, n); t > last {
@@ -211,7 +211,7 @@ func (m *model) conflict(later, earlier plugin.NodeTask) conflict {
 }
 
 // spanPosition numbers the blocks of a run: for each group pre_node and cluster, then post_cluster.
-func (m *model) spanPosition(span plugin.Span, node string) int {
+func (m *membership) spanPosition(span plugin.Span, node string) int {
 	switch span {
 	case plugin.BeforeDeploy:
 		return 2 * m.owner[node]
@@ -222,4 +222,4 @@ func (m *model) spanPosition(span plugin.Span, node string) int {
 	}
 }
 
-func (m *model) groupOf(node string) string { return m.groups[m.owner[node]].Name }
+func (m *membership) groupOf(node string) string { return m.groups[m.owner[node]].Name }

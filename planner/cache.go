@@ -2,7 +2,6 @@ package planner
 
 import (
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -15,21 +14,38 @@ type Cache struct {
 }
 
 // Refined returns how many services of entities were refined, over all plans.
-func (m *Cache) Refined() int { return m.memo.Refined }
+func (c *Cache) Refined() int { return c.memo.Refined }
+
+// refined returns the services of entities that were refined before; nil for a nil Cache.
+func (c *Cache) refined() *refine.Memo {
+	if c == nil {
+		return nil
+	}
+	return &c.memo
+}
 
 // Make is [Make].
-func (m *Cache) Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
-	return m.model(s, applied).make(applied, drift)
+func (c *Cache) Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
+	return c.make(s, applied, drift, nil)
 }
 
 // Desired is [Desired].
-func (m *Cache) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
-	return m.model(s, nil).desired()
-}
-
-func (m *Cache) model(s site.Site, applied Applied) *model {
-	if m == nil {
-		return newModel(schema.Types(), s, applied, nil)
+func (c *Cache) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
+	d, problems := c.desire(s, nil)
+	if len(problems.Errors()) > 0 {
+		return nil, problems
 	}
-	return newModel(schema.Types(), s, applied, &m.memo)
+	out := make(map[string][]task.Task, len(d.wanted))
+	for node, l := range d.wanted {
+		tasks := make([]task.Task, 0, len(l.tasks))
+		for _, t := range l.tasks {
+			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) {
+				continue
+			}
+			t.Node = node
+			tasks = append(tasks, t)
+		}
+		out[node] = tasks
+	}
+	return out, problems
 }

@@ -39,7 +39,7 @@ type callback struct {
 }
 
 // groupNameOf returns the name of the group in which a callback runs; empty when its task group does not repeat.
-func (m *model) groupNameOf(c callback) string {
+func (m *membership) groupNameOf(c callback) string {
 	if !slotOf(c.Task.Group).Repeats {
 		return ""
 	}
@@ -47,7 +47,7 @@ func (m *model) groupNameOf(c callback) string {
 }
 
 // describePosition names a task group, and the deployment group when the task group repeats.
-func (m *model) describePosition(g task.Group, group int) string {
+func (m *membership) describePosition(g task.Group, group int) string {
 	if !slotOf(g).Repeats || len(m.groups) == 1 {
 		return fmt.Sprintf("the task group %s", g)
 	}
@@ -65,7 +65,7 @@ func slotOf(g task.Group) sequence.Slot {
 
 // position numbers the task groups of a run: tasks of a lower position end before those of a higher one start. group
 // counts only for task groups that repeat.
-func (m *model) position(g task.Group, group int) int {
+func (m *membership) position(g task.Group, group int) int {
 	slots := sequence.Slots()
 	place := slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Group == g })
 	switch {
@@ -83,9 +83,9 @@ func (m *model) position(g task.Group, group int) int {
 // collectCallbacks collects the callbacks of whole services. A callback whose task group repeats runs once: in pre_node
 // of the first group with a node of the service, or in its task group of the last one. A service without nodes has no
 // callbacks.
-func (m *model) collectCallbacks() {
+func (b *desiredBuilder) collectCallbacks() {
 	first, last := make(map[int]int), make(map[int]int) // service -> group
-	for _, k := range m.nodeSets {
+	for _, k := range b.nodeSets {
 		for _, s := range k.services {
 			if f, ok := first[s]; !ok || k.first < f {
 				first[s] = k.first
@@ -93,35 +93,35 @@ func (m *model) collectCallbacks() {
 			last[s] = max(last[s], k.last)
 		}
 	}
-	entities := make(map[string]*entity.Entity, len(m.site.Services))
-	for _, s := range m.site.Services {
+	entities := make(map[string]*entity.Entity, len(b.site.Services))
+	for _, s := range b.site.Services {
 		entities[s.Name] = s.Entity
 	}
-	m.byService = make(map[string][]int)
-	for s := range m.services.Len() {
+	b.byService = make(map[string][]int)
+	for s := range b.services.Len() {
 		begin, placed := first[s]
 		if !placed {
 			continue
 		}
-		for _, t := range m.services.Central(s) {
-			c := callback{t, last[s], returnsSecret(entities[m.services.Name(s)], t)}
+		for _, t := range b.services.Central(s) {
+			c := callback{t, last[s], returnsSecret(entities[b.services.Name(s)], t)}
 			if t.Task.Group == task.PreNode {
 				c.group = begin
 			}
-			m.byService[m.services.Name(s)] = append(m.byService[m.services.Name(s)], len(m.callbacks))
-			m.callbacks = append(m.callbacks, c)
+			b.byService[b.services.Name(s)] = append(b.byService[b.services.Name(s)], len(b.callbacks))
+			b.callbacks = append(b.callbacks, c)
 		}
 	}
 }
 
 // checkCallbacks reports callbacks whose tag is not allowed, and requirements that the order of groups contradicts.
-func (m *model) checkCallbacks() {
+func (b *desiredBuilder) checkCallbacks() {
 	report := func(c callback, at string, code site.Code, format string, args ...any) {
-		m.problems = append(m.problems, entityProblem(c.Task, &c.EntityTask, at, code, format, args...))
+		b.problems = append(b.problems, entityProblem(c.Task, &c.EntityTask, at, code, format, args...))
 	}
-	for _, c := range m.callbacks {
+	for _, c := range b.callbacks {
 		slot := slotOf(c.Task.Group)
-		switch g := m.settings[c.group]; {
+		switch g := b.settings[c.group]; {
 		case c.Task.Group == task.Prepare:
 			report(c, ".tag", site.BadValue, "no task of a service can run in the task group %s, in which nodes are made ready; use %s", task.Prepare, task.PreNode)
 		case slot.Locked && g.Rolling != nil:
@@ -129,57 +129,57 @@ func (m *model) checkCallbacks() {
 				"by itself; use %s or %s, or write per_node: true", c.Task.Name, c.Task.Group, g.Name, task.PreNode,
 				task.Cluster)
 		}
-		own := m.position(c.Task.Group, c.group)
+		own := b.position(c.Task.Group, c.group)
 		for _, need := range c.Needs {
 			if need.Service != "" {
-				m.problems = append(m.problems, m.unknownService(c.Task, &c.EntityTask, need.Service)...)
+				b.problems = append(b.problems, b.unknownService(c.Task, &c.EntityTask, need.Service)...)
 			}
-			for _, i := range m.requiredCallbacks(c, need) {
-				if other := m.callbacks[i]; m.position(other.Task.Group, other.group) > own {
+			for _, i := range b.requiredCallbacks(c, need) {
+				if other := b.callbacks[i]; b.position(other.Task.Group, other.group) > own {
 					report(c, ".requires", site.BadStructure,
 						"the callback %s, in %s, requires the callback %s, in %s, which comes later; %s",
-						c.Task.Name, m.describePosition(c.Task.Group, c.group), other.Task.Name,
-						m.describePosition(other.Task.Group, other.group), changeTags)
+						c.Task.Name, b.describePosition(c.Task.Group, c.group), other.Task.Name,
+						b.describePosition(other.Task.Group, other.group), changeTags)
 				}
 			}
-			m.checkNodesBefore(c, own, need, report)
+			b.checkNodesBefore(c, own, need, report)
 		}
 	}
 }
 
 // checkNodesBefore reports the first task on a node that a callback requires and that runs after it.
-func (m *model) checkNodesBefore(c callback, own int, need refine.Need,
+func (b *desiredBuilder) checkNodesBefore(c callback, own int, need refine.Need,
 	report func(callback, string, site.Code, string, ...any)) {
-	for _, k := range m.nodeSets {
+	for _, k := range b.nodeSets {
 		for _, i := range k.list.requiredTasks(c, need) {
 			t := k.list.tasks[i]
-			if m.position(t.Group, k.last) <= own {
+			if b.position(t.Group, k.last) <= own {
 				continue
 			}
-			node := k.nodes[slices.IndexFunc(k.nodes, func(n string) bool { return m.owner[n] == k.last })]
+			node := k.nodes[slices.IndexFunc(k.nodes, func(n string) bool { return b.owner[n] == k.last })]
 			report(c, ".requires", site.BadStructure,
 				"the callback %s, in %s, requires %s on node %s, in %s, which comes later; %s",
-				c.Task.Name, m.describePosition(c.Task.Group, c.group), t.Resource.ID(), node,
-				m.describePosition(t.Group, k.last), changeTags)
+				c.Task.Name, b.describePosition(c.Task.Group, c.group), t.Resource.ID(), node,
+				b.describePosition(t.Group, k.last), changeTags)
 			return
 		}
 	}
 }
 
 // requiredCallbacks returns the callbacks of whole services that a requirement of another callback names.
-func (m *model) requiredCallbacks(c callback, need refine.Need) []int {
+func (d *desired) requiredCallbacks(c callback, need refine.Need) []int {
 	var out []int
 	switch {
 	case need.Service != "":
-		out = slices.Clone(m.byService[need.Service])
+		out = slices.Clone(d.byService[need.Service])
 	case need.Resource != "":
-		for _, i := range m.byService[c.Task.Service] {
-			if m.callbacks[i].Task.Resource.ID() == need.Resource {
+		for _, i := range d.byService[c.Task.Service] {
+			if d.callbacks[i].Task.Resource.ID() == need.Resource {
 				out = append(out, i)
 			}
 		}
 	}
-	return slices.DeleteFunc(out, func(i int) bool { return m.callbacks[i].Task.Name == c.Task.Name })
+	return slices.DeleteFunc(out, func(i int) bool { return d.callbacks[i].Task.Name == c.Task.Name })
 }
 
 // requiredTasks returns the tasks of a list that a requirement of a callback of a whole service names.
@@ -204,12 +204,12 @@ func (l *taskList) requiredTasks(by callback, need refine.Need) []int {
 }
 
 // wantedCallbacks returns the digest of every callback of the site by [CallbackID].
-func (m *model) wantedCallbacks() map[resource.ID]string {
+func (d *desired) wantedCallbacks() map[resource.ID]string {
 	out := make(map[resource.ID]string)
-	for _, c := range m.callbacks {
+	for _, c := range d.callbacks {
 		out[CallbackID(c.Task)] = c.Task.Digest
 	}
-	for _, k := range m.nodeSets {
+	for _, k := range d.nodeSets {
 		for _, t := range k.list.tasks {
 			if t.Kind != task.Callback {
 				continue
@@ -233,11 +233,11 @@ func returnsSecret(e *entity.Entity, t refine.EntityTask) bool {
 }
 
 // lacksValue reports whether a value that a callback returns is not known. Secrets do not count: they are never kept.
-func (m *model) lacksValue(c callback) bool {
+func (d *desired) lacksValue(c callback) bool {
 	if c.secret {
 		return false
 	}
-	values := m.site.Values[c.Task.Service]
+	values := d.site.Values[c.Task.Service]
 	for attribute := range c.Returns {
 		if _, known := values[attribute]; !known {
 			return true
@@ -274,11 +274,11 @@ func (p *Plan) Called(before map[resource.ID]string, began map[string]string) ma
 }
 
 // forgotten returns the callbacks that ran and are no longer wanted, sorted.
-func (m *model) forgotten(called map[resource.ID]string) []resource.ID {
+func (d *desired) forgotten(called map[resource.ID]string) []resource.ID {
 	if len(called) == 0 {
 		return nil
 	}
-	wanted := m.wantedCallbacks()
+	wanted := d.wantedCallbacks()
 	var out []resource.ID
 	for id := range called {
 		if _, ok := wanted[id]; !ok {
@@ -291,39 +291,39 @@ func (m *model) forgotten(called map[resource.ID]string) []resource.ID {
 
 // checkCycles reports cycles through callbacks of whole services and tasks of nodes (litp.md 109). [sequence.OrderNode]
 // reports cycles of one node alone.
-func (m *model) checkCycles() {
-	if len(m.callbacks) == 0 || len(m.problems.Errors()) > 0 {
+func (b *desiredBuilder) checkCycles() {
+	if len(b.callbacks) == 0 || len(b.problems.Errors()) > 0 {
 		return
 	}
-	first := make(map[*nodeSet]int, len(m.nodeSets)) // vertex of its first task
+	first := make(map[*nodeSet]int, len(b.nodeSets)) // vertex of its first task
 	var tasks []task.Task
-	for _, c := range m.callbacks {
+	for _, c := range b.callbacks {
 		tasks = append(tasks, c.Task)
 	}
-	for _, k := range m.nodeSets {
+	for _, k := range b.nodeSets {
 		first[k] = len(tasks)
 		tasks = append(tasks, k.list.tasks...)
 	}
 	s := sequence.NewScope(make([]sequence.Place, len(tasks)))
-	for i, c := range m.callbacks {
+	for i, c := range b.callbacks {
 		for _, need := range c.Needs {
-			for _, other := range m.requiredCallbacks(c, need) {
+			for _, other := range b.requiredCallbacks(c, need) {
 				s.Require(i, other)
 			}
-			for _, k := range m.nodeSets {
+			for _, k := range b.nodeSets {
 				for _, at := range k.list.requiredTasks(c, need) {
 					s.Require(i, first[k]+at)
 				}
 			}
 		}
 	}
-	for _, k := range m.nodeSets {
+	for _, k := range b.nodeSets {
 		for at, t := range k.list.tasks {
 			for _, id := range t.Requires {
 				s.Require(first[k]+at, first[k]+k.list.index[id])
 			}
 			if d, ok := k.list.details[t.Resource.ID()]; ok {
-				for _, i := range m.namedCallbacks(t, d) {
+				for _, i := range b.namedCallbacks(t, d) {
 					s.Require(first[k]+at, i)
 				}
 			}
@@ -336,15 +336,15 @@ func (m *model) checkCycles() {
 		for at, v := range append(slices.Clone(cycle), cycle[0]) {
 			id := tasks[v].Resource.ID()
 			names = append(names, string(id))
-			for _, k := range m.nodeSets {
+			for _, k := range b.nodeSets {
 				if next := cycle[(at+1)%len(cycle)]; rule == "" && first[k] <= min(v, next) && max(v, next) < first[k]+
 					len(k.list.tasks) {
 					rule = k.list.ruleBetween(id, tasks[next].Resource.ID())
 				}
 			}
 		}
-		c := m.callbacks[cycle[0]]
-		m.problems = append(m.problems, entityProblem(c.Task, &c.EntityTask, ".requires", site.DependencyCycle,
+		c := b.callbacks[cycle[0]]
+		b.problems = append(b.problems, entityProblem(c.Task, &c.EntityTask, ".requires", site.DependencyCycle,
 			"tasks wait for each other: %s; leave one of these requirements out%s", strings.Join(names, " requires "),
 			orRule(rule)))
 	}

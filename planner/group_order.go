@@ -15,37 +15,38 @@ import (
 // The order of groups keeps these requirements when one group runs at a time. When several groups may run at the same
 // time, such groups still run one after the other, in that order.
 
-// orderGroups sets [Group.After].
-func (m *model) orderGroups(works []plugin.NodeTask) {
+// orderGroups returns [Group.After] of each group.
+func (d *desired) orderGroups(works []plugin.NodeTask) [][]string {
 	before := make(map[[2]int]bool) // the first comes before the second
 	order := func(a, b int) {
 		if a != b {
 			before[[2]int{min(a, b), max(a, b)}] = true
 		}
 	}
-	m.orderByCallbacks(order)
-	m.orderByActions(works, order)
+	d.orderByCallbacks(order)
+	d.orderByActions(works, order)
 	pairs := make([][2]int, 0, len(before))
 	for pair := range before {
 		pairs = append(pairs, pair)
 	}
 	slices.SortFunc(pairs, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	after := make([][]string, len(d.groups))
 	for _, pair := range pairs {
-		g := &m.groups[pair[1]]
-		g.After = append(g.After, m.groups[pair[0]].Name)
+		after[pair[1]] = append(after[pair[1]], d.groups[pair[0]].Name)
 	}
+	return after
 }
 
 // orderByCallbacks orders the group of a callback of a whole service and all groups with a node of its service, or of a
 // service that it requires. A node of several groups may run in any of them.
-func (m *model) orderByCallbacks(order func(a, b int)) {
+func (d *desired) orderByCallbacks(order func(a, b int)) {
 	var groups map[string][]int // service -> groups
-	for _, c := range m.callbacks {
+	for _, c := range d.callbacks {
 		if !slotOf(c.Task.Group).Repeats {
 			continue
 		}
 		if groups == nil {
-			groups = m.groupsByService()
+			groups = d.groupsByService()
 		}
 		services := []string{c.Task.Service}
 		for _, need := range c.Needs {
@@ -57,8 +58,8 @@ func (m *model) orderByCallbacks(order func(a, b int)) {
 			for _, g := range groups[service] {
 				order(c.group, g)
 			}
-			for _, i := range m.byService[service] {
-				if other := m.callbacks[i]; slotOf(other.Task.Group).Repeats {
+			for _, i := range d.byService[service] {
+				if other := d.callbacks[i]; slotOf(other.Task.Group).Repeats {
 					order(c.group, other.group)
 				}
 			}
@@ -67,15 +68,15 @@ func (m *model) orderByCallbacks(order func(a, b int)) {
 }
 
 // groupsByService returns the indexes of the groups with a node of each service, ascending.
-func (m *model) groupsByService() map[string][]int {
-	kinds := make(map[string]*nodeSet, len(m.wanted))
-	for _, k := range m.nodeSets {
+func (d *desired) groupsByService() map[string][]int {
+	kinds := make(map[string]*nodeSet, len(d.wanted))
+	for _, k := range d.nodeSets {
 		for _, node := range k.nodes {
 			kinds[node] = k
 		}
 	}
 	out := make(map[string][]int)
-	for i, g := range m.groups {
+	for i, g := range d.groups {
 		seen := make(map[*nodeSet]bool)
 		for _, node := range g.Members {
 			k := kinds[node]
@@ -84,7 +85,7 @@ func (m *model) groupsByService() map[string][]int {
 			}
 			seen[k] = true
 			for _, s := range k.services {
-				name := m.services.Name(s)
+				name := d.services.Name(s)
 				if list := out[name]; len(list) == 0 || list[len(list)-1] != i {
 					out[name] = append(list, i)
 				}
@@ -95,7 +96,7 @@ func (m *model) groupsByService() map[string][]int {
 }
 
 // orderByActions orders the groups whose nodes run a graph task and those whose nodes run one that comes before it.
-func (m *model) orderByActions(works []plugin.NodeTask, order func(a, b int)) {
+func (d *desired) orderByActions(works []plugin.NodeTask, order func(a, b int)) {
 	positions := positionsOf(works)
 	seen := make(map[[2]int]bool)
 	for i, later := range works {
@@ -105,8 +106,8 @@ func (m *model) orderByActions(works []plugin.NodeTask, order func(a, b int)) {
 				continue
 			}
 			seen[pair] = true
-			waiting := m.groupsOf(later.Nodes, works[at].Nodes)
-			for _, first := range m.groupsOf(works[at].Nodes, nil) {
+			waiting := d.groupsOf(later.Nodes, works[at].Nodes)
+			for _, first := range d.groupsOf(works[at].Nodes, nil) {
 				for _, g := range waiting {
 					order(first, g)
 				}
@@ -116,7 +117,7 @@ func (m *model) orderByActions(works []plugin.NodeTask, order func(a, b int)) {
 }
 
 // groupsOf returns the indexes of the groups that own nodes, ascending. Nodes that are also in others do not count.
-func (m *model) groupsOf(nodes, others []string) []int {
+func (m *membership) groupsOf(nodes, others []string) []int {
 	seen := make(map[int]bool)
 	var out []int
 	for _, node := range nodes {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -55,9 +54,9 @@ func (f *nodeProblems) problems() site.Problems {
 
 // warnNoGroup warns of nodes in no group: in one warning those that the run does not touch, in another those that it
 // tears down.
-func (m *model) warnNoGroup(nodes []site.Node, applied Applied) {
+func (m *membership) warnNoGroup(applied Applied) (problems site.Problems) {
 	var idle, leaving []string
-	for _, n := range nodes {
+	for _, n := range m.nodes {
 		if _, owned := m.owner[n.Name]; owned {
 			continue
 		}
@@ -81,18 +80,19 @@ func (m *model) warnNoGroup(nodes []site.Node, applied Applied) {
 		if len(w.nodes) > 1 {
 			subject, so, them = fmt.Sprintf("nodes %s are", list(w.nodes)), "they are", "them"
 		}
-		m.problems = append(m.problems, site.Problem{
+		problems = append(problems, site.Problem{
 			Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: site.NoGroup, Warning: true,
 			Message: fmt.Sprintf("%s in no group, so %s %s; select %s in a group to roll services out there",
 				subject, so, w.consequence, them),
 		})
 	}
+	return problems
 }
 
 // similar warns of a resource that an override creates and that a service brings under almost the same title: a typo
 // would make a second one. There is no warning when the titles differ in digits or in one letter only, which are names
 // of several things, or when the override sets create.
-func (m *model) similar(brought, made []task.Task) (problems site.Problems) {
+func (b *desiredBuilder) similar(brought, made []task.Task) (problems site.Problems) {
 	titles := make(map[string][]string)
 	for i := range brought {
 		r := brought[i].Resource
@@ -101,15 +101,15 @@ func (m *model) similar(brought, made []task.Task) (problems site.Problems) {
 	for _, t := range made[:min(len(made), resource.MostHints)] {
 		r := t.Resource
 		near := resource.Nearest(r.Title, titles[r.Type])
-		author := slices.IndexFunc(m.site.Overrides,
+		author := slices.IndexFunc(b.site.Overrides,
 			func(o site.Override) bool { return slices.Contains(t.Override, o.Name) })
 		if near == "" || author < 0 || path.Dir(near) == path.Dir(r.Title) &&
 			resource.Nearest(path.Base(r.Title), []string{path.Base(near)}) == "" ||
-			withoutDigits(near) == withoutDigits(r.Title) || m.site.Overrides[author].Options.Create != nil {
+			withoutDigits(near) == withoutDigits(r.Title) || b.site.Overrides[author].Options.Create != nil {
 			continue
 		}
 		problems = append(problems, site.Problem{
-			Object: "override", Name: m.site.Overrides[author].Name,
+			Object: "override", Name: b.site.Overrides[author].Name,
 			Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: site.SimilarResource, Warning: true,
 			Message: fmt.Sprintf(
 				"makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(), near),
@@ -128,20 +128,20 @@ func withoutDigits(s string) string {
 }
 
 // warnNoEffect warns of overrides that change nothing on any node. With errors it does not know and says nothing.
-func (m *model) warnNoEffect(overrides *override.Set, effective map[string]bool) {
-	if len(m.problems.Errors()) > 0 {
+func (b *desiredBuilder) warnNoEffect(effective map[string]bool) {
+	if len(b.problems.Errors()) > 0 {
 		return
 	}
-	for i := range overrides.Len() {
-		name := overrides.Name(i)
-		text := slices.ContainsFunc(m.problems, func(p site.Problem) bool {
+	for i := range b.overrides.Len() {
+		name := b.overrides.Name(i)
+		text := slices.ContainsFunc(b.problems, func(p site.Problem) bool {
 			return p.Object == "override" &&
 				p.Name == name
 		})
 		if effective[name] || text {
 			continue
 		}
-		m.problems = append(m.problems, site.Problem{
+		b.problems = append(b.problems, site.Problem{
 			Object: "override", Name: name, Code: site.NoEffect, Warning: true, Attribute: "configuration",
 			Message: "changes nothing on any node: the nodes that it concerns have no such resource and it may create none, " +
 				"or the values are there already; check its scope, titles and options",

@@ -24,13 +24,14 @@ type rules struct {
 	entities map[string]*entity.Entity // service -> its entity
 }
 
-// newRules validates and returns the ordering rules of a site; nil when it has none.
-func (m *model) newRules(s site.Site) *rules {
+// newRules validates and returns the ordering rules of the site; nil when it has none.
+func (b *desiredBuilder) newRules() *rules {
+	s := b.site
 	if s.Ordering == nil || s.Ordering.Empty() {
 		return nil
 	}
 	report := func(at string, code site.Code, message string) {
-		m.problems = append(m.problems, site.Problem{Object: "deployment", Name: s.Name, Attribute: at, Code: code,
+		b.problems = append(b.problems, site.Problem{Object: "deployment", Name: s.Name, Attribute: at, Code: code,
 			Message: message})
 	}
 	for _, wrong := range s.Ordering.Check() {
@@ -40,8 +41,8 @@ func (m *model) newRules(s site.Site) *rules {
 	for _, service := range s.Services {
 		r.entities[service.Name] = service.Entity
 	}
-	configured := slices.Sorted(maps.Keys(m.schemas))
-	all := slices.Concat(configured, slices.Sorted(maps.Keys(m.actionSchemas)),
+	configured := slices.Sorted(maps.Keys(b.types))
+	all := slices.Concat(configured, slices.Sorted(maps.Keys(b.actionSchemas)),
 		slices.Sorted(maps.Keys(callbacktype.Schemas())))
 	known := func(at string, types, among []string) {
 		for i, typ := range types {
@@ -167,28 +168,28 @@ func (r *rules) classes(tasks []task.Task, sections map[resource.ID]entity.Secti
 }
 
 // classOf returns the number of a planned task's priority class, from 1; 0 is no class, as for a removal.
-func (m *model) classOf(t task.Task) int {
-	if m.rules == nil || len(m.rules.Classes) == 0 {
+func (d *desired) classOf(t task.Task) int {
+	if d.rules == nil || len(d.rules.Classes) == 0 {
 		return 0
 	}
-	if c := m.wanted[t.Node]; c != nil {
+	if c := d.wanted[t.Node]; c != nil {
 		if i, ok := c.index[t.Resource.ID()]; ok && c.classes != nil {
 			return c.classes[i]
 		}
 		return 0
 	}
-	if of := m.rules.entities[t.Service]; of != nil && t.Node == "" { // a callback of a service as a whole
-		return m.rules.class(t, m.rules.section(t, of.Section))
+	if of := d.rules.entities[t.Service]; of != nil && t.Node == "" { // a callback of a service as a whole
+		return d.rules.class(t, d.rules.section(t, of.Section))
 	}
 	return 0
 }
 
 // rank returns the rank of a task among phases: removals first, then priority classes, and 0, the last, without a
 // class.
-func (m *model) rank(t task.Task) int {
-	class := m.classOf(t)
+func (d *desired) rank(t task.Task) int {
+	class := d.classOf(t)
 	switch {
-	case t.Action == task.Remove && m.rules != nil && len(m.rules.Classes) > 0:
+	case t.Action == task.Remove && d.rules != nil && len(d.rules.Classes) > 0:
 		return 1
 	case class > 0:
 		return class + 1
@@ -215,8 +216,8 @@ func orRule(rule string) string {
 }
 
 // ruleProblem returns the problem for a wait that cannot be kept on a node; false for any other error.
-func (m *model) ruleProblem(err error) (site.Problem, bool) {
-	p := site.Problem{Object: "deployment", Name: m.site.Name}
+func (b *desiredBuilder) ruleProblem(err error) (site.Problem, bool) {
+	p := site.Problem{Object: "deployment", Name: b.site.Name}
 	var cycle *sequence.CycleError
 	var order *sequence.GroupOrderError
 	switch {

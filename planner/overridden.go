@@ -12,12 +12,12 @@ type Overridden struct{ wanted map[string]*taskList }
 
 // OverriddenBy returns which overrides change or create resources on the nodes of a site. With an error among the
 // problems the result is empty.
-func (m *Cache) OverriddenBy(s site.Site) (Overridden, site.Problems) {
-	model := m.model(s, nil)
-	if len(model.problems.Errors()) > 0 {
-		return Overridden{}, model.problems
+func (c *Cache) OverriddenBy(s site.Site) (Overridden, site.Problems) {
+	d, problems := c.desire(s, nil)
+	if len(problems.Errors()) > 0 {
+		return Overridden{}, problems
 	}
-	return Overridden{model.wanted}, nil
+	return Overridden{d.wanted}, nil
 }
 
 // of returns the overrides that change or create the resource of a task.

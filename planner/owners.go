@@ -11,20 +11,17 @@ type Owners map[string]map[resource.ID]string
 
 // OwnersOf returns the service of each resource on the nodes of a site. Callbacks are left out. With an error among the
 // problems it is nil.
-func (m *Cache) OwnersOf(s site.Site) (Owners, site.Problems) {
-	return m.model(s, nil).owners()
-}
-
-func (m *model) owners() (Owners, site.Problems) {
-	if len(m.problems.Errors()) > 0 {
-		return nil, m.problems
+func (c *Cache) OwnersOf(s site.Site) (Owners, site.Problems) {
+	d, problems := c.desire(s, nil)
+	if len(problems.Errors()) > 0 {
+		return nil, problems
 	}
-	out := make(Owners, len(m.wanted))
-	for node, c := range m.wanted {
-		out[node] = make(map[resource.ID]string, len(c.tasks))
-		for i, t := range c.tasks {
+	out := make(Owners, len(d.wanted))
+	for node, l := range d.wanted {
+		out[node] = make(map[resource.ID]string, len(l.tasks))
+		for i, t := range l.tasks {
 			if t.Kind != task.Callback && t.Service != "" {
-				out[node][c.ids[i]] = t.Service
+				out[node][l.ids[i]] = t.Service
 			}
 		}
 	}
@@ -71,8 +68,6 @@ func (p *Plan) ByService(before Owners) map[string][]task.Task {
 // MakeFor is [Make] for some services only: the plan holds the tasks of these services, with the removal of what they
 // owned before, and leaves everything else to the next plan. Nodes that left the site, and actions of plugins, belong
 // to no service.
-func (m *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, site.Problems) {
-	model := m.model(s, applied)
-	model.includes = func(t task.Task) bool { return services[before.service(t)] }
-	return model.make(applied, nil)
+func (c *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, site.Problems) {
+	return c.make(s, applied, nil, func(t task.Task) bool { return services[before.service(t)] })
 }

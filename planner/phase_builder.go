@@ -13,7 +13,7 @@ import (
 
 // phaseBuilder collects the tasks of a plan by task group and returns its phases.
 type phaseBuilder struct {
-	model   *model
+	*changes
 	tasks   map[sequence.Key][][]task.Task // as they were added
 	unlocks map[int][]task.Task            // group -> tasks
 	runs    []map[int][]task.Task          // action -> group -> tasks
@@ -23,9 +23,23 @@ type phaseBuilder struct {
 	due      []bool                     // by callback
 }
 
-func newPhaseBuilder(m *model) *phaseBuilder {
-	return &phaseBuilder{model: m, tasks: make(map[sequence.Key][][]task.Task), unlocks: make(map[int][]task.Task),
-		runs:     make([]map[int][]task.Task, len(m.actions)),
+// sequencePhases orders changes into the phases of a plan.
+func sequencePhases(c *changes) ([]Phase, error) {
+	w := newPhaseBuilder(c)
+	for _, n := range c.changed {
+		w.addNode(n)
+	}
+	c.changed = nil // a big site has many tasks, which the phases have from here on
+	for _, node := range c.forget {
+		w.add("", task.Task{Node: node, Group: task.Cleanup, Action: task.Forget})
+	}
+	w.markDue()
+	return w.phases()
+}
+
+func newPhaseBuilder(c *changes) *phaseBuilder {
+	return &phaseBuilder{changes: c, tasks: make(map[sequence.Key][][]task.Task), unlocks: make(map[int][]task.Task),
+		runs:     make([]map[int][]task.Task, len(c.actions)),
 		standIns: make(map[string][][]resource.ID)}
 }
 
@@ -37,12 +51,10 @@ func (w *phaseBuilder) add(group string, t ...task.Task) {
 	}
 }
 
-// addNode adds the changes of a node, which the group with the index owner owns. A node with changes is prepared first.
-func (w *phaseBuilder) addNode(node string, owner int, n nodeChanges) {
-	if n.empty() {
-		return
-	}
-	group := w.model.groups[owner].Name
+// addNode adds the changes of a node. A node with changes is prepared first.
+func (w *phaseBuilder) addNode(n nodeChanges) {
+	node, owner := n.node, w.owner[n.node]
+	group := w.groups[owner].Name
 	w.add(group, task.Task{Node: node, Group: task.Prepare, Action: task.PrepareNode})
 	if n.unlock {
 		w.unlocks[owner] = append(w.unlocks[owner], task.Task{Node: node, Group: task.PreNode, Action: task.Unlock})
@@ -51,7 +63,7 @@ func (w *phaseBuilder) addNode(node string, owner int, n nodeChanges) {
 		if w.runs[i] == nil {
 			w.runs[i] = make(map[int][]task.Task)
 		}
-		t := w.model.actions[i].task
+		t := w.actions[i].task
 		t.Node = node
 		w.runs[i][owner] = append(w.runs[i][owner], t)
 	}
@@ -62,10 +74,10 @@ func (w *phaseBuilder) addNode(node string, owner int, n nodeChanges) {
 		}
 		w.add(w.keyOf(in, group).Group, n.tasks[from:to]...)
 	}
-	if len(w.model.callbacks) > 0 {
+	if len(w.callbacks) > 0 {
 		w.standIns[node] = n.standIns
 		for _, t := range n.tasks {
-			w.busy.add(t, !w.model.wanted[node].persists(t))
+			w.busy.add(t, !w.wanted[node].persists(t))
 		}
 	}
 }
@@ -80,20 +92,20 @@ func (w *phaseBuilder) keyOf(in task.Group, group string) sequence.Key {
 }
 
 // markDue marks the callbacks of whole services that are to run. A callback runs when its digest is not among the
-// recorded ones (called), when it returns a value that is not known, or when its service has other changes, see
+// recorded ones, when it returns a value that is not known, or when its service has other changes, see
 // [activity]. For a callback that returns a secret, any change of its service counts.
-func (w *phaseBuilder) markDue(called map[resource.ID]string) {
-	w.due = make([]bool, len(w.model.callbacks))
-	for i, c := range w.model.callbacks {
-		if called[CallbackID(c.Task)] != c.Task.Digest || w.model.lacksValue(c) {
+func (w *phaseBuilder) markDue() {
+	w.due = make([]bool, len(w.callbacks))
+	for i, c := range w.callbacks {
+		if w.called[CallbackID(c.Task)] != c.Task.Digest || w.lacksValue(c) {
 			w.due[i] = true
 			w.busy.add(c.Task, c.Once)
 		}
 	}
-	for i, c := range w.model.callbacks {
+	for i, c := range w.callbacks {
 		w.due[i] = w.due[i] || w.busy.runs(c.Task, c.Once || c.secret)
-		if w.model.includes != nil {
-			w.due[i] = w.due[i] && w.model.includes(c.Task)
+		if w.includes != nil {
+			w.due[i] = w.due[i] && w.includes(c.Task)
 		}
 	}
 }
@@ -102,7 +114,6 @@ func (w *phaseBuilder) markDue(called map[resource.ID]string) {
 // action ends on all its nodes before the next one starts. The tasks of services follow. The last phase of pre_node
 // unlocks the nodes that an earlier run left locked (litp.md 84).
 func (w *phaseBuilder) phases() ([]Phase, error) {
-	order := make([]string, len(w.model.groups))
 	parts := make(map[sequence.Key][][]task.Task)
 	step := func(group string, tasks []task.Task) {
 		if len(tasks) > 0 {
@@ -110,15 +121,12 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 			parts[k] = append(parts[k], tasks)
 		}
 	}
-	for i, g := range w.model.groups {
-		order[i] = g.Name
-	}
 	for a, runs := range w.runs {
-		if w.model.actions[a].task.Group == task.PostCluster {
+		if w.actions[a].task.Group == task.PostCluster {
 			step("", w.acrossGroups(runs))
 			continue
 		}
-		for i, g := range w.model.groups {
+		for i, g := range w.groups {
 			step(g.Name, runs[i])
 		}
 	}
@@ -136,10 +144,10 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 			parts[k] = append(parts[k], scheduled...)
 		}
 	}
-	for i, g := range w.model.groups {
+	for i, g := range w.groups {
 		step(g.Name, w.unlocks[i])
 	}
-	places, err := sequence.Phases(order, parts)
+	places, err := sequence.Phases(w.names(), parts)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +166,8 @@ func (w *phaseBuilder) scopes() map[sequence.Key][]int {
 	for k := range w.tasks {
 		out[k] = nil
 	}
-	for i, c := range w.model.callbacks {
-		k := w.keyOf(c.Task.Group, w.model.groupNameOf(c))
+	for i, c := range w.callbacks {
+		k := w.keyOf(c.Task.Group, w.groupNameOf(c))
 		out[k] = append(out[k], i)
 	}
 	return out
@@ -168,7 +176,7 @@ func (w *phaseBuilder) scopes() map[sequence.Key][]int {
 // acrossGroups returns the tasks of all groups, sorted by node.
 func (w *phaseBuilder) acrossGroups(runs map[int][]task.Task) []task.Task {
 	var all []task.Task
-	for i := range w.model.groups {
+	for i := range w.groups {
 		all = append(all, runs[i]...)
 	}
 	slices.SortFunc(all, func(a, b task.Task) int { return strings.Compare(a.Node, b.Node) })

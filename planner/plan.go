@@ -38,7 +38,7 @@ type Plan struct {
 	Forgotten []resource.ID
 	Digest    string // over everything that the run will do: hexadecimal SHA-256
 
-	model *model // for Resolve
+	desired *desired // for Resolve
 }
 
 // Group is a deployment group of the plan.

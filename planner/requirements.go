@@ -17,7 +17,7 @@ const changeTags = "give one of them another tag, or leave the requirement out"
 
 // resolveRequirements finds what orders the tasks of a set of nodes besides their own parameters. It reports
 // requirements that cannot be kept, and invalid `replaces`. It returns nil without entities and ordering rules.
-func (m *model) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[resource.ID]entity.Section,
+func (b *desiredBuilder) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[resource.ID]entity.Section,
 	found *nodeProblems) map[resource.ID]sequence.Constraints {
 	if sections == nil {
 		return nil
@@ -25,17 +25,17 @@ func (m *model) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[
 	c := k.list
 	n := newTaskIndex(tasks, sections)
 	constraints := make(map[resource.ID]sequence.Constraints, len(c.details))
-	c.waits = m.rules.waits(tasks, sections, func(rule string, n int) {
-		found.add(site.Problem{Object: "deployment", Name: m.site.Name, Attribute: ordering + "." + rule,
+	c.waits = b.rules.waits(tasks, sections, func(rule string, n int) {
+		found.add(site.Problem{Object: "deployment", Name: b.site.Name, Attribute: ordering + "." + rule,
 			Code:    site.BadValue,
 			Message: fmt.Sprintf("makes %d requirements; %d is the most on one node: let the rule match less, or let tasks count as another section (counts_as)", n, mostWaits)}, k.nodes)
 	})
 	for _, t := range tasks {
 		id := t.Resource.ID()
-		b := sequence.Constraints{Section: sections[id], Waits: c.waits[id], Unordered: m.rules.unordered(t.Resource.Type)}
+		own := sequence.Constraints{Section: sections[id], Waits: c.waits[id], Unordered: b.rules.unordered(t.Resource.Type)}
 		d, ok := c.details[id]
 		if !ok {
-			constraints[id] = b
+			constraints[id] = own
 			continue
 		}
 		if t.Group == task.Prepare {
@@ -44,24 +44,24 @@ func (m *model) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[
 				task.PreNode), k.nodes)
 		}
 		for _, need := range d.Needs {
-			after, p := m.resolveNeed(k, n, t, d, need)
-			b.After = append(b.After, after...)
+			after, p := b.resolveNeed(k, n, t, d, need)
+			own.After = append(own.After, after...)
 			for _, problem := range p {
 				found.add(problem, k.nodes)
 			}
 		}
-		constraints[id] = b
+		constraints[id] = own
 	}
-	m.resolveReplaces(c, tasks, k.nodes, found)
+	b.resolveReplaces(c, tasks, k.nodes, found)
 	return constraints
 }
 
 // sectionsOf returns the sections of the tasks of a set of nodes; nil without entities and ordering rules.
-func (m *model) sectionsOf(k *nodeSet, tasks []task.Task) map[resource.ID]entity.Section {
-	if k.list.details == nil && m.rules == nil {
+func (b *desiredBuilder) sectionsOf(k *nodeSet, tasks []task.Task) map[resource.ID]entity.Section {
+	if k.list.details == nil && b.rules == nil {
 		return nil
 	}
-	return m.rules.sections(tasks, k.list.details)
+	return b.rules.sections(tasks, k.list.details)
 }
 
 // taskIndex finds the tasks of a node by what a requirement names.
@@ -86,36 +86,36 @@ func newTaskIndex(tasks []task.Task, sections map[resource.ID]entity.Section) ta
 }
 
 // resolveNeed returns the tasks of a node that a requirement of one of them names (litp.md 57).
-func (m *model) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *refine.EntityTask,
+func (b *desiredBuilder) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *refine.EntityTask,
 	need refine.Need) ([]resource.ID, site.Problems) {
 	switch {
 	case need.Section != "":
 		return n.bySection[need.Section], nil
 	case need.Service != "":
-		if p := m.unknownService(t, d, need.Service); p != nil {
+		if p := b.unknownService(t, d, need.Service); p != nil {
 			return nil, p
 		}
 		return n.byService[need.Service], nil
 	case n.there[need.Resource]:
 		return []resource.ID{need.Resource}, nil
 	}
-	for _, i := range m.byService[t.Service] {
-		if c := m.callbacks[i]; c.Task.Resource.ID() == need.Resource {
-			if turn, own := m.position(c.Task.Group, c.group), m.position(t.Group, k.first); turn > own {
+	for _, i := range b.byService[t.Service] {
+		if c := b.callbacks[i]; c.Task.Resource.ID() == need.Resource {
+			if turn, own := b.position(c.Task.Group, c.group), b.position(t.Group, k.first); turn > own {
 				return nil, site.Problems{entityProblem(t, d, ".requires", site.BadStructure,
 					"%s, in %s, requires the callback %s, in %s, which comes later; %s",
-					t.Resource.ID(), m.describePosition(t.Group, k.first), c.Task.Name,
-					m.describePosition(c.Task.Group, c.group), changeTags)}
+					t.Resource.ID(), b.describePosition(t.Group, k.first), c.Task.Name,
+					b.describePosition(c.Task.Group, c.group), changeTags)}
 			}
 			return nil, nil
 		}
 	}
 	typ, _, _ := resource.ParseID(string(need.Resource)) // refine made it
-	if t.Kind == task.Config && m.configures(typ) {
+	if t.Kind == task.Config && b.configures(typ) {
 		return nil, nil // its parameter require says the same, and is reported
 	}
 	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no %s", need.Resource)
-	if m.missing++; m.missing > resource.MostHints {
+	if b.missing++; b.missing > resource.MostHints {
 		return nil, site.Problems{p}
 	}
 	candidates := make([]string, 0, len(n.there))
@@ -132,11 +132,11 @@ func (m *model) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *refine.Enti
 }
 
 // namedCallbacks returns the callbacks of its whole service that a task requires by name.
-func (m *model) namedCallbacks(t task.Task, d *refine.EntityTask) []int {
+func (d *desired) namedCallbacks(t task.Task, detail *refine.EntityTask) []int {
 	var out []int
-	for _, need := range d.Needs {
-		for _, i := range m.byService[t.Service] {
-			if need.Resource != "" && m.callbacks[i].Task.Resource.ID() == need.Resource {
+	for _, need := range detail.Needs {
+		for _, i := range d.byService[t.Service] {
+			if need.Resource != "" && d.callbacks[i].Task.Resource.ID() == need.Resource {
 				out = append(out, i)
 			}
 		}
@@ -144,22 +144,22 @@ func (m *model) namedCallbacks(t task.Task, d *refine.EntityTask) []int {
 	return out
 }
 
-func (m *model) configures(typ string) bool {
-	_, ok := m.schemas[typ]
+func (b *desiredBuilder) configures(typ string) bool {
+	_, ok := b.types[typ]
 	return ok
 }
 
-func (m *model) unknownService(t task.Task, d *refine.EntityTask, name string) site.Problems {
-	if m.services.Has(name) {
+func (b *desiredBuilder) unknownService(t task.Task, d *refine.EntityTask, name string) site.Problems {
+	if b.services.Has(name) {
 		return nil
 	}
 	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no service %q", name)
-	if m.missing++; m.missing > resource.MostHints {
+	if b.missing++; b.missing > resource.MostHints {
 		return site.Problems{p}
 	}
-	names := make([]string, m.services.Len())
+	names := make([]string, b.services.Len())
 	for i := range names {
-		names[i] = m.services.Name(i)
+		names[i] = b.services.Name(i)
 	}
 	p.Message += resource.DidYouMean(name, resource.Others(names, t.Service))
 	return site.Problems{p}
@@ -167,7 +167,7 @@ func (m *model) unknownService(t task.Task, d *refine.EntityTask, name string) s
 
 // resolveReplaces finds the resources that tasks replace. Two tasks may not replace the same resource, and a node may
 // not have both a resource and its replacement (litp.md 61).
-func (m *model) resolveReplaces(l *taskList, tasks []task.Task, nodes []string, found *nodeProblems) {
+func (b *desiredBuilder) resolveReplaces(l *taskList, tasks []task.Task, nodes []string, found *nodeProblems) {
 	by := make(map[resource.ID]task.Task)
 	bringer := make(map[resource.ID]task.Task, len(tasks))
 	for _, t := range tasks {

@@ -15,21 +15,21 @@ import (
 // not returned a value that the task needs, or when a value does not fit the service. The error names attributes and
 // never values.
 func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task, error) {
-	if p.model == nil || t.Service == "" || t.Resource.Type == "" || t.Action == task.Remove {
+	if p.desired == nil || t.Service == "" || t.Resource.Type == "" || t.Action == task.Remove {
 		return t, nil
 	}
 	returned := values[t.Service]
 	if len(returned) == 0 && len(t.Pending) == 0 {
 		return t, nil
 	}
-	service, err := p.model.services.Again(t.Service, returned)
+	service, err := p.desired.services.Again(t.Service, returned)
 	if service == nil || err != nil {
 		return t, err
 	}
 	list := service.Central()
 	if t.Node != "" {
 		// Problems that only a node shows are those of its templates.
-		on, problems := service.On(p.model.nodes[t.Node])
+		on, problems := service.On(p.desired.entityNodes[t.Node])
 		if len(problems) > 0 {
 			return t, fmt.Errorf("the service %q cannot take what its callbacks returned: see %s (%s)", t.Service,
 				problems[0].Attribute, problems[0].Code)
@@ -49,7 +49,7 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 	}
 	made := list[i].Task
 	if t.Kind == task.Config {
-		if made, err = p.model.applyOverrides(made, t.Node); err != nil {
+		if made, err = p.desired.applyOverrides(made, t.Node); err != nil {
 			return t, err
 		}
 	}
@@ -63,12 +63,12 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 }
 
 // applyOverrides applies the overrides of a node to one task.
-func (m *model) applyOverrides(t task.Task, node string) (task.Task, error) {
-	for _, k := range m.nodeSets {
+func (d *desired) applyOverrides(t task.Task, node string) (task.Task, error) {
+	for _, k := range d.nodeSets {
 		if _, there := slices.BinarySearch(k.nodes, node); !there {
 			continue
 		}
-		tasks, problems := m.overrides.Apply(k.layers, []task.Task{t}) // the first one is the task; others are created
+		tasks, problems := d.overrides.Apply(k.layers, []task.Task{t}) // the first one is the task; others are created
 		if len(problems) > 0 {
 			return t, fmt.Errorf(
 				"overrides do not fit what callbacks of the service %q returned: see %s of the override %q (%s)",

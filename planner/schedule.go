@@ -21,7 +21,7 @@ func (w *phaseBuilder) schedule(k sequence.Key, callbacks []int) ([][]task.Task,
 	calls := slices.ContainsFunc(callbacks, func(i int) bool { return w.due[i] })
 	if !calls && !slices.ContainsFunc(tasks, func(t task.Task) bool {
 		return t.Kind != task.Config ||
-			w.model.classOf(t) > 0
+			w.classOf(t) > 0
 	}) {
 		if len(tasks) == 0 {
 			return nil, nil
@@ -68,15 +68,15 @@ func newScope(w *phaseBuilder, tasks []task.Task, callbacks []int) *scope {
 	s := &scope{builder: w, tasks: slices.Clone(tasks), at: make(map[onPlace]int), callback: make(map[int]int)}
 	var places []sequence.Place
 	for v, t := range s.tasks {
-		places = append(places, sequence.Place{Callback: t.Kind != task.Config, Class: w.model.rank(t)})
+		places = append(places, sequence.Place{Callback: t.Kind != task.Config, Class: w.rank(t)})
 		s.at[onPlace{t.Node, t.Resource.ID()}] = v
 	}
 	for _, i := range callbacks {
-		t := w.model.callbacks[i].Task
+		t := w.callbacks[i].Task
 		t.Action = task.Run
 		s.callback[i] = len(s.tasks)
 		s.tasks = append(s.tasks, t)
-		places = append(places, sequence.Place{Callback: true, Skip: !w.due[i], Class: w.model.rank(t)})
+		places = append(places, sequence.Place{Callback: true, Skip: !w.due[i], Class: w.rank(t)})
 	}
 	s.Scope = sequence.NewScope(places)
 	return s
@@ -119,7 +119,7 @@ func (s *scope) requireOnNodes() {
 		if v > 0 && t.Node != s.tasks[v-1].Node {
 			flush()
 		}
-		c := s.builder.model.wanted[t.Node]
+		c := s.builder.wanted[t.Node]
 		if t.Node == "" || c == nil {
 			continue
 		}
@@ -142,7 +142,7 @@ func (s *scope) requireOnNodes() {
 
 // requireCallbacks adds the requirements of callbacks of whole services.
 func (s *scope) requireCallbacks() {
-	m := s.builder.model
+	m := s.builder
 	for i, c := range m.callbacks {
 		v, ok := s.callback[i]
 		if !ok {
@@ -236,7 +236,7 @@ func (s *scope) cycleError(cycle sequence.Cycle) error {
 	rule := ""
 	for i, v := range append(slices.Clone(cycle), cycle[0]) {
 		t := s.tasks[v]
-		if c := s.builder.model.wanted[t.Node]; rule == "" && c != nil {
+		if c := s.builder.wanted[t.Node]; rule == "" && c != nil {
 			rule = c.ruleBetween(t.Resource.ID(), s.tasks[cycle[(i+1)%len(cycle)]].Resource.ID())
 		}
 		name := string(t.Resource.ID())

@@ -153,7 +153,7 @@ func (ph Phase) describe(g Group, departed []string) string {
 			what += ", in the order " + list(order)
 		}
 	}
-	return strings.Join(append(parts, what, changes(ph.Tasks)), ": ")
+	return strings.Join(append(parts, what, describeChanges(ph.Tasks)), ": ")
 }
 
 // remote describes a task that runs on several nodes: `run shell net-1.0/1 on 3 nodes, 1 node at a time`.
@@ -285,9 +285,9 @@ const (
 // forgets reports whether the removal of a task undoes nothing: it is an action of a plugin, or was only ever looked at.
 func forgets(t task.Task) bool { return isAction(t.Resource.Type) || t.Resource.Noop() }
 
-// changes describes what tasks do, in their order: `3 changes on 2 nodes: create file[/a] on 2, refresh service[c] on
-// n1, remove file[/b] on n1`. Refreshing, forgetting and checking are listed and not counted as changes.
-func changes(tasks []task.Task) string {
+// describeChanges returns what tasks do, in their order: `3 changes on 2 nodes: create file[/a] on 2, refresh
+// service[c] on n1, remove file[/b] on n1`. Refreshing, forgetting and checking are listed and not counted as changes.
+func describeChanges(tasks []task.Task) string {
 	n, nodes := 0, Phase{Tasks: tasks}.nodes()
 	all := gather(tasks)
 	var touched []string

@@ -9,44 +9,106 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
+// changes is what brings a site from what is applied to what is desired, node by node.
+type changes struct {
+	*desired
+	groups    []Group       // of the plan
+	changed   []nodeChanges // of the nodes with something to do, by name
+	departed  []string      // nodes that left the site and have something applied, sorted
+	forget    []string      // nodes that are torn down: those that departed, and those in no group, sorted
+	forgotten []resource.ID // callbacks that ran and are no longer wanted, sorted
+	called    map[resource.ID]string
+	includes  func(task.Task) bool // selects the tasks of the plan; nil selects all
+}
+
 // nodeChanges is what is to be done on one node of a group.
 type nodeChanges struct {
+	node    string
 	unlock  bool        // an earlier run left the node locked (litp.md 84)
 	tasks   []task.Task // in the order of execution
 	actions []int       // of plugins, in the order of a run
 	// standIns holds what replaces each task as a requirement: the task itself, or what it requires when it is left
-	// out. It is nil when nothing is left out.
+	// out. It is nil when nothing is left out, or no callback of a whole service requires tasks.
 	standIns [][]resource.ID
 }
 
-func (w nodeChanges) empty() bool { return !w.unlock && len(w.tasks)+len(w.actions) == 0 }
+func (n nodeChanges) empty() bool { return !n.unlock && len(n.tasks)+len(n.actions) == 0 }
 
-// compare returns the changes of one node. Actions of plugins run with other changes of the node; forgetting an action
-// and unlocking the node do not count as changes.
-func (m *model) compare(node string, applied Applied, drift []resource.ID) nodeChanges {
-	w := m.changesOf(node, applied, drift)
-	if _, w.unlock = applied[node][task.LeftLocked]; m.includes != nil {
-		return w
+// compare compares every node with what is applied there and what has drifted. With includes, no node is torn
+// down and no action of a plugin runs.
+func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) bool) *changes {
+	c := &changes{desired: d, groups: d.planned(applied), forgotten: d.forgotten(applied[Controller]),
+		called: applied[Controller], includes: includes}
+	for node, resources := range applied {
+		if node == Controller || len(resources) == 0 || includes != nil {
+			continue
+		}
+		if !d.isNode[node] {
+			c.departed = append(c.departed, node)
+		}
+		if _, owned := d.owner[node]; !owned {
+			c.forget = append(c.forget, node)
+		}
 	}
-	busy := slices.ContainsFunc(w.tasks, func(t task.Task) bool {
-		return t.Kind == task.Config &&
-			!isAction(t.Resource.Type)
+	slices.Sort(c.departed)
+	slices.Sort(c.forget)
+	for _, n := range d.nodes {
+		if _, owned := d.owner[n.Name]; !owned {
+			continue
+		}
+		if changes := c.on(n.Name, applied, drift[n.Name]); !changes.empty() {
+			c.changed = append(c.changed, changes)
+		}
+	}
+	return c
+}
+
+// planned returns the groups of the plan. Those that spare new nodes their lock have the nodes on which nothing is
+// applied yet.
+func (d *desired) planned(applied Applied) []Group {
+	groups := slices.Clone(d.groups)
+	for i, settings := range d.settings {
+		groups[i].After = d.after[i]
+		if r := settings.Rolling; r == nil || !r.SpareNew || !groups[i].Locked {
+			continue
+		}
+		for _, node := range groups[i].Owned {
+			if len(applied[node]) == 0 {
+				groups[i].Unlocked = append(groups[i].Unlocked, node)
+			}
+		}
+	}
+	return groups
+}
+
+// on returns the changes of one node. Actions of plugins run with other changes of the node; forgetting an action and
+// unlocking the node do not count as changes.
+func (c *changes) on(node string, applied Applied, drift []resource.ID) nodeChanges {
+	n := c.changesOf(node, applied, drift)
+	if n.node = node; len(c.callbacks) == 0 {
+		n.standIns = nil
+	}
+	if _, n.unlock = applied[node][task.LeftLocked]; c.includes != nil {
+		return n
+	}
+	busy := slices.ContainsFunc(n.tasks, func(t task.Task) bool {
+		return t.Kind == task.Config && !isAction(t.Resource.Type)
 	})
-	w.actions = m.dueActions(node, applied[node], busy)
-	return w
+	n.actions = c.dueActions(node, applied[node], busy)
+	return n
 }
 
 // changesOf returns the tasks of one node that are to be done, in the order of execution: first removals, then what is
 // created, updated, repaired, refreshed or run (design.md 5.4).
-func (m *model) changesOf(node string, applied Applied, drift []resource.ID) nodeChanges {
-	l := m.wanted[node]
-	removals := l.unwanted(applied[node], m.actionsOf(node))
+func (c *changes) changesOf(node string, applied Applied, drift []resource.ID) nodeChanges {
+	l := c.wanted[node]
+	removals := l.unwanted(applied[node], c.actionsOf(node))
 	actions, included := l.actions(node, applied, drift)
-	if m.includes != nil {
+	if c.includes != nil {
 		removals = slices.DeleteFunc(removals, func(r resource.Resource) bool {
-			return !m.includes(task.Task{Node: node, Action: task.Remove, Resource: r})
+			return !c.includes(task.Task{Node: node, Action: task.Remove, Resource: r})
 		})
-		included = m.excludeOthers(l, actions)
+		included = c.excludeOthers(l, actions)
 	}
 	if len(removals)+included == 0 {
 		return nodeChanges{}
@@ -73,9 +135,9 @@ func (m *model) changesOf(node string, applied Applied, drift []resource.ID) nod
 
 // excludeOthers drops the tasks that the plan does not include, unless an included task notifies them. It returns the
 // number of tasks left.
-func (m *model) excludeOthers(l *taskList, actions []task.Action) (included int) {
+func (c *changes) excludeOthers(l *taskList, actions []task.Action) (included int) {
 	for i, t := range l.tasks {
-		if actions[i] != "" && !m.includes(t) {
+		if actions[i] != "" && !c.includes(t) {
 			actions[i] = ""
 		}
 	}

@@ -1,0 +1,246 @@
+package planner
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
+	"github.com/slipway/terraform-provider-slipway/planner/sequence"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// desired is what every node of a site is to have, and what the controller calls for it. It does not depend on what is
+// applied.
+type desired struct {
+	*membership
+	services    *refine.Services
+	overrides   *override.Set
+	entityNodes map[string]site.Node // the nodes by name; nil without services of entities
+	nodeSets    []*nodeSet
+	wanted      map[string]*taskList // by node
+	callbacks   []callback           // of services as a whole, by service
+	byService   map[string][]int     // service -> its callbacks
+	actions     []action             // of plugins, in the order of a run
+	nodeActions map[string]*nodeActions
+	rules       *rules     // nil when the site has none
+	after       [][]string // by group: see [Group.After]
+}
+
+// desiredBuilder derives [desired] and collects what is wrong with a site.
+type desiredBuilder struct {
+	*desired
+	problems      site.Problems
+	missing       int // number of references of services to something that does not exist
+	types         map[string]resource.Schema
+	actionSchemas map[string]resource.Schema
+}
+
+// newDesired refines the services of a site, applies the overrides and orders the tasks of each node. problems are
+// those that the site has already; they are returned with those that are found. With any error what it returns serves
+// only to find further errors. memo may be nil.
+func newDesired(m *membership, problems site.Problems, memo *refine.Memo) (*desired, site.Problems) {
+	b := &desiredBuilder{
+		desired: &desired{
+			membership: m, wanted: make(map[string]*taskList, len(m.nodes)), byService: make(map[string][]int),
+			nodeActions: make(map[string]*nodeActions), after: make([][]string, len(m.groups)),
+		},
+		problems: problems, types: schema.Types(), actionSchemas: schema.Actions(),
+	}
+	b.rules = b.newRules()
+	var more site.Problems
+	b.services, more = refine.New(m.site, m.nodes,
+		refine.Schemas{Config: b.types, Remote: b.actionSchemas, Callback: callbacktype.Schemas()}, memo)
+	b.problems = append(b.problems, more...)
+	b.overrides, more = override.New(m.site.Overrides, b.types, configurations(m.site.Services)...)
+	b.problems = append(b.problems, more...)
+	b.groupNodes()
+	b.collectCallbacks()
+	b.makeTaskLists()
+	b.checkCallbacks()
+	b.checkCycles()
+	b.collectActions()
+	return b.desired, b.problems
+}
+
+// checkSizes reports the first node with more resources than a plan may have on one.
+func (d *desired) checkSizes() site.Problems {
+	for _, n := range d.nodes {
+		l := d.wanted[n.Name]
+		if l == nil || len(l.tasks) <= schema.MostResources {
+			continue
+		}
+		return site.Problems{{Object: "node", Name: n.Name, Code: site.BadStructure, Message: fmt.Sprintf(
+			"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites",
+			len(l.tasks), schema.MostResources)}}
+	}
+	return nil
+}
+
+// groupNodes sorts the nodes into sets. A node whose services read properties of the node is in a set of its own.
+func (b *desiredBuilder) groupNodes() {
+	byKey := make(map[string]*nodeSet)
+	entities := slices.ContainsFunc(b.site.Services, func(s site.Service) bool { return s.Entity != nil })
+	if entities {
+		b.entityNodes = make(map[string]site.Node, len(b.nodes))
+	}
+	for _, n := range b.nodes {
+		owner, owned := b.owner[n.Name]
+		if !owned {
+			continue
+		}
+		placed, layers := b.services.On(n.Name), b.overrides.Layers(n, b.groupsOn[n.Name])
+		key := nodeSetKey(placed, layers)
+		if entities {
+			b.entityNodes[n.Name] = n
+			if b.services.DependOnNode(placed) {
+				key += "\x00" + n.Name
+			}
+		}
+		k, ok := byKey[key]
+		if !ok {
+			k = &nodeSet{services: placed, layers: layers, first: owner}
+			byKey[key] = k
+			b.nodeSets = append(b.nodeSets, k)
+		}
+		k.nodes = append(k.nodes, n.Name)
+		k.first, k.last = min(k.first, owner), max(k.last, owner)
+	}
+}
+
+// makeTaskLists gives every set of nodes its task list: tasks of services, overridden, then ordered.
+func (b *desiredBuilder) makeTaskLists() {
+	found := newNodeProblems(len(b.site.Nodes))
+	effective := make(map[string]bool)
+	var later []unresolved
+	for _, k := range b.nodeSets {
+		load, more := b.services.Tasks(k.services, b.entityNodes[k.nodes[0]])
+		b.problems = append(b.problems, more...) // they name the node
+		for _, c := range load.Clashes {
+			found.add(c.Problem(), k.nodes)
+		}
+		tasks, more := b.overrides.Apply(k.layers, load.Tasks)
+		for _, p := range more {
+			found.add(p, k.nodes)
+		}
+		for _, p := range sameObject(b.types, tasks) {
+			found.add(p, k.nodes)
+		}
+		for _, p := range b.similar(tasks[:len(load.Tasks)], tasks[len(load.Tasks):]) {
+			found.add(p, k.nodes)
+		}
+		k.list = &taskList{details: load.Details}
+		sections := b.sectionsOf(k, tasks)
+		constraints := b.resolveRequirements(k, tasks, sections, found)
+		tasks, layers, errs := sequence.OrderNode(tasks, constraints)
+		for _, err := range errs {
+			if p, ok := b.ruleProblem(err); ok {
+				found.add(p, k.nodes)
+				continue
+			}
+			p := relationProblem(err, b.overrides, load.Details)
+			if e, ok := errors.AsType[*sequence.UnresolvedError](err); ok {
+				later = append(later, unresolved{e, p, k}) // other nodes may have it
+				continue
+			}
+			found.add(p, k.nodes)
+		}
+		k.list.fill(tasks, layers)
+		k.list.classes = b.rules.classes(tasks, sections)
+		b.resolveCalls(k.list)
+		for i := range tasks {
+			for _, name := range tasks[i].Override {
+				effective[name] = true
+			}
+		}
+		for _, node := range k.nodes {
+			b.wanted[node] = k.list
+		}
+	}
+	for i, u := range later {
+		if i < resource.MostHints {
+			u.problem.Message += b.elsewhere(u)
+		}
+		found.add(u.problem, u.kind.nodes)
+	}
+	b.problems = append(b.problems, found.problems()...)
+	b.warnNoEffect(effective)
+}
+
+// unresolved is a reference to a resource that the nodes of a kind do not have.
+type unresolved struct {
+	*sequence.UnresolvedError
+	problem site.Problem
+	kind    *nodeSet
+}
+
+// elsewhere returns the end of a message about a reference to a resource that only other nodes have, or one with a
+// similar name. It is empty when no node has such a resource, or when a resource of the same node was probably meant.
+func (b *desiredBuilder) elsewhere(u unresolved) string {
+	on := make(map[string][]string) // resource -> nodes
+	for _, k := range b.nodeSets {
+		for _, id := range k.list.ids {
+			on[string(id)] = append(on[string(id)], k.nodes...)
+		}
+	}
+	only := func(id string) string {
+		slices.Sort(on[id])
+		return "on the same node, only on others: " + list(on[id])
+	}
+	if _, there := on[string(u.Reference)]; there {
+		return " " + only(string(u.Reference))
+	}
+	if u.Nearest != "" {
+		return ""
+	}
+	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)),
+		string(u.Task.Resource.ID())))
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s, which is not %s?", near, only(near))
+}
+
+// resolveCalls finds the callbacks of whole services that each task of a list requires, directly or not.
+func (b *desiredBuilder) resolveCalls(l *taskList) {
+	if l.details == nil || len(b.callbacks) == 0 {
+		return
+	}
+	l.calls = make([][]int, len(l.tasks))
+	for i, t := range l.tasks {
+		var calls []int
+		if d, ok := l.details[t.Resource.ID()]; ok {
+			calls = b.namedCallbacks(t, d)
+		}
+		for _, id := range t.Requires {
+			calls = append(calls, l.calls[l.index[id]]...)
+		}
+		slices.Sort(calls)
+		l.calls[i] = slices.Compact(calls)
+	}
+}
+
+func nodeSetKey(services, layers []int) string {
+	key := binary.AppendUvarint(nil, uint64(len(services)))
+	for _, list := range [][]int{services, layers} {
+		for _, i := range list {
+			key = binary.AppendUvarint(key, uint64(i))
+		}
+	}
+	return string(key)
+}
+
+// configurations returns the inline configuration of services.
+func configurations(services []site.Service) []resource.Configuration {
+	out := make([]resource.Configuration, len(services))
+	for i, s := range services {
+		out[i] = s.Configuration
+	}
+	return out
+}
