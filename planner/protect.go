@@ -162,8 +162,8 @@ func (p Protection) Check(l Losses) site.Problems {
 				defaultTornDown)
 		}
 		refuse("protect.max_torn_down_nodes", fmt.Sprintf(
-			"the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group: check "+
-				"nodes and the selectors of the groups. When it is meant, write protect = { max_torn_down_nodes = %d } for this apply",
+			"the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group, and all are "+
+				"when site has another name: check them and the selectors of the groups. When it is meant, write protect = { max_torn_down_nodes = %d } for this apply",
 			n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit, n))
 	}
 	if n := resources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
@@ -174,6 +174,19 @@ func (p Protection) Check(l Losses) site.Problems {
 			*p.Removed, n))
 	}
 	return problems
+}
+
+// CheckReplacement returns an error when the replacement of a whole deployment undoes more than a limit allows that is
+// written: nothing needs one. l is as [Destroyed] returns it.
+func (p Protection) CheckReplacement(l Losses) site.Problems {
+	n := len(l.TornDown)
+	if p.TornDown != "" && n <= p.TornDownOf(l.Nodes) {
+		return nil
+	}
+	return site.Problems{{Object: "deployment", Attribute: "protect.max_torn_down_nodes", Code: site.Protected,
+		Message: fmt.Sprintf("Replacing the deployment %s, before it is made again:\n%s\n\nNothing needs that: a changed value "+
+			"in triggers has everything checked again. Plan without -replace, and without replace_triggered_by. When it is "+
+			"meant, write protect = { max_torn_down_nodes = %d } for this apply", l.Undone(), strings.Join(l.ByNode(), "\n"), n)}}
 }
 
 // TornDownOf returns how many nodes of a site with so many nodes may be torn down at once.

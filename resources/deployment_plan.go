@@ -40,6 +40,14 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 			return
 		}
 	}
+	if prior != nil {
+		resp.Diagnostics.Append(d.noteReplacement(ctx, plan, *prior, past, resp.Private)...)
+	} else if resp.Diagnostics.Append(refuseReplacement(ctx, req.Private)...); !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(d.warnOfTaint(ctx, plan)...)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	w, known, diags := d.work(ctx, plan, prior, past)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {

@@ -41,5 +41,7 @@ func remember(ctx context.Context, to privateWriter, state engine.State) (diags 
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags
 	}
-	return to.SetKey(ctx, privateKey, raw)
+	diags.Append(to.SetKey(ctx, replacementKey, nil)...)
+	diags.Append(to.SetKey(ctx, privateKey, raw)...)
+	return diags
 }

@@ -33,7 +33,7 @@ func protectAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,
 		MarkdownDescription: "What one plan may take away. A plan that would take away more is refused, before anything is touched; it is counted from the prior state and the configuration. " +
-			"Without it, a plan is refused that tears down more than one node and more than 10 % of the nodes on which anything is applied. Destroying the whole deployment is concerned only by `destroy`.",
+			"Without it, a plan is refused that tears down more than one node and more than 10 % of the nodes on which anything is applied. Destroying the whole deployment is concerned only by `destroy`. Replacing it needs `max_torn_down_nodes`.",
 		Attributes: map[string]schema.Attribute{
 			"max_torn_down_nodes": schema.StringAttribute{
 				Optional: true,
@@ -82,11 +82,15 @@ func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.Sta
 // protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown
 // then, and checked in the apply.
 func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past engine.State, losses planner.Losses, atMost bool) diag.Diagnostics {
-	if !plan.Site.Equal(prior.Site) {
-		return protectWhole(ctx, prior, past)
-	}
 	limits, known, diags := limitsOf(ctx, plan.Protect)
 	if diags.HasError() {
+		return diags
+	}
+	if !plan.Site.Equal(prior.Site) {
+		diags.Append(protectWhole(ctx, prior, past)...)
+		if known && prior.OnDestroy.ValueString() != onDestroyRetain {
+			diags.Append(Diagnostics(limits.Check(planner.Destroyed(past.Applied)))...)
+		}
 		return diags
 	}
 	if !atMost && known {

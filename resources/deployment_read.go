@@ -29,6 +29,9 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		return
 	}
 	resp.Diagnostics.Append(warnOfCreation(state)...)
+	if len(state.Steps.Elements()) > 0 {
+		d.provider.Planned.noteRun(state.Site.ValueString(), state.Run.ValueInt64())
+	}
 	e := d.engine()
 	past, known, found := e.Adopt(ctx, state.Site.ValueString(), past)
 	resp.Diagnostics.Append(messages(found)...)

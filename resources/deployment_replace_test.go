@@ -93,7 +93,7 @@ func TestTaintedByHand(t *testing.T) {
 	c.apply()
 	before := s.ledger("a")
 	c.run(0, "taint", "-no-color", "slipway_deployment.test")
-	assertText(t, c.changes(), "Nothing is torn down for that", "1. default (critical): prepare 2 nodes (a, b)", "1. default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
+	assertText(t, c.changes(), "nothing is torn down for that", "1. default (critical): prepare 2 nodes (a, b)", "1. default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
 	c.run(0, "plan", "-input=false", "-no-color", "-refresh=false", "-out=plan")
 	c.run(0, "apply", "-input=false", "-no-color", "plan")
 	if after := s.ledger("a"); !maps.Equal(before, after) {

@@ -13,11 +13,12 @@ import (
 
 // Planned are the nodes that a plan connects to otherwise. Terraform gives the refresh of a deployment its state alone, with the connections of the last
 // apply; but in one plan nodes come before the deployment that depends on them, in the same process. This is the one exception to the rule that what a deployment knows
-// of the site comes through its configuration and its state: it serves the refresh alone, to connect and for nothing else, and it may be missing. Then, as
+// of the site comes through its configuration and its state: it serves the refresh, to connect, and a warning of a plan of a tainted deployment, and it may be missing. Then, as
 // with -refresh-only, the refresh uses the connections of the state. Secrets stay in memory.
 type Planned struct {
 	mu    sync.Mutex
 	nodes map[string][]planned // by name
+	runs  map[string]int64     // site -> the last run of a deployment that was refreshed
 }
 
 // planned is one node in the prior state and in the plan.
@@ -31,6 +32,30 @@ func (p *Planned) note(was, is site.Node) {
 		p.nodes = map[string][]planned{}
 	}
 	p.nodes[was.Name] = append(p.nodes[was.Name], planned{was, is})
+}
+
+// noteRun takes a deployment that was refreshed. A plan without prior state replaces it when it is tainted.
+func (p *Planned) noteRun(site string, run int64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.runs == nil {
+		p.runs = map[string]int64{}
+	}
+	p.runs[site] = run
+}
+
+// runOf returns the last run of a site that is in the state, as far as it was refreshed.
+func (p *Planned) runOf(site string) (run int64, inState bool) {
+	if p == nil {
+		return 0, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	run, inState = p.runs[site]
+	return run, inState
 }
 
 // of returns how a plan reaches a node of the state. ok is false when it does so as the state does, and when that is not certain: names are unique in a
