@@ -70,18 +70,24 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	}
 	executor := e.Executor()
 	a.options = a.rolloutOptions(executor)
+	running := ctx
 	surveying, stop := context.WithCancel(ctx) // nodes that are slow to answer are waited for where they are worked on
 	defer stop()
 	if prior == nil || prior.Imported {
 		if prior != nil {
 			journaled = nil // the check after the import took them over
 		}
-		if owned := a.goOn(surveying, journaled); owned != "" {
-			out.fail("The site is managed by another state", "%s\n\nNothing was touched.", owned)
-			out.add(a.finish(ctx, string(rollout.StatusFailed), "nothing was touched: "+owned))
+		refused := a.goOn(surveying, journaled)
+		if refused != nil && len(how.Replaced) == 0 {
+			out.Messages = append(out.Messages, refused)
+			out.add(a.finish(ctx, string(rollout.StatusFailed), "nothing was touched: "+refused.Detail))
 			stop()
 			_ = executor.Close() // nothing is lost
 			return out
+		}
+		if refused != nil { // the failed creation stays known: it is a run that was interrupted before its first step
+			out.Messages = append(out.Messages, refused)
+			running = interrupted(ctx)
 		}
 	}
 	a.options.Unsure, a.options.TornDown = a.Unsure, how.Protection.TornDownOf(a.Losses().Nodes)
@@ -89,16 +95,22 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	out.add(a.history(ctx, a.Services))
 	todo := a.Plan
 	a.options.Resolve = resolving(todo)
-	report, err := rollout.Run(ctx, a.Deployed, todo, a.options)
+	report, err := rollout.Run(running, a.Deployed, todo, a.options)
 	if err != nil {
 		report.Status = rollout.StatusFailed
 		out.fail("The run was stopped", "%v", err)
 	}
 	a.did = append(a.Services.Steps(), todo.Part(report.Did()).Lines()...)
+	removed := todo.Part(report.Did()).Losses(a.Applied, nil)
 	out.add(a.passes(ctx, todo, &report))
 
 	a.conclude(&out, report)
 	a.learn(&out, todo, report)
+	if (prior == nil || prior.Imported) && !removed.Empty() {
+		out.warn("Removed: what the site had on its nodes and nobody wants any more",
+			"The ledgers of the nodes had it from an earlier run, so that the plan could not show it.\n%s",
+			strings.Join(removed.ByNode(), "\n"))
+	}
 	if prior == nil {
 		a.giveUp(ctx, &out)
 	} else {
@@ -171,8 +183,9 @@ func resolving(p *planner.Plan) func(task.Task, rollout.Values) (task.Task, erro
 
 // goOn takes over what an earlier run left that the prior state does not have, one that failed or one whose state was
 // lost: services that the journal has, and what the nodes' ledgers say, all of which is then checked again; what is no
-// longer wanted goes. owned says on which nodes the site is that of another state: then nothing may be touched.
-func (a *application) goOn(ctx context.Context, journaled []services.JournalRecord) (owned string) {
+// longer wanted goes. refused says why nothing may be touched: on some node the site is that of another state, or more goes
+// than protect allows.
+func (a *application) goOn(ctx context.Context, journaled []services.JournalRecord) (refused *Message) {
 	again := *a.Planned
 	now := a.engine.Now()
 	if inventory := (services.Inventory{}).Merge(journaled); len(inventory.Records)+len(inventory.Former) > 0 {
@@ -187,19 +200,20 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	left := planner.Applied{}
 	options := a.options
 	options.Prepared = rollout.Prepared(a.Plan)
-	refused := map[string]error{}
+	owned := map[string]error{}
 	for node, found := range rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options) {
 		var failure *converge.SessionError
 		if errors.As(found.Error, &failure) && failure.Code == converge.CodeOwner {
-			refused[node] = failure
+			owned[node] = failure
 		}
 		// One that does not answer now fails where it is worked on; what one has that answers later is in the next plan.
 		if len(found.Ledger) > 0 {
 			left[node] = found.Ledger
 		}
 	}
-	if len(refused) > 0 {
-		return strings.TrimSpace(Reasons(refused))
+	if len(owned) > 0 {
+		return &Message{Summary: "The site is managed by another state",
+			Detail: strings.TrimSpace(Reasons(owned)) + "\n\nNothing was touched."}
 	}
 	if len(left) > 0 {
 		again.Applied = left.Unfinished()
@@ -208,7 +222,23 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	if again.Plan != nil { // the same site was planned without error a moment ago: ledgers do not make it invalid
 		*a.Planned = again
 	}
-	return ""
+	problems := a.how.Protection.Check(a.Losses())
+	if len(problems) == 0 {
+		return nil
+	}
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.Attribute + ": " + p.Message + "."
+	}
+	return &Message{Summary: "The run takes away more than protect allows", Detail: strings.Join(lines, "\n") +
+		"\n\nThe ledgers of the nodes have it from an earlier run, so that the plan could not show it. Nothing was touched."}
+}
+
+// interrupted returns a context that has ended, with the values of ctx.
+func interrupted(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return ctx
 }
 
 // passes deploys services again as long as their lifecycles ask for it: a rollback, a second step of a removal. report
