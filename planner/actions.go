@@ -89,9 +89,9 @@ func (b *desiredBuilder) collectActions() {
 func (b *desiredBuilder) addAction(name, place string, nodes []string, t task.Task) {
 	schema := b.actionSchemas[t.Resource.Type]
 	for _, e := range schema.Validate(t.Resource) {
-		e.Parameter = plugin.ParameterOf(e.Parameter)
+		e.Attribute = plugin.ParameterOf(e.Attribute)
 		p := site.ParameterProblem("plugin", name, t.Resource.Type, t.Resource.Title, e)
-		p.Attribute = place + ".parameters." + e.Parameter
+		p.Attribute = place + ".parameters." + e.Attribute
 		b.problems = append(b.problems, p)
 	}
 	t.Kind, t.Action, t.Resource = task.Remote, task.Run, schema.Normalize(t.Resource)

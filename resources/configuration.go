@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -242,12 +243,12 @@ func (v configurationValidator) check(schema planresource.Schema, b block) site.
 	}
 	var problems site.Problems
 	for _, e := range schema.Validate(b.Resource) {
-		if e.Missing && v.partial {
+		if e.Code == invalid.MissingParameter && v.partial {
 			continue
 		}
 		p := site.ParameterProblem("", "", b.Type, b.Title, e)
-		if p.Attribute = b.at; e.Parameter != "title" {
-			p.Attribute = namePath(b.at, e.Parameter)
+		if p.Attribute = b.at; e.Attribute != "title" {
+			p.Attribute = namePath(b.at, e.Attribute)
 		}
 		problems = append(problems, p)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -26,7 +27,7 @@ type Builtin struct {
 	Arguments []Argument
 	Values    []string // names of the returned values
 	// check checks arguments together; nil if each can be checked alone.
-	check func(arguments map[string]string, s Settings) *resource.ParameterError
+	check func(arguments map[string]string, s Settings) *invalid.Error
 }
 
 // Argument declares an argument of a function. Arguments are text.
@@ -59,11 +60,11 @@ var builtins = []Builtin{
 		Name: Sleep, Summary: "Waits for a while.",
 		Arguments: []Argument{{"seconds", true, "How long, 0 or more and less than the timeout.",
 			checkWhole(0, longestTimeout)}},
-		check: func(arguments map[string]string, s Settings) *resource.ParameterError {
+		check: func(arguments map[string]string, s Settings) *invalid.Error {
 			if n, err := strconv.Atoi(arguments["seconds"]); err != nil || time.Duration(n)*time.Second < s.Timeout {
 				return nil // the argument's own check reports what is not a number
 			}
-			return &resource.ParameterError{Parameter: "arguments.seconds",
+			return &invalid.Error{Attribute: "arguments.seconds",
 				Message: fmt.Sprintf("is not less than the timeout of %d seconds; raise timeout",
 					s.Timeout/time.Second)}
 		},
@@ -94,13 +95,13 @@ func function() resource.Schema {
 }
 
 // checkCall checks the arguments of a function with a valid name.
-func checkCall(r resource.Resource) []resource.ParameterError {
+func checkCall(r resource.Resource) []invalid.Error {
 	i := slices.IndexFunc(builtins, func(b Builtin) bool { return b.Name == r.Parameters.String("function") })
 	if i < 0 {
 		return nil
 	}
 	b, given := builtins[i], r.Parameters.StringMap("arguments")
-	var errs []resource.ParameterError
+	var errs []invalid.Error
 	known := make([]string, len(b.Arguments))
 	for j, a := range b.Arguments {
 		known[j] = a.Name
@@ -108,13 +109,13 @@ func checkCall(r resource.Resource) []resource.ParameterError {
 		path := "arguments." + a.Name
 		if !ok {
 			if a.Required {
-				errs = append(errs, resource.ParameterError{Parameter: path, Missing: true,
+				errs = append(errs, invalid.Error{Attribute: path, Code: invalid.MissingParameter,
 					Message: "is required by the function " + b.Name})
 			}
 			continue
 		}
 		if err := a.Check(value); err != nil {
-			errs = append(errs, resource.ParameterError{Parameter: path, Message: err.Error()})
+			errs = append(errs, invalid.Error{Attribute: path, Message: err.Error()})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -125,8 +126,8 @@ func checkCall(r resource.Resource) []resource.ParameterError {
 		if near := resource.Nearest(name, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		errs = append(errs, resource.ParameterError{
-			Parameter: "arguments." + name, Unknown: true, Message: fmt.Sprintf(
+		errs = append(errs, invalid.Error{
+			Attribute: "arguments." + name, Code: invalid.UnknownParameter, Message: fmt.Sprintf(
 				"the function %s has no such argument; %s", b.Name, hint),
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -135,20 +136,20 @@ func checkPaths(v any) error {
 var excluding = [][2]string{{"body", "json"}, {"ca", "ca_file"}, {"client_certificate", "client_certificate_file"},
 	{"client_key", "client_key_file"}}
 
-func checkRequest(r resource.Resource) []resource.ParameterError {
-	var errs []resource.ParameterError
+func checkRequest(r resource.Resource) []invalid.Error {
+	var errs []invalid.Error
 	for _, pair := range excluding {
 		if r.Parameters.Has(pair[0]) && r.Parameters.Has(pair[1]) {
-			errs = append(errs, resource.ParameterError{Parameter: pair[1], Message: "excludes " + pair[0] + "; keep one"})
+			errs = append(errs, invalid.Error{Attribute: pair[1], Message: "excludes " + pair[0] + "; keep one"})
 		}
 	}
 	certificate := r.Parameters.Has("client_certificate") || r.Parameters.Has("client_certificate_file")
 	key := r.Parameters.Has("client_key") || r.Parameters.Has("client_key_file")
 	if certificate && !key {
-		errs = append(errs, resource.ParameterError{Parameter: "client_certificate", Message: "needs its key; give client_key or client_key_file"})
+		errs = append(errs, invalid.Error{Attribute: "client_certificate", Message: "needs its key; give client_key or client_key_file"})
 	}
 	if key && !certificate {
-		errs = append(errs, resource.ParameterError{Parameter: "client_key",
+		errs = append(errs, invalid.Error{Attribute: "client_key",
 			Message: "is of no use without client_certificate or client_certificate_file"})
 	}
 	return errs

@@ -134,7 +134,7 @@ func TestAccountSchemas(t *testing.T) {
 	for _, tt := range tests {
 		schema := tt.typ.Declared().Schema()
 		errs := schema.Validate(resource.Resource{Type: schema.Type, Title: tt.title, Parameters: tt.parameters})
-		if tt.wrong == "" && len(errs) > 0 || tt.wrong != "" && (len(errs) != 1 || errs[0].Parameter != tt.wrong) {
+		if tt.wrong == "" && len(errs) > 0 || tt.wrong != "" && (len(errs) != 1 || errs[0].Attribute != tt.wrong) {
 			t.Errorf("%s[%s] %v: %v, want %q", schema.Type, tt.title, tt.parameters, errs, tt.wrong)
 		}
 		for _, e := range errs {

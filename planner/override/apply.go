@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -122,7 +123,7 @@ func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Probl
 	}
 	normal, wrong := schema.Conform(t.Resource)
 	for _, e := range wrong {
-		if e.Missing && slices.Contains(t.Pending, e.Parameter) {
+		if e.Code == invalid.MissingParameter && slices.Contains(t.Pending, e.Attribute) {
 			continue
 		}
 		problems = append(problems, site.ParameterProblem("override", s.overrides[m.author(parameterOf(e))].Name, m.typ,

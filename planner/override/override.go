@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -185,16 +186,16 @@ func (r *reader) parameters(schema resource.Schema, title string, p resource.Par
 		}
 	}
 	for _, e := range schema.Validate(resource.Resource{Type: schema.Type, Title: title, Parameters: checked}) {
-		if e.Missing {
+		if e.Code == invalid.MissingParameter {
 			continue
 		}
 		fits = false
 		problem := site.ParameterProblem("override", r.override.Name, schema.Type, title, e)
 		if path != "" {
-			problem.Attribute = path + "." + e.Parameter
+			problem.Attribute = path + "." + e.Attribute
 		}
 		r.problems = append(r.problems, problem)
-		base, _, _ := strings.Cut(e.Parameter, "[")
+		base, _, _ := strings.Cut(e.Attribute, "[")
 		delete(given, base)
 	}
 	out := schema.Normalize(resource.Resource{Type: schema.Type, Title: title, Parameters: given}).Parameters

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -17,9 +18,9 @@ var schemas = map[string]resource.Schema{
 	"kv": {Type: "kv", Parameters: []resource.Parameter{
 		{Name: "ensure"}, {Name: "value"}, {Name: "note"}, {Name: "list", Kind: resource.StringList},
 		{Name: "map", Kind: resource.StringMap},
-	}, Check: func(r resource.Resource) []resource.ParameterError {
+	}, Check: func(r resource.Resource) []invalid.Error {
 		if r.Parameters.String("value") == r.Parameters.String("note") && r.Parameters.Has("value") {
-			return []resource.ParameterError{{Parameter: "note", Message: "must differ from value"}}
+			return []invalid.Error{{Attribute: "note", Message: "must differ from value"}}
 		}
 		return nil
 	}},

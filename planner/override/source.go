@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -16,8 +17,8 @@ var relations = []string{resource.Require, resource.Before, resource.Notify, res
 func isRelation(parameter string) bool { return slices.Contains(relations, parameter) }
 
 // parameterOf returns the parameter that an error is about, without the path below it.
-func parameterOf(e resource.ParameterError) string {
-	name, _, _ := strings.Cut(e.Parameter, "[")
+func parameterOf(e invalid.Error) string {
+	name, _, _ := strings.Cut(e.Attribute, "[")
 	return name
 }
 

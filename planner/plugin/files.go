@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -17,31 +18,31 @@ import (
 const MaxFiles = 1 << 20
 
 // checkFiles returns the errors in the files of a plugin.
-func checkFiles(files map[string]string) []attributeError {
-	var out []attributeError
+func checkFiles(files map[string]string) []invalid.Error {
+	var out []invalid.Error
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		at := fmt.Sprintf("files[%q]", name)
 		if m := checkPath(name); m != "" {
-			out = append(out, attributeError{at, site.BadName, m})
+			out = append(out, invalid.Error{Attribute: at, Code: site.BadName, Message: m})
 			continue
 		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if _, both := files[dir]; both {
-				out = append(out, attributeError{at, site.Duplicate,
-					fmt.Sprintf("%q is a file, so nothing can be below it; rename one of the two", dir)})
+				out = append(out, invalid.Error{Attribute: at, Code: site.Duplicate,
+					Message: fmt.Sprintf("%q is a file, so nothing can be below it; rename one of the two", dir)})
 			}
 		}
 		size, err := decodedSize(files[name])
 		if err != nil {
-			out = append(out, attributeError{at, site.BadValue,
-				"is not base64; give the content in base64 (filebase64 in Terraform)"})
+			out = append(out, invalid.Error{Attribute: at, Code: site.BadValue,
+				Message: "is not base64; give the content in base64 (filebase64 in Terraform)"})
 		}
 		total += size
 	}
 	if total > MaxFiles {
-		out = append(out, attributeError{"files", site.BadValue,
-			fmt.Sprintf("hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)})
+		out = append(out, invalid.Error{Attribute: "files", Code: site.BadValue,
+			Message: fmt.Sprintf("hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -123,20 +124,14 @@ func SettingsOf(typ string, p site.Parameters) Settings {
 	return s
 }
 
-// attributeError is an error in an attribute of a task.
-type attributeError struct {
-	attribute string
-	code      site.Code
-	message   string
-}
-
 // checkType returns the errors in the type of a task and in its parameters.
-func checkType(typ string, p site.Parameters, graph bool) []attributeError {
+func checkType(typ string, p site.Parameters, graph bool) []invalid.Error {
 	i := slices.IndexFunc(types, func(t taskType) bool { return t.name == typ && (graph || !t.graphOnly) })
 	if i < 0 {
-		return []attributeError{{"type", site.UnknownType, unknownName("task type", typ, typeNames(graph))}}
+		return []invalid.Error{{Attribute: "type", Code: site.UnknownType,
+			Message: unknownName("task type", typ, typeNames(graph))}}
 	}
-	var out []attributeError
+	var out []invalid.Error
 	declared := types[i].parameters
 	known := make([]string, len(declared))
 	for j, d := range declared {
@@ -144,11 +139,11 @@ func checkType(typ string, p site.Parameters, graph bool) []attributeError {
 		value, given := p[d.name]
 		switch {
 		case !given && d.required:
-			out = append(out, attributeError{"parameters." + d.name, site.MissingParameter, "is required by the type " +
-				typ})
+			out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: site.MissingParameter,
+				Message: "is required by the type " + typ})
 		case given:
 			if m := d.mistake(value); m != "" {
-				out = append(out, attributeError{"parameters." + d.name, site.BadParameter, m})
+				out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: site.BadParameter, Message: m})
 			}
 		}
 	}
@@ -158,7 +153,7 @@ func checkType(typ string, p site.Parameters, graph bool) []attributeError {
 			if len(known) > 0 {
 				message = unknownName("parameter of the type "+typ, name, known)
 			}
-			out = append(out, attributeError{"parameters." + name, site.UnknownParameter, message})
+			out = append(out, invalid.Error{Attribute: "parameters." + name, Code: site.UnknownParameter, Message: message})
 		}
 	}
 	return out

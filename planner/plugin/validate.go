@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -20,11 +21,11 @@ func Validate(p site.Plugin) site.Problems {
 		report("name", site.BadName, m)
 	}
 	for _, f := range checkFiles(p.Files) {
-		report(f.attribute, f.code, f.message)
+		report(f.Attribute, f.Code, f.Message)
 	}
 	for i, t := range p.Tasks {
 		for _, f := range checkTask(t) {
-			report(fmt.Sprintf("tasks[%d].%s", i, f.attribute), f.code, f.message)
+			report(fmt.Sprintf("tasks[%d].%s", i, f.Attribute), f.Code, f.Message)
 		}
 	}
 	seen := make(map[string]bool, len(p.GraphTasks))
@@ -42,22 +43,22 @@ func Validate(p site.Plugin) site.Problems {
 					p.FullName(), t.ID))
 		}
 		for _, f := range checkGraphTask(t) {
-			report(fmt.Sprintf("graph_tasks[%d].%s", i, f.attribute), f.code, f.message)
+			report(fmt.Sprintf("graph_tasks[%d].%s", i, f.Attribute), f.Code, f.Message)
 		}
 	}
 	return problems
 }
 
 // checkTask returns the errors of a stage task by itself.
-func checkTask(t site.Task) []attributeError {
-	var out []attributeError
+func checkTask(t site.Task) []invalid.Error {
+	var out []invalid.Error
 	if len(t.Role) > 0 { // else it is left out by [Sequence.On], with a warning
 		if _, err := ParseRoles(t.Role); err != nil {
-			out = append(out, attributeError{"role", site.BadValue, err.Error()})
+			out = append(out, invalid.Error{Attribute: "role", Code: site.BadValue, Message: err.Error()})
 		}
 	}
 	if _, err := ParseStage(t.Stage); err != nil {
-		out = append(out, attributeError{"stage", BadStage, err.Error()})
+		out = append(out, invalid.Error{Attribute: "stage", Code: BadStage, Message: err.Error()})
 	}
 	if t.Type != "" && !slices.Contains(Types(), t.Type) {
 		return out // left out by [Sequence.On], with a warning
@@ -66,27 +67,29 @@ func checkTask(t site.Task) []attributeError {
 }
 
 // checkGraphTask returns what is wrong with a graph task by itself.
-func checkGraphTask(t site.GraphTask) []attributeError {
-	var out []attributeError
+func checkGraphTask(t site.GraphTask) []invalid.Error {
+	var out []invalid.Error
 	if len(t.Role) > 0 {
 		if _, err := ParseRoles(t.Role); err != nil {
-			out = append(out, attributeError{"role", site.BadValue, err.Error()})
+			out = append(out, invalid.Error{Attribute: "role", Code: site.BadValue, Message: err.Error()})
 		}
 	}
 	for i, text := range t.Groups {
 		if _, err := site.ParseRolePattern(text); err != nil {
-			out = append(out, attributeError{fmt.Sprintf("groups[%d]", i), site.BadValue, err.Error()})
+			out = append(out, invalid.Error{Attribute: fmt.Sprintf("groups[%d]", i), Code: site.BadValue, Message: err.Error()})
 		}
 	}
 	if t.Type != Group && len(t.Tasks) > 0 {
-		out = append(out, attributeError{"tasks", site.BadStructure, "only a group has tasks; use requires"})
+		out = append(out, invalid.Error{Attribute: "tasks", Code: site.BadStructure,
+			Message: "only a group has tasks; use requires"})
 	}
 	if t.Type != Group && t.Strategy != (site.Strategy{}) {
-		out = append(out, attributeError{"parameters.strategy", site.BadStructure, "only a group has a strategy"})
+		out = append(out, invalid.Error{Attribute: "parameters.strategy", Code: site.BadStructure,
+			Message: "only a group has a strategy"})
 	}
 	if t.Strategy.Amount < 0 || t.Strategy.OneByOne && t.Strategy.Amount > 0 {
-		out = append(out, attributeError{"parameters.strategy.amount", site.BadValue,
-			"is for the type parallel only: how many nodes at once, 1 or more"})
+		out = append(out, invalid.Error{Attribute: "parameters.strategy.amount", Code: site.BadValue,
+			Message: "is for the type parallel only: how many nodes at once, 1 or more"})
 	}
 	return append(out, checkType(t.Type, t.Parameters, true)...)
 }

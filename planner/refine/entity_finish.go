@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -128,17 +129,17 @@ func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
 	}
 	var problems site.Problems
 	for _, e := range schema.Validate(m.Task.Resource) {
-		name := e.Parameter
+		name := e.Attribute
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
 		}
-		if e.Missing && slices.Contains(m.Task.Pending, name) {
+		if e.Code == invalid.MissingParameter && slices.Contains(m.Task.Pending, name) {
 			continue
 		}
 		p := site.ParameterProblem("service", r.service, t.typ, m.Task.Resource.Title, e)
 		p.Message = fmt.Sprintf("%s: %s", m.Task.Resource.ID(), p.Message)
-		p.Attribute = at + ".parameters." + e.Parameter
-		if e.Parameter == "title" {
+		p.Attribute = at + ".parameters." + e.Attribute
+		if e.Attribute == "title" {
 			p.Attribute = at + ".title"
 		}
 		if attribute := t.attribute(name); attribute != "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -207,11 +208,11 @@ func configure(s site.Service, schemas map[string]resource.Schema) ([]task.Task,
 }
 
 // parameterProblems returns the problems for parameter errors of a resource of a service.
-func parameterProblems(service string, r resource.Resource, wrong []resource.ParameterError) site.Problems {
+func parameterProblems(service string, r resource.Resource, wrong []invalid.Error) site.Problems {
 	var problems site.Problems
 	for _, e := range wrong {
 		p := site.ParameterProblem("service", service, r.Type, r.Title, e)
-		if v, given := r.Parameters[e.Parameter]; given && v == nil {
+		if v, given := r.Parameters[e.Attribute]; given && v == nil {
 			p.Code = site.NullValue
 		}
 		problems = append(problems, p)

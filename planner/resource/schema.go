@@ -1,5 +1,7 @@
 package resource
 
+import "github.com/slipway/terraform-provider-slipway/planner/invalid"
+
 // Kind is the kind of value that a parameter takes.
 type Kind int
 
@@ -20,7 +22,7 @@ type Schema struct {
 	NeedsMachine bool // the type acts on a whole machine and is refused below a sandbox root
 	// Check validates what depends on more than one parameter (two parameters that exclude each other); optional. It sees
 	// parameters that already passed their own checks, normalised. Its texts name parameters and do not repeat values.
-	Check func(Resource) []ParameterError
+	Check func(Resource) []invalid.Error
 	// Object names what a resource looks after on a node; optional, the title where there is none. Two resources of one
 	// node must not look after the same object: of equal names with different variants they do only when one of these
 	// is empty (the architecture of a package).
@@ -43,14 +45,3 @@ type Parameter struct {
 	// map[string]string, as Kind says. Its text must not repeat the value of a sensitive parameter.
 	Check func(value any) error
 }
-
-// ParameterError is a parameter that does not fit its schema.
-type ParameterError struct {
-	Parameter string // may be a path: `require[1]`
-	Unknown   bool   // the type has no such parameter
-	Missing   bool   // required and not given
-	Cycle     bool   // a reference to the resource itself
-	Message   string // what is wrong, then what would be right
-}
-
-func (e ParameterError) Error() string { return e.Parameter + ": " + e.Message }

@@ -8,27 +8,29 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Validate returns everything that is wrong with r, sorted by parameter: unknown parameters, missing ones, values of
 // the wrong kind or out of bounds, and, when all of these are fine, what the type's own check finds. It accepts the
 // metaparameters for every type. No message repeats the value of a sensitive parameter or of a resource with `sensitive
 // = true`. The error of a title has the parameter "title".
-func (s Schema) Validate(r Resource) []ParameterError {
+func (s Schema) Validate(r Resource) []invalid.Error {
 	_, errs := s.Conform(r)
 	return errs
 }
 
 // Conform is [Schema.Validate] and [Schema.Normalize] in one. Unlike that of Normalize, the result shares values with
 // r, and has the parameters of r themselves when they are in their normal form.
-func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
-	var errs []ParameterError
+func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
+	var errs []invalid.Error
 	if m := titleMistake(r.Title); m != "" {
-		errs = append(errs, ParameterError{Parameter: "title", Message: m})
+		errs = append(errs, invalid.Error{Attribute: "title", Message: m})
 	}
 	for i := range s.Parameters {
 		if p := &s.Parameters[i]; p.Required && !r.Parameters.Has(p.Name) {
-			errs = append(errs, ParameterError{Parameter: p.Name, Missing: true,
+			errs = append(errs, invalid.Error{Attribute: p.Name, Code: invalid.MissingParameter,
 				Message: fmt.Sprintf("is required by the type %s", s.Type)})
 		}
 	}
@@ -63,7 +65,7 @@ func (s Schema) Conform(r Resource) (Resource, []ParameterError) {
 			errs = append(errs, e)
 		}
 	}
-	slices.SortStableFunc(errs, func(a, b ParameterError) int { return strings.Compare(a.Parameter, b.Parameter) })
+	slices.SortStableFunc(errs, func(a, b invalid.Error) int { return strings.Compare(a.Attribute, b.Attribute) })
 	return r, errs
 }
 
@@ -82,7 +84,7 @@ func titleMistake(title string) string {
 	return ""
 }
 
-func (s Schema) unknown(name string) ParameterError {
+func (s Schema) unknown(name string) invalid.Error {
 	known := s.names()
 	message := fmt.Sprintf("the type %s has no such parameter", s.Type)
 	if hint := DidYouMean(name, known); hint != "" {
@@ -90,7 +92,7 @@ func (s Schema) unknown(name string) ParameterError {
 	} else {
 		message += "; it has " + strings.Join(known, ", ")
 	}
-	return ParameterError{Parameter: name, Unknown: true, Message: message}
+	return invalid.Error{Attribute: name, Code: invalid.UnknownParameter, Message: message}
 }
 
 // reveals reports whether a message contains the text of a sensitive parameter.
@@ -116,7 +118,7 @@ const hidden = "is not valid; the value and its error are not shown because it i
 type parameterCheck struct {
 	*Parameter
 	secret bool
-	errs   []ParameterError
+	errs   []invalid.Error
 }
 
 // run checks a value, given as written and normalised, and reports whether it is fine.
@@ -245,14 +247,14 @@ func (c *parameterCheck) references(written, normal any, r Resource) {
 	list, _ := normal.([]any) // the parameter's kind
 	for i, e := range list {
 		typ, title, err := ParseID(textOf(e))
-		message, cycle := "", false
+		message, code := "", invalid.Code("")
 		switch {
 		case err != nil && c.secret:
 			message = "is not a reference of the form type[title]"
 		case err != nil:
 			message = err.Error()
 		case title == r.Title && typ == r.Type:
-			message, cycle = "refers to the resource itself; name another resource", true
+			message, code = "refers to the resource itself; name another resource", invalid.DependencyCycle
 		default:
 			continue
 		}
@@ -260,7 +262,7 @@ func (c *parameterCheck) references(written, normal any, r Resource) {
 		if isList {
 			path = c.element(i)
 		}
-		c.errs = append(c.errs, ParameterError{Parameter: path, Message: message, Cycle: cycle})
+		c.errs = append(c.errs, invalid.Error{Attribute: path, Message: message, Code: code})
 	}
 }
 
@@ -269,7 +271,7 @@ func (c *parameterCheck) wrong(path, right string, value any) {
 }
 
 func (c *parameterCheck) add(path, message string) {
-	c.errs = append(c.errs, ParameterError{Parameter: path, Message: message})
+	c.errs = append(c.errs, invalid.Error{Attribute: path, Message: message})
 }
 
 // describe names a value that is wrong: what it is, and which one it is where that is short and not secret.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -35,12 +36,12 @@ var thing = resource.Schema{
 				return nil
 			}},
 	},
-	Check: func(r resource.Resource) []resource.ParameterError {
+	Check: func(r resource.Resource) []invalid.Error {
 		if r.Parameters.Has("size") && r.Parameters.Has("enable") {
-			return []resource.ParameterError{{Parameter: "size", Message: "excludes enable; give one of them"}}
+			return []invalid.Error{{Attribute: "size", Message: "excludes enable; give one of them"}}
 		}
 		if r.Parameters.String("path") == "leak" {
-			return []resource.ParameterError{{Parameter: "path", Message: "does not go with " +
+			return []invalid.Error{{Attribute: "path", Message: "does not go with " +
 				r.Parameters.String("password")}}
 		}
 		return nil
@@ -156,8 +157,8 @@ func TestValidate(t *testing.T) {
 
 func TestValidateMarksUnknownAndMissing(t *testing.T) {
 	errs := thing.Validate(resource.Resource{Type: "thing", Title: "t", Parameters: resource.Parameters{"zzz": true}})
-	if len(errs) != 2 || errs[0].Parameter != "path" || !errs[0].Missing || errs[0].Unknown ||
-		errs[1].Parameter != "zzz" || !errs[1].Unknown || errs[1].Missing {
+	if len(errs) != 2 || errs[0].Attribute != "path" || errs[0].Code != invalid.MissingParameter ||
+		errs[1].Attribute != "zzz" || errs[1].Code != invalid.UnknownParameter {
 		t.Errorf("got %+v", errs)
 	}
 }
@@ -176,7 +177,7 @@ func TestValidateTitle(t *testing.T) {
 			Parameters: resource.Parameters{"path": "/x"}})
 		switch {
 		case want == "" && len(errs) == 0:
-		case want != "" && len(errs) == 1 && errs[0].Parameter == "title" && strings.Contains(errs[0].Message, want):
+		case want != "" && len(errs) == 1 && errs[0].Attribute == "title" && strings.Contains(errs[0].Message, want):
 		default:
 			t.Errorf("title %q: got %v, want %q", title, errs, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -44,16 +45,16 @@ func (Cron) Schema() resource.Schema {
 		Type:       "cron",
 		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, or with the title as Puppet's name, is taken over.",
 		Parameters: parameters,
-		Check: func(r resource.Resource) []resource.ParameterError {
-			var errs []resource.ParameterError
+		Check: func(r resource.Resource) []invalid.Error {
+			var errs []invalid.Error
 			if !WantsAbsent(r) && !r.Parameters.Has("command") {
-				errs = append(errs, resource.ParameterError{Parameter: "command", Missing: true,
+				errs = append(errs, invalid.Error{Attribute: "command", Code: invalid.MissingParameter,
 					Message: "is required unless ensure is absent"})
 			}
 			if r.Parameters.Has("special") {
 				for _, f := range CronFields {
 					if r.Parameters.Has(f.Name) {
-						errs = append(errs, resource.ParameterError{Parameter: f.Name, Message: "does not go with special; give one of them"})
+						errs = append(errs, invalid.Error{Attribute: f.Name, Message: "does not go with special; give one of them"})
 					}
 				}
 			}

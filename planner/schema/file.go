@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -103,10 +104,10 @@ func checkAccount(value any) error {
 	return nil
 }
 
-func checkFile(r resource.Resource) []resource.ParameterError {
-	var errs []resource.ParameterError
+func checkFile(r resource.Resource) []invalid.Error {
+	var errs []invalid.Error
 	add := func(parameter, message string) {
-		errs = append(errs, resource.ParameterError{Parameter: parameter, Message: message})
+		errs = append(errs, invalid.Error{Attribute: parameter, Message: message})
 	}
 	p := r.Parameters
 	if err := CheckAbsolute(r.Title); err != nil && !p.Has("path") {

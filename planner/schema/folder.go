@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -64,12 +65,12 @@ func checkReachable(value any) error {
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
 // folderMistakes finds a directory that is not in the files.
-func folderMistakes(r resource.Resource) []resource.ParameterError {
+func folderMistakes(r resource.Resource) []invalid.Error {
 	cwd := r.Parameters.String("cwd")
 	if cwd == "" || path.IsAbs(cwd) || Carries(r, cwd) {
 		return nil
 	}
-	return []resource.ParameterError{{Parameter: "cwd", Message: fmt.Sprintf("there is no folder %q in files; name one that is, or give its absolute path", cwd)}}
+	return []invalid.Error{{Attribute: "cwd", Message: fmt.Sprintf("there is no folder %q in files; name one that is, or give its absolute path", cwd)}}
 }
 
 // Carries reports whether a relative path names one of the files, or a folder with some.

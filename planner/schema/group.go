@@ -1,6 +1,9 @@
 package schema
 
-import "github.com/slipway/terraform-provider-slipway/planner/resource"
+import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
 
 // Group declares the type group.
 type Group struct{}
@@ -20,9 +23,9 @@ func (Group) Schema() resource.Schema {
 			{Name: "system", Kind: resource.Bool,
 				Description: "Take the id from the range for the system when the group is made. Default: false."},
 		},
-		Check: func(r resource.Resource) []resource.ParameterError {
+		Check: func(r resource.Resource) []invalid.Error {
 			if err := checkAccountName(AccountName(r)); err != nil {
-				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
+				return []invalid.Error{{Attribute: "name", Message: err.Error()}}
 			}
 			return nil
 		},

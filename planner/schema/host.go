@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -27,14 +28,14 @@ func (Host) Schema() resource.Schema {
 			{Name: "comment", Kind: resource.String, Check: checkOneLine,
 				Description: "A comment at the end of the line. Default: the one that is there."},
 		},
-		Check: func(r resource.Resource) []resource.ParameterError {
+		Check: func(r resource.Resource) []invalid.Error {
 			if err := CheckHostName(r.Title); err != nil {
-				return []resource.ParameterError{{Parameter: "title", Message: err.Error()}}
+				return []invalid.Error{{Attribute: "title", Message: err.Error()}}
 			}
 			if WantsAbsent(r) || r.Parameters.Has("ip") {
 				return nil
 			}
-			return []resource.ParameterError{{Parameter: "ip", Missing: true, Message: "is required unless ensure is absent"}}
+			return []invalid.Error{{Attribute: "ip", Code: invalid.MissingParameter, Message: "is required unless ensure is absent"}}
 		},
 	}
 }

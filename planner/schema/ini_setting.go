@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -67,14 +68,14 @@ func checkIniFrame(value any) error {
 	return checkOneLine(value)
 }
 
-func checkIniSetting(r resource.Resource) []resource.ParameterError {
-	var errs []resource.ParameterError
+func checkIniSetting(r resource.Resource) []invalid.Error {
+	var errs []invalid.Error
 	fail := func(parameter, message string) {
-		errs = append(errs, resource.ParameterError{Parameter: parameter, Message: message})
+		errs = append(errs, invalid.Error{Attribute: parameter, Message: message})
 	}
 	p := IniPlaceOf(r)
 	if !WantsAbsent(r) && !r.Parameters.Has("value") {
-		errs = append(errs, resource.ParameterError{Parameter: "value", Missing: true,
+		errs = append(errs, invalid.Error{Attribute: "value", Code: invalid.MissingParameter,
 			Message: "is required unless ensure is absent"})
 	}
 	if p.Setting == "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -32,13 +33,13 @@ func (Mount) Schema() resource.Schema {
 			{Name: "pass", Kind: resource.Integer, Check: checkMountNumber,
 				Description: "Field 6 of fstab, the order of checks at boot, 0 to 9. Default: the one in fstab, or 0 (no check)."},
 		},
-		Check: func(r resource.Resource) []resource.ParameterError {
-			var errs []resource.ParameterError
+		Check: func(r resource.Resource) []invalid.Error {
+			var errs []invalid.Error
 			if err := checkShortest(r.Title); err != nil {
-				errs = append(errs, resource.ParameterError{Parameter: "title", Message: err.Error() + "; it is the mount point"})
+				errs = append(errs, invalid.Error{Attribute: "title", Message: err.Error() + "; it is the mount point"})
 			}
 			if !WantsAbsent(r) && !r.Parameters.Has("device") {
-				errs = append(errs, resource.ParameterError{Parameter: "device", Missing: true,
+				errs = append(errs, invalid.Error{Attribute: "device", Code: invalid.MissingParameter,
 					Message: "is required unless ensure is absent"})
 			}
 			return errs

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -28,9 +29,9 @@ func (Package) Schema() resource.Schema {
 			name, variant, _ = strings.Cut(PackageName(r), ":")
 			return name, variant
 		},
-		Check: func(r resource.Resource) []resource.ParameterError {
+		Check: func(r resource.Resource) []invalid.Error {
 			if err := checkPackageName(PackageName(r)); err != nil {
-				return []resource.ParameterError{{Parameter: "name", Message: err.Error()}}
+				return []invalid.Error{{Attribute: "name", Message: err.Error()}}
 			}
 			return nil
 		},

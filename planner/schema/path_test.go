@@ -29,7 +29,7 @@ func TestPathErrors(t *testing.T) {
 		r := resource.Resource{Type: c.typ, Title: c.title, Parameters: resource.Parameters{c.parameter: c.value}}
 		var got []string
 		for _, err := range types[c.typ].Validate(r) {
-			got = append(got, err.Parameter+": "+err.Message)
+			got = append(got, err.Attribute+": "+err.Message)
 		}
 		if !strings.Contains(strings.Join(got, "\n"), c.want) {
 			t.Errorf("%s[%s]: %q, want %q", c.typ, c.title, got, c.want)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -39,11 +40,11 @@ func checkModules(value any) error {
 }
 
 // puppetMistakes finds paths that lead nowhere.
-func puppetMistakes(r resource.Resource) []resource.ParameterError {
+func puppetMistakes(r resource.Resource) []invalid.Error {
 	wrong := folderMistakes(r)
 	miss := func(parameter, name, what string) {
 		if !path.IsAbs(name) && !r.Parameters.Has("cwd") && !Carries(r, name) {
-			wrong = append(wrong, resource.ParameterError{Parameter: parameter, Message: fmt.Sprintf("there is no %s %q in files; name one that is, or give its absolute path", what, name)})
+			wrong = append(wrong, invalid.Error{Attribute: parameter, Message: fmt.Sprintf("there is no %s %q in files; name one that is, or give its absolute path", what, name)})
 		}
 	}
 	miss("manifest", r.Parameters.String("manifest"), "file")

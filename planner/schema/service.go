@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -39,17 +40,17 @@ func checkServiceName(v any) error {
 	return nil
 }
 
-func checkService(r resource.Resource) []resource.ParameterError {
-	var errs []resource.ParameterError
+func checkService(r resource.Resource) []invalid.Error {
+	var errs []invalid.Error
 	if err := checkServiceName(r.Parameters.StringOr("name", r.Title)); err != nil {
-		errs = append(errs, resource.ParameterError{Parameter: "name", Message: err.Error()})
+		errs = append(errs, invalid.Error{Attribute: "name", Message: err.Error()})
 	}
 	masked := r.Parameters.String("enable") == "mask"
 	if masked && r.Parameters.String("ensure") == "running" {
-		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `"mask" keeps the service from being started; use ensure = "stopped" with it`})
+		errs = append(errs, invalid.Error{Attribute: "enable", Message: `"mask" keeps the service from being started; use ensure = "stopped" with it`})
 	}
 	if masked && r.Parameters.String("provider") == "openrc" {
-		errs = append(errs, resource.ParameterError{Parameter: "enable", Message: `OpenRC cannot mask a service; use false`})
+		errs = append(errs, invalid.Error{Attribute: "enable", Message: `OpenRC cannot mask a service; use false`})
 	}
 	return errs
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -25,9 +26,9 @@ func (Sysctl) Schema() resource.Schema {
 			{Name: "persist", Kind: resource.Bool,
 				Description: "Whether a file in /etc/sysctl.d sets it at boot too. A file that `sysctl --system` reads later and that sets another value is an error. Default: true."},
 		},
-		Check: func(r resource.Resource) []resource.ParameterError {
+		Check: func(r resource.Resource) []invalid.Error {
 			if _, err := SysctlPath(r.Title); err != nil {
-				return []resource.ParameterError{{Parameter: "title", Message: err.Error()}}
+				return []invalid.Error{{Attribute: "title", Message: err.Error()}}
 			}
 			return nil
 		},

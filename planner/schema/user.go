@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -84,13 +85,13 @@ func checkHash(v any) error {
 	return checkPasswdField(v)
 }
 
-func checkUser(r resource.Resource) []resource.ParameterError {
-	var errs []resource.ParameterError
+func checkUser(r resource.Resource) []invalid.Error {
+	var errs []invalid.Error
 	if err := checkAccountName(AccountName(r)); err != nil {
-		errs = append(errs, resource.ParameterError{Parameter: "name", Message: err.Error()})
+		errs = append(errs, invalid.Error{Attribute: "name", Message: err.Error()})
 	}
 	if r.Parameters.Has("membership") && !r.Parameters.Has("groups") {
-		errs = append(errs, resource.ParameterError{Parameter: "membership", Message: "says how groups is meant, and groups is not given; give groups, `[]` for none"})
+		errs = append(errs, invalid.Error{Attribute: "membership", Message: "says how groups is meant, and groups is not given; give groups, `[]` for none"})
 	}
 	return errs
 }

@@ -1,11 +1,13 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -23,21 +25,14 @@ func ConfigurationPath(typ, title, parameter string) string {
 }
 
 // ParameterProblem returns the problem for a parameter error in a resource of a service or override.
-func ParameterProblem(object, name, typ, title string, e resource.ParameterError) Problem {
-	p := Problem{Object: object, Name: name, Attribute: ConfigurationPath(typ, title, e.Parameter), Code: BadParameter,
-		Message: e.Message}
-	switch {
-	case e.Parameter == "title":
+func ParameterProblem(object, name, typ, title string, e invalid.Error) Problem {
+	p := Problem{Object: object, Name: name, Attribute: ConfigurationPath(typ, title, e.Attribute),
+		Code: cmp.Or(e.Code, BadParameter), Message: e.Message}
+	if e.Attribute == "title" {
 		p.Attribute, p.Message = ConfigurationPath(typ, title, ""), "the title "+e.Message
 		if title == "" {
 			p.Code = EmptyTitle
 		}
-	case e.Unknown:
-		p.Code = UnknownParameter
-	case e.Missing:
-		p.Code = MissingParameter
-	case e.Cycle:
-		p.Code = DependencyCycle
 	}
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -86,7 +87,7 @@ func (c *Controller) Call(ctx context.Context, t task.Task) (map[string]any, err
 	}
 	// The planner has checked the configuration; this also checks values that are read when the phase starts.
 	if errs := schema.Validate(t.Resource); len(errs) > 0 {
-		return nil, invalid(errs)
+		return nil, parametersError(errs)
 	}
 	r := schema.Normalize(t.Resource)
 	w, err := prepare(c, r)
@@ -100,10 +101,10 @@ func (c *Controller) Call(ctx context.Context, t task.Task) (map[string]any, err
 	return values, nil
 }
 
-// invalid is the error for invalid parameters of a callback.
-type invalid []resource.ParameterError
+// parametersError is the error for invalid parameters of a callback.
+type parametersError []invalid.Error
 
-func (es invalid) Error() string {
+func (es parametersError) Error() string {
 	s := "the parameters do not fit"
 	for i, e := range es {
 		sep := "; "
