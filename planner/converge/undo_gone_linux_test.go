@@ -47,7 +47,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 	}{
 		"a file, its directory gone":         {"file", "/d/file", content, remove("/d"), "/d is gone", ""},
 		"a file, a file for its directory":   {"file", "/d/file", content, replace("/d"), "/d is gone", ""},
-		"a new file, its directory gone":     {"file", "/d/new", content, remove("/d"), "", ""},
+		"a new file, its directory gone":     {"file", "/d/new", content, remove("/d"), alreadyGone, ""},
 		"a link, its directory gone":         {"file", "/d/link", resource.Parameters{"target": "/x"}, remove("/d"), "/d is gone", ""},
 		"a directory, its directory gone":    {"file", "/d/dir", resource.Parameters{"ensure": "absent", "force": true}, remove("/d"), "/d is gone", ""},
 		"a file, its copy gone":              {"file", "/d/file", content, remove(backupPath), "the copy of what was in /d/file before is gone", "new"},

@@ -1,0 +1,140 @@
+package converge
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+const alreadyGone = "it was already gone"
+
+// absentNode is a node with what each type needs. Its commands keep the files of the shadow suite and of dpkg.
+func absentNode(t *testing.T) *System {
+	t.Helper()
+	s := shadowNode(t)
+	for file, content := range map[string]string{
+		"/etc/hosts": "", "/etc/fstab": "", "/proc/self/mountinfo": "", "/var/spool/cron/crontabs/root": "", "/d/a.ini": "",
+		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "",
+		dpkgStatus: dpkgStanza, "/usr/bin/apt-get": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
+	} {
+		onDisk(t, s, file, content)
+	}
+	shadow := s.commands
+	s.commands = func(ctx context.Context, c Command) (Output, error) {
+		line := strings.Join(c.Argv, " ")
+		switch {
+		case c.Argv[0] == "dd":
+			onDisk(t, s, "/proc/sys/net/x", string(c.Stdin))
+		case c.Argv[0] == "apt-cache":
+			return prints("jq:\n  Candidate: 1\n"), nil
+		case strings.HasPrefix(line, "apt-get"+aptOptions+" install"):
+			onDisk(t, s, dpkgStatus, dpkgStanza+stanza("jq", ""))
+		case strings.HasPrefix(line, "apt-get"+aptOptions+" purge"):
+			onDisk(t, s, dpkgStatus, dpkgStanza)
+		case c.Argv[0] == "apt-get", c.Argv[0] == "mount", c.Argv[0] == "umount":
+		case c.Argv[0] == "systemctl":
+			unit := "ActiveState=inactive\nLoadState=loaded\nUnitFileState=enabled\n"
+			if _, err := s.Lstat("/run/unit-gone"); err == nil {
+				unit = "ActiveState=inactive\nLoadState=not-found\nUnitFileState=\n"
+			}
+			return prints("Id=web.service\nNames=web.service\n" + unit), nil
+		default:
+			return shadow(ctx, c)
+		}
+		return Output{}, nil
+	}
+	return s
+}
+
+func onDisk(t *testing.T, s *System, file, content string) {
+	t.Helper()
+	file = filepath.Join(s.root, file)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUndoSaysWhatWasAlreadyGone: what slipway applied was taken away by others. An undo that goes on where another one was cut
+// off says nothing: it was slipway that took it away.
+func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		typ, title string
+		parameters resource.Parameters
+		file, is   string // a file that others change meanwhile, and what it has then; "-" is nothing
+	}{
+		"file":      {"file", "/d/f", resource.Parameters{"content": "x"}, "/d/f", "-"},
+		"link":      {"file", "/d/f", resource.Parameters{"target": "x"}, "/d/f", "-"},
+		"directory": {"file", "/d/f", resource.Parameters{"ensure": "directory"}, "/d/f", "-"},
+		"its mode":  {"file", "/d/a.ini", resource.Parameters{"mode": "0600"}, "/d/a.ini", "-"},
+		"user":      {"user", "bob", resource.Parameters{}, "/etc/passwd", ""},
+		"group":     {"group", "crew", resource.Parameters{}, "/etc/group", ""},
+		"job":       {"cron", "j", resource.Parameters{"command": "/bin/new", "user": "root"}, "/var/spool/cron/crontabs/root", ""},
+		"host":      {"host", "h", resource.Parameters{"ip": "10.0.0.2"}, "/etc/hosts", ""},
+		"mount":     {"mount", "/mnt", resource.Parameters{"device": "x", "fstype": "ext4", "ensure": "present"}, "/etc/fstab", ""},
+		"setting":   {"ini_setting", "x", resource.Parameters{"path": "/d/a.ini", "section": "s", "setting": "k", "value": "v"}, "/d/a.ini", ""},
+		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
+		"package":   {"package", "jq", resource.Parameters{}, dpkgStatus, dpkgStanza},
+		"service":   {"service", "web", resource.Parameters{"enable": true}, "/run/unit-gone", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			apply := func() *System {
+				s := absentNode(t)
+				if got := runAll(t, s, managed(t, tt.typ, tt.title, tt.parameters))[0]; got.Status == Failed {
+					t.Fatalf("%s: %s", got.Status, got.Message)
+				}
+				return s
+			}
+			if got := runAll(t, apply())[0]; got.Status != Changed || got.Message != "" {
+				t.Errorf("there: %s: %q", got.Status, got.Message)
+			}
+			take := func(s *System) {
+				if tt.is != "-" {
+					onDisk(t, s, tt.file, tt.is)
+				} else if err := os.RemoveAll(filepath.Join(s.root, tt.file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := apply()
+			take(s)
+			if got := runAll(t, s)[0]; got.Status != Changed || !strings.HasPrefix(got.Message, alreadyGone) {
+				t.Errorf("gone: %s: %q", got.Status, got.Message)
+			}
+
+			s = apply()
+			l, err := s.readLedger()
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Entries[0].Digest = "" // as an undo leaves it that was cut off
+			l.change(record{Entry: l.Entries[0]})
+			if err := l.fold(s); err != nil {
+				t.Fatal(err)
+			}
+			take(s)
+			if got := runAll(t, s)[0]; got.Status != Changed || strings.Contains(got.Message, alreadyGone) {
+				t.Errorf("cut off: %s: %q", got.Status, got.Message)
+			}
+		})
+	}
+	for name, i := range map[string]Item{
+		"a file":                   managed(t, "file", "/d/a.ini", resource.Parameters{"ensure": "absent"}),
+		"attributes of what isn't": managed(t, "file", "/d/f", resource.Parameters{"mode": "0600"}),
+		"a user":                   managed(t, "user", "bob", resource.Parameters{"ensure": "absent"}),
+		"a host":                   managed(t, "host", "h", resource.Parameters{"ensure": "absent"}),
+	} {
+		t.Run("to be absent: "+name, func(t *testing.T) {
+			s := absentNode(t)
+			runAll(t, s, i)
+			if got := runAll(t, s)[0]; got.Message != "" {
+				t.Errorf("%s: %q", got.Status, got.Message)
+			}
+		})
+	}
+}
