@@ -75,6 +75,12 @@ type Releaser interface {
 	Release(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error)
 }
 
+// Finder is implemented by types whose objects others may take away.
+type Finder interface {
+	// There reports whether the object of a resource is on the node, whatever it is like. before is what Capture returned.
+	There(ctx context.Context, s *System, title string, before json.RawMessage) (bool, error)
+}
+
 // Differ is implemented by types whose differences stand for texts that are too long for them.
 type Differ interface {
 	// Diff shows how the text on the node differs from that of r, as a unified diff of a few lines. It is empty where there is nothing to show, or

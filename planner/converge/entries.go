@@ -240,6 +240,12 @@ func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
 	return stays
 }
 
+// findsIn reports whether a function finds an entry in a file.
+func (s *System) findsIn(path string, find func(lines) []span) (bool, error) {
+	f, err := s.readText(path)
+	return err == nil && len(find(f.lines)) > 0, err
+}
+
 // missingAbove lists the directories above a path that are not there, outermost first.
 func (s *System) missingAbove(name string) ([]string, error) {
 	var out []string

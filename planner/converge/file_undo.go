@@ -273,6 +273,18 @@ func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	return b, nil
 }
 
+func (fileType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+	b, err := parseFileBefore(before)
+	if err != nil {
+		return false, err
+	}
+	kind, _, err := look(s, b.Path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	return err == nil && kind != fileAbsent, err
+}
+
 func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {
 	b, err := parseFileBefore(before)
 	if err != nil {

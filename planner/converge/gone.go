@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,28 @@ import (
 type gone struct{ text string }
 
 func (g gone) Error() string { return g.text }
+
+// alreadyGone is the message of an undo whose object others have taken away.
+const alreadyGone = "it was already gone"
+
+// there reports whether the object of an entry is on the node, where its type can say that.
+func (x *session) there(ctx context.Context, typ Type, e *entry) (bool, error) {
+	f, ok := typ.(Finder)
+	if !ok {
+		return false, nil
+	}
+	return guarded(e.Type, func() (bool, error) { return f.There(ctx, x.sys, e.Title, e.Before) })
+}
+
+// missing reports that others have taken the object of an entry away since it was applied. One that cannot be looked for
+// is left to Undo, which reports that.
+func (x *session) missing(ctx context.Context, typ Type, e *entry) bool {
+	if !e.There {
+		return false
+	}
+	there, err := x.there(ctx, typ, e)
+	return err == nil && !there
+}
 
 // asGone separates the text of a gone from other errors.
 func asGone(err error) (text string, other error) {

@@ -55,6 +55,9 @@ type entry struct {
 	Digest string          `json:"digest"`           // empty while an apply or undo was begun and is not finished
 	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)
 	Run    string          `json:"run"`              // the run that touched it last
+	// There says that the object was on the node when the resource was applied last, so that its undo reports when others have
+	// taken it away. Of types that are no [Finder], nothing is said here.
+	There bool `json:"there,omitempty"`
 	// Requires lists what the resource has required so far: it is undone before that.
 	Requires []resource.ID `json:"requires,omitempty"`
 

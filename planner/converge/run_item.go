@@ -174,6 +174,7 @@ func (x *session) concluded(ctx context.Context, j *job, e *entry) error {
 		e.Before = rest
 	}
 	e.Digest, e.Run, e.Object = j.Digest, x.catalog.Run, j.object
+	x.find(ctx, j, e)
 	x.ledger.change(record{Entry: e})
 	return nil
 }
@@ -207,10 +208,14 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 		if err != nil {
 			return err
 		}
-		x.ledger.change(record{Entry: &entry{
+		e = &entry{
 			Site: x.catalog.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim, Digest: digest, Before: before, Run: x.catalog.Run,
 			Requires: slices.Sorted(slices.Values(j.Requires)), id: j.id,
-		}})
+		}
+		if digest != "" {
+			x.find(ctx, j, e)
+		}
+		x.ledger.change(record{Entry: e})
 		return nil
 	}
 	if e.Digest != j.Digest || digest == "" {
@@ -240,6 +245,12 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 	e.Digest, e.Run = digest, x.catalog.Run
 	x.ledger.change(record{Entry: e})
 	return nil
+}
+
+// find notes whether the object of an item, which is applied, is on the node.
+func (x *session) find(ctx context.Context, j *job, e *entry) {
+	there, err := x.there(ctx, j.typ, e)
+	e.There = err == nil && there
 }
 
 // removes reports whether a resource is about something that is to be gone.

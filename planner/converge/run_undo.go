@@ -43,9 +43,11 @@ func (x *session) remove(ctx context.Context, j *job) {
 // What was already gone is in the message of the job's result.
 func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	var cutOff error
+	missing := false
 	if e.Digest == "" {
 		_, cutOff = x.resume(ctx, e, j.typ, true)
 	} else {
+		missing = x.missing(ctx, j.typ, e)
 		e.Digest, e.Run = "", x.catalog.Run
 		x.ledger.change(record{Entry: e})
 	}
@@ -54,6 +56,12 @@ func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	}
 	_, err := guarded(e.Type, func() (any, error) { return nil, j.typ.Undo(ctx, x.sys, e.Title, e.Before) })
 	j.result.Message, err = asGone(err)
+	switch {
+	case missing && j.result.Message == "":
+		j.result.Message = alreadyGone
+	case missing:
+		j.result.Message = alreadyGone + "; " + j.result.Message
+	}
 	x.sys.Forget()
 	if err != nil {
 		return errors.Join(fmt.Errorf("undo: %w", err), cutOff) // what could not be completed matters only where it is in the way

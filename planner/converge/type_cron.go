@@ -272,6 +272,15 @@ func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error
 	return f.write(s, a)
 }
 
+func (cronType) There(_ context.Context, s *System, title string, before json.RawMessage) (bool, error) {
+	var b cronBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	find := findJob(title, func(j schema.CronJob) bool { return slices.Contains(b.Jobs, j.Digest()) })
+	return s.findsIn(b.Crontab, find)
+}
+
 func (cronType) Undo(_ context.Context, s *System, title string, before json.RawMessage) error {
 	var b cronBefore
 	if err := json.Unmarshal(before, &b); err != nil {

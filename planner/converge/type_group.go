@@ -155,6 +155,15 @@ func runShadow(ctx context.Context, s *System, tool string, args ...string) erro
 	return mustRun(ctx, s, Command{Argv: append([]string{tool}, args...)})
 }
 
+func (groupType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+	var b groupBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	groups, err := s.Groups()
+	return groups[b.Name].Name != "", err
+}
+
 // Undo deletes a group that slipway made, and gives one that was there before its id, or itself with its members, back.
 func (groupType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b groupBefore

@@ -222,6 +222,14 @@ func applyHost(l lines, r resource.Resource) lines {
 	return l
 }
 
+func (hostType) There(_ context.Context, s *System, title string, before json.RawMessage) (bool, error) {
+	var e hostBefore
+	if err := json.Unmarshal(before, &e); err != nil {
+		return false, err
+	}
+	return s.findsIn(hostsPath, findHost(title, e.Family))
+}
+
 func (hostType) Undo(_ context.Context, s *System, title string, before json.RawMessage) error {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {

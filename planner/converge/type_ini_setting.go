@@ -176,6 +176,14 @@ func ownIni(s *System) (*iniBefore, error) {
 	return &b, nil
 }
 
+func (iniType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+	var b iniBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	return s.findsIn(b.Path, b.find)
+}
+
 func (iniType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {
 	var b iniBefore
 	if err := json.Unmarshal(before, &b); err != nil {

@@ -267,6 +267,14 @@ func (mountType) remount(ctx context.Context, s *System, point string) error {
 	return nil
 }
 
+func (t mountType) There(_ context.Context, s *System, title string, _ json.RawMessage) (bool, error) {
+	live, err := t.mounted(s, title)
+	if err != nil || live != nil {
+		return live != nil, err
+	}
+	return s.findsIn(fstabPath, findMount(title))
+}
+
 // Undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by its line, and mounts again what
 // was mounted.
 func (t mountType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {

@@ -320,6 +320,19 @@ func companionsInOrder(ctx context.Context, s *System, m packageManager, b packa
 	return nil
 }
 
+func (packageType) There(ctx context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	m, _, err := findManager(s, b.Provider)
+	if err != nil {
+		return false, err
+	}
+	state, err := m.state(ctx, s, b.Name)
+	return state.there(), err
+}
+
 // Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before stays, in
 // the version that it has by now; one that was there and was taken away comes back, in its former version if that can still be had.
 func (packageType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {

@@ -358,6 +358,19 @@ func (t serviceType) Refresh(ctx context.Context, s *System, r resource.Resource
 	return nil
 }
 
+func (serviceType) There(ctx context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+	var b serviceBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	m, _, err := findServiceManager(s, b.Provider)
+	if err != nil {
+		return false, err
+	}
+	states, err := serviceStates(ctx, s, m, b.Provider, []string{b.Unit})
+	return states[b.Unit].exists, err
+}
+
 // Undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that did not exist
 // before slipway is stopped, and disabled if slipway saw to that, so that nothing of it is left when its files go; one that is gone needs
 // nothing.

@@ -231,6 +231,10 @@ func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
 	return nil
 }
 
+func (t sysctlType) There(_ context.Context, s *System, title string, _ json.RawMessage) (bool, error) {
+	return exists(s, sysctlFile(title))
+}
+
 func (t sysctlType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b sysctlBefore
 	if err := json.Unmarshal(before, &b); err != nil {

@@ -10,8 +10,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-const alreadyGone = "it was already gone"
-
 // absentNode is a node with what each type needs. Its commands keep the files of the shadow suite and of dpkg.
 func absentNode(t *testing.T) *System {
 	t.Helper()

@@ -248,6 +248,15 @@ func (b *userBefore) keepHash(s *System, u User) (err error) {
 	return err
 }
 
+func (userType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+	var b userBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	users, err := s.Users()
+	return users[b.Name].Name != "", err
+}
+
 func (userType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
