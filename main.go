@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/command"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/provider"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
@@ -37,7 +38,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := command.New(version).ExecuteContext(ctx); err != nil {
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process
+	environment := func() (site.Connection, error) { return provider.ConnectionFromEnvironment(os.Getenv) }
+	if err := command.New(version, environment).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway:", err)
 		stop()
 		os.Exit(command.ExitStatus(err))

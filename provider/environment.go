@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -35,6 +36,16 @@ func connectionFromEnvironment(getenv func(string) string) (site.Connection, dia
 			"Give the private key as text or as a file, not both: unset one of the two variables.")
 	}
 	return c, diags
+}
+
+// ConnectionFromEnvironment reads the provider's connection from the environment, for those who run without Terraform.
+func ConnectionFromEnvironment(getenv func(string) string) (site.Connection, error) {
+	c, diags := connectionFromEnvironment(getenv)
+	var errs []error
+	for _, d := range diags.Errors() {
+		errs = append(errs, errors.New(d.Detail()))
+	}
+	return c, errors.Join(errs...)
 }
 
 // journalDirectory is the configured folder, else that of the environment, else the default.

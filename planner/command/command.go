@@ -20,12 +20,14 @@ import (
 
 // New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to
 // the command's output.
-func New(version string) *cobra.Command {
+//
+// environment gives what the environment says of connections; nil: nothing.
+func New(version string, environment Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "terraform-provider-slipway",
 		Short: "Companion of the slipway Terraform provider",
 		Long: "Companion of the slipway Terraform provider. Started by Terraform, this program serves the provider; started by a person,\n" +
-			"it shows what runs did on a site, and what they would do.",
+			"it shows what runs did on a site and what they would do, and applies sites that documents describe.",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -42,6 +44,7 @@ func New(version string) *cobra.Command {
 		newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
 	}
+	root.AddCommand(newApply(version, environment), newCheck(environment), newDestroy(version, environment))
 	addHelp(root)
 	strict(root)
 	root.SetFlagErrorFunc(wrongFlag)

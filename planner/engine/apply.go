@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -200,20 +199,15 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	left := planner.Applied{}
 	options := a.options
 	options.Prepared = rollout.Prepared(a.Plan)
-	owned := map[string]error{}
-	for node, found := range rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options) {
-		var failure *converge.SessionError
-		if errors.As(found.Error, &failure) && failure.Code == converge.CodeOwner {
-			owned[node] = failure
-		}
+	surveys := rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options)
+	if owned := refusals(surveys); owned != "" {
+		return &Message{Summary: ownedElsewhere, Detail: owned + "\n\nNothing was touched."}
+	}
+	for node, found := range surveys {
 		// One that does not answer now fails where it is worked on; what one has that answers later is in the next plan.
 		if len(found.Ledger) > 0 {
 			left[node] = found.Ledger
 		}
-	}
-	if len(owned) > 0 {
-		return &Message{Summary: "The site is managed by another state",
-			Detail: strings.TrimSpace(Reasons(owned)) + "\n\nNothing was touched."}
 	}
 	if len(left) > 0 {
 		again.Applied = left.Unfinished()

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,6 +87,10 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 		items[node] = rollout.Items(list)
 	}
 	found := e.survey(ctx, s, items, past, how)
+	if owned := refusals(found); owned != "" {
+		out.fail(ownedElsewhere, "%s", owned)
+		return out
+	}
 
 	out.Done = true
 	out.State.Applied, out.State.Machines = maps.Clone(past.Applied), maps.Clone(past.Machines)
@@ -188,6 +193,23 @@ func (e *Engine) survey(ctx context.Context, s site.Site, items map[string][]con
 		}
 	}
 	return found
+}
+
+const ownedElsewhere = "The site is managed by another state"
+
+// refusals says on which nodes the site is that of another state, empty when it is on none.
+func refusals(found map[string]rollout.NodeSurvey) string {
+	refused := map[string]error{}
+	for node, survey := range found {
+		var failure *converge.SessionError
+		if errors.As(survey.Error, &failure) && failure.Code == converge.CodeOwner {
+			refused[node] = failure
+		}
+	}
+	if len(refused) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(Reasons(refused))
 }
 
 // driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its present

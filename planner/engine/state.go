@@ -111,6 +111,33 @@ func (s State) Reaching(nodes []site.Node) []site.Node {
 	return out
 }
 
+// WithoutSecrets returns what of the state holds no secret. Nodes that left are then reached with the defaults of
+// connections.
+func (s State) WithoutSecrets() State {
+	s.Departed = nil
+	s.Services = s.Services.WithoutSensitive()
+	given := make(map[string]site.Node, len(s.Given))
+	for name, n := range s.Given {
+		given[name] = WithoutCredentials([]site.Node{n})[0]
+	}
+	s.Given = given
+	return s
+}
+
+// WithoutCredentials returns nodes without the secrets of their connections.
+func WithoutCredentials(nodes []site.Node) []site.Node {
+	out := slices.Clone(nodes)
+	for i := range out {
+		c := &out[i].Connection
+		c.PrivateKey, c.Passphrase, c.SudoPassword = "", "", ""
+		c.Bastions = slices.Clone(c.Bastions)
+		for hop := range c.Bastions {
+			c.Bastions[hop].PrivateKey = ""
+		}
+	}
+	return out
+}
+
 // WithGiven returns nodes, and after them the nodes that were given up and are still to be torn down, by name. One whose
 // name the nodes have again is not added.
 func (s State) WithGiven(nodes []site.Node) []site.Node {

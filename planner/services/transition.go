@@ -93,6 +93,9 @@ func Plan(state Inventory, s site.Site, at time.Time) (*Transition, site.Problem
 func Unchanged(state Inventory, s site.Site) (*Transition, site.Problems) {
 	t := newTransition(state, s, time.Time{})
 	for name, r := range state.Records {
+		if wanted, ok := t.wanted[name]; ok {
+			r.Active = withSensitive(wanted, r.Active)
+		}
 		t.load(name, r, r.Definition)
 	}
 	t.problems.Sort()

@@ -1,0 +1,319 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/statefile"
+)
+
+// Environment returns the defaults of nodes' connections, as the environment gives them.
+type Environment func() (site.Connection, error)
+
+// stateHelp explains the state file in the help of the commands that use it.
+const stateHelp = "What is applied is remembered in a state file beside the first FILE, SITE.slipway.json, or in that of --state. It holds no secrets.\n" +
+	"Nodes are reached through their connect, over the variables SLIPWAY_USER, SLIPWAY_PRIVATE_KEY_FILE and so on, as with the provider."
+
+var numberOrShare = regexp.MustCompile(`^([0-9]{1,6}|([0-9]{1,2}|100)%)?$`)
+
+// runFlags are the flags of the commands that work on nodes.
+type runFlags struct {
+	version     string
+	environment Environment
+	siteFlags
+
+	state, journal, takeOver    string
+	parallelism, parallelGroups int
+	yes                         bool
+}
+
+func (f *runFlags) add(cmd *cobra.Command) {
+	f.siteFlags.add(cmd)
+	cmd.Flags().StringVar(&f.state, "state", "", "state file; SITE.slipway.json beside the first FILE otherwise")
+	cmd.Flags().StringVar(&f.journal, "journal-directory", ".slipway", "directory of the journals")
+	cmd.Flags().IntVar(&f.parallelism, "parallelism", rollout.DefaultParallelism, "how many nodes are worked on at once")
+}
+
+// confirmation adds --yes.
+func (f *runFlags) confirmation(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+}
+
+// deployment is a site with what is remembered of it.
+type deployment struct {
+	*runFlags
+	cmd        *cobra.Command
+	document   *document.Site
+	warned     map[string]bool // the warnings that are printed
+	out        *printer
+	site       site.Site
+	file       string // the state file
+	connection site.Connection
+	engine     *engine.Engine
+}
+
+// read reads the site that the files describe. Errors are those of status 2, or of status for check.
+func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) {
+	if slices.Contains(args, "-") && !f.yes && cmd.Flags().Lookup("yes") != nil {
+		return nil, inputError(errors.New("standard input is a document, so nobody can be asked; give --yes"))
+	}
+	s, warnings, err := withNodes(cmd, args, document.Options{Address: f.address})
+	if err != nil {
+		return nil, err
+	}
+	if s.Shown {
+		return nil, inputError(errors.New("a plan or state of Terraform is applied by Terraform; give documents"))
+	}
+	if s.Site.Name == document.Unnamed {
+		return nil, inputError(errors.New("no document names the site; write site: NAME into one"))
+	}
+	d := &deployment{runFlags: f, cmd: cmd, out: &printer{w: cmd.OutOrStdout()}, document: s,
+		warned: map[string]bool{}, site: s.Site, file: f.state}
+	if f.environment != nil {
+		if d.connection, err = f.environment(); err != nil {
+			return nil, inputError(err)
+		}
+	}
+	if d.file == "" {
+		directory := "."
+		if args[0] != "-" {
+			directory = filepath.Dir(args[0])
+		}
+		d.file = filepath.Join(directory, s.Site.Name+".slipway.json")
+	}
+	d.engine = &engine.Engine{
+		Journals: journal.Directory{Path: f.journal, Setting: "--journal-directory"},
+		Executor: func() rollout.Executor { return rollout.NewInProcess() },
+		Caller:   controller.New(controller.Options{}), Now: time.Now,
+	}
+	d.warn(warnings)
+	return d, nil
+}
+
+// warn prints warnings of the documents, each once.
+func (d *deployment) warn(warnings document.Problems) {
+	for _, w := range warnings {
+		if text := w.Error(); !d.warned[text] {
+			d.warned[text] = true
+			d.out.printf("%s\n", text)
+		}
+	}
+}
+
+func (d *deployment) settings(c statefile.Content) engine.Settings {
+	return engine.Settings{Connection: d.connection, Owner: c.Lineage, TakeOver: d.takeOver}
+}
+
+// prior returns what a plan starts from: nil when no run has ended yet. Nodes of the documents that are where they were are
+// reached as the documents say, since the state has no secrets.
+func (d *deployment) prior(c statefile.Content) *engine.Prior {
+	if c.Status == "" {
+		return nil
+	}
+	now := make(map[string]site.Node, len(d.site.Nodes))
+	for _, n := range d.site.Nodes {
+		now[n.Name] = n
+	}
+	nodes := slices.Clone(c.Nodes)
+	for i, n := range nodes {
+		if is, here := now[n.Name]; here && is.Place() == n.Place() {
+			nodes[i] = is
+		}
+	}
+	return &engine.Prior{State: c.State, Nodes: nodes, Unreachable: c.Unreachable}
+}
+
+// look checks the nodes and puts what it finds into prior.
+func (d *deployment) look(ctx context.Context, prior *engine.Prior, c statefile.Content) (engine.Checked, error) {
+	known, _, messages := d.engine.Adopt(ctx, d.site.Name, prior.State)
+	if err := d.print(messages); err != nil {
+		return engine.Checked{}, err
+	}
+	s, corrected := d.site, map[string]site.Node{}
+	s.Nodes = slices.Clone(s.Nodes)
+	for i, n := range s.Nodes {
+		was := slices.IndexFunc(prior.Nodes, func(o site.Node) bool { return o.Name == n.Name })
+		if was < 0 {
+			continue
+		}
+		if old := prior.Nodes[was]; old.Place() != n.Place() || !reflect.DeepEqual(old.Connection, n.Connection) {
+			corrected[n.Name], s.Nodes[i].Address, s.Nodes[i].Connection = n, old.Address, old.Connection
+		}
+	}
+	found := d.engine.Check(ctx, known, s, engine.Inspection{
+		Settings: d.settings(c), Parallelism: d.parallelism, Corrected: corrected})
+	if err := d.print(found.Messages); err != nil {
+		return found, err
+	}
+	prior.State, prior.Drift, prior.Unreachable = found.State, engine.DriftOf(found.Drift), found.Unreachable
+	return found, nil
+}
+
+// print prints warnings; errors become one.
+func (d *deployment) print(messages engine.Messages) error {
+	var failed []string
+	for _, m := range messages {
+		if engine.IsWarning(m) {
+			d.out.printf("warning: %s\n", m)
+			continue
+		}
+		failed = append(failed, m.Error())
+	}
+	if len(failed) > 0 {
+		return &statusError{statusFailed, errors.New(strings.Join(failed, "\n"))}
+	}
+	return nil
+}
+
+// confirmed asks a person, unless --yes is given.
+func (d *deployment) confirmed(question string) error {
+	if d.yes {
+		return nil
+	}
+	d.out.printf("\n%s Only yes is taken: ", question)
+	if d.out.err != nil {
+		return d.out.err
+	}
+	answer, err := bufio.NewReader(io.LimitReader(d.cmd.InOrStdin(), 100)).ReadString('\n')
+	if strings.TrimSpace(answer) == "yes" && (err == nil || errors.Is(err, io.EOF)) {
+		return nil
+	}
+	return &statusError{statusFailed, errors.New("not confirmed; nothing was touched")}
+}
+
+func newApply(version string, environment Environment) *cobra.Command {
+	f := &runFlags{version: version, environment: environment}
+	cmd := &cobra.Command{
+		Use:   "apply FILE...",
+		Short: "Bring the nodes of a site to what documents describe",
+		Long: "Show the steps of a run that brings the nodes of a site to what the files describe, ask, and run them. What differs on the nodes from what was applied is\n" +
+			"repaired. A site that Terraform manages, or that another state file has, is refused.\n\n" + siteHelp + "\n\n" + stateHelp + "\n\n" +
+			"Exit status: 0 applied, or nothing to do; 1 the run failed or was not confirmed; 2 the files are not valid.",
+		Args: files,
+	}
+	f.add(cmd)
+	f.confirmation(cmd)
+	var limits planner.Protection
+	cmd.Flags().IntVar(&f.parallelGroups, "parallel-groups", 1, "how many groups are worked on at once")
+	cmd.Flags().StringVar(&f.takeOver, "take-over", "",
+		"take a site over from this owner: the lineage of a state file that is lost, or terraform")
+	cmd.Flags().StringVar(&limits.TornDown, "max-torn-down-nodes", "",
+		"how many nodes may be torn down, as a number or a share such as 10%; 1 or 10% otherwise")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if !numberOrShare.MatchString(limits.TornDown) {
+			return inputError(fmt.Errorf("--max-torn-down-nodes %s: must be a number of nodes, or a share such as 10%%", limits.TornDown))
+		}
+		d, err := f.read(cmd, args)
+		if err != nil {
+			return err
+		}
+		state, err := statefile.Open(d.file, d.site.Name, "apply")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, state.Close()) }()
+		return d.apply(cmd.Context(), state, limits)
+	}
+	return cmd
+}
+
+func (d *deployment) apply(ctx context.Context, state *statefile.File, limits planner.Protection) error {
+	if !state.Exists() && d.takeOver != "" && d.takeOver != converge.Terraform {
+		state.Lineage = d.takeOver // the state file of this lineage is lost
+	}
+	prior := d.prior(state.Content)
+	if prior != nil {
+		if _, err := d.look(ctx, prior, state.Content); err != nil {
+			return err
+		}
+	}
+	planned, problems := engine.Plan(prior, d.site, d.settings(state.Content))
+	warnings, err := onlyWarnings(locate(d.document, problems))
+	if err != nil {
+		return err
+	}
+	d.warn(warnings)
+	losses := planned.Losses()
+	if errs := limits.Check(losses).Errors(); len(errs) > 0 {
+		return inputError(fmt.Errorf("%w (--max-torn-down-nodes is protect.max_torn_down_nodes here)", errs))
+	}
+	ended := state.Status == engine.Deployed || state.Status == engine.Degraded
+	if planned.Empty() && ended && state.Exists() {
+		d.out.printf("site %s: nothing to do\n", d.site.Name)
+		return d.out.err
+	}
+	d.out.printf("site %s\n\n", d.site.Name)
+	for _, step := range planned.Steps() {
+		d.out.printf("%s\n", step)
+	}
+	if !losses.Empty() {
+		d.out.printf("\nwarning: the plan %s\n%s\n", losses, strings.Join(losses.ByNode(), "\n"))
+	}
+	if prior == nil {
+		d.out.printf("\nNo run of this state has ended yet: what the ledgers of the nodes have is found out before the run, and checked.\n")
+	}
+	if err := d.confirmed("Apply these steps?"); err != nil {
+		return err
+	}
+	isNew := !state.Exists()
+	// The ledgers name the lineage: it is on disk before they do.
+	if err := state.Save(d.version); err != nil {
+		return err
+	}
+	out := d.engine.Apply(ctx, prior, d.site, engine.Run{Settings: d.settings(state.Content), Protection: limits,
+		Digest: planned.Plan.Digest, Parallelism: d.parallelism, ParallelGroups: d.parallelGroups})
+	if out.Status == "" && isNew { // nothing was touched, as on a site of another state
+		if err := state.Remove(); err != nil {
+			return err
+		}
+	}
+	if out.Status != "" {
+		if err := d.remember(state, prior, out); err != nil {
+			return errors.Join(d.print(out.Messages), err)
+		}
+		d.out.printf("\n")
+		for _, step := range out.Done {
+			d.out.printf("done: %s\n", step)
+		}
+		d.out.printf("site %s: %s\n", d.site.Name, out.Status)
+	}
+	if err := d.print(out.Messages); err != nil {
+		return err
+	}
+	return d.out.err
+}
+
+// remember writes what a run left behind. Nodes that are still to be torn down stay with it.
+func (d *deployment) remember(state *statefile.File, prior *engine.Prior, out engine.Outcome) error {
+	state.Status, state.State, state.Unreachable = out.Status, out.State, out.Unreachable
+	state.Nodes = slices.Clone(d.site.Nodes)
+	for name, was := range out.Kept {
+		for _, n := range prior.Nodes {
+			if n.Name == was {
+				n.Name = name
+				state.Nodes = append(state.Nodes, n)
+			}
+		}
+	}
+	slices.SortFunc(state.Nodes, func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
+	return state.Save(d.version)
+}

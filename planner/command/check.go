@@ -1,0 +1,89 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/statefile"
+)
+
+// statusDrift is the exit status of check when it finds drift.
+const statusDrift = 2
+
+func newCheck(environment Environment) *cobra.Command {
+	f := &runFlags{environment: environment}
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Compare the nodes of a site with what is applied on them, and touch nothing",
+		Long: "Compare the nodes of a site with what apply left there, and list what differs. What the files describe and is not applied yet is no drift: see plan\n" +
+			"and apply.\n\n" + siteHelp + "\n\n" + stateHelp + "\n\n" +
+			"Exit status: 0 everything is as it was left; 1 the files are not valid, or not every node could be checked; 2 drift.",
+		Args: files,
+	}
+	f.add(cmd)
+	output := outputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := f.read(cmd, args)
+		if err != nil {
+			return failedCheck(err)
+		}
+		c, exists, err := statefile.Read(d.file, d.site.Name)
+		if err == nil && (!exists || c.Status == "") {
+			err = fmt.Errorf("there is no state file %s with a run that ended: nothing was applied from here", d.file)
+		}
+		if err != nil {
+			return failedCheck(err)
+		}
+		prior := d.prior(c)
+		found, err := d.look(cmd.Context(), prior, c)
+		if err != nil {
+			return failedCheck(err)
+		}
+		if !found.Done {
+			return failedCheck(errors.New("drift was not checked"))
+		}
+		rows := make([][]string, len(found.Drift))
+		drift := make([]driftJSON, len(found.Drift))
+		for i, item := range found.Drift {
+			line, _, _ := strings.Cut(item.Change, "\n")
+			rows[i] = []string{item.Node, string(item.Resource), line}
+			drift[i] = driftJSON{item.Node, string(item.Resource), item.Change}
+		}
+		switch {
+		case *output == asJSON:
+			err = writeJSON(d.out.w, struct {
+				Site        string      `json:"site"`
+				Drift       []driftJSON `json:"drift"`
+				Unreachable []string    `json:"unreachable"`
+			}{d.site.Name, drift, orEmpty(found.Unreachable)})
+		case len(rows) > 0:
+			d.out.rows("NODE\tRESOURCE\tCHANGE", rows)
+			err = d.out.err
+		default:
+			d.out.printf("site %s: no drift\n", d.site.Name)
+			err = d.out.err
+		}
+		switch {
+		case err != nil:
+			return failedCheck(err)
+		case len(drift) > 0:
+			return &statusError{statusDrift, fmt.Errorf("site %s: %d resources differ from what was applied", d.site.Name, len(drift))}
+		case len(found.Unreachable) > 0:
+			return failedCheck(fmt.Errorf("site %s: %d nodes could not be checked", d.site.Name, len(found.Unreachable)))
+		}
+		return nil
+	}
+	return cmd
+}
+
+type driftJSON struct {
+	Node     string `json:"node"`
+	Resource string `json:"resource"`
+	Change   string `json:"change"`
+}
+
+// failedCheck gives an error status 1: 2 says that there is drift.
+func failedCheck(err error) error { return &statusError{statusFailed, err} }

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/statefile"
+)
+
+func newDestroy(version string, environment Environment) *cobra.Command {
+	f := &runFlags{version: version, environment: environment}
+	cmd := &cobra.Command{
+		Use:   "destroy FILE...",
+		Short: "Undo on the nodes of a site what apply did there",
+		Long: "List what is undone on each node of a site, ask, and undo it: what slipway did, and nothing else. The state file goes with the last node.\n\n" +
+			siteHelp + "\n\n" + stateHelp + "\n\n" +
+			"Exit status: 0 nothing of the site is left; 1 something is left, or it was not confirmed; 2 the files are not valid.",
+		Args: files,
+	}
+	f.add(cmd)
+	f.confirmation(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		d, err := f.read(cmd, args)
+		if err != nil {
+			return err
+		}
+		state, err := statefile.Open(d.file, d.site.Name, "destroy")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, state.Close()) }()
+		if !state.Exists() {
+			return inputError(fmt.Errorf("there is no state file %s: nothing was applied from here. When it is lost, "+
+				"run apply --take-over, which finds in the ledgers of the nodes what is applied", d.file))
+		}
+		return d.destroy(cmd.Context(), state)
+	}
+	return cmd
+}
+
+func (d *deployment) destroy(ctx context.Context, state *statefile.File) error {
+	prior := d.prior(state.Content)
+	if prior == nil { // a first run was killed: its nodes are those of the documents
+		prior = &engine.Prior{Nodes: d.site.Nodes}
+	}
+	losses := planner.Destroyed(prior.State.Applied)
+	if losses.Empty() {
+		d.out.printf("site %s: nothing is known to be applied\n", d.site.Name)
+	} else {
+		d.out.printf("destroying site %s %s\n\n%s\n", d.site.Name, losses.Undone(), strings.Join(losses.ByNode(), "\n"))
+	}
+	if err := d.confirmed("Undo all of it?"); err != nil {
+		return err
+	}
+	out := d.engine.Destroy(ctx, d.site.Name, *prior,
+		engine.Run{Settings: d.settings(state.Content), Parallelism: d.parallelism})
+	if err := d.print(out.Messages); err != nil && out.Report == nil {
+		return err
+	}
+	d.out.printf("\n%s", out.Report)
+	if out.Stays {
+		state.State, state.Unreachable, state.Status = out.State, out.Silent, engine.Failed
+		state.Nodes = prior.Nodes
+		hint := ""
+		if len(out.Lost) > 0 {
+			hint = fmt.Sprintf("; nodes that answered until now do not answer any more: %s. Those that are gone for good are "+
+				"forgotten by the next destroy, when they do not answer then either", strings.Join(engine.FirstLines(out.Lost), ", "))
+		}
+		return errors.Join(fmt.Errorf("site %s: not everything was undone; fix the cause and destroy again%s", d.site.Name, hint),
+			state.Save(d.version))
+	}
+	if len(out.Silent) > 0 {
+		d.out.printf("\nwarning: nodes that did not answer are forgotten: what was applied there stays, with its ledger in /var/lib/slipway: %s\n",
+			strings.Join(engine.FirstLines(out.Silent), ", "))
+	}
+	if err := errors.Join(state.Remove(), d.out.err); err != nil {
+		return err
+	}
+	if err := d.print(out.Messages); err != nil {
+		return err
+	}
+	return d.out.err
+}

@@ -1,0 +1,165 @@
+// Package statefile keeps what the companion remembers of a site between runs, in a file beside the documents. It holds no
+// secrets. Losing it costs a survey of the nodes' ledgers.
+package statefile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// version is that of the file's form.
+const version = 1
+
+// Content is what the file has.
+type Content struct {
+	Version int    `json:"version"`
+	Slipway string `json:"slipway"` // version of slipway that wrote it
+	// Lineage is made with the file and never changes; the ledgers of the nodes name it as the owner of the site. Serial
+	// counts how often the file was written.
+	Lineage string `json:"lineage"`
+	Serial  int64  `json:"serial"`
+
+	Site        string        `json:"site"`
+	Status      engine.Status `json:"status"` // empty as long as no run has ended
+	Nodes       []site.Node   `json:"nodes"`  // of the last run
+	Unreachable []string      `json:"unreachable,omitempty"`
+	State       engine.State  `json:"state"`
+}
+
+// File is a state file that this process has locked.
+type File struct {
+	path   string
+	lock   *lock
+	exists bool
+	read   Content // as it is on disk
+	Content
+}
+
+// Open locks and reads the state file of a site; one that does not exist gets a lineage of its own when it is written
+// first. The error says who has the lock, and names a version that is not known.
+func Open(path, siteName, purpose string) (*File, error) {
+	l, err := lockFile(path+".lock", purpose)
+	if err != nil {
+		return nil, fmt.Errorf("state file %s: %w", path, err)
+	}
+	f := &File{path: path, lock: l}
+	if f.Content, f.exists, err = Read(path, siteName); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	if f.read = f.Content; !f.exists {
+		f.Version, f.Lineage, f.Site = version, uuid.NewString(), siteName
+		f.State.Applied = nil
+	}
+	return f, nil
+}
+
+// Read reads the state file of a site. exists is false when there is none.
+func Read(path, siteName string) (c Content, exists bool, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, err
+	}
+	var form struct {
+		Version int    `json:"version"`
+		Slipway string `json:"slipway"`
+	}
+	if err := json.Unmarshal(text, &form); err != nil {
+		return c, true, fmt.Errorf("state file %s: is damaged: %w; restore it, or remove it and take the site over with "+
+			"apply --take-over", path, err)
+	}
+	if form.Version != version {
+		return c, true, fmt.Errorf("state file %s: has version %d, written by slipway %q; this slipway knows version %d: "+
+			"use the one that wrote it, or a newer one", path, form.Version, form.Slipway, version)
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, true, fmt.Errorf("state file %s: is damaged: %w", path, err)
+	}
+	if c.Site != siteName {
+		return c, true, fmt.Errorf("state file %s: is that of the site %q, not of %q; name another with --state", path,
+			c.Site, siteName)
+	}
+	return c, true, nil
+}
+
+// Exists reports whether the file was there when it was opened, or was written since.
+func (f *File) Exists() bool { return f.exists }
+
+// Save writes the content, one serial later. A file that another process wrote in the meantime is left as it is: the
+// content goes to a file beside it, which the error names.
+func (f *File) Save(slipway string) error {
+	now, exists, err := Read(f.path, f.Site)
+	if err == nil && (exists != f.exists || now.Lineage != f.read.Lineage || now.Serial != f.read.Serial) {
+		err = fmt.Errorf("state file %s: was changed by another process: it has lineage %s and serial %d, expected %s and %d",
+			f.path, now.Lineage, now.Serial, f.read.Lineage, f.read.Serial)
+	}
+	path := f.path
+	if err != nil {
+		path += ".errored"
+		err = fmt.Errorf("%w; what is remembered of this run is in %s", err, path)
+	}
+	f.Serial, f.Slipway = f.Serial+1, slipway
+	c := f.Content
+	c.Nodes, c.State = engine.WithoutCredentials(c.Nodes), c.State.WithoutSecrets()
+	text, failed := json.MarshalIndent(c, "", "  ")
+	if failed == nil {
+		failed = replace(path, append(text, '\n'))
+	}
+	if err != nil || failed != nil {
+		return errors.Join(err, failed)
+	}
+	f.exists, f.read = true, c
+	return nil
+}
+
+// Remove removes the file: nothing of the site is left.
+func (f *File) Remove() error {
+	if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f.exists = false
+	return syncDirectory(filepath.Dir(f.path))
+}
+
+// Close frees the lock.
+func (f *File) Close() error { return f.lock.release() }
+
+// replace writes a file atomically: after a crash there is the old one or the new one.
+func replace(path string, content []byte) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temporary.Name())
+		}
+	}()
+	_, err = temporary.Write(content)
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(temporary.Name(), path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
