@@ -1,0 +1,40 @@
+package resources_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What tears nodes down and depends on what is not known is in the text of the plan, and protect refuses it in the apply.
+func TestUnknownTearDownsAreInThePlan(t *testing.T) {
+	for name, c := range map[string]struct{ tag, selector, want string }{
+		"tags": {"terraform_data.tag.output", `"web"`,
+			"May be torn down, depending on what is not known: 2 nodes: a, b. protect is checked in the apply, before anything is touched."},
+		"selectors": {`"web"`, "terraform_data.tag.output",
+			"Up to 2 nodes may be torn down: a, b. protect is checked in the apply, before anything is touched."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t, "a", "b")
+			line := newCommandLine(t)
+			configure := func(value string) {
+				group := fmt.Sprintf("groups = [{ name = \"web\", critical = true, selectors = [{ node_tags = [%s] }] }]\n", c.selector)
+				config := s.on(files("motd", map[string]string{"/etc/motd": "one"}), group, "a=a", "b=b")
+				config = strings.ReplaceAll(config, "connect = {", fmt.Sprintf("tags = [%s], connect = {", c.tag))
+				line.configure(fmt.Sprintf("resource \"terraform_data\" \"tag\" { input = %q }\n", value) + config)
+			}
+			configure("web")
+			line.apply()
+			configure("wbe")
+			assertText(t, line.changes(), c.want)
+			text := line.run(1, "apply", "-input=false", "-no-color", "-auto-approve")
+			assertText(t, text, "tears down 2 of 2 nodes: a, b")
+			if got := s.content("a", "etc/motd"); got != "one" {
+				t.Errorf("after the refused apply there is %q", got)
+			}
+			configure("web")
+			line.apply()
+			line.empty()
+		})
+	}
+}
