@@ -45,7 +45,8 @@ func (d *Deployment) planPart(
 	}
 	const summary = "The steps are not known yet"
 	if lacks.attribute != "" {
-		diags.AddWarning(summary, lacks.attribute+" is not known before the apply, and every step may depend on it.")
+		diags.AddWarning(summary, lacks.attribute+" is not known before the apply, and every step may depend on it."+
+			uncounted(lacks.attribute, past))
 		return diags
 	}
 	w, known, problems := d.work(ctx, part, prior, past)
@@ -54,11 +55,12 @@ func (d *Deployment) planPart(
 		if problems.HasError() {
 			reason = ":\n" + problems.Errors()[0].Detail()
 		}
-		diags.AddWarning(summary, lacks.listed()+"Without that the site cannot be planned"+reason)
+		diags.AddWarning(summary, lacks.listed()+"Without that the site cannot be planned"+reason+uncounted("nodes", past))
 		return diags
 	}
+	losses, perhapsTorn := lossesWithout(w, lacks)
 	if prior != nil {
-		diags.Append(protectFrom(ctx, whole, *prior, past, lossesWithout(w, lacks), lacks.nameless)...)
+		diags.Append(protectFrom(ctx, whole, *prior, past, losses, lacks.nameless)...)
 	}
 	surely := sure(w, lacks)
 	certain := changesWithout(w, lacks)
@@ -71,7 +73,7 @@ func (d *Deployment) planPart(
 		d.foreseePart(ctx, plan, *prior, w, lacks, surely, past)
 	}
 	diags.AddWarning(lacks.summary(), lacks.listed()+"The plan is made again in the apply, when everything is known. What is certain of it:\n\n"+
-		stepsOf(run, certain)+besides(run, perhaps)+lacks.also())
+		stepsOf(run, certain)+besides(run, perhaps)+lacks.also()+perhapsTorn)
 	return diags
 }
 
@@ -115,15 +117,46 @@ func (l lacking) also() string {
 	if l.brings.none() {
 		return ""
 	}
-	return "\nNot shown: what is removed because no service that is known brings it."
+	return "\nNot shown: what is removed because no service that is known brings it. " + checkedInApply
 }
 
-// lossesWithout returns what a plan takes away, but for what may turn out to stay.
-func lossesWithout(w *engine.Planned, l lacking) planner.Losses {
-	losses := w.Losses()
+const checkedInApply = "protect is checked in the apply, before anything is touched.\n"
+
+// uncounted says how many nodes may be torn down where an attribute that is not known keeps a site from being planned.
+func uncounted(attribute string, past engine.State) string {
+	nodes := slices.Sorted(maps.Keys(planner.Destroyed(past.Applied).TornDown))
+	if len(nodes) == 0 {
+		return ""
+	}
+	name := attribute[:strings.IndexAny(attribute+".", ".[ ")]
+	if name == "site" || name == "groups" || name == "nodes" {
+		return fmt.Sprintf("\n\nUp to %s may be torn down: %s. %s", nodeCount(nodes), strings.Join(engine.FirstLines(nodes), ", "),
+			checkedInApply)
+	}
+	return "\n\nWhat is removed cannot be counted. " + checkedInApply
+}
+
+func nodeCount(nodes []string) string {
+	if len(nodes) == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", len(nodes))
+}
+
+// lossesWithout returns what a plan takes away, but for what may turn out to stay, and says which nodes may be torn down.
+func lossesWithout(w *engine.Planned, l lacking) (losses planner.Losses, perhaps string) {
+	losses = w.Losses()
+	var nodes []string
 	for _, name := range l.names {
+		if _, is := losses.TornDown[name]; is {
+			nodes = append(nodes, name)
+		}
 		delete(losses.TornDown, name)
 		delete(losses.Unsure, name)
+	}
+	if slices.Sort(nodes); len(nodes) > 0 {
+		perhaps = fmt.Sprintf("\nMay be torn down, depending on what is not known: %s: %s. %s", nodeCount(nodes),
+			strings.Join(engine.FirstLines(nodes), ", "), checkedInApply)
 	}
 	for node, ids := range losses.Removed {
 		ids = slices.DeleteFunc(ids, func(id planresource.ID) bool {
@@ -134,7 +167,7 @@ func lossesWithout(w *engine.Planned, l lacking) planner.Losses {
 			delete(losses.Removed, node)
 		}
 	}
-	return losses
+	return losses, perhaps
 }
 
 // changesWithout returns what certainly becomes of services of entities, a line each.

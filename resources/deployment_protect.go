@@ -97,7 +97,11 @@ func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past engine
 		diags.Append(Diagnostics(limits.Check(losses))...)
 	}
 	if !losses.Empty() {
-		diags.AddWarning("The plan "+losses.String(), "By node:\n"+strings.Join(losses.ByNode(), "\n"))
+		detail := "By node:\n" + strings.Join(losses.ByNode(), "\n")
+		if atMost {
+			detail += "\n\nA node whose name is not known yet may be one of these. " + checkedInApply
+		}
+		diags.AddWarning("The plan "+losses.String(), detail)
 	}
 	return diags
 }
