@@ -51,6 +51,12 @@ type Sharer interface {
 	Shared(s *System, before json.RawMessage) Shared
 }
 
+// Aimer is implemented by types with schema.Named that an earlier slipway knew fewer aims of.
+type Aimer interface {
+	// Aim returns the aim of an entry of the ledger as it would be recorded now.
+	Aim(s *System, title, recorded string, before json.RawMessage) (string, error)
+}
+
 // Widener is implemented by types whose Capture describes only what the resource says something of: anything else is not
 // slipway's to bring back.
 type Widener interface {

@@ -99,11 +99,28 @@ func (x *session) examineState(ctx context.Context, j *job) {
 	}
 }
 
+// recognise brings the aim of an entry that an earlier slipway wrote into its present form.
+func (x *session) recognise(e *entry, typ Type) error {
+	a, ok := typ.(Aimer)
+	if !ok {
+		return nil
+	}
+	aim, err := guarded(e.Type, func() (string, error) { return a.Aim(x.sys, e.Title, e.Aim, e.Before) })
+	if err == nil && aim != e.Aim {
+		e.Aim = aim
+		x.ledger.change(record{Entry: e})
+	}
+	return err
+}
+
 // leaveFormer undoes what was done for the resource when it looked after another object, or had another aim.
 func (x *session) leaveFormer(ctx context.Context, j *job) error {
 	e := x.ledger.entry(x.catalog.Site, j.id)
-	if e == nil || !x.moves(j) && e.Aim == j.aim {
+	if e == nil {
 		return nil
+	}
+	if err := x.recognise(e, j.typ); err != nil || !x.moves(j) && e.Aim == j.aim {
+		return err
 	}
 	if err := x.undo(ctx, j, e); err != nil {
 		return fmt.Errorf("undo it as it was before: %w", err)

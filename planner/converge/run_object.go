@@ -130,6 +130,9 @@ func (x *session) handOver() {
 		if !j.Remove || e == nil || e.Object == "" {
 			continue
 		}
+		if err := x.recognise(e, x.types[e.Type]); err != nil {
+			continue // its undo reports it
+		}
 		heir := heirs[x.resolved(object{e.Type, e.Object})]
 		if heir == nil || heir.aim != e.Aim {
 			continue

@@ -88,6 +88,25 @@ type hostBefore struct {
 	Family string `json:"family,omitempty"`
 }
 
+// Aim tells the family of an entry without one by the line that is there: slipway wrote or removed it.
+func (hostType) Aim(s *System, title, recorded string, before json.RawMessage) (string, error) {
+	var e hostBefore
+	if err := json.Unmarshal(before, &e); err != nil || recorded != "" || e.Family != "" {
+		return recorded, err
+	}
+	f, err := s.readText(hostsPath)
+	if err != nil {
+		return "", err
+	}
+	r := resource.Resource{Title: title, Parameters: resource.Parameters{"ensure": "absent"}}
+	if found := findHost(title, "")(f.lines); len(found) > 0 {
+		is, _ := parseHost(f.lines[found[0].from].text)
+		r.Parameters = resource.Parameters{"ip": is.ip}
+	}
+	_, aim := schema.Host{}.Object(r)
+	return aim, nil
+}
+
 func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
 	f, err := s.readText(hostsPath)
 	if err != nil {
