@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -86,6 +87,26 @@ func TestProtectedFromDestroy(t *testing.T) {
 		{Config: config, Destroy: true, ExpectError: refused},
 		{Config: s.on(motd, "protect = { destroy = false }\n", "a=a"), Check: kept},
 	}, s.gone("a"))
+}
+
+// A plan does not promise to undo anything on a node that it knows not to answer.
+func TestDestroyWithASilentNode(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	silent := func() { // no folder any more
+		s.must(os.RemoveAll(s.path("b", "")))
+		s.must(os.WriteFile(s.path("b", ""), nil, 0o600))
+	}
+	var w warnings
+	w.run(t, []resource.TestStep{
+		{Config: s.on(motd, "", "a=a", "b=b", "c=c")},
+		{PreConfig: silent, Config: s.on(motd, "", "a=a", "b=b", "c=c")},
+		{
+			PreConfig: func() { w.take() }, Config: s.on(motd, "", "a=a", "b=b", "c=c"), Destroy: true,
+			Check: w.say(`(?s)Destroying the deployment undoes 2 resources on 2 nodes, and forgets 1 node unless it answers: b.*` +
+				`b: undoes 1 resource if it answers, else it stays there: file\[/etc/motd\]`),
+		},
+	}, s.gone("a", "c"))
 }
 
 // Machines that stay while nodes get new addresses are no losses: two of three nodes are renumbered without protect.
