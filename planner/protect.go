@@ -33,6 +33,7 @@ type Losses struct {
 	TornDown map[string][]resource.ID // node -> what is undone there, sorted: nodes that left the site, or every group
 	Removed  map[string][]resource.ID // node -> what is removed there, sorted: nodes that stay
 	Unsure   map[string]UnsureLoss    // machines that are torn down unless they are machines of the site
+	Silent   []string                 // nodes that did not answer when they were last asked
 }
 
 // UnsureLoss is what is undone on a machine unless it is a node at its new address.
@@ -110,10 +111,29 @@ func (l Losses) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Undone describes in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes`.
+// Undone describes in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes, and forgets 1 node
+// unless it answers: b`.
 func (l Losses) Undone() string {
-	return fmt.Sprintf("undoes %s on %s", count(resources(l.TornDown), "resource"),
-		onNodes(slices.Sorted(maps.Keys(l.TornDown))))
+	answering, silent := maps.Clone(l.TornDown), []string{}
+	for _, node := range slices.Sorted(maps.Keys(l.TornDown)) {
+		if slices.Contains(l.Silent, node) {
+			silent = append(silent, node)
+			delete(answering, node)
+		}
+	}
+	var parts []string
+	if len(answering) > 0 || len(silent) == 0 {
+		parts = append(parts, fmt.Sprintf("undoes %s on %s", count(resources(answering), "resource"),
+			onNodes(slices.Sorted(maps.Keys(answering)))))
+	}
+	if n := len(silent); n > 0 {
+		unless := "they answer"
+		if n == 1 {
+			unless = "it answers"
+		}
+		parts = append(parts, fmt.Sprintf("forgets %s unless %s: %s", count(n, "node"), unless, list(silent)))
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // ByNode returns a line for each node that loses something, sorted: the first 20 nodes, and the first 8 resources of
@@ -127,6 +147,9 @@ func (l Losses) ByNode() []string {
 		verb, ids, unless := "removes", l.Removed[node], ""
 		if gone, all := l.TornDown[node]; all {
 			verb, ids = "undoes", gone
+		}
+		if verb == "undoes" && slices.Contains(l.Silent, node) {
+			unless = " if it answers, else it stays there"
 		}
 		if u, is := l.Unsure[node]; is {
 			verb, ids, unless = "undoes", u.Undone, fmt.Sprintf(" unless it is node %q at its new address", u.Node)

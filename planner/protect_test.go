@@ -56,6 +56,24 @@ func TestLosses(t *testing.T) {
 	}
 }
 
+// A node that is known not to answer is not promised to be undone.
+func TestSilentLosses(t *testing.T) {
+	l := planner.Destroyed(planner.Applied{"a": {"file[/etc/a]": "1"}, "b": {"file[/etc/a]": "1"}, "c": {"file[/etc/a]": "1"}})
+	l.Silent = []string{"b", "d"}
+	if got, want := l.Undone(), "undoes 2 resources on 2 nodes, and forgets 1 node unless it answers: b"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	want := "a: undoes 1 resource: file[/etc/a]\nb: undoes 1 resource if it answers, else it stays there: file[/etc/a]\n" +
+		"c: undoes 1 resource: file[/etc/a]"
+	if got := strings.Join(l.ByNode(), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	l.Silent = []string{"a", "b", "c"}
+	if got, want := l.Undone(), "forgets 3 nodes unless they answer: a, b, c"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // A machine that may be a node at its new address is one machine with that node, and no loss.
 func TestUnsureLosses(t *testing.T) {
 	applied := planner.Applied{}

@@ -76,7 +76,9 @@ func limitsOf(ctx context.Context, o types.Object) (limits planner.Protection, k
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name
 // is destroyed and made anew.
 func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State, w *engine.Planned) diag.Diagnostics {
-	return protectFrom(ctx, plan, prior, past, w.Losses(), false)
+	losses := w.Losses()
+	losses.Silent = textsOf(prior.Unreachable)
+	return protectFrom(ctx, plan, prior, past, losses, false)
 }
 
 // protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown
@@ -121,7 +123,9 @@ func (d *Deployment) planDestroy(ctx context.Context, req resource.ModifyPlanReq
 // protectWhole warns of what destroying a whole deployment undoes, or refuses it.
 func protectWhole(ctx context.Context, state deploymentModelV1, past engine.State) diag.Diagnostics {
 	diags := protectedFromDestroy(ctx, state)
-	if losses := planner.Destroyed(past.Applied); !losses.Empty() && state.OnDestroy.ValueString() != onDestroyRetain {
+	losses := planner.Destroyed(past.Applied)
+	losses.Silent = textsOf(state.Unreachable)
+	if !losses.Empty() && state.OnDestroy.ValueString() != onDestroyRetain {
 		diags.AddWarning("Destroying the deployment "+losses.Undone(), "By node:\n"+strings.Join(losses.ByNode(), "\n"))
 	}
 	return diags

@@ -27,6 +27,7 @@ func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deployment
 ) diag.Diagnostics {
 	diags := private.SetKey(ctx, replacementKey, nil)
 	losses := planner.Destroyed(past.Applied)
+	losses.Silent = textsOf(prior.Unreachable)
 	if !plan.Site.Equal(prior.Site) {
 		if steps := d.stepsOfCreation(ctx, plan, prior.Run.ValueInt64()); steps != "" {
 			diags.AddWarning("Another site is created", fmt.Sprintf("site was %q and is %q now.\n%s", prior.Site.ValueString(),
