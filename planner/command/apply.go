@@ -69,6 +69,7 @@ type deployment struct {
 	file       string // the state file
 	connection site.Connection
 	engine     *engine.Engine
+	cache      *engine.Cache
 }
 
 // read reads the site that the files describe. Errors are those of status 2, or of status for check.
@@ -87,7 +88,7 @@ func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) 
 		return nil, inputError(errors.New("no document names the site; write site: NAME into one"))
 	}
 	d := &deployment{runFlags: f, cmd: cmd, out: &printer{w: cmd.OutOrStdout()}, document: s,
-		warned: map[string]bool{}, site: s.Site, file: f.state}
+		warned: map[string]bool{}, cache: &engine.Cache{}, site: s.Site, file: f.state}
 	if f.environment != nil {
 		if d.connection, err = f.environment(); err != nil {
 			return nil, inputError(err)
@@ -120,11 +121,11 @@ func (d *deployment) warn(warnings document.Problems) {
 }
 
 func (d *deployment) settings(c statefile.Content) engine.Settings {
-	return engine.Settings{Connection: d.connection, Owner: c.Lineage, TakeOver: d.takeOver}
+	return engine.Settings{Connection: d.connection, Cache: d.cache, Owner: c.Lineage, TakeOver: d.takeOver}
 }
 
-// prior returns what a plan starts from: nil when no run has ended yet. Nodes of the documents that are where they were are
-// reached as the documents say, since the state has no secrets.
+// prior returns what a plan starts from: nil when no run has ended yet. Nodes of the documents that are where they were
+// are reached as the documents say, since the state has no secrets.
 func (d *deployment) prior(c statefile.Content) *engine.Prior {
 	if c.Status == "" {
 		return nil
@@ -220,7 +221,8 @@ func newApply(version string, environment Environment) *cobra.Command {
 		"how many nodes may be torn down, as a number or a share such as 10%; 1 or 10% otherwise")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if !numberOrShare.MatchString(limits.TornDown) {
-			return inputError(fmt.Errorf("--max-torn-down-nodes %s: must be a number of nodes, or a share such as 10%%", limits.TornDown))
+			return inputError(fmt.Errorf("--max-torn-down-nodes %s: must be a number of nodes, or a share such as 10%%",
+				limits.TornDown))
 		}
 		d, err := f.read(cmd, args)
 		if err != nil {
@@ -269,7 +271,8 @@ func (d *deployment) apply(ctx context.Context, state *statefile.File, limits pl
 		d.out.printf("\nwarning: the plan %s\n%s\n", losses, strings.Join(losses.ByNode(), "\n"))
 	}
 	if prior == nil {
-		d.out.printf("\nNo run of this state has ended yet: what the ledgers of the nodes have is found out before the run, and checked.\n")
+		d.out.printf("\nNo run of this state has ended yet: what the ledgers of the nodes have is found out before the run, " +
+			"and checked.\n")
 	}
 	if err := d.confirmed("Apply these steps?"); err != nil {
 		return err

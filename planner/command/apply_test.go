@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // sandbox is a folder with a site of sandbox nodes, which are folders.
@@ -50,13 +52,18 @@ func (s *sandbox) write(name, content string, nodes ...string) {
 // run runs a command on the documents, with an answer to its question, and returns its output and exit status.
 func (s *sandbox) run(answer, command string, args ...string) (string, int) {
 	s.Helper()
+	return s.runIn(s.Context(), answer, command, args...)
+}
+
+func (s *sandbox) runIn(ctx context.Context, answer, command string, args ...string) (string, int) {
+	s.Helper()
 	cmd := New("test", nil)
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
 	cmd.SetIn(strings.NewReader(answer))
 	cmd.SetArgs(append([]string{command, "--journal-directory", s.path("journal")}, args...))
-	err := cmd.ExecuteContext(s.Context())
+	err := cmd.ExecuteContext(ctx)
 	if err != nil {
 		out.WriteString(err.Error())
 	}
@@ -274,4 +281,44 @@ services:
 	s.expect(0, `nothing to do`, "", "apply", site)
 	s.expect(0, `no drift`, "", "check", site)
 	s.expect(0, ``, "", "destroy", "-y", site)
+}
+
+// An interrupted run starts nothing more, and is remembered: the next one does the rest.
+func TestInterruptedApply(t *testing.T) {
+	s := newSandbox(t, "a")
+	site, started := s.path("site.yaml"), s.path("started")
+	document := `site: lon1
+nodes: [{name: a, connect: {transport: local, root: ` + s.path("a") + `}}]
+catalog:
+  entities:
+    web:
+      identity: name
+      attributes: {name: string}
+      tasks:
+      - name: call
+        callback: {type: command, parameters: {argv: [/bin/sh, -c, "echo x >>` + started + `; sleep 1"]}}
+      - name: file
+        requires: [{task: call}]
+        config: {type: file, title: /etc/motd, parameters: {content: one}}
+services: [{name: w, entity: web, selectors: [], attributes: {name: w}}]
+`
+	s.must(os.WriteFile(site, []byte(document), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(started); err == nil {
+				cancel()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	out, status := s.runIn(ctx, "", "apply", "-y", site)
+	if status != statusFailed || !strings.Contains(out, "The run was interrupted") || s.state("status") != "interrupted" {
+		t.Fatalf("status %d, state %v:\n%s", status, s.state("status"), out)
+	}
+	s.gone("a")
+	s.expect(0, `deployed`, "", "apply", "-y", site)
+	s.has("a", "one")
+	s.expect(0, `nothing to do`, "", "apply", site)
 }

@@ -70,7 +70,8 @@ func newCheck(environment Environment) *cobra.Command {
 		case err != nil:
 			return failedCheck(err)
 		case len(drift) > 0:
-			return &statusError{statusDrift, fmt.Errorf("site %s: %d resources differ from what was applied", d.site.Name, len(drift))}
+			return &statusError{statusDrift, fmt.Errorf("site %s: %d resources differ from what was applied",
+				d.site.Name, len(drift))}
 		case len(found.Unreachable) > 0:
 			return failedCheck(fmt.Errorf("site %s: %d nodes could not be checked", d.site.Name, len(found.Unreachable)))
 		}

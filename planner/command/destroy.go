@@ -70,13 +70,15 @@ func (d *deployment) destroy(ctx context.Context, state *statefile.File) error {
 		hint := ""
 		if len(out.Lost) > 0 {
 			hint = fmt.Sprintf("; nodes that answered until now do not answer any more: %s. Those that are gone for good are "+
-				"forgotten by the next destroy, when they do not answer then either", strings.Join(engine.FirstLines(out.Lost), ", "))
+				"forgotten by the next destroy, when they do not answer then either",
+				strings.Join(engine.FirstLines(out.Lost), ", "))
 		}
-		return errors.Join(fmt.Errorf("site %s: not everything was undone; fix the cause and destroy again%s", d.site.Name, hint),
-			state.Save(d.version))
+		return errors.Join(fmt.Errorf("site %s: not everything was undone; fix the cause and destroy again%s",
+			d.site.Name, hint), state.Save(d.version))
 	}
 	if len(out.Silent) > 0 {
-		d.out.printf("\nwarning: nodes that did not answer are forgotten: what was applied there stays, with its ledger in /var/lib/slipway: %s\n",
+		d.out.printf("\nwarning: nodes that did not answer are forgotten: what was applied there stays, "+
+			"with its ledger in /var/lib/slipway: %s\n",
 			strings.Join(engine.FirstLines(out.Silent), ", "))
 	}
 	if err := errors.Join(state.Remove(), d.out.err); err != nil {

@@ -126,8 +126,8 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	return out
 }
 
-// start starts the run in the journal, and returns the services that the journal has. Services that changed since the plan
-// are refused, also those that another run changed while this one waited for the site.
+// start starts the run in the journal, and returns the services that the journal has. Services that changed since the
+// plan are refused, also those that another run changed while this one waited for the site.
 func (a *application) start(ctx context.Context) (journaled []services.JournalRecord, m Messages) {
 	operation := "update"
 	if a.prior == nil {
@@ -171,7 +171,8 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 	}
 	return rollout.Options{
 		Executor: executor, Recorder: a.writer, RunID: a.id, Departed: departed, GiveUp: a.engine.GiveUp,
-		Owner: a.how.Owner, TakeOver: a.how.TakeOver, Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
+		Owner: a.how.Owner, TakeOver: a.how.TakeOver,
+		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
 		Caller: promising(a.Site, a.engine.Caller), Now: a.engine.Now,
 	}
 }
@@ -182,8 +183,8 @@ func resolving(p *planner.Plan) func(task.Task, rollout.Values) (task.Task, erro
 
 // goOn takes over what an earlier run left that the prior state does not have, one that failed or one whose state was
 // lost: services that the journal has, and what the nodes' ledgers say, all of which is then checked again; what is no
-// longer wanted goes. refused says why nothing may be touched: on some node the site is that of another state, or more goes
-// than protect allows.
+// longer wanted goes. refused says why nothing may be touched: on some node the site is that of another state, or more
+// goes than protect allows.
 func (a *application) goOn(ctx context.Context, journaled []services.JournalRecord) (refused *Message) {
 	again := *a.Planned
 	now := a.engine.Now()
@@ -211,7 +212,7 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	}
 	if len(left) > 0 {
 		again.Applied = left.Unfinished()
-		again.Plan, _ = again.cache.Make(again.Deployed, again.Applied, nil)
+		again.Plan, _ = again.cache.plan(again.Deployed, again.Applied, nil)
 	}
 	if again.Plan != nil { // the same site was planned without error a moment ago: ledgers do not make it invalid
 		*a.Planned = again
@@ -244,11 +245,14 @@ func (a *application) passes(ctx context.Context, todo *planner.Plan, report *ro
 	a.called = todo.Called(a.past.Applied[planner.Controller], report.Callbacks)
 	applied := a.appliedAfter(*report)
 	if owners == nil && len(again) > 0 { // nothing changed, and yet something is to be done, as after a repair that failed
-		if owners, _ = a.cache.OwnersOf(a.Deployed); owners == nil {
+		if owners, _ = a.cache.ownersOf(a.Deployed); owners == nil {
 			owners = planner.Owners{}
 		}
 	}
-	for pass := 0; len(again) > 0 && report.Status != rollout.StatusInterrupted && ctx.Err() == nil && !m.Failed(); pass++ {
+	for pass := 0; len(again) > 0; pass++ {
+		if report.Status == rollout.StatusInterrupted || ctx.Err() != nil || m.Failed() {
+			break
+		}
 		m.add(a.history(ctx, a.Services))
 		names := strings.Join(slices.Sorted(maps.Keys(again)), ", ")
 		if pass == mostPasses {
@@ -259,12 +263,12 @@ func (a *application) passes(ctx context.Context, todo *planner.Plan, report *ro
 		deployed := a.Services.Site()
 		deployed.Values, _ = learn(deployed, a.past.Values, report.Values)
 		a.Deployed = deployed
-		next, problems := a.cache.MakeFor(deployed, applied, again, owners)
+		next, problems := a.cache.planFor(deployed, applied, again, owners)
 		if len(problems.Errors()) > 0 {
 			m.fail("A service cannot be deployed as its lifecycle asks", "%v", problems.Errors())
 			break
 		}
-		if now, problems := a.cache.OwnersOf(deployed); len(problems) == 0 {
+		if now, problems := a.cache.ownersOf(deployed); len(problems) == 0 {
 			owners.Add(now)
 		}
 		options := a.options
@@ -333,9 +337,9 @@ func (a *application) appliedAfter(report rollout.Report) planner.Applied {
 	return out
 }
 
-// giveUp finds the nodes of the creation that is replaced which the site has no more. Nothing is undone on them without a
-// plan that shows it: a successful creation remembers them, so that the next plan tears them down, and a failed one keeps
-// them.
+// giveUp finds the nodes of the creation that is replaced which the site has no more. Nothing is undone on them without
+// a plan that shows it: a successful creation remembers them, so that the next plan tears them down, and a failed one
+// keeps them.
 func (a *application) giveUp(ctx context.Context, out *Outcome) {
 	nodes := notAmong(Reach(a.how.Replaced, a.how.Connection), a.Site.Nodes)
 	if len(nodes) == 0 {
@@ -382,8 +386,8 @@ func notAmong(nodes, others []site.Node) []site.Node {
 	})
 }
 
-// LeftBehind lists the nodes on which something is applied and that the site does not have any more, neither by name nor
-// by place, a line each. nodes are those of the state.
+// LeftBehind lists the nodes on which something is applied and that the site does not have any more, neither by name
+// nor by place, a line each. nodes are those of the state.
 func (s State) LeftBehind(nodes, now []site.Node) (lines []string) {
 	for _, n := range notAmong(nodes, now) {
 		if count := len(s.Applied[n.Name]); count > 0 {

@@ -8,46 +8,53 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Cache is a [planner.Cache] of one site, for use by several operations at once. It saves work only: check, plan and apply
-// of one process, and the passes of a run, refine a service once as long as nothing of it changes. The zero value is ready
-// for use.
+// Cache is a [planner.Cache] of one site, for use by several operations at once. It saves work only: check, plan and
+// apply of one process, and the passes of a run, refine a service once as long as nothing of it changes. The zero value
+// is ready for use; a nil Cache caches nothing.
 type Cache struct {
 	mu    sync.Mutex
 	cache planner.Cache
 }
 
-// Make is that of [planner.Cache].
-func (c *Cache) Make(s site.Site, applied planner.Applied, drift planner.Drift) (*planner.Plan, site.Problems) {
+// lock returns what is cached, nil for a nil Cache, and what unlocks it again.
+func (c *Cache) lock() (cache *planner.Cache, unlock func()) {
+	if c == nil {
+		return nil, func() {}
+	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cache.Make(s, applied, drift)
+	return &c.cache, c.mu.Unlock
 }
 
-// MakeFor is that of [planner.Cache].
-func (c *Cache) MakeFor(s site.Site, applied planner.Applied, services map[string]bool, before planner.Owners) (*planner.Plan,
-	site.Problems) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cache.MakeFor(s, applied, services, before)
+func (c *Cache) plan(s site.Site, applied planner.Applied, drift planner.Drift) (*planner.Plan, site.Problems) {
+	cache, unlock := c.lock()
+	defer unlock()
+	if cache == nil {
+		return planner.Make(s, applied, drift)
+	}
+	return cache.Make(s, applied, drift)
 }
 
-// Desired is that of [planner.Cache].
-func (c *Cache) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cache.Desired(s)
+func (c *Cache) planFor(s site.Site, applied planner.Applied, services map[string]bool, before planner.Owners) (
+	*planner.Plan, site.Problems) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.MakeFor(s, applied, services, before)
 }
 
-// OwnersOf is that of [planner.Cache].
-func (c *Cache) OwnersOf(s site.Site) (planner.Owners, site.Problems) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cache.OwnersOf(s)
+func (c *Cache) desired(s site.Site) (map[string][]task.Task, site.Problems) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.Desired(s)
 }
 
-// OverriddenBy is that of [planner.Cache].
-func (c *Cache) OverriddenBy(s site.Site) (planner.Overridden, site.Problems) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cache.OverriddenBy(s)
+func (c *Cache) ownersOf(s site.Site) (planner.Owners, site.Problems) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.OwnersOf(s)
+}
+
+func (c *Cache) overriddenBy(s site.Site) (planner.Overridden, site.Problems) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.OverriddenBy(s)
 }

@@ -56,8 +56,10 @@ type Inspection struct {
 }
 
 // Adopt takes over what the journal knows better of services: a run that ended before it could report left it there
-// (lsm.md 20, "recovery at start-up"). t has the services of the new state; it is nil when the journal knows nothing new.
-func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state State, t *services.Transition, m Messages) {
+// (lsm.md 20, "recovery at start-up"). t has the services of the new state; it is nil when the journal knows nothing
+// new.
+func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state State, t *services.Transition,
+	m Messages) {
 	journaled, err := e.journaled(ctx, siteName)
 	if err != nil {
 		m.warn("The journal cannot be read", "%v\n\nServices count as they are in the state.", err)
@@ -72,8 +74,9 @@ func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state 
 	return past, t, nil
 }
 
-// Check compares every node of a site, as the last run left it, with what is applied on it, and changes nothing. It keeps
-// three outcomes apart: in order, drifted and unreachable. It never concludes from silence that something is gone.
+// Check compares every node of a site, as the last run left it, with what is applied on it, and changes nothing. It
+// keeps three outcomes apart: in order, drifted and unreachable. It never concludes from silence that something is
+// gone.
 func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspection) (out Checked) {
 	out.State = past
 	tasks, problems := desired(past, &s, how.Cache)
@@ -139,23 +142,20 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	return out
 }
 
-// desired returns the tasks of the nodes of a site as the last run left it, or what is wrong with it, a line each. s gets
-// the services that are deployed.
+// desired returns the tasks of the nodes of a site as the last run left it, or what is wrong with it, a line each. s
+// gets the services that are deployed.
 func desired(past State, s *site.Site, cache *Cache) (tasks map[string][]task.Task, problems string) {
-	if cache == nil {
-		cache = &Cache{}
-	}
 	s.Nodes = past.Reaching(s.Nodes)
 	s.Values = past.of(*s).Values
 	transition, found := services.Unchanged(past.Services, *s)
 	*s = transition.Site()
-	tasks, more := cache.Desired(*s)
+	tasks, more := cache.desired(*s)
 	return tasks, append(found, more...).Errors().Error()
 }
 
-// survey looks at the nodes of a site, at corrected ones in the new way first, and in the old way when that gave no answer
-// that counts. Where nothing ever reached a node, the answer says only that the node answers: what the machine at the new
-// address has was not applied on that node.
+// survey looks at the nodes of a site, at corrected ones in the new way first, and in the old way when that gave no
+// answer that counts. Where nothing ever reached a node, the answer says only that the node answers: what the machine
+// at the new address has was not applied on that node.
 func (e *Engine) survey(ctx context.Context, s site.Site, items map[string][]converge.Item, past State,
 	how Inspection) map[string]rollout.NodeSurvey {
 	look := func(nodes []site.Node) map[string]rollout.NodeSurvey {
@@ -212,8 +212,8 @@ func refusals(found map[string]rollout.NodeSurvey) string {
 	return strings.TrimSpace(Reasons(refused))
 }
 
-// driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its present
-// form is left to the next plan, and is no drift.
+// driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its
+// present form is left to the next plan, and is no drift.
 func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task) []DriftItem {
 	current := make(map[resource.ID]bool, len(tasks))
 	for _, t := range tasks {

@@ -55,7 +55,8 @@ func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (probl
 		other, taken := first[running]
 		if taken && other.Name != n.Name && other.Place() != n.Place() {
 			problems = append(problems, site.Problem{Object: "node", Name: n.Name, Attribute: "address", Code: site.SameMachine,
-				Message: fmt.Sprintf("is the same machine as node %q, as both said when they were last asked; a machine is one node, so keep one of the two", other.Name)})
+				Message: fmt.Sprintf("is the same machine as node %q, as both said when they were last asked; "+
+					"a machine is one node, so keep one of the two", other.Name)})
 		}
 		if !taken {
 			first[running] = n

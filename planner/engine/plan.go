@@ -53,17 +53,14 @@ type Planned struct {
 	cache    *Cache
 }
 
-// Plan returns what a run does that brings a site from prior to s. prior is nil for a site that is not known. With errors
-// among the problems there is no plan. It is pure: equal input gives equal output, byte for byte.
+// Plan returns what a run does that brings a site from prior to s. prior is nil for a site that is not known. With
+// errors among the problems there is no plan. It is pure: equal input gives equal output, byte for byte.
 func Plan(prior *Prior, s site.Site, o Settings) (*Planned, site.Problems) {
 	return plan(prior, s, o, time.Time{})
 }
 
 // plan is Plan; at is the time of its changes in the history of services, and counts for nothing else.
 func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, site.Problems) {
-	if o.Cache == nil {
-		o.Cache = &Cache{}
-	}
 	if prior == nil {
 		prior = &Prior{}
 	}
@@ -112,20 +109,20 @@ func (p *Planned) Empty() bool { return p.Plan.Empty() && len(p.Services.Changes
 // Losses returns what the run takes away.
 func (p *Planned) Losses() planner.Losses { return p.Plan.Losses(p.Applied, p.Unsure) }
 
-// Since lets the steps say which overrides are the reason of a change: those that the site did not have before, and those
-// that it has no more. A site that cannot be planned any more counts as one without overrides.
+// Since lets the steps say which overrides are the reason of a change: those that the site did not have before, and
+// those that it has no more. A site that cannot be planned any more counts as one without overrides.
 func (p *Planned) Since(before site.Site) {
 	var overridden planner.Overridden
 	if len(before.Overrides) > 0 {
 		before.Values = p.Site.Values
-		overridden, _ = p.cache.OverriddenBy(before)
+		overridden, _ = p.cache.overriddenBy(before)
 	}
 	p.Plan.Since(overridden)
 }
 
 // Again plans a site of the same name with what is applied instead, as far as nodes are concerned: services stay.
 func (p *Planned) Again(s site.Site, applied planner.Applied) (*planner.Plan, site.Problems) {
-	return p.cache.Make(s, applied, p.Drift)
+	return p.cache.plan(s, applied, p.Drift)
 }
 
 // Busy returns the nodes on which services that change bring anything: they may be deployed a second time there.
@@ -189,14 +186,14 @@ func (p *Planned) make(inventory services.Inventory, at time.Time) site.Problems
 	p.Services, problems = services.Plan(inventory, p.Site, at)
 	if len(problems.Errors()) > 0 {
 		// The site with all its services shows everything else that is wrong.
-		_, more = p.cache.Make(p.Site, p.Applied, p.Drift)
+		_, more = p.cache.plan(p.Site, p.Applied, p.Drift)
 		return problems.Join(more)
 	}
 	problems = problems.Join(p.Site.Validate()) // not all services that are wanted are deployed now
 	p.forget()
 	p.Deployed = p.Services.Site()
 	p.Deployed.Values = p.Site.Values
-	p.Plan, more = p.cache.Make(p.Deployed, p.Applied, p.Drift)
+	p.Plan, more = p.cache.plan(p.Deployed, p.Applied, p.Drift)
 	problems = problems.Join(more)
 	if p.Plan == nil {
 		return problems
@@ -215,11 +212,11 @@ func (p *Planned) make(inventory services.Inventory, at time.Time) site.Problems
 	if before, more := services.Unchanged(inventory, p.Site); len(more.Errors()) == 0 {
 		rest := before.Site()
 		rest.Values = p.Site.Values
-		if owners, _ := p.cache.OwnersOf(rest); owners != nil {
+		if owners, _ := p.cache.ownersOf(rest); owners != nil {
 			p.Owners = owners
 		}
 	}
-	if now, more := p.cache.OwnersOf(p.Deployed); len(more.Errors()) == 0 {
+	if now, more := p.cache.ownersOf(p.Deployed); len(more.Errors()) == 0 {
 		p.Owners.Add(now)
 	}
 	return problems

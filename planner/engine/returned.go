@@ -89,8 +89,8 @@ func (k keeper) Call(ctx context.Context, t task.Task) (map[string]any, error) {
 			gave += fmt.Sprintf(" and %d more", more)
 		}
 	}
-	return nil, fmt.Errorf("%s: it succeeded and did not return what it is called for: %s; %s. Fix the callback, or the names below returns in the catalog", t.Resource.Type,
-		strings.Join(lacking, "; "), gave)
+	return nil, fmt.Errorf("%s: it succeeded and did not return what it is called for: %s; %s. "+
+		"Fix the callback, or the names below returns in the catalog", t.Resource.Type, strings.Join(lacking, "; "), gave)
 }
 
 // namesShown bounds the names of values in an error.
@@ -107,13 +107,15 @@ type misfit struct {
 func (m misfit) callback() string { return m.service + "/" + m.task }
 
 func (m misfit) String() string {
-	return fmt.Sprintf("Service %q, callback %q: the returned value %q is that of the attribute %s.", m.service, m.task, m.value, m.Error())
+	return fmt.Sprintf("Service %q, callback %q: the returned value %q is that of the attribute %s.",
+		m.service, m.task, m.value, m.Error())
 }
 
 // learn returns the values of attributes of the site's services: what callbacks returned now, over what was known
 // before. Values of sensitive attributes are not kept: a run that needs one calls again. Nor are those that their
 // attributes cannot take, which is also how a value ends whose attribute has become another one.
-func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (values map[string]map[string]any, misfits []misfit) {
+func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (
+	values map[string]map[string]any, misfits []misfit) {
 	values = make(map[string]map[string]any)
 	for _, service := range s.Services {
 		if service.Entity == nil {
@@ -127,7 +129,8 @@ func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (v
 			if !known {
 				continue
 			}
-			checked, mistakes := catalog.Structure{Attributes: []catalog.Attribute{r.Attribute}}.Check(map[string]any{r.Name: value})
+			checked, mistakes := catalog.Structure{Attributes: []catalog.Attribute{r.Attribute}}.Check(
+				map[string]any{r.Name: value})
 			switch {
 			case len(mistakes) > 0:
 				misfits = append(misfits, misfit{service.Name, r, mistakes[0]})

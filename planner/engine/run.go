@@ -149,7 +149,8 @@ func stale(past services.Inventory, journaled []services.JournalRecord) (m Messa
 		if !known || !past.Newer(now) {
 			continue // a service that only the journal has is taken over when it is made
 		}
-		m = append(m, &Message{Attribute: "services", Summary: fmt.Sprintf("The service %q changed since the plan", now.Service),
+		m = append(m, &Message{Attribute: "services",
+			Summary: fmt.Sprintf("The service %q changed since the plan", now.Service),
 			Detail: fmt.Sprintf("The plan saw version %d of it, in the state %q; it is at version %d, in the state %q. "+
 				"Nothing was touched. Plan again, with a refresh.", was.Version, was.State, now.Version, now.State)})
 	}

@@ -113,7 +113,8 @@ func (in inputs) digest(service, node string) string {
 			attributes = complete
 		}
 	}
-	text, err := json.Marshal([]any{entity, withoutAllocated(s.Entity.Structure, attributes), in.values[service], in.nodes[node]})
+	text, err := json.Marshal([]any{entity, withoutAllocated(s.Entity.Structure, attributes), in.values[service],
+		in.nodes[node]})
 	if err != nil {
 		return ""
 	}

@@ -36,7 +36,8 @@ func AfterFirstRun(s site.Site) (*Prior, site.Problems) {
 	for _, name := range slices.Sorted(maps.Keys(again)) {
 		problems = append(problems, site.Problem{Object: "service", Name: name, Attribute: "lifecycle",
 			Code: site.BadValue, Message: fmt.Sprintf(
-				"leads from one deployment to the next without an end: after %d it still asks for another; let a person set one of these transfers off", mostPasses)})
+				"leads from one deployment to the next without an end: after %d it still asks for another; "+
+					"let a person set one of these transfers off", mostPasses)})
 	}
 	if len(problems.Errors()) > 0 {
 		return nil, problems

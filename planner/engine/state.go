@@ -15,8 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// State is what is remembered of a site between runs, beside its desired state. It has secrets. Losing it costs a survey
-// of the nodes' ledgers.
+// State is what is remembered of a site between runs, beside its desired state. It has secrets. Losing it costs a
+// survey of the nodes' ledgers.
 type State struct {
 	// Applied is what is applied on the nodes, by their ledgers, and which callbacks ran, under planner.Controller.
 	Applied planner.Applied
@@ -138,8 +138,8 @@ func WithoutCredentials(nodes []site.Node) []site.Node {
 	return out
 }
 
-// WithGiven returns nodes, and after them the nodes that were given up and are still to be torn down, by name. One whose
-// name the nodes have again is not added.
+// WithGiven returns nodes, and after them the nodes that were given up and are still to be torn down, by name. One
+// whose name the nodes have again is not added.
 func (s State) WithGiven(nodes []site.Node) []site.Node {
 	out := slices.Clone(nodes)
 	for _, name := range slices.Sorted(maps.Keys(s.Given)) {

@@ -1,5 +1,5 @@
-// Package statefile keeps what the companion remembers of a site between runs, in a file beside the documents. It holds no
-// secrets. Losing it costs a survey of the nodes' ledgers.
+// Package statefile keeps what the companion remembers of a site between runs, in a file beside the documents. It holds
+// no secrets. Losing it costs a survey of the nodes' ledgers.
 package statefile
 
 import (
