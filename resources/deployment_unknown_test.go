@@ -257,7 +257,7 @@ func hide(t *testing.T, r *rand.Rand, known map[string]tftypes.Value) (partly ma
 
 // certain returns what a warning says of steps that are certain.
 func certain(warnings string) string {
-	_, steps, _ := strings.Cut(warnings, "certain of it:")
+	_, steps, _ := strings.Cut(warnings, "certain of run ")
 	steps, _, _ = strings.Cut(steps, "\n\nWhat may be done besides")
 	return steps
 }

@@ -353,7 +353,7 @@ resource "slipway_node" "c" {
 	text := c.changes()
 	for _, want := range []string{
 		"Warning: 1 of 3 nodes is not known yet: its steps are missing",
-		"\n  2. default (critical): prepare 1 node (b)\n  2. default (critical): node phase: 1 change on node b: repair file[/etc/motd]\n",
+		"\n  - default (critical): prepare 1 node (b)\n  - default (critical): node phase: 1 change on node b: repair file[/etc/motd]\n",
 		"run             = 1 -> 2",
 	} {
 		if !strings.Contains(text, want) {

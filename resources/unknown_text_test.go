@@ -23,8 +23,8 @@ func TestAnUnknownContentHidesOnlyItself(t *testing.T) {
 	for _, want := range []string{
 		"Warning: 1 of 2 resources of the services is not known yet",
 		"service \"motd\", configuration.file[\"/etc/x\"].content\n",
-		"  1. default (critical): prepare 2 nodes (a, b)\n" +
-			"  1. default (critical): node phase: 4 changes on 2 nodes: create file[/etc/x] (content known after apply) on 2, file[/etc/motd] on 2\n",
+		"  - default (critical): prepare 2 nodes (a, b)\n" +
+			"  - default (critical): node phase: 4 changes on 2 nodes: create file[/etc/x] (content known after apply) on 2, file[/etc/motd] on 2\n",
 	} {
 		if !strings.Contains(strings.ReplaceAll(text, "│ ", ""), want) {
 			t.Errorf("no %q in:\n%s", want, text)
@@ -41,7 +41,7 @@ func TestAnUnknownContentHidesOnlyItself(t *testing.T) {
     "/etc/seen" = { content = "seen\n" }
   } }`), ""), `input = "x\n"`, `input = "y\n"`, 1))
 	text = strings.ReplaceAll(c.changes(), "│ ", "")
-	_, certain, _ := strings.Cut(text, "certain of it:")
+	_, certain, _ := strings.Cut(text, "certain of run ")
 	certain, perhaps, _ := strings.Cut(certain, "What may be done besides")
 	for _, want := range []string{
 		"node phase: 6 changes on 2 nodes: remove file[/etc/motd] on 2, create file[/etc/new] on 2, file[/etc/seen] on 2\n",
