@@ -73,28 +73,24 @@ func (d *Deployment) planPart(
 	if prior != nil && !prior.Nodes.IsNull() {
 		d.foreseePart(ctx, plan, *prior, w, lacks, surely, past)
 	}
-	diags.AddWarning(lacks.summary(), lacks.listed()+"The plan is made again in the apply, when everything is known. What is certain of it:\n\n"+
-		stepsOf(run, certain)+besides(run, perhaps)+lacks.also()+perhapsTorn)
+	diags.AddWarning(lacks.summary(), lacks.listed()+"The plan is made again in the apply, when everything is known. "+
+		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(certain)+besides(perhaps)+lacks.also()+perhapsTorn)
 	return diags
 }
 
-// stepsOf lists steps that have no numbers of their own yet. Terraform does not break lines that are indented.
-func stepsOf(run int64, lines []string) string {
+// stepsOf lists steps that have no numbers yet. Terraform does not break lines that are indented.
+func stepsOf(lines []string) string {
 	if len(lines) == 0 {
 		return "  no steps\n"
 	}
-	var b strings.Builder
-	for _, line := range lines {
-		fmt.Fprintf(&b, "  %d. %s\n", run, line)
-	}
-	return b.String()
+	return "  - " + strings.Join(lines, "\n  - ") + "\n"
 }
 
-func besides(run int64, lines []string) string {
+func besides(lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "\nWhat may be done besides, depending on what is not known:\n\n" + stepsOf(run, lines)
+	return "\nWhat may be done besides, depending on what is not known:\n\n" + stepsOf(lines)
 }
 
 // summary says how much is not known, and whether steps are missing for that.

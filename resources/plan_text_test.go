@@ -369,7 +369,7 @@ resource "slipway_node" "c" {
 		"resource \"terraform_data\" \"text\" { input = \"bye\\n\" }\n")
 	text = c.changes()
 	for want, shown := range map[string]bool{
-		"Warning: 1 of 2 resources of the services is not known yet": true, "prepare 2 nodes (a, b)": true, "2 changes on 2 nodes: create file[/etc/other] on 2": true, "remove": false, "  3. cleanup: tear down c\n": true,
+		"Warning: 1 of 2 resources of the services is not known yet": true, "prepare 2 nodes (a, b)": true, "2 changes on 2 nodes: create file[/etc/other] on 2": true, "remove": false, "  - cleanup: tear down c\n": true,
 	} {
 		if strings.Contains(strings.ReplaceAll(text, "that are removed", ""), want) != shown {
 			t.Errorf("%q is shown: %v, in:\n%s", want, !shown, text)
