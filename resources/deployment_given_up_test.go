@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 )
 
 // An imported deployment does not know its nodes before the first apply: a destroy then says so, and releases nothing
@@ -40,6 +42,8 @@ func TestNodeGivenUpAfterAFailedCreate(t *testing.T) {
 			steps = append(steps, resource.TestStep{
 				Config: s.on(files("motd", broken), "", "a=a"),
 				Check:  resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-"), s.has("a", "etc/motd", "one")),
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(deployment,
+					tfjsonpath.New("changed_nodes"), knownvalue.MapSizeExact(1))},
 			}, resource.TestStep{Config: s.on(files("motd", broken), "", "a=a"), ConfigPlanChecks: nothingPlanned()})
 		}
 		run(t, steps, s.gone("a", "b"), s.has("b", "etc/motd", "-"))
