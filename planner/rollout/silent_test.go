@@ -67,7 +67,7 @@ func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := e.started[at{"a", deploying}]; got > 10*time.Second {
+				if got := e.started[at{"a", deploying}]; got > 7*time.Second {
 					t.Errorf("the other group's node was worked on after %s", got)
 				}
 				if took := time.Since(e.began); took > 6*time.Minute {
