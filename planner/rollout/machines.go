@@ -98,12 +98,13 @@ func (m *Machines) silence(node string) error {
 	return m.silent[node]
 }
 
-// wasAsked reports whether a node was asked in this apply.
+// wasAsked reports whether a node was asked in this apply, or is being asked, and was waited for.
 func (m *Machines) wasAsked(node string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, asked := m.asked[node]
-	return asked
+	_, under := m.under[node]
+	return asked || under
 }
 
 // identified reports whether a node said in this apply which machine it is.
