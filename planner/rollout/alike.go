@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,6 +37,46 @@ func SaidAlike(nodes []string, reason func(node string) string) []Alike {
 		}
 	}
 	return out
+}
+
+// warnedAlike returns warnings in their order, those that begin with a node once for all nodes that have them in common.
+func warnedAlike(warnings []string) []string {
+	var out []Alike
+	index := make(map[string]int)
+	for _, w := range warnings {
+		node, reason := warnedNode(w)
+		i, known := index[reason]
+		if node == "" || !known {
+			i = len(out)
+			out = append(out, Alike{Reason: reason})
+		}
+		if node != "" {
+			index[reason] = i
+			out[i].Nodes = append(out[i].Nodes, node)
+		}
+	}
+	lines := make([]string, len(out))
+	for i, a := range out {
+		lines[i] = a.Reason
+		if len(a.Nodes) == 1 {
+			lines[i] = fmt.Sprintf("node %q: %s", a.Nodes[0], a.Reason)
+		} else if len(a.Nodes) > 1 {
+			slices.Sort(a.Nodes)
+			lines[i] = a.Who() + ": " + a.Reason
+		}
+	}
+	return lines
+}
+
+// warnedNode splits a warning that begins with a node; the node of another one is empty.
+func warnedNode(warning string) (node, reason string) {
+	after, found := strings.CutPrefix(warning, "node ")
+	quoted, err := strconv.QuotedPrefix(after)
+	if !found || err != nil || !strings.HasPrefix(after[len(quoted):], ": ") {
+		return "", warning
+	}
+	node, _ = strconv.Unquote(quoted) // it is quoted
+	return node, after[len(quoted)+len(": "):]
 }
 
 // Who names the nodes: `web1`, or `100 nodes (web1, web2, web3, web4, web5 and 95 more)`.

@@ -293,7 +293,7 @@ func (r Report) String() string {
 	writeList(&b, "nodes that left the site:\n", slices.Sorted(maps.Keys(r.Departed)), func(n string) {
 		writeRemoval(&b, n, r.Departed[n].Status, r.Departed[n].Message, r.Departed[n].Undone)
 	})
-	writeList(&b, "warnings:\n", r.Warnings, func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
+	writeList(&b, "warnings:\n", warnedAlike(r.Warnings), func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
 	return b.String()
 }
 

@@ -246,6 +246,6 @@ func (r TearDownReport) String() string {
 				r.Nodes[n].Undone)
 		})
 	}
-	writeList(&b, "warnings:\n", r.Warnings, func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
+	writeList(&b, "warnings:\n", warnedAlike(r.Warnings), func(w string) { fmt.Fprintf(&b, "  %s\n", short(w)) })
 	return b.String()
 }
