@@ -261,7 +261,6 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 	if differs || sameKeys(prior.GroupStatus, ends.Groups) {
 		m.GroupStatus = steady(prior.GroupStatus, ends.Groups)
 	}
-	numbers := prior.ChangedNodes.Elements()
 	torn := w.Plan.TornDown()
 	for _, name := range l.names {
 		if _, member := ends.Nodes[name]; !member {
@@ -272,9 +271,6 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 		}
 		torn = slices.DeleteFunc(torn, func(n string) bool { return n == name })
 	}
-	if l.nodes.lacks > 0 && slices.ContainsFunc(torn, func(name string) bool { _, before := numbers[name]; return !before }) {
-		return // it may have another name now
-	}
 	changed := make(map[string]attr.Value)
 	for node := range concerned {
 		changed[node] = types.Int64Unknown()
@@ -284,7 +280,7 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 			changed[key.node] = m.Run
 		}
 	}
-	nodes := lastRuns(prior, s.Nodes, ends.Nodes, changed, torn, m.Run)
+	nodes := lastRuns(prior, s.Nodes, ends.Nodes, changed, torn)
 	if !m.Run.IsUnknown() || sameKeys(prior.ChangedNodes, nodes) { // a run without work keeps the map
 		m.ChangedNodes = types.MapValueMust(types.Int64Type, nodes)
 	}

@@ -77,14 +77,14 @@ func (m *deploymentModelV1) number(w *engine.Planned, prior deploymentModelV1) {
 			members[name] = true
 		}
 	}
-	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.Site.Nodes, members, changed, w.Plan.TornDown(), m.Run))
+	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.Site.Nodes, members, changed, w.Plan.TornDown()))
 }
 
 // lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site.
 // Which nodes these are depends on nothing that the run does, so that it is known before everything else is. A node
-// that is torn down leaves the map, which prints it; one that is not in the map is printed by coming into it.
+// that is torn down leaves the map, which prints it; one that was given up is not in it.
 func lastRuns[V any](prior deploymentModelV1, nodes []site.Node, members map[string]V, changed map[string]attr.Value,
-	torn []string, run types.Int64,
+	torn []string,
 ) map[string]attr.Value {
 	before := prior.ChangedNodes.Elements()
 	out := make(map[string]attr.Value, len(nodes))
@@ -102,11 +102,7 @@ func lastRuns[V any](prior deploymentModelV1, nodes []site.Node, members map[str
 		}
 	}
 	for _, name := range torn {
-		if _, has := before[name]; has {
-			delete(out, name)
-		} else {
-			out[name] = run
-		}
+		delete(out, name)
 	}
 	return out
 }
