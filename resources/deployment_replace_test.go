@@ -41,7 +41,7 @@ func TestReplacementIsRefused(t *testing.T) {
 			configure("protect = { max_torn_down_nodes = 2 }")
 			text := c.run(0, "plan", "-input=false", "-no-color", replace.arg)
 			assertText(t, text, "undoes 2 resources on 2 nodes", "a: undoes 1 resource: file[/etc/motd]",
-				"1. default (critical): prepare 2 nodes (a, b)", "1. default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
+				"1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
 			c.run(0, "apply", "-input=false", "-no-color", "-auto-approve", replace.arg)
 			if after := s.ledger("a"); len(after) != 1 || maps.Equal(before, after) {
 				t.Errorf("the ledger was %v and is %v", before, after)
@@ -82,7 +82,7 @@ func TestSiteNameWithTypo(t *testing.T) {
 	c.configure(config)
 	assertText(t, c.run(1, "plan", "-input=false", "-no-color"), "tears down 2 of 2 nodes: a, b", "max_torn_down_nodes = 2")
 	c.configure(strings.Replace(config, `site = "lno1"`, "site = \"lno1\"\nprotect = { max_torn_down_nodes = 2 }", 1))
-	assertText(t, c.changes(), "undoes 2 resources on 2 nodes", "1. default (critical): prepare 2 nodes (a, b)", "1. default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
+	assertText(t, c.changes(), "undoes 2 resources on 2 nodes", "1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
 }
 
 // A deployment that was tainted by hand is not torn down: the plan says so and shows every step.
@@ -93,7 +93,7 @@ func TestTaintedByHand(t *testing.T) {
 	c.apply()
 	before := s.ledger("a")
 	c.run(0, "taint", "-no-color", "slipway_deployment.test")
-	assertText(t, c.changes(), "nothing is torn down for that", "1. default (critical): prepare 2 nodes (a, b)", "1. default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
+	assertText(t, c.changes(), "nothing is torn down for that", "1.1 default (critical): prepare 2 nodes (a, b)", "1.2 default (critical): node phase: 2 changes on 2 nodes: create file[/etc/motd] on 2")
 	c.run(0, "plan", "-input=false", "-no-color", "-refresh=false", "-out=plan")
 	c.run(0, "apply", "-input=false", "-no-color", "plan")
 	if after := s.ledger("a"); !maps.Equal(before, after) {
