@@ -84,7 +84,7 @@ func (d *Deployment) stepsOfCreation(ctx context.Context, plan deploymentModelV1
 	if run != 1 || !known || diags.HasError() {
 		return ""
 	}
-	return "\nThen it does:\n\n  " + strings.Join(numbered(1, append(w.Services.Steps(), w.Plan.Lines()...)), "\n  ") + "\n"
+	return "\nThe steps of the creation:\n\n  " + strings.Join(numbered(1, append(w.Services.Steps(), w.Plan.Lines()...)), "\n  ") + "\n"
 }
 
 // warnOfTaint explains a creation of a site that is in the state: how many runs it had there.

@@ -65,3 +65,38 @@ variable "connect" { type = any }
 	w.mustDestroy()
 	assertUntouched(t, before, n)
 }
+
+// TestTypoOfAPortIsCorrected applies a port on which nobody listens, which fails, and corrects it: nothing is torn down or forgotten, and the refresh
+// looks at the right port.
+func TestTypoOfAPortIsCorrected(t *testing.T) {
+	t.Parallel()
+	one := nodes.Take(t, 1)
+	n := one[0]
+	before := fingerprints(t, n)
+	w := newWorkspace(t, config{site: "typo", nodes: one, node: "connect = var.connect"}.hcl(t)+`
+variable "connect" { type = any }
+`)
+	w.set("connect", map[string]any{"port": 22})
+	w.must(w.apply(), 0)
+	ledger := n.On(t, "cat /var/lib/slipway/ledger.json")
+
+	w.set("connect", map[string]any{"port": 2222})
+	w.must(w.apply(), 1, "not rolled out")
+	w.set("connect", map[string]any{"port": 22})
+	r := w.must(w.plan(), 2)
+	for _, not := range []string{".old2", "tear down", "tears down", "leaves the site", "could not be checked", ":2222"} {
+		if strings.Contains(unwrapped(r.out), not) {
+			t.Errorf("the plan with the corrected port says %q:\n%s", not, r.out)
+		}
+	}
+	r = w.must(w.apply(), 0)
+	if strings.Contains(unwrapped(r.out), "forgotten") {
+		t.Errorf("the apply with the corrected port says:\n%s", r.out)
+	}
+	if after := n.On(t, "cat /var/lib/slipway/ledger.json"); after != ledger {
+		t.Errorf("the ledger was\n%s\nand is\n%s", ledger, after)
+	}
+	w.must(w.plan(), 0, "No changes")
+	w.mustDestroy()
+	assertUntouched(t, before, n)
+}
