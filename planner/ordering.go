@@ -35,7 +35,7 @@ func (b *desiredBuilder) newRules() *rules {
 			Message: message})
 	}
 	for _, wrong := range s.Ordering.Check() {
-		report(ordering+"."+wrong.Path, site.Code(wrong.Code), wrong.Message)
+		report(ordering+"."+wrong.Attribute, wrong.Code, wrong.Message)
 	}
 	r := &rules{Ordering: *s.Ordering, entities: make(map[string]*entity.Entity, len(s.Services))}
 	for _, service := range s.Services {

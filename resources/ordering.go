@@ -20,9 +20,9 @@ func OrderingFrom(at path.Path, v types.String) (o *catalog.Ordering, known bool
 	}
 	o, mistakes := catalog.ParseOrdering(v.ValueString())
 	for _, m := range mistakes {
-		p := site.Problem{Object: "deployment", Attribute: at.String(), Code: site.Code(m.Code), Message: m.Message}
-		if m.Path != "" {
-			p.Attribute += "." + m.Path
+		p := site.Problem{Object: "deployment", Attribute: at.String(), Code: m.Code, Message: m.Message}
+		if m.Attribute != "" {
+			p.Attribute += "." + m.Attribute
 		}
 		diags.Append(diagnostic(at, p, where(p)+": "+p.Message))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -74,7 +75,7 @@ func (a attributes) problems() site.Problems {
 
 // check returns what is wrong with the attributes of a service of an entity. What depends on anything unknown is left
 // for later.
-func (a attributes) check(e *catalog.Entity) []catalog.Mistake {
+func (a attributes) check(e *catalog.Entity) []invalid.Error {
 	given := e.FillNulls(a.given)
 	_, mistakes := e.Check(given)
 	mistakes = append(mistakes, e.ReadOnly(given)...)
@@ -82,13 +83,13 @@ func (a attributes) check(e *catalog.Entity) []catalog.Mistake {
 }
 
 // early reports whether a mistake may be none once everything is known.
-func (a attributes) early(m catalog.Mistake) bool {
+func (a attributes) early(m invalid.Error) bool {
 	for _, u := range a.unknown {
-		if inside(m.Path, u) {
+		if inside(m.Attribute, u) {
 			return true
 		}
 		// These look at all that is inside.
-		if (m.Code == catalog.DuplicateKey || m.Code == catalog.ValidationFailed) && inside(u, m.Path) {
+		if (m.Code == catalog.DuplicateKey || m.Code == catalog.ValidationFailed) && inside(u, m.Attribute) {
 			return true
 		}
 	}
@@ -102,10 +103,10 @@ func inside(place, other string) bool {
 }
 
 // attributeProblems are mistakes in attributes as problems of the service.
-func attributeProblems(mistakes []catalog.Mistake) site.Problems {
+func attributeProblems(mistakes []invalid.Error) site.Problems {
 	problems := make(site.Problems, len(mistakes))
 	for i, m := range mistakes {
-		problems[i] = site.Problem{Object: "service", Attribute: namePath("attributes", m.Place()), Code: site.Code(m.Code), Message: m.Message}
+		problems[i] = site.Problem{Object: "service", Attribute: namePath("attributes", m.Attribute), Code: m.Code, Message: m.Message}
 	}
 	return problems
 }

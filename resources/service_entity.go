@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -26,10 +27,10 @@ func (known entities) parse(m entityModelV0) (*catalog.Entity, site.Problems) {
 		problems = append(problems, site.Problem{Object: "service", Attribute: at, Code: code, Message: message})
 	}
 	if !ok || e == nil {
-		var mistakes []catalog.Mistake
+		var mistakes []invalid.Error
 		e, mistakes = catalog.ParseDefinition(definition)
 		for _, m := range mistakes {
-			report("entity.definition", site.Code(m.Code), m.Error())
+			report("entity.definition", m.Code, m.Error())
 		}
 		known[definition] = e
 	}

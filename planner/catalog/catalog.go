@@ -4,7 +4,7 @@
 // language.
 package catalog
 
-import "fmt"
+import "github.com/slipway/terraform-provider-slipway/planner/invalid"
 
 // Definitions are the contents of catalog documents before names are resolved, in the user's order.
 type Definitions struct {
@@ -46,8 +46,9 @@ func (c *Catalog) Origin(entity string, i int) Origin {
 	return Origin{}
 }
 
-// Code classifies a mistake. The codes for attributes have the names of the conformance vectors.
-type Code string
+// Code is a code of an error in a definition, or in the attributes of a service. The codes for attributes have the
+// names of the conformance vectors.
+type Code = invalid.Code
 
 // The codes.
 const (
@@ -76,44 +77,8 @@ const (
 	Cycle         Code = "cycle"
 )
 
-// Mistake is an error in a definition, or in the attributes of a service.
-type Mistake struct {
-	Path    string // `vlans[1]`, `tasks[2].config.parameters.content`; empty for the whole
-	Code    Code
-	Message string // what is wrong, then what would be right; never a sensitive value
-	// At is the exact path if Path covers an attribute of all children, as for changes that a modifier forbids: Path is
-	// `files.mode`, At is `files[2].mode`. It is empty if Path is exact. See [Mistake.Place].
-	At string
-}
-
-// Place returns the exact path of the mistake.
-func (m Mistake) Place() string {
-	if m.At != "" {
-		return m.At
-	}
-	return m.Path
-}
-
-// Error returns the mistake on one line.
-func (m Mistake) Error() string {
-	if m.Place() == "" {
-		return m.Message
-	}
-	return m.Place() + ": " + m.Message
-}
-
-// Problem is a mistake in a definition.
-type Problem struct {
-	Object string // "type", "pool", "entity" or "ordering"
-	Name   string // of the type or entity
-	Again  bool   // the object is a duplicate; the problem concerns the later one
-	Mistake
-}
-
-// Error returns the problem on one line.
-func (p Problem) Error() string {
-	if p.Name == "" {
-		return p.Object + ": " + p.Mistake.Error()
-	}
-	return fmt.Sprintf("%s %q: %s", p.Object, p.Name, p.Mistake.Error())
+// inObject returns an error in a part of a definition as one of the definition.
+func inObject(object, name string, later bool, e invalid.Error) invalid.Error {
+	e.Object, e.Name, e.Later = object, name, later
+	return e
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -21,7 +22,7 @@ const maxMistakes = 1000
 // Types are strict (lsm.md 18, 1). An attribute with the modifier r that has neither a value nor a default is left out:
 // it is not known yet. Who may set what is not looked at, see [Structure.ReadOnly], nor is whether the services that
 // relations name exist.
-func (s Structure) Check(attributes map[string]any) (map[string]any, []Mistake) {
+func (s Structure) Check(attributes map[string]any) (map[string]any, []invalid.Error) {
 	c := checker{}
 	out := c.structure("", s, attributes)
 	if len(c.mistakes) > maxMistakes {
@@ -258,7 +259,7 @@ func Canonical(value any) string {
 
 // ReadOnly returns a mistake for each attribute with the modifier r whose value is not null, at every depth: users may
 // not set them at creation (lsm.md 3). An embedded entity with the modifier r counts with all its attributes.
-func (s Structure) ReadOnly(attributes map[string]any) []Mistake {
+func (s Structure) ReadOnly(attributes map[string]any) []invalid.Error {
 	var m mistakes
 	m.readOnly("", s, attributes)
 	return m

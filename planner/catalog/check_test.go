@@ -194,14 +194,14 @@ func TestCheckMistakes(t *testing.T) {
 				given[k] = v
 			}
 			_, mistakes := resolved(t, folder()).Check(given)
-			if len(mistakes) != 1 || mistakes[0].Path != tt.path || mistakes[0].Code != tt.code ||
+			if len(mistakes) != 1 || mistakes[0].Attribute != tt.path || mistakes[0].Code != tt.code ||
 				!strings.Contains(mistakes[0].Message, tt.text) {
 				t.Errorf("got %v, want %s at %s: %s", mistakes, tt.code, tt.path, tt.text)
 			}
 		})
 	}
 	if _, mistakes := resolved(t, folder()).Check(nil); len(mistakes) != 2 || mistakes[1].Code != MissingAttribute ||
-		mistakes[1].Path != "disks" {
+		mistakes[1].Attribute != "disks" {
 		t.Errorf("nothing given: %v", mistakes)
 	}
 }
@@ -221,7 +221,7 @@ func TestSensitiveValuesAreNotTold(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	e := resolved(t, folder())
 	got := e.ReadOnly(map[string]any{"files": []any{map[string]any{"uid": nil}, map[string]any{"uid": int64(3)}}})
-	if len(got) != 1 || got[0].Path != "files[1].uid" || got[0].Code != ReadOnly {
+	if len(got) != 1 || got[0].Attribute != "files[1].uid" || got[0].Code != ReadOnly {
 		t.Errorf("got %v", got)
 	}
 }

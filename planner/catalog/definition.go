@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // definitionLimit bounds a definition, in bytes.
@@ -40,7 +42,7 @@ func (e Entity) Digest() (string, error) {
 // ParseDefinition parses the result of [Entity.Definition] and checks it like a user's definition, because the text may
 // come from anywhere. It does not check what lies outside the entity, such as the entities of relations. On mistakes it
 // returns no entity.
-func ParseDefinition(text string) (*Entity, []Mistake) {
+func ParseDefinition(text string) (*Entity, []invalid.Error) {
 	var m mistakes
 	const hint = "give the value of an entity of a catalog, as it is"
 	if len(text) > definitionLimit {

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // mistakes collects mistakes.
-type mistakes []Mistake
+type mistakes []invalid.Error
 
 func (m *mistakes) add(path string, code Code, format string, args ...any) {
-	*m = append(*m, Mistake{Path: path, Code: code, Message: fmt.Sprintf(format, args...)})
+	*m = append(*m, invalid.Error{Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // identifier is the name of a type, attribute, embedded entity or relation: templates write it after a dot.

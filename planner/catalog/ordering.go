@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Ordering is what a catalog declares about the order of the tasks of services inside a task group, beyond requirements
@@ -87,7 +89,7 @@ func (o Ordering) Definition() (string, error) {
 
 // ParseOrdering reads what [Ordering.Definition] wrote, and checks it like rules of the user's: the text may come from
 // anywhere. Which entities there are is not known here. With mistakes there are no rules.
-func ParseOrdering(text string) (*Ordering, []Mistake) {
+func ParseOrdering(text string) (*Ordering, []invalid.Error) {
 	var m mistakes
 	const hint = "give the value ordering of a catalog, as it is"
 	if len(text) > definitionLimit {
@@ -116,7 +118,7 @@ func ParseOrdering(text string) (*Ordering, []Mistake) {
 }
 
 // Check reports what is wrong with the rules, but for the entities and types of resources that they name.
-func (o Ordering) Check() []Mistake { return o.validate(nil) }
+func (o Ordering) Check() []invalid.Error { return o.validate(nil) }
 
 // add joins the rules of another document.
 func (o *Ordering) add(more Ordering) {
@@ -139,7 +141,7 @@ func Join(parts ...Definitions) Definitions {
 }
 
 // validate reports what is wrong with the rules, for the entities of the catalog; nil when these are not known.
-func (o Ordering) validate(entities *[]string) []Mistake {
+func (o Ordering) validate(entities *[]string) []invalid.Error {
 	var m mistakes
 	if n := o.size(); n > MaxRules {
 		m.add("", BadValue, "has %d rules; %d is the most", n, MaxRules)

@@ -356,7 +356,7 @@ func (r *resolver) definePools(pools []Pool) {
 			r.poolNames = append(r.poolNames, p.Name)
 		}
 		for _, mistake := range m {
-			r.problems = append(r.problems, Problem{Object: "pool", Name: p.Name, Again: again, Mistake: mistake})
+			r.problems = append(r.problems, inObject("pool", p.Name, again, mistake))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -26,7 +27,7 @@ const (
 // catalog.
 //
 // An entity is in the catalog also when it is abstract. Templates are looked at by planner/catalog/template.
-func Resolve(d Definitions) (*Catalog, []Problem) {
+func Resolve(d Definitions) (*Catalog, []invalid.Error) {
 	r := resolver{
 		types:    predefined(),
 		entities: make(map[string]*resolution, len(d.Entities)),
@@ -36,9 +37,8 @@ func Resolve(d Definitions) (*Catalog, []Problem) {
 	for i := range d.Entities {
 		e := &d.Entities[i]
 		if _, ok := r.entities[e.Name]; ok {
-			r.problems = append(r.problems, Problem{Object: "entity", Name: e.Name, Again: true,
-				Mistake: Mistake{Code: Duplicate,
-					Message: "there is another entity of this name; give each a name of its own, or leave one out"}})
+			r.problems = append(r.problems, invalid.Error{Object: "entity", Name: e.Name, Later: true, Code: Duplicate,
+				Message: "there is another entity of this name; give each a name of its own, or leave one out"})
 			continue
 		}
 		r.entities[e.Name] = &resolution{definition: e}
@@ -51,13 +51,13 @@ func Resolve(d Definitions) (*Catalog, []Problem) {
 	for _, name := range r.names {
 		resolved := r.entities[name]
 		for _, m := range resolved.mistakes {
-			r.problems = append(r.problems, Problem{Object: "entity", Name: name, Mistake: m})
+			r.problems = append(r.problems, inObject("entity", name, false, m))
 		}
 		out.Entities = append(out.Entities, resolved.entity)
 		out.origins[name] = resolved.origins
 	}
 	for _, m := range d.Ordering.validate(&r.names) {
-		r.problems = append(r.problems, Problem{Object: "ordering", Mistake: m})
+		r.problems = append(r.problems, inObject("ordering", "", false, m))
 	}
 	if len(r.problems) > 0 {
 		return nil, r.problems
@@ -71,7 +71,7 @@ type resolver struct {
 	entities map[string]*resolution
 	names    []string // of entities, in the order of their definitions
 	path     []string // entities that are being resolved
-	problems []Problem
+	problems []invalid.Error
 	missing  int // how often something was named that there is not
 	total    int // elements and tasks of all entities, inherited and embedded ones included
 
@@ -100,8 +100,8 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 	byName := make(map[string]TypeDefinition, len(definitions))
 	for _, d := range definitions {
 		report := func(path string, code Code, again bool, message string) {
-			r.problems = append(r.problems, Problem{Object: "type", Name: d.Name, Again: again,
-				Mistake: Mistake{Path: path, Code: code, Message: message}})
+			r.problems = append(r.problems, inObject("type", d.Name, again,
+				invalid.Error{Attribute: path, Code: code, Message: message}))
 		}
 		if _, ok := builtin[d.Name]; ok {
 			report("", Redefined, false, "is a type that every catalog has; give yours another name")
@@ -127,7 +127,7 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 		var m mistakes
 		defer func() {
 			for _, mistake := range m {
-				r.problems = append(r.problems, Problem{Object: "type", Name: name, Mistake: mistake})
+				r.problems = append(r.problems, inObject("type", name, false, mistake))
 			}
 		}()
 		if i := slices.Index(path, name); i >= 0 {

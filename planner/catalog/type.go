@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Kind is the kind of a value (lsm.md 2).
@@ -76,7 +78,7 @@ func PredefinedTypes() []string {
 // check returns a value in its one form (whole numbers are int64), and what is wrong with it. Types are strict: nothing
 // is converted (lsm.md 18, 1); a float64 that is whole is an int, because JSON and HCL know one kind of number only.
 // secret keeps the value out of the mistakes.
-func (t Type) check(path string, value any, secret bool) (any, []Mistake) {
+func (t Type) check(path string, value any, secret bool) (any, []invalid.Error) {
 	var m mistakes
 	if value == nil {
 		if !t.Nullable {

@@ -410,7 +410,7 @@ func replayModelErrors(t testing.TB, f *file, v *vector) {
 
 // modelErrors are the types of LITP's errors.
 var modelErrors = map[site.Code]string{
-	site.Code(catalog.MissingAttribute): "MissingRequiredItemError", site.Code(catalog.LimitViolation): "CardinalityError",
+	catalog.MissingAttribute: "MissingRequiredItemError", catalog.LimitViolation: "CardinalityError",
 	site.Cycle: "ValidationError", site.SameMachine: "ValidationError",
 }
 

@@ -199,7 +199,7 @@ func replayAllocate(t testing.TB, s *lsmStep) {
 	request := allocation.Request{Service: allocation.Service{ID: s.id, Name: s.id, Entity: &own}, Candidate: candidate}
 	got, _, mistakes := allocation.NewUsage(live).Allocate(request)
 	if len(mistakes) > 0 {
-		s.refused = &lifecycle.Error{Kind: lifecycle.Kind(mistakes[0].Code), Service: s.id, Path: mistakes[0].Path, Message: mistakes[0].Message}
+		s.refused = &lifecycle.Error{Kind: mistakes[0].Code, Service: s.id, Path: mistakes[0].Attribute, Message: mistakes[0].Message}
 		return
 	}
 	for _, list := range path[:len(path)-1] {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -112,7 +113,7 @@ func (c *Catalog) templates(e catalog.Entity) Problems {
 	for _, m := range template.Check(e, from) {
 		path := c.asDefined(e.Name, m.Path)
 		out := Problem{File: at.file, Path: fmt.Sprintf("entity %q: %s", e.Name, path),
-			Code: site.Code(catalog.BadTemplate)}
+			Code: catalog.BadTemplate}
 		found := at.find(path)
 		out.Line, out.Column = found.Line, found.Column
 		out.Message = m.Error.Error()
@@ -178,9 +179,9 @@ func (p catalogPlace) find(path string) *yaml.Node {
 }
 
 // locate returns the position of a problem of definitions.
-func (ps catalogPlaces) locate(p catalog.Problem) Problem {
-	out := Problem{Path: p.Object, Code: site.Code(p.Code), Message: p.Message}
-	name, path := p.Name, p.Path
+func (ps catalogPlaces) locate(p invalid.Error) Problem {
+	out := Problem{Path: p.Object, Code: p.Code, Message: p.Message}
+	name, path := p.Name, p.Attribute
 	if p.Object == orderingObject {
 		if path != "" {
 			out.Path = join(orderingObject, path)
@@ -197,7 +198,7 @@ func (ps catalogPlaces) locate(p catalog.Problem) Problem {
 		return out
 	}
 	at := candidates[0]
-	if p.Again {
+	if p.Later {
 		at = candidates[1]
 		out.Message += fmt.Sprintf("; the first one is at %s", candidates[0])
 		// A third one has a problem of its own.

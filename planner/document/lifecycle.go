@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -71,12 +72,12 @@ func (r *lifecycleReader) lint() Problems {
 		at := r.places[[2]string{lifecycleObject, l.Name}][seen[l.Name]]
 		if seen[l.Name]++; seen[l.Name] > 1 {
 			first := r.places[[2]string{lifecycleObject, l.Name}][0]
-			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
+			problems = append(problems, at.problem(l.Name, invalid.Error{Code: site.Duplicate,
 				Message: fmt.Sprintf(
 					"there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at %s", first)}))
 		}
 		if _, shipped := ShippedLifecycle(l.Name); shipped {
-			problems = append(problems, at.problem(l.Name, lifecycle.Problem{Code: lifecycle.Code(site.Duplicate),
+			problems = append(problems, at.problem(l.Name, invalid.Error{Code: site.Duplicate,
 				Message: "slipway brings a lifecycle of this name; give yours another one"}))
 		}
 		for _, p := range lifecycle.Lint(l) {
@@ -90,13 +91,13 @@ func (r *lifecycleReader) lint() Problems {
 }
 
 // problem adds the position to a problem of a lifecycle.
-func (p catalogPlace) problem(name string, found lifecycle.Problem) Problem {
-	at := p.find(found.Path)
+func (p catalogPlace) problem(name string, found invalid.Error) Problem {
+	at := p.find(found.Attribute)
 	path := fmt.Sprintf("%s %q", lifecycleObject, cut(name, maxPathKey))
-	if found.Path != "" {
-		path += ": " + cut(found.Path, maxPath)
+	if found.Attribute != "" {
+		path += ": " + cut(found.Attribute, maxPath)
 	}
-	return Problem{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: site.Code(found.Code),
+	return Problem{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: found.Code,
 		Message: found.Message}
 }
 

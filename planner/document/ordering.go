@@ -6,6 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -84,8 +85,8 @@ func (s *Site) locateRule(p site.Problem) (Problem, bool) {
 	if s.catalog == nil || p.Object != deployment || !ok {
 		return Problem{}, false
 	}
-	found := s.catalog.places.locate(catalog.Problem{Object: orderingObject,
-		Mistake: catalog.Mistake{Path: strings.TrimPrefix(path, "."), Code: catalog.Code(p.Code), Message: p.Message}})
+	found := s.catalog.places.locate(invalid.Error{Object: orderingObject, Attribute: strings.TrimPrefix(path, "."),
+		Code: p.Code, Message: p.Message})
 	found.Warning = p.Warning
 	return found, found.File != ""
 }
@@ -98,7 +99,7 @@ func (r *reader) orderingText(n *yaml.Node, path string) *catalog.Ordering {
 	}
 	o, mistakes := catalog.ParseOrdering(text)
 	for _, m := range mistakes {
-		r.report(n, path, site.Code(m.Code), "%s", m.Error())
+		r.report(n, path, m.Code, "%s", m.Error())
 	}
 	return o
 }

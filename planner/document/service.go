@@ -113,7 +113,7 @@ func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
 	if s.parsed[text] == nil {
 		entity, mistakes := catalog.ParseDefinition(text)
 		for _, m := range mistakes {
-			r.report(value, join(path, key), site.Code(m.Code), "%s", m.Error())
+			r.report(value, join(path, key), m.Code, "%s", m.Error())
 		}
 		s.parsed[text] = &definition{entity}
 	}
@@ -158,7 +158,7 @@ func (s *Site) resolveEntities() Problems {
 		e, ok := s.entity(n.entity.Name)
 		if !ok {
 			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
-				Code:    site.Code(catalog.UnknownEntity),
+				Code:    catalog.UnknownEntity,
 				Message: s.noEntity(n.entity.Name, len(problems))})
 		}
 		found[n.entity] = e

@@ -193,8 +193,8 @@ func FuzzEntityServices(f *testing.F) {
 			}
 			_, mistakes := service.Entity.Check(service.Attributes)
 			for _, m := range append(mistakes, service.Entity.ReadOnly(service.Attributes)...) {
-				p := s.Locate(site.Problem{Object: "service", Name: service.Name, Attribute: "attributes." + m.Path,
-					Code: site.Code(m.Code), Message: m.Message})
+				p := s.Locate(site.Problem{Object: "service", Name: service.Name, Attribute: "attributes." + m.Attribute,
+					Code: m.Code, Message: m.Message})
 				if p.File != "s.yaml" || p.Line == 0 {
 					t.Fatalf("no place: %+v", p)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -100,7 +101,7 @@ const namesShown = 20
 type misfit struct {
 	service string
 	returning
-	catalog.Mistake
+	wrong invalid.Error
 }
 
 // callback is the name of the callback that returned it.
@@ -108,7 +109,7 @@ func (m misfit) callback() string { return m.service + "/" + m.task }
 
 func (m misfit) String() string {
 	return fmt.Sprintf("Service %q, callback %q: the returned value %q is that of the attribute %s.",
-		m.service, m.task, m.value, m.Error())
+		m.service, m.task, m.value, m.wrong.Error())
 }
 
 // learn returns the values of attributes of the site's services: what callbacks returned now, over what was known

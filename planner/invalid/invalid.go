@@ -15,8 +15,11 @@ type Code string
 // Error is one error, named as the user wrote it. A check of a part leaves out what only its caller knows: the object,
 // the beginning of the attribute's path.
 type Error struct {
-	Object    string // "node", "group", "service", "override", "plugin" or "deployment"; empty when the caller knows it
+	// Object is "deployment", "node", "group", "service", "override" or "plugin" of a site, "type", "pool", "entity" or
+	// "ordering" of a catalog. It is empty when the caller knows it.
+	Object    string
 	Name      string // the object's name
+	Later     bool   // two objects have the name, and this is about the later one
 	Attribute string // path below the object: `depends_on_groups[0]`, `configuration.file["/etc/motd"].mode`
 	Code      Code
 	Message   string // what is wrong, then what to write instead; never a secret value

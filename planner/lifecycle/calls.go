@@ -4,7 +4,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Call is what all calls on an existing service have in common.
@@ -246,7 +246,7 @@ func (v *Inventory) unique(e *Entity, id string, attributes map[string]any) *Err
 	if !taken || holder == id {
 		return nil
 	}
-	return refuseAttributes(id, []catalog.Mistake{{Path: a.Name, Code: catalog.Code(IdentityConflict),
+	return refuseAttributes(id, []invalid.Error{{Attribute: a.Name, Code: IdentityConflict,
 		Message: "another service of the entity " + e.Name + ", " + holder +
 			", has this value; it names a service, so give another one"}})
 }

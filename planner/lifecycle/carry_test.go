@@ -193,7 +193,7 @@ func TestCarryAndRestore(t *testing.T) {
 		}
 		var got []string
 		for _, m := range lifecycle.CheckUpdate(e, prior, out) {
-			got = append(got, m.Place()+" "+string(m.Code))
+			got = append(got, m.Attribute+" "+string(m.Code))
 		}
 		want := []string{"vni readonly_attribute", "files[0].uid readonly_attribute",
 			"files[0].mode immutable_attribute", "files[1].uid readonly_attribute", "files[2].parts immutable_attribute", "leases readonly_attribute"}

@@ -2,13 +2,15 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
-// Kind classifies the refusal of a call. The codes of mistakes in attributes ([catalog.Code]) are kinds too.
-type Kind string
+// Kind classifies the refusal of a call. The codes of errors in attributes ([catalog.Code]) are kinds too.
+type Kind = invalid.Code
 
 // The kinds of refusals that do not concern attributes.
 const (
@@ -40,7 +42,7 @@ type Error struct {
 	Message string // what is wrong, then what would be right; never a sensitive value
 	// Mistakes are all mistakes in the attributes; Kind, Path and Message are those of the first one. Empty for other
 	// kinds.
-	Mistakes []catalog.Mistake
+	Mistakes []invalid.Error
 }
 
 // Error returns all mistakes, one line each.
@@ -54,7 +56,7 @@ func (e *Error) Error() string {
 	}
 	lines := make([]string, len(e.Mistakes))
 	for i, m := range e.Mistakes {
-		lines[i] = line(object, m.Place(), m.Message)
+		lines[i] = line(object, m.Attribute, m.Message)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -72,9 +74,17 @@ func refuse(kind Kind, service, format string, args ...any) *Error {
 	return &Error{Kind: kind, Service: service, Message: fmt.Sprintf(format, args...)}
 }
 
+// ofAllChildren are the codes of errors in what a modifier or a pool says of an attribute in all children: the path of
+// the refusal has no indices (`files.mode`), those of the errors have them (`files[2].mode`).
+var ofAllChildren = []invalid.Code{catalog.ReadOnly, catalog.Immutable, catalog.IdentityFixed, catalog.PoolExhausted,
+	catalog.PoolConflict, catalog.OutOfPool}
+
 // refuseAttributes returns the refusal for one or more mistakes.
-func refuseAttributes(service string, mistakes []catalog.Mistake) *Error {
+func refuseAttributes(service string, mistakes []invalid.Error) *Error {
 	first := mistakes[0]
-	return &Error{Kind: Kind(first.Code), Service: service, Path: first.Path, Message: first.Message,
-		Mistakes: mistakes}
+	path := first.Attribute
+	if slices.Contains(ofAllChildren, first.Code) {
+		path = withoutNumbers(path)
+	}
+	return &Error{Kind: first.Code, Service: service, Path: path, Message: first.Message, Mistakes: mistakes}
 }

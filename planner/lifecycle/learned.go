@@ -25,7 +25,7 @@ func (v *Inventory) StoreReturned(c Call, values map[string]any) (Result, error)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		a, ok := w.entity.Attribute(name)
 		if !ok || a.Modifier != catalog.Allocated {
-			return Result{}, refuse(Kind(catalog.ReadOnly), c.ID, "the attribute %s is not one that slipway sets", name)
+			return Result{}, refuse(catalog.ReadOnly, c.ID, "the attribute %s is not one that slipway sets", name)
 		}
 		if catalog.Canonical(next[name]) != catalog.Canonical(values[name]) {
 			next[name] = values[name]

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/digraph"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Code classifies problems of lifecycles.
-type Code string
+// Code is a code of an error in a lifecycle.
+type Code = invalid.Code
 
 // The codes: those of lsm.md 5, and some for names and sizes.
 const (
@@ -36,21 +37,6 @@ const (
 	TooLarge          Code = "too_large"
 )
 
-// Problem is a problem of a lifecycle.
-type Problem struct {
-	Path    string // `states.up.label`, `transfers[3].error`; empty for the lifecycle as a whole
-	Code    Code
-	Message string // what is wrong, then what would be right
-}
-
-// Error returns the problem on one line.
-func (p Problem) Error() string {
-	if p.Path == "" {
-		return p.Message
-	}
-	return p.Path + ": " + p.Message
-}
-
 // nameForm is the form of the names of states and gates.
 var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
@@ -66,7 +52,7 @@ const (
 
 // Lint returns all problems of a lifecycle, in its order, then those of the lifecycle as a whole. [New] requires that
 // there are none. The rules are those of lsm.md 5; all known lifecycles follow them.
-func Lint(l Lifecycle) []Problem {
+func Lint(l Lifecycle) []invalid.Error {
 	n := &linter{l: l, states: make(map[string]*State, len(l.States))}
 	if len(l.States) > maxStates || len(l.Transfers) > maxTransfers {
 		n.add("", TooLarge, "there are %d states and %d transfers; use at most %d and %d", len(l.States),
@@ -113,14 +99,14 @@ type linter struct {
 	l        Lifecycle
 	states   map[string]*State
 	names    []string // in the order of the lifecycle
-	problems []Problem
+	problems []invalid.Error
 }
 
 func (n *linter) add(path string, code Code, format string, args ...any) {
 	if len(n.problems) >= maxProblems {
 		return
 	}
-	n.problems = append(n.problems, Problem{path, code, fmt.Sprintf(format, args...)})
+	n.problems = append(n.problems, invalid.Error{Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // known reports a state that does not exist.

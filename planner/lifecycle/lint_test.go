@@ -165,8 +165,8 @@ func TestLint(t *testing.T) {
 			problems := lifecycle.Lint(l)
 			var got []string
 			for _, p := range problems {
-				got = append(got, p.Path+" "+string(p.Code))
-				if !strings.HasPrefix(p.Error(), p.Path) || p.Message == "" {
+				got = append(got, p.Attribute+" "+string(p.Code))
+				if !strings.HasPrefix(p.Error(), p.Attribute) || p.Message == "" {
 					t.Errorf("%+v reads %q", p, p.Error())
 				}
 			}

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"maps"
 	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Machine is a valid lifecycle, indexed. It is immutable.
@@ -15,7 +17,7 @@ type Machine struct {
 
 // New returns the machine of a lifecycle, or no machine and all problems that [Lint] finds. The lifecycle must not be
 // changed afterwards.
-func New(l Lifecycle) (*Machine, []Problem) {
+func New(l Lifecycle) (*Machine, []invalid.Error) {
 	if problems := Lint(l); len(problems) > 0 {
 		return nil, problems
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Member is a service in a plan or validation, and the set of attributes that it uses there.
@@ -153,8 +154,8 @@ func each(value any, path string, do func(value any, path string)) {
 
 // references returns a mistake for each reference to a service that does not exist, is deleted or is of another entity
 // (lsm.md 18, 11).
-func (v *Inventory) references(s catalog.Structure, attributes map[string]any) []catalog.Mistake {
-	var out []catalog.Mistake
+func (v *Inventory) references(s catalog.Structure, attributes map[string]any) []invalid.Error {
+	var out []invalid.Error
 	relations(s, attributes, "", func(path, target string, r catalog.Relation) {
 		message := ""
 		switch in, ok := v.instances[target]; {
@@ -168,7 +169,7 @@ func (v *Inventory) references(s catalog.Structure, attributes map[string]any) [
 		default:
 			return
 		}
-		out = append(out, catalog.Mistake{Path: path, Code: catalog.Code(BadReference), Message: message})
+		out = append(out, invalid.Error{Attribute: path, Code: BadReference, Message: message})
 	})
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // maxMistakes bounds the reported mistakes of one update.
@@ -23,16 +24,16 @@ const maxMistakes = 1000
 // In a loose entity the modifier of the outermost embedded entity applies to everything in it, except to values with
 // the modifier r. The order of children and of related services does not count.
 //
-// Mistake.Path has no indices (`files.mode`); Mistake.At is the exact path in next (`files[2].mode`).
-func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []catalog.Mistake {
+// The attribute of an error is its exact path in next (`files[2].mode`).
+func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []invalid.Error {
 	c := updateChecker{loose: entity.Loose}
 	top := entity.Structure
 	if a, ok := entity.Attribute(entity.Identity); ok {
-		c.attribute(attributePath{}.to(a.Name), a, prior, next, catalog.IdentityFixed)
+		c.attribute(attributePath("").to(a.Name), a, prior, next, catalog.IdentityFixed)
 		top.Attributes = slices.DeleteFunc(slices.Clone(top.Attributes),
 			func(other catalog.Attribute) bool { return other.Name == a.Name })
 	}
-	c.structure(attributePath{}, top, prior, next)
+	c.structure("", top, prior, next)
 	if len(c.mistakes) > maxMistakes {
 		c.mistakes = c.mistakes[:maxMistakes]
 	}
@@ -45,38 +46,32 @@ func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []catalog.M
 func ReplacementPaths(entity *catalog.Entity, prior, next map[string]any) []string {
 	var out []string
 	for _, m := range CheckUpdate(entity, prior, next) {
-		if m.Code != catalog.ReadOnly && !slices.Contains(out, m.Place()) {
-			out = append(out, m.Place())
+		if m.Code != catalog.ReadOnly && !slices.Contains(out, m.Attribute) {
+			out = append(out, m.Attribute)
 		}
 	}
 	return out
 }
 
-// attributePath is a path without indices (path) and with them (at).
-type attributePath struct{ path, at string }
+// attributePath is the exact path of an attribute: `files[2].mode`.
+type attributePath string
 
 func (p attributePath) to(name string) attributePath {
-	if p.path == "" {
-		return attributePath{name, name}
+	if p == "" {
+		return attributePath(name)
 	}
-	return attributePath{p.path + "." + name, p.at + "." + name}
+	return p + "." + attributePath(name)
 }
 
-func (p attributePath) element(i int) attributePath {
-	return attributePath{p.path, fmt.Sprintf("%s[%d]", p.at, i)}
-}
+func (p attributePath) element(i int) attributePath { return p + attributePath(fmt.Sprintf("[%d]", i)) }
 
 type updateChecker struct {
 	loose    bool
-	mistakes []catalog.Mistake
+	mistakes []invalid.Error
 }
 
 func (c *updateChecker) add(p attributePath, code catalog.Code, message string) {
-	m := catalog.Mistake{Path: p.path, Code: code, Message: message}
-	if p.at != p.path {
-		m.At = p.at
-	}
-	c.mistakes = append(c.mistakes, m)
+	c.mistakes = append(c.mistakes, invalid.Error{Attribute: string(p), Code: code, Message: message})
 }
 
 const (
@@ -265,8 +260,7 @@ func withoutFixed(s catalog.Structure) catalog.Structure {
 // fresh checks a new child: users may set everything that slipway does not allocate.
 func (c *updateChecker) fresh(p attributePath, s catalog.Structure, child map[string]any) {
 	for _, m := range s.ReadOnly(child) {
-		at := attributePath{p.path + "." + withoutNumbers(m.Path), p.at + "." + m.Path}
-		c.add(at, catalog.ReadOnly, readOnly)
+		c.add(p.to(m.Attribute), catalog.ReadOnly, readOnly)
 	}
 }
 

@@ -1,11 +1,15 @@
 package lifecycle_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
+
+// indices are those in the exact path of an attribute.
+var indices = regexp.MustCompile(`\[\d+\]`)
 
 func TestCheck(t *testing.T) {
 	for _, c := range []struct{ name, entity, prior, change, want, replaces string }{
@@ -75,7 +79,7 @@ func TestCheck(t *testing.T) {
 			}
 			var got []string
 			for _, m := range lifecycle.CheckUpdate(e, prior, next) {
-				got = append(got, m.Path+" "+string(m.Code)+" "+m.Place())
+				got = append(got, indices.ReplaceAllString(m.Attribute, "")+" "+string(m.Code)+" "+m.Attribute)
 			}
 			if text := strings.Join(got, "; "); text != c.want {
 				t.Errorf("got %s, want %s", text, c.want)

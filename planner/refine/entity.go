@@ -12,7 +12,7 @@ import (
 )
 
 // BadTemplate is the code of a template that cannot be evaluated, or whose result cannot be used.
-const BadTemplate site.Code = site.Code(catalog.BadTemplate)
+const BadTemplate site.Code = catalog.BadTemplate
 
 // mostTasks is the most tasks of a service on one node.
 const mostTasks = 10_000
@@ -93,8 +93,8 @@ func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
 	}
 	attributes, more := in.Entity.Check(in.Attributes)
 	for _, m := range more {
-		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "attributes." + m.Path,
-			Code: site.Code(m.Code), Message: m.Message})
+		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "attributes." + m.Attribute,
+			Code: m.Code, Message: m.Message})
 	}
 	if len(problems) > 0 {
 		return nil, problems

@@ -65,8 +65,8 @@ func instantiate(s site.Site, given site.Service, schemas Schemas) (service, sit
 		if given.Complete {
 			break
 		}
-		problems = append(problems, site.Problem{Object: "service", Name: given.Name, Attribute: "attributes." + m.Path,
-			Code: site.Code(m.Code), Message: m.Message})
+		problems = append(problems, site.Problem{Object: "service", Name: given.Name, Attribute: "attributes." + m.Attribute,
+			Code: m.Code, Message: m.Message})
 	}
 	in := Instance{Site: s.Name, Service: given.Name, Entity: given.Entity, Attributes: given.Attributes}
 	in = in.with(s.Values[given.Name])

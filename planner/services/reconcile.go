@@ -452,7 +452,7 @@ func (t *Transition) requestState(name string) {
 		if r, moving := machine.Transfer(in.State, lifecycle.ResourceBased); moving && r.Target != in.State {
 			return // its deployment comes first
 		}
-		t.addProblem(name, "target_state", site.Code(lifecycle.TransferNotAllowed),
+		t.addProblem(name, "target_state", lifecycle.TransferNotAllowed,
 			fmt.Sprintf("the lifecycle %q has no way from the state %s, in which the service is, to %s on request; %s",
 				machine.Lifecycle().Name, in.State, wanted.TargetState, requests(machine, in.State)))
 		return

@@ -153,10 +153,10 @@ func (t *Transition) addRefusal(service string, err error) {
 		return "attributes." + path
 	}
 	if len(refusal.Mistakes) == 0 {
-		t.addProblem(service, at(refusal.Path), site.Code(refusal.Kind), refusal.Message)
+		t.addProblem(service, at(refusal.Path), refusal.Kind, refusal.Message)
 	}
 	for _, m := range refusal.Mistakes {
-		t.addProblem(service, at(m.Place()), site.Code(m.Code), m.Message)
+		t.addProblem(service, at(m.Attribute), m.Code, m.Message)
 	}
 }
 

@@ -91,7 +91,7 @@ func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bo
 		candidate, _, mistakes := usage.Allocate(allocation.Request{Service: t.allocationService(in), Prior: before,
 			Candidate: in.Candidate})
 		for _, m := range mistakes {
-			t.addProblem(in.ID, "attributes."+m.Place(), site.Code(m.Code), m.Message)
+			t.addProblem(in.ID, "attributes."+m.Attribute, m.Code, m.Message)
 		}
 		if len(mistakes) > 0 {
 			return false

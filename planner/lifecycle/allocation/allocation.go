@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -37,7 +38,7 @@ type Allocated struct {
 // never replaced. So is a pool without a free value (pool_exhausted).
 //
 // Values that could be allocated are returned also with mistakes (lsm.md 12, V069) and are in use from then on.
-func (b *Usage) Allocate(q Request) (map[string]any, []Allocated, []catalog.Mistake) {
+func (b *Usage) Allocate(q Request) (map[string]any, []Allocated, []invalid.Error) {
 	r := &run{book: b, service: q.Service, who: b.number(q.Service), mine: make(map[claim]string)}
 	out := copied(q.Candidate)
 	r.collect(q.Service.Entity.Structure, place{seed: q.Service.Name}, q.Prior, out)
@@ -61,7 +62,7 @@ type run struct {
 	slots    []slot
 	mine     map[claim]string // paths of the service's own values
 	given    []Allocated
-	mistakes []catalog.Mistake
+	mistakes []invalid.Error
 }
 
 type claim struct {
@@ -125,7 +126,7 @@ func (r *run) collect(s catalog.Structure, at place, prior, object map[string]an
 }
 
 func (r *run) report(s slot, code catalog.Code, format string, args ...any) {
-	r.mistakes = append(r.mistakes, catalog.Mistake{Path: s.path, At: s.at, Code: code,
+	r.mistakes = append(r.mistakes, invalid.Error{Attribute: s.at, Code: code,
 		Message: fmt.Sprintf(format, args...)})
 }
 

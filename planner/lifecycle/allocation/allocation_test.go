@@ -105,7 +105,7 @@ func TestSharedPool(t *testing.T) {
 	}
 	candidate := set{"name": "d"}
 	out, given, mistakes = book.Allocate(allocation.Request{Service: service(port, "d"), Candidate: candidate})
-	if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolExhausted || mistakes[0].Place() != "id" ||
+	if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolExhausted || mistakes[0].Attribute != "id" ||
 		len(given) > 0 || len(out) != 1 || len(candidate) != 1 {
 		t.Fatal(out, given, mistakes)
 	}
@@ -142,7 +142,7 @@ func TestKept(t *testing.T) {
 			Prior: set{"id": c.value}, Candidate: set{"name": c.name, "id": c.value}})
 		got := fmt.Sprint(out["id"])
 		if len(mistakes) == 1 {
-			got = fmt.Sprint(mistakes[0].Place(), " ", mistakes[0].Code, " ", mistakes[0].Message)
+			got = fmt.Sprint(mistakes[0].Attribute, " ", mistakes[0].Code, " ", mistakes[0].Message)
 		}
 		if got != c.want || out["id"] != c.value || len(given) > 0 || len(mistakes) > 1 {
 			t.Errorf("%v:\n got %s\nwant %s", c, got, c.want)
@@ -214,7 +214,7 @@ func TestRack(t *testing.T) {
 		}
 		out, given, mistakes := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
 			Candidate: set{"name": "r2", "site": "lon", "units": children}})
-		if len(mistakes) != 2 || mistakes[0].Place() != "units[3].secret" || mistakes[0].Path != "units.secret" ||
+		if len(mistakes) != 2 || mistakes[0].Attribute != "units[3].secret" ||
 			len(given) != 3+5+3+5 || out["vlan"] != int64(-1) {
 			t.Error(given, mistakes)
 		}
