@@ -88,7 +88,7 @@ type hostBefore struct {
 	Family string `json:"family,omitempty"`
 }
 
-// Aim tells the family of an entry without one by the line that is there: slipway wrote or removed it.
+// Aim takes the family of an entry without one from the line that is there: slipway wrote or removed it.
 func (hostType) Aim(s *System, title, recorded string, before json.RawMessage) (string, error) {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil || recorded != "" || e.Family != "" {
