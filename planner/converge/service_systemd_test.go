@@ -15,6 +15,9 @@ func shown(id, load, active, sub, file string) string {
 		"\nUnitFileState=" + file + "\nNeedDaemonReload=no\n"
 }
 
+// forgotten is what systemd says of the conditions of a unit that it has unloaded since: nothing.
+const forgotten = "ConditionResult=no\nConditionTimestampMonotonic=0\n"
+
 const systemctlShow = "systemctl show --no-pager -p " + unitProperties + " -- "
 
 func systemdNode(t *testing.T, r *recorder) *System {
@@ -101,6 +104,13 @@ func TestSystemdApply(t *testing.T) {
 		{"a oneshot that has finished", resource.Parameters{"ensure": "running"}, strings.Replace(shown("a", "loaded", "inactive", "dead", "static"), "notify", "oneshot", 1), nil,
 			[]string{"systemctl start -- a.service", "systemctl status --no-pager --full -n 10 -- a.service"},
 			"it ran and has finished: a.service is of the type oneshot, which runs to its end and is not running then; leave ensure out, or set RemainAfterExit=yes in the unit"},
+		{"a oneshot that systemd has forgotten", resource.Parameters{"ensure": "running"},
+			strings.Replace(shown("a", "loaded", "inactive", "dead", "static"), "notify", "oneshot", 1) + forgotten, nil,
+			[]string{"systemctl start -- a.service", "systemctl status --no-pager --full -n 10 -- a.service"},
+			"it ran and has finished, or a condition in its unit was not met: a.service is of the type oneshot, which"},
+		{"ended at once, and forgotten", resource.Parameters{"ensure": "running"}, shown("a", "loaded", "inactive", "dead", "disabled") + forgotten, nil,
+			[]string{"systemctl start -- a.service", "systemctl status --no-pager --full -n 10 -- a.service"},
+			"it ended at once, or a condition in its unit was not met"},
 		{"skipped by its conditions", resource.Parameters{"ensure": "running"}, shown("a", "loaded", "inactive", "dead", "disabled") + "ConditionResult=no\n", nil,
 			[]string{"systemctl start -- a.service", "systemctl status --no-pager --full -n 10 -- a.service"}, "a condition in its unit was not met"},
 		{"does not believe enable either", resource.Parameters{"enable": true}, shown("a", "loaded", "inactive", "dead", "disabled"),
