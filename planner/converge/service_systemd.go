@@ -25,7 +25,7 @@ func (systemd) unit(name string) string {
 // unitSettles bounds the wait for a unit that systemctl left between two states.
 const unitSettles = 30 * time.Second
 
-const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Type,ConditionResult"
+const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Type,ConditionResult,ConditionTimestampMonotonic"
 
 func (m systemd) states(ctx context.Context, s *System, units []string) (map[string]serviceState, error) {
 	c := Command{Argv: append([]string{"systemctl", "show", "--no-pager", "-p", unitProperties, "--"}, units...)}
@@ -76,10 +76,22 @@ func unitState(p map[string]string) serviceState {
 		enabled: unitEnabled(p["UnitFileState"]),
 		detail:  fmt.Sprintf("ActiveState=%s, SubState=%s, Result=%s, Type=%s", p["ActiveState"], p["SubState"], p["Result"], p["Type"]),
 	}
-	if p["ConditionResult"] == "no" {
+	// Of a unit that systemd has unloaded since, which it does when nothing refers to it, it says no in any case.
+	unloaded := p["ConditionTimestampMonotonic"] == "0"
+	unmet := p["ConditionResult"] == "no" && !unloaded
+	ended := p["ActiveState"] == "inactive" && p["Result"] == "success"
+	switch {
+	case unmet:
 		state.detail += ", ConditionResult=no: a condition in its unit was not met"
+	case ended && unloaded:
+		state.detail += "; it ended at once, or a condition in its unit was not met"
 	}
-	state.finished = p["Type"] == "oneshot" && p["ActiveState"] == "inactive" && p["Result"] == "success" && p["ConditionResult"] != "no"
+	if p["Type"] == "oneshot" && ended && !unmet {
+		state.finished = "it ran and has finished"
+		if unloaded {
+			state.finished += ", or a condition in its unit was not met"
+		}
+	}
 	switch p["ActiveState"] {
 	case "active", "reloading", "refreshing":
 		state.active = running
@@ -212,9 +224,9 @@ func (m systemd) activate(ctx context.Context, s *System, unit, verb, should str
 		if _, err := s.Run(ctx, Command{Argv: []string{"systemctl", "status", "--no-pager", "--full", "-n", "10", "--", unit}}); err != nil {
 			return err
 		}
-		if should == running && is.finished && out.Status == 0 {
-			return fmt.Errorf("it ran and has finished: %s is of the type oneshot, which runs to its end and is not running then; "+
-				"leave ensure out, or set RemainAfterExit=yes in the unit", unit)
+		if should == running && is.finished != "" && out.Status == 0 {
+			return fmt.Errorf("%s: %s is of the type oneshot, which runs to its end and is not running then; "+
+				"leave ensure out, or set RemainAfterExit=yes in the unit", is.finished, unit)
 		}
 		return fmt.Errorf("%sit is %s after systemctl %s, not %s (%s); `journalctl -u %s` on the node shows more", cause, is.active, verb, should, is.detail, unit)
 	}

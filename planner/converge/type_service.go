@@ -56,8 +56,8 @@ type serviceState struct {
 	enabled enablement
 	levels  []string // OpenRC: the runlevels that start it
 	reload  bool     // systemd: files changed since it read them
-	// finished: systemd, a unit of the type oneshot has run and ended well, so it is stopped.
-	finished bool
+	// finished says, of a stopped unit of the type oneshot of systemd, that it has run and was successful.
+	finished string
 	detail   string // for errors: the manager's own words
 }
 
