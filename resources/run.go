@@ -54,8 +54,13 @@ func (r *Runs) GiveUp(limit time.Duration) {
 // Wait returns when no run is at work.
 func (r *Runs) Wait() { r.work.Wait() }
 
-// ending returns the channel that GiveUp closes.
-func (r *Runs) ending() chan struct{} { return r.channel(&r.giveUp) }
+// ending returns the channel that GiveUp closes; nil where nothing is shared.
+func (r *Runs) ending() chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.channel(&r.giveUp)
+}
 
 // channel returns one of the channels of r, which makes the zero value ready for use.
 func (r *Runs) channel(c *chan struct{}) chan struct{} {
