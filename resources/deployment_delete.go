@@ -71,7 +71,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	case out.Stays:
 		var answered string
 		if len(out.Lost) > 0 {
-			answered = fmt.Sprintf("\nNodes that answered the last refresh or run do not answer now: %s. Bring them back; those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
+			answered = fmt.Sprintf("\nNodes that the state does not list as unreachable do not answer: %s. Bring them back; those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
 				strings.Join(engine.FirstLines(out.Lost), ", "))
 		}
 		resp.Diagnostics.AddError("The site was not torn down", out.Report.String()+answered+

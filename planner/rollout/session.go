@@ -133,13 +133,17 @@ func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, 
 		stop = ctx
 	}
 	for noted := false; ; noted = true {
-		summary, err := d.converge(ctx, n, c, each)
+		working := false
+		summary, err := d.converge(ctx, n, c, func(r converge.Result) {
+			working = true
+			each(r)
+		})
 		if err == nil && summary.Error != nil {
 			err = summary.Error
 		}
 		if !busy(err) {
-			if waited := d.Machines.waitedFor(n.Name); err != nil && ctx.Err() != nil && waited != nil {
-				err = fmt.Errorf("%w; before, %w", err, waited)
+			if waited := d.Machines.waitedFor(n.Name); err != nil && ctx.Err() != nil && waited != nil && !working {
+				err = fmt.Errorf("%w; before that: %w", err, waited)
 			}
 			return summary, err
 		}

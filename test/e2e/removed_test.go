@@ -30,7 +30,7 @@ func TestLostNodeIsNotForgotten(t *testing.T) {
 	w := newWorkspace(t, config)
 	w.must(w.apply(), 0)
 	two[1].Fail(t, "off")
-	w.must(w.run(append(destroy, "-refresh=false")...), 1, "The site was not torn down", "answered the last refresh or run", two[1].Name)
+	w.must(w.run(append(destroy, "-refresh=false")...), 1, "The site was not torn down", "does not list as unreachable", two[1].Name)
 	assertUntouched(t, before, two[0])
 	two[1].Heal(t)
 	w.must(w.run(destroy...), 0)
