@@ -13,8 +13,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// An action brings its files along. They are laid out in a folder that only root can look into, for as long as the action runs. A
-// session that was killed leaves it behind, and the next one that changes the node removes it.
+// An action brings its files along. They are laid out in a folder that only root can look into, for as long as the
+// action runs. A session that was killed leaves it behind, and the next one that changes the node removes it.
 
 // workPath is the folder. The node's lock keeps two sessions from using it.
 const workPath = home + "/work"

@@ -12,9 +12,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// rebootType restarts the node. It takes two sessions: the first writes into the ledger which boot it wants to end and has the node
-// restart behind it, the second finds another boot id and is done. So a restart that was asked for happens once, whoever is killed
-// in between, and one that happened by other means in the meantime counts.
+// rebootType restarts the node. It takes two sessions: the first writes into the ledger which boot it wants to end and
+// has the node restart behind it, the second finds another boot id and is done. So a restart that was asked for happens
+// once, whoever is killed in between, and one that happened by other means in the meantime counts.
 type rebootType struct{ action }
 
 func (rebootType) Declared() schema.Type { return schema.Reboot{} }

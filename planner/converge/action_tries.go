@@ -20,7 +20,8 @@ func tryCommand(r resource.Resource, folder string, argv ...string) Command {
 	return c
 }
 
-// tries calls try until it succeeds, it was tried as often as r says, or ctx ends. The error says how often it was tried.
+// tries calls try until it succeeds, it was tried as often as r says, or ctx ends. The error says how often it was
+// tried.
 func tries(ctx context.Context, r resource.Resource, retries int64, try func() error) error {
 	most := 1 + r.Parameters.IntOr("retries", retries)
 	interval := time.NewTimer(0)

@@ -1,7 +1,7 @@
 // Package converge checks, applies and undoes configuration resources below a root directory, and keeps the ledger of
-// what it did. The same code runs in the provider for a local node and in the helper for a node behind SSH, so a
-// plan's drift check, a dry run and an apply cannot disagree. It uses the standard library, golang.org/x/sys and one small package
-// for diffs only, because the helper must stay small.
+// what it did. The same code runs in the provider for a local node and in the helper for a node behind SSH, so a plan's
+// drift check, a dry run and an apply cannot disagree. It uses the standard library, golang.org/x/sys and one small
+// package for diffs only, because the helper must stay small.
 package converge
 
 import (
@@ -16,36 +16,40 @@ import (
 // SessionTimeout is the silence of the controller after which a helper takes the session for dead.
 const SessionTimeout = 60 * time.Second
 
-// Type is a configuration resource type. A new one is one new file and one line in the table [types], here and in package schema.
+// Type is a configuration resource type. A new one is one new file and one line in the table [types], here and in
+// package schema.
 //
-// Methods are called by one goroutine at a time, with resources that passed the schema. They must leave nothing behind when
-// ctx ends, and must not show secrets in errors or differences.
+// Methods are called by one goroutine at a time, with resources that passed the schema. They must leave nothing behind
+// when ctx ends, and must not show secrets in errors or differences.
 type Type interface {
 	// Declared returns what may be written of the type.
 	Declared() schema.Type
-	// Check reports how the node differs from r, without changing it. It returns no differences, and no error, when the node
-	// is in the desired state. It is called at plan time for drift, so it must be safe to run at any moment.
+	// Check reports how the node differs from r, without changing it. It returns no differences, and no error, when the
+	// node is in the desired state. It is called at plan time for drift, so it must be safe to run at any moment.
 	Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error)
 	// Capture describes what is there before slipway touches it for the first time, so that Undo can bring it back; the
 	// text goes into the ledger and must hold no secret. It is called before the first Apply of a resource only.
 	Capture(ctx context.Context, s *System, r resource.Resource) (json.RawMessage, error)
-	// Apply brings the node into the desired state. It is called only when Check found differences, and Check must find none
-	// afterwards. It may be repeated after a crash at any point.
+	// Apply brings the node into the desired state. It is called only when Check found differences, and Check must find
+	// none afterwards. It may be repeated after a crash at any point.
 	Apply(ctx context.Context, s *System, r resource.Resource) error
 	// Undo brings back what Capture described, no more: what was there before stays or returns, what slipway made goes. It
 	// may be repeated after a crash at any point, and succeeds when there is nothing left to undo.
 	Undo(ctx context.Context, s *System, title string, before json.RawMessage) error
 }
 
-// Resolver is implemented by types with schema.Named whose objects have several names, which only the node knows to be one.
+// Resolver is implemented by types with schema.Named whose objects have several names, which only the node knows to be
+// one.
 type Resolver interface {
-	// Resolve returns the one name of an object on the node as it is now; a name that cannot be resolved is returned as it is.
+	// Resolve returns the one name of an object on the node as it is now; a name that cannot be resolved is returned as it
+	// is.
 	Resolve(s *System, object string) string
 }
 
 // Sharer is implemented by types whose objects may be one thing on the node under several names that all stay.
 type Sharer interface {
-	// Shares returns what r changes of a thing that has other names, too, by parameter; the thing is empty when there is none.
+	// Shares returns what r changes of a thing that has other names, too, by parameter; the thing is empty when there is
+	// none.
 	Shares(s *System, r resource.Resource) (Shared, error)
 	// Shared returns what Shares said when before was captured or widened last, if that is the same thing still.
 	Shared(s *System, before json.RawMessage) Shared
@@ -57,27 +61,31 @@ type Aimer interface {
 	Aim(s *System, title, recorded string, before json.RawMessage) (string, error)
 }
 
-// Widener is implemented by types whose Capture describes only what the resource says something of: anything else is not
-// slipway's to bring back.
+// Widener is implemented by types whose Capture describes only what the resource says something of: anything else is
+// not slipway's to bring back.
 type Widener interface {
-	// Widen adds to before what r says something of and earlier forms of the resource did not, as it is now. What before says
-	// already stays. It is called before every Apply but the first, and when a resource has another form, and may be repeated.
+	// Widen adds to before what r says something of and earlier forms of the resource did not, as it is now. What before
+	// says already stays. It is called before every Apply but the first, and when a resource has another form, and may be
+	// repeated.
 	Widen(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error)
 }
 
-// Resumer is implemented by types whose Apply may leave more unfinished than Check looks at (the packages that come along with one).
+// Resumer is implemented by types whose Apply may leave more unfinished than Check looks at (the packages that come
+// along with one).
 type Resumer interface {
-	// Resume completes what was cut off in the middle of an Apply or Undo and returns what that was. before is what Capture returned. It is
-	// called in mode Apply, before Check, when the ledger says that an Apply or Undo was started and not finished, and, with
-	// undo, before the Undo of such a resource.
+	// Resume completes what was cut off in the middle of an Apply or Undo and returns what that was. before is what
+	// Capture returned. It is called in mode Apply, before Check, when the ledger says that an Apply or Undo was started
+	// and not finished, and, with undo, before the Undo of such a resource.
 	Resume(ctx context.Context, s *System, before json.RawMessage, undo bool) ([]Difference, error)
 }
 
-// Releaser is implemented by types whose resources leave alone what they say nothing of. When a form of a resource says nothing of something that an
-// earlier one gave, that returns: to what was there before or, where slipway made the object, to what a new one has.
+// Releaser is implemented by types whose resources leave alone what they say nothing of. When a form of a resource says
+// nothing of something that an earlier one gave, that returns: to what was there before or, where slipway made the
+// object, to what a new one has.
 type Releaser interface {
-	// Release returns the parameters that r lacks and an earlier form gave, with the values to which they return, and before without what it knows of them.
-	// A value that nobody knows is not among the parameters: what is there stays. Nothing on the node is changed.
+	// Release returns the parameters that r lacks and an earlier form gave, with the values to which they return, and
+	// before without what it knows of them. A value that nobody knows is not among the parameters: what is there stays.
+	// Nothing on the node is changed.
 	Release(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error)
 }
 
@@ -89,8 +97,9 @@ type Finder interface {
 
 // Differ is implemented by types whose differences stand for texts that are too long for them.
 type Differ interface {
-	// Diff shows how the text on the node differs from that of r, as a unified diff of a few lines. It is empty where there is nothing to show, or
-	// where it may be secret. It is called after Check found differences, never for a sensitive resource.
+	// Diff shows how the text on the node differs from that of r, as a unified diff of a few lines. It is empty where
+	// there is nothing to show, or where it may be secret. It is called after Check found differences, never for a
+	// sensitive resource.
 	Diff(s *System, r resource.Resource) (string, error)
 }
 
@@ -106,7 +115,8 @@ type Prefetcher interface {
 }
 
 // Batcher is implemented by types that apply many resources at once for little more than the cost of one (one package
-// transaction). rs follow each other in the catalog, differ, and have no requirement among them. The errors answer rs one by one.
+// transaction). rs follow each other in the catalog, differ, and have no requirement among them. The errors answer rs
+// one by one.
 type Batcher interface {
 	ApplyBatch(ctx context.Context, s *System, rs []resource.Resource) []error
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// cronMarker opens the lines of a job that slipway looks after, puppetMarker those of one that Puppet did; the title follows.
+// cronMarker opens the lines of a job that slipway looks after, puppetMarker those of one that Puppet did; the title
+// follows.
 const puppetMarker = "# Puppet Name: "
 
 // parseJob reads the lines that [findJob] found.
@@ -40,9 +41,9 @@ func cutField(text string) (field, rest string) {
 	return text, ""
 }
 
-// findJob finds the lines of a job: the marker, slipway's or Puppet's, settings, and the first line that is neither comment nor blank. Anything
-// else between them ends it, because it is not slipway's. Where no marker has the title, it finds the lines of jobs without a marker for which
-// is, if not nil, holds.
+// findJob finds the lines of a job: the marker, slipway's or Puppet's, settings, and the first line that is neither
+// comment nor blank. Anything else between them ends it, because it is not slipway's. Where no marker has the title, it
+// finds the lines of jobs without a marker for which is, if not nil, holds.
 func findJob(title string, is func(schema.CronJob) bool) func(lines) []span {
 	return func(l lines) []span {
 		var marked, plain []span
@@ -87,8 +88,9 @@ func isCrontabComment(text string) bool {
 		strings.HasPrefix(text, "# (") && strings.Contains(text, " installed on ")
 }
 
-// setJob puts a job in place of those found, or takes these out when it is nil. cron ignores a last line without an end, so the file gets one.
-// A crontab without lines gets an empty one first: `crontab -l` of Debian leaves out up to three comments at the start.
+// setJob puts a job in place of those found, or takes these out when it is nil. cron ignores a last line without an
+// end, so the file gets one. A crontab without lines gets an empty one first: `crontab -l` of Debian leaves out up to
+// three comments at the start.
 func setJob(l lines, found []span, title string, j *schema.CronJob) lines {
 	switch {
 	case j == nil:
@@ -112,7 +114,8 @@ func setJob(l lines, found []span, title string, j *schema.CronJob) lines {
 	return l
 }
 
-// undoJob brings former jobs back in place of those found. unended says that the file's last line had no end, empty that it had no lines.
+// undoJob brings former jobs back in place of those found. unended says that the file's last line had no end, empty
+// that it had no lines.
 func undoJob(l lines, found []span, former []block, unended, empty bool) lines {
 	atEnd := len(found) > 0 && found[len(found)-1].to == len(l)
 	blank := -1 // the empty line that was put before the job, unless the next one needs it

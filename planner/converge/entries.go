@@ -75,8 +75,8 @@ type entries struct {
 	lost error // the kept copy is gone: a [gone]
 }
 
-// widen notes which of the parts of a line r says something of for the first time. take changes a former line, which is given with the
-// line as it is now, so that it has these parts as they are now.
+// widen notes which of the parts of a line r says something of for the first time. take changes a former line, which is
+// given with the line as it is now, so that it has these parts as they are now.
 func (e *entries) widen(r resource.Resource, parts []string, l lines, found []span, take func(former, now string, parts []string) string) {
 	var fresh []string
 	for _, name := range parts {
@@ -133,8 +133,8 @@ func (s *System) remember(r resource.Resource, path string, find func(lines) []s
 	return e, err
 }
 
-// inherit corrects e for a file that is there only because slipway made it for another entry: whichever of them is the last to go
-// takes the file along.
+// inherit corrects e for a file that is there only because slipway made it for another entry: whichever of them is the
+// last to go takes the file along.
 func (e *entries) inherit(s *System) error {
 	_, err := othersIn(s, e.In, func(_ *entry, other entries) (bool, error) {
 		if !other.File {
@@ -145,7 +145,8 @@ func (e *entries) inherit(s *System) error {
 	return err
 }
 
-// handOver gives the duty to remove a file, which its own resource is about to leave, to an entry in it; ok is false when there is none.
+// handOver gives the duty to remove a file, which its own resource is about to leave, to an entry in it; ok is false
+// when there is none.
 func handOver(s *System, path string) (ok bool, err error) {
 	return othersIn(s, path, func(e *entry, other entries) (bool, error) {
 		if !other.File {
@@ -205,8 +206,8 @@ func (e *entries) former(s *System, find func(lines) []span) ([]block, error) {
 	return l.blocks(find(l)), nil
 }
 
-// writeBack writes a file whose entry has its former content again, or removes it when slipway made it and nothing is left
-// in it, with the directories that slipway made for it.
+// writeBack writes a file whose entry has its former content again, or removes it when slipway made it and nothing is
+// left in it, with the directories that slipway made for it.
 func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
 	if e.File || len(f.lines) > 0 {
 		if !f.there && len(f.lines) > 0 {

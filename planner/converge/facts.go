@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Facts describes the node. What cannot be found out stays empty: facts help to distinguish nodes, and no decision of the engine
-// rests on them.
+// Facts describes the node. What cannot be found out stays empty: facts help to distinguish nodes, and no decision of
+// the engine rests on them.
 func (s *System) Facts() Facts {
 	f := Facts{OS: runtime.GOOS, Arch: runtime.GOARCH}
 	for _, path := range []string{"/etc/os-release", "/usr/lib/os-release"} {

@@ -22,8 +22,8 @@ const (
 	diffBytesLimit = OutputLimit // the journal has it in the place of what a command prints
 )
 
-// Diff shows how the content of a file differs, when any user of the node may read it, now and as it is wanted. Nobody can say of a
-// content whether it is secret; that others are kept from reading it does.
+// Diff shows how the content of a file differs, when any user of the node may read it, now and as it is wanted. Nobody
+// can say of a content whether it is secret; that others are kept from reading it does.
 func (fileType) Diff(s *System, r resource.Resource) (string, error) {
 	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
@@ -65,7 +65,8 @@ func openToAll(s *System, r resource.Resource, at string, info Info) (bool, erro
 	return true, nil
 }
 
-// textDiff returns a unified diff of two texts, of its first 30 lines; nothing where one is no text, or larger than 64 KiB.
+// textDiff returns a unified diff of two texts, of its first 30 lines; nothing where one is no text, or larger than 64
+// KiB.
 func textDiff(is, should []byte) string {
 	if !isText(is) || !isText(should) {
 		return ""

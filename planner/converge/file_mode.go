@@ -6,7 +6,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// wantedMode returns the mode that a resource wants of what is to be a file or directory: kind and info are what is there now.
+// wantedMode returns the mode that a resource wants of what is to be a file or directory: kind and info are what is
+// there now.
 func wantedMode(text, ensure, kind string, info Info) (fs.FileMode, error) {
 	m, err := schema.ParseMode(text)
 	is := chmodBits(info.Mode)

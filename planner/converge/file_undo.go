@@ -16,8 +16,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// fileBefore is what was at a path before slipway touched it. Only what the resource says something of is brought back: a file whose
-// mode alone is slipway's keeps its content, whoever has changed that since.
+// fileBefore is what was at a path before slipway touched it. Only what the resource says something of is brought back:
+// a file whose mode alone is slipway's keeps its content, whoever has changed that since.
 type fileBefore struct {
 	Path   string `json:"path"`
 	Kind   string `json:"kind"`
@@ -29,8 +29,8 @@ type fileBefore struct {
 	// Extended holds the access lists and the label of a file or directory that may be made anew.
 	Extended extended `json:"extended,omitempty"`
 	Stays    bool     `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
-	// Said lists what the resource has said something of so far: content (or that it is another thing than it was), target, mode,
-	// owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
+	// Said lists what the resource has said something of so far: content (or that it is another thing than it was),
+	// target, mode, owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
 	Said []string `json:"said,omitempty"`
 	// Wrote is the digest of what slipway last meant to write into a file that it made, so that it is known from what
 	// others have written.
@@ -123,8 +123,8 @@ func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, befor
 	return json.Marshal(b)
 }
 
-// Release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made goes,
-// or becomes a new file, unless others have written into it.
+// Release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made
+// goes, or becomes a new file, unless others have written into it.
 func (t fileType) Release(
 	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
 ) (resource.Parameters, json.RawMessage, error) {

@@ -98,7 +98,8 @@ func findMount(point string) func(lines) []span {
 	}
 }
 
-// setMount brings the first line of r's mount point into the desired form, or adds it; an absent mount point loses all its lines.
+// setMount brings the first line of r's mount point into the desired form, or adds it; an absent mount point loses all
+// its lines.
 func setMount(l lines, r resource.Resource) lines {
 	found := findMount(r.Title)(l)
 	switch {
@@ -124,7 +125,8 @@ type mounted struct {
 	Options string `json:"options"` // of the mount, then of the file system
 }
 
-// findMounted looks a mount point up in the text of mountinfo (proc_pid_mountinfo(5)); nil when nothing is mounted there.
+// findMounted looks a mount point up in the text of mountinfo (proc_pid_mountinfo(5)); nil when nothing is mounted
+// there.
 func findMounted(mountinfo string, point string) *mounted {
 	var out *mounted
 	for text := range strings.Lines(mountinfo) {
@@ -144,8 +146,8 @@ func findMounted(mountinfo string, point string) *mounted {
 // liveFlags are the options that a mount shows and that can be compared with those wanted: each with its opposite.
 var liveFlags = [][2]string{{"ro", "rw"}, {"nosuid", "suid"}, {"nodev", "dev"}, {"noexec", "exec"}, {"noatime", "atime"}, {"nodiratime", "diratime"}}
 
-// against compares the options of the mount with those wanted, as far as both say something about a flag, and returns those that
-// are not as wanted.
+// against compares the options of the mount with those wanted, as far as both say something about a flag, and returns
+// those that are not as wanted.
 func (m mounted) against(options string) (is, should []string) {
 	shown := strings.Split(m.Options, ",")
 	wanted := strings.Split(options, ",")

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// gone is the error of an Undo that has finished what it can, because something that it needed was taken away by others, or stays because others use it. The engine counts the
-// resource as undone and reports the text.
+// gone is the error of an Undo that has finished what it can, because something that it needed was taken away by
+// others, or stays because others use it. The engine counts the resource as undone and reports the text.
 type gone struct{ text string }
 
 func (g gone) Error() string { return g.text }
@@ -27,8 +27,8 @@ func (x *session) there(ctx context.Context, typ Type, e *entry) (bool, error) {
 	return guarded(e.Type, func() (bool, error) { return f.There(ctx, x.sys, e.Title, e.Before) })
 }
 
-// missing reports that others have taken the object of an entry away since it was applied. One that cannot be looked for
-// is left to Undo, which reports that.
+// missing reports that others have taken the object of an entry away since it was applied. One that cannot be looked
+// for is left to Undo, which reports that.
 func (x *session) missing(ctx context.Context, typ Type, e *entry) bool {
 	if !e.There {
 		return false
@@ -45,7 +45,8 @@ func asGone(err error) (text string, other error) {
 	return "", err
 }
 
-// directoryGone returns a gone when the directory of a path is not there any more, or is none, so that what cannot come back.
+// directoryGone returns a gone when the directory of a path is not there any more, or is none, so that what cannot come
+// back.
 func (s *System) directoryGone(name, what string) error {
 	dir := path.Dir(name)
 	_, err := s.ReadDir(dir)
@@ -55,7 +56,8 @@ func (s *System) directoryGone(name, what string) error {
 	return err
 }
 
-// copyGone returns a gone for the error of reading a kept file that is not there any more, and other errors as they are.
+// copyGone returns a gone for the error of reading a kept file that is not there any more, and other errors as they
+// are.
 func copyGone(err error, of string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone{fmt.Sprintf("the copy of what was in %s before is gone from %s, so that does not come back", of, backupPath)}

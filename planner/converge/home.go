@@ -17,7 +17,8 @@ const (
 	backupPath    = home + "/backup"
 )
 
-// makeHome makes slipway's own directory and those above it that are not there, and returns the latter, outermost first.
+// makeHome makes slipway's own directory and those above it that are not there, and returns the latter, outermost
+// first.
 func (s *System) makeHome() (made []string, err error) {
 	for i := 1; i < len(home); i++ {
 		if home[i] != '/' {
@@ -40,7 +41,8 @@ func (s *System) makeHome() (made []string, err error) {
 	return made, nil
 }
 
-// ownDirectory makes one of slipway's own directories, 0700, when it is not there, and refuses one that another user could change.
+// ownDirectory makes one of slipway's own directories, 0700, when it is not there, and refuses one that another user
+// could change.
 func (s *System) ownDirectory(path string) error {
 	info, err := s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,8 +62,8 @@ func (s *System) checkOwnDirectory(path string, info Info) error {
 	return nil
 }
 
-// removeHome removes every trace of slipway: its directory, ledger and lock last, and the directories above that it had made
-// and that are empty now.
+// removeHome removes every trace of slipway: its directory, ledger and lock last, and the directories above that it had
+// made and that are empty now.
 func (s *System) removeHome(l *ledger) error {
 	names, err := s.ReadDir(home)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +99,8 @@ func (s *System) removeHome(l *ledger) error {
 	return nil
 }
 
-// dropUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash cut short.
+// dropUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash cut
+// short.
 func (s *System) dropUnnamed(l *ledger) error {
 	names, err := s.ReadDir(backupPath)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {

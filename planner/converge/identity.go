@@ -1,7 +1,7 @@
 package converge
 
-// Identity says which machine a node is, so that one machine is recognised under two names and two addresses. Each part may be empty when it
-// cannot be found out.
+// Identity says which machine a node is, so that one machine is recognised under two names and two addresses. Each part
+// may be empty when it cannot be found out.
 type Identity struct {
 	Ledger  string `json:"ledger,omitempty"`  // made with the node's ledger and gone with it. A copy of the disk has it too
 	Machine string `json:"machine,omitempty"` // the machine-id of the machine. A copy of the disk has it too, and a sandbox that of its host
@@ -12,14 +12,14 @@ type Identity struct {
 // Running reports whether the identity is that of a running machine.
 func (i Identity) Running() bool { return i.Boot != "" && i.Root != "" }
 
-// Same reports whether two identities are those of one machine. Two machines never run with one boot id below one root; a machine that was
-// restarted in between is not recognised.
+// Same reports whether two identities are those of one machine. Two machines never run with one boot id below one root;
+// a machine that was restarted in between is not recognised.
 func (i Identity) Same(other Identity) bool {
 	return i.Running() && i.Boot == other.Boot && i.Root == other.Root
 }
 
-// MayBe reports whether two identities, taken at any two times, may be those of one machine: a restart changes boot id and root, and a copy of a
-// disk looks like the machine restarted. The way to know is to look at both within one boot.
+// MayBe reports whether two identities, taken at any two times, may be those of one machine: a restart changes boot id
+// and root, and a copy of a disk looks like the machine restarted. The way to know is to look at both within one boot.
 func (i Identity) MayBe(other Identity) bool {
 	switch {
 	case i.Same(other):

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity returns the node's identity without that of its ledger. Machine-id and boot id are those of the machine that the session runs
-// on, also for a sandbox: its root distinguishes it from others.
+// identity returns the node's identity without that of its ledger. Machine-id and boot id are those of the machine that
+// the session runs on, also for a sandbox: its root distinguishes it from others.
 func (s *System) identity() Identity {
 	i := Identity{Machine: machineText("/etc/machine-id"), Boot: machineText("/proc/sys/kernel/random/boot_id")}
 	var st unix.Stat_t

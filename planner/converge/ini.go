@@ -82,8 +82,9 @@ func (p iniPlace) values(l lines) []string {
 	return out
 }
 
-// set gives the setting a value: in the first line that it has, of which it keeps no other, because parsers differ in which of them counts; or in
-// a new line after the last one that is commented out, else at the end of its section, which is made at the end of the file when there is none.
+// set gives the setting a value: in the first line that it has, of which it keeps no other, because parsers differ in
+// which of them counts; or in a new line after the last one that is commented out, else at the end of its section,
+// which is made at the end of the file when there is none.
 func (p iniPlace) set(l lines, value string) lines {
 	if found := p.find(l); len(found) > 0 {
 		for _, x := range slices.Backward(found[1:]) {
@@ -136,7 +137,8 @@ func (p iniPlace) unset(l lines) lines {
 	return l
 }
 
-// removeSection takes out a section of the name that holds nothing but blank lines, and, with blank, the blank line before it.
+// removeSection takes out a section of the name that holds nothing but blank lines, and, with blank, the blank line
+// before it.
 func (p iniPlace) removeSection(l lines, blank bool) lines {
 	for _, s := range p.sections(l) {
 		if s.header < 0 || slices.ContainsFunc(l[s.from:s.to], func(x line) bool { return strings.TrimSpace(x.text) != "" }) {

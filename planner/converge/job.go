@@ -126,7 +126,8 @@ const (
 	messageLimit    = 1024
 )
 
-// conceal takes secrets, and what acts on terminals, out of a result, and bounds it. It does not rely on the types, whose errors repeat what commands print.
+// conceal takes secrets, and what acts on terminals, out of a result, and bounds it. It does not rely on the types,
+// whose errors repeat what commands print.
 func (j *job) conceal(r *Result) {
 	if j.log != nil {
 		r.Output = j.log.String()
@@ -187,7 +188,8 @@ func bounded(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }
 
-// guarded calls a type's method. A mistake in a type must cost one item and not the session, nor the provider's process.
+// guarded calls a type's method. A mistake in a type must cost one item and not the session, nor the provider's
+// process.
 func guarded[T any](typ string, call func() (T, error)) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -16,7 +16,8 @@ import (
 const ledgerVersion = 1
 
 // ledger is what slipway knows on a node of what it did there. It holds no secret: digests of resources, and what types
-// captured. Every change is a [record]; it reaches the disk before what it announces is done (write-ahead), see [ledger.save].
+// captured. Every change is a [record]; it reaches the disk before what it announces is done (write-ahead), see
+// [ledger.save].
 type ledger struct {
 	Version    int      `json:"version"`
 	ID         string   `json:"id,omitempty"`   // random, made when the ledger is first written as a whole; see [Identity]
@@ -26,11 +27,12 @@ type ledger struct {
 	Locked map[string]hold `json:"locked,omitempty"`
 	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
 	Pending []key `json:"refresh_pending,omitempty"`
-	// Left lists directories that slipway made, whose own entries are gone, and in which other things of slipway are still.
+	// Left lists directories that slipway made, whose own entries are gone, and in which other things of slipway are
+	// still.
 	Left    []string `json:"left,omitempty"`
 	Entries []*entry `json:"entries"` // in the order in which they were first applied
-	// Noop lists for each site the resources that have noop, and so are only looked at: id -> digest. Such a resource has an entry too
-	// when it was applied before it had noop.
+	// Noop lists for each site the resources that have noop, and so are only looked at: id -> digest. Such a resource has
+	// an entry too when it was applied before it had noop.
 	Noop map[string]map[resource.ID]string `json:"noop,omitempty"`
 	// Owners says for each site the lineage of the state that has it. A site that Terraform manages has none.
 	Owners map[string]string `json:"owners,omitempty"`
@@ -55,8 +57,8 @@ type entry struct {
 	Digest string          `json:"digest"`           // empty while an apply or undo was begun and is not finished
 	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)
 	Run    string          `json:"run"`              // the run that touched it last
-	// There says that the object was on the node when the resource was applied last, so that its undo reports when others have
-	// taken it away. Of types that are no [Finder], nothing is said here.
+	// There says that the object was on the node when the resource was applied last, so that its undo reports when others
+	// have taken it away. Of types that are no [Finder], nothing is said here.
 	There bool `json:"there,omitempty"`
 	// Requires lists what the resource has required so far: it is undone before that.
 	Requires []resource.ID `json:"requires,omitempty"`
@@ -66,8 +68,8 @@ type entry struct {
 
 func (e *entry) key() key { return key{e.Site, e.id} }
 
-// record is one change of the ledger. It says how things are afterwards, so it may be replayed. Exactly one field is set, besides
-// Was.
+// record is one change of the ledger. It says how things are afterwards, so it may be replayed. Exactly one field is
+// set, besides Was.
 type record struct {
 	Entry  *entry   `json:"entry,omitempty"` // it is there in this form
 	Was    *key     `json:"was,omitempty"`   // with Entry: it takes the place of this one
@@ -204,8 +206,9 @@ func (l *ledger) owner(not string, id resource.ID) string {
 	return ""
 }
 
-// of lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, so its digest is empty. A resource with noop has the
-// digest of the form that was looked at last, after [resource.Watched] when it was never applied.
+// of lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, so its digest is
+// empty. A resource with noop has the digest of the form that was looked at last, after [resource.Watched] when it was
+// never applied.
 func (l *ledger) of(site string) map[resource.ID]string {
 	out := map[resource.ID]string{}
 	for _, e := range l.Entries {

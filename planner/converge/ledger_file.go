@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// The ledger is a file that is written as a whole, and a log of what changed since. A session appends a line to the log for every
-// step, which costs the same however much the node has; at its end it writes the ledger anew and removes the log. Only a
-// session that was killed leaves a log behind: whoever reads the ledger replays it.
+// The ledger is a file that is written as a whole, and a log of what changed since. A session appends a line to the log
+// for every step, which costs the same however much the node has; at its end it writes the ledger anew and removes the
+// log. Only a session that was killed leaves a log behind: whoever reads the ledger replays it.
 
 // ledgerFile is what a ledger knows of its files.
 type ledgerFile struct {
@@ -82,8 +82,8 @@ func (s *System) readOwnFile(path string) (content []byte, there bool, err error
 	return content, true, err
 }
 
-// replay carries out the records of a log. A crash of the node may have torn off what was not fsynced at its end: nothing that this
-// announces was begun.
+// replay carries out the records of a log. A crash of the node may have torn off what was not fsynced at its end:
+// nothing that this announces was begun.
 func (l *ledger) replay(log []byte) error {
 	texts := bytes.Split(log, []byte("\n"))
 	var head logHead
@@ -175,8 +175,8 @@ func (l *ledger) note(s *System) error {
 	return nil
 }
 
-// fold writes the ledger as a whole, when anything changed since it was, and removes the log. A crash leaves the old or the new one, whole,
-// and a log that belongs to the old one.
+// fold writes the ledger as a whole, when anything changed since it was, and removes the log. A crash leaves the old or
+// the new one, whole, and a log that belongs to the old one.
 func (l *ledger) fold(s *System) error {
 	f := &l.file
 	if f.log == nil && !f.stale && len(f.unsaved) == 0 {

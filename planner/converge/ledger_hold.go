@@ -5,8 +5,8 @@ import "encoding/json"
 // hold is what the ledger says of a node that is locked.
 type hold struct {
 	Run string `json:"run"` // the run that locked it
-	// Unlock is the command that unlocks it, as that run's catalog named it: whoever unlocks the node later may have none. Empty when the
-	// run had none either.
+	// Unlock is the command that unlocks it, as that run's catalog named it: whoever unlocks the node later may have none.
+	// Empty when the run had none either.
 	Unlock string `json:"unlock,omitempty"`
 }
 

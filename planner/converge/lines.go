@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// lines is a text file that is edited line by line and otherwise kept byte for byte: ends of lines of either kind, and a last line
-// without one. A file whose last line has no end goes on having none, so inserting a line and removing it again gives the same
-// bytes.
+// lines is a text file that is edited line by line and otherwise kept byte for byte: ends of lines of either kind, and
+// a last line without one. A file whose last line has no end goes on having none, so inserting a line and removing it
+// again gives the same bytes.
 type lines []line
 
 // line is the text of one line and what ended it: "\n", "\r\n", or "" for a last line that nothing ended.
@@ -123,8 +123,9 @@ func (l lines) texts(s span) []string {
 	return out
 }
 
-// block is neighbouring lines of an entry as they were before slipway touched them, and where they were. It is kept in the ledger. The
-// lines around it, which are not slipway's, are kept as short digests, because a file may hold secrets. Other lines of the entry do not count there.
+// block is neighbouring lines of an entry as they were before slipway touched them, and where they were. It is kept in
+// the ledger. The lines around it, which are not slipway's, are kept as short digests, because a file may hold secrets.
+// Other lines of the entry do not count there.
 type block struct {
 	Lines       []string `json:"lines"`
 	Line        int      `json:"line"` // number of lines before it
@@ -162,7 +163,8 @@ func (l lines) blocks(found []span) []block {
 	return out
 }
 
-// side is the digests of the lines on one side of a position: of the nearest one, which is empty at the end of the file, and of all together.
+// side is the digests of the lines on one side of a position: of the nearest one, which is empty at the end of the
+// file, and of all together.
 type side struct {
 	nearest, all string
 }
@@ -221,9 +223,10 @@ func shortDigest(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// putBack inserts b, a part of the entry whose other lines are own, not before the line from, and returns where. That is where all lines above or below
-// are those of then; else between its neighbours or beside one of them; of several such positions, the one nearest to where it was, moved by shift. That
-// it was the first or the last line counts less, because others add lines there. What ended the file without an end does so again.
+// putBack inserts b, a part of the entry whose other lines are own, not before the line from, and returns where. That
+// is where all lines above or below are those of then; else between its neighbours or beside one of them; of several
+// such positions, the one nearest to where it was, moved by shift. That it was the first or the last line counts less,
+// because others add lines there. What ended the file without an end does so again.
 func (l lines) putBack(b block, own []span, from, shift int) (lines, span) {
 	above, below := l.around(own)
 	best, bestScore := from, -1
@@ -267,9 +270,9 @@ func (l lines) withEnds(from int, b block) lines {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// restore brings the blocks that were there back: found are the spans of the same entry now, in order. The first ones get their
-// former text at the place where they are; former blocks that are missing are put back; owned is how many of found are
-// slipway's, of which those beyond the former ones are removed.
+// restore brings the blocks that were there back: found are the spans of the same entry now, in order. The first ones
+// get their former text at the place where they are; former blocks that are missing are put back; owned is how many of
+// found are slipway's, of which those beyond the former ones are removed.
 func (l lines) restore(found []span, former []block, owned int) lines {
 	out, from := l, 0
 	grown, moved := 0, 0 // lines that came so far, and how far the part of the entry before is from where it was

@@ -18,8 +18,8 @@ import (
 // lockPoll is the time between two tries to get the lock.
 const lockPoll = 20 * time.Millisecond
 
-// nodeLock keeps two sessions apart that would change a node. It is a flock, so it ends with its holder, however that ends.
-// A command that is at work has it too.
+// nodeLock keeps two sessions apart that would change a node. It is a flock, so it ends with its holder, however that
+// ends. A command that is at work has it too.
 type nodeLock struct {
 	f    *os.File
 	text string // who holds it, as the first line of the file says; empty when that may be shared
@@ -53,8 +53,8 @@ func (l *nodeLock) leave(program string) {
 	_ = l.write(l.text+", which has ended while "+program+" was at work", "") // only shown to those who wait
 }
 
-// cgroup makes a cgroup for a command, named in the lock, so that the next session ends what is left of the command should
-// all that knows of it be killed. It is empty where there can be none, and where the lock may be shared.
+// cgroup makes a cgroup for a command, named in the lock, so that the next session ends what is left of the command
+// should all that knows of it be killed. It is empty where there can be none, and where the lock may be shared.
 func (l *nodeLock) cgroup() string {
 	if l == nil || l.text == "" {
 		return ""
@@ -102,8 +102,8 @@ func (e errBusy) Error() string {
 	return by + " works on this node; wait until it has ended, then try again"
 }
 
-// lock takes the node's lock. A session that changes the node holds it alone and says in it who it is; others share it, and go
-// without when slipway has no directory on the node yet, because they must not make one: lock then returns nil.
+// lock takes the node's lock. A session that changes the node holds it alone and says in it who it is; others share it,
+// and go without when slipway has no directory on the node yet, because they must not make one: lock then returns nil.
 func (s *System) lock(ctx context.Context, alone bool, who string) (*nodeLock, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.lockWait)
 	defer cancel()

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// octets is a text of the node that need not be UTF-8: a link's target, a user's full name. In JSON it is a string, or where that cannot
-// hold it, an object with the bytes.
+// octets is a text of the node that need not be UTF-8: a link's target, a user's full name. In JSON it is a string, or
+// where that cannot hold it, an object with the bytes.
 type octets string
 
 type encodedOctets struct {

@@ -203,8 +203,8 @@ func (a apk) restore(ctx context.Context, s *System, _ packageBefore) (was strin
 	return a.finish(ctx, s)
 }
 
-// finish repairs the packages that apk has marked as broken. It writes its database at the end of a transaction only, so one that was cut off has
-// left nothing else: what it was to bring is not there, and what it was to remove is.
+// finish repairs the packages that apk has marked as broken. It writes its database at the end of a transaction only,
+// so one that was cut off has left nothing else: what it was to bring is not there, and what it was to remove is.
 func (a apk) finish(ctx context.Context, s *System) (was string, err error) {
 	all, err := readAPK(s)
 	if err != nil {
@@ -223,8 +223,8 @@ func (a apk) finish(ctx context.Context, s *System) (was string, err error) {
 	return strings.Join(broken, ", "), mustRun(ctx, s, apkCommand(append([]string{"fix", "--"}, broken...)...))
 }
 
-// undo relies on apk's own rule: `del` withdraws the request for a package, and what nothing asks for any more goes, companions included.
-// What others need stays.
+// undo relies on apk's own rule: `del` withdraws the request for a package, and what nothing asks for any more goes,
+// companions included. What others need stays.
 func (a apk) undo(ctx context.Context, s *System, b packageBefore) error {
 	state, err := a.state(ctx, s, b.Name)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // apt is the package manager of Debian and its kin. What is installed is read from dpkg's own database.
 type apt struct{}
 
-// aptGet is a transaction without questions: configuration files that were changed by hand stay, and another transaction on the node is
-// waited for.
+// aptGet is a transaction without questions: configuration files that were changed by hand stay, and another
+// transaction on the node is waited for.
 func aptGet(args ...string) Command {
 	return Command{
 		Argv: append([]string{"apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0",
@@ -108,8 +108,8 @@ func parseAptPolicy(text string) map[string]aptPolicy {
 	return policies
 }
 
-// known asks the index, and refreshes it when it lacks something, once until something changes the node: a repository added in
-// between needs another look.
+// known asks the index, and refreshes it when it lacks something, once until something changes the node: a repository
+// added in between needs another look.
 func (apt) known(ctx context.Context, s *System, wants []packageWant) []error {
 	fail := func(err error) []error { return slices.Repeat([]error{err}, len(wants)) }
 	fresh, err := remembered(s, "apt.fresh", func() (*bool, error) { return new(bool), nil })
@@ -131,7 +131,8 @@ func (apt) known(ctx context.Context, s *System, wants []packageWant) []error {
 	}
 }
 
-// aptMissing returns the wants that the index cannot fulfil. A package that is to go, or is there in the version wanted, needs no index.
+// aptMissing returns the wants that the index cannot fulfil. A package that is to go, or is there in the version
+// wanted, needs no index.
 func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool) ([]error, error) {
 	errs := make([]error, len(wants))
 	db, err := readDpkg(s)
@@ -171,8 +172,8 @@ func aptUpdate(ctx context.Context, s *System) error {
 	return runUnlocked(ctx, s, aptGet("update"), "Could not get lock")
 }
 
-// runUnlocked runs a command that does not wait for a lock by itself, for up to two minutes again while it prints that another process has
-// the lock.
+// runUnlocked runs a command that does not wait for a lock by itself, for up to two minutes again while it prints that
+// another process has the lock.
 func runUnlocked(ctx context.Context, s *System, c Command, locked string) error {
 	started := time.Now()
 	for {
@@ -268,7 +269,8 @@ func aptPurge(ctx context.Context, s *System, names []string) error {
 	return nil
 }
 
-// finish configures what an interrupted dpkg left, and runs the triggers: apt refuses to work before, or takes no notice.
+// finish configures what an interrupted dpkg left, and runs the triggers: apt refuses to work before, or takes no
+// notice.
 func (apt) finish(ctx context.Context, s *System) (was string, err error) {
 	db, err := readDpkg(s)
 	if err != nil {

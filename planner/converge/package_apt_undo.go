@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// capture records what the transaction is going to bring and to take. All packages that the catalog installs are looked at as one
-// transaction, since they will be one: what one brings may serve another, and the last of them to be undone takes it along.
+// capture records what the transaction is going to bring and to take. All packages that the catalog installs are looked
+// at as one transaction, since they will be one: what one brings may serve another, and the last of them to be undone
+// takes it along.
 func (a apt) capture(ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore) error {
 	db, err := readDpkg(s)
 	if err != nil {
@@ -54,7 +55,8 @@ func (a apt) capture(ctx context.Context, s *System, want packageWant, differs b
 	return nil
 }
 
-// plan simulates the transaction that want will be part of. It is empty when that cannot be had: Apply is about to fail and to say why.
+// plan simulates the transaction that want will be part of. It is empty when that cannot be had: Apply is about to fail
+// and to say why.
 func (a apt) plan(ctx context.Context, s *System, db dpkgDatabase, want packageWant, alongside []packageWant) (aptPlan, error) {
 	switch want.ensure {
 	case "absent":
@@ -111,8 +113,8 @@ func (a apt) undo(ctx context.Context, s *System, b packageBefore) error {
 	return a.bringBack(ctx, s, b)
 }
 
-// takeAway removes a package that slipway installed, with its companions. A package that others by now depend on stays, marked as
-// installed for their sake, so that it goes when they do.
+// takeAway removes a package that slipway installed, with its companions. A package that others by now depend on stays,
+// marked as installed for their sake, so that it goes when they do.
 func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 	db, err := readDpkg(s)
 	if err != nil {
@@ -133,8 +135,8 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 	if asked(key) || p.condition == conditionGone || p.condition == conditionConffiles && b.Conffiles {
 		key = "" // not to go, or gone already; its companions may still be there
 	}
-	// A companion that someone asked for by name in the meantime is that one's. Only of an installed one does apt know that,
-	// and an undo that was cut off leaves companions behind without a mark: those in b.Leaving.
+	// A companion that someone asked for by name in the meantime is that one's. Only of an installed one does apt know
+	// that, and an undo that was cut off leaves companions behind without a mark: those in b.Leaving.
 	came := slices.DeleteFunc(slices.Clone(b.Came), func(k string) bool {
 		switch p := db.packages[k]; p.condition {
 		case conditionGone:
@@ -169,8 +171,8 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 	return handOverCompanions(s, others, staying, b.Without)
 }
 
-// noteLeaving writes into the ledger on the disk which companions are about to go: apt forgets why they are there before
-// they are gone.
+// noteLeaving writes into the ledger on the disk which companions are about to go: apt forgets why they are there
+// before they are gone.
 func (b packageBefore) noteLeaving(s *System, companions []string) error {
 	l := s.work.ledger
 	if l == nil || slices.Equal(b.Leaving, companions) {
@@ -190,8 +192,8 @@ func (b packageBefore) noteLeaving(s *System, companions []string) error {
 	return l.save(s)
 }
 
-// restore selects again what an undo that was cut off was about to take away, finishes, installs again what is half there,
-// and marks the companions as installed for others.
+// restore selects again what an undo that was cut off was about to take away, finishes, installs again what is half
+// there, and marks the companions as installed for others.
 func (a apt) restore(ctx context.Context, s *System, b packageBefore) (was string, err error) {
 	var selections strings.Builder
 	err = b.each(s, func(key string, p dpkgPackage) {
@@ -241,8 +243,8 @@ func (b packageBefore) each(s *System, f func(key string, p dpkgPackage)) error 
 	return nil
 }
 
-// leaving returns what can go of key and its companions, and when key cannot, who needs it. What the pure rule says is checked with
-// apt, which knows about versions, too; where they disagree, more stays.
+// leaving returns what can go of key and its companions, and when key cannot, who needs it. What the pure rule says is
+// checked with apt, which knows about versions, too; where they disagree, more stays.
 func (a apt) leaving(ctx context.Context, s *System, db dpkgDatabase, key string, came, without []string) (keys []string, neededBy string, err error) {
 	keys, neededBy = db.unneeded(key, came, without)
 	for _, k := range append([]string{key}, came...) {

@@ -181,7 +181,8 @@ func (d dnf) transact(ctx context.Context, s *System, wants []packageWant) error
 	return errors.Join(errs...)
 }
 
-// capture needs nothing more: dnf itself remembers which packages came along for others, and takes them away with the last of those.
+// capture needs nothing more: dnf itself remembers which packages came along for others, and takes them away with the
+// last of those.
 func (dnf) capture(context.Context, *System, packageWant, bool, []packageWant, *packageBefore) error {
 	return nil
 }
@@ -191,7 +192,8 @@ func (d dnf) restore(ctx context.Context, s *System, _ packageBefore) (was strin
 	return d.finish(ctx, s)
 }
 
-// finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each package is there.
+// finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each
+// package is there.
 func (dnf) finish(ctx context.Context, s *System) (was string, err error) {
 	info, err := ask(ctx, s, dnfCommand("history", "info", "last"))
 	if err != nil {

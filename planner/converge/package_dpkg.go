@@ -82,8 +82,8 @@ func pendingUpdates(s *System) ([]string, error) {
 	return out, err
 }
 
-// parseDpkg reads status databases; what comes later replaces what came before. The node's own architecture is that of the package
-// dpkg, so no command is needed to learn it.
+// parseDpkg reads status databases; what comes later replaces what came before. The node's own architecture is that of
+// the package dpkg, so no command is needed to learn it.
 func parseDpkg(texts ...string) dpkgDatabase {
 	type identity struct{ name, arch string }
 	all := map[identity]dpkgPackage{}
@@ -141,7 +141,8 @@ func newDpkgPackage(fields map[string]string) dpkgPackage {
 	return p
 }
 
-// stanzas yields the fields of each stanza of a control file. Continuation lines are left out: no field that is read here has any.
+// stanzas yields the fields of each stanza of a control file. Continuation lines are left out: no field that is read
+// here has any.
 func stanzas(text string) func(yield func(map[string]string) bool) {
 	return func(yield func(map[string]string) bool) {
 		fields := map[string]string{}
@@ -194,8 +195,8 @@ func (db dpkgDatabase) key(name, arch string) string {
 	return name + ":" + arch
 }
 
-// find returns the package that a user or apt calls name or name:arch. A name without architecture that the node's own does not have
-// is that of any other architecture, as for apt.
+// find returns the package that a user or apt calls name or name:arch. A name without architecture that the node's own
+// does not have is that of any other architecture, as for apt.
 func (db dpkgDatabase) find(name string) (key string, p dpkgPackage) {
 	bare, arch, _ := strings.Cut(name, ":")
 	key = db.key(bare, arch)
@@ -239,7 +240,8 @@ func (p dpkgPackage) halfInstalled() bool {
 	return p.status == "half-installed" || p.status == statusReinstall
 }
 
-// unfinished lists the packages that dpkg has still to configure, or whose triggers it has still to run, with their states.
+// unfinished lists the packages that dpkg has still to configure, or whose triggers it has still to run, with their
+// states.
 func (db dpkgDatabase) unfinished() []string {
 	var out []string
 	for key, p := range db.packages {

@@ -17,8 +17,8 @@ var (
 	lockHolder = []string{"held by process ", "with pid "}
 )
 
-// lockError adds to the error of a tool, started at a time, which process has the lock that the tool did not get, and how
-// long it was waited for.
+// lockError adds to the error of a tool, started at a time, which process has the lock that the tool did not get, and
+// how long it was waited for.
 func lockError(s *System, failure error, out Output, started time.Time) error {
 	prints := func(text string) bool { return strings.Contains(out.Combined, text) }
 	if !slices.ContainsFunc(lockTaken, prints) {

@@ -15,21 +15,21 @@ import (
 type packageManager interface {
 	// state reads what the node has under a name, from the manager's own database.
 	state(ctx context.Context, s *System, name string) (packageState, error)
-	// newest returns the newest version that the node's index has of each package that is there, without refreshing the index; a
-	// package of which it knows none is left out.
+	// newest returns the newest version that the node's index has of each package that is there, without refreshing the
+	// index; a package of which it knows none is left out.
 	newest(ctx context.Context, s *System, names []string) (map[string]string, error)
 	// matches reports whether the version that is there is the one wanted.
 	matches(is, should string) bool
-	// known finds out, for each want, whether the index has what is to be installed, refreshing the index when it has not. The
-	// errors answer wants one by one.
+	// known finds out, for each want, whether the index has what is to be installed, refreshing the index when it has not.
+	// The errors answer wants one by one.
 	known(ctx context.Context, s *System, wants []packageWant) []error
 	// transact brings all wants about in one transaction as far as the manager can.
 	transact(ctx context.Context, s *System, wants []packageWant) error
-	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside lists the wants
-	// that may share it.
+	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside
+	// lists the wants that may share it.
 	capture(ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore) error
-	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is nothing. That a single
-	// package cannot be completed is no error: the state of the package says it.
+	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is
+	// nothing. That a single package cannot be completed is no error: the state of the package says it.
 	finish(ctx context.Context, s *System) (was string, err error)
 	// restore is finish for packages that are to stay, and brings back what an undo that was cut off has half removed.
 	restore(ctx context.Context, s *System, b packageBefore) (was string, err error)
@@ -37,7 +37,8 @@ type packageManager interface {
 	undo(ctx context.Context, s *System, b packageBefore) error
 }
 
-// packageManagers is the table of package managers, with where each one's program is. The first that is there is the node's own.
+// packageManagers is the table of package managers, with where each one's program is. The first that is there is the
+// node's own.
 var packageManagers = []struct {
 	provider string
 	paths    []string
@@ -114,7 +115,8 @@ type packageBefore struct {
 	Held      bool   `json:"held,omitempty"`
 	Auto      bool   `json:"auto,omitempty"`      // installed only because others need it
 	Conffiles bool   `json:"conffiles,omitempty"` // removed, its configuration files kept
-	// Came lists the packages that the transaction brings besides, Without the recommendations that the node did without until then.
+	// Came lists the packages that the transaction brings besides, Without the recommendations that the node did without
+	// until then.
 	Came    []string `json:"came,omitempty"`
 	Without []string `json:"without,omitempty"`
 	// CameConffiles lists those of Came of which configuration files were there before.

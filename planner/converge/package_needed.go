@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// without lists the recommendations that no package on the node fulfils, as `package: clause`, sorted. What the node did without before
-// slipway came is no reason to keep a package that slipway brought.
+// without lists the recommendations that no package on the node fulfils, as `package: clause`, sorted. What the node
+// did without before slipway came is no reason to keep a package that slipway brought.
 func (db dpkgDatabase) without() []string {
 	providers := db.providers()
 	var out []string
@@ -25,11 +25,12 @@ func (db dpkgDatabase) without() []string {
 	return slices.Compact(out)
 }
 
-// unneeded returns target and those of came that nothing but target and themselves needs, sorted: what can go without loss to anyone
-// else. A package that stays needs what it depends on, and what it recommends unless the node did without that before. Without
-// target in the result, neededBy names a package that depends on it. All names are keys.
+// unneeded returns target and those of came that nothing but target and themselves needs, sorted: what can go without
+// loss to anyone else. A package that stays needs what it depends on, and what it recommends unless the node did
+// without that before. Without target in the result, neededBy names a package that depends on it. All names are keys.
 //
-// When several packages brought the same companion, the first to go leaves it to the others and the last takes it along.
+// When several packages brought the same companion, the first to go leaves it to the others and the last takes it
+// along.
 func (db dpkgDatabase) unneeded(target string, came []string, without []string) (out []string, neededBy string) {
 	leaving := map[string]bool{}
 	for _, key := range append(slices.Clone(came), target) {

@@ -13,8 +13,8 @@ type packageRecord struct {
 	before packageBefore
 }
 
-// otherPackages returns the ledger's records of the packages that a manager was to install, without that of the resource at work, in
-// the order in which they were first applied.
+// otherPackages returns the ledger's records of the packages that a manager was to install, without that of the
+// resource at work, in the order in which they were first applied.
 func otherPackages(s *System, provider string) ([]packageRecord, error) {
 	if s.work.ledger == nil {
 		return nil, nil
@@ -35,8 +35,8 @@ func otherPackages(s *System, provider string) ([]packageRecord, error) {
 	return out, nil
 }
 
-// inherit corrects b for a package that is there only because slipway brought it along with another one: then it was not there before,
-// and goes with the last resource that asks for it.
+// inherit corrects b for a package that is there only because slipway brought it along with another one: then it was
+// not there before, and goes with the last resource that asks for it.
 func (b *packageBefore) inherit(key string, auto bool, others []packageRecord, keyOf func(string) string) {
 	for _, o := range others {
 		same := keyOf(o.before.Name) == key && !o.before.Present
@@ -59,8 +59,9 @@ func sortedUnion(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// handOverCompanions writes companions that stay because others need them into the record of the first package that slipway installed and that is
-// still there, so that they go with it, or are handed on. Without such a package they stay, marked as installed for others.
+// handOverCompanions writes companions that stay because others need them into the record of the first package that
+// slipway installed and that is still there, so that they go with it, or are handed on. Without such a package they
+// stay, marked as installed for others.
 func handOverCompanions(s *System, others []packageRecord, came, without []string) error {
 	for _, o := range others {
 		if o.before.Present || len(came) == 0 {

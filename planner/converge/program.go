@@ -15,7 +15,8 @@ import (
 // actionPath is the PATH of actions: Puppet's own packages put it beside the other programs.
 const actionPath = schema.PlainPath + ":/opt/puppetlabs/bin"
 
-// program returns where a program is that actions call by name, empty when the node does not have it. An absolute path counts as it is.
+// program returns where a program is that actions call by name, empty when the node does not have it. An absolute path
+// counts as it is.
 func (s *System) program(name string) (string, error) {
 	candidates := []string{name}
 	if !path.IsAbs(name) {

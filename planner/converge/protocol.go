@@ -30,34 +30,35 @@ type Catalog struct {
 	Site     string `json:"site"` // ledger entries belong to a site
 	Run      string `json:"run"`  // the run's id, recorded in the ledger
 	Mode     Mode   `json:"mode"`
-	// Owner is the lineage of the state that has the site; empty for Terraform's, which takes any site over. The ledger says
-	// whose a site is: a session on a node where it is another's ends with [CodeOwner] before anything is touched, unless
-	// TakeOver names that owner ([Terraform] for a site without one).
+	// Owner is the lineage of the state that has the site; empty for Terraform's, which takes any site over. The ledger
+	// says whose a site is: a session on a node where it is another's ends with [CodeOwner] before anything is touched,
+	// unless TakeOver names that owner ([Terraform] for a site without one).
 	Owner    string `json:"owner,omitempty"`
 	TakeOver string `json:"take_over,omitempty"`
-	// Items are in the order in which they are handled, except that removals which require nothing trade places among each other, so
-	// that what was applied last goes first.
+	// Items are in the order in which they are handled, except that removals which require nothing trade places among each
+	// other, so that what was applied last goes first.
 	Items []Item `json:"items,omitempty"`
-	// Begins names all actions that the run is to carry out on the node, now or in later sessions. Those that the ledger calls done, by an earlier
-	// run, are begun from now on, in one write before anything else: when the run never comes to one of them, the next plan does.
-	// Prepare and Apply only.
+	// Begins names all actions that the run is to carry out on the node, now or in later sessions. Those that the ledger
+	// calls done, by an earlier run, are begun from now on, in one write before anything else: when the run never comes to
+	// one of them, the next plan does. Prepare and Apply only.
 	Begins []resource.ID `json:"begins,omitempty"`
 	// TearDown undoes everything that the site applied on the node, newest first, then drops the site's ledger and, when
-	// no site is left, every trace of slipway. Items must be empty. A node that is left locked is unlocked first, by the command that the ledger
-	// remembers: when that fails the rest goes on, and the ledger stays for the sake of the lock. Where no command is remembered, the lock is
-	// forgotten with all the rest, and only Summary.Locked has it.
+	// no site is left, every trace of slipway. Items must be empty. A node that is left locked is unlocked first, by the
+	// command that the ledger remembers: when that fails the rest goes on, and the ledger stays for the sake of the lock.
+	// Where no command is remembered, the lock is forgotten with all the rest, and only Summary.Locked has it.
 	TearDown bool `json:"tear_down,omitempty"`
 	// Lock runs before the first item and Unlock after the last, whatever happened in between; when the ledger says that
-	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none. The ledger remembers Unlock together with the lock, for sessions
-	// that name none. A session in mode Apply without anything to do is there to unlock the node, when it is locked.
+	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none. The ledger remembers Unlock
+	// together with the lock, for sessions that name none. A session in mode Apply without anything to do is there to
+	// unlock the node, when it is locked.
 	Lock   string `json:"lock,omitempty"`
 	Unlock string `json:"unlock,omitempty"`
-	// Keep leaves the lock window open at the end of the session: work of the same run goes on in another session, which names the
-	// commands again. A session that finds the window of its own run open does not lock again. Without Lock, it is the ledger alone that holds the window
-	// open, so that Unlock runs once.
+	// Keep leaves the lock window open at the end of the session: work of the same run goes on in another session, which
+	// names the commands again. A session that finds the window of its own run open does not lock again. Without Lock, it
+	// is the ledger alone that holds the window open, so that Unlock runs once.
 	Keep bool `json:"keep,omitempty"`
-	// Needs names programs that later sessions of the run call; a session on a node that lacks one ends with [CodeNeeds] before
-	// anything is touched.
+	// Needs names programs that later sessions of the run call; a session on a node that lacks one ends with [CodeNeeds]
+	// before anything is touched.
 	Needs []string `json:"needs,omitempty"`
 }
 
@@ -69,7 +70,8 @@ type Item struct {
 	// RefreshOnly items are in the catalog because another item notifies them: they are not checked or applied, only
 	// refreshed when notified.
 	RefreshOnly bool `json:"refresh_only,omitempty"`
-	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result says that it failed.
+	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result says that it
+	// failed.
 	Tolerate bool          `json:"tolerate,omitempty"`
 	Requires []resource.ID `json:"requires,omitempty"` // skipped when one of these failed or was skipped
 	Notifies []resource.ID `json:"notifies,omitempty"` // refreshed when this one changed
@@ -85,8 +87,8 @@ const (
 	Differs   Status = "differs" // in check mode, and of a resource with noop
 	Failed    Status = "failed"
 	Skipped   Status = "skipped" // something it requires failed, or the session ended
-	// Restarting says that the node restarts when the session has ended: the item, and those that were to come after it, go on in a
-	// session after that. The executor sees to it; nobody else gets to know this outcome.
+	// Restarting says that the node restarts when the session has ended: the item, and those that were to come after it,
+	// go on in a session after that. The executor sees to it; nobody else gets to know this outcome.
 	Restarting Status = "restarting"
 )
 
@@ -113,8 +115,8 @@ type Result struct {
 // OutputLimit bounds Result.Output, in bytes.
 const OutputLimit = 4096
 
-// The bounds of what a helper sends, in bytes. A node that exceeds one is given up. The helper leaves Diff and Output out of further results when
-// half of the session's bound is reached, so that what counts has room.
+// The bounds of what a helper sends, in bytes. A node that exceeds one is given up. The helper leaves Diff and Output
+// out of further results when half of the session's bound is reached, so that what counts has room.
 const (
 	FactLimit    = 256
 	ErrorLimit   = 16 << 10
@@ -193,8 +195,8 @@ type Message struct {
 	Summary *Summary `json:"summary,omitempty"`
 }
 
-// Legible takes out of every text of a message, whatever field it is in, what acts on terminals. A helper sends none of it; what else may speak in its
-// place is not to be trusted.
+// Legible takes out of every text of a message, whatever field it is in, what acts on terminals. A helper sends none of
+// it; what else may speak in its place is not to be trusted.
 func (m Message) Legible() {
 	legible(reflect.ValueOf(m))
 	if s := m.Summary; s != nil {
@@ -202,7 +204,8 @@ func (m Message) Legible() {
 	}
 }
 
-// legible cleans the texts that v leads to: v itself, where it can be set, and what is behind pointers and in structs, lists and maps.
+// legible cleans the texts that v leads to: v itself, where it can be set, and what is behind pointers and in structs,
+// lists and maps.
 func legible(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:

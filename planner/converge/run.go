@@ -12,12 +12,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// Run does what a catalog says on a node and returns when all of it is done, the node's ledger included. It calls emit for every
-// item as soon as its outcome is known, in the order in which they are handled, and of the ledger backwards for a tear-down.
+// Run does what a catalog says on a node and returns when all of it is done, the node's ledger included. It calls emit
+// for every item as soon as its outcome is known, in the order in which they are handled, and of the ledger backwards
+// for a tear-down.
 //
-// Each item is checked and, in mode Apply, where it differs applied and checked again. An item that fails does not stop the others, but
-// those that require it are skipped. When ctx ends, the item at work is given up and the others are skipped. In the modes
-// Check and Prepare nothing on the node is changed, slipway's own files included, but for what Catalog.Begins says.
+// Each item is checked and, in mode Apply, where it differs applied and checked again. An item that fails does not stop
+// the others, but those that require it are skipped. When ctx ends, the item at work is given up and the others are
+// skipped. In the modes Check and Prepare nothing on the node is changed, slipway's own files included, but for what
+// Catalog.Begins says.
 //
 // Summary.Error says that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result says how far it came.
@@ -172,7 +174,8 @@ func (x *session) enter(ctx context.Context) (made []string, lock *nodeLock, fai
 	}
 }
 
-// leave brings the ledger to the disk, drops what it does not need any more and, after the last site, every trace of slipway.
+// leave brings the ledger to the disk, drops what it does not need any more and, after the last site, every trace of
+// slipway.
 func (x *session) leave() error {
 	if !x.writes() {
 		return nil
@@ -209,8 +212,8 @@ func (x *session) save() error {
 	return x.broken
 }
 
-// note writes into the ledger that something is done. The next save makes it last: without it, a crash of the node makes the next session look
-// once more, and find it done.
+// note writes into the ledger that something is done. The next save makes it last: without it, a crash of the node
+// makes the next session look once more, and find it done.
 func (x *session) note() error {
 	if x.broken == nil {
 		x.broken = x.ledger.note(x.sys)

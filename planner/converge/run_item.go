@@ -38,7 +38,8 @@ func (x *session) examine(ctx context.Context, i int) {
 	}
 }
 
-// blocker returns a resource that the item requires and that failed or was skipped in this session, empty when there is none.
+// blocker returns a resource that the item requires and that failed or was skipped in this session, empty when there is
+// none.
 func (x *session) blocker(j *job) resource.ID {
 	for _, id := range j.Requires {
 		if x.bad[id] {
@@ -130,7 +131,8 @@ func (x *session) leaveFormer(ctx context.Context, j *job) error {
 	return nil
 }
 
-// resume completes what was cut off when the resource of an entry was applied or undone. undo says that it is to be undone.
+// resume completes what was cut off when the resource of an entry was applied or undone. undo says that it is to be
+// undone.
 func (x *session) resume(ctx context.Context, e *entry, typ Type, undo bool) ([]Difference, error) {
 	r, ok := typ.(Resumer)
 	if !ok {
@@ -144,8 +146,8 @@ func (x *session) resume(ctx context.Context, e *entry, typ Type, undo bool) ([]
 	return completed, nil
 }
 
-// complete adds to the item's resource what an earlier form gave and this one does not, with the values to which that returns. So it is checked, applied and
-// verified as any other difference.
+// complete adds to the item's resource what an earlier form gave and this one does not, with the values to which that
+// returns. So it is checked, applied and verified as any other difference.
 func (x *session) complete(ctx context.Context, j *job) error {
 	e := x.ledger.entry(x.catalog.Site, j.id)
 	if _, ok := j.typ.(Releaser); !ok || e == nil || e.Digest == j.Digest || x.moves(j) || e.Aim != j.aim {
@@ -181,7 +183,8 @@ func (x *session) released(ctx context.Context, j *job, r resource.Resource, bef
 	return returning, rest, nil
 }
 
-// concluded writes into an item's entry, in memory, that it is applied, and forgets what was there before of what has returned.
+// concluded writes into an item's entry, in memory, that it is applied, and forgets what was there before of what has
+// returned.
 func (x *session) concluded(ctx context.Context, j *job, e *entry) error {
 	if j.given != nil {
 		_, rest, err := x.released(ctx, j, *j.given, e.Before)
@@ -196,8 +199,9 @@ func (x *session) concluded(ctx context.Context, j *job, e *entry) error {
 	return nil
 }
 
-// adopt records a resource that is as desired: before slipway touched it, so that its undo leaves it alone, or in another form
-// than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless the resource has left another object or was completed.
+// adopt records a resource that is as desired: before slipway touched it, so that its undo leaves it alone, or in
+// another form than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless the
+// resource has left another object or was completed.
 func (x *session) adopt(ctx context.Context, j *job) {
 	if err := x.record(ctx, j, j.Digest); err != nil {
 		j.fail(err)
@@ -215,8 +219,9 @@ func (x *session) adopt(ctx context.Context, j *job) {
 	j.finish(Changed)
 }
 
-// record makes or updates the ledger's entry in memory. What was there before is captured once, when the entry is made, and widened
-// when the resource has another form and before every Apply: a thing that was missing may have come since, from others.
+// record makes or updates the ledger's entry in memory. What was there before is captured once, when the entry is made,
+// and widened when the resource has another form and before every Apply: a thing that was missing may have come since,
+// from others.
 func (x *session) record(ctx context.Context, j *job, digest string) error {
 	x.ledger.setNoop(x.key(j), "")
 	e := x.ledger.entry(x.catalog.Site, j.id)
@@ -303,8 +308,8 @@ func (x *session) captured(ctx context.Context, j *job, known json.RawMessage) (
 	return before, nil
 }
 
-// begin writes into the ledger what is about to be done, with the refreshes that will be owed for it: a crash afterwards can
-// lose neither.
+// begin writes into the ledger what is about to be done, with the refreshes that will be owed for it: a crash
+// afterwards can lose neither.
 func (x *session) begin(ctx context.Context, jobs ...*job) {
 	for _, j := range jobs {
 		x.start(j)
@@ -424,7 +429,8 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 	j.finish(Changed)
 }
 
-// dropUnmade drops the entry of a file that could not be made: nothing was there before, and nothing is there now, so the next plan makes it.
+// dropUnmade drops the entry of a file that could not be made: nothing was there before, and nothing is there now, so
+// the next plan makes it.
 func (x *session) dropUnmade(j *job) {
 	e := x.ledger.entry(x.catalog.Site, j.id)
 	if e == nil || e.Type != "file" {

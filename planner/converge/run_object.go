@@ -25,8 +25,8 @@ func (x *session) resolved(o object) object {
 	return o
 }
 
-// shared returns an error when the object of a job is one that an earlier resource looks after under another name, because of a link that this
-// session made: before, they were two.
+// shared returns an error when the object of a job is one that an earlier resource looks after under another name,
+// because of a link that this session made: before, they were two.
 func (x *session) shared(j *job) error {
 	o, ok := j.looksAfter()
 	if !ok {
@@ -44,8 +44,8 @@ func (x *session) shared(j *job) error {
 	return nil
 }
 
-// keepApart finds resources that look after what another one looks after already, in the catalog or in the ledger: each would undo
-// what the other one did. What a resource of the catalog is about to leave is free for another one.
+// keepApart finds resources that look after what another one looks after already, in the catalog or in the ledger: each
+// would undo what the other one did. What a resource of the catalog is about to leave is free for another one.
 func (x *session) keepApart(jobs []*job) {
 	leaving := map[resource.ID]*job{}
 	for _, j := range jobs {
@@ -86,7 +86,8 @@ func (x *session) keepApart(jobs []*job) {
 	}
 }
 
-// moves reports whether the resource looked after another object until now. An older ledger may not say what it looked after.
+// moves reports whether the resource looked after another object until now. An older ledger may not say what it looked
+// after.
 func (x *session) moves(j *job) bool {
 	e := x.ledger.entry(x.catalog.Site, j.id)
 	return e != nil && e.Object != "" && e.Object != j.object
@@ -116,8 +117,8 @@ func (x *session) occupied(j *job) error {
 	return fmt.Errorf("%s still looks after %s; fix that first", j.follows.id, j.object)
 }
 
-// handOver lets resources that got a new title take over the ledger's entry of the one that is to be removed, instead of undoing
-// and doing it again: a user would lose the home directory, a package its data.
+// handOver lets resources that got a new title take over the ledger's entry of the one that is to be removed, instead
+// of undoing and doing it again: a user would lose the home directory, a package its data.
 func (x *session) handOver() {
 	heirs := map[object]*job{}
 	for _, j := range x.jobs {
@@ -147,8 +148,8 @@ func (x *session) handOver() {
 	}
 }
 
-// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([undoOrder]). Those that require something stay
-// where the controller put them.
+// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([undoOrder]). Those
+// that require something stay where the controller put them.
 func (x *session) undoFirst(jobs []*job) {
 	var own []*entry
 	for _, e := range x.ledger.Entries {

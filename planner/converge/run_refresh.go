@@ -7,8 +7,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// A notification is written into the ledger before the change that causes it, and taken out after the refresh. So a refresh that
-// a crash or a cut session left over is a difference of its target, and done at the next apply.
+// A notification is written into the ledger before the change that causes it, and taken out after the refresh. So a
+// refresh that a crash or a cut session left over is a difference of its target, and done at the next apply.
 
 // refreshParameter names the difference of a resource that was notified and not refreshed.
 const refreshParameter = "refresh"
@@ -21,7 +21,8 @@ func (x *session) owed(j *job) []Difference {
 	return []Difference{{Parameter: refreshParameter, Is: "pending", Should: "done"}}
 }
 
-// notifierFailed reports whether something that notifies the item failed in this session. The refresh then waits until that is fixed.
+// notifierFailed reports whether something that notifies the item failed in this session. The refresh then waits until
+// that is fixed.
 func (x *session) notifierFailed(j *job) bool {
 	for _, other := range x.jobs {
 		if !x.bad[other.id] {

@@ -17,8 +17,9 @@ type Shared struct {
 	Sets  map[string]string `json:"sets"` // what the resource wants of it, by parameter, in one form for each value
 }
 
-// contradicted returns an error when a job wants something else of a thing than a resource that was applied, or comes in
-// the catalog, before it and has another name of it. Otherwise each of them would change what the other one did for ever.
+// contradicted returns an error when a job wants something else of a thing than a resource that was applied, or comes
+// in the catalog, before it and has another name of it. Otherwise each of them would change what the other one did for
+// ever.
 func (x *session) contradicted(j *job) error {
 	sharer, ok := j.typ.(Sharer)
 	if !ok {
@@ -67,8 +68,8 @@ func (is Shared) contradicts(other Shared, id, otherID string) error {
 	return nil
 }
 
-// Shares returns the attributes that r gives a file with several names. A resource that gives content makes it a file of its
-// own when it changes anything.
+// Shares returns the attributes that r gives a file with several names. A resource that gives content makes it a file
+// of its own when it changes anything.
 func (fileType) Shares(s *System, r resource.Resource) (Shared, error) {
 	kind, info, err := look(s, schema.FilePath(r))
 	p := r.Parameters

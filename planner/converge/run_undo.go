@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// examineRemoval looks at an item that is to be undone. What the ledger does not know of this site is not slipway's to remove.
+// examineRemoval looks at an item that is to be undone. What the ledger does not know of this site is not slipway's to
+// remove.
 func (x *session) examineRemoval(j *job) {
 	if x.applying() {
 		x.ledger.setNoop(x.key(j), "")
@@ -38,9 +39,9 @@ func (x *session) remove(ctx context.Context, j *job) {
 	j.finish(Changed)
 }
 
-// undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in the ledger on the
-// disk first; a failure leaves the entry there, to be undone again.
-// What was already gone is in the message of the job's result.
+// undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in
+// the ledger on the disk first; a failure leaves the entry there, to be undone again. What was already gone is in the
+// message of the job's result.
 func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	var cutOff error
 	missing := false
@@ -71,7 +72,8 @@ func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	return nil
 }
 
-// tearDown undoes everything that the site applied, in [undoOrder]. What fails stays in the ledger, and the rest goes on.
+// tearDown undoes everything that the site applied, in [undoOrder]. What fails stays in the ledger, and the rest goes
+// on.
 func (x *session) tearDown(ctx context.Context) {
 	var own []*entry
 	for _, e := range x.ledger.Entries {

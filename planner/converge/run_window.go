@@ -12,9 +12,10 @@ import (
 // unlockGrace bounds Catalog.Unlock when the session has ended already.
 const unlockGrace = 30 * time.Second
 
-// inWindow does the session's work inside the catalog's lock and unlock commands. The lock is in the ledger before its command
-// runs, and until the unlock command has succeeded, so that no crash leaves a node locked unnoticed (litp.md 84). A window may span several
-// sessions of a run (Catalog.Keep); the last one, which may have no items, closes it. A tear-down that cannot unlock the node goes on all the same.
+// inWindow does the session's work inside the catalog's lock and unlock commands. The lock is in the ledger before its
+// command runs, and until the unlock command has succeeded, so that no crash leaves a node locked unnoticed (litp.md
+// 84). A window may span several sessions of a run (Catalog.Keep); the last one, which may have no items, closes it. A
+// tear-down that cannot unlock the node goes on all the same.
 func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionError) {
 	c := x.catalog
 	hasWork := c.TearDown || len(c.Items) > 0 || c.Keep // what keeps the window open locks for the work to come
@@ -54,8 +55,8 @@ func (x *session) held() (h hold, locked bool) {
 	return h, locked
 }
 
-// leftLocked reports whether the node is to be unlocked before anything else: an earlier run left it locked, or it is torn down and nobody
-// asks for a lock. A tear-down does not wait for a command that nobody knows.
+// leftLocked reports whether the node is to be unlocked before anything else: an earlier run left it locked, or it is
+// torn down and nobody asks for a lock. A tear-down does not wait for a command that nobody knows.
 func (x *session) leftLocked() bool {
 	h, locked := x.held()
 	if x.catalog.TearDown && x.catalog.Lock == "" {
@@ -64,7 +65,8 @@ func (x *session) leftLocked() bool {
 	return locked && h.Run != x.catalog.Run
 }
 
-// unlockCommand returns the command that unlocks the node: the catalog's, or else the one that the run that locked it had. Empty when there is none.
+// unlockCommand returns the command that unlocks the node: the catalog's, or else the one that the run that locked it
+// had. Empty when there is none.
 func (x *session) unlockCommand() string {
 	h, _ := x.held()
 	return cmp.Or(x.catalog.Unlock, h.Unlock)
@@ -101,7 +103,8 @@ func (x *session) lock(ctx context.Context) *SessionError {
 	return nil
 }
 
-// unlock runs the unlock command, also when the session has ended: a node must not stay locked because its controller is gone.
+// unlock runs the unlock command, also when the session has ended: a node must not stay locked because its controller
+// is gone.
 func (x *session) unlock(ctx context.Context) *SessionError {
 	command := x.unlockCommand()
 	if command == "" {

@@ -20,10 +20,11 @@ var (
 	errHangUp  = errors.New("the controller is gone")
 )
 
-// Serve is one session of the helper: it reads a catalog from in, runs it, and writes a line for every result, as soon as it is known, and
-// one for the summary. After the catalog, in carries signs of life; when it ends, or stays silent for longer than silence, the
-// item at work is given up and the others are skipped, and the ledger is brought to its end all the same. A lost
-// controller cannot read the results, so an out that fails is no reason to stop; the error says so.
+// Serve is one session of the helper: it reads a catalog from in, runs it, and writes a line for every result, as soon
+// as it is known, and one for the summary. After the catalog, in carries signs of life; when it ends, or stays silent
+// for longer than silence, the item at work is given up and the others are skipped, and the ledger is brought to its
+// end all the same. A lost controller cannot read the results, so an out that fails is no reason to stop; the error
+// says so.
 func Serve(ctx context.Context, s *System, in io.Reader, out io.Writer, silence time.Duration) (Summary, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -87,8 +88,8 @@ func readCatalog(ctx context.Context, in io.Reader) (Catalog, io.Reader, error) 
 	}
 }
 
-// decodeCatalog reads one catalog and returns it with the rest of the input. It refuses fields that it does not know, and
-// another protocol before anything else, because the other one's fields may mean other things.
+// decodeCatalog reads one catalog and returns it with the rest of the input. It refuses fields that it does not know,
+// and another protocol before anything else, because the other one's fields may mean other things.
 func decodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
 	dec := json.NewDecoder(in)
 	var raw json.RawMessage

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// systemd manages services by systemctl. Its exit statuses say little (execution.md 2), so the state is read again after each change.
+// systemd manages services by systemctl. Its exit statuses say little (execution.md 2), so the state is read again
+// after each change.
 type systemd struct{}
 
 // unitSuffixes are the kinds of units that have a state of their own.
@@ -105,7 +106,8 @@ func unitState(p map[string]string) serviceState {
 	return state
 }
 
-// unitEnabled maps systemd's states of a unit file onto Puppet's three. Static and indirect units can be neither enabled nor disabled.
+// unitEnabled maps systemd's states of a unit file onto Puppet's three. Static and indirect units can be neither
+// enabled nor disabled.
 func unitEnabled(state string) enablement {
 	switch state {
 	case "enabled", "enabled-runtime", "alias":

@@ -12,9 +12,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// System is one node: the file system below a root directory, and, when the root is the machine's own, its commands. All
-// paths given to its methods are absolute as seen from the node. A link in a path is followed only when no other user could have
-// put it there, and never out of the root. A System serves one session at a time.
+// System is one node: the file system below a root directory, and, when the root is the machine's own, its commands.
+// All paths given to its methods are absolute as seen from the node. A link in a path is followed only when no other
+// user could have put it there, and never out of the root. A System serves one session at a time.
 type System struct {
 	root     string
 	base     *os.File // the root directory, open for as long as the System is
@@ -87,7 +87,8 @@ func (s *System) Forget() {
 	s.generation++
 }
 
-// Remember returns the value that find gave for key since the last Forget, calling find when there is none. An error is not remembered.
+// Remember returns the value that find gave for key since the last Forget, calling find when there is none. An error is
+// not remembered.
 func (s *System) Remember(key string, find func() (any, error)) (any, error) {
 	s.mu.Lock()
 	value, ok := s.remembered[key]
@@ -112,7 +113,8 @@ func (s *System) Remember(key string, find func() (any, error)) (any, error) {
 	return value, nil
 }
 
-// Applied returns the digest that the ledger holds for a resource, empty when it holds none or the resource was begun and not finished.
+// Applied returns the digest that the ledger holds for a resource, empty when it holds none or the resource was begun
+// and not finished.
 func (s *System) Applied(id resource.ID) string {
 	if s.work.ledger == nil {
 		return ""
@@ -123,8 +125,9 @@ func (s *System) Applied(id resource.ID) string {
 	return ""
 }
 
-// Command is a program to run on the machine. It is run without a shell, with a plain environment (PATH, LANG=C, HOME, plus Env). After Timeout it is
-// ended with everything that it started, also in sessions of their own (package supervisor). What a command that ends by itself leaves running lives on.
+// Command is a program to run on the machine. It is run without a shell, with a plain environment (PATH, LANG=C, HOME,
+// plus Env). After Timeout it is ended with everything that it started, also in sessions of their own (package
+// supervisor). What a command that ends by itself leaves running lives on.
 type Command struct {
 	Argv    []string
 	Env     []string
@@ -132,8 +135,9 @@ type Command struct {
 	Stdin   []byte        // for secrets: argument lists can be read by every user of a machine
 	User    string        // run as this user; empty is the session's
 	Timeout time.Duration // 0 is 5 minutes, less than 0 none
-	// EndsWithSession ends it in the same way when ctx ends or this process dies: it is a command of the user. Without, it is a tool that must not be cut, such as
-	// a package manager: it finishes, and the next session waits for it, because the node stays locked until then.
+	// EndsWithSession ends it in the same way when ctx ends or this process dies: it is a command of the user. Without, it
+	// is a tool that must not be cut, such as a package manager: it finishes, and the next session waits for it, because
+	// the node stays locked until then.
 	EndsWithSession bool
 	Quiet           bool // it only asks: what it prints is its answer, and not part of the result of the item at work
 }
@@ -145,9 +149,9 @@ type Output struct {
 	Combined string // standard output and error as they came, the last OutputLimit bytes
 }
 
-// Run runs a command to its end. A status other than 0 is not an error; a command that cannot be started, was ended by ctx or
-// ran into its timeout is. In a sandbox it always is. What it printed is added to the result of the item at work,
-// unless it is quiet.
+// Run runs a command to its end. A status other than 0 is not an error; a command that cannot be started, was ended by
+// ctx or ran into its timeout is. In a sandbox it always is. What it printed is added to the result of the item at
+// work, unless it is quiet.
 func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 	if !s.Machine() {
 		return Output{}, errSandbox
@@ -169,7 +173,8 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 	return out, err
 }
 
-// notice adds a line to the result of the item at work, once: something that a person should know, though nothing failed.
+// notice adds a line to the result of the item at work, once: something that a person should know, though nothing
+// failed.
 func (s *System) notice(text string) {
 	line := "notice: " + text + "\n"
 	if s.work.log != nil && !strings.Contains(s.work.log.String(), line) {
@@ -177,8 +182,8 @@ func (s *System) notice(text string) {
 	}
 }
 
-// defaultLockWait is how long a session waits for another one that works on the node, so that the rest of a session that
-// lost its controller can end.
+// defaultLockWait is how long a session waits for another one that works on the node, so that the rest of a session
+// that lost its controller can end.
 const defaultLockWait = 5 * time.Second
 
 // defaultTimeout bounds a command that names no bound of its own (Puppet's default for exec).

@@ -80,7 +80,8 @@ func (s *System) readGroups() (map[string]Group, error) {
 	return groups, err
 }
 
-// readAccounts calls each for the fields of every line that has at least that many; a file that is not there has no lines.
+// readAccounts calls each for the fields of every line that has at least that many; a file that is not there has no
+// lines.
 func (s *System) readAccounts(path string, fields int, each func([]string)) error {
 	content, err := s.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +98,8 @@ func (s *System) readAccounts(path string, fields int, each func([]string)) erro
 	return nil
 }
 
-// LookupUser returns the numeric id of a user given by name or number; ok is false for a name that the node does not know.
+// LookupUser returns the numeric id of a user given by name or number; ok is false for a name that the node does not
+// know.
 func (s *System) LookupUser(name string) (uid int, ok bool, err error) {
 	users, err := s.Users()
 	if err != nil {
@@ -110,7 +112,8 @@ func (s *System) LookupUser(name string) (uid int, ok bool, err error) {
 	return uid, ok, nil
 }
 
-// LookupGroup returns the numeric id of a group given by name or number; ok is false for a name that the node does not know.
+// LookupGroup returns the numeric id of a group given by name or number; ok is false for a name that the node does not
+// know.
 func (s *System) LookupGroup(name string) (gid int, ok bool, err error) {
 	groups, err := s.Groups()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetAttributes changes the attributes of what is at a path. A link is not followed: it can be given away, and has no mode.
+// SetAttributes changes the attributes of what is at a path. A link is not followed: it can be given away, and has no
+// mode.
 func (s *System) SetAttributes(path string, a Attributes) error {
 	p, err := s.locate(path, false)
 	if err != nil {

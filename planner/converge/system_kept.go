@@ -16,8 +16,8 @@ import (
 // the original: `<digest>-<mode>-<uid>-<gid>`. So a copy and its attributes cannot come apart in a crash, and keeping
 // the same file for the same resource again replaces the copy. The engine drops copies that no ledger entry names.
 
-// Keep copies a regular file with its attributes below slipway's own directory on the node and returns the copy's name; Restore
-// puts it back. A copy that no ledger entry names any more is dropped.
+// Keep copies a regular file with its attributes below slipway's own directory on the node and returns the copy's name;
+// Restore puts it back. A copy that no ledger entry names any more is dropped.
 func (s *System) Keep(path string) (name string, err error) {
 	content, info, err := s.read(path)
 	if err != nil {

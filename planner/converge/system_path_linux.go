@@ -15,7 +15,8 @@ import (
 // linkLimit bounds the links followed for one path, as the kernel does.
 const linkLimit = 40
 
-// New returns the node whose file system is below root: "/" for the machine itself, or a folder that is there, as a sandbox.
+// New returns the node whose file system is below root: "/" for the machine itself, or a folder that is there, as a
+// sandbox.
 func New(root string) (*System, error) {
 	if !path.IsAbs(root) {
 		return nil, fmt.Errorf("root %q is not an absolute path", root)
@@ -53,7 +54,8 @@ func pathError(op, name string, err error) error {
 var errUntrustedLink = errors.New("is a link that another user could have put there; it is not followed")
 
 // locate opens the directory that holds name. It walks component by component, never follows a link that another user
-// could have put there, and takes the targets of links, and `..`, as seen from the root. With follow, a link at the end is followed too.
+// could have put there, and takes the targets of links, and `..`, as seen from the root. With follow, a link at the end
+// is followed too.
 func (s *System) locate(name string, follow bool) (place, error) {
 	if !path.IsAbs(name) || strings.ContainsRune(name, 0) {
 		return place{}, &fs.PathError{Op: "open", Path: name, Err: errors.New("is not an absolute path")}
@@ -107,8 +109,8 @@ func (s *System) locate(name string, follow bool) (place, error) {
 	return w.end("."), nil
 }
 
-// resolved returns a path with the links in its directory followed, as seen from the root, and with follow a link at its end; it is returned as it
-// is where its directory is not there.
+// resolved returns a path with the links in its directory followed, as seen from the root, and with follow a link at
+// its end; it is returned as it is where its directory is not there.
 func (s *System) resolved(name string, follow bool) string {
 	p, err := s.locate(name, follow)
 	if err != nil {
@@ -182,8 +184,8 @@ func (w *walk) expand(name string) (isLink bool, err error) {
 // trusted reports whether a file of this owner can only have been made by root or by the session itself.
 func trusted(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }
 
-// dirTrusted reports whether no other user can put files of root into a directory: nobody else may write to it, or it is sticky, which keeps
-// what root put there, and the kernel refuses second names for files of others.
+// dirTrusted reports whether no other user can put files of root into a directory: nobody else may write to it, or it
+// is sticky, which keeps what root put there, and the kernel refuses second names for files of others.
 func dirTrusted(dir int) bool {
 	var st unix.Stat_t
 	if unix.Fstatat(dir, "", &st, unix.AT_EMPTY_PATH) != nil || !trusted(st.Uid) {
@@ -196,8 +198,8 @@ func dirTrusted(dir int) bool {
 	return !byGroup && st.Mode&unix.S_IWOTH == 0
 }
 
-// hardlinksProtected reports whether users can give a second name only to files that they may read and write. It is false where the kernel does
-// not say.
+// hardlinksProtected reports whether users can give a second name only to files that they may read and write. It is
+// false where the kernel does not say.
 func hardlinksProtected() bool {
 	value, err := os.ReadFile("/proc/sys/fs/protected_hardlinks")
 	return err == nil && strings.TrimSpace(string(value)) == "1"

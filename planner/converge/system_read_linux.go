@@ -14,7 +14,8 @@ import (
 // maxFile bounds what ReadFile takes into memory.
 const maxFile = 256 << 20
 
-// Lstat describes a file without following it, as a link, if it is one; an error that is fs.ErrNotExist when there is none.
+// Lstat describes a file without following it, as a link, if it is one; an error that is fs.ErrNotExist when there is
+// none.
 func (s *System) Lstat(path string) (Info, error) {
 	p, err := s.locate(path, false)
 	if err != nil {

@@ -30,8 +30,8 @@ func (s *System) Remove(path string) error {
 	return p.sync()
 }
 
-// RemoveAll removes a file, a link, or a directory with everything in it; nothing there is no error. It follows no link, and
-// stops at another file system.
+// RemoveAll removes a file, a link, or a directory with everything in it; nothing there is no error. It follows no
+// link, and stops at another file system.
 func (s *System) RemoveAll(path string) error {
 	p, err := s.locate(path, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,10 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WriteFile replaces or creates a regular file atomically: temporary file beside it, attributes, content, fsync, rename, fsync of
-// the directory. It keeps the attributes of a file that is there, access lists and labels too, where a is silent (new file: 0644, owned by
-// the session's user).
-// At a link, it writes the file that the link leads to.
+// WriteFile replaces or creates a regular file atomically: temporary file beside it, attributes, content, fsync,
+// rename, fsync of the directory. It keeps the attributes of a file that is there, access lists and labels too, where a
+// is silent (new file: 0644, owned by the session's user). At a link, it writes the file that the link leads to.
 func (s *System) WriteFile(path string, content []byte, a Attributes) error {
 	return s.write(path, content, a, true)
 }
@@ -124,8 +123,8 @@ func (p place) own(fd, uid, gid int) error {
 	return nil
 }
 
-// beside is the place of the temporary file for p. Its name is always the same for one p, so that one left by a crash is
-// found and dropped by the next write.
+// beside is the place of the temporary file for p. Its name is always the same for one p, so that one left by a crash
+// is found and dropped by the next write.
 func (p place) beside() place {
 	sum := sha256.Sum256([]byte(p.name))
 	return place{dir: p.dir, name: ".slipway-" + hex.EncodeToString(sum[:8]), path: p.path}
@@ -151,8 +150,8 @@ func (p place) renameTo(to place) error {
 	return nil
 }
 
-// createLog makes a file of slipway's own, in the place of one that is there, to append to: mode 0600. Its name lasts; what is written
-// does when the caller has synced it.
+// createLog makes a file of slipway's own, in the place of one that is there, to append to: mode 0600. Its name lasts;
+// what is written does when the caller has synced it.
 func (s *System) createLog(path string) (*os.File, error) {
 	p, err := s.locate(path, false)
 	if err != nil {

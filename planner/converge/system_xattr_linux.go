@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptAttribute reports whether an extended attribute goes from a file to the one that replaces it: access lists, the label of SELinux, and
-// what users attached. Capabilities belong to the former content, and signatures are of it.
+// keptAttribute reports whether an extended attribute goes from a file to the one that replaces it: access lists, the
+// label of SELinux, and what users attached. Capabilities belong to the former content, and signatures are of it.
 func keptAttribute(name string) bool {
 	return name == "system.posix_acl_access" || name == "security.selinux" || strings.HasPrefix(name, "user.")
 }
 
-// extendedOf reads them from the regular file at p, if it belongs to owner: the file that replaces it will, and another user's access list
-// must not open it.
+// extendedOf reads them from the regular file at p, if it belongs to owner: the file that replaces it will, and another
+// user's access list must not open it.
 func (p place) extendedOf(owner int) (extended, error) {
 	return p.extendedIf(owner, keptAttribute)
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// mustRun runs one of the node's own tools, which must end with status 0, and forgets what was known of the node, because the tool
-// may have changed it even if it failed.
+// mustRun runs one of the node's own tools, which must end with status 0, and forgets what was known of the node,
+// because the tool may have changed it even if it failed.
 func mustRun(ctx context.Context, s *System, c Command) error {
 	started := time.Now()
 	out, err := s.Run(ctx, c)
@@ -30,8 +30,8 @@ func ask(ctx context.Context, s *System, c Command) (Output, error) {
 	return s.Run(ctx, c)
 }
 
-// toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt, dpkg and apk mark as errors, or else the
-// last line. It never shows arguments or standard input.
+// toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt, dpkg and apk
+// mark as errors, or else the last line. It never shows arguments or standard input.
 func toolError(c Command, out Output) error {
 	var said []string
 	last := "it printed nothing"

@@ -60,8 +60,8 @@ func (cronType) crontab(s *System, r resource.Resource) (string, error) {
 	return path.Join(sandboxSpool, schema.CronUser(r)), nil
 }
 
-// owner returns the attributes that cron demands of a crontab: mode 0600, owned by its user, with the group crontab where there is
-// one. In a sandbox, where users mean nothing, the owner is left alone.
+// owner returns the attributes that cron demands of a crontab: mode 0600, owned by its user, with the group crontab
+// where there is one. In a sandbox, where users mean nothing, the owner is left alone.
 func (cronType) owner(s *System, name string) (Attributes, error) {
 	mode := fs.FileMode(0o600)
 	a := Attributes{Mode: &mode}

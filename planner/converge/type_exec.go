@@ -50,8 +50,8 @@ func (s *System) digestOf(r resource.Resource) string {
 	return resource.Digest(r)
 }
 
-// permitted asks the guards. Where they cannot run because their program, the directory or the user is still to be made, the command is taken
-// to be wanted at plan time; it fails clearly when that is so at its own turn.
+// permitted asks the guards. Where they cannot run because their program, the directory or the user is still to be
+// made, the command is taken to be wanted at plan time; it fails clearly when that is so at its own turn.
 func (t execType) permitted(ctx context.Context, s *System, r resource.Resource) (bool, error) {
 	p := r.Parameters
 	for _, path := range p.Strings("creates") {
@@ -92,7 +92,8 @@ func (t execType) permitted(ctx context.Context, s *System, r resource.Resource)
 	return true, nil
 }
 
-// asksForProgram reports whether a guard asks whether a program is there: shells answer with the status of a program that is not.
+// asksForProgram reports whether a guard asks whether a program is there: shells answer with the status of a program
+// that is not.
 func asksForProgram(command string) bool {
 	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&(){}!`", r) })
 	for i, word := range words {
@@ -192,7 +193,8 @@ func (t execType) Apply(ctx context.Context, s *System, r resource.Resource) err
 	return commandError(r, strings.Join(words, " "), out, err)
 }
 
-// commandError describes a command of the user that failed: which one, why, and what it printed last. Of a sensitive resource, it shows why only.
+// commandError describes a command of the user that failed: which one, why, and what it printed last. Of a sensitive
+// resource, it shows why only.
 func commandError(r resource.Resource, command string, out Output, err error) error {
 	if err == nil {
 		return nil

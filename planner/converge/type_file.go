@@ -55,8 +55,8 @@ func look(s *System, path string) (kind string, info Info, err error) {
 	return kindOf(info), info, nil
 }
 
-// wantedKind returns what is to be at the path, where kind is what is there now: the same, absent included, for a resource that gives attributes
-// only. Present is anything, but only a file has content.
+// wantedKind returns what is to be at the path, where kind is what is there now: the same, absent included, for a
+// resource that gives attributes only. Present is anything, but only a file has content.
 func wantedKind(r resource.Resource, kind string) string {
 	switch ensure := schema.FileEnsure(r); {
 	case ensure == "":
@@ -120,7 +120,8 @@ func errFileOther(at string) error {
 	return fmt.Errorf("%s is a device, pipe or socket; slipway changes nothing but its attributes, remove it by hand", at)
 }
 
-// compareAccount compares an owner. A name that the node does not know yet is a difference: its user may be made by another resource.
+// compareAccount compares an owner. A name that the node does not know yet is a difference: its user may be made by
+// another resource.
 func compareAccount(c *comparison, parameter string, is int, lookup func(string) (int, bool, error), names func() (map[int]string, error)) error {
 	if !c.resource.Parameters.Has(parameter) {
 		return nil

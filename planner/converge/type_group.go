@@ -77,7 +77,8 @@ func (groupType) Widen(_ context.Context, s *System, r resource.Resource, before
 	return json.Marshal(b)
 }
 
-// Release returns the id that the group had or, where slipway made it with the one that was given, the one that groupadd gives.
+// Release returns the id that the group had or, where slipway made it with the one that was given, the one that
+// groupadd gives.
 func (groupType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// hostType looks after one line of /etc/hosts: the first whose canonical name is the title and whose address is IPv4 or IPv6 like that of the
-// resource or, where none is, the first of that name. Of those lines it is the one that remains. A line with the other kind of address (localhost has one
-// for IPv4 and one for IPv6) is left alone, except that `ensure = absent` removes all.
+// hostType looks after one line of /etc/hosts: the first whose canonical name is the title and whose address is IPv4 or
+// IPv6 like that of the resource or, where none is, the first of that name. Of those lines it is the one that remains.
+// A line with the other kind of address (localhost has one for IPv4 and one for IPv6) is left alone, except that
+// `ensure = absent` removes all.
 type hostType struct{}
 
 func (hostType) Declared() schema.Type { return schema.Host{} }
@@ -62,8 +63,8 @@ func (e hostEntry) with(r resource.Resource) hostEntry {
 	return e
 }
 
-// findHost finds the lines of a host whose addresses are of a family or, when it has none or family is empty, all its lines. Host names do not
-// differ by case.
+// findHost finds the lines of a host whose addresses are of a family or, when it has none or family is empty, all its
+// lines. Host names do not differ by case.
 func findHost(name, family string) func(lines) []span {
 	return func(l lines) []span {
 		var all, some []span
@@ -267,8 +268,8 @@ func (hostType) Undo(_ context.Context, s *System, title string, before json.Raw
 	return e.writeBack(s, f, Attributes{})
 }
 
-// undoHost brings former lines back in place of slipway's, the first of those found. Further ones are not slipway's and stay; a former line that is
-// among them is back already. parts are what slipway changed in its line.
+// undoHost brings former lines back in place of slipway's, the first of those found. Further ones are not slipway's and
+// stay; a former line that is among them is back already. parts are what slipway changed in its line.
 func undoHost(l lines, found []span, former []block, parts []string) lines {
 	if len(found) == 0 || len(former) == 0 {
 		return l.restore(found, former, 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// iniType looks after one setting of an ini file (the module puppetlabs-inifile). It changes the value in its line, and keeps
-// everything else byte for byte.
+// iniType looks after one setting of an ini file (the module puppetlabs-inifile). It changes the value in its line, and
+// keeps everything else byte for byte.
 type iniType struct{}
 
 func (iniType) Declared() schema.Type { return schema.IniSetting{} }
@@ -23,7 +23,8 @@ func (iniType) Declared() schema.Type { return schema.IniSetting{} }
 // placeOf returns the place of r in a file.
 func placeOf(r resource.Resource) iniPlace { return iniPlace{schema.IniPlaceOf(r)} }
 
-// iniBefore is what was there of a setting before slipway touched it, and where that is: Undo does not see the parameters.
+// iniBefore is what was there of a setting before slipway touched it, and where that is: Undo does not see the
+// parameters.
 type iniBefore struct {
 	entries
 	iniPlace
@@ -201,7 +202,8 @@ func (iniType) Undo(_ context.Context, s *System, _ string, before json.RawMessa
 	return b.writeBack(s, f, Attributes{})
 }
 
-// undo brings the setting's former lines back. All lines that it has now count as slipway's, because set wrote them all.
+// undo brings the setting's former lines back. All lines that it has now count as slipway's, because set wrote them
+// all.
 func (b iniBefore) undo(l lines, former []block) lines {
 	found := b.find(l)
 	l = l.restore(found, former, len(found))

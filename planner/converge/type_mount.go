@@ -12,8 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// mountType looks after a line of /etc/fstab and what is mounted. It never shows options to the commands that it runs, because
-// they may hold a password: mount(8) reads them from fstab.
+// mountType looks after a line of /etc/fstab and what is mounted. It never shows options to the commands that it runs,
+// because they may hold a password: mount(8) reads them from fstab.
 type mountType struct{}
 
 func (mountType) Declared() schema.Type { return schema.Mount{} }
@@ -34,7 +34,8 @@ func mountEnsure(r resource.Resource) string {
 // mountBefore is what was there of a mount point before slipway touched it.
 type mountBefore struct {
 	entries
-	// Said says that the resource has said something of what is mounted, besides the line in fstab; Mounted is what that was.
+	// Said says that the resource has said something of what is mounted, besides the line in fstab; Mounted is what that
+	// was.
 	Said    bool     `json:"said,omitempty"`
 	Mounted *mounted `json:"mounted,omitempty"`
 }
@@ -50,7 +51,8 @@ func (mountType) mounted(s *System, point string) (*mounted, error) {
 	return findMounted(string(content), s.resolved(point, true)), nil // the kernel knows it without links
 }
 
-// Resolve follows the links in the path, except where something is mounted by it: then it has none, and a look at it may hang.
+// Resolve follows the links in the path, except where something is mounted by it: then it has none, and a look at it
+// may hang.
 func (mountType) Resolve(s *System, object string) string {
 	if content, err := s.ReadFile(mountinfoPath); err == nil && findMounted(string(content), object) != nil {
 		return object
@@ -123,8 +125,8 @@ func (t mountType) Widen(_ context.Context, s *System, r resource.Resource, befo
 	return t.widen(s, r, b, f.lines)
 }
 
-// Release returns parts of the line that was there, or fstab's defaults for a line that slipway made, and what was mounted when the resource no longer
-// says anything of that.
+// Release returns parts of the line that was there, or fstab's defaults for a line that slipway made, and what was
+// mounted when the resource no longer says anything of that.
 func (mountType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -203,8 +205,8 @@ func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) er
 	return nil
 }
 
-// announce makes systemd read fstab again when that is no longer as it was read. Its mount units are made from fstab: with those of before it would go on to list
-// what is gone, and might unmount what is mounted now.
+// announce makes systemd read fstab again when that is no longer as it was read. Its mount units are made from fstab:
+// with those of before it would go on to list what is gone, and might unmount what is mounted now.
 func (mountType) announce(ctx context.Context, s *System, fstab *textFile) error {
 	if fstab.mark+string(fstab.lines.bytes()) == fstab.read {
 		return nil
@@ -275,8 +277,8 @@ func (t mountType) There(_ context.Context, s *System, title string, _ json.RawM
 	return s.findsIn(fstabPath, findMount(title))
 }
 
-// Undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by its line, and mounts again what
-// was mounted.
+// Undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by
+// its line, and mounts again what was mounted.
 func (t mountType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {

@@ -25,8 +25,8 @@ func wantPackage(r resource.Resource) packageWant {
 	return w
 }
 
-// Prefetch remembers what the catalog wants, so that Capture can look at one transaction as a whole, and asks for the newest
-// versions of all packages with ensure = latest at once.
+// Prefetch remembers what the catalog wants, so that Capture can look at one transaction as a whole, and asks for the
+// newest versions of all packages with ensure = latest at once.
 func (packageType) Prefetch(ctx context.Context, s *System, rs []resource.Resource) error {
 	latest := map[string][]string{}
 	wants := map[string][]packageWant{}
@@ -170,8 +170,8 @@ func (t packageType) Apply(ctx context.Context, s *System, r resource.Resource) 
 	return t.ApplyBatch(ctx, s, []resource.Resource{r})[0]
 }
 
-// ApplyBatch makes one transaction of all; when that fails, each that is not yet as wanted is tried by itself, so that each error is
-// its own. The node's database decides what succeeded, not the manager's exit status (execution.md 2).
+// ApplyBatch makes one transaction of all; when that fails, each that is not yet as wanted is tried by itself, so that
+// each error is its own. The node's database decides what succeeded, not the manager's exit status (execution.md 2).
 func (t packageType) ApplyBatch(ctx context.Context, s *System, rs []resource.Resource) []error {
 	errs := make([]error, len(rs))
 	groups := map[packageManager][]int{}
@@ -225,8 +225,9 @@ func (t packageType) applyWith(ctx context.Context, s *System, m packageManager,
 	}
 }
 
-// verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still different. After an
-// error, what came along must be in order, too, and a transaction that was cut off has not succeeded, whatever it has reached.
+// verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still
+// different. After an error, what came along must be in order, too, and a transaction that was cut off has not
+// succeeded, whatever it has reached.
 func (t packageType) verify(ctx context.Context, s *System, r resource.Resource, transaction error) error {
 	differences, err := t.Check(ctx, s, r)
 	switch {
@@ -255,7 +256,8 @@ func (packageType) Widen(
 	return json.Marshal(b)
 }
 
-// Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are not.
+// Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are
+// not.
 func (packageType) Resume(
 	ctx context.Context, s *System, before json.RawMessage, undo bool,
 ) ([]Difference, error) {
@@ -306,7 +308,8 @@ func (packageType) verifyCompanions(ctx context.Context, s *System, r resource.R
 	return nil
 }
 
-// companionsInOrder returns an error that names a package that came along with another one and is not completely installed.
+// companionsInOrder returns an error that names a package that came along with another one and is not completely
+// installed.
 func companionsInOrder(ctx context.Context, s *System, m packageManager, b packageBefore) error {
 	for _, name := range b.Came {
 		state, err := m.state(ctx, s, name)
@@ -333,8 +336,9 @@ func (packageType) There(ctx context.Context, s *System, _ string, before json.R
 	return state.there(), err
 }
 
-// Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before stays, in
-// the version that it has by now; one that was there and was taken away comes back, in its former version if that can still be had.
+// Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before
+// stays, in the version that it has by now; one that was there and was taken away comes back, in its former version if
+// that can still be had.
 func (packageType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b packageBefore
 	if err := json.Unmarshal(before, &b); err != nil {

@@ -86,7 +86,8 @@ const (
 	stopped = "stopped"
 )
 
-// formerEnable and formerLevels are what Release returns besides parameters: enable is meant to the letter, and the runlevels.
+// formerEnable and formerLevels are what Release returns besides parameters: enable is meant to the letter, and the
+// runlevels.
 const (
 	formerEnable = "former enable"
 	formerLevels = "former levels"
@@ -180,8 +181,9 @@ func (t serviceType) Check(ctx context.Context, s *System, r resource.Resource) 
 	return compareService(is, wantService(r)), nil
 }
 
-// compareService is Puppet's rule of when a service is in sync. A service that does not exist is stopped and disabled; its package may
-// come in the same run. One that is masked is as good as disabled, and one that cannot be enabled is left alone.
+// compareService is Puppet's rule of when a service is in sync. A service that does not exist is stopped and disabled;
+// its package may come in the same run. One that is masked is as good as disabled, and one that cannot be enabled is
+// left alone.
 func compareService(is serviceState, want serviceWant) []Difference {
 	var out []Difference
 	active := is.active
@@ -335,7 +337,8 @@ func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) 
 	return nil
 }
 
-// Refresh restarts the service if it is to run, or nothing is said of that and it runs (Puppet: only a running service).
+// Refresh restarts the service if it is to run, or nothing is said of that and it runs (Puppet: only a running
+// service).
 func (t serviceType) Refresh(ctx context.Context, s *System, r resource.Resource) error {
 	m, _, unit, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
@@ -371,9 +374,9 @@ func (serviceType) There(ctx context.Context, s *System, _ string, before json.R
 	return states[b.Unit].exists, err
 }
 
-// Undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that did not exist
-// before slipway is stopped, and disabled if slipway saw to that, so that nothing of it is left when its files go; one that is gone needs
-// nothing.
+// Undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that
+// did not exist before slipway is stopped, and disabled if slipway saw to that, so that nothing of it is left when its
+// files go; one that is gone needs nothing.
 func (serviceType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {

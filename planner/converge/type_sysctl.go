@@ -16,16 +16,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// sysctlType looks after a kernel parameter: its live value, below /proc/sys, and a file of its own in /etc/sysctl.d that sets it
-// at boot.
+// sysctlType looks after a kernel parameter: its live value, below /proc/sys, and a file of its own in /etc/sysctl.d
+// that sets it at boot.
 type sysctlType struct{}
 
 func (sysctlType) Declared() schema.Type { return schema.Sysctl{} }
 
 const sysctlDir = "/etc/sysctl.d"
 
-// sysctlFile returns the file that sets the key at boot. The files are read in the order of their names and the last one counts, so this one
-// comes after 99-sysctl.conf, which is /etc/sysctl.conf on Debian.
+// sysctlFile returns the file that sets the key at boot. The files are read in the order of their names and the last
+// one counts, so this one comes after 99-sysctl.conf, which is /etc/sysctl.conf on Debian.
 func sysctlFile(key string) string {
 	return sysctlDir + "/99-zz-slipway-" + strings.ReplaceAll(key, "/", "%2F") + ".conf"
 }
@@ -90,11 +90,12 @@ func (t sysctlType) Check(_ context.Context, s *System, r resource.Resource) ([]
 	return c.found, nil
 }
 
-// sysctlDirs are the directories that sysctl(8) reads with --system. Of files with one name, that of the first directory counts.
+// sysctlDirs are the directories that sysctl(8) reads with --system. Of files with one name, that of the first
+// directory counts.
 var sysctlDirs = []string{sysctlDir, "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
 
-// contradicted returns the other value that the parameter gets after slipway's file was read, and from which file; empty when it gets none.
-// Patterns count less than a name, so they contradict nothing.
+// contradicted returns the other value that the parameter gets after slipway's file was read, and from which file;
+// empty when it gets none. Patterns count less than a name, so they contradict nothing.
 func (sysctlType) contradicted(s *System, r resource.Resource) (string, error) {
 	files := map[string]string{}
 	for _, dir := range slices.Backward(sysctlDirs) {
@@ -214,8 +215,8 @@ func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) e
 	return err
 }
 
-// set writes the live value. A file below /proc/sys cannot be replaced, so a command writes to it; the value goes in by standard
-// input, where other users do not see it.
+// set writes the live value. A file below /proc/sys cannot be replaced, so a command writes to it; the value goes in by
+// standard input, where other users do not see it.
 func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
 	file, err := schema.SysctlPath(key)
 	if err != nil {

@@ -48,7 +48,8 @@ func (userType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 	return compareUser(u, groups, r.Parameters), nil
 }
 
-// compareUser returns how a user that is there differs. A group that is not there yet is a difference: it may come in the same run.
+// compareUser returns how a user that is there differs. A group that is not there yet is a difference: it may come in
+// the same run.
 func compareUser(u User, groups map[string]Group, p resource.Parameters) []Difference {
 	var out []Difference
 	differ := func(parameter, is, should string) {
@@ -235,7 +236,8 @@ func userModArguments(u User, groups map[string]Group, p resource.Parameters) []
 	return args
 }
 
-// setHash sets a password's hash. It goes through standard input: argument lists can be read by every user of a machine.
+// setHash sets a password's hash. It goes through standard input: argument lists can be read by every user of a
+// machine.
 func setHash(ctx context.Context, s *System, name, hash string) error {
 	if err := shadowTool(s, "chpasswd"); err != nil {
 		return err

@@ -13,9 +13,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// undoOrder returns entries, which are in the order in which they were first applied, in the order in which they are to be undone: what depends
-// on another one before that, and otherwise the last one first. An entry depends on what its resource requires, and on the directory above
-// its file, where slipway made that. Requirements in a circle are left out.
+// undoOrder returns entries, which are in the order in which they were first applied, in the order in which they are to
+// be undone: what depends on another one before that, and otherwise the last one first. An entry depends on what its
+// resource requires, and on the directory above its file, where slipway made that. Requirements in a circle are left
+// out.
 func undoOrder(entries []*entry) []*entry {
 	byID := map[key]*entry{}
 	made := map[string]*entry{}
@@ -74,7 +75,8 @@ func (e *entry) path() string {
 	return b.Path
 }
 
-// madeDirectory returns the path of a file entry where there was something else, or nothing, before: while it is a directory, slipway made it.
+// madeDirectory returns the path of a file entry where there was something else, or nothing, before: while it is a
+// directory, slipway made it.
 func (e *entry) madeDirectory() string {
 	var b fileBefore
 	if e.Type != "file" || json.Unmarshal(e.Before, &b) != nil || b.Kind == fileDirectory {
@@ -83,8 +85,8 @@ func (e *entry) madeDirectory() string {
 	return b.Path
 }
 
-// leaveDirectory handles a directory that slipway made and that has names in it. While something of slipway's is in it, it is noted and goes later; else
-// it stays, because others keep something in it, which the error says.
+// leaveDirectory handles a directory that slipway made and that has names in it. While something of slipway's is in it,
+// it is noted and goes later; else it stays, because others keep something in it, which the error says.
 func (s *System) leaveDirectory(dir string, names []string) error {
 	if l := s.work.ledger; l != nil && l.below(dir, key{s.work.site, s.work.id}) {
 		l.change(record{Left: dir})
@@ -106,7 +108,8 @@ func (l *ledger) below(dir string, not key) bool {
 	return slices.ContainsFunc(l.Entries, func(e *entry) bool { return e.key() != not && strings.HasPrefix(e.path(), dir+"/") })
 }
 
-// removeLeft removes the directories that were left and are empty now, and forgets those in which nothing of slipway's is any more.
+// removeLeft removes the directories that were left and are empty now, and forgets those in which nothing of slipway's
+// is any more.
 func (s *System) removeLeft(l *ledger) error {
 	left := slices.Clone(l.Left)
 	slices.SortFunc(left, func(a, b string) int { return len(b) - len(a) }) // the inner ones first

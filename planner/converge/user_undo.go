@@ -15,8 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// userBefore is what Capture records. Of a user that stays, only what the resource says something of is brought back: a password that
-// the user has changed since is not slipway's.
+// userBefore is what Capture records. Of a user that stays, only what the resource says something of is brought back: a
+// password that the user has changed since is not slipway's.
 type userBefore struct {
 	Name    string   `json:"name"`
 	Want    bool     `json:"want"` // slipway wanted it to be there
@@ -265,8 +265,8 @@ func (userType) Undo(ctx context.Context, s *System, title string, before json.R
 	return wrapUser(b.Name, undoUser(ctx, s, b))
 }
 
-// undoUser deletes a user that slipway made, and gives one that was there before what it had, or itself, back. The content of
-// a home directory that was removed does not come back.
+// undoUser deletes a user that slipway made, and gives one that was there before what it had, or itself, back. The
+// content of a home directory that was removed does not come back.
 func undoUser(ctx context.Context, s *System, b userBefore) error {
 	users, err := s.Users()
 	if err != nil {
@@ -336,8 +336,8 @@ func (b userBefore) undoAttributes(ctx context.Context, s *System, u User, group
 	return runShadow(ctx, s, "usermod", append(args, b.Name)...)
 }
 
-// undoGroups returns the groups that the user is to be in again: without those that slipway added, and with those that it took
-// away. A membership that it never spoke of stays as it is.
+// undoGroups returns the groups that the user is to be in again: without those that slipway added, and with those that
+// it took away. A membership that it never spoke of stays as it is.
 func (b userBefore) undoGroups(u User, groups map[string]Group) []any {
 	var out []any
 	is := supplementary(u, groups)
@@ -416,7 +416,8 @@ func bringHash(ctx context.Context, s *System, b userBefore, is string) error {
 	return setHash(ctx, s, b.Name, string(hash))
 }
 
-// bringAgeing sets the age of the password, and of a user that was made again all that /etc/shadow said about its expiry.
+// bringAgeing sets the age of the password, and of a user that was made again all that /etc/shadow said about its
+// expiry.
 func bringAgeing(ctx context.Context, s *System, b userBefore) error {
 	s.Forget()
 	users, err := s.Users()

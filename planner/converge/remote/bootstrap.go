@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// newMark returns the word that begins every line of a session's bootstrap. It is random, so that nothing that login scripts print is taken for
-// such a line.
+// newMark returns the word that begins every line of a session's bootstrap. It is random, so that nothing that login
+// scripts print is taken for such a line.
 func newMark() string { return "slipway-bootstrap-" + rand.Text() }
 
 // What follows the mark.
@@ -54,12 +54,12 @@ func (h Helpers) command(mark string, sudo bool, prompt string) string {
 }
 
 // bootstrap returns the script that starts the helper, and fetches it first when it is not there. It needs a POSIX
-// shell, head -c and gzip, all of which busybox has. Because login shells of many kinds pass it on, it is one line without backslashes, `!` and
-// single quotes.
+// shell, head -c and gzip, all of which busybox has. Because login shells of many kinds pass it on, it is one line
+// without backslashes, `!` and single quotes.
 //
-// It executes nothing that another user could have put there: the directory is not a link, it and all above it belong to root and are not
-// writable for others (above it, sticky directories and the group root may be), and a helper that is there has the right owner, mode and
-// digest. A helper that cannot be checked, for want of sha256sum, is sent again.
+// It executes nothing that another user could have put there: the directory is not a link, it and all above it belong
+// to root and are not writable for others (above it, sticky directories and the group root may be), and a helper that
+// is there has the right owner, mode and digest. A helper that cannot be checked, for want of sha256sum, is sent again.
 func (h Helpers) bootstrap(mark string) string {
 	var arms strings.Builder
 	for _, platform := range h.Platforms() {

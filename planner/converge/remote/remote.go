@@ -1,9 +1,9 @@
 // Package remote runs converge on the far side of a connection: it is the controller's half of the helper protocol.
 //
-// One session does everything: a small shell script starts the helper that the node keeps under its digest, or takes it from
-// its standard input first; then the catalog goes in, and results come out, a line each, until the summary. Nothing but a
-// POSIX shell and gzip is needed on the node. What the session reports is believed, the status with which it ends is not: a
-// session without a summary has an unknown outcome (execution.md 2.4).
+// One session does everything: a small shell script starts the helper that the node keeps under its digest, or takes it
+// from its standard input first; then the catalog goes in, and results come out, a line each, until the summary.
+// Nothing but a POSIX shell and gzip is needed on the node. What the session reports is believed, the status with which
+// it ends is not: a session without a summary has an unknown outcome (execution.md 2.4).
 package remote
 
 import (
@@ -25,13 +25,14 @@ type Conn interface {
 	Start(ctx context.Context, command string) (transport.Session, error)
 }
 
-// Converge runs a catalog on a node and calls each for every result, as it arrives and never concurrently. connection says who
-// the session's user is and how it becomes root.
+// Converge runs a catalog on a node and calls each for every result, as it arrives and never concurrently. connection
+// says who the session's user is and how it becomes root.
 //
 // The error is nil when the session ran to its end and the summary is whole: items may have failed. Otherwise it is a
-// [*converge.SessionError], or a [*transport.Error] when the connection failed, and items without a result are in an unknown
-// state. When ctx ends, the helper is asked to end, and has a short grace to give up the running item, to note what it did
-// and to send its summary; if it does so, the error is nil and the rest of the items was reported as skipped.
+// [*converge.SessionError], or a [*transport.Error] when the connection failed, and items without a result are in an
+// unknown state. When ctx ends, the helper is asked to end, and has a short grace to give up the running item, to note
+// what it did and to send its summary; if it does so, the error is nil and the rest of the items was reported as
+// skipped.
 func Converge(ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
 	return standard.converge(ctx, conn, connection, helpers, catalog, each)
 }
@@ -51,7 +52,8 @@ func (l limits) converge(ctx context.Context, conn Conn, connection site.Connect
 	if err != nil {
 		return converge.Summary{}, failed(converge.CodeProtocol, "the catalog cannot be encoded: %v", err)
 	}
-	// The session outlives ctx by the grace, so it has a life of its own; until the helper runs there is nothing to be graceful about.
+	// The session outlives ctx by the grace, so it has a life of its own; until the helper runs there is nothing to be
+	// graceful about.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	early := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })

@@ -133,7 +133,8 @@ func (f *far) noStart(err error, said, printed string) error {
 // expired is the advice for an account or password of the user that has expired.
 const expired = ". The account or the password of the user has expired: on the node, chage -l USER shows which; chage -E -1 USER renews the account, passwd USER the password"
 
-// causes are what sudo, PAM and login shells print, in lower case, and what to do about it: USER is the user, RULE how a rule in sudoers ends.
+// causes are what sudo, PAM and login shells print, in lower case, and what to do about it: USER is the user, RULE how
+// a rule in sudoers ends.
 var causes = []struct{ printed, advice string }{
 	{"account expired", expired},
 	{"account has expired", expired},

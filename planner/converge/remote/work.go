@@ -34,7 +34,8 @@ func (f *far) line(most int) (string, error) {
 	}
 }
 
-// work hands the catalog to the running helper and takes its results. A node that sends more of them than most is given up.
+// work hands the catalog to the running helper and takes its results. A node that sends more of them than most is given
+// up.
 func (f *far) work(ctx context.Context, body []byte, most int, each func(converge.Result)) (converge.Summary, error) {
 	over := make(chan struct{})
 	fed := sync.OnceFunc(func() { close(over) })
@@ -96,8 +97,8 @@ func flood(format string, args ...any) error {
 	return failed(converge.CodeProtocol, "the node sent "+format+", and was given up; look at what runs there in place of slipway's helper", args...)
 }
 
-// feed sends the catalog, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A write that fails
-// shows as the end of the session.
+// feed sends the catalog, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A
+// write that fails shows as the end of the session.
 func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 	in := f.session.Stdin()
 	defer in.Close()
@@ -120,8 +121,8 @@ func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 	}
 }
 
-// judge looks at a summary and sees the helper off. Neither the status with which the helper ends, nor a connection that breaks now,
-// takes anything from the summary.
+// judge looks at a summary and sees the helper off. Neither the status with which the helper ends, nor a connection
+// that breaks now, takes anything from the summary.
 func (f *far) judge(s converge.Summary) (converge.Summary, error) {
 	done := f.within(f.grace)
 	// What follows is not from the helper, but from a job of a login script, say.

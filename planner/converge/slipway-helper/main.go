@@ -1,6 +1,6 @@
-// Command slipway-helper does the work of one session on a node behind SSH: it reads a catalog on standard input and writes a
-// JSON line for every result, and one for the summary, to standard output (package converge). The controller puts it on the
-// node; nobody starts it by hand.
+// Command slipway-helper does the work of one session on a node behind SSH: it reads a catalog on standard input and
+// writes a JSON line for every result, and one for the summary, to standard output (package converge). The controller
+// puts it on the node; nobody starts it by hand.
 package main
 
 import (
@@ -60,8 +60,8 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 var errAsked = errors.New("the session was asked to end")
 
 // untilAsked returns a context that ends when the process is asked to. A closed pipe or terminal is not that: their
-// signals must not kill the process before its ledger is written, and the end of standard input says the same anyway. They are caught
-// rather than ignored, because what is ignored stays so in the commands that are run.
+// signals must not kill the process before its ledger is written, and the end of standard input says the same anyway.
+// They are caught rather than ignored, because what is ignored stays so in the commands that are run.
 func untilAsked(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 4)

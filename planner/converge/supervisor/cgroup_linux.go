@@ -20,9 +20,9 @@ const cgroupName = "slipway-"
 // endWait bounds the wait for processes that were killed.
 const endWait = 10 * time.Second
 
-// NewCgroup makes a cgroup for a command below that of this process, and returns its folder: in it, all that the command
-// started is found when the supervisor was killed too. It returns "" where this process may make none, or the node has no
-// cgroups of version 2 that can be killed (Linux 5.14).
+// NewCgroup makes a cgroup for a command below that of this process, and returns its folder: in it, all that the
+// command started is found when the supervisor was killed too. It returns "" where this process may make none, or the
+// node has no cgroups of version 2 that can be killed (Linux 5.14).
 func NewCgroup() string {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	_, own, found := strings.Cut("\n"+string(text), "\n0::")
@@ -47,7 +47,8 @@ func NewCgroup() string {
 	return ""
 }
 
-// EndCgroup ends all that is left in a cgroup that [NewCgroup] made, except services, and removes it. One that is gone is no error.
+// EndCgroup ends all that is left in a cgroup that [NewCgroup] made, except services, and removes it. One that is gone
+// is no error.
 func EndCgroup(dir string) error {
 	if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || !strings.HasPrefix(filepath.Base(dir), cgroupName) {
 		return fmt.Errorf("%q is no cgroup of a command", dir)

@@ -15,13 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a supervisor inherits besides standard input, which carries the request and ends with the caller, and standard output and error.
+// What a supervisor inherits besides standard input, which carries the request and ends with the caller, and standard
+// output and error.
 const (
 	reportFile = 3
 	lockFile   = 4 // may be missing
 )
 
-// Main is the whole life of a process that was started as a supervisor, and does nothing in any other. A program that calls [Run] calls it before anything else.
+// Main is the whole life of a process that was started as a supervisor, and does nothing in any other. A program that
+// calls [Run] calls it before anything else.
 func Main() {
 	if len(os.Args) != 1 || os.Args[0] != Name {
 		return
@@ -29,7 +31,8 @@ func Main() {
 	for _, fd := range []int{reportFile, lockFile} {
 		unix.CloseOnExec(fd)
 	}
-	// The caller's end is learned from standard input alone. The signals are caught rather than ignored, because what is ignored stays so in the command.
+	// The caller's end is learned from standard input alone. The signals are caught rather than ignored, because what is
+	// ignored stays so in the command.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGTERM, unix.SIGPIPE)
 	ended, err := supervise()
 	if err != nil {

@@ -12,13 +12,15 @@ import (
 	"time"
 )
 
-// Run runs a command and returns when it has ended, with all that it started when it did not end by itself. The program that calls it must call [Main] first of all.
+// Run runs a command and returns when it has ended, with all that it started when it did not end by itself. The program
+// that calls it must call [Main] first of all.
 //
-// What the command prints goes to stdout and stderr, which must be safe for use by several goroutines. lock is kept open until the command
-// has ended; nil is no lock.
+// What the command prints goes to stdout and stderr, which must be safe for use by several goroutines. lock is kept
+// open until the command has ended; nil is no lock.
 //
-// When ctx ends, the command is asked to end, and killed after two seconds; then Ended holds its status and the error is nil. One with Finish
-// has as long to finish: after that the error is [ErrLeft], and its output still goes to stdout and stderr.
+// When ctx ends, the command is asked to end, and killed after two seconds; then Ended holds its status and the error
+// is nil. One with Finish has as long to finish: after that the error is [ErrLeft], and its output still goes to stdout
+// and stderr.
 func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File) (Ended, error) {
 	var ours, theirs []*os.File // the ends of standard input, output and error, and of the report
 	for len(ours) <= reportFile {

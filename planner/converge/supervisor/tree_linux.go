@@ -31,9 +31,9 @@ func withChildren(pids []int, children map[int][]int) []int {
 // openrcState is where OpenRC keeps what it knows.
 const openrcState = "/run/openrc"
 
-// isService reports whether a process, whose parent has ended, is a service that OpenRC started. Such a service descends from
-// what asked for it, other than those of systemd. It has OpenRC's variables, unless it has written its title over its
-// environment, as sshd and nginx do.
+// isService reports whether a process, whose parent has ended, is a service that OpenRC started. Such a service
+// descends from what asked for it, other than those of systemd. It has OpenRC's variables, unless it has written its
+// title over its environment, as sshd and nginx do.
 func isService(pid int) bool {
 	if unix.Access(openrcState, unix.F_OK) != nil {
 		return false
