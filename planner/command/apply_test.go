@@ -322,3 +322,17 @@ services: [{name: w, entity: web, selectors: [], attributes: {name: w}}]
 	s.has("a", "one")
 	s.expect(0, `nothing to do`, "", "apply", site)
 }
+
+// Nothing is promised to be undone on a node that is known not to answer.
+func TestSilentNodes(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	s.write("site.yaml", "one", "a", "b")
+	s.expect(0, `deployed`, "yes", "apply", s.path("site.yaml"))
+	s.must(os.RemoveAll(s.path("b")))
+	s.must(os.WriteFile(s.path("b"), nil, 0o600))
+	s.write("site.yaml", "two", "a", "b")
+	s.expect(1, `failed`, "yes", "apply", s.path("site.yaml"))
+	s.expect(1, `undoes 1 resource on node a, and forgets 1 node unless it answers: b`, "no", "destroy", s.path("site.yaml"))
+	s.write("site.yaml", "two", "a")
+	s.expect(1, `b: undoes 1 resource if it answers, else it stays there`, "no", "apply", s.path("site.yaml"))
+}
