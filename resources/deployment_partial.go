@@ -60,7 +60,6 @@ func (d *Deployment) planPart(
 	}
 	losses, perhapsTorn := lossesWithout(w, lacks)
 	if prior != nil {
-		losses.Silent = textsOf(prior.Unreachable)
 		diags.Append(protectFrom(ctx, whole, *prior, past, losses, lacks.nameless)...)
 	}
 	surely := sure(w, lacks)

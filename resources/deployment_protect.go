@@ -76,9 +76,7 @@ func limitsOf(ctx context.Context, o types.Object) (limits planner.Protection, k
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name
 // is destroyed and made anew.
 func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State, w *engine.Planned) diag.Diagnostics {
-	losses := w.Losses()
-	losses.Silent = textsOf(prior.Unreachable)
-	return protectFrom(ctx, plan, prior, past, losses, false)
+	return protectFrom(ctx, plan, prior, past, w.Losses(), false)
 }
 
 // protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown

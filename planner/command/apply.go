@@ -165,7 +165,11 @@ func (d *deployment) look(ctx context.Context, prior *engine.Prior, c statefile.
 	if err := d.print(found.Messages); err != nil {
 		return found, err
 	}
-	prior.State, prior.Drift, prior.Unreachable = found.State, engine.DriftOf(found.Drift), found.Unreachable
+	silent := slices.DeleteFunc(slices.Clone(prior.Unreachable), func(name string) bool { // nodes that left are not looked at
+		return slices.ContainsFunc(s.Nodes, func(n site.Node) bool { return n.Name == name })
+	})
+	prior.State, prior.Drift = found.State, engine.DriftOf(found.Drift)
+	prior.Unreachable = slices.Sorted(slices.Values(append(silent, found.Unreachable...)))
 	return found, nil
 }
 

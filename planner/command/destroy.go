@@ -50,6 +50,7 @@ func (d *deployment) destroy(ctx context.Context, state *statefile.File) error {
 		prior = &engine.Prior{Nodes: d.site.Nodes}
 	}
 	losses := planner.Destroyed(prior.State.Applied)
+	losses.Silent = prior.Unreachable
 	if losses.Empty() {
 		d.out.printf("site %s: nothing is known to be applied\n", d.site.Name)
 	} else {

@@ -51,6 +51,7 @@ type Planned struct {
 
 	machines map[string]converge.Identity // of the nodes and of those that left, as they were last seen
 	cache    *Cache
+	silent   []string // nodes that did not answer the last check or run
 }
 
 // Plan returns what a run does that brings a site from prior to s. prior is nil for a site that is not known. With
@@ -71,7 +72,7 @@ func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, site.P
 		s.Nodes, before = Reach(s.Nodes, o.Connection), Reach(before, o.Connection)
 		problems = site.ValidatePlaces(s.Nodes)
 	}
-	p := &Planned{Site: s, Before: before, cache: o.Cache}
+	p := &Planned{Site: s, Before: before, cache: o.Cache, silent: prior.Unreachable}
 	p.Site.Values = past.Values
 	p.Applied, p.Drift, p.Left, more = planner.Relocate(before, s.Nodes, past.Applied, prior.Drift, past.reached)
 	problems = append(problems, more...)
@@ -107,7 +108,11 @@ func (p *Planned) Steps() []string { return append(p.Services.Steps(), p.Plan.St
 func (p *Planned) Empty() bool { return p.Plan.Empty() && len(p.Services.Changes()) == 0 }
 
 // Losses returns what the run takes away.
-func (p *Planned) Losses() planner.Losses { return p.Plan.Losses(p.Applied, p.Unsure) }
+func (p *Planned) Losses() planner.Losses {
+	losses := p.Plan.Losses(p.Applied, p.Unsure)
+	losses.Silent = p.silent
+	return losses
+}
 
 // Since lets the steps say which overrides are the reason of a change: those that the site did not have before, and
 // those that it has no more. A site that cannot be planned any more counts as one without overrides.
