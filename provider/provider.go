@@ -21,8 +21,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/datasources"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
-	"github.com/slipway/terraform-provider-slipway/resources/asis"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // Address is the provider's address in registries: the one place that knows its home.
@@ -32,11 +31,11 @@ const Address = "registry.terraform.io/slipway/slipway"
 // ends.
 func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfprotov6.ProviderServer, error) {
 	p := &slipway{version: version, runs: runs, getenv: os.Getenv}
-	server, err := sealed.NewServer(ctx, p)
+	server, err := passthrough.NewServer(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return asis.NewServer(ctx, p, server)
+	return passthrough.NewUnchangedServer(ctx, p, server)
 }
 
 // slipway is the provider.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // withoutSecrets returns a node object without the secrets of its connection, in whichever form it has them.
@@ -30,12 +30,12 @@ func withoutSecrets(node tftypes.Value) (tftypes.Value, error) {
 
 // withNodes returns the value of a deployment's nodes with some objects of an older value added, without their secrets:
 // name -> the node's name in the older value.
-func withNodes(nodes, older sealed.Value, names map[string]string) (sealed.Value, error) {
-	now, err := nodes.Open()
+func withNodes(nodes, older passthrough.Value, names map[string]string) (passthrough.Value, error) {
+	now, err := nodes.Decode()
 	if err != nil {
 		return nodes, err
 	}
-	before, err := older.Open()
+	before, err := older.Decode()
 	if err != nil {
 		return nodes, err
 	}
@@ -60,7 +60,7 @@ func withNodes(nodes, older sealed.Value, names map[string]string) (sealed.Value
 	if len(added) < len(names) {
 		return nodes, fmt.Errorf("the state does not say how to reach all of %q; their own ledgers have what is applied there", sortedKeys(names))
 	}
-	return sealed.Seal(extended(now, added))
+	return passthrough.Encode(extended(now, added))
 }
 
 // named returns a node object with a name.

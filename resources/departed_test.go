@@ -10,7 +10,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // Of a node that left the configuration the state keeps everything but the secrets, and what is remembered beside it
@@ -29,12 +29,12 @@ func TestSecretsOfDepartedNodes(t *testing.T) {
 	flat := objectOf(map[string]tftypes.Value{"user": text("ops"), "private_key": text("secret-1"), "sudo_password": text("secret-3")})
 	for name, connect := range map[string]tftypes.Value{"present": present, "flat": flat} {
 		t.Run(name, func(t *testing.T) {
-			tuple := func(nodes ...tftypes.Value) sealed.Value {
+			tuple := func(nodes ...tftypes.Value) passthrough.Value {
 				types := make([]tftypes.Type, len(nodes))
 				for i, n := range nodes {
 					types[i] = n.Type()
 				}
-				v, err := sealed.Seal(tftypes.NewValue(tftypes.Tuple{ElementTypes: types}, nodes))
+				v, err := passthrough.Encode(tftypes.NewValue(tftypes.Tuple{ElementTypes: types}, nodes))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -45,14 +45,14 @@ func TestSecretsOfDepartedNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			opened, err := kept.Open()
+			opened, err := kept.Decode()
 			if err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(opened.String(), "secret") {
 				t.Errorf("secrets are kept: %s", opened)
 			}
-			read := func(v sealed.Value) []site.Node {
+			read := func(v passthrough.Value) []site.Node {
 				nodes, _, diags := NodesFrom(t.Context(), path.Root("nodes"), v)
 				if diags.HasError() {
 					t.Fatal(diags)

@@ -26,7 +26,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 var (
@@ -134,25 +134,25 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 			},
 			"nodes": schema.StringAttribute{
-				Required: true, CustomType: sealed.Type{}, // whole objects
+				Required: true, CustomType: passthrough.Type{}, // whole objects
 				MarkdownDescription: "All nodes of the site: whole `slipway_node` objects, as a list or a map (`slipway_node.this` of a `for_each`).",
 			},
 			"groups": schema.StringAttribute{
-				Optional: true, CustomType: sealed.Type{}, // whole objects
+				Optional: true, CustomType: passthrough.Type{}, // whole objects
 				MarkdownDescription: "The deployment groups: whole `slipway_group` objects. The order of a list decides which of two independent groups goes first; a map is taken in the order of its keys. " +
 					"Left out, all nodes form one critical group that must succeed as a whole.",
 			},
 			"services": schema.StringAttribute{
-				Optional: true, CustomType: sealed.Type{}, // whole objects
+				Optional: true, CustomType: passthrough.Type{}, // whole objects
 				MarkdownDescription: "The services: whole `slipway_service` objects, as a map or a list." +
 					" Give a map: of a list Terraform prints the neighbours of one that changes as well, as a whole.",
 			},
 			"overrides": schema.StringAttribute{
-				Optional: true, CustomType: sealed.Type{}, // whole objects
+				Optional: true, CustomType: passthrough.Type{}, // whole objects
 				MarkdownDescription: "The overrides: whole `slipway_override` objects, as a map or a list, like `services`.",
 			},
 			"plugins": schema.StringAttribute{
-				Optional: true, CustomType: sealed.Type{}, // whole objects
+				Optional: true, CustomType: passthrough.Type{}, // whole objects
 				MarkdownDescription: "The plugins: whole `data.slipway_plugin` objects, as a list or a map, or objects with the keys of a plugin's document. Their tasks run in an order of their own, on the nodes with their roles; " +
 					"the guide [Plugins and stages](../guides/plugins) says when.",
 			},

@@ -2,14 +2,14 @@ package resources
 
 import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // replaced is a tainted deployment, as Delete saw it. The Create that follows in the same apply gets no prior state,
 // and learns from it which nodes the failed creation worked on.
 type replaced struct {
 	nodes []site.Node
-	value sealed.Value // the same as they stand in the state
+	value passthrough.Value // the same as they stand in the state
 }
 
 // replace remembers a tainted deployment of a site.

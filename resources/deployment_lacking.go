@@ -15,7 +15,7 @@ import (
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // lacking says what of a deployment is not known yet.
@@ -75,10 +75,10 @@ func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV
 	}
 	for _, list := range []struct {
 		object string
-		value  *sealed.Value
+		value  *passthrough.Value
 		known  func(ctx context.Context, member entry) (tftypes.Value, bool)
 	}{{"override", &part.Overrides, l.override}, {"node", &part.Nodes, l.node}, {"service", &part.Services, l.service}} {
-		raw, err := list.value.Open()
+		raw, err := list.value.Decode()
 		if err != nil {
 			return m, l, err
 		}
@@ -105,7 +105,7 @@ func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV
 				return m, l, nil
 			}
 		}
-		if *list.value, err = sealed.Seal(tftypes.NewValue(tftypes.Tuple{ElementTypes: keptTypes}, kept)); err != nil {
+		if *list.value, err = passthrough.Encode(tftypes.NewValue(tftypes.Tuple{ElementTypes: keptTypes}, kept)); err != nil {
 			return m, l, err
 		}
 	}
@@ -250,7 +250,7 @@ func without(v tftypes.Value, attributes ...string) tftypes.Value {
 func readOne[T any](ctx context.Context, object tftypes.Value,
 	read func(context.Context, path.Path, attr.Value) ([]T, bool, diag.Diagnostics),
 ) (objects []T, ok bool) {
-	list, err := sealed.Seal(tftypes.NewValue(tftypes.Tuple{ElementTypes: []tftypes.Type{object.Type()}}, []tftypes.Value{object}))
+	list, err := passthrough.Encode(tftypes.NewValue(tftypes.Tuple{ElementTypes: []tftypes.Type{object.Type()}}, []tftypes.Value{object}))
 	if err != nil {
 		return nil, false
 	}

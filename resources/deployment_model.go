@@ -13,26 +13,26 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // deploymentModelV1 is the deployment at schema version 1.
 type deploymentModelV1 struct {
-	Site           types.String   `tfsdk:"site"`
-	Nodes          sealed.Value   `tfsdk:"nodes"`
-	Groups         sealed.Value   `tfsdk:"groups"`
-	Services       sealed.Value   `tfsdk:"services"`
-	Overrides      sealed.Value   `tfsdk:"overrides"`
-	Plugins        sealed.Value   `tfsdk:"plugins"`
-	Ordering       types.String   `tfsdk:"ordering"`
-	Parallelism    types.Int64    `tfsdk:"parallelism"`
-	ParallelGroups types.Int64    `tfsdk:"parallel_groups"`
-	OnDestroy      types.String   `tfsdk:"on_destroy"`
-	DriftDetection types.String   `tfsdk:"drift_detection"`
-	Triggers       types.Map      `tfsdk:"triggers"`
-	PrivateKeyWO   types.String   `tfsdk:"private_key_wo"`
-	Timeouts       timeouts.Value `tfsdk:"timeouts"`
-	Protect        types.Object   `tfsdk:"protect"`
+	Site           types.String      `tfsdk:"site"`
+	Nodes          passthrough.Value `tfsdk:"nodes"`
+	Groups         passthrough.Value `tfsdk:"groups"`
+	Services       passthrough.Value `tfsdk:"services"`
+	Overrides      passthrough.Value `tfsdk:"overrides"`
+	Plugins        passthrough.Value `tfsdk:"plugins"`
+	Ordering       types.String      `tfsdk:"ordering"`
+	Parallelism    types.Int64       `tfsdk:"parallelism"`
+	ParallelGroups types.Int64       `tfsdk:"parallel_groups"`
+	OnDestroy      types.String      `tfsdk:"on_destroy"`
+	DriftDetection types.String      `tfsdk:"drift_detection"`
+	Triggers       types.Map         `tfsdk:"triggers"`
+	PrivateKeyWO   types.String      `tfsdk:"private_key_wo"`
+	Timeouts       timeouts.Value    `tfsdk:"timeouts"`
+	Protect        types.Object      `tfsdk:"protect"`
 
 	Run          types.Int64  `tfsdk:"run"`
 	Steps        types.List   `tfsdk:"steps"`
@@ -105,8 +105,8 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 // keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of
 // slipway: they are no change.
 func (m *deploymentModelV1) keepSame(prior deploymentModelV1) {
-	now := []*sealed.Value{&m.Nodes, &m.Groups, &m.Services, &m.Overrides, &m.Plugins}
-	for i, before := range []sealed.Value{prior.Nodes, prior.Groups, prior.Services, prior.Overrides, prior.Plugins} {
+	now := []*passthrough.Value{&m.Nodes, &m.Groups, &m.Services, &m.Overrides, &m.Plugins}
+	for i, before := range []passthrough.Value{prior.Nodes, prior.Groups, prior.Services, prior.Overrides, prior.Plugins} {
 		if now[i].Same(before) {
 			*now[i] = before
 		}

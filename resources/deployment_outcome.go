@@ -12,11 +12,11 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // show shows the outcome of a run. older are the nodes of the prior state, or of the deployment that is replaced.
-func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1, older sealed.Value) (diags diag.Diagnostics) {
+func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1, older passthrough.Value) (diags diag.Diagnostics) {
 	m.Status = types.StringValue(string(out.Status))
 	m.NodeStatus, m.GroupStatus, m.Unreachable = stringMap(out.Nodes), stringMap(out.Groups), stringList(out.Unreachable)
 	failed := out.Status == engine.Failed || out.Status == engine.Interrupted

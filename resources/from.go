@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // The functions below read an attribute of the deployment that takes whole objects: resources as they are, or objects
@@ -125,10 +125,10 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 // mostErrors bounds the errors reported of one list of objects.
 const mostErrors = 200
 
-// opened returns what an attribute of the deployment, which is sealed, or an argument of a function holds.
+// opened returns what an attribute of the deployment, which is opaque, or an argument of a function holds.
 func opened(ctx context.Context, v attr.Value) (tftypes.Value, error) {
-	if s, ok := v.(sealed.Value); ok {
-		return s.Open()
+	if s, ok := v.(passthrough.Value); ok {
+		return s.Decode()
 	}
 	return v.ToTerraformValue(ctx)
 }

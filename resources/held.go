@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/resources/asis"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // held is a resource that only holds desired state: a node, group, service or override. No host is ever touched, so no
@@ -25,7 +25,7 @@ type held[M any] struct {
 
 var (
 	_ resource.ResourceWithImportState = (*held[nodeModelV1])(nil)
-	_ asis.Quiet                       = (*node)(nil)
+	_ passthrough.Quiet                = (*node)(nil)
 )
 
 // heldIdentity names a held resource outside of any state.

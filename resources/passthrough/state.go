@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// sealState returns a saved state with its attributes sealed. A state file holds a value of any type as {"type": ..., "value": ...}.
-func (a attributes) sealState(state *tfprotov6.RawState) (*tfprotov6.RawState, error) {
+// wrapState returns a saved state with its attributes opaque. A state file holds a value of any type as {"type": ..., "value": ...}.
+func (a attributes) wrapState(state *tfprotov6.RawState) (*tfprotov6.RawState, error) {
 	if state == nil || len(state.JSON) == 0 {
 		return state, nil
 	}
@@ -27,16 +27,16 @@ func (a attributes) sealState(state *tfprotov6.RawState) (*tfprotov6.RawState, e
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		sealed, err := Seal(value)
+		opaque, err := Encode(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if saved[name], err = json.Marshal(sealed.payload.ValueStringPointer()); err != nil {
+		if saved[name], err = json.Marshal(opaque.payload.ValueStringPointer()); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	sealed, err := json.Marshal(saved)
-	return &tfprotov6.RawState{JSON: sealed}, err
+	opaque, err := json.Marshal(saved)
+	return &tfprotov6.RawState{JSON: opaque}, err
 }
 
 // encodeState returns a saved state, of the schema as it is today, in the encoding of the protocol. An error means that it is not written the way Terraform writes

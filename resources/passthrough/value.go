@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ var (
 	_ basetypes.StringValuable = Value{}
 )
 
-// Type is the type of a sealed attribute.
+// Type is the type of an opaque attribute.
 type Type struct{ basetypes.StringType }
 
 // Equal reports whether the other type is Type.
@@ -30,7 +30,7 @@ func (t Type) Equal(o attr.Type) bool {
 }
 
 // String names the type.
-func (t Type) String() string { return "sealed.Type" }
+func (t Type) String() string { return "passthrough.Type" }
 
 // ValueType returns a Value.
 func (t Type) ValueType(context.Context) attr.Value { return Value{} }
@@ -48,16 +48,16 @@ func (t Type) ValueFromTerraform(ctx context.Context, payload tftypes.Value) (at
 	}
 	text, ok := v.(basetypes.StringValue)
 	if !ok {
-		return nil, fmt.Errorf("the payload of a sealed value is a %T", v)
+		return nil, fmt.Errorf("the payload of an opaque value is a %T", v)
 	}
 	return Value{text}, nil
 }
 
-// Value is a sealed value. The zero Value is null.
+// Value is an opaque value. The zero Value is null.
 type Value struct{ payload basetypes.StringValue }
 
-// Seal returns the sealed form of a value of any type.
-func Seal(v tftypes.Value) (Value, error) {
+// Encode returns the opaque form of a value of any type.
+func Encode(v tftypes.Value) (Value, error) {
 	encoded, err := tfprotov6.NewDynamicValue(tftypes.DynamicPseudoType, v)
 	if err != nil {
 		return Value{}, err
@@ -71,8 +71,8 @@ func Seal(v tftypes.Value) (Value, error) {
 	return Value{basetypes.NewStringValue(base64.RawStdEncoding.EncodeToString(encoded.MsgPack))}, nil
 }
 
-// Open returns the value inside, of the type that it has. Without a type it is null or unknown of tftypes.DynamicPseudoType.
-func (v Value) Open() (tftypes.Value, error) {
+// Decode returns the value inside, of the type that it has. Without a type it is null or unknown of tftypes.DynamicPseudoType.
+func (v Value) Decode() (tftypes.Value, error) {
 	switch {
 	case v.payload.IsNull():
 		return tftypes.NewValue(tftypes.DynamicPseudoType, nil), nil
@@ -81,15 +81,15 @@ func (v Value) Open() (tftypes.Value, error) {
 	}
 	encoded, err := base64.RawStdEncoding.DecodeString(v.payload.ValueString())
 	if err != nil {
-		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
+		return tftypes.Value{}, fmt.Errorf("not an opaque value: %w", err)
 	}
 	raw, value, err := parts(encoded)
 	if err != nil {
-		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
+		return tftypes.Value{}, fmt.Errorf("not an opaque value: %w", err)
 	}
 	typ, err := typeFromJSON(raw)
 	if err != nil {
-		return tftypes.Value{}, fmt.Errorf("not a sealed value: %w", err)
+		return tftypes.Value{}, fmt.Errorf("not an opaque value: %w", err)
 	}
 	return tfprotov6.DynamicValue{MsgPack: value}.Unmarshal(typ)
 }
@@ -109,11 +109,11 @@ func (v Value) Equal(other attr.Value) bool {
 	if v.payload.Equal(o.payload) {
 		return true
 	}
-	a, err := v.Open()
+	a, err := v.Decode()
 	if err != nil {
 		return false
 	}
-	b, err := o.Open()
+	b, err := o.Decode()
 	return err == nil && a.Equal(b)
 }
 
@@ -128,7 +128,7 @@ func (v Value) String() string {
 	case v.IsUnknown():
 		return attr.UnknownValueString
 	}
-	return "<sealed>"
+	return "<opaque>"
 }
 
 // ToTerraformValue returns the payload: what the framework sees.

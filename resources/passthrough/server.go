@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import (
 	"context"
@@ -20,10 +20,10 @@ type Server interface {
 	tfprotov6.StateStoreServer
 }
 
-// server seals what comes in and opens what goes out. All calls that it does not name pass as they are.
+// server wraps what comes in and unwraps what goes out. All calls that it does not name pass as they are.
 type server struct {
 	Server
-	sealed map[string]attributes // by resource type
+	opaque map[string]attributes // by resource type
 	forms  map[string]form       // by resource type
 }
 
@@ -33,13 +33,13 @@ type form struct {
 	shape   *shape
 }
 
-// NewServer serves a provider of the framework. Which attributes are sealed is read from the schemas of its resources.
+// NewServer serves a provider of the framework. Which attributes are opaque is read from the schemas of its resources.
 func NewServer(ctx context.Context, p provider.Provider) (Server, error) {
 	inner, ok := providerserver.NewProtocol6(p)().(Server)
 	if !ok {
 		return nil, fmt.Errorf("the plugin framework serves a %T, which lacks calls of the protocol", inner)
 	}
-	s := &server{Server: inner, sealed: sealedAttributes(ctx, p), forms: map[string]form{}}
+	s := &server{Server: inner, opaque: opaqueAttributes(ctx, p), forms: map[string]form{}}
 	all, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func NewServer(ctx context.Context, p provider.Provider) (Server, error) {
 	return s, nil
 }
 
-func sealedAttributes(ctx context.Context, p provider.Provider) map[string]attributes {
+func opaqueAttributes(ctx context.Context, p provider.Provider) map[string]attributes {
 	var about provider.MetadataResponse
 	p.Metadata(ctx, provider.MetadataRequest{}, &about)
 	all := map[string]attributes{}
@@ -68,32 +68,32 @@ func sealedAttributes(ctx context.Context, p provider.Provider) map[string]attri
 		r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: about.TypeName}, &name)
 		var declared resource.SchemaResponse
 		r.Schema(ctx, resource.SchemaRequest{}, &declared)
-		sealed := attributes{}
+		opaque := attributes{}
 		for attribute, a := range declared.Schema.Attributes {
 			if a.GetType().Equal(Type{}) {
-				sealed[attribute] = true
+				opaque[attribute] = true
 			}
 		}
-		if len(sealed) > 0 {
-			all[name.TypeName] = sealed
+		if len(opaque) > 0 {
+			all[name.TypeName] = opaque
 		}
 	}
 	return all
 }
 
-// GetProviderSchema declares sealed attributes as Terraform is to see them.
+// GetProviderSchema declares opaque attributes as Terraform is to see them.
 func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
 	resp, err := s.Server.GetProviderSchema(ctx, req)
 	if err != nil {
 		return resp, err
 	}
-	for name, sealed := range s.sealed {
+	for name, opaque := range s.opaque {
 		schema := resp.ResourceSchemas[name]
 		if schema == nil || schema.Block == nil {
 			continue // the framework reports why
 		}
 		for _, a := range schema.Block.Attributes {
-			if sealed[a.Name] {
+			if opaque[a.Name] {
 				a.Type = tftypes.DynamicPseudoType
 			}
 		}
@@ -101,17 +101,17 @@ func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProvid
 	return resp, nil
 }
 
-// ValidateResourceConfig seals the configuration.
+// ValidateResourceConfig wraps the configuration.
 func (s *server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
 	w, r := s.wire(req.TypeName), *req
-	w.seal(&r.Config)
+	w.wrap(&r.Config)
 	if w.err != nil {
 		return nil, w.err
 	}
 	return s.Server.ValidateResourceConfig(ctx, &r)
 }
 
-// UpgradeResourceState encodes a saved state of the schema of today. It seals another and opens what the framework makes of it.
+// UpgradeResourceState encodes a saved state of the schema of today. It wraps another and unwraps what the framework makes of it.
 func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	if today := s.forms[req.TypeName]; req.Version == today.version {
 		if state, err := encodeState(req.RawState, today.shape); err == nil {
@@ -120,7 +120,7 @@ func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 	}
 	w, r := s.wire(req.TypeName), *req
 	var err error
-	if r.RawState, err = w.sealed.sealState(r.RawState); err != nil {
+	if r.RawState, err = w.opaque.wrapState(r.RawState); err != nil {
 		return &tfprotov6.UpgradeResourceStateResponse{Diagnostics: []*tfprotov6.Diagnostic{{
 			Severity: tfprotov6.DiagnosticSeverityError,
 			Summary:  "The saved state cannot be read",
@@ -129,54 +129,54 @@ func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 	}
 	resp, err := s.Server.UpgradeResourceState(ctx, &r)
 	if err == nil {
-		w.open(&resp.UpgradedState)
+		w.unwrap(&resp.UpgradedState)
 	}
 	return answer(resp, err, w)
 }
 
-// ReadResource seals the state and opens what it has become.
+// ReadResource wraps the state and unwraps what it has become.
 func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
 	w, r := s.wire(req.TypeName), *req
-	w.seal(&r.CurrentState)
+	w.wrap(&r.CurrentState)
 	if w.err != nil {
 		return nil, w.err
 	}
 	resp, err := s.Server.ReadResource(ctx, &r)
 	if err == nil {
-		w.open(&resp.NewState)
+		w.unwrap(&resp.NewState)
 	}
 	return answer(resp, err, w)
 }
 
-// PlanResourceChange seals configuration and states and opens the planned state.
+// PlanResourceChange wraps configuration and states and unwraps the planned state.
 func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
 	w, r := s.wire(req.TypeName), *req
-	w.seal(&r.Config, &r.PriorState, &r.ProposedNewState)
+	w.wrap(&r.Config, &r.PriorState, &r.ProposedNewState)
 	if w.err != nil {
 		return nil, w.err
 	}
 	resp, err := s.Server.PlanResourceChange(ctx, &r)
 	if err == nil {
-		w.open(&resp.PlannedState)
+		w.unwrap(&resp.PlannedState)
 	}
 	return answer(resp, err, w)
 }
 
-// ApplyResourceChange seals configuration and states and opens the new state.
+// ApplyResourceChange wraps configuration and states and unwraps the new state.
 func (s *server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	w, r := s.wire(req.TypeName), *req
-	w.seal(&r.Config, &r.PriorState, &r.PlannedState)
+	w.wrap(&r.Config, &r.PriorState, &r.PlannedState)
 	if w.err != nil {
 		return nil, w.err
 	}
 	resp, err := s.Server.ApplyResourceChange(ctx, &r)
 	if err == nil {
-		w.open(&resp.NewState)
+		w.unwrap(&resp.NewState)
 	}
 	return answer(resp, err, w)
 }
 
-// ImportResourceState opens the imported states.
+// ImportResourceState unwraps the imported states.
 func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
 	resp, err := s.Server.ImportResourceState(ctx, req)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportR
 	}
 	for _, imported := range resp.ImportedResources {
 		w := s.wire(imported.TypeName)
-		w.open(&imported.State)
+		w.unwrap(&imported.State)
 		if w.err != nil {
 			return nil, w.err
 		}
@@ -192,26 +192,26 @@ func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportR
 	return resp, nil
 }
 
-// MoveResourceState opens the state under its new type. The state that is moved is another provider's.
+// MoveResourceState unwraps the state under its new type. The state that is moved is another provider's.
 func (s *server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
 	w := s.wire(req.TargetTypeName)
 	resp, err := s.Server.MoveResourceState(ctx, req)
 	if err == nil {
-		w.open(&resp.TargetState)
+		w.unwrap(&resp.TargetState)
 	}
 	return answer(resp, err, w)
 }
 
-// GenerateResourceConfig seals the state and opens the configuration made of it.
+// GenerateResourceConfig wraps the state and unwraps the configuration made of it.
 func (s *server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
 	w, r := s.wire(req.TypeName), *req
-	w.seal(&r.State)
+	w.wrap(&r.State)
 	if w.err != nil {
 		return nil, w.err
 	}
 	resp, err := s.Server.GenerateResourceConfig(ctx, &r)
 	if err == nil {
-		w.open(&resp.Config)
+		w.unwrap(&resp.Config)
 	}
 	return answer(resp, err, w)
 }
@@ -219,21 +219,21 @@ func (s *server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.Gene
 // wire changes the objects of one call and keeps the first error, which only a defect of slipway or Terraform causes.
 type wire struct {
 	resource string
-	sealed   attributes
+	opaque   attributes
 	err      error
 }
 
 func (s *server) wire(resource string) *wire {
-	return &wire{resource: resource, sealed: s.sealed[resource]}
+	return &wire{resource: resource, opaque: s.opaque[resource]}
 }
 
-func (w *wire) seal(objects ...**tfprotov6.DynamicValue) { w.apply(seal, objects) }
+func (w *wire) wrap(objects ...**tfprotov6.DynamicValue) { w.apply(wrap, objects) }
 
-func (w *wire) open(objects ...**tfprotov6.DynamicValue) { w.apply(open, objects) }
+func (w *wire) unwrap(objects ...**tfprotov6.DynamicValue) { w.apply(unwrap, objects) }
 
 func (w *wire) apply(change change, objects []**tfprotov6.DynamicValue) {
 	for _, object := range objects {
-		changed, err := w.sealed.apply(*object, change)
+		changed, err := w.opaque.apply(*object, change)
 		if err != nil && w.err == nil {
 			w.err = fmt.Errorf("%s: %w", w.resource, err)
 		}
@@ -241,7 +241,7 @@ func (w *wire) apply(change change, objects []**tfprotov6.DynamicValue) {
 	}
 }
 
-// answer returns the response, or why it could not be opened.
+// answer returns the response, or why it could not be unwrapped.
 func answer[R any](resp *R, err error, w *wire) (*R, error) {
 	if err == nil && w.err != nil {
 		return nil, w.err

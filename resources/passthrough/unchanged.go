@@ -1,17 +1,4 @@
-// Package asis answers for resources that stay as they are.
-//
-// A node, group, service or override only holds desired state: reading it gives what the state says, and a plan of one that nobody changed gives it again. The
-// plugin framework comes to the same answers by taking every value apart several times, two milliseconds for each node, which is most of what a plan of a
-// thousand nodes costs. [NewServer] stands before it and gives back what was sent.
-//
-// # Contract
-//
-// Every answer is the one that the framework would have given. Where that is not certain without looking closer, the framework is asked:
-//
-//   - ReadResource is answered for resources that are [Idle].
-//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan that is not [Quiet], when the proposed state is the prior state. Their plan modifiers must do nothing, and report nothing, where nothing changes; RequiresReplace is such a one.
-//   - Neither is answered for an object that has private data, such as one that was just imported, or that is on its way in or out.
-package asis
+package passthrough
 
 import (
 	"bytes"
@@ -24,8 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
-
-	"github.com/slipway/terraform-provider-slipway/resources/sealed"
 )
 
 // Idle is a resource that nothing outside of Terraform changes: its Read leaves the state as it is. Its identity is made of attributes of the same names.
@@ -40,9 +25,9 @@ type Quiet interface {
 	Quiet()
 }
 
-// server answers for what stays as it is. All else passes.
-type server struct {
-	sealed.Server
+// unchangedServer answers for what stays as it is. All else passes.
+type unchangedServer struct {
+	Server
 	idle map[string]idle // by resource type
 }
 
@@ -52,8 +37,9 @@ type idle struct {
 	plain    bool            // it computes nothing
 }
 
-// NewServer stands before a server of the provider.
-func NewServer(ctx context.Context, p provider.Provider, inner sealed.Server) (sealed.Server, error) {
+// NewUnchangedServer returns a server in front of another one of the provider that answers for resources that stay as they are,
+// see the package comment.
+func NewUnchangedServer(ctx context.Context, p provider.Provider, inner Server) (Server, error) {
 	schemas, err := inner.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		return nil, err
@@ -64,7 +50,7 @@ func NewServer(ctx context.Context, p provider.Provider, inner sealed.Server) (s
 	}
 	var about provider.MetadataResponse
 	p.Metadata(ctx, provider.MetadataRequest{}, &about)
-	s := &server{inner, map[string]idle{}}
+	s := &unchangedServer{inner, map[string]idle{}}
 	for _, newResource := range p.Resources(ctx) {
 		r := newResource()
 		if _, ok := r.(Idle); !ok {
@@ -102,21 +88,21 @@ func plainAttributes(attributes []*tfprotov6.SchemaAttribute) bool {
 }
 
 // ReadResource answers for an idle resource with its state.
-func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+func (s *unchangedServer) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
 	about, ok := s.idle[req.TypeName]
-	if !ok || len(req.Private) > 0 || !present(req.CurrentState) {
+	if !ok || len(req.Private) > 0 || !isObject(req.CurrentState) {
 		return s.Server.ReadResource(ctx, req)
 	}
 	identity, err := selected(req.CurrentState.MsgPack, about.identity)
-	if err != nil || req.CurrentIdentity != nil && !same(req.CurrentIdentity.IdentityData, identity) {
+	if err != nil || req.CurrentIdentity != nil && !sameBytes(req.CurrentIdentity.IdentityData, identity) {
 		return s.Server.ReadResource(ctx, req)
 	}
 	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, NewIdentity: &tfprotov6.ResourceIdentityData{IdentityData: identity}}, nil
 }
 
 // PlanResourceChange answers for what computes nothing and does not change with its state.
-func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-	if !s.idle[req.TypeName].plain || len(req.PriorPrivate) > 0 || !present(req.PriorState) || !same(req.PriorState, req.ProposedNewState) {
+func (s *unchangedServer) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	if !s.idle[req.TypeName].plain || len(req.PriorPrivate) > 0 || !isObject(req.PriorState) || !sameBytes(req.PriorState, req.ProposedNewState) {
 		return s.Server.PlanResourceChange(ctx, req)
 	}
 	identity := req.PriorIdentity
@@ -126,12 +112,12 @@ func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanReso
 	return &tfprotov6.PlanResourceChangeResponse{PlannedState: req.PriorState, PlannedIdentity: identity}, nil
 }
 
-// present reports whether there is an object, in the encoding that Terraform uses in all calls.
-func present(object *tfprotov6.DynamicValue) bool {
+// isObject reports whether there is an object, in the encoding that Terraform uses in all calls.
+func isObject(object *tfprotov6.DynamicValue) bool {
 	return object != nil && len(object.MsgPack) > 0 && (msgpcode.IsFixedMap(object.MsgPack[0]) || object.MsgPack[0] == msgpcode.Map16 || object.MsgPack[0] == msgpcode.Map32)
 }
 
-func same(a, b *tfprotov6.DynamicValue) bool {
+func sameBytes(a, b *tfprotov6.DynamicValue) bool {
 	return a != nil && b != nil && len(a.MsgPack) > 0 && bytes.Equal(a.MsgPack, b.MsgPack)
 }
 

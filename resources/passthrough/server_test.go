@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import (
 	"bytes"
@@ -24,10 +24,10 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// toy is a provider with one resource, toy_thing, whose two attributes of any type are sealed or, for comparison, not.
+// toy is a provider with one resource, toy_thing, whose two attributes of any type are opaque or, for comparison, not.
 type toy struct {
 	provider.Provider
-	sealed bool
+	opaque bool
 }
 
 func (toy) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -37,11 +37,11 @@ func (toy) Schema(context.Context, provider.SchemaRequest, *provider.SchemaRespo
 func (toy) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
 func (toy) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
 func (p toy) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{func() resource.Resource { return thing{p.sealed} }}
+	return []func() resource.Resource{func() resource.Resource { return thing{p.opaque} }}
 }
 
 // thing keeps what it is given; it complains of a place inside its first attribute.
-type thing struct{ sealed bool }
+type thing struct{ opaque bool }
 
 var (
 	_ resource.ResourceWithModifyPlan  = thing{}
@@ -54,7 +54,7 @@ func (thing) Metadata(_ context.Context, req resource.MetadataRequest, resp *res
 
 func (t thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	var needed, extra schema.Attribute = schema.DynamicAttribute{Required: true}, schema.DynamicAttribute{Optional: true}
-	if t.sealed {
+	if t.opaque {
 		needed, extra = schema.StringAttribute{Required: true, CustomType: Type{}}, schema.StringAttribute{Optional: true, CustomType: Type{}}
 	}
 	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
@@ -93,15 +93,15 @@ var thingType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{
 	"number": tftypes.Number, "computed": tftypes.String, "secret": tftypes.String,
 }}
 
-// pair is the same provider sealed and open.
+// pair is the same provider opaque and open.
 type pair struct {
 	*testing.T
-	sealed, open tfprotov6.ProviderServer
+	opaque, open tfprotov6.ProviderServer
 }
 
 func newPair(t *testing.T) pair {
 	t.Helper()
-	s, err := NewServer(t.Context(), toy{sealed: true})
+	s, err := NewServer(t.Context(), toy{opaque: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,19 +122,19 @@ func (p pair) dynamic(members map[string]tftypes.Value) *tfprotov6.DynamicValue 
 	return &d
 }
 
-// agree reports where sealed and open answers differ.
-func (p pair) agree(what string, sealed, open *tfprotov6.DynamicValue, told, expected []*tfprotov6.Diagnostic) {
+// agree reports where opaque and open answers differ.
+func (p pair) agree(what string, opaque, open *tfprotov6.DynamicValue, told, expected []*tfprotov6.Diagnostic) {
 	p.Helper()
 	if d := cmp.Diff(expected, told, cmp.Comparer(func(a, b *tftypes.AttributePath) bool { return a.Equal(b) })); d != "" {
-		p.Errorf("%s: diagnostics (-open +sealed):\n%s", what, d)
+		p.Errorf("%s: diagnostics (-open +opaque):\n%s", what, d)
 	}
-	if sealed == nil || open == nil {
-		if sealed != open {
-			p.Errorf("%s: %v is sealed and %v is open", what, sealed, open)
+	if opaque == nil || open == nil {
+		if opaque != open {
+			p.Errorf("%s: %v is opaque and %v is open", what, opaque, open)
 		}
 		return
 	}
-	a, err := sealed.Unmarshal(thingType)
+	a, err := opaque.Unmarshal(thingType)
 	if err != nil {
 		p.Fatalf("%s: %v", what, err)
 	}
@@ -143,23 +143,23 @@ func (p pair) agree(what string, sealed, open *tfprotov6.DynamicValue, told, exp
 		p.Fatalf("%s: %v", what, err)
 	}
 	if !a.Equal(b) {
-		p.Errorf("%s:\nopen   %s\nsealed %s", what, b, a)
+		p.Errorf("%s:\nopen   %s\nopaque %s", what, b, a)
 	}
 }
 
-// Terraform cannot tell a provider with sealed attributes from one without: not by schemas, nor by any answer to any call, whatever the values.
+// Terraform cannot tell a provider with opaque attributes from one without: not by schemas, nor by any answer to any call, whatever the values.
 func TestTerraformSeesNoDifference(t *testing.T) {
 	p := newPair(t)
 	ctx := t.Context()
 	var schemas [2]*tfprotov6.GetProviderSchemaResponse
-	for i, server := range []tfprotov6.ProviderServer{p.open, p.sealed} {
+	for i, server := range []tfprotov6.ProviderServer{p.open, p.opaque} {
 		var err error
 		if schemas[i], err = server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if d := cmp.Diff(schemas[0], schemas[1], cmp.Comparer(func(a, b tftypes.Type) bool { return a.Equal(b) })); d != "" {
-		t.Errorf("schemas (-open +sealed):\n%s", d)
+		t.Errorf("schemas (-open +opaque):\n%s", d)
 	}
 	for seed := range uint64(400) {
 		r := random{rand.New(rand.NewPCG(seed, 3)), true}
@@ -195,7 +195,7 @@ func (p pair) validate(ctx context.Context, config map[string]tftypes.Value) {
 	p.Helper()
 	req := tfprotov6.ValidateResourceConfigRequest{TypeName: "toy_thing", Config: p.dynamic(config), ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true}}
 	before := *req.Config
-	a, err := p.sealed.ValidateResourceConfig(ctx, &req)
+	a, err := p.opaque.ValidateResourceConfig(ctx, &req)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func (p pair) upgrade(ctx context.Context, state map[string]tftypes.Value, older
 		raw = append([]byte(`{"gone":true,`), raw[1:]...)
 	}
 	req := tfprotov6.UpgradeResourceStateRequest{TypeName: "toy_thing", RawState: &tfprotov6.RawState{JSON: raw}}
-	a, err := p.sealed.UpgradeResourceState(ctx, &req)
+	a, err := p.opaque.UpgradeResourceState(ctx, &req)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func (p pair) upgrade(ctx context.Context, state map[string]tftypes.Value, older
 func (p pair) read(ctx context.Context, state map[string]tftypes.Value) {
 	p.Helper()
 	req := tfprotov6.ReadResourceRequest{TypeName: "toy_thing", CurrentState: p.dynamic(state)}
-	a, err := p.sealed.ReadResource(ctx, &req)
+	a, err := p.opaque.ReadResource(ctx, &req)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func (p pair) read(ctx context.Context, state map[string]tftypes.Value) {
 	p.agree("read", a.NewState, b.NewState, a.Diagnostics, b.Diagnostics)
 	p.kept(a.NewState, req.CurrentState)
 	config := tfprotov6.GenerateResourceConfigRequest{TypeName: "toy_thing", State: req.CurrentState}
-	c, err := p.sealed.GenerateResourceConfig(ctx, &config)
+	c, err := p.opaque.GenerateResourceConfig(ctx, &config)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func (p pair) read(ctx context.Context, state map[string]tftypes.Value) {
 func (p pair) change(ctx context.Context, prior, config, proposed map[string]tftypes.Value) {
 	p.Helper()
 	req := tfprotov6.PlanResourceChangeRequest{TypeName: "toy_thing", PriorState: p.dynamic(prior), Config: p.dynamic(config), ProposedNewState: p.dynamic(proposed)}
-	a, err := p.sealed.PlanResourceChange(ctx, &req)
+	a, err := p.opaque.PlanResourceChange(ctx, &req)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -270,11 +270,11 @@ func (p pair) change(ctx context.Context, prior, config, proposed map[string]tft
 	}
 	p.agree("plan", a.PlannedState, b.PlannedState, a.Diagnostics, b.Diagnostics)
 	if !slices.EqualFunc(a.RequiresReplace, b.RequiresReplace, (*tftypes.AttributePath).Equal) {
-		p.Errorf("sealed requires replacement for %s, open for %s", a.RequiresReplace, b.RequiresReplace)
+		p.Errorf("opaque requires replacement for %s, open for %s", a.RequiresReplace, b.RequiresReplace)
 	}
 	p.kept(a.PlannedState, req.ProposedNewState)
 	apply := tfprotov6.ApplyResourceChangeRequest{TypeName: "toy_thing", PriorState: req.PriorState, Config: req.Config, PlannedState: a.PlannedState}
-	c, err := p.sealed.ApplyResourceChange(ctx, &apply)
+	c, err := p.opaque.ApplyResourceChange(ctx, &apply)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func (p pair) change(ctx context.Context, prior, config, proposed map[string]tft
 	p.kept(c.NewState, a.PlannedState)
 }
 
-// kept reports sealed attributes that are not, byte for byte, what was sent.
+// kept reports opaque attributes that are not, byte for byte, what was sent.
 func (p pair) kept(got, sent *tfprotov6.DynamicValue) {
 	p.Helper()
 	seen := [2]map[string]string{{}, {}}
@@ -307,7 +307,7 @@ func (p pair) kept(got, sent *tfprotov6.DynamicValue) {
 func (p pair) imported(ctx context.Context) {
 	p.Helper()
 	req := tfprotov6.ImportResourceStateRequest{TypeName: "toy_thing", ID: "x"}
-	a, err := p.sealed.ImportResourceState(ctx, &req)
+	a, err := p.opaque.ImportResourceState(ctx, &req)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func (p pair) imported(ctx context.Context) {
 // A state file that was damaged by hand is told of, with the attribute.
 func TestDamagedState(t *testing.T) {
 	p := newPair(t)
-	resp, err := p.sealed.UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "toy_thing", RawState: &tfprotov6.RawState{JSON: []byte(`{"needed":{"type":"string","value":[]}}`)}})
+	resp, err := p.opaque.UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "toy_thing", RawState: &tfprotov6.RawState{JSON: []byte(`{"needed":{"type":"string","value":[]}}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import (
 	"testing"
@@ -50,11 +50,11 @@ func TestSame(t *testing.T) {
 		"an object and a list": {before,
 			list(tuple, text("a")), false},
 	} {
-		a, err := Seal(tt.a)
+		a, err := Encode(tt.a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Seal(tt.b)
+		b, err := Encode(tt.b)
 		if err != nil {
 			t.Fatal(err)
 		}

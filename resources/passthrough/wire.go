@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import (
 	"bytes"
@@ -12,19 +12,19 @@ import (
 // The encoding of values is the one of the plugin protocol, "Wire Format for Terraform Objects and Associated Values": an object is a map, a
 // value of a dynamic attribute a pair of its type and itself, an unknown value an extension.
 
-// attributes are the names of the sealed attributes of a resource.
+// attributes are the names of the opaque attributes of a resource.
 type attributes map[string]bool
 
 // change replaces an encoded value.
 type change func(msgpack.RawMessage) (msgpack.RawMessage, error)
 
-// seal replaces an encoded value of any type by the sealed one.
-func seal(value msgpack.RawMessage) (msgpack.RawMessage, error) {
+// wrap replaces an encoded value of any type by the opaque one.
+func wrap(value msgpack.RawMessage) (msgpack.RawMessage, error) {
 	return msgpack.Marshal(base64.RawStdEncoding.EncodeToString(value))
 }
 
-// open replaces a sealed value by what is inside.
-func open(payload msgpack.RawMessage) (msgpack.RawMessage, error) {
+// unwrap replaces an opaque value by what is inside.
+func unwrap(payload msgpack.RawMessage) (msgpack.RawMessage, error) {
 	var text string
 	if err := msgpack.Unmarshal(payload, &text); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func open(payload msgpack.RawMessage) (msgpack.RawMessage, error) {
 	return base64.RawStdEncoding.DecodeString(text)
 }
 
-// apply returns an encoded object with its sealed attributes changed and all else as it is, byte for byte. What is null or unknown stays.
+// apply returns an encoded object with its opaque attributes changed and all else as it is, byte for byte. What is null or unknown stays.
 func (a attributes) apply(object *tfprotov6.DynamicValue, change change) (*tfprotov6.DynamicValue, error) {
 	if object == nil || len(a) == 0 || absence(object.MsgPack) != present {
 		return object, nil

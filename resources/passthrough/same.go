@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import "github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -8,11 +8,11 @@ func (v Value) Same(o Value) bool {
 	if v.Equal(o) {
 		return true
 	}
-	a, err := v.Open()
+	a, err := v.Decode()
 	if err != nil {
 		return false
 	}
-	b, err := o.Open()
+	b, err := o.Decode()
 	return err == nil && same(a, b)
 }
 

@@ -1,4 +1,4 @@
-package sealed
+package passthrough
 
 import (
 	"bytes"
@@ -11,16 +11,16 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// What is sealed comes out as it went in, and what is seen of it from outside is right.
+// What is opaque comes out as it went in, and what is seen of it from outside is right.
 func TestSealThenOpenIsTheIdentity(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := random{rand.New(rand.NewPCG(seed, 1)), true}
 		in := r.any()
-		v, err := Seal(in)
+		v, err := Encode(in)
 		if err != nil {
 			t.Fatalf("seed %d: %s: %v", seed, in, err)
 		}
-		out, err := v.Open()
+		out, err := v.Decode()
 		if err != nil {
 			t.Fatalf("seed %d: %s: %v", seed, in, err)
 		}
@@ -39,13 +39,13 @@ func TestSealThenOpenIsTheIdentity(t *testing.T) {
 			t.Errorf("seed %d: %s is another behind the framework, %v", seed, in, err)
 		}
 		other := r.any()
-		if o, err := Seal(other); err != nil || v.Equal(o) != in.Equal(other) {
+		if o, err := Encode(other); err != nil || v.Equal(o) != in.Equal(other) {
 			t.Errorf("seed %d: %s and %s: equal %v, %v", seed, in, other, v.Equal(o), err)
 		}
 	}
 }
 
-// An object on the wire is the same after it was sealed and opened, byte for byte, whatever else it holds. That goes for what this package
+// An object on the wire is the same after it was opaque and opened, byte for byte, whatever else it holds. That goes for what this package
 // would not write itself, too: an unknown value with what is known of it, and members in another order.
 func TestWireIsTheIdentity(t *testing.T) {
 	a := attributes{"one": true, "two": true}
@@ -72,7 +72,7 @@ func TestWireIsTheIdentity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := v.(Value).Open(); err != nil || !got.Equal(members[name]) { //nolint:forcetypeassert // its type
+			if got, err := v.(Value).Decode(); err != nil || !got.Equal(members[name]) { //nolint:forcetypeassert // its type
 				t.Errorf("seed %d: %s became %s, %v", seed, members[name], got, err)
 			}
 		}
@@ -89,11 +89,11 @@ func TestWireIsTheIdentity(t *testing.T) {
 
 func thereAndBack(t *testing.T, a attributes, object []byte) *tfprotov6.DynamicValue {
 	t.Helper()
-	there, err := a.apply(&tfprotov6.DynamicValue{MsgPack: object}, seal)
+	there, err := a.apply(&tfprotov6.DynamicValue{MsgPack: object}, wrap)
 	if err != nil {
 		t.Fatalf("%x: %v", object, err)
 	}
-	back, err := a.apply(there, open)
+	back, err := a.apply(there, unwrap)
 	if err != nil {
 		t.Fatalf("%x: %v", object, err)
 	}
@@ -109,31 +109,31 @@ func FuzzApply(f *testing.F) {
 	f.Add([]byte("\xde\xff\xff"))
 	f.Fuzz(func(t *testing.T, object []byte) {
 		a := attributes{"one": true}
-		if there, err := a.apply(&tfprotov6.DynamicValue{MsgPack: object}, seal); err == nil {
-			if _, err := a.apply(there, open); err != nil {
-				t.Errorf("sealed but not opened: %v", err)
+		if there, err := a.apply(&tfprotov6.DynamicValue{MsgPack: object}, wrap); err == nil {
+			if _, err := a.apply(there, unwrap); err != nil {
+				t.Errorf("opaque but not opened: %v", err)
 			}
 		}
-		_, _ = a.apply(&tfprotov6.DynamicValue{MsgPack: object}, open)
+		_, _ = a.apply(&tfprotov6.DynamicValue{MsgPack: object}, unwrap)
 		v := Value{basetypes.NewStringValue(string(object))}
 		_, _ = v.IsNull(), v.IsUnknown()
-		_, _ = v.Open()
+		_, _ = v.Decode()
 	})
 }
 
 func TestValuesDoNotShowThemselves(t *testing.T) {
-	v, err := Seal(tftypes.NewValue(tftypes.String, "secret"))
+	v, err := Encode(tftypes.NewValue(tftypes.String, "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown, err := Seal(tftypes.NewValue(tftypes.String, tftypes.UnknownValue))
+	unknown, err := Encode(tftypes.NewValue(tftypes.String, tftypes.UnknownValue))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		v    Value
 		want string
-	}{{v, "<sealed>"}, {unknown, "<unknown>"}, {Value{}, "<null>"}} {
+	}{{v, "<opaque>"}, {unknown, "<unknown>"}, {Value{}, "<null>"}} {
 		if got := tt.v.String(); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
@@ -148,25 +148,25 @@ func TestOpenNullsWithoutType(t *testing.T) {
 			[]tftypes.Value{null, tftypes.NewValue(tftypes.String, "a"), tftypes.NewValue(tftypes.String, nil)}),
 		tftypes.NewValue(tftypes.Object{AttributeTypes: map[string]tftypes.Type{"a": tftypes.DynamicPseudoType}}, map[string]tftypes.Value{"a": null}),
 	} {
-		sealed, err := Seal(v)
+		opaque, err := Encode(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := sealed.Open(); err != nil || !got.Equal(v) {
+		if got, err := opaque.Decode(); err != nil || !got.Equal(v) {
 			t.Errorf("%s became %s, %v", v, got, err)
 		}
 	}
 }
 
 // What is no pair of a type and a value is told as that.
-func TestOpenWhatIsNotSealed(t *testing.T) {
+func TestOpenWhatIsNotOpaque(t *testing.T) {
 	for payload, want := range map[string]string{
-		"!":    "not a sealed value: illegal base64",
-		"kQE":  "not a sealed value: 1 parts, a type and a value are needed",
-		"oWE":  "not a sealed value: msgpack",
-		"ksQA": "not a sealed value: EOF",
+		"!":    "not an opaque value: illegal base64",
+		"kQE":  "not an opaque value: 1 parts, a type and a value are needed",
+		"oWE":  "not an opaque value: msgpack",
+		"ksQA": "not an opaque value: EOF",
 	} {
-		if _, err := (Value{basetypes.NewStringValue(payload)}).Open(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := (Value{basetypes.NewStringValue(payload)}).Decode(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", payload, err, want)
 		}
 	}
