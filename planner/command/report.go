@@ -86,7 +86,7 @@ func (p *printer) results(title, status string, events []journal.Recorded) {
 			continue
 		}
 		message := strings.ReplaceAll(e.Message, fmt.Sprintf("node %q: ", e.Node), "")
-		r := result{e.Resource, withoutHint(message), strings.TrimSpace(e.Output)}
+		r := result{e.Resource, withoutHint(message), strings.TrimRight(e.Output, " \n")}
 		if nodes[r] == nil {
 			order = append(order, r)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -436,7 +437,10 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 		if d.stopped() || d.halted != nil || ctx.Err() != nil {
 			return
 		}
-		summary, err := d.askIdentity(ctx, d.nodes[st.node])
+		waiting := journal.Event{Phase: st.phase, Node: st.node}
+		summary, err := d.untilFree(ctx, d.cancellation.stopping, waiting, func() (converge.Summary, error) {
+			return d.askIdentity(ctx, d.nodes[st.node])
+		})
 		mu.Lock()
 		defer mu.Unlock()
 		_, stays := d.wanted[st.node]
@@ -445,7 +449,7 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 			out[st.node] = TearDownNode{Status: Unreachable, Message: "another machine answers at its address"}
 		case err == nil:
 			machines[st.node] = summary.Identity
-		case ctx.Err() != nil: // it was given up, which says nothing about the node
+		case ctx.Err() != nil || busy(err) && d.cancellation.stopped(): // given up, which says nothing about the node
 		case folderGone(d.nodes[st.node], err): // its tear-down says so
 		case unreachable(err):
 			out[st.node] = TearDownNode{Status: Unreachable, Error: err, Message: reason(err, nil)}

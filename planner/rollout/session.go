@@ -123,16 +123,16 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 // The node waits a few seconds by itself, too.
 const busyPause = time.Second
 
-// whenFree runs a catalog on a node. While another session is active on the node it waits, until ctx ends or, except to
-// unlock a node, until the run is stopped. The journal records the wait once; the error says how long it was.
+// whenFree runs a catalog on a node that no other session is active on, see untilFree. To unlock a node, it waits even
+// when the run is stopped.
 func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, group string, st step,
 	each func(converge.Result)) (converge.Summary, error) {
-	start := d.Now()
 	stop := d.cancellation.stopping
 	if len(st.tasks) == 1 && st.tasks[0].Action == task.Unlock {
 		stop = ctx
 	}
-	for noted := false; ; noted = true {
+	waiting := journal.Event{Group: group, Phase: st.phase, Node: n.Name}
+	return d.untilFree(ctx, stop, waiting, func() (converge.Summary, error) {
 		working := false
 		summary, err := d.converge(ctx, n, c, func(r converge.Result) {
 			working = true
@@ -141,15 +141,27 @@ func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, 
 		if err == nil && summary.Error != nil {
 			err = summary.Error
 		}
+		waited := d.Machines.waitedFor(n.Name)
+		if err != nil && ctx.Err() != nil && waited != nil && !working && !busy(err) {
+			err = fmt.Errorf("%w; before that: %w", err, waited)
+		}
+		return summary, err
+	})
+}
+
+// untilFree calls try, again while another session is active on the node, until ctx or stop ends. The journal records
+// the wait once, as the event waiting; the error says how long it was.
+func (d *driver) untilFree(ctx, stop context.Context, waiting journal.Event,
+	try func() (converge.Summary, error)) (converge.Summary, error) {
+	start := d.Now()
+	for noted := false; ; noted = true {
+		summary, err := try()
 		if !busy(err) {
-			if waited := d.Machines.waitedFor(n.Name); err != nil && ctx.Err() != nil && waited != nil && !working {
-				err = fmt.Errorf("%w; before that: %w", err, waited)
-			}
 			return summary, err
 		}
 		if !noted {
-			d.log.append(journal.Event{Kind: journal.Note, Group: group, Phase: st.phase, Node: n.Name,
-				Message: "waiting: " + err.Error()})
+			waiting.Kind, waiting.Message = journal.Note, "waiting: "+err.Error()
+			d.log.append(waiting)
 		}
 		timer := time.NewTimer(busyPause)
 		select {
