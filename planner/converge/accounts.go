@@ -9,7 +9,8 @@ import (
 func shadowTool(s *System, name string) error {
 	found, err := firstThere(s, "/usr/sbin/"+name, "/sbin/"+name, "/usr/bin/"+name)
 	if err == nil && found == "" {
-		err = fmt.Errorf("the node has no %s; install the package that brings it (passwd on Debian, shadow-utils on Fedora, shadow on Alpine)", name)
+		err = fmt.Errorf("the node has no %s; install the package that brings it (passwd on Debian, "+
+			"shadow-utils on Fedora, shadow on Alpine)", name)
 	}
 	return err
 }

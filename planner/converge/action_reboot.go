@@ -110,7 +110,8 @@ func (s *System) restart(ctx context.Context) error {
 	case err != nil:
 		return err
 	case program == "":
-		return fmt.Errorf("%s: no such program on the node in %s; without it the node cannot be restarted", needed, actionPath)
+		return fmt.Errorf("%s: no such program on the node in %s; without it the node cannot be restarted",
+			needed, actionPath)
 	}
 	return mustRun(ctx, s, Command{Argv: argv})
 }

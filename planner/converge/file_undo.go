@@ -81,7 +81,9 @@ func (b *fileBefore) writes(s *System, r resource.Resource) {
 }
 
 // Widen takes down what r says something of for the first time.
-func (t fileType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+func (t fileType) Widen(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
 	b, err := parseFileBefore(before)
 	if err != nil {
 		return nil, err

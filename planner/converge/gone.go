@@ -60,7 +60,8 @@ func (s *System) directoryGone(name, what string) error {
 // are.
 func copyGone(err error, of string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return gone{fmt.Sprintf("the copy of what was in %s before is gone from %s, so that does not come back", of, backupPath)}
+		return gone{fmt.Sprintf("the copy of what was in %s before is gone from %s, so that does not come back",
+			of, backupPath)}
 	}
 	return fmt.Errorf("the copy of what was in %s before: %w", of, err)
 }

@@ -57,7 +57,8 @@ func (s *System) ownDirectory(path string) error {
 
 func (s *System) checkOwnDirectory(path string, info Info) error {
 	if !info.IsDir() || !trusted(uint32(info.UID)) || info.Mode&0o022 != 0 {
-		return &fs.PathError{Op: "open", Path: path, Err: errors.New("must be a directory of the session's user that no other may write; remove it or fix its owner and mode")}
+		return &fs.PathError{Op: "open", Path: path, Err: errors.New("must be a directory of the session's user that no " +
+			"other may write; remove it or fix its owner and mode")}
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func (x *session) plan() []*job {
 		jobs[i] = j
 		switch {
 		case j.typ == nil:
-			j.mistake = fmt.Errorf("type %q is not known on the node; known are %s", item.Type, strings.Join(slices.Sorted(maps.Keys(x.types)), ", "))
+			j.mistake = fmt.Errorf("type %q is not known on the node; known are %s",
+				item.Type, strings.Join(slices.Sorted(maps.Keys(x.types)), ", "))
 		case item.Title == "":
 			j.mistake = errors.New("the resource has no title")
 		case seen[j.id]:
@@ -77,7 +78,8 @@ func (x *session) unfit(j *job) error {
 	}
 	_, acts := j.typ.(Acting)
 	if owner := x.ledger.owner(x.catalog.Site, j.id); owner != "" && !acts {
-		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them", owner, x.catalog.Site)
+		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them",
+			owner, x.catalog.Site)
 	}
 	if n, ok := j.typ.Declared().(schema.Named); ok {
 		j.object, j.aim = n.Object(j.Resource)

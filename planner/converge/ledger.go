@@ -271,7 +271,8 @@ func parseLedger(content []byte) (*ledger, error) {
 		return nil, fmt.Errorf("is damaged: %w", err)
 	}
 	if version.Version != ledgerVersion {
-		return nil, fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it", version.Version, ledgerVersion)
+		return nil, fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it",
+			version.Version, ledgerVersion)
 	}
 	l := &ledger{}
 	if err := decodeStrictly(content, l); err != nil {

@@ -93,7 +93,8 @@ func (l *ledger) replay(log []byte) error {
 	case err != nil:
 		return fmt.Errorf("is damaged: %w", err)
 	case head.Version != ledgerVersion:
-		return fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it", head.Version, ledgerVersion)
+		return fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it",
+			head.Version, ledgerVersion)
 	case head.Generation != l.Generation:
 		return nil
 	}

@@ -159,9 +159,11 @@ func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool)
 		switch {
 		case !w.install():
 		case p.candidate == "" && db.state(w.name).condition != conditionInstalled:
-			errs[i] = errors.New("the node's package index has no such package; check the name and the node's repositories (a virtual package cannot be asked for: name one that provides it)")
+			errs[i] = errors.New("the node's package index has no such package; " +
+				"check the name and the node's repositories (a virtual package cannot be asked for: name one that provides it)")
 		case w.version() != "" && !slices.Contains(p.versions, w.version()):
-			errs[i] = fmt.Errorf("the node's package index has no version %s, but %s", w.version(), strings.Join(p.versions, ", "))
+			errs[i] = fmt.Errorf("the node's package index has no version %s, but %s",
+				w.version(), strings.Join(p.versions, ", "))
 		}
 	}
 	return errs, nil

@@ -13,7 +13,9 @@ import (
 // capture records what the transaction is going to bring and to take. All packages that the catalog installs are looked
 // at as one transaction, since they will be one: what one brings may serve another, and the last of them to be undone
 // takes it along.
-func (a apt) capture(ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore) error {
+func (a apt) capture(
+	ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
+) error {
 	db, err := readDpkg(s)
 	if err != nil {
 		return err
@@ -57,7 +59,9 @@ func (a apt) capture(ctx context.Context, s *System, want packageWant, differs b
 
 // plan simulates the transaction that want will be part of. It is empty when that cannot be had: Apply is about to fail
 // and to say why.
-func (a apt) plan(ctx context.Context, s *System, db dpkgDatabase, want packageWant, alongside []packageWant) (aptPlan, error) {
+func (a apt) plan(
+	ctx context.Context, s *System, db dpkgDatabase, want packageWant, alongside []packageWant,
+) (aptPlan, error) {
 	switch want.ensure {
 	case "absent":
 		return simulate(ctx, s, "remove", "--", want.name)
@@ -245,7 +249,9 @@ func (b packageBefore) each(s *System, f func(key string, p dpkgPackage)) error 
 
 // leaving returns what can go of key and its companions, and when key cannot, who needs it. What the pure rule says is
 // checked with apt, which knows about versions, too; where they disagree, more stays.
-func (a apt) leaving(ctx context.Context, s *System, db dpkgDatabase, key string, came, without []string) (keys []string, neededBy string, err error) {
+func (a apt) leaving(
+	ctx context.Context, s *System, db dpkgDatabase, key string, came, without []string,
+) (keys []string, neededBy string, err error) {
 	keys, neededBy = db.unneeded(key, came, without)
 	for _, k := range append([]string{key}, came...) {
 		if db.packages[k].condition == conditionConffiles {

@@ -153,7 +153,8 @@ func findManager(s *System, provider string) (packageManager, string, error) {
 		}
 	}
 	if provider != "" {
-		return nil, "", fmt.Errorf("provider %q: the node does not have it; leave provider out to use the node's own", provider)
+		return nil, "", fmt.Errorf("provider %q: the node does not have it; leave provider out to use the node's own",
+			provider)
 	}
 	return nil, "", errors.New("the node has none of the package managers apt, dnf and apk")
 }

@@ -82,5 +82,6 @@ func (x *session) needs() *SessionError {
 	if len(missing) > 1 {
 		is, them = "programs "+strings.Join(missing, ", ")+" are", "them"
 	}
-	return &SessionError{Code: CodeNeeds, Message: fmt.Sprintf("the %s not on the node (looked in %s); tasks of this run call %s: install %s first", is, actionPath, them, them)}
+	return &SessionError{Code: CodeNeeds, Message: fmt.Sprintf("the %s not on the node (looked in %s); "+
+		"tasks of this run call %s: install %s first", is, actionPath, them, them)}
 }

@@ -49,7 +49,8 @@ func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, e
 func (c Catalog) invalid() error {
 	switch {
 	case c.Protocol != Protocol:
-		return fmt.Errorf("the catalog has protocol %d, and this slipway on the node speaks %d; use the same version on both sides", c.Protocol, Protocol)
+		return fmt.Errorf("the catalog has protocol %d, and this slipway on the node speaks %d; "+
+			"use the same version on both sides", c.Protocol, Protocol)
 	case c.Mode != Prepare && c.Mode != Check && c.Mode != Apply:
 		return fmt.Errorf("the catalog has mode %q; it must be prepare, check or apply", c.Mode)
 	case c.Site == "":
@@ -98,7 +99,8 @@ func (x *session) key(j *job) key { return key{x.catalog.Site, j.id} }
 // run does the session's work between taking the node's lock and giving it back.
 func (x *session) run(ctx context.Context) *SessionError {
 	if x.sys.root == "/" && os.Geteuid() != 0 {
-		return &SessionError{Code: CodeRoot, Message: fmt.Sprintf("the session runs as user %d, and only root may change the node; connect as root or use sudo", os.Geteuid())}
+		return &SessionError{Code: CodeRoot, Message: fmt.Sprintf("the session runs as user %d, "+
+			"and only root may change the node; connect as root or use sudo", os.Geteuid())}
 	}
 	if failure := x.needs(); failure != nil {
 		return failure

@@ -168,7 +168,9 @@ func (x *session) complete(ctx context.Context, j *job) error {
 }
 
 // released asks the type what returns when an item has the form r.
-func (x *session) released(ctx context.Context, j *job, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error) {
+func (x *session) released(
+	ctx context.Context, j *job, r resource.Resource, before json.RawMessage,
+) (returning resource.Parameters, rest json.RawMessage, err error) {
 	releaser, ok := j.typ.(Releaser)
 	if !ok {
 		return nil, before, nil // nothing returns
@@ -369,7 +371,8 @@ func (x *session) carryOutBatch(ctx context.Context, batcher Batcher, jobs []*jo
 	x.sys.work.log = log
 	errs, err := guarded(begun[0].Type, func() ([]error, error) { return batcher.ApplyBatch(ctx, x.sys, rs), nil })
 	if err == nil && len(errs) != len(begun) {
-		err = fmt.Errorf("internal error in the type %q: %d answers for %d resources; please report it", begun[0].Type, len(errs), len(begun))
+		err = fmt.Errorf("internal error in the type %q: %d answers for %d resources; please report it",
+			begun[0].Type, len(errs), len(begun))
 	}
 	secret := false
 	for _, j := range begun {
@@ -458,5 +461,6 @@ func (x *session) verify(ctx context.Context, j *job) error {
 	for i, d := range left {
 		names[i] = d.Parameter
 	}
-	return errors.New("applied, and still differs: " + strings.Join(names, ", ") + "; something else on the node may change it, or its parameters contradict each other")
+	return errors.New("applied, and still differs: " +
+		strings.Join(names, ", ") + "; something else on the node may change it, or its parameters contradict each other")
 }

@@ -79,7 +79,8 @@ func (x *session) keepApart(jobs []*job) {
 				j.follows.followed = true
 			}
 		case other.Site != x.catalog.Site:
-			j.mistake = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them", other.ID, o.name, other.Site)
+			j.mistake = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them",
+				other.ID, o.name, other.Site)
 		default:
 			j.mistake = fmt.Errorf("%s looks after %s already; make one resource of both", other.ID, o.name)
 		}

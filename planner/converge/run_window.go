@@ -98,7 +98,8 @@ func (x *session) lock(ctx context.Context) *SessionError {
 		if err := x.save(); err != nil {
 			return ledgerError(err)
 		}
-		return &SessionError{Code: CodeLock, Message: fmt.Sprintf("lock: the command ended with status %d; no resource was touched%s", out.Status, printed(out))}
+		return &SessionError{Code: CodeLock, Message: fmt.Sprintf("lock: the command ended with status %d; "+
+			"no resource was touched%s", out.Status, printed(out))}
 	}
 	return nil
 }
@@ -109,7 +110,8 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 	command := x.unlockCommand()
 	if command == "" {
 		h, _ := x.held()
-		return &SessionError{Code: CodeUnlock, Message: fmt.Sprintf("unlock: run %q locked the node, and neither this run nor the ledger knows a command that unlocks it; "+
+		return &SessionError{Code: CodeUnlock, Message: fmt.Sprintf("unlock: run %q locked the node, "+
+			"and neither this run nor the ledger knows a command that unlocks it; "+
 			"give rolling.unlock of the node's group, then apply again", h.Run)}
 	}
 	ended := ctx

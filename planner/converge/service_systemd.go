@@ -75,7 +75,8 @@ func unitState(p map[string]string) serviceState {
 	state := serviceState{
 		reload:  p["NeedDaemonReload"] == "yes",
 		enabled: unitEnabled(p["UnitFileState"]),
-		detail:  fmt.Sprintf("ActiveState=%s, SubState=%s, Result=%s, Type=%s", p["ActiveState"], p["SubState"], p["Result"], p["Type"]),
+		detail: fmt.Sprintf("ActiveState=%s, SubState=%s, Result=%s, Type=%s",
+			p["ActiveState"], p["SubState"], p["Result"], p["Type"]),
 	}
 	// Of a unit that systemd has unloaded since, which it does when nothing refers to it, it says no in any case.
 	unloaded := p["ConditionTimestampMonotonic"] == "0"
@@ -230,6 +231,7 @@ func (m systemd) activate(ctx context.Context, s *System, unit, verb, should str
 			return fmt.Errorf("%s: %s is of the type oneshot, which runs to its end and is not running then; "+
 				"leave ensure out, or set RemainAfterExit=yes in the unit", is.finished, unit)
 		}
-		return fmt.Errorf("%sit is %s after systemctl %s, not %s (%s); `journalctl -u %s` on the node shows more", cause, is.active, verb, should, is.detail, unit)
+		return fmt.Errorf("%sit is %s after systemctl %s, not %s (%s); `journalctl -u %s` on the node shows more",
+			cause, is.active, verb, should, is.detail, unit)
 	}
 }

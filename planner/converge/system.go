@@ -44,7 +44,8 @@ type work struct {
 }
 
 // errSandbox says why a command is refused below a sandbox root.
-var errSandbox = errors.New("the node is a sandbox folder and has no machine to run commands on; use a node with a machine of its own")
+var errSandbox = errors.New("the node is a sandbox folder and has no machine to run commands on; " +
+	"use a node with a machine of its own")
 
 // Machine reports whether the root is a whole machine, so that commands may be run; false for a sandbox folder.
 func (s *System) Machine() bool { return s.root == "/" || s.commands != nil }

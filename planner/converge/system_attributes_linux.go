@@ -30,7 +30,8 @@ func (s *System) SetAttributes(path string, a Attributes) error {
 		return p.fail("chmod", errors.New("is a link, which has no mode"))
 	case st.Nlink > 1 && !dirTrusted(p.dir):
 		// A second name in a directory of another user may be a second name of a file that is none of that user's.
-		return p.fail("chmod", errors.New("has several names, and its directory belongs to another user; copy it to make it a file of its own"))
+		return p.fail("chmod", errors.New("has several names, and its directory belongs to another user; "+
+			"copy it to make it a file of its own"))
 	}
 	return p.setAttributes(fd, &st, a)
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // errNotLinux says why a machine that only drives others cannot be a node itself.
-var errNotLinux = fmt.Errorf("this machine runs %s, and nodes run Linux: give the node an SSH connection instead", runtime.GOOS)
+var errNotLinux = fmt.Errorf("this machine runs %s, and nodes run Linux: give the node an SSH connection instead",
+	runtime.GOOS)
 
 // New refuses: only a Linux machine, or a folder on one, can be a local node.
 func New(root string) (*System, error) { return nil, errNotLinux }

@@ -135,7 +135,8 @@ func (p place) temporary() (place, error) {
 	temp := p.beside()
 	err := unix.Unlinkat(temp.dir, temp.name, 0)
 	if errors.Is(err, unix.EISDIR) {
-		err = fmt.Errorf("%q in the same directory, the name of slipway's temporary file, is a directory; remove it", temp.name)
+		err = fmt.Errorf("%q in the same directory, the name of slipway's temporary file, is a directory; remove it",
+			temp.name)
 	}
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return temp, p.fail("write", err)

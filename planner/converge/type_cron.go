@@ -55,7 +55,8 @@ func (cronType) crontab(s *System, r resource.Resource) (string, error) {
 		}
 	}
 	if s.Machine() {
-		return "", fmt.Errorf("%w: none of %s is there; install its package first, and require it", errNoCron, strings.Join(cronSpools, ", "))
+		return "", fmt.Errorf("%w: none of %s is there; install its package first, and require it",
+			errNoCron, strings.Join(cronSpools, ", "))
 	}
 	return path.Join(sandboxSpool, schema.CronUser(r)), nil
 }
@@ -203,7 +204,9 @@ func (t cronType) Capture(_ context.Context, s *System, r resource.Resource) (js
 }
 
 // Widen notes the job as it is about to be.
-func (t cronType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+func (t cronType) Widen(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
 	var b cronBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, fmt.Errorf("what was there before: %w", err)

@@ -122,7 +122,9 @@ func errFileOther(at string) error {
 
 // compareAccount compares an owner. A name that the node does not know yet is a difference: its user may be made by
 // another resource.
-func compareAccount(c *comparison, parameter string, is int, lookup func(string) (int, bool, error), names func() (map[int]string, error)) error {
+func compareAccount(
+	c *comparison, parameter string, is int, lookup func(string) (int, bool, error), names func() (map[int]string, error),
+) error {
 	if !c.resource.Parameters.Has(parameter) {
 		return nil
 	}
@@ -253,7 +255,8 @@ func parentThere(s *System, at string) error {
 	parent := path.Dir(at)
 	_, err := s.Lstat(parent + "/.")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there; make it first, as a file resource with ensure = \"directory\", or name what makes it in require", parent)
+		return fmt.Errorf("the directory %s is not there; "+
+			"make it first, as a file resource with ensure = \"directory\", or name what makes it in require", parent)
 	}
 	return err
 }

@@ -62,7 +62,9 @@ func (groupType) Capture(_ context.Context, s *System, r resource.Resource) (jso
 }
 
 // Widen takes down the id when r is the first to say something of it.
-func (groupType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+func (groupType) Widen(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, fmt.Errorf("group %q: the ledger's record of what was there before: %w", r.Title, err)
@@ -79,7 +81,9 @@ func (groupType) Widen(_ context.Context, s *System, r resource.Resource, before
 
 // Release returns the id that the group had or, where slipway made it with the one that was given, the one that
 // groupadd gives.
-func (groupType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+func (groupType) Release(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (resource.Parameters, json.RawMessage, error) {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, nil, fmt.Errorf("group %q: the ledger's record of what was there before: %w", r.Title, err)
@@ -219,7 +223,8 @@ func deleteGroup(ctx context.Context, s *System, g Group) error {
 	}
 	if len(of) > 0 {
 		slices.Sort(of)
-		return errors.New("it is the primary group of " + strings.Join(of, ", ") + "; give them another one or remove them first")
+		return errors.New("it is the primary group of " +
+			strings.Join(of, ", ") + "; give them another one or remove them first")
 	}
 	return runShadow(ctx, s, "groupdel", g.Name)
 }

@@ -143,7 +143,9 @@ func (hostType) Capture(_ context.Context, s *System, r resource.Resource) (json
 }
 
 // Widen takes down what r says something of for the first time.
-func (hostType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+func (hostType) Widen(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
 		return nil, fmt.Errorf("what was there before: %w", err)
@@ -157,7 +159,9 @@ func (hostType) Widen(_ context.Context, s *System, r resource.Resource, before 
 }
 
 // Release returns parts of the line that was there; a line that slipway made has neither aliases nor a comment.
-func (hostType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+func (hostType) Release(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (resource.Parameters, json.RawMessage, error) {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
 		return nil, nil, fmt.Errorf("what was there before: %w", err)

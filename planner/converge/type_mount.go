@@ -113,7 +113,9 @@ func (t mountType) Capture(_ context.Context, s *System, r resource.Resource) (j
 }
 
 // Widen takes down what is mounted, and parts of the line, when r is the first to say something of them.
-func (t mountType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+func (t mountType) Widen(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, fmt.Errorf("what was there before: %w", err)
@@ -127,7 +129,9 @@ func (t mountType) Widen(_ context.Context, s *System, r resource.Resource, befo
 
 // Release returns parts of the line that was there, or fstab's defaults for a line that slipway made, and what was
 // mounted when the resource no longer says anything of that.
-func (mountType) Release(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+func (mountType) Release(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (resource.Parameters, json.RawMessage, error) {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, nil, fmt.Errorf("what was there before: %w", err)

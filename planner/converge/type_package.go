@@ -102,7 +102,9 @@ func (packageType) Check(ctx context.Context, s *System, r resource.Resource) ([
 }
 
 // comparePackage is Puppet's rule of when a package is in sync. newest is empty when the index has no version.
-func comparePackage(want packageWant, is packageState, newest string, matches func(is, should string) bool) []Difference {
+func comparePackage(
+	want packageWant, is packageState, newest string, matches func(is, should string) bool,
+) []Difference {
 	should := want.ensure
 	ok := is.condition == conditionInstalled && is.trouble == ""
 	switch {

@@ -121,7 +121,8 @@ func findServiceManager(s *System, provider string) (serviceManager, string, err
 		}
 	}
 	if provider != "" {
-		return nil, "", fmt.Errorf("provider %q: it does not run this node; leave provider out to use the one that does", provider)
+		return nil, "", fmt.Errorf("provider %q: it does not run this node; leave provider out to use the one that does",
+			provider)
 	}
 	return nil, "", errors.New("the node is run by neither systemd nor OpenRC")
 }
@@ -149,7 +150,9 @@ func (serviceType) Prefetch(ctx context.Context, s *System, rs []resource.Resour
 }
 
 // serviceStates looks at units, unless an earlier look covered them.
-func serviceStates(ctx context.Context, s *System, m serviceManager, provider string, units []string) (map[string]serviceState, error) {
+func serviceStates(
+	ctx context.Context, s *System, m serviceManager, provider string, units []string,
+) (map[string]serviceState, error) {
 	look := func() (map[string]serviceState, error) { return m.states(ctx, s, units) }
 	states, err := remembered(s, "service."+provider, look)
 	if err != nil {
@@ -164,7 +167,9 @@ func serviceStates(ctx context.Context, s *System, m serviceManager, provider st
 }
 
 // stateOf returns the manager and state of r's service.
-func (serviceType) stateOf(ctx context.Context, s *System, r resource.Resource) (m serviceManager, provider, unit string, is serviceState, err error) {
+func (serviceType) stateOf(
+	ctx context.Context, s *System, r resource.Resource,
+) (m serviceManager, provider, unit string, is serviceState, err error) {
 	m, provider, unit, err = serviceOf(s, r)
 	if err != nil {
 		return nil, "", "", is, err
@@ -226,7 +231,9 @@ func (t serviceType) Capture(ctx context.Context, s *System, r resource.Resource
 }
 
 // Widen takes down what r says something of for the first time.
-func (t serviceType) Widen(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+func (t serviceType) Widen(
+	ctx context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, serviceError(r, err)
@@ -240,7 +247,9 @@ func (t serviceType) Widen(ctx context.Context, s *System, r resource.Resource, 
 }
 
 // Release returns whether the service ran and was enabled. What did not exist before stays as it is.
-func (t serviceType) Release(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (resource.Parameters, json.RawMessage, error) {
+func (t serviceType) Release(
+	ctx context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (resource.Parameters, json.RawMessage, error) {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, nil, serviceError(r, err)
@@ -320,7 +329,8 @@ func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) 
 	}
 	want := wantService(r)
 	if !is.exists && (want.active == running || want.enabled == enabled) {
-		return serviceError(r, errors.New("the node has no such service; install its package first (require), or check the name"))
+		return serviceError(r, errors.New("the node has no such service; "+
+			"install its package first (require), or check the name"))
 	}
 	// What is in sync already is not set again.
 	var todo serviceWant
@@ -348,7 +358,8 @@ func (t serviceType) Refresh(ctx context.Context, s *System, r resource.Resource
 	case want == stopped, want == "" && is.active != running:
 		return nil
 	case !is.exists:
-		return serviceError(r, errors.New("the node has no such service; install its package first (require), or check the name"))
+		return serviceError(r, errors.New("the node has no such service; "+
+			"install its package first (require), or check the name"))
 	}
 	if command := r.Parameters.String("restart"); command != "" {
 		err = mustRun(ctx, s, Command{Argv: []string{"/bin/sh", "-c", command}})

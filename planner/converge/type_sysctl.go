@@ -52,7 +52,8 @@ func (sysctlType) live(s *System, key string) (string, error) {
 	}
 	content, err := s.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the kernel has no parameter %s (%w); fix the name, or load the module that brings it first", key, err)
+		return "", fmt.Errorf("the kernel has no parameter %s (%w); fix the name, or load the module that brings it first",
+			key, err)
 	}
 	return strings.TrimRight(string(content), "\n"), err
 }
@@ -187,7 +188,8 @@ func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) e
 			return err
 		}
 		if plainBlanks(live) != value && !r.Sensitive() {
-			return fmt.Errorf("kernel parameter %s: %q was written and accepted, and it reads %q; give the value in the form in which the kernel shows it", r.Title, value, plainBlanks(live))
+			return fmt.Errorf("kernel parameter %s: %q was written and accepted, and it reads %q; "+
+				"give the value in the form in which the kernel shows it", r.Title, value, plainBlanks(live))
 		}
 	}
 	file := sysctlFile(r.Title)
@@ -210,7 +212,8 @@ func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) e
 		if r.Sensitive() {
 			later = "another value by a file that is read later"
 		}
-		err = fmt.Errorf("kernel parameter %s: it is set, yet at boot it gets %s; take it out there, or set persist = false", r.Title, later)
+		err = fmt.Errorf("kernel parameter %s: it is set, yet at boot it gets %s; take it out there, or set persist = false",
+			r.Title, later)
 	}
 	return err
 }
@@ -227,7 +230,8 @@ func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
 		return err
 	}
 	if out.Status != 0 {
-		return fmt.Errorf("kernel parameter %s: the kernel refuses the value, or the parameter cannot be changed here: %s", key, strings.TrimSpace(out.Combined))
+		return fmt.Errorf("kernel parameter %s: the kernel refuses the value, or the parameter cannot be changed here: %s",
+			key, strings.TrimSpace(out.Combined))
 	}
 	return nil
 }

@@ -138,7 +138,8 @@ func (userType) apply(ctx context.Context, s *System, r resource.Resource) error
 	if shell := p.String("shell"); shell != "" && shell != u.Shell {
 		program, err := s.program(shell)
 		if err == nil && program == "" {
-			err = fmt.Errorf("the node has no program %s; install its package first and require it, or name another shell", shell)
+			err = fmt.Errorf("the node has no program %s; install its package first and require it, or name another shell",
+				shell)
 		}
 		if err != nil {
 			return fmt.Errorf("shell: %w", err)

@@ -95,7 +95,9 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 }
 
 // Widen takes down what r says something of for the first time.
-func (userType) Widen(_ context.Context, s *System, r resource.Resource, before json.RawMessage) (json.RawMessage, error) {
+func (userType) Widen(
+	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return nil, wrapUser(schema.AccountName(r), err)

@@ -90,11 +90,13 @@ func (f *far) lost() error {
 	}
 	switch {
 	case why != nil && !errors.Is(why, errSlow):
-		return failed(converge.CodeLost, "the session was given up (%v) before the node sent its summary: what was not reported is unknown", why)
+		return failed(converge.CodeLost, "the session was given up (%v) before the node sent its summary: what was not "+
+			"reported is unknown", why)
 	case why == nil && errors.As(err, &broken):
 		return err
 	case errors.As(err, &exit):
-		return failed(converge.CodeLost, "the helper ended without its summary (%v): what was not reported is unknown%s", exit, detail)
+		return failed(converge.CodeLost, "the helper ended without its summary (%v): what was not reported is unknown%s",
+			exit, detail)
 	}
 	return failed(converge.CodeLost, "the helper ended without its summary: what was not reported is unknown%s", detail)
 }

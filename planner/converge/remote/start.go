@@ -55,16 +55,20 @@ func (f *far) explain(reason string) error {
 	where := f.helpers.directory
 	switch reason {
 	case notRoot:
-		return failed(converge.CodeRoot, "the user %q is not root: set connection.sudo = true, or connection.user to root", detail)
+		return failed(converge.CodeRoot, "the user %q is not root: set connection.sudo = true, or connection.user to root",
+			detail)
 	case noPlatform:
 		return failed(converge.CodeArch, "this build carries no helper for %s; it carries %s", platform(detail), f.carried())
 	case notWritable:
-		return failed(converge.CodeNoExec, "the helper cannot be put into %s, which must be writable for root: %s", where, shown(detail))
+		return failed(converge.CodeNoExec, "the helper cannot be put into %s, which must be writable for root: %s",
+			where, shown(detail))
 	case notOurs:
-		return failed(converge.CodeNoExec, "nothing is executed in %s, because another user can change it: %s. Remove what you do not know from it, then make the "+
+		return failed(converge.CodeNoExec, "nothing is executed in %s, "+
+			"because another user can change it: %s. Remove what you do not know from it, then make the "+
 			"directory and those above it root's alone (chown root, chmod go-w)", where, shown(detail))
 	case noGunzip:
-		return failed(converge.CodeNoExec, "the helper cannot be unpacked: the node has neither gzip nor gunzip, install one of them")
+		return failed(converge.CodeNoExec, "the helper cannot be unpacked: the node has neither gzip nor gunzip, "+
+			"install one of them")
 	case notRunnable:
 		return failed(converge.CodeNoExec, "nothing may be executed in %s: the file system must not be mounted noexec", where)
 	case badUpload:
@@ -116,22 +120,26 @@ func (f *far) noStart(err error, said, printed string) error {
 	}
 	switch {
 	case said == "":
-		return failed(converge.CodeShell, "the login shell of the user %q (connection.user) does not run commands%s (no shell, or a forced command); it printed %s. "+
+		return failed(converge.CodeShell, "the login shell of the user %q (connection.user) does not run commands%s (no "+
+			"shell, or a forced command); it printed %s. "+
 			"A shell such as /bin/sh is needed%s", f.user, slow, printed, f.advice(raw, ""))
 	case said == saysShell && errors.Is(why, errPassword):
 		return failed(converge.CodeSudo, "sudo does not accept connection.sudo_password for the user %q", f.user)
 	case said == saysShell && f.sudo:
-		otherwise := ". The user needs a NOPASSWD rule in sudoers, or set connection.sudo_password (connect.credentials.sudo_password of a node)"
+		otherwise := ". The user needs a NOPASSWD rule in sudoers, " +
+			"or set connection.sudo_password (connect.credentials.sudo_password of a node)"
 		if f.password != "" {
 			otherwise = ". The user needs a rule in sudoers"
 		}
-		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s%s", f.user, slow, printed, f.advice(raw, otherwise))
+		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s%s",
+			f.user, slow, printed, f.advice(raw, otherwise))
 	}
 	return failed(converge.CodeLost, "the helper could not be started%s; the node printed %s", slow, printed)
 }
 
 // expired is the advice for an account or password of the user that has expired.
-const expired = ". The account or the password of the user has expired: on the node, chage -l USER shows which; chage -E -1 USER renews the account, passwd USER the password"
+const expired = ". The account or the password of the user has expired: on the node, chage -l USER shows which; " +
+	"chage -E -1 USER renews the account, passwd USER the password"
 
 // causes are what sudo, PAM and login shells print, in lower case, and what to do about it: USER is the user, RULE how
 // a rule in sudoers ends.
@@ -142,10 +150,12 @@ var causes = []struct{ printed, advice string }{
 	{"password has expired", expired},
 	{"password change required", expired},
 	{"account is currently not available", ", and that of the user is nologin: usermod -s /bin/sh USER"},
-	{"is not allowed to execute", ". The user's rules in sudoers do not allow /bin/sh; one that does is: USER ALL=(root) RULE"},
+	{"is not allowed to execute", ". The user's rules in sudoers do not allow /bin/sh; " +
+		"one that does is: USER ALL=(root) RULE"},
 	{"may not run sudo", ". The user's rules in sudoers do not allow /bin/sh; one that does is: USER ALL=(root) RULE"},
 	{"is not in the sudoers file", ". The user has no rule in sudoers; one that is enough is: USER ALL=(root) RULE"},
-	{"must have a tty", ". sudo asks for a terminal, and there is no terminal here; add to sudoers: Defaults:USER !requiretty"},
+	{"must have a tty", ". sudo asks for a terminal, and there is no terminal here; " +
+		"add to sudoers: Defaults:USER !requiretty"},
 	{"sudo: not found", ". sudo is not installed: install it, or set connection.user to root"},
 	{"sudo: command not found", ". sudo is not installed: install it, or set connection.user to root"},
 }

@@ -59,7 +59,8 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 		line, err := f.line(longest)
 		switch {
 		case errors.Is(err, errLong):
-			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line of more than %d bytes; it begins with %s", longest, shown(line))
+			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line of more than %d bytes; "+
+				"it begins with %s", longest, shown(line))
 		case line == "" && err != nil && !said:
 			return converge.Summary{}, f.unsaid()
 		case err != nil:
@@ -68,7 +69,8 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 		said = true
 		m, err := decode(line)
 		if err != nil {
-			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s", err, shown(line))
+			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s",
+				err, shown(line))
 		}
 		if m.Result != nil {
 			results++
@@ -94,7 +96,8 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 
 // flood returns the error of a node that sends more than slipway's helper would.
 func flood(format string, args ...any) error {
-	return failed(converge.CodeProtocol, "the node sent "+format+", and was given up; look at what runs there in place of slipway's helper", args...)
+	return failed(converge.CodeProtocol, "the node sent "+format+", and was given up; look at what runs there in place "+
+		"of slipway's helper", args...)
 }
 
 // feed sends the catalog, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A
@@ -132,7 +135,8 @@ func (f *far) judge(s converge.Summary) (converge.Summary, error) {
 	done()
 	switch {
 	case len(s.Ledger) > schema.MostResources:
-		return converge.Summary{}, failed(converge.CodeProtocol, "the node reports %d resources of the site, and may hold at most %d; its ledger must not be trusted before somebody has looked at it",
+		return converge.Summary{}, failed(converge.CodeProtocol, "the node reports %d resources of the site, "+
+			"and may hold at most %d; its ledger must not be trusted before somebody has looked at it",
 			len(s.Ledger), schema.MostResources)
 	case s.Error != nil:
 		return s, s.Error
@@ -147,7 +151,8 @@ func (f *far) unsaid() error {
 	err := f.finish()
 	var exit *transport.ExitError
 	if errors.As(err, &exit) && (exit.Status == 126 || exit.Status == 127) {
-		return failed(converge.CodeNoExec, "the helper in %s cannot be executed: the node printed %s. The file system must not be mounted noexec, "+
+		return failed(converge.CodeNoExec, "the helper in %s cannot be executed: the node printed %s. The file system "+
+			"must not be mounted noexec, "+
 			"and the node's security policy must allow it", f.helpers.directory, shown(f.errs.text()))
 	}
 	return f.lost()
