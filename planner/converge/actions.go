@@ -61,7 +61,9 @@ func (x *session) beginActions() {
 // excuse writes into the ledger that an action which may fail is done, though it failed: it would be in every plan from
 // now on, and its node never at rest (fuel.md A4, fail_on_error). What was given up with the session is not done.
 func (x *session) excuse(ctx context.Context, j *job) {
-	if _, acts := j.typ.(Acting); !acts || !j.Tolerate || j.Remove || j.Title == "" || j.result.Status != Failed || !x.applying() || ctx.Err() != nil || x.broken != nil {
+	_, acts := j.typ.(Acting)
+	if !acts || !j.Tolerate || j.Remove || j.Title == "" || j.result.Status != Failed || !x.applying() ||
+		ctx.Err() != nil || x.broken != nil {
 		return
 	}
 	e := x.ledger.entry(x.catalog.Site, j.id)

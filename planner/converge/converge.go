@@ -86,7 +86,9 @@ type Releaser interface {
 	// Release returns the parameters that r lacks and an earlier form gave, with the values to which they return, and
 	// before without what it knows of them. A value that nobody knows is not among the parameters: what is there stays.
 	// Nothing on the node is changed.
-	Release(ctx context.Context, s *System, r resource.Resource, before json.RawMessage) (returning resource.Parameters, rest json.RawMessage, err error)
+	Release(
+		ctx context.Context, s *System, r resource.Resource, before json.RawMessage,
+	) (returning resource.Parameters, rest json.RawMessage, err error)
 }
 
 // Finder is implemented by types whose objects others may take away.

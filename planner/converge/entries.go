@@ -69,7 +69,8 @@ type entries struct {
 	File   bool     `json:"file"`             // the file was there
 	Made   []string `json:"made,omitempty"`   // directories above it that were not there, outermost first
 	Former []block  `json:"former,omitempty"` // the entry
-	Kept   string   `json:"kept,omitempty"`   // a kept copy of the file in place of Former, where the ledger must not or cannot hold that
+	// Kept is the name of a kept copy of the file in place of Former, where the ledger must not or cannot have that.
+	Kept   string   `json:"kept,omitempty"`
 	Fields []string `json:"fields,omitempty"` // the parts of a line that the resource has said something of so far
 
 	lost error // the kept copy is gone: a [gone]
@@ -77,7 +78,9 @@ type entries struct {
 
 // widen notes which of the parts of a line r says something of for the first time. take changes a former line, which is
 // given with the line as it is now, so that it has these parts as they are now.
-func (e *entries) widen(r resource.Resource, parts []string, l lines, found []span, take func(former, now string, parts []string) string) {
+func (e *entries) widen(
+	r resource.Resource, parts []string, l lines, found []span, take func(former, now string, parts []string) string,
+) {
 	var fresh []string
 	for _, name := range parts {
 		if (r.Parameters.Has(name) || schema.WantsAbsent(r)) && !slices.Contains(e.Fields, name) {
@@ -171,7 +174,8 @@ func othersIn(s *System, path string, each func(*entry, entries) (bool, error)) 
 		return false, nil
 	}
 	for _, e := range s.work.ledger.Entries {
-		if !slices.Contains([]string{"cron", "host", "ini_setting", "mount"}, e.Type) || e.Site == s.work.site && e.id == s.work.id {
+		inFile := slices.Contains([]string{"cron", "host", "ini_setting", "mount"}, e.Type)
+		if !inFile || e.Site == s.work.site && e.id == s.work.id {
 			continue
 		}
 		var other entries

@@ -139,7 +139,9 @@ func (t fileType) Release(
 		return nil, nil, err
 	}
 	returning, rest := resource.Parameters{}, b
-	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool { return !r.Parameters.Has(name) && name != saidContent })
+	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
+		return !r.Parameters.Has(name) && name != saidContent
+	})
 	if !r.Parameters.Has("content") && !r.Parameters.Has("source") {
 		rest.Wrote = ""
 	}
@@ -177,7 +179,8 @@ func (t fileType) Release(
 			return nil, nil, err
 		}
 	}
-	if b.Kind == fileLink && kind == fileLink && (ensure == "" || ensure == filePresent) && (b.says("target") || returning["ensure"] == fileLink) {
+	if b.Kind == fileLink && kind == fileLink && (ensure == "" || ensure == filePresent) &&
+		(b.says("target") || returning["ensure"] == fileLink) {
 		returning["ensure"], returning["target"] = fileLink, string(b.Target)
 	}
 	if err := a.returnTo(s, returning, r, kind); err != nil {

@@ -20,7 +20,9 @@ func parseFstab(text string) (fstabEntry, bool) {
 	if len(f) < 2 || strings.HasPrefix(f[0], "#") {
 		return fstabEntry{}, false
 	}
-	e := fstabEntry{device: unescapeMount(f[0]), point: unescapeMount(f[1]), fstype: "auto", options: "defaults", dump: "0", pass: "0"}
+	e := fstabEntry{
+		device: unescapeMount(f[0]), point: unescapeMount(f[1]), fstype: "auto", options: "defaults", dump: "0", pass: "0",
+	}
 	for i, field := range []*string{&e.fstype, &e.options, &e.dump, &e.pass} {
 		if i+2 < len(f) {
 			*field = unescapeMount(f[i+2])
@@ -144,7 +146,10 @@ func findMounted(mountinfo string, point string) *mounted {
 }
 
 // liveFlags are the options that a mount shows and that can be compared with those wanted: each with its opposite.
-var liveFlags = [][2]string{{"ro", "rw"}, {"nosuid", "suid"}, {"nodev", "dev"}, {"noexec", "exec"}, {"noatime", "atime"}, {"nodiratime", "diratime"}}
+var liveFlags = [][2]string{
+	{"ro", "rw"}, {"nosuid", "suid"}, {"nodev", "dev"}, {"noexec", "exec"}, {"noatime", "atime"},
+	{"nodiratime", "diratime"},
+}
 
 // against compares the options of the mount with those wanted, as far as both say something about a flag, and returns
 // those that are not as wanted.

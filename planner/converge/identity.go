@@ -3,10 +3,13 @@ package converge
 // Identity says which machine a node is, so that one machine is recognised under two names and two addresses. Each part
 // may be empty when it cannot be found out.
 type Identity struct {
-	Ledger  string `json:"ledger,omitempty"`  // made with the node's ledger and gone with it. A copy of the disk has it too
-	Machine string `json:"machine,omitempty"` // the machine-id of the machine. A copy of the disk has it too, and a sandbox that of its host
-	Boot    string `json:"boot,omitempty"`    // the boot id of the running kernel. A sandbox, and some containers, have that of their host
-	Root    string `json:"root,omitempty"`    // device and inode of the node's root directory: links lead to the same one
+	// Ledger is made with the node's ledger and gone with it. A copy of the disk has it too.
+	Ledger string `json:"ledger,omitempty"`
+	// Machine is the machine-id. A copy of the disk has it too, and a sandbox that of its host.
+	Machine string `json:"machine,omitempty"`
+	// Boot is the boot id of the running kernel. A sandbox, and some containers, have that of their host.
+	Boot string `json:"boot,omitempty"`
+	Root string `json:"root,omitempty"` // device and inode of the node's root directory: links lead to the same one
 }
 
 // Running reports whether the identity is that of a running machine.

@@ -207,7 +207,8 @@ func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
 		if at, done := x.prefetched[j.Type]; !done || at != x.sys.generation {
 			var rs []resource.Resource
 			for _, other := range x.jobs {
-				if other.Type == j.Type && other.mistake == nil && !other.Remove && !other.RefreshOnly && (!other.done || other == j) {
+				if other.Type == j.Type && other.mistake == nil && !other.Remove && !other.RefreshOnly &&
+					(!other.done || other == j) {
 					rs = append(rs, other.Resource)
 				}
 			}

@@ -19,9 +19,10 @@ const ledgerVersion = 1
 // captured. Every change is a [record]; it reaches the disk before what it announces is done (write-ahead), see
 // [ledger.save].
 type ledger struct {
-	Version    int      `json:"version"`
-	ID         string   `json:"id,omitempty"`   // random, made when the ledger is first written as a whole; see [Identity]
-	Generation int64    `json:"generation"`     // counts how often it was written as a whole; the log says which one it goes on from
+	Version int    `json:"version"`
+	ID      string `json:"id,omitempty"` // random, made when the ledger is first written as a whole; see [Identity]
+	// Generation counts how often it was written as a whole; the log says which one it goes on from.
+	Generation int64    `json:"generation"`
 	Made       []string `json:"made,omitempty"` // directories above slipway's own that it had to make, outermost first
 	// Locked says for each site that the node was locked (Catalog.Lock) and is not unlocked yet.
 	Locked map[string]hold `json:"locked,omitempty"`

@@ -173,7 +173,8 @@ func (apk) add(ctx context.Context, s *System, args []string) error {
 	if out.Status == 0 {
 		return nil
 	}
-	if !strings.Contains(out.Combined, "unable to select packages") && !strings.Contains(out.Combined, "unsatisfiable constraints") {
+	lacks := func(text string) bool { return strings.Contains(out.Combined, text) }
+	if !lacks("unable to select packages") && !lacks("unsatisfiable constraints") {
 		return lockError(s, toolError(c, out), out, started)
 	}
 	fresh, err := remembered(s, "apk.fresh", func() (*bool, error) { return new(bool), nil })

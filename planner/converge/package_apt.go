@@ -148,7 +148,8 @@ func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool)
 	if len(ask) == 0 {
 		return errs, nil
 	}
-	policies, err := remembered(s, fmt.Sprintf("apt.policies %t %s", fresh, strings.Join(ask, " ")), func() (map[string]aptPolicy, error) {
+	question := fmt.Sprintf("apt.policies %t %s", fresh, strings.Join(ask, " "))
+	policies, err := remembered(s, question, func() (map[string]aptPolicy, error) {
 		return aptPolicies(ctx, s, ask)
 	})
 	if err != nil {

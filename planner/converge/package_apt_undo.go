@@ -46,7 +46,9 @@ func (a apt) capture(
 	came := slices.DeleteFunc(slices.Clone(plan.install), func(k string) bool { return k == key || asked(k) })
 	if len(came) > 0 {
 		b.addCompanions(came, db.without())
-		b.CameConffiles = slices.DeleteFunc(slices.Clone(came), func(k string) bool { return db.packages[k].condition != conditionConffiles })
+		b.CameConffiles = slices.DeleteFunc(slices.Clone(came), func(k string) bool {
+			return db.packages[k].condition != conditionConffiles
+		})
 	}
 	for _, went := range plan.remove {
 		if went.Name != key {
@@ -68,7 +70,9 @@ func (a apt) plan(
 	case "purged":
 		return simulate(ctx, s, "purge", "--", want.name)
 	}
-	together := slices.DeleteFunc(slices.Clone(alongside), func(w packageWant) bool { return !w.install() || db.state(w.name).there() })
+	together := slices.DeleteFunc(slices.Clone(alongside), func(w packageWant) bool {
+		return !w.install() || db.state(w.name).there()
+	})
 	if !slices.Contains(together, want) {
 		together = []packageWant{want}
 	}

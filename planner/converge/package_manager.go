@@ -27,7 +27,9 @@ type packageManager interface {
 	transact(ctx context.Context, s *System, wants []packageWant) error
 	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside
 	// lists the wants that may share it.
-	capture(ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore) error
+	capture(
+		ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
+	) error
 	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is
 	// nothing. That a single package cannot be completed is no error: the state of the package says it.
 	finish(ctx context.Context, s *System) (was string, err error)

@@ -81,7 +81,8 @@ func (x *session) examineState(ctx context.Context, j *job) {
 	j.diffs = diffs
 	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
 	if differ, ok := j.typ.(Differ); ok && len(diffs) > 0 && !j.Sensitive() {
-		if j.result.Diff, err = guarded(j.Type, func() (string, error) { return differ.Diff(x.sys, j.Resource) }); err != nil {
+		diff := func() (string, error) { return differ.Diff(x.sys, j.Resource) }
+		if j.result.Diff, err = guarded(j.Type, diff); err != nil {
 			j.fail(err)
 			return
 		}
@@ -233,7 +234,8 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 			return err
 		}
 		e = &entry{
-			Site: x.catalog.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim, Digest: digest, Before: before, Run: x.catalog.Run,
+			Site: x.catalog.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim,
+			Digest: digest, Before: before, Run: x.catalog.Run,
 			Requires: slices.Sorted(slices.Values(j.Requires)), id: j.id,
 		}
 		if digest != "" {

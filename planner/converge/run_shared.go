@@ -32,7 +32,8 @@ func (x *session) contradicted(j *job) error {
 	inCatalog, after := map[key]bool{}, false
 	for _, other := range x.jobs {
 		inCatalog[x.key(other)] = true
-		if after = after || other == j; after || other.Type != j.Type || other.Remove || other.mistake != nil || other.Noop() {
+		after = after || other == j
+		if after || other.Type != j.Type || other.Remove || other.mistake != nil || other.Noop() {
 			continue
 		}
 		shared, err := sharer.Shares(x.sys, other.Resource)

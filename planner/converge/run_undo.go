@@ -65,7 +65,8 @@ func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	}
 	x.sys.Forget()
 	if err != nil {
-		return errors.Join(fmt.Errorf("undo: %w", err), cutOff) // what could not be completed matters only where it is in the way
+		// What could not be completed matters only where it is in the way.
+		return errors.Join(fmt.Errorf("undo: %w", err), cutOff)
 	}
 	gone := e.key()
 	x.ledger.change(record{Drop: &gone})

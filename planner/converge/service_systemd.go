@@ -14,7 +14,9 @@ import (
 type systemd struct{}
 
 // unitSuffixes are the kinds of units that have a state of their own.
-var unitSuffixes = []string{".service", ".socket", ".timer", ".path", ".mount", ".automount", ".swap", ".target", ".slice", ".scope", ".device"}
+var unitSuffixes = []string{
+	".service", ".socket", ".timer", ".path", ".mount", ".automount", ".swap", ".target", ".slice", ".scope", ".device",
+}
 
 func (systemd) unit(name string) string {
 	if slices.Contains(unitSuffixes, path.Ext(name)) {
@@ -26,7 +28,8 @@ func (systemd) unit(name string) string {
 // unitSettles bounds the wait for a unit that systemctl left between two states.
 const unitSettles = 30 * time.Second
 
-const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Type,ConditionResult,ConditionTimestampMonotonic"
+const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Type," +
+	"ConditionResult,ConditionTimestampMonotonic"
 
 func (m systemd) states(ctx context.Context, s *System, units []string) (map[string]serviceState, error) {
 	c := Command{Argv: append([]string{"systemctl", "show", "--no-pager", "-p", unitProperties, "--"}, units...)}
@@ -158,7 +161,8 @@ func (m systemd) set(ctx context.Context, s *System, unit string, is serviceStat
 			return err
 		}
 	}
-	if want.enabled != "" && want.enabled != is.enabled && is.enabled != unsettable || want.enabled == masked && is.enabled != masked {
+	if want.enabled != "" && want.enabled != is.enabled && is.enabled != unsettable ||
+		want.enabled == masked && is.enabled != masked {
 		verb := map[enablement]string{enabled: "enable", disabled: "disable", masked: "mask"}[want.enabled]
 		if err := systemctl(verb); err != nil {
 			return err
@@ -224,7 +228,8 @@ func (m systemd) activate(ctx context.Context, s *System, unit, verb, should str
 			cause = toolError(c, out).Error() + "; "
 		}
 		// What the service said goes into the result's output.
-		if _, err := s.Run(ctx, Command{Argv: []string{"systemctl", "status", "--no-pager", "--full", "-n", "10", "--", unit}}); err != nil {
+		c := Command{Argv: []string{"systemctl", "status", "--no-pager", "--full", "-n", "10", "--", unit}}
+		if _, err := s.Run(ctx, c); err != nil {
 			return err
 		}
 		if should == running && is.finished != "" && out.Status == 0 {

@@ -43,7 +43,8 @@ func (s *System) execute(ctx context.Context, c Command) (Output, error) {
 	}
 	stdout, combined := &head{limit: stdoutLimit}, &tail{limit: OutputLimit}
 	ended, err := supervisor.Run(ctx, supervisor.Command{
-		Path: program, Argv: c.Argv, Env: env, Dir: cmp.Or(c.Dir, "/"), Stdin: c.Stdin, User: user, Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup,
+		Path: program, Argv: c.Argv, Env: env, Dir: cmp.Or(c.Dir, "/"), Stdin: c.Stdin, User: user,
+		Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup,
 	}, io.MultiWriter(stdout, combined), combined, s.work.lock.file())
 	out := Output{Status: ended.Status, Stdout: stdout.bytes(), Combined: combined.String()}
 	switch {

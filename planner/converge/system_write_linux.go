@@ -66,7 +66,8 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 	if err != nil {
 		return err
 	}
-	fd, err := unix.Openat(temp.dir, temp.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	const fresh = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(temp.dir, temp.name, fresh, 0o600)
 	if err != nil {
 		return p.fail("write", err)
 	}
@@ -162,7 +163,8 @@ func (s *System) createLog(path string) (*os.File, error) {
 	if err := p.unlink(); err != nil {
 		return nil, err
 	}
-	fd, err := unix.Openat(p.dir, p.name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	const fresh = unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(p.dir, p.name, fresh, 0o600)
 	if err != nil {
 		return nil, p.fail("write", err)
 	}

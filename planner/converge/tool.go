@@ -41,7 +41,8 @@ func toolError(c Command, out Output) error {
 			continue
 		}
 		last = line
-		if text, ok := strings.CutPrefix(line, "E: "); ok || strings.HasPrefix(line, "dpkg: error") || strings.HasPrefix(line, "ERROR: ") {
+		text, ok := strings.CutPrefix(line, "E: ")
+		if ok || strings.HasPrefix(line, "dpkg: error") || strings.HasPrefix(line, "ERROR: ") {
 			said = append(said, text)
 		}
 	}

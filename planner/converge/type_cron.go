@@ -138,7 +138,8 @@ func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Di
 		c.found = append(c.found, Difference{"ensure", "present, without slipway's mark", "present"})
 	}
 	if found[0].to == len(f.lines) && !f.lines.ended() {
-		c.found = append(c.found, Difference{"command", "on a last line without an end, which cron ignores", "on a line with an end"})
+		c.found = append(c.found,
+			Difference{"command", "on a last line without an end, which cron ignores", "on a line with an end"})
 	}
 	return c.found, t.compareOwner(s, r, crontab, &c)
 }

@@ -152,7 +152,9 @@ func (execType) command(r resource.Resource, words []string) Command {
 	if len(words) == 1 {
 		words = []string{"/bin/sh", "-c", words[0]}
 	}
-	c := Command{Argv: words, Dir: p.String("cwd"), User: p.String("user"), Env: p.Strings("environment"), EndsWithSession: true}
+	c := Command{
+		Argv: words, Dir: p.String("cwd"), User: p.String("user"), Env: p.Strings("environment"), EndsWithSession: true,
+	}
 	if p.Has("path") {
 		c.Env = append([]string{"PATH=" + strings.Join(p.Strings("path"), ":")}, c.Env...)
 	}
@@ -212,7 +214,8 @@ func commandError(r resource.Resource, command string, out Output, err error) er
 // lastLines returns the last lines of an output that hold anything, in one line of bounded length.
 func lastLines(output string) string {
 	const most = 3
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(returns.Replace(output)), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	empty := func(l string) bool { return strings.TrimSpace(l) == "" }
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(returns.Replace(output)), "\n"), empty)
 	text := strings.Join(lines[max(0, len(lines)-most):], "; ")
 	if extra := len(text) - differenceLimit; extra > 0 {
 		text = "…" + strings.ToValidUTF8(text[extra:], "")

@@ -106,10 +106,12 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 		}
 		c.text("mode", fmt.Sprintf("%04o", chmodBits(info.Mode)), fmt.Sprintf("%04o", uint32(mode)))
 	}
-	if err := compareAccount(&c, "owner", info.UID, s.LookupUser, func() (map[int]string, error) { return userNames(s) }); err != nil {
+	users := func() (map[int]string, error) { return userNames(s) }
+	if err := compareAccount(&c, "owner", info.UID, s.LookupUser, users); err != nil {
 		return nil, err
 	}
-	if err := compareAccount(&c, "group", info.GID, s.LookupGroup, func() (map[int]string, error) { return groupNames(s) }); err != nil {
+	groups := func() (map[int]string, error) { return groupNames(s) }
+	if err := compareAccount(&c, "group", info.GID, s.LookupGroup, groups); err != nil {
 		return nil, err
 	}
 	return c.found, nil

@@ -38,7 +38,8 @@ func (groupType) Check(_ context.Context, s *System, r resource.Resource) ([]Dif
 	case there != schema.AccountWanted(r):
 		return []Difference{ensureDifference(there)}, nil
 	case there && r.Parameters.Has("gid") && int64(g.GID) != r.Parameters.Int("gid"):
-		return []Difference{{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: strconv.FormatInt(r.Parameters.Int("gid"), 10)}}, nil
+		should := strconv.FormatInt(r.Parameters.Int("gid"), 10)
+		return []Difference{{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: should}}, nil
 	}
 	return nil, nil
 }

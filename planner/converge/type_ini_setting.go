@@ -80,7 +80,10 @@ func (iniType) Capture(_ context.Context, s *System, r resource.Resource) (json.
 	}
 	// A missing directory is an error of Apply: slipway makes none here, so it removes none either.
 	e.Made = nil
-	b := iniBefore{entries: e, iniPlace: p, SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0, Blank: p.wantsBlank(f.lines), Unended: unended(f.lines)}
+	b := iniBefore{
+		entries: e, iniPlace: p, SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0,
+		Blank: p.wantsBlank(f.lines), Unended: unended(f.lines),
+	}
 	if p.Section != "" && b.SectionThere {
 		if err := b.inheritSection(s); err != nil {
 			return nil, err

@@ -186,7 +186,8 @@ func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) er
 	former := f.lines
 	f.lines = setMount(f.lines, r)
 	ensure := mountEnsure(r)
-	if live != nil && (ensure == "absent" || ensure == "unmounted" || ensure == "mounted" && movesMount(former, f.lines, *live, r.Title)) {
+	if live != nil && (ensure == "absent" || ensure == "unmounted" ||
+		ensure == "mounted" && movesMount(former, f.lines, *live, r.Title)) {
 		if err := t.unmount(ctx, s, r.Title); err != nil {
 			return err
 		}
@@ -308,7 +309,8 @@ func (t mountType) Undo(ctx context.Context, s *System, title string, before jso
 	}
 	found := findMount(title)(f.lines)
 	if len(found) > 0 && len(former) > 0 {
-		former[0].Lines = []string{takeMount(f.lines[found[0].from].text, former[0].Lines[0], append([]string{"device"}, b.Fields...))}
+		parts := append([]string{"device"}, b.Fields...)
+		former[0].Lines = []string{takeMount(f.lines[found[0].from].text, former[0].Lines[0], parts)}
 	}
 	f.lines = f.lines.restore(found, former, 1)
 	if err := b.writeBack(s, f, Attributes{}); err != nil {

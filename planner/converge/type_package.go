@@ -136,8 +136,10 @@ func (t packageType) Capture(ctx context.Context, s *System, r resource.Resource
 	if err != nil {
 		return nil, packageError(want, err)
 	}
-	b := packageBefore{Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
-		Conffiles: state.condition == conditionConffiles}
+	b := packageBefore{
+		Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
+		Conffiles: state.condition == conditionConffiles,
+	}
 	if len(state.versions) > 0 {
 		b.Version = state.versions[len(state.versions)-1]
 	}
@@ -193,7 +195,9 @@ func (t packageType) ApplyBatch(ctx context.Context, s *System, rs []resource.Re
 	return errs
 }
 
-func (t packageType) applyWith(ctx context.Context, s *System, m packageManager, rs []resource.Resource, indexes []int, errs []error) {
+func (t packageType) applyWith(
+	ctx context.Context, s *System, m packageManager, rs []resource.Resource, indexes []int, errs []error,
+) {
 	wants := func(indexes []int) []packageWant {
 		out := make([]packageWant, len(indexes))
 		for i, index := range indexes {

@@ -95,7 +95,10 @@ const (
 
 func wantService(r resource.Resource) serviceWant {
 	p := r.Parameters
-	return serviceWant{active: p.String("ensure"), enabled: enablement(p.String("enable")), levels: p.Strings(formerLevels), exactly: p.Bool(formerEnable)}
+	return serviceWant{
+		active: p.String("ensure"), enabled: enablement(p.String("enable")),
+		levels: p.Strings(formerLevels), exactly: p.Bool(formerEnable),
+	}
 }
 
 // serviceOf returns the service manager that r asks for, or the one that runs the node, and r's unit.
@@ -318,7 +321,10 @@ func (serviceType) Resolve(s *System, object string) string {
 }
 
 // unitDirs are where systemd looks for units; the first counts. aliasLimit bounds the links from name to name.
-var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
+var unitDirs = []string{
+	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+	"/lib/systemd/system",
+}
 
 const aliasLimit = 8
 

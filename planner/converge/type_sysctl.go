@@ -121,8 +121,8 @@ func (sysctlType) contradicted(s *System, r resource.Resource) (string, error) {
 	value, by := plainBlanks(r.Parameters.String("value")), ""
 	should := value
 	for _, file := range append(later, "/etc/sysctl.conf") {
-		if info, err := s.behind(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsRegular() { // a link to /dev/null leaves the file out
-			continue
+		if info, err := s.behind(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsRegular() {
+			continue // a link to /dev/null leaves the file out
 		}
 		content, err := s.ReadFile(file)
 		if err != nil {
@@ -225,7 +225,8 @@ func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.Run(ctx, Command{Argv: []string{"dd", "of=" + file, "conv=notrunc", "bs=64k", "status=none"}, Stdin: []byte(value + "\n")})
+	c := Command{Argv: []string{"dd", "of=" + file, "conv=notrunc", "bs=64k", "status=none"}, Stdin: []byte(value + "\n")}
+	out, err := s.Run(ctx, c)
 	if err != nil {
 		return err
 	}

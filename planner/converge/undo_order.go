@@ -105,7 +105,9 @@ const namesShown = 5
 
 // below reports whether an entry other than one is about something in a directory.
 func (l *ledger) below(dir string, not key) bool {
-	return slices.ContainsFunc(l.Entries, func(e *entry) bool { return e.key() != not && strings.HasPrefix(e.path(), dir+"/") })
+	return slices.ContainsFunc(l.Entries, func(e *entry) bool {
+		return e.key() != not && strings.HasPrefix(e.path(), dir+"/")
+	})
 }
 
 // removeLeft removes the directories that were left and are empty now, and forgets those in which nothing of slipway's

@@ -90,7 +90,8 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 		}
 	}
 	b.Homeless = !home
-	b.UID, b.GID, b.Comment, b.Home, b.Shell, b.Groups = u.UID, u.GID, octets(u.Comment), octets(u.Home), octets(u.Shell), supplementary(u, groups)
+	b.UID, b.GID, b.Groups = u.UID, u.GID, supplementary(u, groups)
+	b.Comment, b.Home, b.Shell = octets(u.Comment), octets(u.Home), octets(u.Shell)
 	return b, b.keepHash(s, u)
 }
 
@@ -371,7 +372,9 @@ func (b userBefore) makeAgain(ctx context.Context, s *System, groups map[string]
 
 // parameters are those of a resource that makes the user as it was.
 func (b userBefore) parameters(groups map[string]Group) resource.Parameters {
-	p := resource.Parameters{"uid": int64(b.UID), "gid": strconv.Itoa(b.GID), "comment": string(b.Comment), "home": string(b.Home)}
+	p := resource.Parameters{
+		"uid": int64(b.UID), "gid": strconv.Itoa(b.GID), "comment": string(b.Comment), "home": string(b.Home),
+	}
 	if b.Shell != "" {
 		p["shell"] = string(b.Shell)
 	}

@@ -68,7 +68,8 @@ func EndCgroup(dir string) error {
 		if time.Now().After(end) {
 			return fmt.Errorf("what a killed session's command started does not end: processes %v: %w", members(dir), err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

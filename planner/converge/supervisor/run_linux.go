@@ -39,7 +39,8 @@ func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File
 		files = append(slices.Clip(theirs), lock)
 	}
 	process, err := os.StartProcess("/proc/self/exe", []string{Name}, &os.ProcAttr{
-		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}, // what is meant for the caller's group or terminal does not concern it
+		// What is meant for the caller's group or terminal does not concern it.
+		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	closeAll(theirs) // the supervisor has its own
 	if err != nil {
@@ -108,11 +109,13 @@ type request struct {
 }
 
 func (c Command) request() request {
-	return request{[]byte(c.Path), []byte(c.Dir), convert[[]byte](c.Argv), convert[[]byte](c.Env), c.Stdin, c.User, c.Timeout, c.Merge, c.Finish, []byte(c.Cgroup)}
+	return request{[]byte(c.Path), []byte(c.Dir), convert[[]byte](c.Argv), convert[[]byte](c.Env), c.Stdin, c.User,
+		c.Timeout, c.Merge, c.Finish, []byte(c.Cgroup)}
 }
 
 func (r request) command() Command {
-	return Command{string(r.Path), convert[string](r.Argv), convert[string](r.Env), string(r.Dir), r.Stdin, r.User, r.Timeout, r.Merge, r.Finish, string(r.Cgroup)}
+	return Command{string(r.Path), convert[string](r.Argv), convert[string](r.Env), string(r.Dir), r.Stdin, r.User,
+		r.Timeout, r.Merge, r.Finish, string(r.Cgroup)}
 }
 
 func convert[To, From string | []byte](list []From) []To {
