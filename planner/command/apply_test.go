@@ -140,6 +140,12 @@ func TestApplyCheckDestroy(t *testing.T) {
 	s.has("a", "one")
 	s.expect(0, `no drift`, "", "check", site)
 
+	s.must(os.Rename(s.path("b"), s.path("away")))
+	s.must(os.WriteFile(s.path("b"), nil, 0o600))
+	s.expect(statusFailed, `1 of 2 nodes could not be checked(?s:.*)no drift on 1 of 2 nodes, those`, "", "check", site)
+	s.must(os.Remove(s.path("b")))
+	s.must(os.Rename(s.path("away"), s.path("b")))
+
 	s.write("site.yaml", "two", "a")
 	s.expect(0, `tears down 1 node: b(?s:.*)deployed`, "", "apply", "-y", site)
 	s.has("a", "two")

@@ -63,17 +63,22 @@ func newCheck(environment Environment) *cobra.Command {
 			d.out.rows("NODE\tRESOURCE\tCHANGE", rows)
 			err = d.out.err
 		default:
-			d.out.printf("site %s: no drift\n", d.site.Name)
+			where := ""
+			if n := len(found.Unreachable); n > 0 {
+				where = fmt.Sprintf(" on %d of %d nodes, those that could be checked", len(d.site.Nodes)-n, len(d.site.Nodes))
+			}
+			d.out.printf("site %s: no drift%s\n", d.site.Name, where)
 			err = d.out.err
 		}
 		switch {
 		case err != nil:
 			return failedCheck(err)
 		case len(drift) > 0:
-			return &statusError{statusDrift, fmt.Errorf("site %s: %d resources differ from what was applied",
+			return &statusError{statusDrift, fmt.Errorf("site %s differs from what was applied, resources: %d",
 				d.site.Name, len(drift))}
 		case len(found.Unreachable) > 0:
-			return failedCheck(fmt.Errorf("site %s: %d nodes could not be checked", d.site.Name, len(found.Unreachable)))
+			return failedCheck(fmt.Errorf("site %s: nodes that could not be checked: %d", d.site.Name,
+				len(found.Unreachable)))
 		}
 		return nil
 	}
