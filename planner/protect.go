@@ -111,8 +111,8 @@ func (l Losses) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Undone describes in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes, and forgets 1 node
-// unless it answers: b`.
+// Undone describes in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes, and forgets 1
+// node unless it answers: b`.
 func (l Losses) Undone() string {
 	answering, silent := maps.Clone(l.TornDown), []string{}
 	for _, node := range slices.Sorted(maps.Keys(l.TornDown)) {
@@ -186,7 +186,8 @@ func (p Protection) Check(l Losses) site.Problems {
 		}
 		refuse("protect.max_torn_down_nodes", fmt.Sprintf(
 			"the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group, and all are "+
-				"when site has another name: check them and the selectors of the groups. When it is meant, write protect = { max_torn_down_nodes = %d } for this apply",
+				"when site has another name: check them and the selectors of the groups. When it is meant, write "+
+				"protect = { max_torn_down_nodes = %d } for this apply",
 			n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit, n))
 	}
 	if n := resources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
@@ -207,9 +208,10 @@ func (p Protection) CheckReplacement(l Losses) site.Problems {
 		return nil
 	}
 	return site.Problems{{Object: "deployment", Attribute: "protect.max_torn_down_nodes", Code: site.Protected,
-		Message: fmt.Sprintf("Replacing the deployment %s, before it is made again:\n%s\n\nNothing needs that: a changed value "+
-			"in triggers has everything checked again. Plan without -replace, and without replace_triggered_by. When it is "+
-			"meant, write protect = { max_torn_down_nodes = %d } for this apply", l.Undone(), strings.Join(l.ByNode(), "\n"), n)}}
+		Message: fmt.Sprintf("Replacing the deployment %s, before it is made again:\n%s\n\nNothing needs that: a changed "+
+			"value in triggers has everything checked again. Plan without -replace, and without replace_triggered_by. When "+
+			"it is meant, write protect = { max_torn_down_nodes = %d } for this apply", l.Undone(),
+			strings.Join(l.ByNode(), "\n"), n)}}
 }
 
 // TornDownOf returns how many nodes of a site with so many nodes may be torn down at once.

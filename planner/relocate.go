@@ -96,10 +96,11 @@ type Left struct {
 	Unsure bool
 }
 
-// Unsure returns the machines that left and may be machines of the site, as the run finds out: name -> node. earlier are
-// those that an earlier run could not decide and that are still to be torn down, as long as apart does not report that
-// their nodes are other machines.
-func Unsure(left []Left, earlier map[string]string, now []site.Node, apart func(old, node string) bool) map[string]string {
+// Unsure returns the machines that left and may be machines of the site, as the run finds out: name -> node. earlier
+// are those that an earlier run could not decide and that are still to be torn down, as long as apart does not report
+// that their nodes are other machines.
+func Unsure(left []Left, earlier map[string]string, now []site.Node, apart func(old, node string) bool,
+) map[string]string {
 	out := make(map[string]string, len(left))
 	for _, l := range left {
 		if l.Unsure {

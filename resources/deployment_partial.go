@@ -126,8 +126,8 @@ func uncounted(attribute string, past engine.State) string {
 	}
 	name := attribute[:strings.IndexAny(attribute+".", ".[ ")]
 	if name == "site" || name == "groups" || name == "nodes" {
-		return fmt.Sprintf("\n\nUp to %s may be torn down: %s. %s", nodeCount(nodes), strings.Join(engine.FirstLines(nodes), ", "),
-			checkedInApply)
+		return fmt.Sprintf("\n\nUp to %s may be torn down: %s. %s", nodeCount(nodes),
+			strings.Join(engine.FirstLines(nodes), ", "), checkedInApply)
 	}
 	return "\n\nWhat is removed cannot be counted. " + checkedInApply
 }
@@ -139,7 +139,8 @@ func nodeCount(nodes []string) string {
 	return fmt.Sprintf("%d nodes", len(nodes))
 }
 
-// lossesWithout returns what a plan takes away, but for what may turn out to stay, and says which nodes may be torn down.
+// lossesWithout returns what a plan takes away, but for what may turn out to stay, and says which nodes may be torn
+// down.
 func lossesWithout(w *engine.Planned, l lacking) (losses planner.Losses, perhaps string) {
 	losses = w.Losses()
 	var nodes []string

@@ -12,10 +12,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
-// replacementKey holds why a replacement is refused. Terraform plans one that the provider did not ask for (-replace,
-// replace_triggered_by) in two calls: one like that of any plan, and one without prior state, but with the private state
-// that the first one returned. It shows errors of the second call and no warnings. A tainted deployment has the second
-// call only, and no private state there.
+// replacementKey is where the plan notes why a replacement is refused. Terraform plans one that the provider did not ask
+// for (-replace, replace_triggered_by) in two calls: one like that of any plan, and one without prior state, but with the
+// private state that the first one returned. It shows errors of the second call and no warnings. A tainted deployment
+// has the second call only, and no private state there.
 const replacementKey = "replacement"
 
 // refusal is an error of the second call.
@@ -23,8 +23,8 @@ type refusal struct{ Summary, Detail string }
 
 // noteReplacement notes for the second call why a replacement is refused. Where protect allows one, it warns of what a
 // replacement would do, because the second call cannot; so it does of another site name, which the plan itself refuses.
-func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deploymentModelV1, past engine.State, private privateWriter,
-) diag.Diagnostics {
+func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deploymentModelV1, past engine.State,
+	private privateWriter) diag.Diagnostics {
 	diags := private.SetKey(ctx, replacementKey, nil)
 	losses := planner.Destroyed(past.Applied)
 	losses.Silent = textsOf(prior.Unreachable)
@@ -80,11 +80,15 @@ func refuseReplacement(ctx context.Context, private privateReader) diag.Diagnost
 // stepsOfCreation lists the steps of a creation that replaces a deployment where Terraform hides those that equal the
 // state's: a creation is always run 1. Empty where Terraform prints all of them.
 func (d *Deployment) stepsOfCreation(ctx context.Context, plan deploymentModelV1, run int64) string {
-	w, known, diags := d.work(ctx, plan, nil, engine.State{})
-	if run != 1 || !known || diags.HasError() {
+	if run != 1 {
 		return ""
 	}
-	return "\nThe steps of the creation:\n\n  " + strings.Join(numbered(1, append(w.Services.Steps(), w.Plan.Lines()...)), "\n  ") + "\n"
+	w, known, diags := d.work(ctx, plan, nil, engine.State{})
+	if !known || diags.HasError() {
+		return ""
+	}
+	lines := numbered(1, append(w.Services.Steps(), w.Plan.Lines()...))
+	return "\nThe steps of the creation:\n\n  " + strings.Join(lines, "\n  ") + "\n"
 }
 
 // warnOfTaint explains a creation of a site that is in the state: how many runs it had there.
@@ -95,6 +99,7 @@ func (d *Deployment) warnOfTaint(ctx context.Context, plan deploymentModelV1) (d
 	}
 	diags.AddWarning("The site is in the state, and is planned as a creation",
 		"When Terraform says that the deployment is tainted, nothing is torn down for that: the creation checks what is "+
-			"applied and does what is missing. After \"terraform untaint\" the plan is an update.\n"+d.stepsOfCreation(ctx, plan, run))
+			"applied and does what is missing. After \"terraform untaint\" the plan is an update.\n"+
+			d.stepsOfCreation(ctx, plan, run))
 	return diags
 }
