@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // definitionLimit bounds a definition, in bytes.
@@ -181,17 +181,13 @@ func plainMap(m map[string]any) map[string]any {
 func PlainNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n
+		plain := resource.PlainNumbers(v)
+		if f, ok := plain.(float64); ok {
+			if n, ok := Number.normal(f); ok {
+				return n
+			}
 		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String() // out of range: no rule and no kind accepts this text as a number
-		}
-		if n, ok := Number.normal(f); ok {
-			return n
-		}
-		return f
+		return plain
 	case []any:
 		for i := range v {
 			v[i] = PlainNumbers(v[i])

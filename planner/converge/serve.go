@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"sync"
 	"time"
 
@@ -135,14 +134,7 @@ func plainValue(value any) (any, error) {
 	case nil:
 		return nil, errors.New("is null; it must be left out instead")
 	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n, nil
-		}
-		f, err := v.Float64()
-		if err != nil || math.IsInf(f, 0) {
-			return nil, errors.New("is a number out of bounds")
-		}
-		return f, nil
+		return resource.PlainNumber(v)
 	case []any:
 		for i := range v {
 			if v[i], err = plainValue(v[i]); err != nil {

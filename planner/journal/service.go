@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // ServiceVersion is the whole content of one version of a service (lsm.md 17). It contains no secret: the caller leaves
@@ -170,30 +170,7 @@ func readSet(text *string) (map[string]any, error) {
 		return nil, err
 	}
 	for name, v := range set {
-		set[name] = plain(v)
+		set[name] = resource.PlainNumbers(v)
 	}
 	return set, nil
-}
-
-// plain replaces each json.Number by an int64 or a float64.
-func plain(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		if f, err := v.Float64(); err == nil {
-			return f
-		}
-		return v.String()
-	case []any:
-		for i := range v {
-			v[i] = plain(v[i])
-		}
-	case map[string]any:
-		for _, name := range slices.Collect(maps.Keys(v)) {
-			v[name] = plain(v[name])
-		}
-	}
-	return v
 }

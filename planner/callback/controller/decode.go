@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // deepest bounds the nesting of values.
@@ -37,14 +38,11 @@ func plain(value any, depth int) (any, error) {
 	}
 	switch v := value.(type) {
 	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n, nil
-		}
-		f, err := strconv.ParseFloat(v.String(), 64)
+		n, err := resource.PlainNumber(v)
 		if err != nil {
 			return nil, errors.New("a number is too large")
 		}
-		return f, nil
+		return n, nil
 	case []any:
 		for i, e := range v {
 			p, err := plain(e, depth+1)
