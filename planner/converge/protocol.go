@@ -105,11 +105,14 @@ type Result struct {
 	ID          resource.ID  `json:"id"`
 	Status      Status       `json:"status"`
 	Differences []Difference `json:"differences,omitempty"` // found before anything was changed
-	Diff        string       `json:"diff,omitempty"`        // unified, of the text that a difference stands for; bounded, and empty when it may be secret
-	Refreshed   bool         `json:"refreshed,omitempty"`   // it was notified and acted on it; with Failed, that is what failed
-	Message     string       `json:"message,omitempty"`     // why it failed or was skipped: cause, then remedy
-	Output      string       `json:"output,omitempty"`      // what commands printed, the last [OutputLimit] bytes; empty when sensitive
-	Millis      int64        `json:"millis"`
+	// Diff is a unified diff of the text that a difference stands for; bounded, and empty when it may be secret.
+	Diff string `json:"diff,omitempty"`
+	// Refreshed says that it was notified and acted on it; with Failed, that is what failed.
+	Refreshed bool   `json:"refreshed,omitempty"`
+	Message   string `json:"message,omitempty"` // why it failed or was skipped: cause, then remedy
+	// Output is what commands printed, the last [OutputLimit] bytes; empty when sensitive.
+	Output string `json:"output,omitempty"`
+	Millis int64  `json:"millis"`
 }
 
 // OutputLimit bounds Result.Output, in bytes.
@@ -167,12 +170,15 @@ func (e *SessionError) Error() string { return outside.Text(e.Message).String() 
 
 // Summary is the last message of a session.
 type Summary struct {
-	Protocol int                    `json:"protocol"`
-	Facts    Facts                  `json:"facts"`
-	Identity Identity               `json:"identity,omitzero"`
-	Ledger   map[resource.ID]string `json:"ledger"`           // what the site has applied on the node now: id -> digest; an entry that was begun and not finished, or notified and not refreshed, has digest ""
-	Locked   bool                   `json:"locked,omitempty"` // the lock window that a run of the site opened on the node is open
-	Error    *SessionError          `json:"error,omitempty"`
+	Protocol int      `json:"protocol"`
+	Facts    Facts    `json:"facts"`
+	Identity Identity `json:"identity,omitzero"`
+	// Ledger is what the site has applied on the node now: id -> digest; an entry that was started and not finished, or
+	// notified and not refreshed, has digest "".
+	Ledger map[resource.ID]string `json:"ledger"`
+	// Locked says that the lock window that a run of the site opened on the node is open.
+	Locked bool          `json:"locked,omitempty"`
+	Error  *SessionError `json:"error,omitempty"`
 }
 
 // Excess says what of a summary is longer than its bound, empty when nothing is.

@@ -72,25 +72,7 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 		return p.fail("write", err)
 	}
 	f := os.NewFile(uintptr(fd), p.path)
-	err = func() error {
-		if err := p.own(fd, uid, gid); err != nil {
-			return err
-		}
-		if _, err := io.Copy(f, bytes.NewReader(content)); err != nil {
-			return err
-		}
-		if err := more.set(p, fd); err != nil {
-			return err
-		}
-		// The mode comes last: giving a file away takes its setuid bit.
-		if err := unix.Fchmod(fd, chmodBits(mode)); err != nil {
-			return p.fail("chmod", err)
-		}
-		if err := f.Sync(); err != nil {
-			return err
-		}
-		return nil
-	}()
+	err = p.fill(f, content, Attributes{Mode: &mode, UID: &uid, GID: &gid, Extended: &more})
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -101,6 +83,25 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 		return errors.Join(err, temp.unlink())
 	}
 	return p.sync()
+}
+
+// fill writes content and attributes, of which all are given, into a new file that is to take the name of p.
+func (p place) fill(f *os.File, content []byte, a Attributes) error {
+	fd := int(f.Fd())
+	if err := p.own(fd, *a.UID, *a.GID); err != nil {
+		return err
+	}
+	if _, err := io.Copy(f, bytes.NewReader(content)); err != nil {
+		return err
+	}
+	if err := a.Extended.set(p, fd); err != nil {
+		return err
+	}
+	// The mode comes last: giving a file away takes its setuid bit.
+	if err := unix.Fchmod(fd, chmodBits(*a.Mode)); err != nil {
+		return p.fail("chmod", err)
+	}
+	return f.Sync()
 }
 
 // own gives an open file to a user and group; -1, and what is so already, stays.

@@ -238,18 +238,23 @@ func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error
 	case fileOther:
 		return s.SetAttributes(at, a)
 	case fileDirectory:
-		if kind == fileDirectory {
-			return s.SetAttributes(at, a)
-		}
-		if err := s.Remove(at); err != nil {
-			return err
-		}
-		return s.Mkdir(at, a)
+		return applyDirectory(s, at, kind, a)
 	}
 	if kind == fileFile && !given {
 		return s.SetAttributes(at, a)
 	}
 	return s.ReplaceFile(at, want, a)
+}
+
+// applyDirectory makes a directory, where kind is what is there now, or sets its attributes.
+func applyDirectory(s *System, at, kind string, a Attributes) error {
+	if kind == fileDirectory {
+		return s.SetAttributes(at, a)
+	}
+	if err := s.Remove(at); err != nil {
+		return err
+	}
+	return s.Mkdir(at, a)
 }
 
 // parentThere returns a clear error when the directory is missing: slipway makes none that nobody asked for.

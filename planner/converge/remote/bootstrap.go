@@ -64,10 +64,12 @@ func (h Helpers) bootstrap(mark string) string {
 	var arms strings.Builder
 	for _, platform := range h.Platforms() {
 		if p := h.carried[platform]; machines[platform] != "" {
-			fmt.Fprintf(&arms, "%s) w=%s; h=%s; n=%d; z=%d; s=%s;; ", machines[platform], platform, p.file(), len(p.compressed), p.size, p.sum)
+			fmt.Fprintf(&arms, "%s) w=%s; h=%s; n=%d; z=%d; s=%s;; ",
+				machines[platform], platform, p.file(), len(p.compressed), p.size, p.sum)
 		}
 	}
-	return strings.NewReplacer("MARKER", mark, "ARMS", arms.String(), "DIRECTORY", h.directory).Replace(strings.Join([]string{
+	values := strings.NewReplacer("MARKER", mark, "ARMS", arms.String(), "DIRECTORY", h.directory)
+	return values.Replace(strings.Join([]string{
 		`fail() { echo "MARKER fail $1"; shift; echo "$*"; exit 1; }`,
 		`[ "$(id -u)" = 0 ] || fail not_root "$(id -un)"`,
 		`echo "MARKER root"`,

@@ -33,7 +33,10 @@ type Conn interface {
 // unknown state. When ctx ends, the helper is asked to end, and has a short grace to give up the running item, to note
 // what it did and to send its summary; if it does so, the error is nil and the rest of the items was reported as
 // skipped.
-func Converge(ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func Converge(
+	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog,
+	each func(converge.Result),
+) (converge.Summary, error) {
 	return standard.converge(ctx, conn, connection, helpers, catalog, each)
 }
 
@@ -45,9 +48,14 @@ type limits struct {
 	beat   time.Duration // between two signs of life
 }
 
-var standard = limits{start: 30 * time.Second, upload: 5 * time.Minute, grace: 5 * time.Second, beat: converge.SessionTimeout / 4}
+var standard = limits{
+	start: 30 * time.Second, upload: 5 * time.Minute, grace: 5 * time.Second, beat: converge.SessionTimeout / 4,
+}
 
-func (l limits) converge(ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (l limits) converge(
+	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog,
+	each func(converge.Result),
+) (converge.Summary, error) {
 	body, err := json.Marshal(catalog)
 	if err != nil {
 		return converge.Summary{}, failed(converge.CodeProtocol, "the catalog cannot be encoded: %v", err)
@@ -62,7 +70,9 @@ func (l limits) converge(ctx context.Context, conn Conn, connection site.Connect
 	if user == "" {
 		user = transport.DefaultUser
 	}
-	f := &far{limits: l, life: life, end: end, user: user, password: connection.SudoPassword, helpers: helpers, mark: newMark()}
+	f := &far{
+		limits: l, life: life, end: end, user: user, password: connection.SudoPassword, helpers: helpers, mark: newMark(),
+	}
 	f.sudo = connection.Sudo != nil && *connection.Sudo
 	if f.sudo && f.password != "" {
 		f.prompt = "slipway-" + rand.Text() + ":"

@@ -22,29 +22,8 @@ import (
 // is nil. One with Finish has as long to finish: after that the error is [ErrLeft], and its output still goes to stdout
 // and stderr.
 func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File) (Ended, error) {
-	var ours, theirs []*os.File // the ends of standard input, output and error, and of the report
-	for len(ours) <= reportFile {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(append(ours, theirs...))
-			return Ended{}, err
-		}
-		if len(ours) == 0 {
-			r, w = w, r
-		}
-		ours, theirs = append(ours, r), append(theirs, w)
-	}
-	files := theirs
-	if lock != nil {
-		files = append(slices.Clip(theirs), lock)
-	}
-	process, err := os.StartProcess("/proc/self/exe", []string{Name}, &os.ProcAttr{
-		// What is meant for the caller's group or terminal does not concern it.
-		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
-	})
-	closeAll(theirs) // the supervisor has its own
+	process, ours, err := startSupervisor(lock)
 	if err != nil {
-		closeAll(ours)
 		return Ended{}, err
 	}
 	type outcome struct {
@@ -88,6 +67,36 @@ func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File
 	case <-grace.C:
 		return Ended{}, ErrLeft
 	}
+}
+
+// startSupervisor starts a supervisor. ours are this side's ends of its standard input, output and error, and of the report.
+func startSupervisor(lock *os.File) (process *os.Process, ours []*os.File, err error) {
+	var theirs []*os.File
+	for len(ours) <= reportFile {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(append(ours, theirs...))
+			return nil, nil, err
+		}
+		if len(ours) == 0 {
+			r, w = w, r
+		}
+		ours, theirs = append(ours, r), append(theirs, w)
+	}
+	files := theirs
+	if lock != nil {
+		files = append(slices.Clip(theirs), lock)
+	}
+	process, err = os.StartProcess("/proc/self/exe", []string{Name}, &os.ProcAttr{
+		// What is meant for the caller's group or terminal does not concern it.
+		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	closeAll(theirs) // the supervisor has its own
+	if err != nil {
+		closeAll(ours)
+		return nil, nil, err
+	}
+	return process, ours, nil
 }
 
 func closeAll(files []*os.File) {
