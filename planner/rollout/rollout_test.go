@@ -283,7 +283,7 @@ func TestReasonIsBounded(t *testing.T) {
 			Message: "m3"},
 		{Resource: "file[/d]", Message: "m4"}, {Resource: "file[/e]", Skipped: true},
 	}}
-	want := "lost; file[/a]: m1; file[/b]: m2; 2 more failed; 1 skipped"
+	want := "lost; file[/a]: m1; file[/b]: m2; 2 more failed (`report` shows them); 1 skipped"
 	if got := r.Reason(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
