@@ -181,7 +181,8 @@ type unresolved struct {
 }
 
 // elsewhere returns the end of a message about a reference to a resource that only other nodes have, or one with a
-// similar name. It is empty when no node has such a resource, or when a resource of the same node was probably meant.
+// similar name, or of one whose type is almost an existing one. It is empty when there is none, or when a resource of
+// the same node was probably meant.
 func (b *desiredBuilder) elsewhere(u unresolved) string {
 	on := make(map[string][]string) // resource -> nodes
 	for _, k := range b.nodeSets {
@@ -202,9 +203,22 @@ func (b *desiredBuilder) elsewhere(u unresolved) string {
 	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)),
 		string(u.Task.Resource.ID())))
 	if near == "" {
-		return ""
+		return b.almostType(u.Reference)
 	}
 	return fmt.Sprintf("; did you mean %s, which is not %s?", near, only(near))
+}
+
+// almostType returns the end of a message about a reference with a type that does not exist and is almost another one.
+func (b *desiredBuilder) almostType(id resource.ID) string {
+	r := split(id)
+	if _, is := b.types[r.Type]; is {
+		return ""
+	}
+	near := resource.Nearest(r.Type, slices.Sorted(maps.Keys(b.types)))
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", resource.MakeID(near, r.Title))
 }
 
 // resolveCalls finds the callbacks of whole services that each task of a list requires, directly or not.

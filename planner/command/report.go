@@ -71,10 +71,11 @@ func newReport(j *journalFlags) *cobra.Command {
 	return cmd
 }
 
-// withoutHint drops from a message of a node that a report shows more: this is the report.
-func withoutHint(message string) string {
-	return strings.ReplaceAll(message, "; `report` shows more of it", "")
-}
+// hints say that a report shows more.
+var hints = strings.NewReplacer("; `report` shows more of it", "", " (`report` shows them)", "")
+
+// withoutHint drops from a message that a report shows more: this is the report.
+func withoutHint(message string) string { return hints.Replace(message) }
 
 // results prints the results of a status, each once with its nodes.
 func (p *printer) results(title, status string, events []journal.Recorded) {

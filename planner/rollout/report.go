@@ -140,7 +140,7 @@ func reason(err error, failures []Failure) string {
 		}
 	}
 	if more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more failed", more))
+		parts = append(parts, fmt.Sprintf("%d more failed (`report` shows them)", more))
 	}
 	if skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", skipped))
