@@ -83,7 +83,8 @@ func TestRelocate(t *testing.T) {
 			}
 			warned := ""
 			for _, p := range problems {
-				if !p.Warning || p.Object != "node" || p.Code != site.NodeMoved {
+				if !p.Warning || p.Object != "node" || p.Code != site.NodeMoved ||
+					!strings.Contains(p.Message, "the machine at the old address leaves the site") {
 					t.Errorf("got %+v", p)
 				}
 				warned += p.Name

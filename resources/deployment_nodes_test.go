@@ -46,9 +46,9 @@ func TestNodeRenamed(t *testing.T) {
 	}, s.gone("a", "b"))
 }
 
-// A node that is found at another place is brought into order there by the same apply, also when no refresh looks at
-// it. The machine at the old place is torn down, unless it is the same one under another address.
-func TestNodeAtAnotherPlace(t *testing.T) {
+// A node that is found at another address is brought into order there by the same apply, also when no refresh looks at
+// it. The machine at the old address is torn down, unless it is the same one under another address.
+func TestNodeAtAnotherAddress(t *testing.T) {
 	for _, detection := range []string{"full", "off"} {
 		s := newSandbox(t, "old", "new")
 		more := fmt.Sprintf("drift_detection = %q", detection)
@@ -59,7 +59,7 @@ func TestNodeAtAnotherPlace(t *testing.T) {
 			{
 				Config: s.on(motd, more, "a=new"), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate),
 				Check: resource.ComposeTestCheckFunc(s.has("new", "etc/motd", "one"), s.has("old", "etc/motd", "-"), s.gone("old"),
-					w.say(`(?s)the machine at the old place leaves the site, as "a.old", unless it is the same machine under another address.*may tear down 1 node: a.old.*a.old: undoes 1 resource unless it is node "a" at its new address`)),
+					w.say(`(?s)the machine at the old address leaves the site, as "a.old", unless it is the same machine under another address.*may tear down 1 node: a.old.*a.old: undoes 1 resource unless it is node "a" at its new address`)),
 			},
 			{Config: s.on(motd, more, "a=new"), ConfigPlanChecks: nothingPlanned()},
 			{

@@ -92,7 +92,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 	w.set("nodes", map[string]string{"n0": two[0].Address, "n1": two[1].Address})
 	w.must(w.apply(), 0)
 	w.set("nodes", map[string]string{"n0": two[1].Address})
-	w.must(w.plan(), 2, "tear down n0.old", "the machine at the old place leaves the site")
+	w.must(w.plan(), 2, "tear down n0.old", "the machine at the old address leaves the site")
 	w.must(w.apply(), 0)
 	assertUntouched(t, before, two[0])
 	if got := two[1].On(t, "cat "+testFile); got != "first" {
