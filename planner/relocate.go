@@ -27,8 +27,8 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift, reached fun
 	if len(applied) == 0 {
 		return applied, drift, nil, nil
 	}
-	placeOf, nameAt := places(before)
-	nowAt, taken := places(now)
+	machineOf, nameOf := machines(before)
+	nowAt, taken := machines(now)
 	there, drifted = make(Applied, len(applied)), make(Drift, len(drift))
 	keep := func(name, from string) {
 		there[name] = applied[from]
@@ -37,11 +37,11 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift, reached fun
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(nowAt)) {
-		place := nowAt[name]
-		was, known := placeOf[name]
-		moved := known && was != place
+		is := nowAt[name]
+		was, known := machineOf[name]
+		moved := known && was != is
 		from := name
-		if old, machine := nameAt[place]; machine && (moved || !known) {
+		if old, occupied := nameOf[is]; occupied && (moved || !known) {
 			from = old
 		}
 		switch resources := applied[from]; {
@@ -54,22 +54,22 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift, reached fun
 		if _, handedOn := taken[was]; !moved || handedOn || len(applied[name]) == 0 || !reached(name) {
 			continue
 		}
-		l := Left{Node: name, Name: leftName(name, applied, placeOf, nowAt), Unsure: from == name}
+		l := Left{Node: name, Name: leftName(name, applied, machineOf, nowAt), Unsure: from == name}
 		left = append(left, l)
 		keep(l.Name, name)
 		p := site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
-			Message: fmt.Sprintf("was %s and is %s now: the machine at the old place leaves the site, as %q, unless it is the same machine under another address", was, place, l.Name)}
+			Message: fmt.Sprintf("was %s and is %s now: the machine at the old address leaves the site, as %q, "+
+				"unless it is the same machine under another address", was, is, l.Name)}
 		if from != name {
-			p.Message = fmt.Sprintf(
-				"was %s and is %s now, where the node %q was: the machine at the old place leaves the site, as %q", was,
-				place, from, l.Name)
+			p.Message = fmt.Sprintf("was %s and is %s now, where the node %q was: "+
+				"the machine at the old address leaves the site, as %q", was, is, from, l.Name)
 		}
 		problems = append(problems, p)
 	}
 	for name := range applied {
 		_, stays := nowAt[name]
-		place, known := placeOf[name]
-		if _, renamed := taken[place]; !stays && (!known || !renamed && reached(name)) {
+		machine, known := machineOf[name]
+		if _, renamed := taken[machine]; !stays && (!known || !renamed && reached(name)) {
 			keep(name, name)
 		}
 	}
@@ -132,14 +132,14 @@ func leftName(name string, applied Applied, before, now map[string]string) strin
 	}
 }
 
-// places returns the machine of each node and the node of each machine; of several nodes, the first one.
-func places(nodes []site.Node) (of, at map[string]string) {
+// machines returns the machine of each node and the node of each machine; of several nodes, the first one.
+func machines(nodes []site.Node) (of, at map[string]string) {
 	of, at = make(map[string]string, len(nodes)), make(map[string]string, len(nodes))
 	for _, n := range nodes {
-		place := n.Place()
-		of[n.Name] = place
-		if _, taken := at[place]; !taken {
-			at[place] = n.Name
+		machine := n.Place()
+		of[n.Name] = machine
+		if _, taken := at[machine]; !taken {
+			at[machine] = n.Name
 		}
 	}
 	return of, at

@@ -111,7 +111,7 @@ var summaries = map[site.Code]string{
 	site.UnknownReference:    "Reference to an unknown resource",
 	site.DuplicateResource:   "Configuration resource given twice",
 	site.NoEffect:            "Override without effect",
-	site.NodeMoved:           "Node at another place",
+	site.NodeMoved:           "Node at another address",
 	site.SameMachine:         "Two nodes on one machine",
 	site.SimilarResource:     "Override that makes a resource",
 	site.Protected:           "The plan takes away more than protect allows",

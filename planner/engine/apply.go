@@ -379,7 +379,7 @@ func (a *application) giveUp(ctx context.Context, out *Outcome) {
 	}
 }
 
-// notAmong returns the nodes that others do not have, neither by name nor by place.
+// notAmong returns the nodes that others do not have, neither by name nor by address.
 func notAmong(nodes, others []site.Node) []site.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n site.Node) bool {
 		return slices.ContainsFunc(others, func(o site.Node) bool { return o.Name == n.Name || o.Place() == n.Place() })
@@ -387,7 +387,7 @@ func notAmong(nodes, others []site.Node) []site.Node {
 }
 
 // LeftBehind lists the nodes on which something is applied and that the site does not have any more, neither by name
-// nor by place, a line each. nodes are those of the state.
+// nor by address, a line each. nodes are those of the state.
 func (s State) LeftBehind(nodes, now []site.Node) (lines []string) {
 	for _, n := range notAmong(nodes, now) {
 		if count := len(s.Applied[n.Name]); count > 0 {

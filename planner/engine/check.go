@@ -51,7 +51,7 @@ type Inspection struct {
 	Settings
 	Parallelism int // nodes at once; 0 is the default of rollout.Options
 	// Corrected are nodes of the site, by name, that are reached in another way now than by the last run. Such an answer
-	// counts when it is that of the same machine: the place is the same, or its identity.
+	// counts when it is that of the same machine: the address is the same, or its identity.
 	Corrected map[string]site.Node
 }
 
