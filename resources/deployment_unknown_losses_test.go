@@ -38,3 +38,31 @@ func TestUnknownTearDownsAreInThePlan(t *testing.T) {
 		})
 	}
 }
+
+// Of many nodes, one with an address that is not known hides nothing of the others: the text is that of one change.
+func TestOneUnknownAddressAmongManyNodes(t *testing.T) {
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprintf("n%02d", i)
+	}
+	s := newSandbox(t, names...)
+	c := newCommandLine(t)
+	var nodes strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&nodes, "%s = { name = %[1]q, connect = { transport = \"local\", root = %q } }\n", name, s.path(name, ""))
+	}
+	known := s.config(nil, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one"}), "")
+	known = strings.Replace(known, "nodes = []", "nodes = {\n"+nodes.String()+"}", 1)
+	c.configure(known)
+	c.apply()
+	root := fmt.Sprintf("%q", s.path("n07", ""))
+	later := "resource \"terraform_data\" \"root\" { input = " + root + " }\n"
+	c.configure(later + strings.Replace(known, "root = "+root, "root = terraform_data.root.output", 1))
+	text := c.changes()
+	assertText(t, text, `~ "n07" = 1 -> (known after apply)`, "99 unchanged elements hidden")
+	if n := strings.Count(text[strings.Index(text, "Terraform will perform"):], "\n"); n >= 80 || strings.Contains(text, `"n50"`) {
+		t.Errorf("%d lines:\n%s", n, text)
+	}
+	c.apply()
+	c.empty()
+}
