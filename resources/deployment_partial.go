@@ -266,9 +266,6 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 		if _, member := ends.Nodes[name]; !member {
 			return // it may be torn down
 		}
-		if len(past.Applied[name]) > 0 {
-			return // it may move, and the machine that it leaves gets a name of its own
-		}
 		torn = slices.DeleteFunc(torn, func(n string) bool { return n == name })
 	}
 	changed := make(map[string]attr.Value)
