@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -108,6 +109,20 @@ func TestCronRecognisesJobs(t *testing.T) {
 		{"absent, by Puppet's name", "# Puppet Name: b\n0 0 * * * old\n0 1 * * * a\n", resource.Parameters{"ensure": "absent"}, "0 1 * * * a\n"},
 		{"secret", "5 4 * * 1 /bin/backup\n", with(resource.Parameters{"sensitive": true}), "# slipway: b\n5 4 * * 1 /bin/backup\n"},
 		{"special", "@daily /bin/backup\n", resource.Parameters{"command": "/bin/backup", "special": "daily"}, "# slipway: b\n@daily /bin/backup\n"},
+		{"Sunday as 0", "0 4 * * 0 /bin/w\n", resource.Parameters{
+			"command": "/bin/w", "hour": int64(4), "minute": int64(0), "weekday": int64(7),
+		}, "# slipway: b\n0 4 * * 7 /bin/w\n"},
+		{"Sunday as 0, absent", "0 4 * * 0 /bin/w\n0 1 * * * a\n", resource.Parameters{
+			"command": "/bin/w", "hour": int64(4), "minute": int64(0), "weekday": int64(7), "ensure": "absent",
+		}, "0 1 * * * a\n"},
+		{"a word for the fields", "@daily /bin/dd\n", resource.Parameters{
+			"command": "/bin/dd", "hour": int64(0), "minute": int64(0),
+		}, "# slipway: b\n0 0 * * * /bin/dd\n"},
+		{"fields for a word", "0 0 * * * /bin/nn\n", resource.Parameters{"command": "/bin/nn", "special": "midnight"},
+			"# slipway: b\n@midnight /bin/nn\n"},
+		{"another order", "0 1 * * 1,2 /bin/li\n", resource.Parameters{
+			"command": "/bin/li", "hour": int64(1), "minute": int64(0), "weekday": []any{"2", "1"},
+		}, "# slipway: b\n0 1 * * 2,1 /bin/li\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := folder(t, map[string]string{tab: tt.tab})
@@ -184,6 +199,40 @@ func TestCronLeavesNoCommentsOfCrontab(t *testing.T) {
 		got, err := s.ReadFile(tab)
 		if want != "" && (err != nil || string(got) != want) || want == "" && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("with %q: %q, %v, want %q", more, got, err, want)
+		}
+	}
+}
+
+// The mark of a job may get lost, and its line may be written in another way: undo finds it all the same, also by what
+// a ledger of before has of it.
+func TestCronUndoesAJobInAnotherSpelling(t *testing.T) {
+	const tab = "/var/spool/cron/crontabs/root"
+	for name, tt := range map[string]struct{ jobs, now, want string }{
+		"respelled":            {"", "0 1 * * * a\n0 4 * * sun /bin/w\n", "0 1 * * * a\n"},
+		"other times":          {"", "0 4 * * 6 /bin/w\n", "0 4 * * 6 /bin/w\n"},
+		"the ledger of before": {`["81fb95bf0b5da35a"]`, "0 1 * * * a\n0 4 * * 7 /bin/w\n", "0 1 * * * a\n"},
+	} {
+		s := folder(t, map[string]string{tab: "0 1 * * * a\n"})
+		r := res(t, cronType{}, "b", resource.Parameters{"command": "/bin/w", "hour": "4", "minute": "0", "weekday": "7"})
+		s.work.id = r.ID()
+		before := applied(t, s, cronType{}, r)
+		if tt.jobs != "" {
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal(before, &fields); err != nil {
+				t.Fatal(err)
+			}
+			fields["jobs"] = json.RawMessage(tt.jobs)
+			var err error
+			if before, err = json.Marshal(fields); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.WriteFile(tab, []byte(tt.now), Attributes{}); err != nil {
+			t.Fatal(err)
+		}
+		undone(t, s, cronType{}, r, before)
+		if got, err := s.ReadFile(tab); err != nil || string(got) != tt.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tt.want)
 		}
 	}
 }
