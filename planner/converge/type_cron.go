@@ -281,7 +281,7 @@ func (cronType) There(_ context.Context, s *System, title string, before json.Ra
 	if err := json.Unmarshal(before, &b); err != nil {
 		return false, err
 	}
-	find := findJob(title, func(j schema.CronJob) bool { return slices.Contains(b.Jobs, j.Digest()) })
+	find := findJob(title, func(j schema.CronJob) bool { return j.IsOneOf(b.Jobs) })
 	return s.findsIn(b.Crontab, find)
 }
 
@@ -297,7 +297,7 @@ func (cronType) Undo(_ context.Context, s *System, title string, before json.Raw
 	if err != nil {
 		return err
 	}
-	find := findJob(title, func(j schema.CronJob) bool { return slices.Contains(b.Jobs, j.Digest()) })
+	find := findJob(title, func(j schema.CronJob) bool { return j.IsOneOf(b.Jobs) })
 	former, err := b.former(s, find)
 	if err != nil {
 		return err

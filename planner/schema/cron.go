@@ -43,7 +43,7 @@ func (Cron) Schema() resource.Schema {
 			return CronUser(r) + ": " + j.Line(), ""
 		},
 		Type:       "cron",
-		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, or with the title as Puppet's name, is taken over.",
+		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, however these are written, or with the title as Puppet's name, is taken over.",
 		Parameters: parameters,
 		Check: func(r resource.Resource) []invalid.Error {
 			var errs []invalid.Error
@@ -125,7 +125,7 @@ func WantedJob(r resource.Resource) (CronJob, error) {
 		if len(values) == 0 {
 			values = []string{"*"}
 		}
-		text, err := f.text(values)
+		text, _, err := f.read(values)
 		if err != nil {
 			return CronJob{}, err
 		}
@@ -169,12 +169,24 @@ func IsCronSetting(text string) bool {
 	})
 }
 
-// Line is the job's own line in the form in which jobs are compared: names of months and days are numbers.
-func (j CronJob) Line() string {
+// Line is the job's own line in the form in which jobs are compared: two schedules that are always due together are
+// one.
+func (j CronJob) Line() string { return sameSchedule(j.Schedule) + " " + j.Command }
+
+// Digest stands for a job in the ledger, which must not have commands that are secret.
+func (j CronJob) Digest() string { return digestOf(j.Line()) }
+
+// IsOneOf reports whether the job's digest is one of those of a ledger.
+func (j CronJob) IsOneOf(digests []string) bool {
+	return slices.Contains(digests, j.Digest()) || slices.Contains(digests, digestOf(j.formerLine()))
+}
+
+// formerLine is the line that digests of former ledgers stand for: names of months and days are numbers.
+func (j CronJob) formerLine() string {
 	schedule := slices.Clone(j.Schedule)
 	if len(schedule) == len(CronFields) {
 		for i, f := range CronFields {
-			if text, err := f.text(strings.Split(schedule[i], ",")); err == nil {
+			if text, _, err := f.read(schedule[i : i+1]); err == nil {
 				schedule[i] = text
 			}
 		}
@@ -182,8 +194,7 @@ func (j CronJob) Line() string {
 	return strings.Join(schedule, " ") + " " + j.Command
 }
 
-// Digest stands for a job in the ledger, which must not hold commands that are secret.
-func (j CronJob) Digest() string {
-	sum := sha256.Sum256([]byte(j.Line()))
+func digestOf(line string) string {
+	sum := sha256.Sum256([]byte(line))
 	return hex.EncodeToString(sum[:8])
 }

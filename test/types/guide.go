@@ -66,7 +66,7 @@ configuration says it, and an error of the second resource where only the node k
 
 | type | the plan knows | the node knows |
 |---|---|---|
-| ` + "`" + `cron` + "`" + ` | two titles with the same ` + "`" + `user` + "`" + `, ` + "`" + `command` + "`" + ` and times | |
+| ` + "`" + `cron` + "`" + ` | two titles with the same ` + "`" + `user` + "`" + `, ` + "`" + `command` + "`" + ` and times, however these are written | |
 | ` + "`" + `file` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` | links in the directories of the path; hard links whose ` + "`" + `mode` + "`" + `, ` + "`" + `owner` + "`" + ` or ` + "`" + `group` + "`" + ` contradict |
 | ` + "`" + `group` + "`" + `, ` + "`" + `user` + "`" + ` | two titles with one ` + "`" + `name` + "`" + ` | |
 | ` + "`" + `host` + "`" + ` | titles that differ in upper and lower case; an alias is not the name, so a name and the alias of another one may both be managed | |
