@@ -27,32 +27,25 @@ configuration = {
 %s}
 ` + "```" + `
 
-A resource is named ` + "`type[title]`" + `,
-	in references as in plans. References reach every resource of the same node, whichever service
+A resource is named ` + "`type[title]`" + `, in references as in plans. References reach every resource of the same node, whichever service
 brings it; two services cannot bring the same resource to one node.
 
-Every resource is checked before it is applied,
-	and only what differs is changed. What was there before is noted on the node at the first
-touch, so that removing the resource from the site brings it back: a package that was installed before stays,
-	a file that was
-there before returns (unless ` + "`backup = false`" + `). The exceptions are ` + "`exec`" + `,
-	because what a command did cannot be undone, and the
+Every resource is checked before it is applied, and only what differs is changed. What was there before is noted on the node at the first
+touch, so that removing the resource from the site brings it back: a package that was installed before stays, a file that was
+there before returns (unless ` + "`backup = false`" + `). The exceptions are ` + "`exec`" + `, because what a command did cannot be undone, and the
 content of a directory that ` + "`force`" + ` removed.
 
 ## What is no longer given
 
-A parameter that an override or an earlier form of a resource gave, and that the present form does not give,
-	returns: to what it was before slipway
-first managed it or, where slipway made the object with it,
-	to what a new object has. So nodes with equal configuration end equal, whatever they had
+A parameter that an override or an earlier form of a resource gave, and that the present form does not give, returns: to what it was before slipway
+first managed it or, where slipway made the object with it, to what a new object has. So nodes with equal configuration end equal, whatever they had
 in between, but for what the last column names. From then on the parameter is left alone.
 
 | type | returns | where slipway made the object | stays |
 |---|---|---|---|
 | ` + "`file`" + ` | ` + "`mode`" + `, ` + "`owner`" + `, ` + "`group`" + `, ` + "`target`" + `, and the content (or the link or directory) that was there, unless ` + "`backup = false`" + ` | ` + "`mode`" + ` 0644, of a directory 0755; ` + "`owner`" + ` and ` + "`group`" + ` of the session; no content; where only attributes are given, no file and no link | content that others have written; directories that slipway made |
 | ` + "`user`" + ` | ` + "`uid`" + `, ` + "`gid`" + `, ` + "`groups`" + `, ` + "`comment`" + `, ` + "`home`" + `, ` + "`shell`" + `, ` + "`password`" + ` | what it had before the parameter was given, or what ` + "`useradd`" + ` gives: the next free ` + "`uid`" + `, its own group, the ` + "`home`" + ` and ` + "`shell`" + ` of /etc/default/useradd, no ` + "`comment`" + `, no other ` + "`groups`" + `, no ` + "`password`" + ` | a home directory that was made: it moves with ` + "`home`" + `, and stays without ` + "`managehome`" + `; the id of the user's own group; files outside the home directory keep the number of their owner |
-| ` + "`group`" + ` | ` + "`gid`" + ` | the ` + "`gid`" + ` that it had before,
-	or the next free one | files keep the number of their group |
+| ` + "`group`" + ` | ` + "`gid`" + ` | the ` + "`gid`" + ` that it had before, or the next free one | files keep the number of their group |
 | ` + "`service`" + ` | ` + "`ensure`" + ` and ` + "`enable`" + ` | | a service that did not exist before |
 | ` + "`host`" + ` | ` + "`host_aliases`" + `, ` + "`comment`" + ` | no aliases, no comment | |
 | ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
