@@ -71,6 +71,31 @@ func TestProtect(t *testing.T) {
 	}, s.gone("a", "b", "c"))
 }
 
+// What two refusals of one plan say to write is all of it right: nothing else of protect is lost.
+func TestProtectNamesWhatToSet(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	two := files("motd", map[string]string{"/etc/motd": "one", "/etc/issue": "two"})
+	one := files("motd", map[string]string{"/etc/motd": "one"})
+	all := "protect = { destroy = %v, max_torn_down_nodes = 0, max_removed_resources = 0 }\n"
+	run(t, []resource.TestStep{
+		{Config: s.on(two, fmt.Sprintf(all, true), "a=a", "b=b", "c=c")},
+		{
+			Config: s.on(one, fmt.Sprintf(all, true), "a=a", "b=b"),
+			ExpectError: told(`(?s)set max_torn_down_nodes = 1 in protect for this apply.*` +
+				`set max_removed_resources = 2 in protect for this apply`),
+		},
+		{
+			Config:      s.on(one, "protect = { max_removed_resources = 9 }\n", "a=a"),
+			ExpectError: told(`set max_torn_down_nodes = 2 in protect for this apply`),
+		},
+		{
+			Config:      s.on(one, "", "a=a"),
+			ExpectError: told(`write protect = \{ max_torn_down_nodes = 2 \} for this apply`),
+		},
+		{Config: s.on(two, fmt.Sprintf(all, false), "a=a", "b=b", "c=c")},
+	}, s.gone("a", "b", "c"))
+}
+
 // protect.destroy in the state refuses to destroy the deployment, and to replace it, until it is taken back.
 func TestProtectedFromDestroy(t *testing.T) {
 	s := newSandbox(t, "a")
