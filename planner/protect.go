@@ -19,6 +19,20 @@ type Protection struct {
 	TornDown string
 	// Removed is how many resources may be removed on nodes that are not torn down; nil: any number.
 	Removed *int64
+
+	// How users write it, for errors: Flag as an option of the companion, Given in a protect that is there already.
+	Given, Flag bool
+}
+
+// Remedy says what to write so that a limit is n. What else protect has stays as it is.
+func (p Protection) Remedy(limit string, n int) string {
+	switch {
+	case p.Flag:
+		return fmt.Sprintf("add --%s %d", strings.ReplaceAll(limit, "_", "-"), n)
+	case p.Given:
+		return fmt.Sprintf("set %s = %d in protect", limit, n)
+	}
+	return fmt.Sprintf("write protect = { %s = %d }", limit, n)
 }
 
 // defaultTornDown is the default share of the nodes that may be torn down, in percent. One node is always allowed.
@@ -186,16 +200,15 @@ func (p Protection) Check(l Losses) site.Problems {
 		}
 		refuse("protect.max_torn_down_nodes", fmt.Sprintf(
 			"the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group, and all are "+
-				"when site has another name: check them and the selectors of the groups. When it is meant, write "+
-				"protect = { max_torn_down_nodes = %d } for this apply",
-			n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit, n))
+				"when site has another name: check them and the selectors of the groups. When it is meant, %s for this "+
+				"apply", n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit,
+			p.Remedy("max_torn_down_nodes", n)))
 	}
 	if n := resources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
 		refuse("protect.max_removed_resources", fmt.Sprintf(
-			"the plan removes %s on %s: %s; protect.max_removed_resources is %d. When it is meant, write "+
-				"protect = { max_removed_resources = %d } for this apply",
+			"the plan removes %s on %s: %s; protect.max_removed_resources is %d. When it is meant, %s for this apply",
 			count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)),
-			*p.Removed, n))
+			*p.Removed, p.Remedy("max_removed_resources", n)))
 	}
 	return problems
 }
@@ -210,8 +223,8 @@ func (p Protection) CheckReplacement(l Losses) site.Problems {
 	return site.Problems{{Object: "deployment", Attribute: "protect.max_torn_down_nodes", Code: site.Protected,
 		Message: fmt.Sprintf("Replacing the deployment %s, before it is made again:\n%s\n\nNothing needs that: a changed "+
 			"value in triggers has everything checked again. Plan without -replace, and without replace_triggered_by. When "+
-			"it is meant, write protect = { max_torn_down_nodes = %d } for this apply", l.Undone(),
-			strings.Join(l.ByNode(), "\n"), n)}}
+			"it is meant, %s for this apply", l.Undone(), strings.Join(l.ByNode(), "\n"),
+			p.Remedy("max_torn_down_nodes", n))}}
 }
 
 // TornDownOf returns how many nodes of a site with so many nodes may be torn down at once.

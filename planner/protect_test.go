@@ -99,6 +99,28 @@ func TestUnsureLosses(t *testing.T) {
 	}
 }
 
+// The remedies of two limits do not exclude each other, and leave what else protect has.
+func TestRemediesOfProtection(t *testing.T) {
+	none := int64(0)
+	l := losing(10, 4, 2)
+	for want, p := range map[string]planner.Protection{
+		"write protect = { max_torn_down_nodes = 4 } for this apply": {},
+		"set max_torn_down_nodes = 4 in protect for this apply":      {Given: true, Removed: &none},
+		"add --max-torn-down-nodes 4 for this apply":                 {Flag: true},
+	} {
+		if got := p.Check(l).Error(); !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	got := planner.Protection{Given: true, Removed: &none}.Check(l).Error()
+	if !strings.Contains(got, "set max_removed_resources = 2 in protect for this apply") || strings.Contains(got, "{") {
+		t.Error(got)
+	}
+	if got := (planner.Protection{Given: true}).CheckReplacement(l).Error(); !strings.Contains(got, "set max_torn_down_nodes = 4 in protect") {
+		t.Error(got)
+	}
+}
+
 func TestProtection(t *testing.T) {
 	at := func(n int64) *int64 { return &n }
 	for _, c := range []struct {

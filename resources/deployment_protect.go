@@ -69,7 +69,8 @@ func protectOf(ctx context.Context, o types.Object) (m protectModel, diags diag.
 func limitsOf(ctx context.Context, o types.Object) (limits planner.Protection, known bool, diags diag.Diagnostics) {
 	m, diags := protectOf(ctx, o)
 	known = !o.IsUnknown() && !m.MaxTornDownNodes.IsUnknown() && !m.MaxRemovedResources.IsUnknown()
-	limits = planner.Protection{TornDown: m.MaxTornDownNodes.ValueString(), Removed: m.MaxRemovedResources.ValueInt64Pointer()}
+	limits = planner.Protection{TornDown: m.MaxTornDownNodes.ValueString(),
+		Removed: m.MaxRemovedResources.ValueInt64Pointer(), Given: !o.IsNull()}
 	return limits, known, diags
 }
 

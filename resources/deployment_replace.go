@@ -40,7 +40,7 @@ func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deployment
 	}
 	limits, known, refused := limitsOf(ctx, plan.Protect)
 	if !known {
-		limits = planner.Protection{}
+		limits = planner.Protection{Given: true}
 	}
 	refused.Append(protectedFromDestroy(ctx, prior)...)
 	refused.Append(Diagnostics(limits.CheckReplacement(losses))...)

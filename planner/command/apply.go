@@ -217,7 +217,7 @@ func newApply(version string, environment Environment) *cobra.Command {
 	}
 	f.add(cmd)
 	f.confirmation(cmd)
-	var limits planner.Protection
+	limits := planner.Protection{Flag: true}
 	cmd.Flags().IntVar(&f.parallelGroups, "parallel-groups", 1, "how many groups are worked on at once")
 	cmd.Flags().StringVar(&f.takeOver, "take-over", "",
 		"take a site over from this owner: the lineage of a state file that is lost, or terraform")

@@ -89,7 +89,8 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 			running = interrupted(ctx)
 		}
 	}
-	a.options.Unsure, a.options.TornDown = a.Unsure, how.Protection.TornDownOf(a.Losses().Nodes)
+	a.options.Unsure, a.options.Protection = a.Unsure, how.Protection
+	a.options.TornDown = how.Protection.TornDownOf(a.Losses().Nodes)
 	out.add(a.recordServices(ctx, services.CurrentVersions(a.past.Services), nil))
 	out.add(a.history(ctx, a.Services))
 	todo := a.Plan

@@ -57,10 +57,11 @@ type Options struct {
 	Prepared map[string]bool
 	Departed map[string]site.Node // how the nodes that left the site are reached
 	// Unsure are the departed nodes that may be a node of the site at its new address: name -> node. Those that are not
-	// are torn down only while no more than TornDown nodes are torn down in all.
-	Unsure   map[string]string
-	TornDown int
-	Purpose  string // what this pass of the run is for, besides the plan; for the journal
+	// are torn down only while no more than TornDown nodes are torn down in all, as Protection allows.
+	Unsure     map[string]string
+	TornDown   int
+	Protection planner.Protection
+	Purpose    string // what this pass of the run is for, besides the plan; for the journal
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this
 	// run yielded before. It is called for many tasks at once and must not change t or values; its error must not hold
 	// a value. nil: the plan has no such task.

@@ -114,8 +114,8 @@ func (d *driver) protect(steps []step, decided map[string]TearDownNode) {
 	}
 	for _, name := range unsure {
 		decided[name] = TearDownNode{Status: NotTornDown, Message: fmt.Sprintf("it is another machine than node %q, which "+
-			"the plan could not know, and more nodes would be torn down than protect allows; when it is meant, write "+
-			"protect = { max_torn_down_nodes = %d } and apply again", d.Unsure[name], n)}
+			"the plan could not know, and more nodes would be torn down than protect allows; when it is meant, %s and "+
+			"apply again", d.Unsure[name], d.Protection.Remedy("max_torn_down_nodes", n))}
 	}
 }
 
