@@ -197,6 +197,17 @@ func TestATaintedPlanShowsTheCreation(t *testing.T) {
 		}
 	}
 	c.run(0, "untaint", deployment)
+	for _, args := range [][]string{nil, {"-refresh-only"}} { // taint is not in what a refresh sees
+		text := unwrapped(c.run(0, append([]string{"plan", "-input=false", "-no-color"}, args...)...))
+		for want, shown := range map[string]bool{
+			"2 changes on 2 nodes: create file[/srv/x] on 2": true, "Terraform calls the deployment tainted and says": false,
+			"the plan shows the whole creation": false, "whole creation; \"terraform untaint\" makes it an update": true,
+		} {
+			if strings.Contains(text, want) != shown {
+				t.Errorf("%v: %q is shown: %v, in:\n%s", args, want, !shown, text)
+			}
+		}
+	}
 	s.mkdir("a", "srv")
 	c.shows(c.changes(), 2, []string{creation[0], "default (critical): node phase: 2 changes on 2 nodes: create file[/srv/x] on 2"}, "a", "b")
 	c.failingApply()
