@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -285,31 +284,6 @@ func placeOf(at, key string) string {
 		return key
 	}
 	return keyedPath(at, key)
-}
-
-func (l lacking) String() string {
-	var parts []string
-	n := 0
-	for _, p := range []struct {
-		share
-		what string
-	}{{l.nodes, "nodes"}, {l.services, "services"}, {l.resources, "resources of the services"}, {l.overrides, "overrides"}} {
-		if p.lacks > 0 {
-			n += p.lacks
-			parts = append(parts, fmt.Sprintf("%d of %d %s", p.lacks, p.of, p.what))
-		}
-	}
-	switch {
-	case len(parts) == 0:
-		return "Resources of the services are not known yet"
-	case n == 1:
-		return parts[0] + " is not known yet"
-	}
-	last := len(parts) - 1
-	if last == 0 {
-		return parts[0] + " are not known yet"
-	}
-	return strings.Join(parts[:last], ", ") + " and " + parts[last] + " are not known yet"
 }
 
 // hides reports whether a task is not shown, because it may not be wanted when everything is known.

@@ -92,15 +92,43 @@ func besides(lines []string) string {
 	return "\nWhat may be done besides, depending on what is not known:\n\n" + stepsOf(lines)
 }
 
-// summary says how much is not known, and whether steps are missing for that.
+// summary says how much is not known, and of what the steps are missing.
 func (l lacking) summary() string {
-	switch n := l.nodes.lacks + l.services.lacks; {
-	case n == 0 && l.brings.none():
-		return l.String()
-	case n == 1 && l.resources.lacks+l.overrides.lacks == 0:
-		return l.String() + ": its steps are missing"
+	whole := share{len(l.brings.ids), l.resources.of}
+	missing, n := shares(l.nodes, l.services, whole, share{})
+	inPart := share{l.resources.lacks - whole.lacks, l.resources.of}
+	known, m := shares(share{}, share{}, inPart, l.overrides)
+	are := map[bool]string{true: " is ", false: " are "}
+	switch {
+	case n == 0 && len(l.brings.types) > 0:
+		missing, n = "Resources of the services", 2
+	case n == 0:
+		return known + are[m == 1] + "not known yet"
 	}
-	return l.String() + ": their steps are missing"
+	their := map[bool]string{true: "its", false: "their"}
+	text := missing + are[n == 1] + "not known yet: " + their[n == 1] + " steps are missing"
+	if m > 0 {
+		text += ". " + known + are[m == 1] + "known in part"
+	}
+	return text
+}
+
+// shares lists how much of each kind is not known, and counts it.
+func shares(nodes, services, resources, overrides share) (text string, n int) {
+	var parts []string
+	for _, p := range []struct {
+		share
+		what string
+	}{{nodes, "nodes"}, {services, "services"}, {resources, "resources of the services"}, {overrides, "overrides"}} {
+		if p.lacks > 0 {
+			n += p.lacks
+			parts = append(parts, fmt.Sprintf("%d of %d %s", p.lacks, p.of, p.what))
+		}
+	}
+	if last := len(parts) - 1; last > 0 {
+		return strings.Join(parts[:last], ", ") + " and " + parts[last], n
+	}
+	return strings.Join(parts, ""), n
 }
 
 // listed lists what is not known.

@@ -28,7 +28,6 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(warnOfCreation(state)...)
 	if len(state.Steps.Elements()) > 0 {
 		d.provider.Planned.noteRun(state.Site.ValueString(), state.Run.ValueInt64())
 	}
@@ -42,6 +41,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
+	resp.Diagnostics.Append(d.warnOfCreation(ctx, state, past)...)
 	timeout, diags := state.Timeouts.Read(ctx, defaultReadTimeout)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() || state.DriftDetection.ValueString() == driftOff || state.Nodes.IsNull() {
@@ -88,8 +88,9 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 // namesShown bounds the names of nodes in a warning.
 const namesShown = 20
 
-// warnOfCreation explains the plan that follows a creation that failed: Terraform holds the deployment for tainted, and says that it must be replaced.
-func warnOfCreation(state deploymentModelV1) (diags diag.Diagnostics) {
+// warnOfCreation says after a creation that failed what is left, and explains the plan that follows. Whether the
+// deployment is still tainted is in no request.
+func (d *Deployment) warnOfCreation(ctx context.Context, state deploymentModelV1, past engine.State) (diags diag.Diagnostics) {
 	status := state.Status.ValueString()
 	if status != string(engine.Failed) && status != string(engine.Interrupted) || state.Steps.IsNull() || len(state.Steps.Elements()) > 0 { // see Create
 		return nil
@@ -113,10 +114,17 @@ func warnOfCreation(state deploymentModelV1) (diags diag.Diagnostics) {
 		}
 		fmt.Fprintf(&stand, "%d %s %s (%s%s).\n", len(byStage[stage]), are, stage, strings.Join(nodes, ", "), more)
 	}
+	if w, known, ds := d.work(ctx, state, &state, past); known && !ds.HasError() {
+		if lines := append(w.Services.Steps(), w.Plan.Lines()...); len(lines) > 0 {
+			stand.WriteString("\nWhat is left:\n\n" + stepsOf(lines))
+		}
+	}
 	diags.AddWarning("The creation of the site did not finish", stand.String()+
-		"\nTerraform calls the deployment tainted and says that it must be replaced. Nothing is torn down for that: the next apply continues the creation. It checks what is applied "+
-		"already and does what is missing; the plan shows the whole creation. After \"terraform untaint\" the plan is an update and shows what is left. Only \"terraform destroy\" tears the site down."+
-		"\n\nLeave site as it is until the creation has finished: under another name a new site begins, and what is applied stays on the nodes as it is.")
+		"\nThe next apply continues the creation. Nothing is torn down, also when Terraform says that the deployment is "+
+		"tainted and must be replaced. Such a plan shows the whole creation; \"terraform untaint\" makes it an update. Only "+
+		"\"terraform destroy\" tears the site down."+
+		"\n\nLeave site as it is until the creation has finished: under another name a new site begins, and what is applied "+
+		"stays on the nodes as it is.")
 	return diags
 }
 
