@@ -50,6 +50,19 @@ func TestNodeGivenUpAfterAFailedCreate(t *testing.T) {
 	}
 }
 
+// A node on which a failed first apply applied nothing has nothing of slipway, so it can be given up without a word.
+func TestNodeGivenUpOnWhichNothingIsApplied(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	s.mkdir("a", "nowhere")
+	var w warnings
+	config := func(nodes ...string) string { return s.on(files("motd", map[string]string{"/nowhere/x": "x"}), "", nodes...) }
+	w.run(t, []resource.TestStep{
+		{Config: config("a=a", "b=b"), ExpectError: regexp.MustCompile(`not\s+rolled\s+out`)},
+		{Config: config("a=a"), Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("a", "nowhere/x", "x"))},
+		{Config: config("a=a"), ConfigPlanChecks: nothingPlanned()},
+	}, s.gone("a", "b"))
+}
+
 // A creation that fails again keeps the node that it gave up in the state, so that the one after it knows the node,
 // too.
 func TestNodeGivenUpAfterTwoFailedCreates(t *testing.T) {

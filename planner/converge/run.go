@@ -176,8 +176,8 @@ func (x *session) enter(ctx context.Context) (made []string, lock *nodeLock, fai
 	}
 }
 
-// leave brings the ledger to the disk, drops what it does not need any more and, after the last site, every trace of
-// slipway.
+// leave brings the ledger to the disk, drops what it does not need any more and, when no site has anything on the node,
+// every trace of slipway: also of a session that failed before it applied anything.
 func (x *session) leave() error {
 	if !x.writes() {
 		return nil
@@ -196,7 +196,8 @@ func (x *session) leave() error {
 	if err := x.ledger.fold(x.sys); err != nil || !x.applying() {
 		return err
 	}
-	if x.tornDown && x.ledger.empty() {
+	if x.ledger.empty() {
+		x.ledger.ID = ""
 		return x.sys.removeHome(x.ledger)
 	}
 	return errors.Join(x.sys.dropUnnamed(x.ledger), x.sys.RemoveAll(workPath)) // the latter when a session was killed
