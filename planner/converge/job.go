@@ -31,6 +31,7 @@ type job struct {
 
 	started time.Time
 	log     *tail
+	notice  string
 	moved   []Difference // it has left another object, or what was cut off is completed
 	diffs   []Difference
 	result  Result
@@ -119,7 +120,7 @@ func (x *session) start(j *job) {
 		j.started, j.log = time.Now(), &tail{limit: OutputLimit}
 	}
 	w := &x.sys.work
-	w.id, w.digest, w.log = j.id, j.Digest, j.log
+	w.id, w.digest, w.log, w.notice = j.id, j.Digest, j.log, &j.notice
 }
 
 // The bounds of what a result says, in bytes.
@@ -164,6 +165,7 @@ func (j *job) conceal(r *Result) {
 		return resource.Visible(strings.ToValidUTF8(bounded(text, limit), "\uFFFD"))
 	}
 	r.Message = clean(r.Message, messageLimit)
+	r.Notice = clean(j.notice, messageLimit)
 	r.Output = clean(returns.Replace(r.Output), OutputLimit)
 	r.Diff = clean(r.Diff, diffBytesLimit)
 	if j.Sensitive() {

@@ -110,6 +110,7 @@ type Result struct {
 	// Refreshed says that it was notified and acted on it; with Failed, that is what failed.
 	Refreshed bool   `json:"refreshed,omitempty"`
 	Message   string `json:"message,omitempty"` // why it failed or was skipped: cause, then remedy
+	Notice    string `json:"notice,omitempty"`  // what a person should know, though nothing failed
 	// Output is what commands printed, the last [OutputLimit] bytes; empty when sensitive.
 	Output string `json:"output,omitempty"`
 	Millis int64  `json:"millis"`

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,8 +33,9 @@ type System struct {
 type work struct {
 	site   string
 	id     resource.ID
-	digest string // of the item at work, as the ledger will hold it
-	log    *tail  // what the item's commands print; nil keeps nothing
+	digest string  // of the item at work, as the ledger will hold it
+	log    *tail   // what the item's commands print; nil keeps nothing
+	notice *string // of the item, see [System.notice]; nil keeps nothing
 	ledger *ledger
 	lock   *nodeLock            // commands keep it until they have ended; nil where slipway has no directory on the node
 	ran    map[resource.ID]bool // applied or refreshed in this session
@@ -174,12 +174,10 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 	return out, err
 }
 
-// notice adds a line to the result of the item at work, once: something that a person should know, though nothing
-// failed.
+// notice sets in the result of the item at work what a person should know, though nothing failed.
 func (s *System) notice(text string) {
-	line := "notice: " + text + "\n"
-	if s.work.log != nil && !strings.Contains(s.work.log.String(), line) {
-		s.work.log.WriteString(line)
+	if s.work.notice != nil {
+		*s.work.notice = text
 	}
 }
 

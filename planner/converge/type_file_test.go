@@ -278,8 +278,8 @@ func TestFileAttributesOfWhatIsThere(t *testing.T) {
 	})
 	t.Run("the mode of a link is said to be ignored", func(t *testing.T) {
 		b := nodeOf(t, map[string]string{"/l": "->x"})
-		want := "notice: /l is a link, and links have no mode of their own; mode is ignored\n"
-		if r := b.apply(item("file[/l]", "mode", "0600"))[0]; r.Output != want {
+		want := "/l is a link, and links have no mode of their own; mode is ignored"
+		if r := b.apply(item("file[/l]", "mode", "0600"))[0]; r.Notice != want || r.Output != "" {
 			t.Errorf("%+v", r)
 		}
 	})

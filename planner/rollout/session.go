@@ -84,6 +84,9 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s differs and has noop, so it stays as it is: %s",
 				n.Name, r.ID, differing(r.Differences)))
 		}
+		if r.Notice != "" {
+			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s", n.Name, r.ID, r.Notice))
+		}
 		message, output := r.Message, r.Output
 		if r.Status == converge.Changed && r.Diff != "" {
 			message, output = journal.TextChanged, r.Diff
