@@ -55,7 +55,9 @@ func TestNodeGivenUpOnWhichNothingIsApplied(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	s.mkdir("a", "nowhere")
 	var w warnings
-	config := func(nodes ...string) string { return s.on(files("motd", map[string]string{"/nowhere/x": "x"}), "", nodes...) }
+	config := func(nodes ...string) string {
+		return s.on(files("motd", map[string]string{"/nowhere/x": "x"}), "", nodes...)
+	}
 	w.run(t, []resource.TestStep{
 		{Config: config("a=a", "b=b"), ExpectError: regexp.MustCompile(`not\s+rolled\s+out`)},
 		{Config: config("a=a"), Check: resource.ComposeTestCheckFunc(s.gone("b"), s.has("a", "nowhere/x", "x"))},
