@@ -1,7 +1,9 @@
 package resources_test
 
 import (
+	"os"
 	"regexp"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -102,4 +104,33 @@ func TestNodeGivenUpWithCreateBeforeDestroy(t *testing.T) {
 		},
 		{Config: config("a=a"), ConfigPlanChecks: nothingPlanned()},
 	}, s.gone("a"), s.has("b", "etc/motd", "one"))
+}
+
+// A node that is given up after a failed first apply and on which another session is active is not forgotten.
+func TestBusyNodeGivenUpAfterAFailedCreate(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	broken := map[string]string{"/etc/motd": "one", "/nowhere/x": "x"}
+	s.mkdir("a", "nowhere")
+	var lock *os.File
+	run(t, []resource.TestStep{
+		{Config: s.on(files("motd", broken), "", "a=a", "b=b"), ExpectError: regexp.MustCompile(`not\s+rolled\s+out`)},
+		{
+			PreConfig: func() {
+				var err error
+				if lock, err = os.OpenFile(s.path("b", "var/lib/slipway/lock"), os.O_RDWR, 0); err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Config: s.on(files("motd", broken), "", "a=a"), ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
+			ExpectNonEmptyPlan: true,
+		},
+		{
+			PreConfig: func() { _ = lock.Close() },
+			Config:    s.on(files("motd", broken), "", "a=a"),
+			Check:     resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-")),
+		},
+	}, s.gone("a", "b"), s.has("b", "etc/motd", "-"))
 }
