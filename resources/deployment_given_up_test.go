@@ -124,13 +124,17 @@ func TestBusyNodeGivenUpAfterAFailedCreate(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Config: s.on(files("motd", broken), "", "a=a"), ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
-			ExpectNonEmptyPlan: true,
+			Config:      s.on(files("motd", broken), "", "a=a"),
+			ExpectError: regexp.MustCompile(`(?s)node "b".*another\s+session`),
 		},
 		{
-			PreConfig: func() { _ = lock.Close() },
-			Config:    s.on(files("motd", broken), "", "a=a"),
-			Check:     resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-")),
+			PreConfig: func() { _ = lock.Close() }, ExpectNonEmptyPlan: true,
+			Config: s.on(files("motd", broken), "", "a=a"),
+			Check:  s.has("b", "etc/motd", "one"),
+		},
+		{
+			Config: s.on(files("motd", broken), "", "a=a"),
+			Check:  resource.ComposeTestCheckFunc(s.gone("b"), s.has("b", "etc/motd", "-")),
 		},
 	}, s.gone("a", "b"), s.has("b", "etc/motd", "-"))
 }

@@ -349,13 +349,18 @@ func (a *application) giveUp(ctx context.Context, out *Outcome) {
 	wanted := slices.Collect(maps.Values(a.options.Machines.Known()))
 	found := rollout.Survey(ctx, nodes, nil, a.Site.Name,
 		rollout.Options{Executor: a.options.Executor, Parallelism: a.how.Parallelism, RunID: a.id})
+	answered := func(n site.Node) bool { return found[n.Name].Reachable && found[n.Name].Error != nil }
+	again := slices.ContainsFunc(nodes, answered)
+	if again { // what is there is not known, and a creation that succeeds has no nodes in the state but those of its site
+		out.fail("Nodes of a failed creation cannot be torn down yet", "%s", firstReason(nodes, answered, found))
+	}
 	var lines []string
 	for _, n := range nodes {
 		survey := found[n.Name]
 		switch {
 		case survey.Error == nil && len(survey.Ledger) == 0, slices.ContainsFunc(wanted, survey.Identity.Same):
 			continue
-		case out.failed():
+		case out.failed(), again:
 			lines = append(lines, fmt.Sprintf("node %q stays in the state, but for the secrets of its own connect", n.Name))
 			out.keep(n.Name, n.Name)
 			continue
@@ -400,4 +405,11 @@ func (s State) LeftBehind(nodes, now []site.Node) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// firstReason returns why the first of the nodes that answered could not be read, and what to do.
+func firstReason(nodes []site.Node, answered func(site.Node) bool, found map[string]rollout.NodeSurvey) string {
+	n := nodes[slices.IndexFunc(nodes, answered)]
+	return fmt.Sprintf("node %q, which is not in the configuration any more, answers and cannot be worked on: %v. "+
+		"Apply again when it can.", n.Name, found[n.Name].Error)
 }
