@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -37,7 +38,7 @@ func TestLosses(t *testing.T) {
 	if got, want := l.String(), "tears down 2 nodes: n0000, n0001; removes 3 resources on 3 nodes"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	want := "n0000: undoes 2 resources: file[/etc/a], file[/etc/b]\nn0001: undoes 2 resources: file[/etc/a], file[/etc/b]\n" +
+	want := "n0000: undoes 2 resources: file[/etc/b], file[/etc/a]\nn0001: undoes 2 resources: file[/etc/b], file[/etc/a]\n" +
 		"n0002: removes 1 resource: file[/etc/b]\nn0003: removes 1 resource: file[/etc/b]\nn0004: removes 1 resource: file[/etc/b]"
 	if got := strings.Join(l.ByNode(), "\n"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -151,5 +152,22 @@ func TestProtection(t *testing.T) {
 			t.Errorf("%d nodes, %d torn down, %d removed, %+v: %q, want %q", c.nodes, c.torn, c.removed, c.limit, got,
 				c.refused)
 		}
+	}
+}
+
+// Steps and losses list removals in one order: what lies below a mount before that, and the mount before its directory.
+func TestRemovalsHaveOneOrder(t *testing.T) {
+	applied := planner.Applied{"a": {"file[/mnt/b]": "1", "mount[/mnt/b]": "1", "file[/mnt/b/f]": "1", "file[/mnt/b/new]": "1",
+		"file[/etc/f1]": "1", "file[/etc/f12]": "1", "file[/etc/f2]": "1"}}
+	p, problems := planner.Make(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}}}, applied, nil)
+	if len(problems.Errors()) > 0 {
+		t.Fatal(problems)
+	}
+	want := "file[/mnt/b/new], file[/mnt/b/f], mount[/mnt/b], file[/mnt/b], file[/etc/f2], file[/etc/f12], file[/etc/f1]"
+	if got := strings.Join(p.Lines(), "\n"); !strings.Contains(got, "remove "+want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+	if got := p.Losses(applied, nil).ByNode()[0]; got != "a: removes 7 resources: "+want {
+		t.Error(got)
 	}
 }
