@@ -175,10 +175,20 @@ func (l *taskList) unwanted(applied map[resource.ID]string, d *nodeActions) []re
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b resource.Resource) int {
-		return cmp.Or(strings.Compare(b.Type, a.Type), strings.Compare(b.Title, a.Title))
-	})
+	slices.SortFunc(out, removedBefore)
 	return out
+}
+
+// removedBefore compares resources in the order in which they are removed: by type and title, both backward, so that
+// what lies in a directory comes before that. A mount comes between its directory and what lies in it.
+func removedBefore(a, b resource.Resource) int {
+	as := func(r resource.Resource) string {
+		if r.Type == "mount" {
+			return "file"
+		}
+		return r.Type
+	}
+	return cmp.Or(strings.Compare(as(b), as(a)), strings.Compare(b.Title, a.Title), strings.Compare(b.Type, a.Type))
 }
 
 // actions returns the action of each task, empty for a task that is left out, and the number of tasks that are

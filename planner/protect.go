@@ -151,7 +151,7 @@ func (l Losses) Undone() string {
 }
 
 // ByNode returns a line for each node that loses something, sorted: the first 20 nodes, and the first 8 resources of
-// each.
+// each, in the order of [Plan.Lines].
 func (l Losses) ByNode() []string {
 	var lines []string
 	nodes := slices.Sorted(maps.Keys(l.TornDown))
@@ -168,6 +168,7 @@ func (l Losses) ByNode() []string {
 		if u, is := l.Unsure[node]; is {
 			verb, ids, unless = "undoes", u.Undone, fmt.Sprintf(" unless it is node %q at its new address", u.Node)
 		}
+		ids = slices.SortedFunc(slices.Values(ids), func(a, b resource.ID) int { return removedBefore(split(a), split(b)) })
 		names := make([]string, len(ids))
 		for i, id := range ids {
 			names[i] = string(id)

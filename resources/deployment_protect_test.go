@@ -42,7 +42,7 @@ func TestRemovalsStandOut(t *testing.T) {
 		{
 			Config: s.on(one, "", "a=a", "b=b"),
 			Check: w.say(`(?s)tears down 1 node: c; removes 2 resources on 2 nodes.*` +
-				`a: removes 1 resource: file\[/etc/issue\].*b: removes 1 resource: file\[/etc/issue\].*c: undoes 2 resources: file\[/etc/issue\], file\[/etc/motd\]`),
+				`a: removes 1 resource: file\[/etc/issue\].*b: removes 1 resource: file\[/etc/issue\].*c: undoes 2 resources: file\[/etc/motd\], file\[/etc/issue\]`),
 		},
 		{
 			Config: s.on(one, "", "a=a", "b=b"), Destroy: true,
