@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,36 @@ func TestTheHolderOfAPackageManagersLockIsNamed(t *testing.T) {
 			for _, want := range test.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("the error is %v, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// So does the error of one that still waits for its lock when the session ends, but not that of one that has got it.
+func TestTheHolderOfALockIsNamedWhenTheSessionEnds(t *testing.T) {
+	const waits = "Waiting for cache lock: Could not get lock /var/lib/dpkg/lock-frontend. " +
+		"It is held by process %s... 1s\n"
+	errEnded := errors.New("the controller ended the session")
+	for name, test := range map[string]struct{ prints, want, not string }{
+		"waiting": {"Reading package lists...\n" + strings.ReplaceAll(waits, "%s", "17 (gone)") +
+			strings.ReplaceAll(waits, "%s", "4711 (unattended-upgr)"),
+			"process 4711 (unattended-upgr) has the lock; it was waited for", "process 17"},
+		"dnf":     {"Waiting for process with pid 4711 to finish.\n", "process 4711 (unattended-upgr) has the lock", "17 "},
+		"working": {strings.ReplaceAll(waits, "%s", "4711") + "Unpacking tree\n", "the controller ended", "has the lock"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := wholeMachine(t, map[string]string{"/proc/4711/comm": "unattended-upgr\n"}, func(Command) (Output, error) {
+				return Output{Combined: test.prints}, errEnded
+			})
+			for way, run := range map[string]func() error{
+				"mustRun":     func() error { return mustRun(t.Context(), s, Command{Argv: []string{name}}) },
+				"runUnlocked": func() error { return aptUpdate(t.Context(), s) },
+				"apk":         func() error { return apk{}.add(t.Context(), s, nil) },
+			} {
+				err := run()
+				if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), test.not) {
+					t.Errorf("%s: the error is %v, want %q in it, and not %q", way, err, test.want, test.not)
 				}
 			}
 		})

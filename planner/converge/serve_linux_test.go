@@ -283,3 +283,39 @@ func TestResultsGetShort(t *testing.T) {
 		}
 	}
 }
+
+// A controller that ends a session, at a time limit for example, is not gone.
+func TestTheEndOfTheSessionIsSaid(t *testing.T) {
+	needRoot(t)
+	for name, test := range map[string]struct{ last, want string }{
+		"ended":   {"\nend\n", "the controller ended the session"},
+		"hung up": {"\n", "the controller is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newSandbox(t)
+			b.commands = machine(t).execute
+			b.mkdir(b.dir)
+			catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
+				item("exec[endless]", "command", "touch started; sleep 600", "cwd", b.dir)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, controller := io.Pipe()
+			go func() {
+				_, _ = controller.Write(append(catalog, '\n'))
+				for !b.there("started") && t.Context().Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				_, _ = controller.Write([]byte(test.last))
+				_ = controller.Close()
+			}()
+			var out bytes.Buffer
+			if _, err := Serve(t.Context(), b.System, in, &out, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(out.String(), test.want) {
+				t.Errorf("sent %s, want %q", out.String(), test.want)
+			}
+		})
+	}
+}

@@ -165,6 +165,13 @@ func TestTheContextEnds(t *testing.T) {
 			t.Errorf("%d results, error %v", count, err)
 		}
 	})
+	t.Run("helper learns that the session ends", func(t *testing.T) {
+		n := newNode(t, sshtest.Options{})
+		script := "read -r c\n" + result + "\n" + `[ "$(tail -n 1)" = end ]` + " && " + result + "\n" + summary
+		if _, count, err := n.during(script, func(cancel func()) { cancel() }); err != nil || count != 2 {
+			t.Errorf("%d results, error %v", count, err)
+		}
+	})
 	t.Run("helper does not finish", func(t *testing.T) {
 		n := newNode(t, sshtest.Options{})
 		n.limits.grace = 100 * time.Millisecond
