@@ -168,7 +168,7 @@ func (apk) add(ctx context.Context, s *System, args []string) error {
 	out, err := s.Run(ctx, c)
 	s.Forget()
 	if err != nil {
-		return err
+		return lockError(s, err, out, started)
 	}
 	if out.Status == 0 {
 		return nil

@@ -181,18 +181,18 @@ func runUnlocked(ctx context.Context, s *System, c Command, locked string) error
 	started := time.Now()
 	for {
 		out, err := s.Run(ctx, c)
-		if err != nil {
-			return err
-		}
-		if out.Status == 0 {
+		if err == nil && out.Status == 0 {
 			return nil
 		}
-		if !strings.Contains(out.Combined, locked) || time.Since(started) > 120*time.Second {
-			return lockError(s, toolError(c, out), out, started)
+		if err == nil {
+			err = toolError(c, out)
+			if strings.Contains(out.Combined, locked) && time.Since(started) <= 120*time.Second {
+				if err = pause(ctx, 2*time.Second); err == nil {
+					continue
+				}
+			}
 		}
-		if err := pause(ctx, 2*time.Second); err != nil {
-			return err
-		}
+		return lockError(s, err, out, started)
 	}
 }
 
@@ -204,7 +204,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

@@ -13,11 +13,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// errSilence and errHangUp say how a session lost its controller.
+// errSilence, errHangUp and errEnded say how a session lost its controller.
 var (
 	errSilence = errors.New("the controller fell silent")
 	errHangUp  = errors.New("the controller is gone")
+	errEnded   = errors.New("the controller ended the session")
 )
+
+// SessionEnd is the last line that a controller sends when it ends a session early, at a time limit for example.
+const SessionEnd = "end\n"
 
 // Serve is one session of the helper: it reads a catalog from in, runs it, and writes a line for every result, as soon
 // as it is known, and one for the summary. After the catalog, in carries signs of life; when it ends, or stays silent
@@ -39,8 +43,13 @@ func Serve(ctx context.Context, s *System, in io.Reader, out io.Writer, silence 
 	}
 	go func() {
 		// It ends with the input, at the latest with the process.
-		_, err := io.Copy(io.Discard, rest)
-		if err == nil {
+		last := &tail{limit: len(SessionEnd)}
+		_, err := io.Copy(last, rest)
+		switch {
+		case err != nil:
+		case last.String() == SessionEnd:
+			err = errEnded
+		default:
 			err = errHangUp
 		}
 		cancel(err)

@@ -15,13 +15,10 @@ func mustRun(ctx context.Context, s *System, c Command) error {
 	started := time.Now()
 	out, err := s.Run(ctx, c)
 	s.Forget()
-	if err != nil {
-		return err
+	if err == nil && out.Status != 0 {
+		err = toolError(c, out)
 	}
-	if out.Status != 0 {
-		return lockError(s, toolError(c, out), out, started)
-	}
-	return nil
+	return lockError(s, err, out, started)
 }
 
 // ask runs a command that changes nothing.

@@ -117,6 +117,7 @@ func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 				return
 			}
 		case <-ctx.Done():
+			_, _ = io.WriteString(in, converge.SessionEnd) // without it, the helper takes this side for gone
 			return
 		case <-over:
 			return

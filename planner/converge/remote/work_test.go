@@ -167,7 +167,7 @@ func TestTheContextEnds(t *testing.T) {
 	})
 	t.Run("helper learns that the session ends", func(t *testing.T) {
 		n := newNode(t, sshtest.Options{})
-		script := "read -r c\n" + result + "\n" + `[ "$(tail -n 1)" = end ]` + " && " + result + "\n" + summary
+		script := "read -r c\n" + result + "\n" + `while read -r l; do last=$l; done; [ "$last" = end ]` + " && " + result + "\n" + summary
 		if _, count, err := n.during(script, func(cancel func()) { cancel() }); err != nil || count != 2 {
 			t.Errorf("%d results, error %v", count, err)
 		}
