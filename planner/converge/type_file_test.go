@@ -99,8 +99,12 @@ func TestFile(t *testing.T) {
 		"symbolic, there":           {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+w,u+x"), diffs: []Difference{{"mode", "0644", "0764"}}, want: map[string]string{"/f": "-rwxrw-r-- old"}},
 		"symbolic, new content":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "mode", "g+w"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}2d711642"}, {"mode", "0644", "0664"}}, want: map[string]string{"/f": "-rw-rw-r-- x"}},
 		"symbolic, X of a file":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "a+X"), want: map[string]string{"/f": "-rw-r--r-- old"}},
-		"symbolic, X later":         {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+X,u+x"), diffs: []Difference{{"mode", "0644", "0754"}}, want: map[string]string{"/f": "-rwxr-xr-- old"}},
-		"already so":                {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"symbolic, = and X of a file": {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "u=rwX,go=X"),
+			diffs: []Difference{{"mode", "0644", "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
+		"symbolic, = and X of a directory": {item: item("file[/f]", "ensure", "directory", "mode", "u=rwX,go=X"),
+			diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/f": "drwx--x--x"}},
+		"symbolic, X later": {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+X,u+x"), diffs: []Difference{{"mode", "0644", "0754"}}, want: map[string]string{"/f": "-rwxr-xr-- old"}},
+		"already so":        {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := nodeOf(t, test.before)
@@ -150,7 +154,6 @@ func TestFileFails(t *testing.T) {
 		"path":          {item: item("file[x]", "path", "/a/../b"), want: `"/a/../b" must be written "/b"`},
 		"mode":          {item: item("file[/f]", "mode", "0999"), want: `"0999" must be 3 or 4 octal digits`},
 		"mode number":   {item: item("file[/f]", "mode", int64(644)), want: `mode: must be a string, in quotes: "0644", not 644`},
-		"mode X":        {item: item("file[/f]", "mode", "u=X"), want: `"u=X": X goes with + only`},
 		"mode words":    {item: item("file[/f]", "mode", "u+q"), want: `"u+q" must be 3 or 4 octal digits, like "0644", or changes like "u=rw,g+w"`},
 		"mode swaps":    {item: item("file[/f]", "mode", "u=g,g=o,o=u"), want: `"u=g,g=o,o=u" gives another mode each time`},
 		"rel. source":   {item: item("file[/f]", "source", "files/motd"), want: `source: "files/motd" must be an absolute path on the node; send a file of the controller with content = file("files/motd")`},
