@@ -239,7 +239,7 @@ func moved(t *testing.T, r *rand.Rand, nodes tftypes.Value) tftypes.Value {
 	swap := r.IntN(2) == 0
 	nodes, err := tftypes.Transform(nodes, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		var root string
-		if at.LastStep() != tftypes.AttributeName("root") || v.As(&root) != nil {
+		if given := v.As(&root) == nil; !given || at.LastStep() != tftypes.AttributeName("root") {
 			return v, nil
 		}
 		folder, name := filepath.Split(root)

@@ -50,7 +50,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	var out Outcome
 	planned, problems := plan(prior, s, how.Settings, e.Now())
 	if planned == nil {
-		out.Messages.problems(problems.Errors())
+		out.problems(problems.Errors())
 		return out
 	}
 	if how.Digest != "" && how.Digest != planned.Plan.Digest {

@@ -37,14 +37,6 @@ func ParseMode(text string) (Mode, error) {
 		if actions == "" || !strings.ContainsRune("-+=", rune(actions[0])) || strings.Trim(actions, "-+=rwxXstugo") != "" {
 			return m, fmt.Errorf("%q must be 3 or 4 octal digits, like \"0644\", or changes like \"u=rw,g+w\"", text)
 		}
-		operator := ' '
-		for _, r := range actions {
-			if strings.ContainsRune("-+=", r) {
-				operator = r
-			} else if r == 'X' && operator != '+' {
-				return m, fmt.Errorf("%q: X goes with + only", text)
-			}
-		}
 		if who == "" || strings.Contains(who, "a") {
 			who = "ugo"
 		}
