@@ -139,10 +139,10 @@ func catalogOf(documents []string, diags *diag.Diagnostics) *catalog.Catalog {
 		sources[i] = document.Source{Name: fmt.Sprintf(name, i), Data: []byte(text)}
 	}
 	c, err := document.ParseCatalog(sources)
-	var problems document.Problems
+	var errs document.Errors
 	switch {
-	case errors.As(err, &problems):
-		for _, p := range problems {
+	case errors.As(err, &errs):
+		for _, p := range errs {
 			at, i := path.Root("documents"), 0
 			if n, err := fmt.Sscanf(p.File, name, &i); n == 1 && err == nil {
 				at = at.AtListIndex(i)

@@ -84,11 +84,11 @@ func (strategySource) Read(ctx context.Context, req datasource.ReadRequest, resp
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	problems := site.ValidateDependencies(groups)
+	errs := site.ValidateDependencies(groups)
 	for _, g := range groups {
-		problems = append(problems, g.Validate()...)
+		errs = append(errs, g.Validate()...)
 	}
-	for _, p := range problems.Errors() {
+	for _, p := range errs.Errors() {
 		resp.Diagnostics.AddAttributeError(at, "Invalid deployment strategy", p.Error()+".")
 	}
 	if resp.Diagnostics.HasError() {
@@ -115,10 +115,10 @@ func strategiesOf(documents []string, diags *diag.Diagnostics) []site.Group {
 	var groups []site.Group
 	for i, text := range documents {
 		found, err := document.ParseStrategy(fmt.Sprintf("documents[%d]", i), []byte(text))
-		var problems document.Problems
+		var errs document.Errors
 		switch {
-		case errors.As(err, &problems):
-			for _, p := range problems {
+		case errors.As(err, &errs):
+			for _, p := range errs {
 				diags.AddAttributeError(path.Root("documents").AtListIndex(i), "Invalid deployment strategy", p.Error())
 			}
 		case err != nil:

@@ -143,8 +143,8 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	p, problems := engine.Plan(nil, s, engine.Settings{Unreached: true})
-	resp.Diagnostics.Append(resources.Diagnostics(problems)...)
+	p, errs := engine.Plan(nil, s, engine.Settings{Unreached: true})
+	resp.Diagnostics.Append(resources.Diagnostics(errs)...)
 	if p == nil || resp.Diagnostics.HasError() {
 		return
 	}

@@ -144,11 +144,11 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		return
 	}
 	p, err := readPlugin(folder.ValueString())
-	var problems document.Problems
+	var errs document.Errors
 	switch {
-	case errors.As(err, &problems):
-		for _, problem := range problems {
-			resp.Diagnostics.AddAttributeError(path.Root("path"), "Invalid plugin", problem.Error())
+	case errors.As(err, &errs):
+		for _, wrong := range errs {
+			resp.Diagnostics.AddAttributeError(path.Root("path"), "Invalid plugin", wrong.Error())
 		}
 		return
 	case err != nil:

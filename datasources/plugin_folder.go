@@ -33,7 +33,7 @@ const maxFiles = 10_000
 // readPlugin reads a plugin from its folder: name and version from metadata.yaml, or the folder's name where there is
 // none; tasks from tasks.yaml and deployment_tasks.yaml, of which one must be there; files from deployment_scripts,
 // with their paths below it. Nothing outside of the folder is read: a link that leads out of it is an error. The error
-// is of type [document.Problems] where a document is wrong.
+// is of type [document.Errors] where a document is wrong.
 func readPlugin(folder string) (p site.Plugin, err error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -46,7 +46,7 @@ func readPlugin(folder string) (p site.Plugin, err error) {
 	defer func() { err = errors.Join(err, root.Close()) }()
 
 	metadata := document.Metadata{Name: filepath.Base(absolute)}
-	var problems document.Problems
+	var errs document.Errors
 	source, found, err := readDocument(root, folder, metadataFile)
 	if err != nil {
 		return p, err
@@ -55,7 +55,7 @@ func readPlugin(folder string) (p site.Plugin, err error) {
 		switch parsed, err := document.ParseMetadata(source); {
 		case err == nil:
 			metadata = parsed
-		case !collect(&problems, err):
+		case !collect(&errs, err):
 			return p, err
 		}
 	}
@@ -73,11 +73,11 @@ func readPlugin(folder string) (p site.Plugin, err error) {
 		return p, fmt.Errorf("%s is no plugin: it holds neither %s nor %s", folder, taskFiles[0], taskFiles[1])
 	}
 	read, err := document.ParsePlugin(sources, metadata.Name)
-	if err != nil && !collect(&problems, err) {
+	if err != nil && !collect(&errs, err) {
 		return p, err
 	}
-	if len(problems) > 0 {
-		return p, problems
+	if len(errs) > 0 {
+		return p, errs
 	}
 	p = read.Plugin
 	if p.Version == "" {
@@ -86,18 +86,18 @@ func readPlugin(folder string) (p site.Plugin, err error) {
 	if p.Files, err = readScripts(root); err != nil {
 		return p, err
 	}
-	for _, problem := range plugin.Validate(p) { // what the files add to what ParsePlugin checked
-		problems = append(problems, read.Locate(problem))
+	for _, wrong := range plugin.Validate(p) { // what the files add to what ParsePlugin checked
+		errs = append(errs, read.Locate(wrong))
 	}
-	if len(problems) > 0 {
-		return p, problems
+	if len(errs) > 0 {
+		return p, errs
 	}
 	return p, nil
 }
 
-// collect adds the problems of a document; false when the error is another one.
-func collect(to *document.Problems, err error) bool {
-	var found document.Problems
+// collect adds the errors of a document; false when the error is another one.
+func collect(to *document.Errors, err error) bool {
+	var found document.Errors
 	if !errors.As(err, &found) {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -35,13 +36,13 @@ func (b *desiredBuilder) collectActions() {
 		b.after = b.orderGroups(nil)
 		return
 	}
-	graph, problems := plugin.NewGraph(b.site.Plugins)
-	b.problems = append(b.problems, problems...)
+	graph, errs := plugin.NewGraph(b.site.Plugins)
+	b.errs = append(b.errs, errs...)
 	if graph == nil {
 		return
 	}
-	stages, problems := plugin.Order(b.site.Plugins)
-	b.problems = append(b.problems, problems...)
+	stages, errs := plugin.Order(b.site.Plugins)
+	b.errs = append(b.errs, errs...)
 	var owned []site.Node
 	for _, n := range b.nodes {
 		if _, ok := b.owner[n.Name]; ok {
@@ -51,12 +52,12 @@ func (b *desiredBuilder) collectActions() {
 	byStage := make(map[string][]plugin.Ordered, len(stages))
 	for _, s := range stages {
 		placed, warnings := s.OnNodes(owned)
-		b.problems = append(b.problems, warnings...)
+		b.errs = append(b.errs, warnings...)
 		byStage[s.Stage] = placed.Tasks
 	}
 	works, warnings := graph.On(owned)
-	b.problems = append(b.problems, warnings...)
-	b.problems = append(b.problems, b.checkGraphOrder(works)...)
+	b.errs = append(b.errs, warnings...)
+	b.errs = append(b.errs, b.checkGraphOrder(works)...)
 	b.after = b.orderGroups(works)
 
 	for _, step := range []struct {
@@ -90,9 +91,9 @@ func (b *desiredBuilder) addAction(name, place string, nodes []string, t task.Ta
 	schema := b.actionSchemas[t.Resource.Type]
 	for _, e := range schema.Validate(t.Resource) {
 		e.Attribute = plugin.ParameterOf(e.Attribute)
-		p := site.ParameterProblem("plugin", name, t.Resource.Type, t.Resource.Title, e)
+		p := site.ParameterError("plugin", name, t.Resource.Type, t.Resource.Title, e)
 		p.Attribute = place + ".parameters." + e.Attribute
-		b.problems = append(b.problems, p)
+		b.errs = append(b.errs, p)
 	}
 	t.Kind, t.Action, t.Resource = task.Remote, task.Run, schema.Normalize(t.Resource)
 	t.Digest = resource.Digest(t.Resource)
@@ -147,8 +148,8 @@ func (d *desired) dueActions(node string, applied map[resource.ID]string, busy b
 
 // checkGraphOrder reports requirements between graph tasks that the order of groups contradicts. A node that runs both
 // tasks keeps their order by itself. Any other node must wait for all nodes of the earlier task.
-func (m *membership) checkGraphOrder(works []plugin.NodeTask) site.Problems {
-	var problems site.Problems
+func (m *membership) checkGraphOrder(works []plugin.NodeTask) invalid.Errors {
+	var errs invalid.Errors
 	positions := positionsOf(works)
 	seen := make(map[[2]int]conflict) // places of the later task and the earlier one
 	for i, later := range works {
@@ -163,9 +164,9 @@ func (m *membership) checkGraphOrder(works []plugin.NodeTask) site.Problems {
 			if c.waits == "" {
 				continue
 			}
-			problems = append(problems, site.Problem{
+			errs = append(errs, invalid.Error{
 				Object: "plugin", Name: later.Plugin.Name,
-				Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: site.BadStructure,
+				Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: invalid.BadStructure,
 				Message: fmt.Sprintf("the task %q of node %s, in the group %q, must come after the task %q of node %s, in the group %q, but that group is rolled out later; "+
 					"change the order of the groups, or let %q run after all groups: requires: [%s]",
 					later.Task.ID, c.waits, m.groupOf(c.waits), earlier.Task.ID, c.late, m.groupOf(c.late),
@@ -173,7 +174,7 @@ func (m *membership) checkGraphOrder(works []plugin.NodeTask) site.Problems {
 			})
 		}
 	}
-	return problems
+	return errs
 }
 
 // positionsOf numbers the positions of graph tasks: tasks with the same nodes and span have the same number.

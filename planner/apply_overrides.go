@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -11,16 +12,16 @@ import (
 
 // Lay applies overrides to the configuration that a service brings to one node, as a plan does, and returns the tasks
 // in the order of execution. Each task names the overrides that changed or created its resource; a created one has no
-// service. All overrides apply, whatever their scope, the weakest first, and their names must differ. With any problem
-// there is no result; all problems are errors. The arguments are not changed.
+// service. All overrides apply, whatever their scope, the weakest first, and their names must differ. With any error
+// there is no result; all errors are errors. The arguments are not changed.
 func Lay(schemas map[string]resource.Schema, service site.Service, overrides []site.Override) ([]task.Task,
-	site.Problems) {
+	invalid.Errors) {
 	const node = "any"
 	service.Selectors = nil // every node, of which there is one
-	services, problems := refine.New(site.Site{Services: []site.Service{service}}, []site.Node{{Name: node}},
+	services, errs := refine.New(site.Site{Services: []site.Service{service}}, []site.Node{{Name: node}},
 		refine.Schemas{Config: schemas}, nil)
 	set, more := override.New(overrides, schemas, service.Configuration)
-	problems = append(problems, more...)
+	errs = append(errs, more...)
 	index := make(map[string]int, len(overrides))
 	for i := range set.Len() {
 		index[set.Name(i)] = i
@@ -29,8 +30,8 @@ func Lay(schemas map[string]resource.Schema, service site.Service, overrides []s
 	laid := make(map[string]bool, len(overrides))
 	for _, o := range overrides {
 		if laid[o.Name] {
-			problems = append(problems, site.Problem{Object: "override", Name: o.Name, Attribute: "name",
-				Code:    site.Duplicate,
+			errs = append(errs, invalid.Error{Object: "override", Name: o.Name, Attribute: "name",
+				Code:    invalid.Duplicate,
 				Message: "there is more than one override of this name; give each a name of its own"})
 			continue
 		}
@@ -38,16 +39,16 @@ func Lay(schemas map[string]resource.Schema, service site.Service, overrides []s
 		layers = append(layers, index[o.Name])
 	}
 	load, more := services.Tasks(services.On(node), site.Node{Name: node}) // one service does not clash with another
-	problems = append(problems, more...)
+	errs = append(errs, more...)
 	tasks, more := set.Apply(layers, load.Tasks)
-	problems = append(problems, more...)
-	tasks, errs := sequence.Order(tasks)
-	for _, err := range errs {
-		problems = append(problems, relationProblem(err, set, load.Details))
+	errs = append(errs, more...)
+	tasks, failures := sequence.Order(tasks)
+	for _, err := range failures {
+		errs = append(errs, relationError(err, set, load.Details))
 	}
-	if len(problems) > 0 {
-		problems.Sort()
-		return nil, problems
+	if len(errs) > 0 {
+		errs.Sort()
+		return nil, errs
 	}
 	return tasks, nil
 }

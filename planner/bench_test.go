@@ -80,8 +80,8 @@ func BenchmarkMake(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if p, problems := planner.Make(bb.site, bb.applied, nil); p == nil {
-					b.Fatal(problems)
+				if p, errs := planner.Make(bb.site, bb.applied, nil); p == nil {
+					b.Fatal(errs)
 				}
 			}
 		})
@@ -166,8 +166,8 @@ func BenchmarkSize(b *testing.B) {
 					b.ReportAllocs()
 					peak := watchHeap()
 					for b.Loop() {
-						if _, problems := planner.Make(s, applied, nil); len(problems.Errors()) > 0 {
-							b.Fatal(problems)
+						if _, errs := planner.Make(s, applied, nil); len(errs.Errors()) > 0 {
+							b.Fatal(errs)
 						}
 					}
 					b.ReportMetric(float64(peak())/(1<<20), "peak-MB")

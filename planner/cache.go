@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -25,15 +26,15 @@ func (c *Cache) refined() *refine.Memo {
 }
 
 // Make is [Make].
-func (c *Cache) Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
+func (c *Cache) Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.Errors) {
 	return c.make(s, applied, drift, nil)
 }
 
 // Desired is [Desired].
-func (c *Cache) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
-	d, problems := c.desire(s, nil)
-	if len(problems.Errors()) > 0 {
-		return nil, problems
+func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
+	d, errs := c.desire(s, nil)
+	if len(errs.Errors()) > 0 {
+		return nil, errs
 	}
 	out := make(map[string][]task.Task, len(d.wanted))
 	for node, l := range d.wanted {
@@ -47,5 +48,5 @@ func (c *Cache) Desired(s site.Site) (map[string][]task.Task, site.Problems) {
 		}
 		out[node] = tasks
 	}
-	return out, problems
+	return out, errs
 }

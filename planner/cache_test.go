@@ -49,9 +49,9 @@ func TestCache(t *testing.T) {
 	for _, step := range steps {
 		step.change()
 		s := servicesNamed(t, servers)
-		got, problems := memory.Make(s, nil, nil)
-		want, wantProblems := planner.Make(s, nil, nil)
-		if d := cmp.Diff(wantProblems, problems); d != "" {
+		got, errs := memory.Make(s, nil, nil)
+		want, wantErrors := planner.Make(s, nil, nil)
+		if d := cmp.Diff(wantErrors, errs); d != "" {
 			t.Errorf("%s: -without memory +with\n%s", step.name, d)
 		}
 		if got != nil && (got.Digest != want.Digest || !cmp.Equal(want.Phases, got.Phases)) {

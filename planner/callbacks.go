@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	entity "github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -116,27 +116,30 @@ func (b *desiredBuilder) collectCallbacks() {
 
 // checkCallbacks reports callbacks whose tag is not allowed, and requirements that the order of groups contradicts.
 func (b *desiredBuilder) checkCallbacks() {
-	report := func(c callback, at string, code site.Code, format string, args ...any) {
-		b.problems = append(b.problems, entityProblem(c.Task, &c.EntityTask, at, code, format, args...))
+	report := func(c callback, at string, code invalid.Code, format string, args ...any) {
+		b.errs = append(b.errs, entityError(c.Task, &c.EntityTask, at, code, format, args...))
 	}
 	for _, c := range b.callbacks {
 		slot := slotOf(c.Task.Group)
 		switch g := b.settings[c.group]; {
 		case c.Task.Group == task.Prepare:
-			report(c, ".tag", site.BadValue, "no task of a service can run in the task group %s, in which nodes are made ready; use %s", task.Prepare, task.PreNode)
+			report(c, ".tag", invalid.BadValue,
+				"no task of a service can run in the task group %s, in which nodes are made ready; use %s", task.Prepare,
+				task.PreNode)
 		case slot.Locked && g.Rolling != nil:
-			report(c, ".tag", site.BadValue, "the callback %s belongs to no node, so it cannot run in the task group %s of the rolling group %q, where every node is locked, worked on and unlocked "+
-				"by itself; use %s or %s, or write per_node: true", c.Task.Name, c.Task.Group, g.Name, task.PreNode,
+			report(c, ".tag", invalid.BadValue,
+				"the callback %s belongs to no node, so it cannot run in the task group %s of the rolling group %q, where every node is locked, worked on and unlocked "+
+					"by itself; use %s or %s, or write per_node: true", c.Task.Name, c.Task.Group, g.Name, task.PreNode,
 				task.Cluster)
 		}
 		own := b.position(c.Task.Group, c.group)
 		for _, need := range c.Needs {
 			if need.Service != "" {
-				b.problems = append(b.problems, b.unknownService(c.Task, &c.EntityTask, need.Service)...)
+				b.errs = append(b.errs, b.unknownService(c.Task, &c.EntityTask, need.Service)...)
 			}
 			for _, i := range b.requiredCallbacks(c, need) {
 				if other := b.callbacks[i]; b.position(other.Task.Group, other.group) > own {
-					report(c, ".requires", site.BadStructure,
+					report(c, ".requires", invalid.BadStructure,
 						"the callback %s, in %s, requires the callback %s, in %s, which comes later; %s",
 						c.Task.Name, b.describePosition(c.Task.Group, c.group), other.Task.Name,
 						b.describePosition(other.Task.Group, other.group), changeTags)
@@ -149,7 +152,7 @@ func (b *desiredBuilder) checkCallbacks() {
 
 // checkNodesBefore reports the first task on a node that a callback requires and that runs after it.
 func (b *desiredBuilder) checkNodesBefore(c callback, own int, need refine.Need,
-	report func(callback, string, site.Code, string, ...any)) {
+	report func(callback, string, invalid.Code, string, ...any)) {
 	for _, k := range b.nodeSets {
 		for _, i := range k.list.requiredTasks(c, need) {
 			t := k.list.tasks[i]
@@ -157,7 +160,7 @@ func (b *desiredBuilder) checkNodesBefore(c callback, own int, need refine.Need,
 				continue
 			}
 			node := k.nodes[slices.IndexFunc(k.nodes, func(n string) bool { return b.owner[n] == k.last })]
-			report(c, ".requires", site.BadStructure,
+			report(c, ".requires", invalid.BadStructure,
 				"the callback %s, in %s, requires %s on node %s, in %s, which comes later; %s",
 				c.Task.Name, b.describePosition(c.Task.Group, c.group), t.Resource.ID(), node,
 				b.describePosition(t.Group, k.last), changeTags)
@@ -292,7 +295,7 @@ func (d *desired) forgotten(called map[resource.ID]string) []resource.ID {
 // checkCycles reports cycles through callbacks of whole services and tasks of nodes (litp.md 109). [sequence.OrderNode]
 // reports cycles of one node alone.
 func (b *desiredBuilder) checkCycles() {
-	if len(b.callbacks) == 0 || len(b.problems.Errors()) > 0 {
+	if len(b.callbacks) == 0 || len(b.errs.Errors()) > 0 {
 		return
 	}
 	first := make(map[*nodeSet]int, len(b.nodeSets)) // vertex of its first task
@@ -344,7 +347,7 @@ func (b *desiredBuilder) checkCycles() {
 			}
 		}
 		c := b.callbacks[cycle[0]]
-		b.problems = append(b.problems, entityProblem(c.Task, &c.EntityTask, ".requires", site.DependencyCycle,
+		b.errs = append(b.errs, entityError(c.Task, &c.EntityTask, ".requires", invalid.DependencyCycle,
 			"tasks wait for each other: %s; leave one of these requirements out%s", strings.Join(names, " requires "),
 			orRule(rule)))
 	}

@@ -160,8 +160,8 @@ func split(id resource.ID) resource.Resource {
 func watched(digest string) bool { return strings.HasPrefix(digest, resource.Watched) }
 
 // unwanted returns what is applied and is not in the task list, not replaced by a task of it, and no action of the
-// node. What was only ever looked at has noop. The order is the reverse of type and title, so that a file comes before its directory. The node's ledger knows
-// the order of creation and may choose a better one.
+// node. What was only ever looked at has noop. The order is the reverse of type and title, so that a file comes before
+// its directory. The node's ledger knows the order of creation and may choose a better one.
 func (l *taskList) unwanted(applied map[resource.ID]string, d *nodeActions) []resource.Resource {
 	var out []resource.Resource
 	for id, digest := range applied {

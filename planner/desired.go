@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -36,47 +37,47 @@ type desired struct {
 // desiredBuilder derives [desired] and collects what is wrong with a site.
 type desiredBuilder struct {
 	*desired
-	problems      site.Problems
+	errs          invalid.Errors
 	missing       int // number of references of services to something that does not exist
 	types         map[string]resource.Schema
 	actionSchemas map[string]resource.Schema
 }
 
-// newDesired refines the services of a site, applies the overrides and orders the tasks of each node. problems are
+// newDesired refines the services of a site, applies the overrides and orders the tasks of each node. errors are
 // those that the site has already; they are returned with those that are found. With any error what it returns serves
 // only to find further errors. memo may be nil.
-func newDesired(m *membership, problems site.Problems, memo *refine.Memo) (*desired, site.Problems) {
+func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo) (*desired, invalid.Errors) {
 	b := &desiredBuilder{
 		desired: &desired{
 			membership: m, wanted: make(map[string]*taskList, len(m.nodes)), byService: make(map[string][]int),
 			nodeActions: make(map[string]*nodeActions), after: make([][]string, len(m.groups)),
 		},
-		problems: problems, types: schema.Types(), actionSchemas: schema.Actions(),
+		errs: errs, types: schema.Types(), actionSchemas: schema.Actions(),
 	}
 	b.rules = b.newRules()
-	var more site.Problems
+	var more invalid.Errors
 	b.services, more = refine.New(m.site, m.nodes,
 		refine.Schemas{Config: b.types, Remote: b.actionSchemas, Callback: callbacktype.Schemas()}, memo)
-	b.problems = append(b.problems, more...)
+	b.errs = append(b.errs, more...)
 	b.overrides, more = override.New(m.site.Overrides, b.types, configurations(m.site.Services)...)
-	b.problems = append(b.problems, more...)
+	b.errs = append(b.errs, more...)
 	b.groupNodes()
 	b.collectCallbacks()
 	b.makeTaskLists()
 	b.checkCallbacks()
 	b.checkCycles()
 	b.collectActions()
-	return b.desired, b.problems
+	return b.desired, b.errs
 }
 
 // checkSizes reports the first node with more resources than a plan may have on one.
-func (d *desired) checkSizes() site.Problems {
+func (d *desired) checkSizes() invalid.Errors {
 	for _, n := range d.nodes {
 		l := d.wanted[n.Name]
 		if l == nil || len(l.tasks) <= schema.MostResources {
 			continue
 		}
-		return site.Problems{{Object: "node", Name: n.Name, Code: site.BadStructure, Message: fmt.Sprintf(
+		return invalid.Errors{{Object: "node", Name: n.Name, Code: invalid.BadStructure, Message: fmt.Sprintf(
 			"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites",
 			len(l.tasks), schema.MostResources)}}
 	}
@@ -116,14 +117,14 @@ func (b *desiredBuilder) groupNodes() {
 
 // makeTaskLists gives every set of nodes its task list: tasks of services, overridden, then ordered.
 func (b *desiredBuilder) makeTaskLists() {
-	found := newNodeProblems(len(b.site.Nodes))
+	found := newNodeErrors(len(b.site.Nodes))
 	effective := make(map[string]bool)
 	var later []unresolved
 	for _, k := range b.nodeSets {
 		load, more := b.services.Tasks(k.services, b.entityNodes[k.nodes[0]])
-		b.problems = append(b.problems, more...) // they name the node
+		b.errs = append(b.errs, more...) // they name the node
 		for _, c := range load.Clashes {
-			found.add(c.Problem(), k.nodes)
+			found.add(c.Invalid(), k.nodes)
 		}
 		tasks, more := b.overrides.Apply(k.layers, load.Tasks)
 		for _, p := range more {
@@ -138,13 +139,13 @@ func (b *desiredBuilder) makeTaskLists() {
 		k.list = &taskList{details: load.Details}
 		sections := b.sectionsOf(k, tasks)
 		constraints := b.resolveRequirements(k, tasks, sections, found)
-		tasks, layers, errs := sequence.OrderNode(tasks, constraints)
-		for _, err := range errs {
-			if p, ok := b.ruleProblem(err); ok {
+		tasks, layers, failures := sequence.OrderNode(tasks, constraints)
+		for _, err := range failures {
+			if p, ok := b.ruleError(err); ok {
 				found.add(p, k.nodes)
 				continue
 			}
-			p := relationProblem(err, b.overrides, load.Details)
+			p := relationError(err, b.overrides, load.Details)
 			if e, ok := errors.AsType[*sequence.UnresolvedError](err); ok {
 				later = append(later, unresolved{e, p, k}) // other nodes may have it
 				continue
@@ -165,19 +166,19 @@ func (b *desiredBuilder) makeTaskLists() {
 	}
 	for i, u := range later {
 		if i < resource.MostHints {
-			u.problem.Message += b.elsewhere(u)
+			u.wrong.Message += b.elsewhere(u)
 		}
-		found.add(u.problem, u.kind.nodes)
+		found.add(u.wrong, u.kind.nodes)
 	}
-	b.problems = append(b.problems, found.problems()...)
+	b.errs = append(b.errs, found.errs()...)
 	b.warnNoEffect(effective)
 }
 
 // unresolved is a reference to a resource that the nodes of a kind do not have.
 type unresolved struct {
 	*sequence.UnresolvedError
-	problem site.Problem
-	kind    *nodeSet
+	wrong invalid.Error
+	kind  *nodeSet
 }
 
 // elsewhere returns the end of a message about a reference to a resource that only other nodes have, or one with a

@@ -28,10 +28,10 @@
 //     anchors put them (fuel.md A7).
 //
 // Changes (changes.go): what each node lacks. A resource that was never applied is created, one with another digest is
-// updated, one that drifted is repaired, one that is notified is refreshed, and one that is no longer wanted is removed.
-// Everything else is left out. A remote task, callback or action runs when its digest is not recorded, or when its
-// service, or for an action its node, has changes of configuration resources. A task with persist = false runs with any
-// change of its service. A plan made in the middle of a run therefore has what is left to do.
+// updated, one that drifted is repaired, one that is notified is refreshed, and one that is no longer wanted is
+// removed. Everything else is left out. A remote task, callback or action runs when its digest is not recorded, or when
+// its service, or for an action its node, has changes of configuration resources. A task with persist = false runs with
+// any change of its service. A plan made in the middle of a run therefore has what is left to do.
 //
 // Phases (phase_builder.go): the changes in the order of the run. [sequence.Phases] orders the task groups: management,
 // boot and pre_cluster; for each deployment group prepare to cluster; then post_cluster and cleanup. Within a task

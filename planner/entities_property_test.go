@@ -62,8 +62,8 @@ func anyEntity(t *testing.T, r *rand.Rand, name string, services []string, loops
 		}
 		e.Tasks = append(e.Tasks, made)
 	}
-	c, problems := catalog.Resolve(catalog.Definitions{Entities: []catalog.Entity{e}})
-	if len(problems) > 0 {
+	c, errs := catalog.Resolve(catalog.Definitions{Entities: []catalog.Entity{e}})
+	if len(errs) > 0 {
 		return anyEntity(t, r, name, services, loops) // its own tasks wait for each other
 	}
 	return &c.Entities[0]
@@ -132,9 +132,9 @@ func TestPhasesKeepEveryRequirement(t *testing.T) {
 	planned, checked := 0, 0
 	eachRound(t, func(t *testing.T, r *rand.Rand) {
 		s := anyServices(t, r)
-		p, problems := planner.Make(s, nil, nil)
+		p, errs := planner.Make(s, nil, nil)
 		if p == nil {
-			if len(problems.Errors()) == 0 {
+			if len(errs.Errors()) == 0 {
 				t.Error("no plan, and no error")
 			}
 			return

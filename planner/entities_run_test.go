@@ -85,8 +85,8 @@ func TestPlansOfEntitiesCanBeDriven(t *testing.T) {
 	}
 	left := func(t *testing.T, s site.Site, o *obedient) {
 		t.Helper()
-		p, problems := planner.Make(s, o.ledgers, nil)
-		if p != nil && !p.Empty() || p == nil && len(problems.Errors()) == 0 {
+		p, errs := planner.Make(s, o.ledgers, nil)
+		if p != nil && !p.Empty() || p == nil && len(errs.Errors()) == 0 {
 			t.Errorf("work is left: %v", p.Steps())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -79,12 +80,12 @@ func lon1() site.Site {
 	}
 }
 
-// mustMake plans, and fails the test on an error among the problems.
+// mustMake plans, and fails the test on an error among the errors.
 func mustMake(t testing.TB, s site.Site, applied planner.Applied, drift planner.Drift) *planner.Plan {
 	t.Helper()
-	p, problems := planner.Make(s, applied, drift)
+	p, errs := planner.Make(s, applied, drift)
 	if p == nil {
-		t.Fatalf("no plan:\n%v", problems)
+		t.Fatalf("no plan:\n%v", errs)
 	}
 	return p
 }
@@ -92,9 +93,9 @@ func mustMake(t testing.TB, s site.Site, applied planner.Applied, drift planner.
 // allApplied is what nodes have applied when a plan ran to its end.
 func allApplied(t testing.TB, s site.Site) planner.Applied {
 	t.Helper()
-	applied, problems := planner.AppliedAfter(s)
+	applied, errs := planner.AppliedAfter(s)
 	if applied == nil {
-		t.Fatalf("nothing desired:\n%v", problems)
+		t.Fatalf("nothing desired:\n%v", errs)
 	}
 	return applied
 }
@@ -121,11 +122,11 @@ func apply(applied planner.Applied, t task.Task) {
 }
 
 // text is everything that a plan says, for golden files.
-func text(p *planner.Plan, problems site.Problems) string {
+func text(p *planner.Plan, errs invalid.Errors) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	for _, problem := range problems {
-		line("problem (warning %t, %s): %s", problem.Warning, problem.Code, problem.Error())
+	for _, wrong := range errs {
+		line("problem (warning %t, %s): %s", wrong.Warning, wrong.Code, wrong.Error())
 	}
 	if p == nil {
 		return b.String()

@@ -68,7 +68,7 @@ func TestGoldenPlans(t *testing.T) {
 			applied["ctl3"][task.LeftLocked] = ""
 			return s, applied, nil
 		},
-		"plugins-problems": func(*testing.T) (site.Site, planner.Applied, planner.Drift) {
+		"plugins-errors": func(*testing.T) (site.Site, planner.Applied, planner.Drift) {
 			s := withPlugins()
 			s.Plugins[0].Tasks[0].Stage = "pre_deploymnet/5"
 			s.Plugins[0].Files["../x"] = "not base64"
@@ -87,7 +87,7 @@ func TestGoldenPlans(t *testing.T) {
 			applied[planner.Controller]["http[ntp/register@gone]"] = "d"
 			return s, applied, planner.Drift{"ctl1": {"file[/etc/bridges]"}}
 		},
-		"problems": func(*testing.T) (site.Site, planner.Applied, planner.Drift) {
+		"errors": func(*testing.T) (site.Site, planner.Applied, planner.Drift) {
 			s := lon1()
 			s.Groups[0].DependsOn = []string{"ntp-nod"}
 			s.Groups[1].DependsOn = []string{"compute-nodes-2"}

@@ -22,12 +22,12 @@ func TestLay(t *testing.T) {
 	service := site.Service{Name: "base", Selectors: site.Selectors{{NodeNames: []string{"elsewhere"}}},
 		Configuration: resource.Configuration{"kv": layTitles{"a": {"value": "1", "require": "kv[z]"}, "z": {}}}}
 	// The later layer is the stronger one, whatever the names are.
-	tasks, problems := planner.Lay(laySchemas(), service, []site.Override{
+	tasks, errs := planner.Lay(laySchemas(), service, []site.Override{
 		{Name: "z", Configuration: resource.Configuration{"kv": layTitles{"a": {"value": "2", "note": "z"}}}},
 		{Name: "a", Nodes: []string{"any node"}, Configuration: resource.Configuration{"kv": layTitles{"a": {"value": "3"}, "new": {"before": "kv[z]"}}}},
 	})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	var got []string
 	for _, task := range tasks {
@@ -39,7 +39,7 @@ func TestLay(t *testing.T) {
 	}
 }
 
-func TestLayProblems(t *testing.T) {
+func TestLayErrors(t *testing.T) {
 	base := resource.Configuration{"kv": layTitles{"a": {"value": "1"}, "b": {"require": "kv[a]"}}}
 	override := func(p resource.Parameters) []site.Override {
 		return []site.Override{{Name: "o", Configuration: resource.Configuration{"kv": layTitles{"a": p}}}}
@@ -64,10 +64,10 @@ func TestLayProblems(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tasks, problems := planner.Lay(laySchemas(), site.Service{Name: "base", Configuration: tt.base},
+			tasks, errs := planner.Lay(laySchemas(), site.Service{Name: "base", Configuration: tt.base},
 				tt.overrides)
-			if tasks != nil || len(problems) != 1 || !strings.HasPrefix(problems.Error(), tt.want) {
-				t.Errorf("got %v, %v", tasks, problems)
+			if tasks != nil || len(errs) != 1 || !strings.HasPrefix(errs.Error(), tt.want) {
+				t.Errorf("got %v, %v", tasks, errs)
 			}
 		})
 	}

@@ -1,63 +1,65 @@
 package planner
 
 import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // Make returns the plan that brings a site from what is applied, and what has drifted, to its desired state. With an
-// error among the problems the plan is nil; warnings come with a plan. Make is pure and does not change its arguments.
+// error among the errors the plan is nil; warnings come with a plan. Make is pure and does not change its arguments.
 // The plan shares parameter values with s.
-func Make(s site.Site, applied Applied, drift Drift) (*Plan, site.Problems) {
+func Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.Errors) {
 	return (*Cache)(nil).Make(s, applied, drift)
 }
 
-// make is the way from a site to its plan. includes selects the tasks of the plan, see [Cache.MakeFor]; nil selects all.
-func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(task.Task) bool) (*Plan, site.Problems) {
-	desired, problems := c.desire(s, applied)
-	if len(problems.Errors()) > 0 {
-		return nil, problems
+// make is the way from a site to its plan. includes selects the tasks of the plan, see [Cache.MakeFor]; nil selects
+// all.
+func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(task.Task) bool) (*Plan, invalid.Errors) {
+	desired, errs := c.desire(s, applied)
+	if len(errs.Errors()) > 0 {
+		return nil, errs
 	}
 	if tooLarge := desired.checkSizes(); tooLarge != nil {
-		return nil, append(problems, tooLarge...)
+		return nil, append(errs, tooLarge...)
 	}
 	changes := compare(desired, applied, drift, includes)
 	phases, err := sequencePhases(changes)
 	if err != nil {
-		return nil, append(problems, site.Problem{Object: "deployment", Name: s.Name, Code: site.BadStructure,
+		return nil, append(errs, invalid.Error{Object: "deployment", Name: s.Name, Code: invalid.BadStructure,
 			Message: err.Error()})
 	}
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
 		Forgotten: changes.forgotten, desired: desired}
 	p.Digest = digest(p, desired.settings)
-	return p, problems
+	return p, errs
 }
 
 // desire validates a site, assigns its nodes to groups, and returns what each node is to have. applied is read for the
 // warning about nodes that are in no group.
-func (c *Cache) desire(s site.Site, applied Applied) (*desired, site.Problems) {
+func (c *Cache) desire(s site.Site, applied Applied) (*desired, invalid.Errors) {
 	membership := newMembership(s)
-	desired, problems := newDesired(membership, membership.site.Validate(), c.refined())
-	problems = append(problems, membership.warnNoGroup(applied)...)
-	problems.Sort()
-	return desired, problems
+	desired, errs := newDesired(membership, membership.site.Validate(), c.refined())
+	errs = append(errs, membership.warnNoGroup(applied)...)
+	errs.Sort()
+	return desired, errs
 }
 
 // Desired returns the configuration tasks of every node that is in a group, in the order of execution. These tasks can
 // drift: a task that is not remembered (persist = false), or that waits for the value of a callback, is left out. A
-// task has all its requirements and no action. A node without tasks has an empty list. With an error among the problems
+// task has all its requirements and no action. A node without tasks has an empty list. With an error among the errors
 // the map is nil. The lists belong to the caller; what their tasks point to is shared.
-func Desired(s site.Site) (map[string][]task.Task, site.Problems) {
+func Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	return (*Cache)(nil).Desired(s)
 }
 
 // AppliedAfter returns what is applied on every node that is in a group after a complete run: configuration resources,
-// actions of plugins, remote tasks and callbacks. With an error among the problems it is nil.
-func AppliedAfter(s site.Site) (Applied, site.Problems) {
-	d, problems := (*Cache)(nil).desire(s, nil)
-	if len(problems.Errors()) > 0 {
-		return nil, problems
+// actions of plugins, remote tasks and callbacks. With an error among the errors it is nil.
+func AppliedAfter(s site.Site) (Applied, invalid.Errors) {
+	d, errs := (*Cache)(nil).desire(s, nil)
+	if len(errs.Errors()) > 0 {
+		return nil, errs
 	}
 	out := make(Applied, len(d.wanted))
 	for node, c := range d.wanted {
@@ -76,5 +78,5 @@ func AppliedAfter(s site.Site) (Applied, site.Problems) {
 	if called := d.wantedCallbacks(); len(called) > 0 {
 		out[Controller] = called
 	}
-	return out, problems
+	return out, errs
 }

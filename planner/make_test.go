@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -121,9 +122,9 @@ func TestOwnership(t *testing.T) {
 func TestNoGroups(t *testing.T) {
 	s := chain(false)
 	s.Groups = []site.Group{}
-	p, problems := planner.Make(s, nil, nil)
-	if p == nil || !p.Empty() || len(problems) != 1 || problems[0].Code != site.NoGroup || !problems[0].Warning {
-		t.Errorf("got %v, %v", p, problems)
+	p, errs := planner.Make(s, nil, nil)
+	if p == nil || !p.Empty() || len(errs) != 1 || errs[0].Code != invalid.NoGroup || !errs[0].Warning {
+		t.Errorf("got %v, %v", p, errs)
 	}
 	desired, _ := planner.Desired(s)
 	if len(desired) != 0 {
@@ -140,9 +141,9 @@ func TestOverrideWithoutEffect(t *testing.T) {
 		{Name: "some", Configuration: conf{"exec": titles{"a": {"creates": "/x"}}}},
 		{Name: "role", Roles: []string{"r"}, Configuration: conf{"exec": titles{"a": {"creates": "/y"}}}},
 	}
-	_, problems := planner.Make(s, nil, nil)
+	_, errs := planner.Make(s, nil, nil)
 	var got []string
-	for _, p := range problems {
+	for _, p := range errs {
 		got = append(got, p.Name+" "+string(p.Code))
 	}
 	if d := cmp.Diff([]string{"none no_effect", "role unknown_role", "same no_effect"}, got); d != "" {
@@ -189,13 +190,13 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 			after.Services = []site.Service{{Name: "motd",
 				Configuration: conf{"file": maps.Clone(before.Services[0].Configuration["file"])}}}
 			tt.change(&after)
-			overridden, problems := (*planner.Cache)(nil).OverriddenBy(before)
-			if len(problems) > 0 {
-				t.Fatal(problems)
+			overridden, errs := (*planner.Cache)(nil).OverriddenBy(before)
+			if len(errs) > 0 {
+				t.Fatal(errs)
 			}
-			p, problems := planner.Make(after, applied, nil)
+			p, errs := planner.Make(after, applied, nil)
 			if p == nil {
-				t.Fatal(problems)
+				t.Fatal(errs)
 			}
 			digest := p.Digest
 			p.Since(overridden)
@@ -206,8 +207,8 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 	}
 	broken := before
 	broken.Groups = []site.Group{{Name: "g", DependsOn: []string{"nobody"}}}
-	overridden, problems := (*planner.Cache)(nil).OverriddenBy(broken)
-	if len(problems.Errors()) == 0 {
+	overridden, errs := (*planner.Cache)(nil).OverriddenBy(broken)
+	if len(errs.Errors()) == 0 {
 		t.Error("a site with errors has none")
 	}
 	mustMake(t, before, nil, nil).Since(overridden)
@@ -216,27 +217,27 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 func TestErrorsGiveNoPlan(t *testing.T) {
 	s := chain(false)
 	s.Services[0].Configuration["exec"]["a"]["require"] = "exec[c]"
-	p, problems := planner.Make(s, nil, nil)
-	if p != nil || len(problems) != 1 || problems[0].Code != site.DependencyCycle {
-		t.Errorf("got %v, %v", p, problems)
+	p, errs := planner.Make(s, nil, nil)
+	if p != nil || len(errs) != 1 || errs[0].Code != invalid.DependencyCycle {
+		t.Errorf("got %v, %v", p, errs)
 	}
-	desired, problems := planner.Desired(s)
-	if desired != nil || len(problems.Errors()) != 1 {
-		t.Errorf("got %v, %v", desired, problems)
+	desired, errs := planner.Desired(s)
+	if desired != nil || len(errs.Errors()) != 1 {
+		t.Errorf("got %v, %v", desired, errs)
 	}
 }
 
 func TestAnOverridesCycleIsTheOverrides(t *testing.T) {
 	s := chain(false)
 	s.Overrides = []site.Override{{Name: "o", Configuration: conf{"exec": titles{"a": {"require": "exec[c]"}}}}}
-	_, problems := planner.Make(s, nil, nil)
-	if len(problems) != 1 || problems[0].Code != site.DependencyCycle ||
-		!strings.Contains(problems[0].Message, "exec[a] requires exec[c] requires exec[b] requires exec[a]") {
-		t.Fatalf("got %v", problems)
+	_, errs := planner.Make(s, nil, nil)
+	if len(errs) != 1 || errs[0].Code != invalid.DependencyCycle ||
+		!strings.Contains(errs[0].Message, "exec[a] requires exec[c] requires exec[b] requires exec[a]") {
+		t.Fatalf("got %v", errs)
 	}
-	if problems[0].Object != "override" || problems[0].Name != "o" ||
-		problems[0].Attribute != `configuration.exec["a"].require` {
-		t.Errorf("got %v, want it at the override that closed the cycle", problems[0])
+	if errs[0].Object != "override" || errs[0].Name != "o" ||
+		errs[0].Attribute != `configuration.exec["a"].require` {
+		t.Errorf("got %v, want it at the override that closed the cycle", errs[0])
 	}
 }
 
@@ -356,14 +357,14 @@ func TestResourcesOfANodeAreBounded(t *testing.T) {
 		for i := range count {
 			files[fmt.Sprintf("/srv/%d", i)] = map[string]any{"content": "x"}
 		}
-		_, problems := planner.Make(site.Site{
+		_, errs := planner.Make(site.Site{
 			Name: "lon1", Nodes: []site.Node{{Name: "a"}},
 			Services: []site.Service{{Name: "many", Configuration: conf{"file": files}}},
 		}, nil, nil)
-		errs := problems.Errors()
-		if fails != (len(errs) > 0) || fails && !strings.Contains(errs[0].Error(),
+		failures := errs.Errors()
+		if fails != (len(failures) > 0) || fails && !strings.Contains(failures[0].Error(),
 			`node "a": has 10001 resources, and a site may have at most 10000 on a node`) {
-			t.Errorf("%d resources: %v", count, errs)
+			t.Errorf("%d resources: %v", count, failures)
 		}
 	}
 }

@@ -81,8 +81,8 @@ func TestMessages(t *testing.T) {
 		"an override of what is there": {overridden(conf{"package": titles{"tree": {"ensure": "absent"}}},
 			site.OverrideOptions{}), "", "which no service brings"},
 	} {
-		_, problems := planner.Make(test.site, nil, nil)
-		got := problems.Error()
+		_, errs := planner.Make(test.site, nil, nil)
+		got := errs.Error()
 		if !strings.Contains(got, test.want) || test.lack != "" && strings.Contains(got, test.lack) {
 			t.Errorf("%s: %q, want %q and not %q", name, got, test.want, test.lack)
 		}
@@ -117,8 +117,8 @@ func TestSelectorsThatSelectNothing(t *testing.T) {
 			Selectors: site.Selectors{test.selector}}, {Name: "all"}},
 			Services: []site.Service{{Name: "a", Selectors: site.Selectors{test.selector},
 				Configuration: conf{"file": titles{"/etc/a": {"content": "x"}}}}}}
-		_, problems := planner.Make(s, nil, nil)
-		got := problems.Error()
+		_, errs := planner.Make(s, nil, nil)
+		got := errs.Error()
 		for _, want := range []string{`group "g": selectors: no node is selected, so the group has nothing to do: ` +
 			test.want, `service "a": selectors: no node is selected, so the service is placed nowhere: ` + test.want} {
 			if !strings.Contains(got, want) {

@@ -8,10 +8,10 @@ import (
 
 	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
 	entity "github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -30,8 +30,8 @@ func (b *desiredBuilder) newRules() *rules {
 	if s.Ordering == nil || s.Ordering.Empty() {
 		return nil
 	}
-	report := func(at string, code site.Code, message string) {
-		b.problems = append(b.problems, site.Problem{Object: "deployment", Name: s.Name, Attribute: at, Code: code,
+	report := func(at string, code invalid.Code, message string) {
+		b.errs = append(b.errs, invalid.Error{Object: "deployment", Name: s.Name, Attribute: at, Code: code,
 			Message: message})
 	}
 	for _, wrong := range s.Ordering.Check() {
@@ -49,7 +49,7 @@ func (b *desiredBuilder) newRules() *rules {
 			if slices.Contains(among, typ) {
 				continue
 			}
-			report(fmt.Sprintf("%s.%s[%d]", ordering, at, i), site.UnknownType,
+			report(fmt.Sprintf("%s.%s[%d]", ordering, at, i), invalid.UnknownType,
 				fmt.Sprintf("there is no type %q of tasks", typ)+resource.DidYouMean(typ, among))
 		}
 	}
@@ -215,18 +215,18 @@ func orRule(rule string) string {
 	return fmt.Sprintf(", or change the rule %s of the ordering", rule)
 }
 
-// ruleProblem returns the problem for a wait that cannot be kept on a node; false for any other error.
-func (b *desiredBuilder) ruleProblem(err error) (site.Problem, bool) {
-	p := site.Problem{Object: "deployment", Name: b.site.Name}
+// ruleError returns the error for a wait that cannot be kept on a node; false for any other error.
+func (b *desiredBuilder) ruleError(err error) (invalid.Error, bool) {
+	p := invalid.Error{Object: "deployment", Name: b.site.Name}
 	var cycle *sequence.CycleError
 	var order *sequence.GroupOrderError
 	switch {
 	case errors.As(err, &cycle) && cycle.Rule != "":
-		p.Attribute, p.Code = ordering+"."+cycle.Rule, site.DependencyCycle
+		p.Attribute, p.Code = ordering+"."+cycle.Rule, invalid.DependencyCycle
 		p.Message = fmt.Sprintf("resources wait for each other: %s, where %s requires %s because of this rule; remove one of the other relations, or let the rule match less",
 			cycle, cycle.Writer.Resource.ID(), cycle.Reference)
 	case errors.As(err, &order) && order.Rule != "":
-		p.Attribute, p.Code = ordering+"."+order.Rule, site.BadStructure
+		p.Attribute, p.Code = ordering+"."+order.Rule, invalid.BadStructure
 		p.Message = fmt.Sprintf("%s; give one of them another tag, or let the rule match less", order)
 	default:
 		return p, false

@@ -228,9 +228,9 @@ deployment "lon1": ordering.waits[0].tasks.types[1]: there is no type "packag" o
 			if tt.change != nil {
 				tt.change(&s)
 			}
-			p, problems := planner.Make(s, nil, nil)
-			if p != nil || !strings.Contains(problems.Errors().Error(), tt.want) {
-				t.Errorf("got:\n%v\nwant:\n%s", problems, tt.want)
+			p, errs := planner.Make(s, nil, nil)
+			if p != nil || !strings.Contains(errs.Errors().Error(), tt.want) {
+				t.Errorf("got:\n%v\nwant:\n%s", errs, tt.want)
 			}
 		})
 	}
@@ -260,10 +260,10 @@ entities:
 		t.Error(d)
 	}
 	s.Ordering = orderingOf(t, "  waits: [{tasks: {types: [file]}, for: {types: [exec]}}]")
-	p, problems := planner.Make(s, nil, nil)
-	if p != nil || !strings.Contains(problems.Error(),
+	p, errs := planner.Make(s, nil, nil)
+	if p != nil || !strings.Contains(errs.Error(),
 		"command[x/call] requires file[/one] requires exec[/bin/two] requires command[x/call]; leave one of these requirements out, or change the rule waits[0] of the ordering") {
-		t.Errorf("got %v", problems)
+		t.Errorf("got %v", errs)
 	}
 }
 

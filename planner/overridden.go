@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -11,11 +12,11 @@ import (
 type Overridden struct{ wanted map[string]*taskList }
 
 // OverriddenBy returns which overrides change or create resources on the nodes of a site. With an error among the
-// problems the result is empty.
-func (c *Cache) OverriddenBy(s site.Site) (Overridden, site.Problems) {
-	d, problems := c.desire(s, nil)
-	if len(problems.Errors()) > 0 {
-		return Overridden{}, problems
+// errors the result is empty.
+func (c *Cache) OverriddenBy(s site.Site) (Overridden, invalid.Errors) {
+	d, errs := c.desire(s, nil)
+	if len(errs.Errors()) > 0 {
+		return Overridden{}, errs
 	}
 	return Overridden{d.wanted}, nil
 }

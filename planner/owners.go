@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -10,11 +11,11 @@ import (
 type Owners map[string]map[resource.ID]string
 
 // OwnersOf returns the service of each resource on the nodes of a site. Callbacks are left out. With an error among the
-// problems it is nil.
-func (c *Cache) OwnersOf(s site.Site) (Owners, site.Problems) {
-	d, problems := c.desire(s, nil)
-	if len(problems.Errors()) > 0 {
-		return nil, problems
+// errors it is nil.
+func (c *Cache) OwnersOf(s site.Site) (Owners, invalid.Errors) {
+	d, errs := c.desire(s, nil)
+	if len(errs.Errors()) > 0 {
+		return nil, errs
 	}
 	out := make(Owners, len(d.wanted))
 	for node, l := range d.wanted {
@@ -68,6 +69,6 @@ func (p *Plan) ByService(before Owners) map[string][]task.Task {
 // MakeFor is [Make] for some services only: the plan holds the tasks of these services, with the removal of what they
 // owned before, and leaves everything else to the next plan. Nodes that left the site, and actions of plugins, belong
 // to no service.
-func (c *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, site.Problems) {
+func (c *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, invalid.Errors) {
 	return c.make(s, applied, nil, func(t task.Task) bool { return services[before.service(t)] })
 }

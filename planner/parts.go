@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -9,7 +10,7 @@ import (
 
 // CheckParts validates the configuration of services and overrides, each by itself. It ignores services of entities, so
 // the site may be incomplete. It serves sites of which some parts could not be read.
-func CheckParts(s site.Site) site.Problems {
+func CheckParts(s site.Site) invalid.Errors {
 	schemas := schema.Types()
 	var parts site.Site
 	for _, service := range s.Services {
@@ -17,7 +18,7 @@ func CheckParts(s site.Site) site.Problems {
 			parts.Services = append(parts.Services, service)
 		}
 	}
-	_, problems := refine.New(parts, nil, refine.Schemas{Config: schemas}, nil)
+	_, errs := refine.New(parts, nil, refine.Schemas{Config: schemas}, nil)
 	_, more := override.New(s.Overrides, schemas, configurations(s.Services)...)
-	return append(problems, more...)
+	return append(errs, more...)
 }

@@ -269,15 +269,15 @@ func TestWhereGraphTasksRun(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, problems := planner.Make(one(site.Plugin{Name: "p", GraphTasks: tt.tasks}), nil, nil)
+			p, errs := planner.Make(one(site.Plugin{Name: "p", GraphTasks: tt.tasks}), nil, nil)
 			if tt.error != "" {
-				if p != nil || !strings.Contains(problems.Error(), tt.error) {
-					t.Errorf("got %v", problems)
+				if p != nil || !strings.Contains(errs.Error(), tt.error) {
+					t.Errorf("got %v", errs)
 				}
 				return
 			}
-			if p == nil || len(problems) > 0 {
-				t.Fatal(problems)
+			if p == nil || len(errs) > 0 {
+				t.Fatal(errs)
 			}
 			if d := cmp.Diff(tt.want, remote(p)); d != "" {
 				t.Error(d)
@@ -298,7 +298,7 @@ func TestGroupsOfGraphTasksGiveNodesAndLimits(t *testing.T) {
 		task("x", "a"), task("y", "/a|bc/"), task("named"), task("idle", "none"), task("lost"),
 	}})
 	s.Groups = nil
-	p, problems := planner.Make(s, nil, nil)
+	p, errs := planner.Make(s, nil, nil)
 	if d := cmp.Diff([]string{"cluster default: p/x on a1 a2", "cluster default: p/y on a1 a2 b1 c2",
 		"cluster default: p/named on b1 c2"}, remote(p)); d != "" {
 		t.Error(d)
@@ -313,7 +313,7 @@ func TestGroupsOfGraphTasksGiveNodesAndLimits(t *testing.T) {
 		t.Error(d)
 	}
 	var warned []string
-	for _, p := range problems {
+	for _, p := range errs {
 		warned = append(warned, fmt.Sprint(p.Warning, " ", p.Attribute, ": ", p.Message))
 	}
 	if d := cmp.Diff([]string{
@@ -361,12 +361,12 @@ func TestPlansWithPlugins(t *testing.T) {
 				applied[node][task.LeftLocked] = ""
 			}
 		}
-		p, problems := planner.Make(withPlugins(), applied, drift)
+		p, errs := planner.Make(withPlugins(), applied, drift)
 		s := withPlugins()
 		mix(r, s.Plugins)
 		mix(r, s.Nodes)
-		again, problemsAgain := planner.Make(s, applied, drift)
-		if d := cmp.Diff(text(p, problems), text(again, problemsAgain)); d != "" {
+		again, errsAgain := planner.Make(s, applied, drift)
+		if d := cmp.Diff(text(p, errs), text(again, errsAgain)); d != "" {
 			t.Fatal(d)
 		}
 		ran := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -186,10 +186,10 @@ func (l Losses) ByNode() []string {
 }
 
 // Check returns an error for each limit that the losses exceed.
-func (p Protection) Check(l Losses) site.Problems {
-	var problems site.Problems
+func (p Protection) Check(l Losses) invalid.Errors {
+	var errs invalid.Errors
 	refuse := func(attribute, message string) {
-		problems = append(problems, site.Problem{Object: "deployment", Attribute: attribute, Code: site.Protected,
+		errs = append(errs, invalid.Error{Object: "deployment", Attribute: attribute, Code: invalid.Protected,
 			Message: message})
 	}
 	if n := len(l.TornDown); n > p.TornDownOf(l.Nodes) {
@@ -211,17 +211,17 @@ func (p Protection) Check(l Losses) site.Problems {
 			count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)),
 			*p.Removed, p.Remedy("max_removed_resources", n)))
 	}
-	return problems
+	return errs
 }
 
 // CheckReplacement returns an error when the replacement of a whole deployment undoes more than a limit allows that is
 // written: nothing needs one. l is as [Destroyed] returns it.
-func (p Protection) CheckReplacement(l Losses) site.Problems {
+func (p Protection) CheckReplacement(l Losses) invalid.Errors {
 	n := len(l.TornDown)
 	if p.TornDown != "" && n <= p.TornDownOf(l.Nodes) {
 		return nil
 	}
-	return site.Problems{{Object: "deployment", Attribute: "protect.max_torn_down_nodes", Code: site.Protected,
+	return invalid.Errors{{Object: "deployment", Attribute: "protect.max_torn_down_nodes", Code: invalid.Protected,
 		Message: fmt.Sprintf("Replacing the deployment %s, before it is made again:\n%s\n\nNothing needs that: a changed "+
 			"value in triggers has everything checked again. Plan without -replace, and without replace_triggered_by. When "+
 			"it is meant, %s for this apply", l.Undone(), strings.Join(l.ByNode(), "\n"),

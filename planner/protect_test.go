@@ -92,8 +92,8 @@ func TestUnsureLosses(t *testing.T) {
 	if got := l.ByNode()[0]; got != `a.old: undoes 1 resource unless it is node "a" at its new address: file[/etc/a]` {
 		t.Error(got)
 	}
-	if problems := (planner.Protection{}).Check(l); len(problems) > 0 {
-		t.Error(problems)
+	if errs := (planner.Protection{}).Check(l); len(errs) > 0 {
+		t.Error(errs)
 	}
 	if got := (planner.Protection{TornDown: "0"}).Check(l).Error(); !strings.Contains(got, "tears down 1 of 4 nodes: d;") {
 		t.Error(got)
@@ -147,8 +147,8 @@ func TestProtection(t *testing.T) {
 			"removes 5 resources on 5 nodes: file[/etc/b]; protect.max_removed_resources is 4"},
 		{10, 1, 0, planner.Protection{Removed: at(0)}, ""}, // what a tear-down undoes is counted by nodes
 	} {
-		problems := c.limit.Check(losing(c.nodes, c.torn, c.removed))
-		if got := problems.Error(); (c.refused == "") != (got == "") || !strings.Contains(got, c.refused) {
+		errs := c.limit.Check(losing(c.nodes, c.torn, c.removed))
+		if got := errs.Error(); (c.refused == "") != (got == "") || !strings.Contains(got, c.refused) {
 			t.Errorf("%d nodes, %d torn down, %d removed, %+v: %q, want %q", c.nodes, c.torn, c.removed, c.limit, got,
 				c.refused)
 		}
@@ -159,9 +159,9 @@ func TestProtection(t *testing.T) {
 func TestRemovalsHaveOneOrder(t *testing.T) {
 	applied := planner.Applied{"a": {"file[/mnt/b]": "1", "mount[/mnt/b]": "1", "file[/mnt/b/f]": "1", "file[/mnt/b/new]": "1",
 		"file[/etc/f1]": "1", "file[/etc/f12]": "1", "file[/etc/f2]": "1"}}
-	p, problems := planner.Make(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}}}, applied, nil)
-	if len(problems.Errors()) > 0 {
-		t.Fatal(problems)
+	p, errs := planner.Make(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}}}, applied, nil)
+	if len(errs.Errors()) > 0 {
+		t.Fatal(errs)
 	}
 	want := "file[/mnt/b/new], file[/mnt/b/f], mount[/mnt/b], file[/mnt/b], file[/etc/f2], file[/etc/f12], file[/etc/f1]"
 	if got := strings.Join(p.Lines(), "\n"); !strings.Contains(got, "remove "+want) {

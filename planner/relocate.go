@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -23,7 +24,7 @@ import (
 //
 // Machines that left keep their names. The arguments are not changed.
 func Relocate(before, now []site.Node, applied Applied, drift Drift, reached func(node string) bool) (there Applied,
-	drifted Drift, left []Left, problems site.Problems) {
+	drifted Drift, left []Left, errs invalid.Errors) {
 	if len(applied) == 0 {
 		return applied, drift, nil, nil
 	}
@@ -57,14 +58,14 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift, reached fun
 		l := Left{Node: name, Name: leftName(name, applied, machineOf, nowAt), Unsure: from == name}
 		left = append(left, l)
 		keep(l.Name, name)
-		p := site.Problem{Object: "node", Name: name, Attribute: "address", Code: site.NodeMoved, Warning: true,
+		p := invalid.Error{Object: "node", Name: name, Attribute: "address", Code: invalid.NodeMoved, Warning: true,
 			Message: fmt.Sprintf("was %s and is %s now: the machine at the old address leaves the site, as %q, "+
 				"unless it is the same machine under another address", was, is, l.Name)}
 		if from != name {
 			p.Message = fmt.Sprintf("was %s and is %s now, where the node %q was: "+
 				"the machine at the old address leaves the site, as %q", was, is, from, l.Name)
 		}
-		problems = append(problems, p)
+		errs = append(errs, p)
 	}
 	for name := range applied {
 		_, stays := nowAt[name]
@@ -73,8 +74,8 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift, reached fun
 			keep(name, name)
 		}
 	}
-	problems.Sort()
-	return there, drifted, left, problems
+	errs.Sort()
+	return there, drifted, left, errs
 }
 
 // Known reports whether a ledger said what is applied on a node. What [Relocate] expects at a new address, and what a

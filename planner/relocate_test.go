@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -71,7 +72,7 @@ func TestRelocate(t *testing.T) {
 		"on a machine of two names": {at("a=1", "b=1"), at("b=1"), on("a=A", "b=B"), on("b=B"), nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			applied, drifted, left, problems := planner.Relocate(tt.before, tt.now, tt.applied, drift, tt.applied.Known)
+			applied, drifted, left, errs := planner.Relocate(tt.before, tt.now, tt.applied, drift, tt.applied.Known)
 			if d := cmp.Diff(tt.want, applied); d != "" {
 				t.Errorf("applied (-want +got):\n%s", d)
 			}
@@ -82,8 +83,8 @@ func TestRelocate(t *testing.T) {
 				t.Errorf("left (-want +got):\n%s", d)
 			}
 			warned := ""
-			for _, p := range problems {
-				if !p.Warning || p.Object != "node" || p.Code != site.NodeMoved ||
+			for _, p := range errs {
+				if !p.Warning || p.Object != "node" || p.Code != invalid.NodeMoved ||
 					!strings.Contains(p.Message, "the machine at the old address leaves the site") {
 					t.Errorf("got %+v", p)
 				}

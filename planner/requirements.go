@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	entity "github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -18,7 +18,7 @@ const changeTags = "give one of them another tag, or leave the requirement out"
 // resolveRequirements finds what orders the tasks of a set of nodes besides their own parameters. It reports
 // requirements that cannot be kept, and invalid `replaces`. It returns nil without entities and ordering rules.
 func (b *desiredBuilder) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[resource.ID]entity.Section,
-	found *nodeProblems) map[resource.ID]sequence.Constraints {
+	found *nodeErrors) map[resource.ID]sequence.Constraints {
 	if sections == nil {
 		return nil
 	}
@@ -26,8 +26,8 @@ func (b *desiredBuilder) resolveRequirements(k *nodeSet, tasks []task.Task, sect
 	n := newTaskIndex(tasks, sections)
 	constraints := make(map[resource.ID]sequence.Constraints, len(c.details))
 	c.waits = b.rules.waits(tasks, sections, func(rule string, n int) {
-		found.add(site.Problem{Object: "deployment", Name: b.site.Name, Attribute: ordering + "." + rule,
-			Code:    site.BadValue,
+		found.add(invalid.Error{Object: "deployment", Name: b.site.Name, Attribute: ordering + "." + rule,
+			Code:    invalid.BadValue,
 			Message: fmt.Sprintf("makes %d requirements; %d is the most on one node: let the rule match less, or let tasks count as another section (counts_as)", n, mostWaits)}, k.nodes)
 	})
 	for _, t := range tasks {
@@ -39,15 +39,15 @@ func (b *desiredBuilder) resolveRequirements(k *nodeSet, tasks []task.Task, sect
 			continue
 		}
 		if t.Group == task.Prepare {
-			found.add(entityProblem(t, d, ".tag", site.BadValue,
+			found.add(entityError(t, d, ".tag", invalid.BadValue,
 				"no task of a service can run in the task group %s, in which nodes are made ready; use %s", t.Group,
 				task.PreNode), k.nodes)
 		}
 		for _, need := range d.Needs {
 			after, p := b.resolveNeed(k, n, t, d, need)
 			own.After = append(own.After, after...)
-			for _, problem := range p {
-				found.add(problem, k.nodes)
+			for _, wrong := range p {
+				found.add(wrong, k.nodes)
 			}
 		}
 		constraints[id] = own
@@ -87,7 +87,7 @@ func newTaskIndex(tasks []task.Task, sections map[resource.ID]entity.Section) ta
 
 // resolveNeed returns the tasks of a node that a requirement of one of them names (litp.md 57).
 func (b *desiredBuilder) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *refine.EntityTask,
-	need refine.Need) ([]resource.ID, site.Problems) {
+	need refine.Need) ([]resource.ID, invalid.Errors) {
 	switch {
 	case need.Section != "":
 		return n.bySection[need.Section], nil
@@ -102,7 +102,7 @@ func (b *desiredBuilder) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *re
 	for _, i := range b.byService[t.Service] {
 		if c := b.callbacks[i]; c.Task.Resource.ID() == need.Resource {
 			if turn, own := b.position(c.Task.Group, c.group), b.position(t.Group, k.first); turn > own {
-				return nil, site.Problems{entityProblem(t, d, ".requires", site.BadStructure,
+				return nil, invalid.Errors{entityError(t, d, ".requires", invalid.BadStructure,
 					"%s, in %s, requires the callback %s, in %s, which comes later; %s",
 					t.Resource.ID(), b.describePosition(t.Group, k.first), c.Task.Name,
 					b.describePosition(c.Task.Group, c.group), changeTags)}
@@ -114,9 +114,9 @@ func (b *desiredBuilder) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *re
 	if t.Kind == task.Config && b.configures(typ) {
 		return nil, nil // its parameter require says the same, and is reported
 	}
-	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no %s", need.Resource)
+	p := entityError(t, d, ".requires", invalid.UnknownReference, "there is no %s", need.Resource)
 	if b.missing++; b.missing > resource.MostHints {
-		return nil, site.Problems{p}
+		return nil, invalid.Errors{p}
 	}
 	candidates := make([]string, 0, len(n.there))
 	for id := range n.there {
@@ -128,7 +128,7 @@ func (b *desiredBuilder) resolveNeed(k *nodeSet, n taskIndex, t task.Task, d *re
 	if near := resource.Nearest(string(need.Resource), candidates); near != "" {
 		p.Message += fmt.Sprintf("; did you mean %s?", near)
 	}
-	return nil, site.Problems{p}
+	return nil, invalid.Errors{p}
 }
 
 // namedCallbacks returns the callbacks of its whole service that a task requires by name.
@@ -149,25 +149,25 @@ func (b *desiredBuilder) configures(typ string) bool {
 	return ok
 }
 
-func (b *desiredBuilder) unknownService(t task.Task, d *refine.EntityTask, name string) site.Problems {
+func (b *desiredBuilder) unknownService(t task.Task, d *refine.EntityTask, name string) invalid.Errors {
 	if b.services.Has(name) {
 		return nil
 	}
-	p := entityProblem(t, d, ".requires", site.UnknownReference, "there is no service %q", name)
+	p := entityError(t, d, ".requires", invalid.UnknownReference, "there is no service %q", name)
 	if b.missing++; b.missing > resource.MostHints {
-		return site.Problems{p}
+		return invalid.Errors{p}
 	}
 	names := make([]string, b.services.Len())
 	for i := range names {
 		names[i] = b.services.Name(i)
 	}
 	p.Message += resource.DidYouMean(name, resource.Others(names, t.Service))
-	return site.Problems{p}
+	return invalid.Errors{p}
 }
 
 // resolveReplaces finds the resources that tasks replace. Two tasks may not replace the same resource, and a node may
 // not have both a resource and its replacement (litp.md 61).
-func (b *desiredBuilder) resolveReplaces(l *taskList, tasks []task.Task, nodes []string, found *nodeProblems) {
+func (b *desiredBuilder) resolveReplaces(l *taskList, tasks []task.Task, nodes []string, found *nodeErrors) {
 	by := make(map[resource.ID]task.Task)
 	bringer := make(map[resource.ID]task.Task, len(tasks))
 	for _, t := range tasks {
@@ -180,12 +180,12 @@ func (b *desiredBuilder) resolveReplaces(l *taskList, tasks []task.Task, nodes [
 		}
 		for _, id := range d.Replaces {
 			if first, twice := by[id]; twice && first.Resource.ID() != t.Resource.ID() {
-				found.add(entityProblem(t, d, ".replaces", site.BadStructure,
+				found.add(entityError(t, d, ".replaces", invalid.BadStructure,
 					"%s replaces %s, which %s of the service %q replaces as well; keep one of them",
 					t.Resource.ID(), id, first.Resource.ID(), first.Service), nodes)
 			}
 			if other, there := bringer[id]; there {
-				found.add(entityProblem(t, d, ".replaces", site.BadStructure,
+				found.add(entityError(t, d, ".replaces", invalid.BadStructure,
 					"%s replaces %s, which the service %q brings to the node; a node has the one or the other",
 					t.Resource.ID(), id, other.Service), nodes)
 			}
@@ -198,9 +198,9 @@ func (b *desiredBuilder) resolveReplaces(l *taskList, tasks []task.Task, nodes [
 	}
 }
 
-// entityProblem returns a problem of a task of an entity; at is the attribute below the task.
-func entityProblem(t task.Task, d *refine.EntityTask, at string, code site.Code, format string,
-	args ...any) site.Problem {
-	return site.Problem{Object: "service", Name: t.Service, Attribute: d.Path + at, Code: code,
+// entityError returns an error of a task of an entity; at is the attribute below the task.
+func entityError(t task.Task, d *refine.EntityTask, at string, code invalid.Code, format string,
+	args ...any) invalid.Error {
+	return invalid.Error{Object: "service", Name: t.Service, Attribute: d.Path + at, Code: code,
 		Message: fmt.Sprintf(format, args...)}
 }

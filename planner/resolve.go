@@ -28,11 +28,11 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 	}
 	list := service.Central()
 	if t.Node != "" {
-		// Problems that only a node shows are those of its templates.
-		on, problems := service.On(p.desired.entityNodes[t.Node])
-		if len(problems) > 0 {
+		// Errors that only a node shows are those of its templates.
+		on, errs := service.On(p.desired.entityNodes[t.Node])
+		if len(errs) > 0 {
 			return t, fmt.Errorf("the service %q cannot take what its callbacks returned: see %s (%s)", t.Service,
-				problems[0].Attribute, problems[0].Code)
+				errs[0].Attribute, errs[0].Code)
 		}
 		list = on
 	}
@@ -68,12 +68,12 @@ func (d *desired) applyOverrides(t task.Task, node string) (task.Task, error) {
 		if _, there := slices.BinarySearch(k.nodes, node); !there {
 			continue
 		}
-		tasks, problems := d.overrides.Apply(k.layers, []task.Task{t}) // the first one is the task; others are created
-		if len(problems) > 0 {
+		tasks, errs := d.overrides.Apply(k.layers, []task.Task{t}) // the first one is the task; others are created
+		if len(errs) > 0 {
 			return t, fmt.Errorf(
 				"overrides do not fit what callbacks of the service %q returned: see %s of the override %q (%s)",
 				t.Service,
-				problems[0].Attribute, problems[0].Name, problems[0].Code)
+				errs[0].Attribute, errs[0].Name, errs[0].Code)
 		}
 		return tasks[0], nil
 	}

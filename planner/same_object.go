@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -10,13 +11,13 @@ import (
 
 // sameObject returns an error for each task whose resource manages the same object as an earlier task under another
 // title. Each would undo the other.
-func sameObject(schemas map[string]resource.Schema, tasks []task.Task) site.Problems {
+func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.Errors {
 	type object struct{ typ, name string }
 	type candidate struct {
 		variant string
 		task    *task.Task
 	}
-	var problems site.Problems
+	var errs invalid.Errors
 	others := make(map[object][]candidate, len(tasks))
 	for i := range tasks {
 		t := &tasks[i]
@@ -35,10 +36,10 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) site.Prob
 				if h.variant != variant {
 					remedy += ", or name the architecture in both where two are meant"
 				}
-				problems = append(problems, site.Problem{
+				errs = append(errs, invalid.Error{
 					Object: "service", Name: t.Service,
 					Attribute: site.ConfigurationPath(t.Resource.Type, t.Resource.Title, ""),
-					Code:      site.DuplicateResource,
+					Code:      invalid.DuplicateResource,
 					Message: fmt.Sprintf("%s looks after the same as %s of the service %q: %s", t.Resource.ID(),
 						h.task.Resource.ID(), h.task.Service, remedy),
 				})
@@ -47,5 +48,5 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) site.Prob
 		}
 		others[o] = append(others[o], candidate{variant, t})
 	}
-	return problems
+	return errs
 }

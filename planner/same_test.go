@@ -59,9 +59,9 @@ func TestTwoResourcesForOneObject(t *testing.T) {
 			s := site.Site{Name: "s", Nodes: []site.Node{{Name: "n", Address: "10.0.0.1"}},
 				Services: []site.Service{{Name: "svc",
 					Configuration: map[string]map[string]resource.Parameters{tt.typ: tt.both}}}}
-			_, problems := planner.Make(s, nil, nil)
+			_, errs := planner.Make(s, nil, nil)
 			var texts []string
-			for _, e := range problems.Errors() {
+			for _, e := range errs.Errors() {
 				texts = append(texts, e.Error())
 			}
 			text := strings.Join(texts, "\n")

@@ -275,14 +275,15 @@ func overridden(t task.Task) bool {
 	return len(t.Override)+len(t.Overrode) > 0 && t.Action != task.Refresh
 }
 
-// How steps show two things that change nothing on a node: an entry goes of which nothing is undone; and a resource that
-// has noop is only looked at.
+// How steps show two things that change nothing on a node: an entry goes of which nothing is undone; and a resource
+// that has noop is only looked at.
 const (
 	forget task.Action = "forget"
 	check  task.Action = "check"
 )
 
-// forgets reports whether the removal of a task undoes nothing: it is an action of a plugin, or was only ever looked at.
+// forgets reports whether the removal of a task undoes nothing: it is an action of a plugin, or was only ever looked
+// at.
 func forgets(t task.Task) bool { return isAction(t.Resource.Type) || t.Resource.Noop() }
 
 // describeChanges returns what tasks do, in their order: `3 changes on 2 nodes: create file[/a] on 2, refresh

@@ -17,7 +17,7 @@ const (
 )
 
 // connectionFromEnvironment reads the connection from the variables of [resources.ConnectionFields]. A variable that is
-// empty counts as not set. All mistakes are reported together; none shows a secret.
+// empty counts as not set. All errors are reported together; none shows a secret.
 func connectionFromEnvironment(getenv func(string) string) (site.Connection, diag.Diagnostics) {
 	var c site.Connection
 	var diags diag.Diagnostics

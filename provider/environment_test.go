@@ -21,7 +21,7 @@ func TestEnvironment(t *testing.T) {
 	cases := []struct {
 		variable, text string
 		want           site.Connection
-		mistake        string
+		wrong          string
 	}{
 		{"SLIPWAY_USER", "ops", site.Connection{User: "ops"}, ""},
 		{"SLIPWAY_PORT", "2222", site.Connection{Port: 2222}, ""},
@@ -59,7 +59,7 @@ func TestEnvironment(t *testing.T) {
 		tested[tt.variable] = true
 		t.Run(tt.variable+"="+tt.text, func(t *testing.T) {
 			got, diags := connectionFromEnvironment(environment{tt.variable: tt.text}.get)
-			if tt.mistake == "" {
+			if tt.wrong == "" {
 				if diags.HasError() {
 					t.Fatal(diags)
 				}
@@ -68,8 +68,8 @@ func TestEnvironment(t *testing.T) {
 				}
 				return
 			}
-			if len(diags) != 1 || !strings.Contains(diags[0].Detail(), tt.mistake) || !strings.Contains(diags[0].Summary(), tt.variable) {
-				t.Errorf("got %v, want one that names %s and tells %s", diags, tt.variable, tt.mistake)
+			if len(diags) != 1 || !strings.Contains(diags[0].Detail(), tt.wrong) || !strings.Contains(diags[0].Summary(), tt.variable) {
+				t.Errorf("got %v, want one that names %s and tells %s", diags, tt.variable, tt.wrong)
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestEnvironmentMistakesComeTogether(t *testing.T) {
+func TestEnvironmentErrorsComeTogether(t *testing.T) {
 	_, diags := connectionFromEnvironment(environment{"SLIPWAY_PORT": "x", "SLIPWAY_SUDO": "x", "SLIPWAY_PRIVATE_KEY": "k", "SLIPWAY_PRIVATE_KEY_FILE": "f"}.get)
 	if len(diags) != 3 {
 		t.Errorf("got %d diagnostics, want 3: %v", len(diags), diags)

@@ -70,7 +70,7 @@ func TestFunctionsBadInput(t *testing.T) {
 	for name, f := range map[string]struct {
 		function.Function
 		good     []types.Dynamic
-		takes    map[string]bool // what is no mistake
+		takes    map[string]bool // what is no error
 		argument int
 	}{
 		"select_nodes: nodes":     {newSelectNodes(), []types.Dynamic{nodes, empty}, null, 0},

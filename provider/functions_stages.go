@@ -81,9 +81,9 @@ func (stageOrder) Run(ctx context.Context, req function.RunRequest, resp *functi
 		resp.Error = wrong(0, err)
 		return
 	}
-	sequences, problems := plugin.Order(plugins)
-	if len(problems) > 0 {
-		resp.Error = wrong(0, problems)
+	sequences, errs := plugin.Order(plugins)
+	if len(errs) > 0 {
+		resp.Error = wrong(0, errs)
 		return
 	}
 	place := !nodesGiven.IsNull() && !nodesGiven.IsUnderlyingValueNull()

@@ -59,12 +59,12 @@ func (deploymentStrategy) Run(ctx context.Context, req function.RunRequest, resp
 		resp.Error = stillUnknown(0)
 		return
 	}
-	problems := site.ValidateDependencies(groups)
+	errs := site.ValidateDependencies(groups)
 	for _, g := range groups {
-		problems = append(problems, g.Validate()...)
+		errs = append(errs, g.Validate()...)
 	}
-	if errs := problems.Errors(); len(errs) > 0 {
-		resp.Error = wrong(0, errs)
+	if failures := errs.Errors(); len(failures) > 0 {
+		resp.Error = wrong(0, failures)
 		return
 	}
 	order, err := strategy.Order(groups)

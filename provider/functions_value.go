@@ -32,12 +32,12 @@ func sourceOf(name string, v any) (document.Source, error) {
 
 // misread reports a document that was an argument: by path, because the user never saw lines and columns of it.
 func misread(err error) error {
-	var problems document.Problems
-	if !errors.As(err, &problems) {
+	var errs document.Errors
+	if !errors.As(err, &errs) {
 		return err
 	}
 	var all []error
-	for _, p := range problems {
+	for _, p := range errs {
 		p.Line, p.Column = 0, 0
 		all = append(all, p)
 	}

@@ -107,10 +107,10 @@ func (p *slipway) connection(ctx context.Context, configured types.Object) (c si
 	if diags.HasError() {
 		return environment, false, diags
 	}
-	own, known, problems := m.Value(ctx)
-	for _, problem := range problems {
+	own, known, errs := m.Value(ctx)
+	for _, wrong := range errs {
 		diags.AddAttributeError(path.Root("connection"), "Invalid connection",
-			"connection."+problem.Attribute+": "+problem.Message+".")
+			"connection."+wrong.Attribute+": "+wrong.Message+".")
 	}
 	return own.Over(environment), known, diags
 }

@@ -135,7 +135,7 @@ func TestConfigure(t *testing.T) {
 		attributes map[string]tftypes.Value
 		connection map[string]tftypes.Value
 		want       resources.ProviderData
-		mistake    string
+		wrong      string
 	}{
 		{name: "nothing", want: resources.ProviderData{JournalDirectory: ".slipway"}},
 		{name: "environment", env: environment{"SLIPWAY_USER": "ops", "SLIPWAY_JOURNAL_DIRECTORY": "/var/lib/slipway"},
@@ -159,16 +159,16 @@ func TestConfigure(t *testing.T) {
 			want:       resources.ProviderData{Connection: site.Connection{Bastions: []site.Bastion{}}, JournalDirectory: ".slipway", Unknown: true}},
 		{name: "a folder that is not known yet", attributes: map[string]tftypes.Value{"journal_directory": unknown},
 			want: resources.ProviderData{JournalDirectory: ".slipway", Unknown: true}},
-		{name: "bad environment", env: environment{"SLIPWAY_PORT": "x"}, mistake: "Invalid environment variable SLIPWAY_PORT"},
+		{name: "bad environment", env: environment{"SLIPWAY_PORT": "x"}, wrong: "Invalid environment variable SLIPWAY_PORT"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			runs := &resources.Runs{}
 			p := &slipway{version: "1.2.3", runs: runs, getenv: tt.env.get}
 			var resp provider.ConfigureResponse
 			p.Configure(t.Context(), provider.ConfigureRequest{Config: configured(t, p, tt.attributes, tt.connection)}, &resp)
-			if tt.mistake != "" {
-				if !resp.Diagnostics.HasError() || !strings.Contains(resp.Diagnostics[0].Summary(), tt.mistake) {
-					t.Errorf("got %v, want %s", resp.Diagnostics, tt.mistake)
+			if tt.wrong != "" {
+				if !resp.Diagnostics.HasError() || !strings.Contains(resp.Diagnostics[0].Summary(), tt.wrong) {
+					t.Errorf("got %v, want %s", resp.Diagnostics, tt.wrong)
 				}
 				return
 			}

@@ -130,9 +130,9 @@ func (l *large) settle(tb testing.TB) {
 	for name := range computed {
 		l.proposed[name] = l.state[name]
 	}
-	desired, problems := planner.Desired(s)
-	if errs := problems.Errors(); len(errs) > 0 {
-		tb.Fatal(errs)
+	desired, errs := planner.Desired(s)
+	if failures := errs.Errors(); len(failures) > 0 {
+		tb.Fatal(failures)
 	}
 	applied := planner.Applied{}
 	for node, tasks := range desired {

@@ -76,12 +76,12 @@ func told(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `\s+`))
 }
 
-// mistake is the body of a resource, and what Terraform is expected to tell about it.
-type mistake struct{ body, pattern string }
+// error is the body of a resource, and what Terraform is expected to tell about it.
+type wrong struct{ body, pattern string }
 
-// mistakes plans resources of one type, all wrong in their own way, and expects the error of each: all mistakes of a
+// errors plans resources of one type, all wrong in their own way, and expects the error of each: all errors of a
 // configuration are told together.
-func mistakes(t *testing.T, typ, beside string, cases map[string]mistake) {
+func errs(t *testing.T, typ, beside string, cases map[string]wrong) {
 	t.Helper()
 	config := beside + "\n"
 	for label, c := range cases {
@@ -93,10 +93,10 @@ func mistakes(t *testing.T, typ, beside string, cases map[string]mistake) {
 		Steps:                    []resource.TestStep{{Config: config, PlanOnly: true}},
 		ErrorCheck: func(err error) error {
 			checked = true
-			errs := strings.Split(err.Error(), "\nError: ")
+			failures := strings.Split(err.Error(), "\nError: ")
 			for label, c := range cases {
 				where := fmt.Sprintf("in resource %q %q", typ, label)
-				if !slices.ContainsFunc(errs, func(e string) bool { return strings.Contains(e, where) && told(c.pattern).MatchString(e) }) {
+				if !slices.ContainsFunc(failures, func(e string) bool { return strings.Contains(e, where) && told(c.pattern).MatchString(e) }) {
 					t.Errorf("%s: no error %q for\n%s", label, c.pattern, c.body)
 				}
 			}

@@ -21,8 +21,9 @@ import (
 type nulls int
 
 const (
-	nullsAreUnset  nulls = iota // as everywhere in Terraform: services
-	nullsAreErrors              // an override cannot take a parameter away, so null would silently do nothing (fuel.md, OV-36)
+	nullsAreUnset nulls = iota // as everywhere in Terraform: services
+	// an override cannot take a parameter away, so null would silently do nothing (fuel.md, OV-36).
+	nullsAreErrors
 )
 
 // block is one configuration resource as far as it is known; parameters that are not are [planresource.Unknown].
@@ -38,7 +39,7 @@ func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block
 	var blocks []block
 	for _, t := range r.entries(at, v, nulls, "types") {
 		if t.key == "" {
-			r.report(at, site.EmptyType, "a type is empty; write type = { title = { parameters } }")
+			r.report(at, invalid.EmptyType, "a type is empty; write type = { title = { parameters } }")
 			continue
 		}
 		titlesAt := keyedPath(at, t.key)
@@ -48,7 +49,7 @@ func (r *reading) configuration(at string, v tftypes.Value, nulls nulls) []block
 		}
 		for _, title := range titles {
 			if title.key == "" {
-				r.report(titlesAt, site.EmptyTitle, "a title is empty; write type = { title = { parameters } }")
+				r.report(titlesAt, invalid.EmptyTitle, "a title is empty; write type = { title = { parameters } }")
 				continue
 			}
 			if !title.value.IsKnown() {
@@ -105,7 +106,7 @@ func (r *reading) entries(at string, v tftypes.Value, nulls nulls, what string) 
 		member := members[key]
 		if member.IsKnown() && member.IsNull() {
 			if nulls == nullsAreErrors {
-				r.report(keyedPath(at, key), site.NullValue, "is null; an override cannot take anything away, leave it out")
+				r.report(keyedPath(at, key), invalid.NullValue, "is null; an override cannot take anything away, leave it out")
 			}
 			continue
 		}
@@ -121,7 +122,7 @@ func (r *reading) plain(at string, v tftypes.Value) (any, bool) {
 		out := make([]any, 0, len(elements))
 		for i, e := range elements {
 			if e.IsNull() {
-				r.report(elementPath(at, i), site.NullValue, "is null; leave it out")
+				r.report(elementPath(at, i), invalid.NullValue, "is null; leave it out")
 				return nil, false
 			}
 			value, ok := r.plain(elementPath(at, i), e)
@@ -164,15 +165,16 @@ func (r *reading) plain(at string, v tftypes.Value) (any, bool) {
 		s, ok := textOf(v)
 		return s, ok
 	}
-	r.report(at, site.BadParameter, "is a value of a kind that no parameter takes")
+	r.report(at, invalid.BadParameter, "is a value of a kind that no parameter takes")
 	return nil, false
 }
 
 // configurationFrom reads a configuration into the planner's form.
-func configurationFrom(ctx context.Context, at string, v types.Dynamic, nulls nulls) (planresource.Configuration, site.Problems) {
+func configurationFrom(ctx context.Context, at string, v types.Dynamic, nulls nulls) (planresource.Configuration,
+	invalid.Errors) {
 	value, err := v.ToTerraformValue(ctx)
 	if err != nil {
-		return nil, site.Problems{{Attribute: at, Code: site.BadStructure, Message: err.Error()}}
+		return nil, invalid.Errors{{Attribute: at, Code: invalid.BadStructure, Message: err.Error()}}
 	}
 	var r reading
 	configuration := planresource.Configuration{}
@@ -184,7 +186,7 @@ func configurationFrom(ctx context.Context, at string, v types.Dynamic, nulls nu
 			configuration[b.Type][b.Title] = b.Parameters
 		}
 	}
-	return configuration, r.problems
+	return configuration, r.errs
 }
 
 // keyedPath is a member that is usually an identifier and is then written as one.
@@ -210,7 +212,8 @@ func (v configurationValidator) MarkdownDescription(ctx context.Context) string 
 	return v.Description(ctx)
 }
 
-func (v configurationValidator) ValidateDynamic(ctx context.Context, req validator.DynamicRequest, resp *validator.DynamicResponse) {
+func (v configurationValidator) ValidateDynamic(ctx context.Context, req validator.DynamicRequest,
+	resp *validator.DynamicResponse) {
 	if req.ConfigValue.IsNull() {
 		return
 	}
@@ -226,32 +229,32 @@ func (v configurationValidator) ValidateDynamic(ctx context.Context, req validat
 		switch _, known := schemas[b.Type]; {
 		case !known && b.Type != unknown:
 			unknown = b.Type
-			r.problems = append(r.problems, site.UnknownTypeProblem("", "", b.typeAt, b.Type, schemas))
+			r.errs = append(r.errs, site.UnknownTypeError("", "", b.typeAt, b.Type, schemas))
 		case known && !b.bare:
-			r.problems = append(r.problems, v.check(schemas[b.Type], b)...)
+			r.errs = append(r.errs, v.check(schemas[b.Type], b)...)
 		}
 	}
-	for _, p := range r.problems {
+	for _, p := range r.errs {
 		resp.Diagnostics.Append(diagnostic(req.Path, p, p.Attribute+": "+p.Message))
 	}
 }
 
 // check reports what the type of a configuration resource does not accept.
-func (v configurationValidator) check(schema planresource.Schema, b block) site.Problems {
+func (v configurationValidator) check(schema planresource.Schema, b block) invalid.Errors {
 	if v.partial {
 		schema.Check = nil // it judges the whole resource
 	}
-	var problems site.Problems
+	var errs invalid.Errors
 	for _, e := range schema.Validate(b.Resource) {
 		if e.Code == invalid.MissingParameter && v.partial {
 			continue
 		}
-		p := site.ParameterProblem("", "", b.Type, b.Title, e)
+		p := site.ParameterError("", "", b.Type, b.Title, e)
 		if p.Attribute = b.at; e.Attribute != "title" {
 			p.Attribute = namePath(b.at, e.Attribute)
 		}
-		problems = append(problems, p)
+		errs = append(errs, p)
 	}
-	slices.SortStableFunc(problems, func(a, b site.Problem) int { return strings.Compare(a.Attribute, b.Attribute) })
-	return problems
+	slices.SortStableFunc(errs, func(a, b invalid.Error) int { return strings.Compare(a.Attribute, b.Attribute) })
+	return errs
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// A type that is mistyped is one mistake, however many titles are below it.
+// A type that is mistyped is one error, however many titles are below it.
 func TestUnknownTypeIsToldOnce(t *testing.T) {
 	empty := types.ObjectValueMust(nil, nil)
 	titles := func(names ...string) (attr.Type, attr.Value) {

@@ -10,25 +10,25 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // reading converts one value and remembers what it found on the way.
 type reading struct {
-	partly   bool // unknown parameters of configuration resources are taken as [planresource.Unknown]
-	unknown  bool // something inside is unknown
-	problems site.Problems
+	partly  bool // unknown parameters of configuration resources are taken as [planresource.Unknown]
+	unknown bool // something inside is unknown
+	errs    invalid.Errors
 }
 
-func (r *reading) report(at string, code site.Code, format string, args ...any) {
-	r.problems = append(r.problems, site.Problem{Attribute: at, Code: code, Message: fmt.Sprintf(format, args...)})
+func (r *reading) report(at string, code invalid.Code, format string, args ...any) {
+	r.errs = append(r.errs, invalid.Error{Attribute: at, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // conform converts v to the type of a schema, as Terraform converts configuration of a known type: a tuple becomes a
 // list or set, an object a map, an attribute that is left out is null, numbers and their texts stand for each other.
 // Unlike Terraform it reports attributes that the schema does not have. What is unknown, or does not fit, becomes null.
-// at names the place of v for problems; it never shows a value, which may be secret.
+// at names the place of v for errors; it never shows a value, which may be secret.
 func (r *reading) conform(at string, v tftypes.Value, want tftypes.Type) tftypes.Value {
 	null := tftypes.NewValue(want, nil)
 	if want.Is(tftypes.DynamicPseudoType) {
@@ -81,9 +81,10 @@ func (r *reading) conformObject(at string, v tftypes.Value, want tftypes.Object)
 			continue
 		}
 		if near := planresource.Nearest(name, known); near != "" {
-			r.report(namePath(at, name), site.BadStructure, "there is no such attribute; did you mean %q?", near)
+			r.report(namePath(at, name), invalid.BadStructure, "there is no such attribute; did you mean %q?", near)
 		} else {
-			r.report(namePath(at, name), site.BadStructure, "there is no such attribute; there are %s", strings.Join(known, ", "))
+			r.report(namePath(at, name), invalid.BadStructure, "there is no such attribute; there are %s",
+				strings.Join(known, ", "))
 		}
 	}
 	out := make(map[string]tftypes.Value, len(known))
@@ -119,7 +120,7 @@ func (r *reading) gather(at string, entries map[string]tftypes.Value, want tftyp
 		}
 		delete(out, name)
 		if now, given := secrets[name]; given && !now.IsNull() && !secret.IsNull() {
-			r.report(namePath(at, name), site.BadStructure, "is given in %s too; keep it there", nodeCredentials)
+			r.report(namePath(at, name), invalid.BadStructure, "is given in %s too; keep it there", nodeCredentials)
 		} else if !secret.IsNull() {
 			secrets[name], moved = secret, true
 		}
@@ -146,7 +147,7 @@ func (r *reading) conformElements(at string, v tftypes.Value, want, element tfty
 // notNull conforms an element of a collection, where null says nothing that could be meant.
 func (r *reading) notNull(at string, v tftypes.Value, want tftypes.Type) tftypes.Value {
 	if v.IsKnown() && v.IsNull() {
-		r.report(at, site.BadStructure, "is null; leave it out instead")
+		r.report(at, invalid.BadStructure, "is null; leave it out instead")
 	}
 	return r.conform(at, v, want)
 }
@@ -178,7 +179,7 @@ func (r *reading) conformScalar(at string, v tftypes.Value, want tftypes.Type) t
 }
 
 func (r *reading) mismatch(at, wanted string, v tftypes.Value) {
-	r.report(at, site.BadStructure, "is %s; write %s", kindOf(v), wanted)
+	r.report(at, invalid.BadStructure, "is %s; write %s", kindOf(v), wanted)
 }
 
 // kindOf names the kind of a value without showing it.

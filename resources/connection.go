@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -38,8 +39,8 @@ type ProviderConnectionModelV0 struct {
 }
 
 // Value returns the connection that the model describes. What is unknown is left unset, and known is then false. The
-// problems carry attributes below the connection and neither object nor name.
-func (m ProviderConnectionModelV0) Value(ctx context.Context) (c site.Connection, known bool, problems site.Problems) {
+// errors carry attributes below the connection and neither object nor name.
+func (m ProviderConnectionModelV0) Value(ctx context.Context) (c site.Connection, known bool, errs invalid.Errors) {
 	return connectionOf[providerBastionModelV0](ctx, m.ConnectionModelV0)
 }
 
@@ -90,7 +91,8 @@ type hopCredentialsModelV1 struct {
 }
 
 func (m bastionModelV0) value() (b site.Bastion, known bool) {
-	known = !slices.ContainsFunc([]attr.Value{m.Host, m.Port, m.User, m.PrivateKey, m.PrivateKeyFile}, attr.Value.IsUnknown)
+	known = !slices.ContainsFunc([]attr.Value{m.Host, m.Port, m.User, m.PrivateKey, m.PrivateKeyFile},
+		attr.Value.IsUnknown)
 	return site.Bastion{Host: m.Host.ValueString(), Port: int(m.Port.ValueInt64()), User: m.User.ValueString(),
 		PrivateKey: m.PrivateKey.ValueString(), PrivateKeyFile: m.PrivateKeyFile.ValueString()}, known
 }
@@ -102,41 +104,45 @@ func (m bastionModelV1) value() (b site.Bastion, known bool) {
 	return m.bastionModelV0.value()
 }
 
-// Value returns the connection that a wholly known model describes. The problems are those of
+// Value returns the connection that a wholly known model describes. The errors are those of
 // [ProviderConnectionModelV0.Value].
-func (m connectModelV1) Value(ctx context.Context) (site.Connection, site.Problems) {
+func (m connectModelV1) Value(ctx context.Context) (site.Connection, invalid.Errors) {
 	if secrets := m.Credentials; secrets != nil {
 		m.PrivateKey, m.Passphrase, m.SudoPassword = secrets.PrivateKey, secrets.Passphrase, secrets.SudoPassword
 	}
-	c, _, problems := connectionOf[bastionModelV1](ctx, m.ConnectionModelV0)
-	return c, problems
+	c, _, errs := connectionOf[bastionModelV1](ctx, m.ConnectionModelV0)
+	return c, errs
 }
 
 // connectionOf is [ProviderConnectionModelV0.Value] of a model whose hops are of type H.
-func connectionOf[H hopModel](ctx context.Context, m ConnectionModelV0) (c site.Connection, known bool, problems site.Problems) {
+func connectionOf[H hopModel](ctx context.Context, m ConnectionModelV0) (c site.Connection, known bool,
+	errs invalid.Errors) {
 	c = site.Connection{
 		Transport: m.Transport.ValueString(), Root: m.Root.ValueString(),
 		User: m.User.ValueString(), Port: int(m.Port.ValueInt64()),
-		PrivateKey: m.PrivateKey.ValueString(), PrivateKeyFile: m.PrivateKeyFile.ValueString(), Passphrase: m.Passphrase.ValueString(),
+		PrivateKey: m.PrivateKey.ValueString(), PrivateKeyFile: m.PrivateKeyFile.ValueString(),
+		Passphrase:  m.Passphrase.ValueString(),
 		Certificate: m.Certificate.ValueString(), Agent: m.Agent.ValueBoolPointer(),
 		KnownHostsFile: m.KnownHostsFile.ValueString(), HostKeyPolicy: m.HostKeyPolicy.ValueString(),
 		Sudo: m.Sudo.ValueBoolPointer(), SudoPassword: m.SudoPassword.ValueString(),
 	}
-	known = !slices.ContainsFunc([]attr.Value{m.User, m.Port, m.PrivateKey, m.PrivateKeyFile, m.Passphrase, m.Certificate, m.Agent, m.KnownHosts,
-		m.KnownHostsFile, m.HostKeyPolicy, m.Bastions, m.Sudo, m.SudoPassword, m.ConnectTimeout, m.Transport, m.Root}, attr.Value.IsUnknown)
+	known = !slices.ContainsFunc([]attr.Value{m.User, m.Port, m.PrivateKey, m.PrivateKeyFile, m.Passphrase, m.Certificate,
+		m.Agent, m.KnownHosts,
+		m.KnownHostsFile, m.HostKeyPolicy, m.Bastions, m.Sudo, m.SudoPassword, m.ConnectTimeout, m.Transport, m.Root},
+		attr.Value.IsUnknown)
 	if m.Agent.IsUnknown() {
 		c.Agent = nil
 	}
 	if m.Sudo.IsUnknown() {
 		c.Sudo = nil
 	}
-	report := func(attribute string, code site.Code, message string) {
-		problems = append(problems, site.Problem{Attribute: attribute, Code: code, Message: message})
+	report := func(attribute string, code invalid.Code, message string) {
+		errs = append(errs, invalid.Error{Attribute: attribute, Code: code, Message: message})
 	}
 	if s := m.ConnectTimeout.ValueString(); s != "" {
-		d, mistake := parseDuration(s)
-		if mistake != "" {
-			report("connect_timeout", site.BadValue, mistake)
+		d, wrong := parseDuration(s)
+		if wrong != "" {
+			report("connect_timeout", invalid.BadValue, wrong)
 		}
 		c.ConnectTimeout = d
 	}
@@ -155,12 +161,12 @@ func connectionOf[H hopModel](ctx context.Context, m ConnectionModelV0) (c site.
 		}
 		var hop H
 		if diags := object.As(ctx, &hop, asGiven); diags.HasError() {
-			report(fmt.Sprintf("bastions[%d]", i), site.BadStructure, "is not a jump host; write an object with a host")
+			report(fmt.Sprintf("bastions[%d]", i), invalid.BadStructure, "is not a jump host; write an object with a host")
 			continue
 		}
 		b, hopKnown := hop.value()
 		known = known && hopKnown
 		c.Bastions = append(c.Bastions, b)
 	}
-	return c, known, problems
+	return c, known, errs
 }

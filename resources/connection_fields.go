@@ -61,28 +61,33 @@ func ConnectionFields() []ConnectionField {
 			Parse: text(func(c *site.Connection) *string { return &c.User })},
 		{Name: "port", Kind: NumberField, Description: "Port of the SSH server, 1 to 65535.", Default: "22",
 			integers: []validator.Int64{int64validator.Between(1, 65535)}, Parse: parsePort},
-		{Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`.", strings: notEmpty,
-			Parse: text(func(c *site.Connection) *string { return &c.PrivateKey })},
+		{Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`.",
+			strings: notEmpty,
+			Parse:   text(func(c *site.Connection) *string { return &c.PrivateKey })},
 		{Name: "private_key_file", Description: "File that holds the private key; `~` is the home directory of the user who runs Terraform.", strings: notEmpty, file: true,
 			Parse: text(func(c *site.Connection) *string { return &c.PrivateKeyFile })},
 		{Name: "passphrase", Sensitive: true, Description: "Passphrase of the private key.", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.Passphrase })},
 		{Name: "certificate", Description: "OpenSSH certificate that belongs to the private key, as text (the content of `id_ed25519-cert.pub`).", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.Certificate })},
-		{Name: "agent", Kind: FlagField, Description: "Whether to use the keys of the SSH agent at `SSH_AUTH_SOCK`. Left out, the agent is used where no private key is given.",
-			Parse: flag(func(c *site.Connection, b *bool) { c.Agent = b })},
-		{Name: "known_hosts", Kind: LinesField, Description: "Host keys to trust, as lines of a `known_hosts` file. An empty list trusts none besides those of `known_hosts_file`.", Form: "one per line",
+		{Name: "agent", Kind: FlagField,
+			Description: "Whether to use the keys of the SSH agent at `SSH_AUTH_SOCK`. Left out, the agent is used where no private key is given.",
+			Parse:       flag(func(c *site.Connection, b *bool) { c.Agent = b })},
+		{Name: "known_hosts", Kind: LinesField,
+			Description: "Host keys to trust, as lines of a `known_hosts` file. An empty list trusts none besides those of `known_hosts_file`.", Form: "one per line",
 			Parse: parseKnownHosts},
 		{Name: "known_hosts_file", Description: "File with the host keys to trust, in the format of OpenSSH; `~` is the home directory of the user who runs Terraform.", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.KnownHostsFile })},
 		{Name: "host_key_policy", Description: "`strict` connects only to nodes whose host key is known; `accept-new` trusts a node without a known key at the first contact and remembers its key in `known_hosts_file`. A key that changed is always refused.",
 			Default: "strict", strings: []validator.String{stringvalidator.OneOf(hostKeyPolicies...)},
 			Parse: oneOf(hostKeyPolicies, func(c *site.Connection) *string { return &c.HostKeyPolicy })},
-		{Name: "bastions", Kind: BastionsField, Description: "Chain of jump hosts: the first is reached from here, each next one through the one before, the node through the last. " +
-			"An empty list connects directly.", Form: "`user@host:port`, separated by commas; user and port may be left out",
+		{Name: "bastions", Kind: BastionsField,
+			Description: "Chain of jump hosts: the first is reached from here, each next one through the one before, the node through the last. " +
+				"An empty list connects directly.", Form: "`user@host:port`, separated by commas; user and port may be left out",
 			Parse: parseBastions},
-		{Name: "sudo", Kind: FlagField, Description: "Whether to become root through `sudo` after logging in.", Default: "false",
-			Parse: flag(func(c *site.Connection, b *bool) { c.Sudo = b })},
+		{Name: "sudo", Kind: FlagField, Description: "Whether to become root through `sudo` after logging in.",
+			Default: "false",
+			Parse:   flag(func(c *site.Connection, b *bool) { c.Sudo = b })},
 		{Name: "sudo_password", Sensitive: true, Description: "Password for `sudo`.", strings: notEmpty,
 			Parse: text(func(c *site.Connection) *string { return &c.SudoPassword })},
 		{Name: "connect_timeout", Description: "Bound on connecting and logging in, over all jump hosts, as a duration such as `30s`.", Default: "10s",
@@ -100,11 +105,15 @@ func hopFields() []ConnectionField {
 	const ofConnection = " Default: that of the connection."
 	notEmpty := []validator.String{stringvalidator.LengthAtLeast(1)}
 	return []ConnectionField{
-		{Name: "host", Required: true, Description: "Host name or IP address.", strings: []validator.String{addressValidator()}},
-		{Name: "port", Kind: NumberField, Description: "Port of the SSH server, 1 to 65535.", Default: "22", integers: []validator.Int64{int64validator.Between(1, 65535)}},
+		{Name: "host", Required: true, Description: "Host name or IP address.",
+			strings: []validator.String{addressValidator()}},
+		{Name: "port", Kind: NumberField, Description: "Port of the SSH server, 1 to 65535.", Default: "22",
+			integers: []validator.Int64{int64validator.Between(1, 65535)}},
 		{Name: "user", Description: "User to log in as." + ofConnection, strings: notEmpty},
-		{Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`." + ofConnection, strings: notEmpty},
-		{Name: "private_key_file", Description: "File that holds the private key." + ofConnection, strings: notEmpty, file: true},
+		{Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`." +
+			ofConnection, strings: notEmpty},
+		{Name: "private_key_file", Description: "File that holds the private key." + ofConnection, strings: notEmpty,
+			file: true},
 	}
 }
 
@@ -158,9 +167,9 @@ func portNumber(s string) (int, error) {
 }
 
 func parseConnectTimeout(c *site.Connection, s string) error {
-	d, mistake := parseDuration(s)
-	if mistake != "" {
-		return errors.New(mistake)
+	d, wrong := parseDuration(s)
+	if wrong != "" {
+		return errors.New(wrong)
 	}
 	c.ConnectTimeout = d
 	return nil

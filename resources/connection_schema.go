@@ -51,7 +51,8 @@ func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attrib
 	for _, f := range fields {
 		text := f.Description
 		if f.Sensitive {
-			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: text + stateNote, Validators: f.strings}
+			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: text + stateNote,
+				Validators: f.strings}
 			attributes[f.Name] = movedAttribute(namePath(nodeCredentials, f.Name))
 			continue
 		}
@@ -61,16 +62,21 @@ func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attrib
 			if f.file {
 				validators = append(slices.Clone(validators), presentFile{})
 			}
-			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: validators}
+			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
+				Validators: validators}
 		case NumberField:
-			attributes[f.Name] = schema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.integers}
+			attributes[f.Name] = schema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
+				Validators: f.integers}
 		case FlagField:
 			attributes[f.Name] = schema.BoolAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text}
 		case LinesField:
-			attributes[f.Name] = schema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
+			attributes[f.Name] = schema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType,
+				MarkdownDescription: text, Validators: lines()}
 		case BastionsField:
-			attributes[f.Name] = schema.ListNestedAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
-				NestedObject: schema.NestedAttributeObject{Attributes: nodeConnectionAttributes(hopFields()), Validators: eitherKey(nodeCredentials)}}
+			attributes[f.Name] = schema.ListNestedAttribute{Required: f.Required, Optional: !f.Required,
+				MarkdownDescription: text,
+				NestedObject: schema.NestedAttributeObject{Attributes: nodeConnectionAttributes(hopFields()),
+					Validators: eitherKey(nodeCredentials)}}
 		}
 	}
 	attributes[nodeCredentials] = schema.SingleNestedAttribute{Optional: true, Attributes: secrets,
@@ -81,7 +87,8 @@ func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attrib
 // movedAttribute stands where a secret stood in version 0 and refuses it. Without the attribute, Terraform would leave
 // what is given there out without a word, and the node would be reached with another key.
 func movedAttribute(to string) schema.Attribute {
-	return schema.StringAttribute{Optional: true, MarkdownDescription: "Moved: give `" + to + "` instead.", Validators: []validator.String{moved{to}}}
+	return schema.StringAttribute{Optional: true, MarkdownDescription: "Moved: give `" + to + "` instead.",
+		Validators: []validator.String{moved{to}}}
 }
 
 func providerConnectionAttributes(fields []ConnectionField) map[string]providerschema.Attribute {
@@ -100,21 +107,28 @@ func providerConnectionAttributes(fields []ConnectionField) map[string]providers
 		}
 		switch f.Kind {
 		case TextField:
-			attributes[f.Name] = providerschema.StringAttribute{Required: f.Required, Optional: !f.Required, Sensitive: f.Sensitive, MarkdownDescription: text, Validators: f.strings}
+			attributes[f.Name] = providerschema.StringAttribute{Required: f.Required, Optional: !f.Required,
+				Sensitive: f.Sensitive, MarkdownDescription: text, Validators: f.strings}
 		case NumberField:
-			attributes[f.Name] = providerschema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text, Validators: f.integers}
+			attributes[f.Name] = providerschema.Int64Attribute{Required: f.Required, Optional: !f.Required,
+				MarkdownDescription: text, Validators: f.integers}
 		case FlagField:
-			attributes[f.Name] = providerschema.BoolAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text}
+			attributes[f.Name] = providerschema.BoolAttribute{Required: f.Required, Optional: !f.Required,
+				MarkdownDescription: text}
 		case LinesField:
-			attributes[f.Name] = providerschema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
+			attributes[f.Name] = providerschema.ListAttribute{Required: f.Required, Optional: !f.Required,
+				ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
 		case BastionsField:
-			attributes[f.Name] = providerschema.ListNestedAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
-				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()), Validators: eitherKey("")}}
+			attributes[f.Name] = providerschema.ListNestedAttribute{Required: f.Required, Optional: !f.Required,
+				MarkdownDescription: text,
+				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()),
+					Validators: eitherKey("")}}
 		}
 	}
 	// Without the attribute, Terraform would leave out what was copied from a node without a word, and another key
 	// would be offered.
-	attributes[nodeCredentials] = providerschema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType,
+	attributes[nodeCredentials] = providerschema.MapAttribute{Optional: true, Sensitive: true,
+		ElementType:         types.StringType,
 		MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced{}}}
 	return attributes
 }
@@ -122,7 +136,8 @@ func providerConnectionAttributes(fields []ConnectionField) map[string]providers
 // eitherKey refuses a connection or hop that gives its private key twice. secrets is the name of the object that has
 // the secrets, if there is one.
 func eitherKey(secrets string) []validator.Object {
-	return []validator.Object{onlyOneOf{names: []string{namePath(secrets, "private_key"), "private_key_file"}, why: "Give the private key as text or as a file, not both."}}
+	return []validator.Object{onlyOneOf{names: []string{namePath(secrets, "private_key"), "private_key_file"},
+		why: "Give the private key as text or as a file, not both."}}
 }
 
 // lines accepts a list of texts without empty ones.

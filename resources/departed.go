@@ -39,9 +39,9 @@ func withNodes(nodes, older passthrough.Value, names map[string]string) (passthr
 	if err != nil {
 		return nodes, err
 	}
-	members, problem := membersOf("nodes", "node", before)
-	if problem != nil {
-		return nodes, *problem
+	members, wrong := membersOf("nodes", "node", before)
+	if wrong != nil {
+		return nodes, *wrong
 	}
 	added := map[string]tftypes.Value{}
 	for name, old := range names {

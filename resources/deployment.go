@@ -60,7 +60,9 @@ func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest,
 	}
 	data, ok := req.ProviderData.(ProviderData)
 	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf("slipway_deployment got %T from the provider. This is a defect of slipway; please report it.", req.ProviderData))
+		resp.Diagnostics.AddError("Provider is not configured",
+			fmt.Sprintf("slipway_deployment got %T from the provider. This is a defect of slipway; please report it.",
+				req.ProviderData))
 		return
 	}
 	d.provider = data
@@ -76,7 +78,8 @@ func (d *Deployment) engine() *engine.Engine {
 }
 
 // IdentitySchema declares what names a deployment outside of any state: its site.
-func (d *Deployment) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+func (d *Deployment) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
+	resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
 		"site": identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the site."},
 	}}
@@ -84,7 +87,8 @@ func (d *Deployment) IdentitySchema(_ context.Context, _ resource.IdentitySchema
 
 // ImportState imports by site name. Nodes and services come from the configuration; the first apply then finds in the
 // nodes' ledgers what is there already.
-func (d *Deployment) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+func (d *Deployment) ImportState(ctx context.Context, req resource.ImportStateRequest,
+	resp *resource.ImportStateResponse) {
 	resource.ImportStatePassthroughWithIdentity(ctx, path.Root("site"), path.Root("site"), req, resp)
 }
 
@@ -111,7 +115,8 @@ func (*Deployment) UpgradeState(context.Context) map[int64]resource.StateUpgrade
 			}
 			raw, more := json.Marshal(state)
 			if err = errors.Join(err, more); err != nil {
-				resp.Diagnostics.AddError("The saved state cannot be read", fmt.Sprintf("The state of the deployment is not one that slipway 0.1.0 wrote: %v.", err))
+				resp.Diagnostics.AddError("The saved state cannot be read",
+					fmt.Sprintf("The state of the deployment is not one that slipway 0.1.0 wrote: %v.", err))
 				return
 			}
 			resp.DynamicValue = &tfprotov6.DynamicValue{JSON: raw}
@@ -236,10 +241,12 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Computed:            true,
 				MarkdownDescription: "The services of entities after the last run, by name. A service that is still being deleted is among them.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"entity":   schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the entity that the service is of."},
+					"entity": schema.StringAttribute{Computed: true,
+						MarkdownDescription: "Name of the entity that the service is of."},
 					"identity": schema.StringAttribute{Computed: true, MarkdownDescription: "What names the service among those of its entity; null where the entity has no identity, or a sensitive one."},
 					"state":    schema.StringAttribute{Computed: true, MarkdownDescription: "State of the service in its lifecycle."},
-					"version":  schema.Int64Attribute{Computed: true, MarkdownDescription: "How many transfers the service went through, from 1."},
+					"version": schema.Int64Attribute{Computed: true,
+						MarkdownDescription: "How many transfers the service went through, from 1."},
 				}},
 			},
 			"service_values": schema.MapAttribute{
@@ -251,9 +258,10 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Computed:            true,
 				MarkdownDescription: "Configuration resources that are no longer as slipway left them, found at the last refresh. A plan that repairs them shows the list becoming empty.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"node":     schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the node."},
-					"resource": schema.StringAttribute{Computed: true, MarkdownDescription: "The configuration resource, `type[title]`."},
-					"change":   schema.StringAttribute{Computed: true, MarkdownDescription: "What differs: parameter, what it is and what it should be. Contents are shown as digests, followed by a diff of texts that every user of the node may read; secrets not at all."},
+					"node": schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the node."},
+					"resource": schema.StringAttribute{Computed: true,
+						MarkdownDescription: "The configuration resource, `type[title]`."},
+					"change": schema.StringAttribute{Computed: true, MarkdownDescription: "What differs: parameter, what it is and what it should be. Contents are shown as digests, followed by a diff of texts that every user of the node may read; secrets not at all."},
 				}},
 			},
 			"unreachable": schema.ListAttribute{

@@ -79,12 +79,13 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("unreachable"), stringList(out.Silent))...)
 		resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, out.State)...)
 	case len(out.Silent) > 0:
-		resp.Diagnostics.AddWarning("Nodes were forgotten", out.Report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
+		resp.Diagnostics.AddWarning("Nodes were forgotten",
+			out.Report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
 	}
 }
 
-// leftBehind warns of the nodes of a deployment that was replaced under create_before_destroy which the new one does not
-// have. The new one is in the state by then, and cannot learn of them any more.
+// leftBehind warns of the nodes of a deployment that was replaced under create_before_destroy which the new one does
+// not have. The new one is in the state by then, and cannot learn of them any more.
 func leftBehind(past engine.State, nodes, now []site.Node) (diags diag.Diagnostics) {
 	if lines := past.LeftBehind(nodes, now); len(lines) > 0 {
 		diags.AddWarning("Nodes of the replaced deployment are not in the configuration any more",

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -57,7 +58,8 @@ func (b brings) none() bool { return !b.any && len(b.types)+len(b.ids) == 0 }
 // knownPart returns the deployment without what is not known: nodes, services, and configuration resources of services
 // of which neither parameter is known. A parameter of a configuration resource may stay unknown.
 func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV1, l lacking, err error) {
-	part, l = m, lacking{wanted: map[string]bool{}, brings: brings{types: map[string]bool{}, ids: map[planresource.ID]bool{}}}
+	part, l = m, lacking{wanted: map[string]bool{}, brings: brings{types: map[string]bool{},
+		ids: map[planresource.ID]bool{}}}
 	part.partly = true
 	for _, a := range []struct {
 		name  string
@@ -89,9 +91,9 @@ func (m deploymentModelV1) knownPart(ctx context.Context) (part deploymentModelV
 		if raw.IsNull() {
 			continue
 		}
-		members, problem := membersOf(name, list.object, raw)
-		if problem != nil {
-			return m, l, fmt.Errorf("%s %s", problem.Attribute, problem.Message)
+		members, wrong := membersOf(name, list.object, raw)
+		if wrong != nil {
+			return m, l, fmt.Errorf("%s %s", wrong.Attribute, wrong.Message)
 		}
 		var kept []tftypes.Value
 		var keptTypes []tftypes.Type
@@ -119,7 +121,7 @@ func (l *lacking) note(object string, member entry) {
 		return
 	}
 	for _, place := range unknownIn("", member.value) {
-		l.places = append(l.places, where(site.Problem{Object: object, Name: name, Attribute: place}))
+		l.places = append(l.places, where(invalid.Error{Object: object, Name: name, Attribute: place}))
 	}
 }
 
@@ -249,7 +251,8 @@ func without(v tftypes.Value, attributes ...string) tftypes.Value {
 func readOne[T any](ctx context.Context, object tftypes.Value,
 	read func(context.Context, path.Path, attr.Value) ([]T, bool, diag.Diagnostics),
 ) (objects []T, ok bool) {
-	list, err := passthrough.Encode(tftypes.NewValue(tftypes.Tuple{ElementTypes: []tftypes.Type{object.Type()}}, []tftypes.Value{object}))
+	list, err := passthrough.Encode(tftypes.NewValue(tftypes.Tuple{ElementTypes: []tftypes.Type{object.Type()}},
+		[]tftypes.Value{object}))
 	if err != nil {
 		return nil, false
 	}
@@ -288,7 +291,8 @@ func placeOf(at, key string) string {
 
 // hides reports whether a task is not shown, because it may not be wanted when everything is known.
 func (l lacking) hides(t task.Task) bool {
-	return t.Action == task.Remove && l.brings.may(t.Resource) || t.Action == task.Forget && slices.Contains(l.names, t.Node)
+	return t.Action == task.Remove && l.brings.may(t.Resource) || t.Action == task.Forget && slices.Contains(l.names,
+		t.Node)
 }
 
 // stays reports whether a task stays when everything is known. A machine that is torn down may come under another name,

@@ -11,12 +11,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // show shows the outcome of a run. older are the nodes of the prior state, or of the deployment that is replaced.
-func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1, older passthrough.Value) (diags diag.Diagnostics) {
+func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1,
+	older passthrough.Value) (diags diag.Diagnostics) {
 	m.Status = types.StringValue(string(out.Status))
 	m.NodeStatus, m.GroupStatus, m.Unreachable = stringMap(out.Nodes), stringMap(out.Groups), stringList(out.Unreachable)
 	failed := out.Status == engine.Failed || out.Status == engine.Interrupted
@@ -82,8 +83,8 @@ func setSiteIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, name
 func messages(of engine.Messages) (diags diag.Diagnostics) {
 	for _, e := range of {
 		switch e := e.(type) {
-		case site.Problem:
-			diags.Append(Diagnostics(site.Problems{e})...)
+		case invalid.Error:
+			diags.Append(Diagnostics(invalid.Errors{e})...)
 		case *engine.Message:
 			at := path.Empty()
 			if e.Attribute != "" {

@@ -49,11 +49,11 @@ func (d *Deployment) planPart(
 			uncounted(lacks.attribute, past))
 		return diags
 	}
-	w, known, problems := d.work(ctx, part, prior, past)
-	if problems.HasError() || !known {
+	w, known, errs := d.work(ctx, part, prior, past)
+	if errs.HasError() || !known {
 		reason := ""
-		if problems.HasError() {
-			reason = ":\n" + problems.Errors()[0].Detail()
+		if errs.HasError() {
+			reason = ":\n" + errs.Errors()[0].Detail()
 		}
 		diags.AddWarning(summary, lacks.listed()+"Without that the site cannot be planned"+reason+uncounted("nodes", past))
 		return diags
@@ -254,8 +254,8 @@ func addsWork(w *engine.Planned, l lacking, past engine.State) bool {
 	}
 	s := w.Deployed
 	s.Nodes = slices.Concat(s.Nodes, l.absent)
-	p, problems := w.Again(s, w.Applied)
-	if len(problems.Errors()) > 0 {
+	p, errs := w.Again(s, w.Applied)
+	if len(errs.Errors()) > 0 {
 		return false
 	}
 	changed := p.ChangedNodes()
@@ -264,7 +264,8 @@ func addsWork(w *engine.Planned, l lacking, past engine.State) bool {
 
 // foreseePart shows of nodes and groups what stays as it is, and leaves open what may change. Terraform takes a map
 // with the keys that it will have in the end only, so where they are not certain, nothing of it is known.
-func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *engine.Planned, l lacking,
+func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prior deploymentModelV1, w *engine.Planned,
+	l lacking,
 	sure map[taskKey]bool, past engine.State,
 ) {
 	if l.anyGroup {
@@ -313,13 +314,15 @@ func (d *Deployment) foreseePart(ctx context.Context, m *deploymentModelV1, prio
 }
 
 // keepServices keeps what the state shows of services of entities when the run does not concern any of them.
-func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *engine.Planned, s site.Site, concerned map[string]bool, l lacking) {
+func (m *deploymentModelV1) keepServices(prior deploymentModelV1, w *engine.Planned, s site.Site,
+	concerned map[string]bool, l lacking) {
 	if l.entities || w.Services.HasChanges() {
 		return
 	}
 	inventory := site.NewNodeIndex(s.Nodes)
 	for _, service := range s.Services {
-		if service.Entity != nil && slices.ContainsFunc(inventory.Members(service.Selectors), func(n string) bool { return concerned[n] }) {
+		if service.Entity != nil && slices.ContainsFunc(inventory.Members(service.Selectors),
+			func(n string) bool { return concerned[n] }) {
 			return
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // ModifyPlan shows what the apply will do. It runs in plan and, in another process, again in apply; when the second
 // answer equals the prior state, Terraform skips the update without a word (terraform.md 5.3). So it is a function of
 // configuration, prior state and private state, and nothing else: no node, no clock, no memory.
-func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest,
+	resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		d.planDestroy(ctx, req, resp)
 		return
@@ -59,7 +60,8 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	p := w.Plan
-	if prior != nil && p.Empty() && !w.Services.HasChanges() && len(w.Drift) == 0 && settled(prior) && plan.sameDesire(*prior) {
+	if prior != nil && p.Empty() && !w.Services.HasChanges() && len(w.Drift) == 0 && settled(prior) &&
+		plan.sameDesire(*prior) {
 		plan.keepComputed(*prior)
 	} else {
 		plan.setPlan(w, prior)
@@ -92,8 +94,8 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *de
 	if diags.Append(ds...); diags.HasError() {
 		return nil, false, diags
 	}
-	w, problems := engine.Plan(before, desired, d.settings(plan, prior, types.StringNull()))
-	diags.Append(Diagnostics(problems)...)
+	w, errs := engine.Plan(before, desired, d.settings(plan, prior, types.StringNull()))
+	diags.Append(Diagnostics(errs)...)
 	if w != nil && prior != nil && !w.Plan.Empty() && !plan.sameDesire(*prior) {
 		was, _, ds := prior.Value(ctx)
 		if ds.HasError() {
@@ -129,8 +131,8 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 	return out, diags
 }
 
-// settled reports whether the last run left nothing to report again. A node that failed and answers now has something to
-// report even when nothing is left to do on it: it may have brought its work to an end after contact was lost.
+// settled reports whether the last run left nothing to report again. A node that failed and answers now has something
+// to report even when nothing is left to do on it: it may have brought its work to an end after contact was lost.
 func settled(prior *deploymentModelV1) bool {
 	switch prior.Status.ValueString() {
 	case string(engine.Deployed):
@@ -138,7 +140,8 @@ func settled(prior *deploymentModelV1) bool {
 	case string(engine.Degraded):
 		silent := prior.Unreachable.Elements()
 		for node, stage := range prior.NodeStatus.Elements() {
-			if stage.Equal(types.StringValue(string(strategy.Failed))) && !slices.ContainsFunc(silent, types.StringValue(node).Equal) {
+			if stage.Equal(types.StringValue(string(strategy.Failed))) && !slices.ContainsFunc(silent,
+				types.StringValue(node).Equal) {
 				return false
 			}
 		}

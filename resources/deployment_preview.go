@@ -19,7 +19,8 @@ import (
 // setUnknown marks everything that a run determines as known after apply.
 func (m *deploymentModelV1) setUnknown() {
 	m.Run, m.Digest, m.Status = types.Int64Unknown(), types.StringUnknown(), types.StringUnknown()
-	m.Steps, m.LastRunSteps, m.Unreachable = types.ListUnknown(types.StringType), types.ListUnknown(types.StringType), types.ListUnknown(types.StringType)
+	m.Steps, m.LastRunSteps, m.Unreachable = types.ListUnknown(types.StringType), types.ListUnknown(types.StringType),
+		types.ListUnknown(types.StringType)
 	m.Drift = types.ListUnknown(driftType)
 	m.ChangedNodes = types.MapUnknown(types.Int64Type)
 	m.GroupStatus, m.NodeStatus = types.MapUnknown(types.StringType), types.MapUnknown(types.StringType)
@@ -30,7 +31,8 @@ func (m *deploymentModelV1) setUnknown() {
 func (m *deploymentModelV1) keepComputed(prior deploymentModelV1) {
 	m.keepRun(prior)
 	m.Digest, m.Drift = prior.Digest, prior.Drift
-	m.Status, m.GroupStatus, m.NodeStatus, m.Unreachable = prior.Status, prior.GroupStatus, prior.NodeStatus, prior.Unreachable
+	m.Status, m.GroupStatus, m.NodeStatus, m.Unreachable = prior.Status, prior.GroupStatus, prior.NodeStatus,
+		prior.Unreachable
 	m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
 }
 
@@ -77,7 +79,8 @@ func (m *deploymentModelV1) number(w *engine.Planned, prior deploymentModelV1) {
 			members[name] = true
 		}
 	}
-	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.Site.Nodes, members, changed, w.Plan.TornDown()))
+	m.ChangedNodes = types.MapValueMust(types.Int64Type, lastRuns(prior, w.Site.Nodes, members, changed,
+		w.Plan.TornDown()))
 }
 
 // lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site.
@@ -126,7 +129,8 @@ func (m *deploymentModelV1) foresee(w *engine.Planned, moving map[string]bool) {
 	}
 	statuses := maps.Clone(m.ServiceStatus.Elements())
 	for service := range moving {
-		if _, there := statuses[service]; !w.Services.Wanted(service) && there { // whether it is still there then is not certain
+		// whether it is still there then is not certain
+		if _, there := statuses[service]; !w.Services.Wanted(service) && there {
 			m.ServiceStatus = types.MapUnknown(serviceStatusType)
 			return
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
-// privateKey is where a deployment has what is remembered of its site. Create, Read and Update always set it, because its
-// absence means something: Terraform gives Delete no private state when it replaces a tainted deployment, and then no node
-// may be touched (terraform.md 5.5).
+// privateKey is where a deployment has what is remembered of its site. Create, Read and Update always set it, because
+// its absence means something: Terraform gives Delete no private state when it replaces a tainted deployment, and then
+// no node may be touched (terraform.md 5.5).
 const privateKey = "applied"
 
 type privateReader interface {

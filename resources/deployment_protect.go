@@ -39,7 +39,8 @@ func protectAttribute() schema.Attribute {
 				Optional: true,
 				MarkdownDescription: "How many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such as `\"10%\"`. A node is torn down when it leaves `nodes`, " +
 					"and when it stays there but leaves every group. One that gets an address where nobody was counts in the apply, when another machine answers there. Left out, it is 1 or 10 %, whichever is more.",
-				Validators: []validator.String{stringvalidator.RegexMatches(numberOrShare, `must be a number of nodes, such as 1, or a share of them from 0% to 100%, such as "10%"`)},
+				Validators: []validator.String{stringvalidator.RegexMatches(numberOrShare,
+					`must be a number of nodes, such as 1, or a share of them from 0% to 100%, such as "10%"`)},
 			},
 			"max_removed_resources": schema.Int64Attribute{
 				Optional:            true,
@@ -76,13 +77,15 @@ func limitsOf(ctx context.Context, o types.Object) (limits planner.Protection, k
 
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name
 // is destroyed and made anew.
-func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State, w *engine.Planned) diag.Diagnostics {
+func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State,
+	w *engine.Planned) diag.Diagnostics {
 	return protectFrom(ctx, plan, prior, past, w.Losses(), false)
 }
 
 // protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown
 // then, and checked in the apply.
-func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past engine.State, losses planner.Losses, atMost bool) diag.Diagnostics {
+func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past engine.State, losses planner.Losses,
+	atMost bool) diag.Diagnostics {
 	limits, known, diags := limitsOf(ctx, plan.Protect)
 	if diags.HasError() {
 		return diags
@@ -108,7 +111,8 @@ func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past engine
 }
 
 // planDestroy shows what the destruction of a deployment undoes, or refuses it.
-func (d *Deployment) planDestroy(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (d *Deployment) planDestroy(ctx context.Context, req resource.ModifyPlanRequest,
+	resp *resource.ModifyPlanResponse) {
 	var state deploymentModelV1
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	past, saved, diags := recall(ctx, req.Private)

@@ -13,7 +13,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// reachedOtherwise warns of nodes that could not be checked at the refresh and that the apply reaches through another connection.
+// reachedOtherwise warns of nodes that could not be checked at the refresh and that the apply reaches through another
+// connection.
 func reachedOtherwise(prior deploymentModelV1, w *engine.Planned) (diags diag.Diagnostics) {
 	before := make(map[string]site.Node, len(w.Before))
 	for _, n := range w.Before {

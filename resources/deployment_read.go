@@ -17,8 +17,9 @@ import (
 
 const defaultReadTimeout = 5 * time.Minute
 
-// Read compares every node with its ledger. It keeps three outcomes apart: in sync, drifted (listed, planned for repair) and
-// unreachable (a warning; what is known of the node stays as it is). It never concludes from silence that something is gone.
+// Read compares every node with its ledger. It keeps three outcomes apart: in sync, drifted (listed, planned for
+// repair) and unreachable (a warning; what is known of the node stays as it is). It never concludes from silence that
+// something is gone.
 func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state deploymentModelV1
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -58,8 +59,9 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		for i, e := range errs {
 			lines[i] = e.Detail()
 		}
-		resp.Diagnostics.AddWarning("Drift was not checked", "The site in the state is not one that this version of slipway can plan:\n"+
-			strings.Join(lines, "\n")+"\n\nThe next apply with a valid configuration resolves this.")
+		resp.Diagnostics.AddWarning("Drift was not checked",
+			"The site in the state is not one that this version of slipway can plan:\n"+
+				strings.Join(lines, "\n")+"\n\nThe next apply with a valid configuration resolves this.")
 		return
 	}
 
@@ -90,9 +92,12 @@ const namesShown = 20
 
 // warnOfCreation says after a creation that failed what is left, and explains the plan that follows. Whether the
 // deployment is still tainted is in no request.
-func (d *Deployment) warnOfCreation(ctx context.Context, state deploymentModelV1, past engine.State) (diags diag.Diagnostics) {
+func (d *Deployment) warnOfCreation(ctx context.Context, state deploymentModelV1,
+	past engine.State) (diags diag.Diagnostics) {
 	status := state.Status.ValueString()
-	if status != string(engine.Failed) && status != string(engine.Interrupted) || state.Steps.IsNull() || len(state.Steps.Elements()) > 0 { // see Create
+	// see Create
+	if status != string(engine.Failed) && status != string(engine.Interrupted) || state.Steps.IsNull() ||
+		len(state.Steps.Elements()) > 0 {
 		return nil
 	}
 	byStage := map[string][]string{}

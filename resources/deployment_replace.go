@@ -12,10 +12,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
-// replacementKey is where the plan notes why a replacement is refused. Terraform plans one that the provider did not ask
-// for (-replace, replace_triggered_by) in two calls: one like that of any plan, and one without prior state, but with the
-// private state that the first one returned. It shows errors of the second call and no warnings. A tainted deployment
-// has the second call only, and no private state there.
+// replacementKey is where the plan notes why a replacement is refused. Terraform plans one that the provider did not
+// ask for (-replace, replace_triggered_by) in two calls: one like that of any plan, and one without prior state, but
+// with the private state that the first one returned. It shows errors of the second call and no warnings. A tainted
+// deployment has the second call only, and no private state there.
 const replacementKey = "replacement"
 
 // refusal is an error of the second call.

@@ -20,7 +20,8 @@ var (
 
 // setServices shows the services of an inventory: their states and the values that slipway set. unknown are the
 // attributes of a service that the run may change.
-func (m *deploymentModelV1) setServices(t *services.Transition, values map[string]map[string]any, unknown map[string][]string) {
+func (m *deploymentModelV1) setServices(t *services.Transition, values map[string]map[string]any,
+	unknown map[string][]string) {
 	statuses, shown := make(map[string]attr.Value), make(map[string]attr.Value)
 	state := t.State()
 	for _, name := range state.Names() {
@@ -30,7 +31,8 @@ func (m *deploymentModelV1) setServices(t *services.Transition, values map[strin
 			identity = types.StringValue(s.Identity)
 		}
 		statuses[name] = types.ObjectValueMust(serviceStatusType.AttrTypes, map[string]attr.Value{
-			"entity": types.StringValue(s.Entity), "identity": identity, "state": types.StringValue(s.State), "version": types.Int64Value(int64(s.Version)),
+			"entity": types.StringValue(s.Entity), "identity": identity, "state": types.StringValue(s.State),
+			"version": types.Int64Value(int64(s.Version)),
 		})
 		set := t.Allocated(name)
 		maps.Copy(set, values[name])
@@ -45,7 +47,8 @@ func (m *deploymentModelV1) setServices(t *services.Transition, values map[strin
 			shown[name] = types.MapValueMust(types.StringType, texts)
 		}
 	}
-	m.ServiceStatus, m.ServiceValues = types.MapValueMust(serviceStatusType, statuses), types.MapValueMust(serviceValuesType, shown)
+	m.ServiceStatus, m.ServiceValues = types.MapValueMust(serviceStatusType, statuses),
+		types.MapValueMust(serviceValuesType, shown)
 }
 
 // textOfValue is a value of an attribute as text: what is no text is JSON.

@@ -184,8 +184,8 @@ func TestServiceFailsAndIsMended(t *testing.T) {
 	}, s.gone(both...))
 }
 
-// TestDeploymentServiceMistakes are all told at plan time, at the attribute.
-func TestDeploymentServiceMistakes(t *testing.T) {
+// TestDeploymentServiceErrors are all told at plan time, at the attribute.
+func TestDeploymentServiceErrors(t *testing.T) {
 	s := newSandbox(t, "a")
 	for name, tt := range map[string]struct {
 		services map[string]string

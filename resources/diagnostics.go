@@ -8,15 +8,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Diagnostics shows problems of a site as diagnostics of the deployment: at the deployment's attribute that brings the
+// Diagnostics shows errors of a site as diagnostics of the deployment: at the deployment's attribute that brings the
 // object, with the object and its own attribute in the text. Warnings stay warnings.
-func Diagnostics(problems site.Problems) diag.Diagnostics {
+func Diagnostics(errs invalid.Errors) diag.Diagnostics {
 	var diags diag.Diagnostics
-	for _, p := range problems {
+	for _, p := range errs {
 		at := path.Empty()
 		switch p.Object {
 		case "node", "group", "service", "override", "plugin":
@@ -31,7 +31,7 @@ func Diagnostics(problems site.Problems) diag.Diagnostics {
 	return diags
 }
 
-func diagnostic(at path.Path, p site.Problem, detail string) diag.Diagnostic {
+func diagnostic(at path.Path, p invalid.Error, detail string) diag.Diagnostic {
 	if !strings.HasSuffix(detail, ".") && !strings.HasSuffix(detail, "?") {
 		detail += "."
 	}
@@ -51,7 +51,7 @@ func diagnosticAt(at path.Path, warning bool, summary, detail string) diag.Diagn
 }
 
 // where names the object and the attribute as the user wrote them.
-func where(p site.Problem) string {
+func where(p invalid.Error) string {
 	if rest, found := strings.CutPrefix(p.Attribute, "connection."); found && p.Object == "node" {
 		p.Attribute = namePath(nodeConnection, rest)
 	}
@@ -64,9 +64,9 @@ func where(p site.Problem) string {
 	return fmt.Sprintf("%s %q", p.Object, p.Name)
 }
 
-// summary says in a few words what kind of problem it is.
-func summary(p site.Problem) string {
-	if p.Code == site.UnknownType && (p.Object == "plugin" || p.Object == "deployment") {
+// summary says in a few words what kind of error it is.
+func summary(p invalid.Error) string {
+	if p.Code == invalid.UnknownType && (p.Object == "plugin" || p.Object == "deployment") {
 		return "Unknown task type" // of a plugin's tasks, or those that rules of a catalog are about
 	}
 	if s, ok := summaries[p.Code]; ok {
@@ -75,46 +75,46 @@ func summary(p site.Problem) string {
 	return "Invalid " + p.Object
 }
 
-var summaries = map[site.Code]string{
-	site.BadName:             "Invalid name",
-	site.BadLabel:            "Malformed label",
-	site.MissingField:        "Missing attribute",
-	site.Duplicate:           "Name given twice",
-	site.DuplicateGroup:      "Name given twice",
-	site.UnknownDependency:   "Unknown group",
-	site.UnknownGroup:        "Unknown group",
-	site.UnknownNode:         "Unknown node",
-	site.UnknownRole:         "Unknown role",
-	site.Cycle:               "Groups depend on each other in a circle",
-	site.DependencyCycle:     "Configuration resources require each other in a circle",
-	site.UnreachableGoal:     "Success criteria that cannot be met",
-	site.NoNodes:             "No node selected",
-	catalog.UnknownAttribute: "Unknown attribute",
-	catalog.MissingAttribute: "Missing attribute",
-	catalog.TypeMismatch:     "Value of the wrong type",
-	catalog.ValidationFailed: "Invalid value",
-	catalog.LimitViolation:   "Too many or too few",
-	catalog.DuplicateKey:     "Key given twice",
-	catalog.ReadOnly:         "Attribute that slipway sets",
-	catalog.BadTemplate:      "Invalid template",
-	catalog.BadTask:          "Invalid task of an entity",
-	plugin.BadStage:          "Malformed stage",
-	plugin.UnknownTask:       "Unknown task",
-	site.NoGroup:             "Node in no group",
-	site.UnknownType:         "Unknown configuration resource type",
-	site.EmptyType:           "Empty configuration resource type",
-	site.EmptyTitle:          "Empty title",
-	site.UnknownParameter:    "Unknown parameter",
-	site.BadParameter:        "Invalid parameter",
-	site.MissingParameter:    "Missing parameter",
-	site.NullValue:           "Null instead of a value",
-	site.UnknownReference:    "Reference to an unknown resource",
-	site.DuplicateResource:   "Configuration resource given twice",
-	site.NoEffect:            "Override without effect",
-	site.NodeMoved:           "Node at another address",
-	site.SameMachine:         "Two nodes on one machine",
-	site.SimilarResource:     "Override that makes a resource",
-	site.Protected:           "The plan takes away more than protect allows",
-	site.BadStructure:        "Value of the wrong form",
-	site.BadValue:            "Invalid value",
+var summaries = map[invalid.Code]string{
+	invalid.BadName:           "Invalid name",
+	invalid.BadLabel:          "Malformed label",
+	invalid.MissingField:      "Missing attribute",
+	invalid.Duplicate:         "Name given twice",
+	invalid.DuplicateGroup:    "Name given twice",
+	invalid.UnknownDependency: "Unknown group",
+	invalid.UnknownGroup:      "Unknown group",
+	invalid.UnknownNode:       "Unknown node",
+	invalid.UnknownRole:       "Unknown role",
+	invalid.Cycle:             "Groups depend on each other in a circle",
+	invalid.DependencyCycle:   "Configuration resources require each other in a circle",
+	invalid.UnreachableGoal:   "Success criteria that cannot be met",
+	invalid.NoNodes:           "No node selected",
+	catalog.UnknownAttribute:  "Unknown attribute",
+	catalog.MissingAttribute:  "Missing attribute",
+	catalog.TypeMismatch:      "Value of the wrong type",
+	catalog.ValidationFailed:  "Invalid value",
+	catalog.LimitViolation:    "Too many or too few",
+	catalog.DuplicateKey:      "Key given twice",
+	catalog.ReadOnly:          "Attribute that slipway sets",
+	catalog.BadTemplate:       "Invalid template",
+	catalog.BadTask:           "Invalid task of an entity",
+	plugin.BadStage:           "Malformed stage",
+	plugin.UnknownTask:        "Unknown task",
+	invalid.NoGroup:           "Node in no group",
+	invalid.UnknownType:       "Unknown configuration resource type",
+	invalid.EmptyType:         "Empty configuration resource type",
+	invalid.EmptyTitle:        "Empty title",
+	invalid.UnknownParameter:  "Unknown parameter",
+	invalid.BadParameter:      "Invalid parameter",
+	invalid.MissingParameter:  "Missing parameter",
+	invalid.NullValue:         "Null instead of a value",
+	invalid.UnknownReference:  "Reference to an unknown resource",
+	invalid.DuplicateResource: "Configuration resource given twice",
+	invalid.NoEffect:          "Override without effect",
+	invalid.NodeMoved:         "Node at another address",
+	invalid.SameMachine:       "Two nodes on one machine",
+	invalid.SimilarResource:   "Override that makes a resource",
+	invalid.Protected:         "The plan takes away more than protect allows",
+	invalid.BadStructure:      "Value of the wrong form",
+	invalid.BadValue:          "Invalid value",
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
@@ -22,48 +23,57 @@ import (
 // written by hand that have the same attributes, of which all but the required ones may be left out. A list keeps its
 // order, a map is taken in the order of its keys.
 //
-// known is false when anything inside is unknown; there is then no value, but problems of what is known are reported.
+// known is false when anything inside is unknown; there is then no value, but errors of what is known are reported.
 // Errors stand at the given path and name object and attribute.
 
 // NodesFrom reads the nodes of a deployment. Those in a state of slipway 0.1.0 have the secrets of their connection
 // beside everything else.
-func NodesFrom(ctx context.Context, at path.Path, v attr.Value) (nodes []site.Node, known bool, diags diag.Diagnostics) {
+func NodesFrom(ctx context.Context, at path.Path, v attr.Value) (nodes []site.Node, known bool,
+	diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "node", nodeSchema(), false, nodeModelV1.Value)
 }
 
 // GroupsFrom reads the groups of a deployment. They are nil, and not just empty, when the attribute is null.
-func GroupsFrom(ctx context.Context, at path.Path, v attr.Value) (groups []site.Group, known bool, diags diag.Diagnostics) {
+func GroupsFrom(ctx context.Context, at path.Path, v attr.Value) (groups []site.Group, known bool,
+	diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "group", groupSchema(), false, groupModelV0.Value)
 }
 
 // ServicesFrom reads the services of a deployment. Those of one entity share it.
-func ServicesFrom(ctx context.Context, at path.Path, v attr.Value) (services []site.Service, known bool, diags diag.Diagnostics) {
+func ServicesFrom(ctx context.Context, at path.Path, v attr.Value) (services []site.Service, known bool,
+	diags diag.Diagnostics) {
 	return servicesFrom(ctx, at, v, false)
 }
 
 // servicesFrom is ServicesFrom; with partly, unknown parameters of configuration resources come as
 // [planresource.Unknown].
-func servicesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (services []site.Service, known bool, diags diag.Diagnostics) {
+func servicesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (services []site.Service, known bool,
+	diags diag.Diagnostics) {
 	parsed := entities{}
-	return objectsFrom(ctx, at, v, "service", serviceSchema(), partly, func(m serviceModelV0, ctx context.Context) (site.Service, site.Problems) { return m.value(ctx, parsed) })
+	return objectsFrom(ctx, at, v, "service", serviceSchema(), partly,
+		func(m serviceModelV0, ctx context.Context) (site.Service, invalid.Errors) {
+			return m.value(ctx, parsed)
+		})
 }
 
 // OverridesFrom reads the overrides of a deployment.
-func OverridesFrom(ctx context.Context, at path.Path, v attr.Value) (overrides []site.Override, known bool, diags diag.Diagnostics) {
+func OverridesFrom(ctx context.Context, at path.Path, v attr.Value) (overrides []site.Override, known bool,
+	diags diag.Diagnostics) {
 	return overridesFrom(ctx, at, v, false)
 }
 
 // overridesFrom is OverridesFrom; partly is that of servicesFrom.
-func overridesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (overrides []site.Override, known bool, diags diag.Diagnostics) {
+func overridesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (overrides []site.Override, known bool,
+	diags diag.Diagnostics) {
 	return objectsFrom(ctx, at, v, "override", overrideSchema(), partly, overrideModelV0.Value)
 }
 
 // asGiven decodes objects into models whose fields hold null and unknown themselves.
 var asGiven = basetypes.ObjectAsOptions{}
 
-// After many mistakes it stops: nobody reads more, and each diagnostic is compared with all before it.
+// After many errors it stops: nobody reads more, and each diagnostic is compared with all before it.
 func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, object string, s schema.Schema, partly bool,
-	value func(M, context.Context) (T, site.Problems),
+	value func(M, context.Context) (T, invalid.Errors),
 ) (out []T, known bool, diags diag.Diagnostics) {
 	raw, err := opened(ctx, v)
 	if err != nil {
@@ -76,9 +86,9 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 	if raw.IsNull() {
 		return nil, true, nil
 	}
-	members, problem := membersOf(at.String(), object, raw)
-	if problem != nil {
-		diags.Append(diagnostic(at, *problem, where(*problem)+": "+problem.Message))
+	members, wrong := membersOf(at.String(), object, raw)
+	if wrong != nil {
+		diags.Append(diagnostic(at, *wrong, where(*wrong)+": "+wrong.Message))
 		return nil, true, diags
 	}
 	known, out = true, make([]T, 0, len(members))
@@ -86,7 +96,8 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 	objectType := typ.TerraformType(ctx)
 	for _, m := range members {
 		if len(diags) >= mostErrors {
-			diags.AddAttributeError(at, "There are more errors", fmt.Sprintf("These are %d; those of further objects are shown when these are fixed.", len(diags)))
+			diags.AddAttributeError(at, "There are more errors",
+				fmt.Sprintf("These are %d; those of further objects are shown when these are fixed.", len(diags)))
 			break
 		}
 		r := reading{partly: partly}
@@ -94,21 +105,22 @@ func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, obje
 		if _, ok := entriesOf(m.value); ok || !m.value.IsKnown() || m.value.IsNull() {
 			conformed = r.conform("", m.value, objectType)
 		} else {
-			r.report("", site.BadStructure, "is %s; write a whole object, such as slipway_%s.example", kindOf(m.value), object)
+			r.report("", invalid.BadStructure, "is %s; write a whole object, such as slipway_%s.example", kindOf(m.value),
+				object)
 		}
 		name := nameOf(conformed)
 		if !r.unknown {
 			r.required(conformed, s)
 		}
-		if !r.unknown && len(r.problems) == 0 {
+		if !r.unknown && len(r.errs) == 0 {
 			var model M
 			diags.Append(decode(ctx, typ, conformed, &model)...)
-			t, problems := value(model, ctx)
-			r.problems = append(r.problems, problems...)
+			t, errs := value(model, ctx)
+			r.errs = append(r.errs, errs...)
 			out = append(out, t)
 		}
 		known = known && !r.unknown
-		for _, p := range r.problems {
+		for _, p := range r.errs {
 			p.Object, p.Name = object, name
 			if name == "" {
 				p.Object, p.Attribute = "deployment", under(m.key, p.Attribute)
@@ -134,7 +146,7 @@ func opened(ctx context.Context, v attr.Value) (tftypes.Value, error) {
 }
 
 // membersOf returns the objects of a list or map; keys are their places: `nodes[0]`, `nodes["web1"]`.
-func membersOf(at, object string, v tftypes.Value) ([]entry, *site.Problem) {
+func membersOf(at, object string, v tftypes.Value) ([]entry, *invalid.Error) {
 	var members []entry
 	if elements, ok := elementsOf(v); ok {
 		for i, e := range elements {
@@ -144,11 +156,11 @@ func membersOf(at, object string, v tftypes.Value) ([]entry, *site.Problem) {
 	}
 	entries, ok := entriesOf(v)
 	if !ok {
-		return nil, &site.Problem{Object: "deployment", Attribute: at, Code: site.BadStructure,
+		return nil, &invalid.Error{Object: "deployment", Attribute: at, Code: invalid.BadStructure,
 			Message: fmt.Sprintf("is %s; write a list or map of slipway_%s objects", kindOf(v), object)}
 	}
 	if name, ok := entries["name"]; ok && name.Type().Is(tftypes.String) {
-		return nil, &site.Problem{Object: "deployment", Attribute: at, Code: site.BadStructure,
+		return nil, &invalid.Error{Object: "deployment", Attribute: at, Code: invalid.BadStructure,
 			Message: fmt.Sprintf("is one %s; put it into a list: %s = [slipway_%s.example]", object, at, object)}
 	}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
@@ -161,20 +173,20 @@ func membersOf(at, object string, v tftypes.Value) ([]entry, *site.Problem) {
 func (r *reading) required(object tftypes.Value, s schema.Schema) {
 	entries, ok := entriesOf(object)
 	if !ok || object.IsNull() {
-		if len(r.problems) == 0 {
-			r.report("", site.BadStructure, "is null; leave it out instead")
+		if len(r.errs) == 0 {
+			r.report("", invalid.BadStructure, "is null; leave it out instead")
 		}
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
 		if s.Attributes[name].IsRequired() && entries[name].IsNull() && !r.reported(name) {
-			r.report(name, site.MissingField, "is required")
+			r.report(name, invalid.MissingField, "is required")
 		}
 	}
 }
 
 func (r *reading) reported(attribute string) bool {
-	return slices.ContainsFunc(r.problems, func(p site.Problem) bool { return p.Attribute == attribute })
+	return slices.ContainsFunc(r.errs, func(p invalid.Error) bool { return p.Attribute == attribute })
 }
 
 // nameOf returns the name of an object, empty when it has none that is known.

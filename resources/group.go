@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -49,11 +50,11 @@ type rollingModelV0 struct {
 }
 
 // Value returns the group that a wholly known model describes.
-func (m groupModelV0) Value(context.Context) (site.Group, site.Problems) {
+func (m groupModelV0) Value(context.Context) (site.Group, invalid.Errors) {
 	g := site.Group{Name: m.Name.ValueString(), Critical: m.Critical.ValueBool()}
 	g.DependsOn, _ = stringsOf(m.DependsOnGroups)
-	var problems site.Problems
-	g.Selectors, problems = selectorsOf(m.Selectors)
+	var errs invalid.Errors
+	g.Selectors, errs = selectorsOf(m.Selectors)
 	if c := m.SuccessCriteria; c != nil {
 		g.SuccessCriteria = &site.SuccessCriteria{
 			PercentSuccessfulNodes: wholeNumber(c.PercentSuccessfulNodes),
@@ -73,15 +74,15 @@ func (m groupModelV0) Value(context.Context) (site.Group, site.Problems) {
 		if v.IsNull() {
 			return
 		}
-		d, mistake := parseDuration(v.ValueString())
-		if mistake != "" {
-			problems = append(problems, site.Problem{Attribute: attribute, Code: site.BadValue, Message: mistake})
+		d, wrong := parseDuration(v.ValueString())
+		if wrong != "" {
+			errs = append(errs, invalid.Error{Attribute: attribute, Code: invalid.BadValue, Message: wrong})
 		}
 		*target = d
 	}
 	duration("prepare_timeout", m.PrepareTimeout, &g.PrepareTimeout)
 	duration("deploy_timeout", m.DeployTimeout, &g.DeployTimeout)
-	return g, problems
+	return g, errs
 }
 
 // wholeNumber returns the number, nil for null.
@@ -108,7 +109,8 @@ func groupSchema() schema.Schema {
 			"depends_on_groups": schema.ListAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Names of the groups that must be deployed before this one. When one of them fails, this group fails with it and its nodes are not touched.",
-				Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(NameValidator())},
+				Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(),
+					listvalidator.ValueStringsAre(NameValidator())},
 			},
 			"selectors": selectorsAttribute("the group has"),
 			"success_criteria": schema.SingleNestedAttribute{
@@ -116,9 +118,15 @@ func groupSchema() schema.Schema {
 				MarkdownDescription: "When the group counts as successful; judged after prepare and after deploy, over all nodes that its selectors select. Any criterion that is not met fails the group. Left out, the group always succeeds.",
 				Validators:          []validator.Object{oneCriterion{consequence: "Without any criterion, leave success_criteria out."}},
 				Attributes: map[string]schema.Attribute{
-					"percent_successful_nodes": schema.Int64Attribute{Optional: true, MarkdownDescription: "Share of the nodes that must succeed, in percent, 0 to 100.", Validators: []validator.Int64{int64validator.Between(0, 100)}},
-					"minimum_successful_nodes": schema.Int64Attribute{Optional: true, MarkdownDescription: "Number of nodes that must succeed, 0 or more.", Validators: []validator.Int64{int64validator.Between(0, mostNodes)}},
-					"maximum_failed_nodes":     schema.Int64Attribute{Optional: true, MarkdownDescription: "Number of nodes that may fail, 0 or more.", Validators: []validator.Int64{int64validator.Between(0, mostNodes)}},
+					"percent_successful_nodes": schema.Int64Attribute{Optional: true,
+						MarkdownDescription: "Share of the nodes that must succeed, in percent, 0 to 100.",
+						Validators:          []validator.Int64{int64validator.Between(0, 100)}},
+					"minimum_successful_nodes": schema.Int64Attribute{Optional: true,
+						MarkdownDescription: "Number of nodes that must succeed, 0 or more.",
+						Validators:          []validator.Int64{int64validator.Between(0, mostNodes)}},
+					"maximum_failed_nodes": schema.Int64Attribute{Optional: true,
+						MarkdownDescription: "Number of nodes that may fail, 0 or more.",
+						Validators:          []validator.Int64{int64validator.Between(0, mostNodes)}},
 				},
 			},
 			"rolling": schema.SingleNestedAttribute{
@@ -126,16 +134,19 @@ func groupSchema() schema.Schema {
 				MarkdownDescription: "Work on a few nodes of the group at a time, each between `lock` and `unlock`. Left out, the deployment's `parallelism` alone counts.",
 				Attributes: map[string]schema.Attribute{
 					"max_parallel": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(1),
-						MarkdownDescription: "How many nodes of the group are worked on at once, 1 or more. Default 1.", Validators: []validator.Int64{int64validator.Between(1, mostNodes)}},
+						MarkdownDescription: "How many nodes of the group are worked on at once, 1 or more. Default 1.",
+						Validators:          []validator.Int64{int64validator.Between(1, mostNodes)}},
 					"lock": schema.StringAttribute{Optional: true,
-						Validators:          []validator.String{stringvalidator.LengthAtLeast(1), stringvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("unlock"))},
+						Validators: []validator.String{stringvalidator.LengthAtLeast(1),
+							stringvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("unlock"))},
 						MarkdownDescription: "Command that is run on a node before its first task in the task groups `upgrade_boot`, `storage_upgrade` and `node`, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked."},
 					"unlock": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 						MarkdownDescription: "Command that is run on a node after its last task in these task groups, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`."},
 					"lock_new_nodes": schema.BoolAttribute{Optional: true,
 						MarkdownDescription: "Whether nodes on which nothing of the site is applied yet are locked, too. Default true. With `false` they are worked on without `lock` and `unlock`: there is nothing to drain, and the commands may not be there yet."},
 					"node_order": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-						Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
+						Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(),
+							listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
 						MarkdownDescription: "Names of the group's nodes in the order in which they are worked on in the task groups `upgrade_boot`, `storage_upgrade` and `node`, each once; `\"*\"` stands for all nodes that are not named, by name. Default: by name. Nodes that `lock_new_nodes = false` spares come last all the same."},
 				},
 			},

@@ -63,10 +63,10 @@ resource "slipway_group" "test" {
 	})
 }
 
-func TestGroupMistakes(t *testing.T) {
+func TestGroupErrors(t *testing.T) {
 	group := func(attributes string) string { return "name = \"g\"\ncritical = true\n" + attributes }
 	all := "selectors = []\n  "
-	mistakes(t, "slipway_group", "", map[string]mistake{
+	errs(t, "slipway_group", "", map[string]wrong{
 		"critical_left_out":  {"name = \"g\"\nselectors = []", `The argument "critical" is required`},
 		"selectors_left_out": {group(""), `The argument "selectors" is required`},
 		"empty_selector":     {group(`selectors = [{}]`), `rack_names. Write selectors = \[\] for all nodes`},

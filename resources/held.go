@@ -41,15 +41,18 @@ func (h *held[M]) Schema(_ context.Context, _ resource.SchemaRequest, resp *reso
 	resp.Schema = h.schema()
 }
 
-func (h *held[M]) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+func (h *held[M]) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
+	resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
-		"name": identityschema.StringAttribute{RequiredForImport: true, Description: fmt.Sprintf("Name of the %s.", h.object)},
+		"name": identityschema.StringAttribute{RequiredForImport: true, Description: fmt.Sprintf("Name of the %s.",
+			h.object)},
 	}}
 }
 
 // ImportState takes the name; everything else comes from the configuration with the next apply, because there is no
 // other place that knows it.
-func (h *held[M]) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+func (h *held[M]) ImportState(ctx context.Context, req resource.ImportStateRequest,
+	resp *resource.ImportStateResponse) {
 	resource.ImportStatePassthroughWithIdentity(ctx, path.Root("name"), path.Root("name"), req, resp)
 	if resp.Diagnostics.HasError() {
 		return
@@ -57,7 +60,8 @@ func (h *held[M]) ImportState(ctx context.Context, req resource.ImportStateReque
 	var name types.String
 	resp.Diagnostics.Append(resp.State.GetAttribute(ctx, path.Root("name"), &name)...)
 	if !namePattern.MatchString(name.ValueString()) {
-		resp.Diagnostics.AddError("Invalid import id", fmt.Sprintf("A %s is imported by its name, and %q is not a name: it %s.", h.object, name.ValueString(), nameRule))
+		resp.Diagnostics.AddError("Invalid import id",
+			fmt.Sprintf("A %s is imported by its name, and %q is not a name: it %s.", h.object, name.ValueString(), nameRule))
 	}
 }
 
@@ -89,7 +93,8 @@ func (h *held[M]) Update(ctx context.Context, req resource.UpdateRequest, resp *
 func (h *held[M]) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
 
 // hold writes state and identity.
-func (h *held[M]) hold(ctx context.Context, m *M, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
+func (h *held[M]) hold(ctx context.Context, m *M, state *tfsdk.State,
+	identity *tfsdk.ResourceIdentity) diag.Diagnostics {
 	diags := state.Set(ctx, m)
 	diags.Append(h.identify(ctx, state, identity)...)
 	return diags

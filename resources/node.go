@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -48,7 +49,7 @@ type nodeModelV1 struct {
 }
 
 // Value returns the node that a wholly known model describes.
-func (m nodeModelV1) Value(ctx context.Context) (site.Node, site.Problems) {
+func (m nodeModelV1) Value(ctx context.Context) (site.Node, invalid.Errors) {
 	n := site.Node{Name: m.Name.ValueString(), Address: m.Address.ValueString(), Rack: m.Rack.ValueString()}
 	n.Tags, _ = stringsOf(m.Tags)
 	n.Roles, _ = stringsOf(m.Roles)
@@ -62,14 +63,14 @@ func (m nodeModelV1) Value(ctx context.Context) (site.Node, site.Problems) {
 			}
 		}
 	}
-	var problems site.Problems
+	var errs invalid.Errors
 	if m.Connection != nil {
-		n.Connection, problems = m.Connection.Value(ctx)
-		for i := range problems {
-			problems[i].Attribute = namePath(nodeConnection, problems[i].Attribute)
+		n.Connection, errs = m.Connection.Value(ctx)
+		for i := range errs {
+			errs[i].Attribute = namePath(nodeConnection, errs[i].Attribute)
 		}
 	}
-	return n, problems
+	return n, errs
 }
 
 // Create refuses secrets that have moved once more: validation does not see those of an object that is unknown until
@@ -95,7 +96,8 @@ func (n *node) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 func (*node) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	prior := nodeSchema()
 	return map[int64]resource.StateUpgrader{
-		0: {PriorSchema: &prior, StateUpgrader: func(ctx context.Context, req resource.UpgradeStateRequest, resp *resource.UpgradeStateResponse) {
+		0: {PriorSchema: &prior, StateUpgrader: func(ctx context.Context, req resource.UpgradeStateRequest,
+			resp *resource.UpgradeStateResponse) {
 			var r reading
 			resp.State.Raw = r.conform("", req.State.Raw, prior.Type().TerraformType(ctx))
 		}},
@@ -122,12 +124,14 @@ func nodeSchema() schema.Schema {
 			"tags": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Tags, for selectors.",
-				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
+				Validators: []validator.Set{setvalidator.NoNullValues(),
+					setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
 			},
 			"labels": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Labels, key to value, for selectors. Neither keys nor values hold a colon or have white space around them, so that a selector can name them as `key:value`.",
-				Validators:          []validator.Map{mapvalidator.NoNullValues(), mapvalidator.KeysAre(labelValidator()), mapvalidator.ValueStringsAre(labelValidator())},
+				Validators: []validator.Map{mapvalidator.NoNullValues(), mapvalidator.KeysAre(labelValidator()),
+					mapvalidator.ValueStringsAre(labelValidator())},
 			},
 			"roles": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
@@ -142,9 +146,10 @@ func nodeSchema() schema.Schema {
 // nameAttribute is the name of a held object: its identity, so another name is another object.
 func nameAttribute(object string) schema.StringAttribute {
 	return schema.StringAttribute{
-		Required:            true,
-		MarkdownDescription: "Name of the " + object + ", unique in its site: letters, digits, dots, underscores and hyphens, beginning with a letter or digit. Another name is another " + object + ".",
-		Validators:          []validator.String{NameValidator()},
-		PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
+		Required: true,
+		MarkdownDescription: "Name of the " + object +
+			", unique in its site: letters, digits, dots, underscores and hyphens, beginning with a letter or digit. Another name is another " + object + ".",
+		Validators:    []validator.String{NameValidator()},
+		PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
 	}
 }

@@ -92,9 +92,9 @@ resource "slipway_node" "test" {
 	})
 }
 
-func TestNodeMistakes(t *testing.T) {
+func TestNodeErrors(t *testing.T) {
 	node := func(attributes string) string { return "name = \"n\"\n" + attributes }
-	mistakes(t, "slipway_node", `resource "terraform_data" "x" { input = "x" }`, map[string]mistake{
+	errs(t, "slipway_node", `resource "terraform_data" "x" { input = "x" }`, map[string]wrong{
 		"name":            {`name = "web 1"`, `must begin with a letter or digit`},
 		"address_user":    {node(`address = "root@web1"`), `names a user`},
 		"address_port":    {node(`address = "web1:22"`), `the port in the connection`},

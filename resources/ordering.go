@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // OrderingFrom reads what a catalog says of the order of tasks, as data.slipway_catalog gives it; nil when it says
@@ -18,9 +18,9 @@ func OrderingFrom(at path.Path, v types.String) (o *catalog.Ordering, known bool
 	if v.IsNull() || v.IsUnknown() {
 		return nil, !v.IsUnknown(), nil
 	}
-	o, mistakes := catalog.ParseOrdering(v.ValueString())
-	for _, m := range mistakes {
-		p := site.Problem{Object: "deployment", Attribute: at.String(), Code: m.Code, Message: m.Message}
+	o, errs := catalog.ParseOrdering(v.ValueString())
+	for _, m := range errs {
+		p := invalid.Error{Object: "deployment", Attribute: at.String(), Code: m.Code, Message: m.Message}
 		if m.Attribute != "" {
 			p.Attribute += "." + m.Attribute
 		}
@@ -38,7 +38,8 @@ func (orderingValidator) Description(context.Context) string {
 
 func (v orderingValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
-func (orderingValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+func (orderingValidator) ValidateString(_ context.Context, req validator.StringRequest,
+	resp *validator.StringResponse) {
 	_, _, diags := OrderingFrom(req.Path, req.ConfigValue)
 	resp.Diagnostics.Append(diags...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -48,23 +49,23 @@ const (
 )
 
 // Value returns the override that a wholly known model describes.
-func (m overrideModelV0) Value(ctx context.Context) (site.Override, site.Problems) {
+func (m overrideModelV0) Value(ctx context.Context) (site.Override, invalid.Errors) {
 	o := site.Override{Name: m.Name.ValueString(), Merge: m.Merge.ValueString()}
 	if o.Merge == "" {
 		o.Merge = mergeParameter
 	}
 	o.Groups, o.Roles, o.Nodes = sortedStrings(m.Groups), sortedStrings(m.Roles), sortedStrings(m.Nodes)
-	var problems, more site.Problems
-	o.Configuration, problems = configurationFrom(ctx, "configuration", m.Configuration, nullsAreErrors)
+	var errs, more invalid.Errors
+	o.Configuration, errs = configurationFrom(ctx, "configuration", m.Configuration, nullsAreErrors)
 	if m.Options != nil {
 		o.Options, more = m.Options.value(ctx)
-		problems = append(problems, more...)
+		errs = append(errs, more...)
 	}
-	return o, problems
+	return o, errs
 }
 
-func (m overrideOptionsModelV0) value(ctx context.Context) (site.OverrideOptions, site.Problems) {
-	defaults, problems := defaultsFrom(ctx, m.Defaults)
+func (m overrideOptionsModelV0) value(ctx context.Context) (site.OverrideOptions, invalid.Errors) {
+	defaults, errs := defaultsFrom(ctx, m.Defaults)
 	return site.OverrideOptions{
 		Create:                m.Create.ValueBoolPointer(),
 		TypesFilter:           sortedStrings(m.TypesFilter),
@@ -72,7 +73,7 @@ func (m overrideOptionsModelV0) value(ctx context.Context) (site.OverrideOptions
 		TypesCreateException:  sortedStrings(m.TypesCreateException),
 		TitlesCreateException: sortedStrings(m.TitlesCreateException),
 		Defaults:              defaults,
-	}, problems
+	}, errs
 }
 
 func overrideSchema() schema.Schema {
@@ -84,14 +85,16 @@ func overrideSchema() schema.Schema {
 		return schema.SetAttribute{
 			Optional: true, ElementType: types.StringType,
 			MarkdownDescription: what + " that the override is for. At most one of `groups`, `roles` and `nodes` is given; with none of them the override is for the whole site.",
-			Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(each),
+			Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.SizeAtLeast(1),
+				setvalidator.ValueStringsAre(each),
 				setvalidator.ConflictsWith(expressions...)},
 		}
 	}
 	names := func(description string) schema.SetAttribute {
 		return schema.SetAttribute{
 			Optional: true, ElementType: types.StringType, MarkdownDescription: description,
-			Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
+			Validators: []validator.Set{setvalidator.NoNullValues(),
+				setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
 		}
 	}
 	return schema.Schema{
@@ -101,8 +104,9 @@ func overrideSchema() schema.Schema {
 		Attributes: map[string]schema.Attribute{
 			"name":   nameAttribute("override"),
 			"groups": scope("Names of the groups", NameValidator()),
-			"roles":  scope("Roles, or `/regular expression/` that is matched at the beginning of a role,", rolePatternValidator(), "groups"),
-			"nodes":  scope("Names of the nodes", NameValidator(), "groups", "roles"),
+			"roles": scope("Roles, or `/regular expression/` that is matched at the beginning of a role,",
+				rolePatternValidator(), "groups"),
+			"nodes": scope("Names of the nodes", NameValidator(), "groups", "roles"),
 			"merge": schema.StringAttribute{
 				Optional: true, Computed: true, Default: stringdefault.StaticString(mergeParameter),
 				MarkdownDescription: "How this override goes over those of wider scopes: `parameter` (default) merges the parameters of a title, `title` replaces the title whole.",

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -23,11 +24,11 @@ func (r *reading) defaults(at string, v tftypes.Value) []block {
 }
 
 // defaultsFrom reads `options.defaults` into the planner's form.
-func defaultsFrom(ctx context.Context, v types.Dynamic) (map[string]map[string]any, site.Problems) {
+func defaultsFrom(ctx context.Context, v types.Dynamic) (map[string]map[string]any, invalid.Errors) {
 	const at = "options.defaults"
 	value, err := v.ToTerraformValue(ctx)
 	if err != nil {
-		return nil, site.Problems{{Attribute: at, Code: site.BadStructure, Message: err.Error()}}
+		return nil, invalid.Errors{{Attribute: at, Code: invalid.BadStructure, Message: err.Error()}}
 	}
 	var r reading
 	var out map[string]map[string]any
@@ -37,7 +38,7 @@ func defaultsFrom(ctx context.Context, v types.Dynamic) (map[string]map[string]a
 		}
 		out[b.Type] = b.Parameters
 	}
-	return out, r.problems
+	return out, r.errs
 }
 
 // defaultsValidator checks `options.defaults` against the configuration resource types.
@@ -49,7 +50,8 @@ func (v defaultsValidator) Description(context.Context) string {
 
 func (v defaultsValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
-func (v defaultsValidator) ValidateDynamic(ctx context.Context, req validator.DynamicRequest, resp *validator.DynamicResponse) {
+func (v defaultsValidator) ValidateDynamic(ctx context.Context, req validator.DynamicRequest,
+	resp *validator.DynamicResponse) {
 	if req.ConfigValue.IsNull() {
 		return
 	}
@@ -63,13 +65,13 @@ func (v defaultsValidator) ValidateDynamic(ctx context.Context, req validator.Dy
 	for _, b := range r.defaults(req.Path.String(), value) {
 		schema, known := schemas[b.Type]
 		if !known {
-			r.problems = append(r.problems, site.UnknownTypeProblem("", "", b.at, b.Type, schemas))
+			r.errs = append(r.errs, site.UnknownTypeError("", "", b.at, b.Type, schemas))
 			continue
 		}
 		b.Title = "any" // the parameters count for every title
-		r.problems = append(r.problems, configurationValidator{nulls: nullsAreErrors, partial: true}.check(schema, b)...)
+		r.errs = append(r.errs, configurationValidator{nulls: nullsAreErrors, partial: true}.check(schema, b)...)
 	}
-	for _, p := range r.problems {
+	for _, p := range r.errs {
 		resp.Diagnostics.Append(diagnostic(req.Path, p, p.Attribute+": "+p.Message))
 	}
 }

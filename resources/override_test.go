@@ -66,10 +66,10 @@ resource "slipway_override" "test" {
 	})
 }
 
-func TestOverrideMistakes(t *testing.T) {
+func TestOverrideErrors(t *testing.T) {
 	override := func(attributes string) string { return "name = \"o\"\n" + attributes }
 	none := "configuration = {}\n  "
-	mistakes(t, "slipway_override", "", map[string]mistake{
+	errs(t, "slipway_override", "", map[string]wrong{
 		"two_scopes":         {override(none + `groups = ["a"]` + "\n  " + `nodes = ["b"]`), `cannot be specified when`},
 		"empty_scope":        {override(none + `groups = []`), `at least 1`},
 		"role_pattern":       {override(none + `roles = ["/(/"]`), `is not a regular expression`},

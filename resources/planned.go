@@ -11,10 +11,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Planned are the nodes that a plan connects to otherwise. Terraform gives the refresh of a deployment its state alone, with the connections of the last
-// apply; but in one plan nodes come before the deployment that depends on them, in the same process. This is the one exception to the rule that what a deployment knows
-// of the site comes through its configuration and its state: it serves the refresh, to connect, and a warning of a plan of a tainted deployment, and it may be missing. Then, as
-// with -refresh-only, the refresh uses the connections of the state. Secrets stay in memory.
+// Planned are the nodes that a plan connects to otherwise. Terraform gives the refresh of a deployment its state alone,
+// with the connections of the last apply; but in one plan nodes come before the deployment that depends on them, in the
+// same process. This is the one exception to the rule that what a deployment knows of the site comes through its
+// configuration and its state: it serves the refresh, to connect, and a warning of a plan of a tainted deployment, and
+// it may be missing. Then, as with -refresh-only, the refresh uses the connections of the state. Secrets stay in
+// memory.
 type Planned struct {
 	mu    sync.Mutex
 	nodes map[string][]planned // by name
@@ -58,8 +60,8 @@ func (p *Planned) runOf(site string) (run int64, inState bool) {
 	return run, inState
 }
 
-// of returns how a plan reaches a node of the state. ok is false when it does so as the state does, and when that is not certain: names are unique in a
-// deployment only.
+// of returns how a plan reaches a node of the state. ok is false when it does so as the state does, and when that is
+// not certain: names are unique in a deployment only.
 func (p *Planned) of(n site.Node) (is site.Node, ok bool) {
 	if p == nil {
 		return n, false
@@ -87,7 +89,9 @@ func (n *node) Configure(_ context.Context, req resource.ConfigureRequest, resp 
 	}
 	data, ok := req.ProviderData.(ProviderData)
 	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf("slipway_node got %T from the provider. This is a defect of slipway; please report it.", req.ProviderData))
+		resp.Diagnostics.AddError("Provider is not configured",
+			fmt.Sprintf("slipway_node got %T from the provider. This is a defect of slipway; please report it.",
+				req.ProviderData))
 		return
 	}
 	n.planned = data.Planned
@@ -107,9 +111,9 @@ func (n *node) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	was, problems := before.Value(ctx)
+	was, errs := before.Value(ctx)
 	is, more := after.Value(ctx)
-	if len(problems)+len(more) == 0 && was.Name == is.Name { // the deployment says what is wrong
+	if len(errs)+len(more) == 0 && was.Name == is.Name { // the deployment says what is wrong
 		n.planned.note(was, is)
 	}
 }

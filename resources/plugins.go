@@ -12,12 +12,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // PluginsFrom reads the plugins of a deployment: what data.slipway_plugin gives, or objects with the keys of a plugin's
 // document (`tasks` is what yamldecode makes of a tasks.yaml). See the functions in from.go for what it returns.
-func PluginsFrom(ctx context.Context, at path.Path, v attr.Value) (plugins []site.Plugin, known bool, diags diag.Diagnostics) {
+func PluginsFrom(ctx context.Context, at path.Path, v attr.Value) (plugins []site.Plugin, known bool,
+	diags diag.Diagnostics) {
 	raw, err := opened(ctx, v)
 	if err != nil {
 		diags.AddAttributeError(at, "Invalid "+at.String(), err.Error())
@@ -29,10 +31,10 @@ func PluginsFrom(ctx context.Context, at path.Path, v attr.Value) (plugins []sit
 	if raw.IsNull() {
 		return nil, true, nil
 	}
-	members, problem := membersOf(at.String(), "plugin", raw)
-	if problem != nil {
-		problem.Message = strings.ReplaceAll(problem.Message, "slipway_plugin", "data.slipway_plugin")
-		diags.Append(diagnostic(at, *problem, where(*problem)+": "+problem.Message))
+	members, wrong := membersOf(at.String(), "plugin", raw)
+	if wrong != nil {
+		wrong.Message = strings.ReplaceAll(wrong.Message, "slipway_plugin", "data.slipway_plugin")
+		diags.Append(diagnostic(at, *wrong, where(*wrong)+": "+wrong.Message))
 		return nil, true, diags
 	}
 	known, plugins = true, make([]site.Plugin, 0, len(members))
@@ -43,12 +45,12 @@ func PluginsFrom(ctx context.Context, at path.Path, v attr.Value) (plugins []sit
 		}
 		p, err := pluginOf(m.value)
 		plugins = append(plugins, p)
-		for _, problem := range problemsOf(err) {
-			problem.Object, problem.Name = "plugin", p.Name
+		for _, wrong := range errsOf(err) {
+			wrong.Object, wrong.Name = "plugin", p.Name
 			if p.Name == "" {
-				problem.Object, problem.Attribute = "deployment", under(m.key, problem.Attribute)
+				wrong.Object, wrong.Attribute = "deployment", under(m.key, wrong.Attribute)
 			}
-			diags.Append(diagnostic(at, problem, where(problem)+": "+problem.Message))
+			diags.Append(diagnostic(at, wrong, where(wrong)+": "+wrong.Message))
 		}
 	}
 	if !known || diags.HasError() {
@@ -70,21 +72,21 @@ func pluginOf(v tftypes.Value) (site.Plugin, error) {
 	return document.PluginValue(data)
 }
 
-// problemsOf returns what is wrong with a value that was read as a document: by path, because the user never saw lines
+// errsOf returns what is wrong with a value that was read as a document: by path, because the user never saw lines
 // and columns of it.
-func problemsOf(err error) []site.Problem {
-	var found document.Problems
+func errsOf(err error) []invalid.Error {
+	var found document.Errors
 	switch {
 	case err == nil:
 		return nil
 	case !errors.As(err, &found):
-		return []site.Problem{{Code: site.BadStructure, Message: err.Error()}}
+		return []invalid.Error{{Code: invalid.BadStructure, Message: err.Error()}}
 	}
-	out := make([]site.Problem, len(found))
+	out := make([]invalid.Error, len(found))
 	for i, p := range found {
-		out[i] = site.Problem{Attribute: p.Path, Code: p.Code, Message: p.Message}
+		out[i] = invalid.Error{Attribute: p.Path, Code: p.Code, Message: p.Message}
 		if p.Code == document.Schema {
-			out[i].Code = site.BadStructure
+			out[i].Code = invalid.BadStructure
 		}
 	}
 	return out

@@ -82,8 +82,8 @@ func (r *Runs) created(name string, nodes []site.Node) {
 	r.sites[name] = nodes
 }
 
-// wasCreated reports whether this process created the site, and with which nodes: a Delete that follows belongs to an older object under
-// create_before_destroy, and these nodes are the new one's.
+// wasCreated reports whether this process created the site, and with which nodes: a Delete that follows belongs to an
+// older object under create_before_destroy, and these nodes are the new one's.
 func (r *Runs) wasCreated(name string) (nodes []site.Node, created bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,9 +108,11 @@ func (r *Runs) cache(site string) *engine.Cache {
 }
 
 // within bounds a run. The run counts as at work until it is cancelled.
-func (r *Runs) within(ctx context.Context, operation string, limit time.Duration) (context.Context, context.CancelFunc) {
+func (r *Runs) within(ctx context.Context, operation string, limit time.Duration) (context.Context,
+	context.CancelFunc) {
 	r.work.Add(1)
 	ctx, stop := r.stoppable(ctx)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, &engine.TimeLimitError{Setting: "timeouts." + operation, Limit: limit})
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &engine.TimeLimitError{Setting: "timeouts." + operation,
+		Limit: limit})
 	return ctx, func() { cancel(); stop(); r.work.Done() }
 }

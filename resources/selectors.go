@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -21,12 +22,12 @@ type selectorModelV0 struct {
 }
 
 // selectorsOf returns the selectors that the models describe.
-func selectorsOf(models []selectorModelV0) (site.Selectors, site.Problems) {
+func selectorsOf(models []selectorModelV0) (site.Selectors, invalid.Errors) {
 	selectors := make(site.Selectors, len(models))
-	var problems site.Problems
+	var errs invalid.Errors
 	for i, m := range models {
 		if m.NodeNames.IsNull() && m.NodeTags.IsNull() && m.NodeLabels.IsNull() && m.RackNames.IsNull() {
-			problems = append(problems, site.Problem{Attribute: elementPath("selectors", i), Code: site.MissingField,
+			errs = append(errs, invalid.Error{Attribute: elementPath("selectors", i), Code: invalid.MissingField,
 				Message: "a selector needs at least one of node_labels, node_names, node_tags and rack_names; " + allNodes})
 		}
 		selectors[i].NodeNames, _ = stringsOf(m.NodeNames)
@@ -34,7 +35,7 @@ func selectorsOf(models []selectorModelV0) (site.Selectors, site.Problems) {
 		selectors[i].NodeLabels, _ = stringsOf(m.NodeLabels)
 		selectors[i].RackNames, _ = stringsOf(m.RackNames)
 	}
-	return selectors, problems
+	return selectors, errs
 }
 
 const allNodes = "write selectors = [] for all nodes"
@@ -50,7 +51,8 @@ func selectorsAttribute(what string) schema.ListNestedAttribute {
 	}
 	return schema.ListNestedAttribute{
 		Required: true, Validators: []validator.List{listvalidator.NoNullValues()},
-		MarkdownDescription: "Which nodes " + what + ": those that any of the selectors selects; `[]` selects all nodes. A selector selects the nodes that meet all of its criteria; " +
+		MarkdownDescription: "Which nodes " + what +
+			": those that any of the selectors selects; `[]` selects all nodes. A selector selects the nodes that meet all of its criteria; " +
 			"a criterion is met by any one of its values.",
 		NestedObject: schema.NestedAttributeObject{
 			Validators: []validator.Object{oneCriterion{consequence: strings.ToUpper(allNodes[:1]) + allNodes[1:] + "."}},

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -44,40 +45,42 @@ type entityModelV0 struct {
 }
 
 // value returns the service that a wholly known model describes.
-func (m serviceModelV0) value(ctx context.Context, known entities) (site.Service, site.Problems) {
+func (m serviceModelV0) value(ctx context.Context, known entities) (site.Service, invalid.Errors) {
 	s := site.Service{Name: m.Name.ValueString()}
-	var problems, more site.Problems
-	s.Selectors, problems = selectorsOf(m.Selectors)
-	problems = append(problems, oneSource(given(m.Entity != nil), givenValue(m.Attributes), givenValue(m.Configuration))...)
+	var errs, more invalid.Errors
+	s.Selectors, errs = selectorsOf(m.Selectors)
+	errs = append(errs, oneSource(given(m.Entity != nil), givenValue(m.Attributes), givenValue(m.Configuration))...)
 	if !m.Configuration.IsNull() {
 		s.Configuration, more = configurationFrom(ctx, "configuration", m.Configuration, nullsAreUnset)
-		problems = append(problems, more...)
+		errs = append(errs, more...)
 	}
 	if m.Entity == nil {
-		return s, append(problems, ofEntities(map[string]presence{
-			lifecycleAttribute: givenValue(m.Lifecycle), "gates": givenValue(m.Gates), "rollback_on_failure": givenValue(m.Rollback), "target_state": givenValue(m.TargetState),
+		return s, append(errs, ofEntities(map[string]presence{
+			lifecycleAttribute: givenValue(m.Lifecycle), "gates": givenValue(m.Gates),
+			"rollback_on_failure": givenValue(m.Rollback), "target_state": givenValue(m.TargetState),
 		})...)
 	}
 	s.Entity, more = known.parse(*m.Entity)
-	problems = append(problems, more...)
+	errs = append(errs, more...)
 	if s.Entity == nil {
-		return s, problems
+		return s, errs
 	}
 	attributes, err := m.Attributes.ToTerraformValue(ctx)
 	if err != nil {
-		return s, append(problems, site.Problem{Attribute: "attributes", Code: site.BadStructure, Message: err.Error()})
+		return s, append(errs, invalid.Error{Attribute: "attributes", Code: invalid.BadStructure, Message: err.Error()})
 	}
 	a := attributesOf(attributes)
 	s.Attributes = s.Entity.FillNulls(a.given)
 	s.RollbackOnFailure, s.TargetState = m.Rollback.ValueBool(), m.TargetState.ValueString()
 	s.Gates = gatesOf(m.Gates)
 	s.Lifecycle, more = lifecycleOf(m.Lifecycle.ValueString())
-	return s, append(append(problems, a.problems()...), more...)
+	return s, append(append(errs, a.errs()...), more...)
 }
 
 // ValidateConfig checks what depends on several attributes. Terraform calls it for the plan too, when the entity is
 // known.
-func (*service) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+func (*service) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest,
+	resp *resource.ValidateConfigResponse) {
 	validateService(ctx, req, resp)
 }
 
@@ -94,10 +97,12 @@ func serviceSchema() schema.Schema {
 				MarkdownDescription: "The entity that the service is of: an element of `entities` of `data.slipway_catalog`. Give this or `configuration`. " +
 					"The guide [Catalogs](../guides/catalog) says how entities are made.",
 				Attributes: map[string]schema.Attribute{
-					"name":   schema.StringAttribute{Optional: true, MarkdownDescription: "Name of the entity; that of the definition."},
-					"digest": schema.StringAttribute{Optional: true, MarkdownDescription: "SHA-256 of the definition: a plan shows by it that the entity changed."},
-					"definition": schema.StringAttribute{Required: true, Sensitive: true, MarkdownDescription: "The entity, as `data.slipway_catalog` gives it. Plans do not show it: it is long, and holds the defaults of " +
-						"sensitive attributes."},
+					"name": schema.StringAttribute{Optional: true, MarkdownDescription: "Name of the entity; that of the definition."},
+					"digest": schema.StringAttribute{Optional: true,
+						MarkdownDescription: "SHA-256 of the definition: a plan shows by it that the entity changed."},
+					"definition": schema.StringAttribute{Required: true, Sensitive: true,
+						MarkdownDescription: "The entity, as `data.slipway_catalog` gives it. Plans do not show it: it is long, and holds the defaults of " +
+							"sensitive attributes."},
 				},
 			},
 			"attributes": schema.DynamicAttribute{

@@ -10,14 +10,14 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // attributes are those of a service, as far as they are known.
 type attributes struct {
-	given   map[string]any
-	unknown []string // places of what is not known yet, `servers[1].address`; it is not in given, or nil in a list. Empty for the whole
-	mistake error    // why they cannot be read
+	given map[string]any
+	// places of what is not known yet, `servers[1].address`; it is not in given, or nil in a list. Empty for the whole
+	unknown []string
+	wrong   error // why they cannot be read
 }
 
 // attributesOf reads the attributes of a service.
@@ -27,12 +27,12 @@ func attributesOf(v tftypes.Value) attributes {
 		return a
 	}
 	if _, ok := entriesOf(v); !ok && v.IsKnown() {
-		a.mistake = fmt.Errorf("is %s; write an object of attributes", kindOf(v))
+		a.wrong = fmt.Errorf("is %s; write an object of attributes", kindOf(v))
 		return a
 	}
 	known, err := Plain(a.known("", v))
 	if err != nil {
-		a.mistake = err
+		a.wrong = err
 		return a
 	}
 	a.given, _ = known.(map[string]any)
@@ -65,24 +65,24 @@ func (a *attributes) known(at string, v tftypes.Value) tftypes.Value {
 	return tftypes.NewValue(tftypes.Object{AttributeTypes: kinds}, out)
 }
 
-// problems returns why the attributes cannot be read.
-func (a attributes) problems() site.Problems {
-	if a.mistake == nil {
+// errors returns why the attributes cannot be read.
+func (a attributes) errs() invalid.Errors {
+	if a.wrong == nil {
 		return nil
 	}
-	return site.Problems{{Attribute: "attributes", Code: site.BadStructure, Message: a.mistake.Error()}}
+	return invalid.Errors{{Attribute: "attributes", Code: invalid.BadStructure, Message: a.wrong.Error()}}
 }
 
 // check returns what is wrong with the attributes of a service of an entity. What depends on anything unknown is left
 // for later.
 func (a attributes) check(e *catalog.Entity) []invalid.Error {
 	given := e.FillNulls(a.given)
-	_, mistakes := e.Check(given)
-	mistakes = append(mistakes, e.ReadOnly(given)...)
-	return slices.DeleteFunc(mistakes, a.early)
+	_, faults := e.Check(given)
+	faults = append(faults, e.ReadOnly(given)...)
+	return slices.DeleteFunc(faults, a.early)
 }
 
-// early reports whether a mistake may be none once everything is known.
+// early reports whether an error may be none once everything is known.
 func (a attributes) early(m invalid.Error) bool {
 	for _, u := range a.unknown {
 		if inside(m.Attribute, u) {
@@ -102,11 +102,12 @@ func inside(place, other string) bool {
 	return ok && (rest == "" || other == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// attributeProblems are mistakes in attributes as problems of the service.
-func attributeProblems(mistakes []invalid.Error) site.Problems {
-	problems := make(site.Problems, len(mistakes))
-	for i, m := range mistakes {
-		problems[i] = site.Problem{Object: "service", Attribute: namePath("attributes", m.Attribute), Code: m.Code, Message: m.Message}
+// attributeErrors are errors in attributes as errors of the service.
+func attributeErrors(failures []invalid.Error) invalid.Errors {
+	out := make(invalid.Errors, len(failures))
+	for i, m := range failures {
+		out[i] = invalid.Error{Object: "service", Attribute: namePath("attributes", m.Attribute), Code: m.Code,
+			Message: m.Message}
 	}
-	return problems
+	return out
 }

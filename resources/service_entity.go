@@ -12,24 +12,23 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // entities are the entities of several services by definition, so that each is read once. One that is wrong is nil.
 type entities map[string]*catalog.Entity
 
-// parse reads the entity of a service. With problems there is none.
-func (known entities) parse(m entityModelV0) (*catalog.Entity, site.Problems) {
+// parse reads the entity of a service. With errors there is none.
+func (known entities) parse(m entityModelV0) (*catalog.Entity, invalid.Errors) {
 	definition := m.Definition.ValueString()
 	e, ok := known[definition]
-	var problems site.Problems
-	report := func(at string, code site.Code, message string) {
-		problems = append(problems, site.Problem{Object: "service", Attribute: at, Code: code, Message: message})
+	var errs invalid.Errors
+	report := func(at string, code invalid.Code, message string) {
+		errs = append(errs, invalid.Error{Object: "service", Attribute: at, Code: code, Message: message})
 	}
 	if !ok || e == nil {
-		var mistakes []invalid.Error
-		e, mistakes = catalog.ParseDefinition(definition)
-		for _, m := range mistakes {
+		var faults []invalid.Error
+		e, faults = catalog.ParseDefinition(definition)
+		for _, m := range faults {
 			report("entity.definition", m.Code, m.Error())
 		}
 		known[definition] = e
@@ -37,14 +36,18 @@ func (known entities) parse(m entityModelV0) (*catalog.Entity, site.Problems) {
 	switch {
 	case e == nil:
 	case !m.Name.IsNull() && m.Name.ValueString() != e.Name:
-		report("entity.name", site.BadValue, fmt.Sprintf("is %q, but the definition is that of %q; give the value of an entity of a catalog, as it is", m.Name.ValueString(), e.Name))
+		report("entity.name", invalid.BadValue,
+			fmt.Sprintf("is %q, but the definition is that of %q; give the value of an entity of a catalog, as it is",
+				m.Name.ValueString(), e.Name))
 	case !m.Digest.IsNull() && !digestIs(e, m.Digest.ValueString()):
-		report("entity.digest", site.BadValue, "is not that of the definition; give the value of an entity of a catalog, as it is")
+		report("entity.digest", invalid.BadValue,
+			"is not that of the definition; give the value of an entity of a catalog, as it is")
 	case e.Abstract:
-		report("entity", site.BadValue, fmt.Sprintf("%q is abstract: it is only there to be extended; give an entity that extends it", e.Name))
+		report("entity", invalid.BadValue,
+			fmt.Sprintf("%q is abstract: it is only there to be extended; give an entity that extends it", e.Name))
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return e, nil
 }
@@ -79,19 +82,21 @@ func givenValue(v attr.Value) presence {
 }
 
 // oneSource sees that a service is of an entity, or has configuration, and not both.
-func oneSource(entity, attributes, configuration presence) site.Problems {
-	problem := func(at string, code site.Code, message string) site.Problems {
-		return site.Problems{{Object: "service", Attribute: at, Code: code, Message: message}}
+func oneSource(entity, attributes, configuration presence) invalid.Errors {
+	wrong := func(at string, code invalid.Code, message string) invalid.Errors {
+		return invalid.Errors{{Object: "service", Attribute: at, Code: code, Message: message}}
 	}
 	switch {
 	case entity == absent && configuration == absent && attributes == present:
-		return problem("entity", site.MissingField, "is required: attributes are those of an entity")
+		return wrong("entity", invalid.MissingField, "is required: attributes are those of an entity")
 	case entity == absent && configuration == absent:
-		return problem("", site.MissingField, "brings nothing; give entity, with attributes, or configuration")
+		return wrong("", invalid.MissingField, "brings nothing; give entity, with attributes, or configuration")
 	case entity == present && configuration == present:
-		return problem("configuration", site.BadStructure, "stands beside entity; a service is of an entity or has configuration: leave one out, and place two services where both are meant")
+		return wrong("configuration", invalid.BadStructure,
+			"stands beside entity; a service is of an entity or has configuration: leave one out, and place two services where both are meant")
 	case entity == absent && attributes == present:
-		return problem("attributes", site.BadStructure, "stands beside configuration; attributes are those of an entity: leave them out, or give entity in place of configuration")
+		return wrong("attributes", invalid.BadStructure,
+			"stands beside configuration; attributes are those of an entity: leave them out, or give entity in place of configuration")
 	}
 	return nil
 }
@@ -106,8 +111,8 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	report := func(problems site.Problems) {
-		for _, p := range problems {
+	report := func(errs invalid.Errors) {
+		for _, p := range errs {
 			// Terraform shows the line of a top-level attribute; for a place inside of one it only finds the beginning
 			// of the resource.
 			name, _, _ := strings.Cut(p.Attribute, ".")
@@ -128,7 +133,8 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("gates"), &gates)...)
 		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("rollback_on_failure"), &rollback)...)
 		report(ofEntities(map[string]presence{
-			lifecycleAttribute: givenValue(l), "gates": givenValue(gates), "rollback_on_failure": givenValue(rollback), "target_state": givenValue(state),
+			lifecycleAttribute: givenValue(l), "gates": givenValue(gates), "rollback_on_failure": givenValue(rollback),
+			"target_state": givenValue(state),
 		}))
 	}
 	if entity.IsNull() || entity.IsUnknown() {
@@ -139,8 +145,8 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 	if resp.Diagnostics.HasError() || m.Definition.IsUnknown() || m.Name.IsUnknown() || m.Digest.IsUnknown() {
 		return
 	}
-	e, problems := entities{}.parse(m)
-	report(problems)
+	e, errs := entities{}.parse(m)
+	report(errs)
 	if e == nil {
 		return
 	}
@@ -150,7 +156,7 @@ func validateService(ctx context.Context, req resource.ValidateConfigRequest, re
 		return
 	}
 	read := attributesOf(value)
-	if report(read.problems()); read.mistake == nil {
-		report(attributeProblems(read.check(e)))
+	if report(read.errs()); read.wrong == nil {
+		report(attributeErrors(read.check(e)))
 	}
 }

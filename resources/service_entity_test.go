@@ -88,12 +88,12 @@ func TestEntityServiceLife(t *testing.T) {
 		[]statecheck.StateCheck{statecheck.ExpectKnownValue(address, tfjsonpath.New("configuration"), knownvalue.Null())})
 }
 
-func TestEntityServiceMistakes(t *testing.T) {
+func TestEntityServiceErrors(t *testing.T) {
 	service := func(attributes string) string {
 		return "name = \"s\"\nselectors = []\nentity = data.slipway_catalog.site.entities.ntp\nattributes = " + attributes
 	}
 	const beside = "resource \"terraform_data\" \"x\" { input = \"x\" }\n"
-	mistakes(t, "slipway_service", "", map[string]mistake{ // told without a catalog, by terraform validate
+	errs(t, "slipway_service", "", map[string]wrong{ // told without a catalog, by terraform validate
 		"no_entity":      {"name = \"s\"\nselectors = []\nattributes = {}", `entity: is required: attributes are those of an entity`},
 		"nothing":        {"name = \"s\"\nselectors = []", `The service brings nothing; give entity, with attributes, or configuration`},
 		"both":           {"name = \"s\"\nselectors = []\nentity = { definition = \"\" }\nconfiguration = {}", `configuration: stands beside entity`},
@@ -104,7 +104,7 @@ func TestEntityServiceMistakes(t *testing.T) {
 		"lifecycle_too":  {"name = \"s\"\nselectors = []\nconfiguration = {}\nservice_lifecycle = \"simple\"", `service_lifecycle: stands beside configuration`},
 		"no_definition":  {"name = \"s\"\nselectors = []\nentity = { definition = \"{}\" }\nattributes = {}", `entity\.definition: name: a name is needed`},
 	})
-	mistakes(t, "slipway_service", beside+catalogs(ntpCatalog), map[string]mistake{
+	errs(t, "slipway_service", beside+catalogs(ntpCatalog), map[string]wrong{
 		"unknown":    {service(`{ pool = "a", severs = [], servers = [{ address = "10.0.0.1" }] }`), `Unknown attribute(?s:.*)attributes\.severs: there is no such attribute; did you mean "servers"\?`},
 		"missing":    {service(`{ servers = [{ address = "10.0.0.1" }] }`), `Missing attribute(?s:.*)attributes\.pool: is required`},
 		"none":       {service(`null`), `attributes\.servers: is required: from 1 to 4`},
@@ -125,7 +125,7 @@ func TestEntityServiceMistakes(t *testing.T) {
 }
 
 // What is wrong with one attribute is told once, and a secret never.
-func TestEntityServiceMistakesAreToldOnce(t *testing.T) {
+func TestEntityServiceErrorsAreReportedOnce(t *testing.T) {
 	const secret = 4711
 	attributes := fmt.Sprintf(`{ pool = 5, severs = [], secret = %d, address = "x", servers = [{ address = "10.0.0.1" }] }`, secret)
 	told := ""

@@ -9,32 +9,33 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // lifecycleAttribute is service_lifecycle. Terraform keeps the word `lifecycle` for itself.
 const lifecycleAttribute = "service_lifecycle"
 
 // lifecycleOf reads the lifecycle of a service: the name of a shipped one, or a document with one. It is nil for none.
-func lifecycleOf(text string) (*lifecycle.Lifecycle, site.Problems) {
+func lifecycleOf(text string) (*lifecycle.Lifecycle, invalid.Errors) {
 	l, err := document.ParseServiceLifecycle(lifecycleAttribute, text)
 	if err != nil {
-		return nil, site.Problems{{Object: "service", Attribute: lifecycleAttribute, Code: site.BadValue, Message: err.Error()}}
+		return nil, invalid.Errors{{Object: "service", Attribute: lifecycleAttribute, Code: invalid.BadValue,
+			Message: err.Error()}}
 	}
 	return l, nil
 }
 
 // ofEntities reports what is given of a service that only one of an entity can have.
-func ofEntities(given map[string]presence) site.Problems {
-	var problems site.Problems
+func ofEntities(given map[string]presence) invalid.Errors {
+	var errs invalid.Errors
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if given[name] == present {
-			problems = append(problems, site.Problem{Object: "service", Attribute: name, Code: site.BadStructure,
+			errs = append(errs, invalid.Error{Object: "service", Attribute: name, Code: invalid.BadStructure,
 				Message: "stands beside configuration; only a service of an entity has a lifecycle: leave it out, or give entity in place of configuration"})
 		}
 	}
-	return problems
+	return errs
 }
 
 // lifecycleValidator checks service_lifecycle.
@@ -47,12 +48,13 @@ func (v lifecycleValidator) MarkdownDescription(ctx context.Context) string {
 	return v.Description(ctx)
 }
 
-func (lifecycleValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+func (lifecycleValidator) ValidateString(_ context.Context, req validator.StringRequest,
+	resp *validator.StringResponse) {
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	_, problems := lifecycleOf(req.ConfigValue.ValueString())
-	for _, p := range problems {
+	_, errs := lifecycleOf(req.ConfigValue.ValueString())
+	for _, p := range errs {
 		resp.Diagnostics.Append(diagnostic(req.Path, p, p.Attribute+": "+p.Message))
 	}
 }

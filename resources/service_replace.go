@@ -39,7 +39,8 @@ func (*service) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, 
 }
 
 // plannedService reads entity and attributes of a service. The entity is nil when there is none, or it is not known.
-func plannedService(ctx context.Context, get func(context.Context, path.Path, any) diag.Diagnostics) (*catalog.Entity, attributes, diag.Diagnostics) {
+func plannedService(ctx context.Context, get func(context.Context, path.Path, any) diag.Diagnostics) (*catalog.Entity,
+	attributes, diag.Diagnostics) {
 	var entity types.Object
 	var value types.Dynamic
 	diags := get(ctx, path.Root("entity"), &entity)
@@ -63,8 +64,8 @@ func plannedService(ctx context.Context, get func(context.Context, path.Path, an
 // replacedBy returns the places of the changes that only a new service can have. A fixed attribute that is not known
 // yet counts as changed.
 func replacedBy(e *catalog.Entity, was, is attributes) []string {
-	before, mistakes := e.Check(e.FillNulls(was.given))
-	if len(mistakes) > 0 {
+	before, errs := e.Check(e.FillNulls(was.given))
+	if len(errs) > 0 {
 		return nil // the entity changed, so the old attributes say nothing
 	}
 	after := e.FillNulls(is.given)
@@ -76,7 +77,7 @@ func replacedBy(e *catalog.Entity, was, is attributes) []string {
 		}
 		after[name] = before[name]
 	}
-	if complete, mistakes := e.Check(after); len(mistakes) == 0 {
+	if complete, errs := e.Check(after); len(errs) == 0 {
 		out = append(out, lifecycle.ReplacementPaths(e, before, complete)...)
 	}
 	slices.Sort(out)

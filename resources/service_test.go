@@ -53,11 +53,11 @@ func TestServiceUnknownsPass(t *testing.T) {
 	}
 }
 
-func TestServiceMistakes(t *testing.T) {
+func TestServiceErrors(t *testing.T) {
 	service := func(configuration string) string {
 		return "name = \"s\"\nselectors = []\nconfiguration = " + configuration
 	}
-	mistakes(t, "slipway_service", `resource "terraform_data" "x" { input = "x" }`, map[string]mistake{
+	errs(t, "slipway_service", `resource "terraform_data" "x" { input = "x" }`, map[string]wrong{
 		"type":                 {service(`{ flie = { "/x" = {} } }`), `there is no configuration resource type "flie"; did you mean "file"`},
 		"type_without_titles":  {service(`{ flie = {} }`), `configuration\.flie: there is no configuration resource type "flie"; did you mean "file"`},
 		"parameter":            {service(`{ file = { "/x" = { contents = "x" } } }`), `configuration\.file\["/x"\]\.contents: the type file has no such parameter; did you mean "content"`},

@@ -28,10 +28,10 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // NameValidator accepts the names of sites, nodes, groups, services and overrides.
 func NameValidator() validator.String { return stringvalidator.RegexMatches(namePattern, nameRule) }
 
-// textValidator accepts a string for which check finds no mistake. Null and unknown values pass.
+// textValidator accepts a string for which check finds no error. Null and unknown values pass.
 type textValidator struct {
 	rule  string // what is right, for descriptions
-	check func(string) (mistake string)
+	check func(string) (wrong string)
 }
 
 func (v textValidator) Description(context.Context) string         { return v.rule }
@@ -41,21 +41,21 @@ func (v textValidator) ValidateString(_ context.Context, req validator.StringReq
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	if mistake := v.check(req.ConfigValue.ValueString()); mistake != "" {
-		resp.Diagnostics.AddAttributeError(req.Path, "Invalid value of "+req.Path.String(), mistake)
+	if wrong := v.check(req.ConfigValue.ValueString()); wrong != "" {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid value of "+req.Path.String(), wrong)
 	}
 }
 
 // durationValidator accepts a duration above zero.
 func durationValidator() validator.String {
 	return textValidator{rule: "a duration above zero, such as 30s, 10m or 1h30m", check: func(s string) string {
-		_, mistake := parseDuration(s)
-		return mistake
+		_, wrong := parseDuration(s)
+		return wrong
 	}}
 }
 
 // parseDuration reads a duration above zero. Zero is refused and not taken for "unset" (airship.md D-24).
-func parseDuration(s string) (d time.Duration, mistake string) {
+func parseDuration(s string) (d time.Duration, wrong string) {
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
@@ -143,7 +143,8 @@ func (v oneCriterion) ValidateObject(_ context.Context, req validator.ObjectRequ
 	}
 	slices.Sort(names)
 	resp.Diagnostics.AddAttributeError(req.Path, "Nothing given in "+req.Path.String(),
-		fmt.Sprintf("The object is empty; give at least one of %s. %s Terraform passes over any other name.", strings.Join(names, ", "), v.consequence))
+		fmt.Sprintf("The object is empty; give at least one of %s. %s Terraform passes over any other name.",
+			strings.Join(names, ", "), v.consequence))
 }
 
 // onlyOneOf accepts an object of which at most one of some attributes is given. The name of an attribute of a nested
@@ -205,7 +206,8 @@ func (v moved) ValidateString(_ context.Context, req validator.StringRequest, re
 }
 
 func (v moved) refused(at path.Path) diag.Diagnostic {
-	return diag.NewAttributeErrorDiagnostic(at, at.String()+" has moved", "Give "+namePath(at.ParentPath().String(), v.to)+" instead.")
+	return diag.NewAttributeErrorDiagnostic(at, at.String()+" has moved", "Give "+namePath(at.ParentPath().String(),
+		v.to)+" instead.")
 }
 
 // movedSecrets refuses what [movedAttribute] refuses, in a value that is known.
@@ -240,6 +242,7 @@ func (v misplaced) MarkdownDescription(ctx context.Context) string { return v.De
 
 func (misplaced) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
 	if !req.ConfigValue.IsNull() {
-		resp.Diagnostics.AddAttributeError(req.Path, req.Path.String()+" is for nodes only", "Give "+req.Path.ParentPath().String()+".private_key, and whatever else is in it, instead.")
+		resp.Diagnostics.AddAttributeError(req.Path, req.Path.String()+" is for nodes only",
+			"Give "+req.Path.ParentPath().String()+".private_key, and whatever else is in it, instead.")
 	}
 }

@@ -86,7 +86,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestSecretsStayHidden: no mistake in a sensitive parameter shows its value.
+// TestSecretsStayHidden: no error in a sensitive parameter shows its value.
 func TestSecretsStayHidden(t *testing.T) {
 	const secret = "hunter2hunter2"
 	for typ, schema := range Schemas() {

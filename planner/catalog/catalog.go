@@ -48,33 +48,32 @@ func (c *Catalog) Origin(entity string, i int) Origin {
 
 // Code is a code of an error in a definition, or in the attributes of a service. The codes for attributes have the
 // names of the conformance vectors.
-type Code = invalid.Code
 
 // The codes.
 const (
-	UnknownAttribute Code = "unknown_attribute"
-	MissingAttribute Code = "missing_attribute"
-	TypeMismatch     Code = "type_mismatch"
-	ValidationFailed Code = "validation_failed"
-	LimitViolation   Code = "limit_violation"
-	DuplicateKey     Code = "duplicate_key"
-	ReadOnly         Code = "readonly_attribute"
-	Immutable        Code = "immutable_attribute" // an update changes what is fixed at creation
-	IdentityFixed    Code = "identity_immutable"  // an update changes the identity attribute
-	PoolExhausted    Code = "pool_exhausted"      // no value of a pool is free
-	PoolConflict     Code = "pool_conflict"       // two services have the same value of a pool
-	OutOfPool        Code = "out_of_pool"         // a service has a value that its pool does not have any more
+	UnknownAttribute invalid.Code = "unknown_attribute"
+	MissingAttribute invalid.Code = "missing_attribute"
+	TypeMismatch     invalid.Code = "type_mismatch"
+	ValidationFailed invalid.Code = "validation_failed"
+	LimitViolation   invalid.Code = "limit_violation"
+	DuplicateKey     invalid.Code = "duplicate_key"
+	ReadOnly         invalid.Code = "readonly_attribute"
+	Immutable        invalid.Code = "immutable_attribute" // an update changes what is fixed at creation
+	IdentityFixed    invalid.Code = "identity_immutable"  // an update changes the identity attribute
+	PoolExhausted    invalid.Code = "pool_exhausted"      // no value of a pool is free
+	PoolConflict     invalid.Code = "pool_conflict"       // two services have the same value of a pool
+	OutOfPool        invalid.Code = "out_of_pool"         // a service has a value that its pool does not have any more
 
-	BadName       Code = "bad_name"
-	BadValue      Code = "bad_value"
-	BadTask       Code = "bad_task"
-	BadTemplate   Code = "bad_template"
-	Duplicate     Code = "duplicate"
-	Redefined     Code = "redefined" // an element that an ancestor has already (litp.md 7)
-	UnknownType   Code = "unknown_type"
-	UnknownEntity Code = "unknown_entity"
-	UnknownPool   Code = "unknown_pool"
-	Cycle         Code = "cycle"
+	BadName       invalid.Code = "bad_name"
+	BadValue      invalid.Code = "bad_value"
+	BadTask       invalid.Code = "bad_task"
+	BadTemplate   invalid.Code = "bad_template"
+	Duplicate     invalid.Code = "duplicate"
+	Redefined     invalid.Code = "redefined" // an element that an ancestor has already (litp.md 7)
+	UnknownType   invalid.Code = "unknown_type"
+	UnknownEntity invalid.Code = "unknown_entity"
+	UnknownPool   invalid.Code = "unknown_pool"
+	Cycle         invalid.Code = "cycle"
 )
 
 // inObject returns an error in a part of a definition as one of the definition.

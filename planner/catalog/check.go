@@ -11,8 +11,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// maxMistakes bounds the reported mistakes of one set of attributes.
-const maxMistakes = 1000
+// maxErrors bounds the reported errors of one set of attributes.
+const maxErrors = 1000
 
 // Check looks at the attributes of a service of a resolved entity. It returns them complete, with defaults filled in at
 // every depth and every value in its one form, and everything that is wrong: unknown and missing attributes, wrong
@@ -25,13 +25,13 @@ const maxMistakes = 1000
 func (s Structure) Check(attributes map[string]any) (map[string]any, []invalid.Error) {
 	c := checker{}
 	out := c.structure("", s, attributes)
-	if len(c.mistakes) > maxMistakes {
-		c.mistakes = c.mistakes[:maxMistakes]
+	if len(c.errs) > maxErrors {
+		c.errs = c.errs[:maxErrors]
 	}
-	return out, c.mistakes
+	return out, c.errs
 }
 
-type checker struct{ mistakes mistakes }
+type checker struct{ errs errs }
 
 func (c *checker) structure(path string, s Structure, given map[string]any) map[string]any {
 	out := make(map[string]any, len(given))
@@ -47,11 +47,11 @@ func (c *checker) structure(path string, s Structure, given map[string]any) map[
 		case a.Modifier == Allocated:
 			continue
 		default:
-			c.mistakes.add(at, MissingAttribute, "is required%s", c.meant(a.Name, strange))
+			c.errs.add(at, MissingAttribute, "is required%s", c.meant(a.Name, strange))
 			continue
 		}
 		value, m := a.Type.check(at, value, a.Sensitive)
-		c.mistakes = append(c.mistakes, m...)
+		c.errs = append(c.errs, m...)
 		out[a.Name] = value
 	}
 	for _, e := range s.Embedded {
@@ -63,7 +63,7 @@ func (c *checker) structure(path string, s Structure, given map[string]any) map[
 		out[r.Name] = c.relation(join(path, r.Name), r, value, ok)
 	}
 	for _, name := range strange {
-		c.mistakes.add(join(path, name), UnknownAttribute, "there is no such attribute%s", c.instead(name, names))
+		c.errs.add(join(path, name), UnknownAttribute, "there is no such attribute%s", c.instead(name, names))
 	}
 	return out
 }
@@ -89,7 +89,7 @@ func (c *checker) instead(name string, known []string) string {
 	if len(known) == 0 {
 		return "; there is none at all"
 	}
-	if len(c.mistakes) < resource.MostHints {
+	if len(c.errs) < resource.MostHints {
 		if hint := resource.DidYouMean(name, known); hint != "" {
 			return hint
 		}
@@ -102,7 +102,7 @@ func (c *checker) instead(name string, known []string) string {
 
 // meant asks whether an unknown attribute was meant for the one that is missing.
 func (c *checker) meant(name string, strange []string) string {
-	if len(c.mistakes) >= resource.MostHints {
+	if len(c.errs) >= resource.MostHints {
 		return ""
 	}
 	if near := resource.Nearest(name, strange); near != "" {
@@ -125,7 +125,7 @@ func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
 		}
 		object, ok := child.(map[string]any)
 		if !ok {
-			c.mistakes.add(at, TypeMismatch, "is %s, not an object", describe(child, true))
+			c.errs.add(at, TypeMismatch, "is %s, not an object", describe(child, true))
 			out = append(out, child)
 			continue
 		}
@@ -140,7 +140,8 @@ func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
 		}
 		id := Canonical(key)
 		if first, ok := seen[id]; ok {
-			c.mistakes.add(path, DuplicateKey, "elements %d and %d have the same %s, which must be different for each element", first, i,
+			c.errs.add(path, DuplicateKey, "elements %d and %d have the same %s, which must be different for each element",
+				first, i,
 				strings.Join(e.Key, ", "))
 		} else {
 			seen[id] = i
@@ -163,9 +164,9 @@ func (c *checker) relation(path string, r Relation, value any, given bool) any {
 		text, ok := id.(string)
 		switch {
 		case !ok || text == "":
-			c.mistakes.add(at, TypeMismatch, "is %s, not the id of a service", describe(id, false))
+			c.errs.add(at, TypeMismatch, "is %s, not the id of a service", describe(id, false))
 		case seen[text]:
-			c.mistakes.add(path, DuplicateKey, "names the service %q twice", text)
+			c.errs.add(path, DuplicateKey, "names the service %q twice", text)
 		}
 		seen[text] = true
 	}
@@ -182,28 +183,28 @@ func (c *checker) members(path string, value any, given, single bool, lower int,
 		case !given && modifier == Allocated:
 			return nil, true
 		case !given && lower > 0:
-			c.mistakes.add(path, MissingAttribute, "is required: %s", limits(lower, upper))
+			c.errs.add(path, MissingAttribute, "is required: %s", limits(lower, upper))
 			return nil, false
 		case given && !single:
-			c.mistakes.add(path, TypeMismatch, "is null, not a list; an empty list is []")
+			c.errs.add(path, TypeMismatch, "is null, not a list; an empty list is []")
 			return nil, false
 		}
 	case []any:
 		if single {
-			c.mistakes.add(path, TypeMismatch,
+			c.errs.add(path, TypeMismatch,
 				"is a list; there is one at most, so write %s, or null, without a list around it", what)
 			return nil, false
 		}
 		list = v
 	default:
 		if !single {
-			c.mistakes.add(path, TypeMismatch, "is %s, not a list; each element is %s", describe(value, true), what)
+			c.errs.add(path, TypeMismatch, "is %s, not a list; each element is %s", describe(value, true), what)
 			return nil, false
 		}
 		list = []any{value}
 	}
 	if len(list) < lower || upper != nil && len(list) > *upper {
-		c.mistakes.add(path, LimitViolation, "has %d; there must be %s", len(list), limits(lower, upper))
+		c.errs.add(path, LimitViolation, "has %d; there must be %s", len(list), limits(lower, upper))
 	}
 	return list, true
 }
@@ -257,15 +258,15 @@ func Canonical(value any) string {
 	return fmt.Sprintf("%T", value)
 }
 
-// ReadOnly returns a mistake for each attribute with the modifier r whose value is not null, at every depth: users may
+// ReadOnly returns an error for each attribute with the modifier r whose value is not null, at every depth: users may
 // not set them at creation (lsm.md 3). An embedded entity with the modifier r counts with all its attributes.
 func (s Structure) ReadOnly(attributes map[string]any) []invalid.Error {
-	var m mistakes
+	var m errs
 	m.readOnly("", s, attributes)
 	return m
 }
 
-func (m *mistakes) readOnly(path string, s Structure, given map[string]any) {
+func (m *errs) readOnly(path string, s Structure, given map[string]any) {
 	const message = "is set by slipway; leave it out"
 	for _, a := range s.Attributes {
 		if a.Modifier == Allocated && given[a.Name] != nil &&

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 func upper(n int) *int { return &n }
@@ -12,9 +14,9 @@ func upper(n int) *int { return &n }
 // resolved resolves one entity with the given structure.
 func resolved(t *testing.T, s Structure) *Entity {
 	t.Helper()
-	c, problems := Resolve(Definitions{Entities: []Entity{{Name: "e", Structure: s}, {Name: "other"}}})
-	if problems != nil {
-		t.Fatal(problems)
+	c, errs := Resolve(Definitions{Entities: []Entity{{Name: "e", Structure: s}, {Name: "other"}}})
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	return &c.Entities[0]
 }
@@ -93,14 +95,14 @@ func TestTypes(t *testing.T) {
 }
 
 func TestInheritedRulesAllHold(t *testing.T) {
-	c, problems := Resolve(Definitions{
+	c, errs := Resolve(Definitions{
 		Types: []TypeDefinition{{Name: "small", Extends: "positive", Rules: []Rule{{"le", int64(9)}}},
 			{Name: "positive", Extends: "int", Rules: []Rule{{"gt", int64(0)}}}},
 		Entities: []Entity{{Name: "e", Structure: Structure{
 			Attributes: []Attribute{typed("x", "small[]", Rule{"multiple_of", int64(3)})}}}},
 	})
-	if problems != nil {
-		t.Fatal(problems)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	for value, good := range map[int64]bool{0: false, 3: true, 4: false, 9: true, 12: false} {
 		if _, m := c.Entities[0].Check(map[string]any{"x": []any{value}}); (m == nil) != good {
@@ -138,9 +140,9 @@ func TestCheckCompletes(t *testing.T) {
 	given := map[string]any{"path": "/x", "disks": []any{map[string]any{"slot": 1.0, "quota": int64(5)}},
 		"backup": map[string]any{"target": "nas"},
 		"files":  []any{map[string]any{"name": "f", "content": "c"}}, "parent": "id1"}
-	got, mistakes := resolved(t, folder()).Check(given)
-	if mistakes != nil {
-		t.Fatal(mistakes)
+	got, errs := resolved(t, folder()).Check(given)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	want := map[string]any{"path": "/x", "disks": []any{map[string]any{"slot": int64(1), "quota": int64(5)}},
 		"backup": map[string]any{"target": "nas", "keep": int64(7)},
@@ -153,19 +155,19 @@ func TestCheckCompletes(t *testing.T) {
 		t.Error("the attributes given were changed")
 	}
 	// What is complete stays as it is.
-	again, mistakes := resolved(t, folder()).Check(got)
-	if d := cmp.Diff(got, again); d != "" || mistakes != nil {
-		t.Errorf("%v\n%s", mistakes, d)
+	again, errs := resolved(t, folder()).Check(got)
+	if d := cmp.Diff(got, again); d != "" || errs != nil {
+		t.Errorf("%v\n%s", errs, d)
 	}
 }
 
-func TestCheckMistakes(t *testing.T) {
+func TestCheckErrors(t *testing.T) {
 	disk := func(slot int64) any { return map[string]any{"slot": slot, "quota": int64(1)} }
 	file := func(name string) any { return map[string]any{"name": name, "content": ""} }
 	tests := map[string]struct {
 		change map[string]any // nil: leave out
 		path   string
-		code   Code
+		code   invalid.Code
 		text   string
 	}{
 		"unknown":        {map[string]any{"pathh": "x"}, "pathh", UnknownAttribute, `did you mean "path"?`},
@@ -193,16 +195,16 @@ func TestCheckMistakes(t *testing.T) {
 			for k, v := range tt.change {
 				given[k] = v
 			}
-			_, mistakes := resolved(t, folder()).Check(given)
-			if len(mistakes) != 1 || mistakes[0].Attribute != tt.path || mistakes[0].Code != tt.code ||
-				!strings.Contains(mistakes[0].Message, tt.text) {
-				t.Errorf("got %v, want %s at %s: %s", mistakes, tt.code, tt.path, tt.text)
+			_, errs := resolved(t, folder()).Check(given)
+			if len(errs) != 1 || errs[0].Attribute != tt.path || errs[0].Code != tt.code ||
+				!strings.Contains(errs[0].Message, tt.text) {
+				t.Errorf("got %v, want %s at %s: %s", errs, tt.code, tt.path, tt.text)
 			}
 		})
 	}
-	if _, mistakes := resolved(t, folder()).Check(nil); len(mistakes) != 2 || mistakes[1].Code != MissingAttribute ||
-		mistakes[1].Attribute != "disks" {
-		t.Errorf("nothing given: %v", mistakes)
+	if _, errs := resolved(t, folder()).Check(nil); len(errs) != 2 || errs[1].Code != MissingAttribute ||
+		errs[1].Attribute != "disks" {
+		t.Errorf("nothing given: %v", errs)
 	}
 }
 
@@ -291,8 +293,8 @@ func TestEntitiesThatDoubleAreBounded(t *testing.T) {
 		d.Entities = append(d.Entities, Entity{Name: "e" + strings.Repeat("i", i), Structure: Structure{
 			Embedded: []Embedded{{Name: "a", Of: below, Upper: upper(1)}, {Name: "b", Of: below, Upper: upper(1)}}}})
 	}
-	_, problems := Resolve(d)
-	if len(problems) == 0 || !strings.Contains(problems[0].Error(), "is the most") {
-		t.Errorf("got %v", problems)
+	_, errs := Resolve(d)
+	if len(errs) == 0 || !strings.Contains(errs[0].Error(), "is the most") {
+		t.Errorf("got %v", errs)
 	}
 }

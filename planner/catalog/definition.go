@@ -40,10 +40,10 @@ func (e Entity) Digest() (string, error) {
 }
 
 // ParseDefinition parses the result of [Entity.Definition] and checks it like a user's definition, because the text may
-// come from anywhere. It does not check what lies outside the entity, such as the entities of relations. On mistakes it
+// come from anywhere. It does not check what lies outside the entity, such as the entities of relations. On errors it
 // returns no entity.
 func ParseDefinition(text string) (*Entity, []invalid.Error) {
-	var m mistakes
+	var m errs
 	const hint = "give the value of an entity of a catalog, as it is"
 	if len(text) > definitionLimit {
 		m.add("", BadValue, "the definition has %d bytes; %d is the most", len(text), definitionLimit)
@@ -72,7 +72,7 @@ func ParseDefinition(text string) (*Entity, []invalid.Error) {
 }
 
 // resolved checks an entity that is given as resolved.
-func (m *mistakes) resolved(e *Entity) {
+func (m *errs) resolved(e *Entity) {
 	m.name("name", e.Name, title)
 	if e.size() > maxElements {
 		m.add("", BadValue, "has more than %d attributes with all that it embeds", maxElements)
@@ -95,7 +95,7 @@ func (m *mistakes) resolved(e *Entity) {
 	m.tasks(*e, 0)
 }
 
-func (m *mistakes) resolvedStructure(path string, s Structure, depth int) {
+func (m *errs) resolvedStructure(path string, s Structure, depth int) {
 	if depth > maxDepth {
 		m.add(path, BadValue, "is more than %d levels deep", maxDepth)
 		return

@@ -52,7 +52,7 @@ type Counting struct {
 }
 
 // Selector matches tasks. Each list that is not empty must hold the task's own; a selector without any list is a
-// mistake.
+// error.
 type Selector struct {
 	Types    []string  `json:"types,omitempty"`    // of the resource, or of the remote task or callback
 	Entities []string  `json:"entities,omitempty"` // of the service: its entity or an ancestor
@@ -88,9 +88,9 @@ func (o Ordering) Definition() (string, error) {
 }
 
 // ParseOrdering reads what [Ordering.Definition] wrote, and checks it like rules of the user's: the text may come from
-// anywhere. Which entities there are is not known here. With mistakes there are no rules.
+// anywhere. Which entities there are is not known here. With errors there are no rules.
 func ParseOrdering(text string) (*Ordering, []invalid.Error) {
-	var m mistakes
+	var m errs
 	const hint = "give the value ordering of a catalog, as it is"
 	if len(text) > definitionLimit {
 		m.add("", BadValue, "the ordering has %d bytes; %d is the most", len(text), definitionLimit)
@@ -142,7 +142,7 @@ func Join(parts ...Definitions) Definitions {
 
 // validate reports what is wrong with the rules, for the entities of the catalog; nil when these are not known.
 func (o Ordering) validate(entities *[]string) []invalid.Error {
-	var m mistakes
+	var m errs
 	if n := o.size(); n > MaxRules {
 		m.add("", BadValue, "has %d rules; %d is the most", n, MaxRules)
 		return m
@@ -168,7 +168,7 @@ func (o Ordering) validate(entities *[]string) []invalid.Error {
 	return m
 }
 
-func (m *mistakes) selector(path string, s Selector, entities *[]string) {
+func (m *errs) selector(path string, s Selector, entities *[]string) {
 	switch n := len(s.Types) + len(s.Entities) + len(s.Sections); {
 	case s.empty():
 		m.add(path, BadValue, "selects nothing; give types, entities or sections")

@@ -218,7 +218,7 @@ func (p Pool) samples(t Type) (Kind, []any) {
 }
 
 // pool reports what is wrong with a pool.
-func (m *mistakes) pool(path string, p Pool) {
+func (m *errs) pool(path string, p Pool) {
 	kinds := 0
 	for _, given := range []bool{p.Integer != nil, p.Address != nil, p.Prefix != nil} {
 		if given {
@@ -255,7 +255,7 @@ func (m *mistakes) pool(path string, p Pool) {
 	}
 }
 
-func (m *mistakes) networks(path string, texts []string) []netip.Prefix {
+func (m *errs) networks(path string, texts []string) []netip.Prefix {
 	at := path + ".networks"
 	if len(texts) == 0 || len(texts) > mostNetworks {
 		m.add(at, BadValue, "there are %d; give 1 to %d", len(texts), mostNetworks)
@@ -282,7 +282,7 @@ func (m *mistakes) networks(path string, texts []string) []netip.Prefix {
 	return out
 }
 
-func (m *mistakes) excluded(path string, texts []string, read func() error) {
+func (m *errs) excluded(path string, texts []string, read func() error) {
 	if len(texts) > mostExcluded {
 		m.add(path+".excluded", BadValue, "there are %d; %d is the most", len(texts), mostExcluded)
 	} else if err := read(); err != nil {
@@ -292,7 +292,7 @@ func (m *mistakes) excluded(path string, texts []string, read func() error) {
 
 // allocation reports what is wrong with how an attribute is allocated. beside is the structure that the attribute is
 // in; keyed says whether its children can be distinguished.
-func (m *mistakes) allocation(path string, a Attribute, beside Structure, keyed bool) {
+func (m *errs) allocation(path string, a Attribute, beside Structure, keyed bool) {
 	if a.Allocate == nil {
 		return
 	}
@@ -345,7 +345,7 @@ func (m *mistakes) allocation(path string, a Attribute, beside Structure, keyed 
 func (r *resolver) definePools(pools []Pool) {
 	r.pools = make(map[string]Pool, len(pools))
 	for _, p := range pools {
-		var m mistakes
+		var m errs
 		_, again := r.pools[p.Name]
 		if again {
 			m.add("", Duplicate, "there is another pool of this name; give each a name of its own, or leave one out")
@@ -355,14 +355,14 @@ func (r *resolver) definePools(pools []Pool) {
 			r.pools[p.Name] = p
 			r.poolNames = append(r.poolNames, p.Name)
 		}
-		for _, mistake := range m {
-			r.problems = append(r.problems, inObject("pool", p.Name, again, mistake))
+		for _, wrong := range m {
+			r.errs = append(r.errs, inObject("pool", p.Name, again, wrong))
 		}
 	}
 }
 
 // allocationOf gives an allocation of an attribute of the entity that is being resolved its pool.
-func (r *resolver) allocationOf(path, attribute string, a *Allocation, m *mistakes) *Allocation {
+func (r *resolver) allocationOf(path, attribute string, a *Allocation, m *errs) *Allocation {
 	if a == nil {
 		return nil
 	}

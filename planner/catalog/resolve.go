@@ -23,7 +23,7 @@ const (
 )
 
 // Resolve brings definitions together: every type gets its kind and all its rules, every entity what its ancestors and
-// the entities that it embeds bring. All problems come together, in the order of the definitions; with any there is no
+// the entities that it embeds bring. All errors come together, in the order of the definitions; with any there is no
 // catalog.
 //
 // An entity is in the catalog also when it is abstract. Templates are looked at by planner/catalog/template.
@@ -37,7 +37,7 @@ func Resolve(d Definitions) (*Catalog, []invalid.Error) {
 	for i := range d.Entities {
 		e := &d.Entities[i]
 		if _, ok := r.entities[e.Name]; ok {
-			r.problems = append(r.problems, invalid.Error{Object: "entity", Name: e.Name, Later: true, Code: Duplicate,
+			r.errs = append(r.errs, invalid.Error{Object: "entity", Name: e.Name, Later: true, Code: Duplicate,
 				Message: "there is another entity of this name; give each a name of its own, or leave one out"})
 			continue
 		}
@@ -50,17 +50,17 @@ func Resolve(d Definitions) (*Catalog, []invalid.Error) {
 	}
 	for _, name := range r.names {
 		resolved := r.entities[name]
-		for _, m := range resolved.mistakes {
-			r.problems = append(r.problems, inObject("entity", name, false, m))
+		for _, m := range resolved.errs {
+			r.errs = append(r.errs, inObject("entity", name, false, m))
 		}
 		out.Entities = append(out.Entities, resolved.entity)
 		out.origins[name] = resolved.origins
 	}
 	for _, m := range d.Ordering.validate(&r.names) {
-		r.problems = append(r.problems, inObject("ordering", "", false, m))
+		r.errs = append(r.errs, inObject("ordering", "", false, m))
 	}
-	if len(r.problems) > 0 {
-		return nil, r.problems
+	if len(r.errs) > 0 {
+		return nil, r.errs
 	}
 	return out, nil
 }
@@ -71,7 +71,7 @@ type resolver struct {
 	entities map[string]*resolution
 	names    []string // of entities, in the order of their definitions
 	path     []string // entities that are being resolved
-	problems []invalid.Error
+	errs     []invalid.Error
 	missing  int // how often something was named that there is not
 	total    int // elements and tasks of all entities, inherited and embedded ones included
 
@@ -85,7 +85,7 @@ type resolution struct {
 	entity     Entity
 	origins    []Origin
 	state      int // unseen, open, done
-	mistakes   mistakes
+	errs       errs
 }
 
 const (
@@ -99,8 +99,8 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 	builtin := predefined()
 	byName := make(map[string]TypeDefinition, len(definitions))
 	for _, d := range definitions {
-		report := func(path string, code Code, again bool, message string) {
-			r.problems = append(r.problems, inObject("type", d.Name, again,
+		report := func(path string, code invalid.Code, again bool, message string) {
+			r.errs = append(r.errs, inObject("type", d.Name, again,
 				invalid.Error{Attribute: path, Code: code, Message: message}))
 		}
 		if _, ok := builtin[d.Name]; ok {
@@ -124,10 +124,10 @@ func (r *resolver) defineTypes(definitions []TypeDefinition) {
 		if !ok {
 			return Type{}, false
 		}
-		var m mistakes
+		var m errs
 		defer func() {
-			for _, mistake := range m {
-				r.problems = append(r.problems, inObject("type", name, false, mistake))
+			for _, wrong := range m {
+				r.errs = append(r.errs, inObject("type", name, false, wrong))
 			}
 		}()
 		if i := slices.Index(path, name); i >= 0 {
@@ -177,8 +177,9 @@ func (r *resolver) entityNames() []string { return slices.Sorted(slices.Values(r
 var elsewhere = map[string]string{
 	"list": listHint, "set": listHint, "array": listHint, "tuple": listHint,
 	"map": dictHint, "object": dictHint, "mapping": dictHint,
-	"integer": `use "int"`, "boolean": `use "bool"`, "str": `use "string"`, "text": `use "string"`, "double": `use "float"`,
-	"enum": `use "string" with the rule enum`,
+	"integer": `use "int"`, "boolean": `use "bool"`, "str": `use "string"`, "text": `use "string"`,
+	"double": `use "float"`,
+	"enum":   `use "string" with the rule enum`,
 }
 
 const (
@@ -222,7 +223,7 @@ func (r *resolver) entity(name string) *resolution {
 		s.state = done
 		r.path = r.path[:len(r.path)-1]
 	}()
-	d, m := s.definition, &s.mistakes
+	d, m := s.definition, &s.errs
 	m.name("", d.Name, title)
 	if r.total > maxTotal {
 		return s // that is already reported
@@ -276,7 +277,7 @@ func (r *resolver) entity(name string) *resolution {
 }
 
 // base resolves an entity that another one extends or embeds, and reports a missing one.
-func (r *resolver) base(name, path string, m *mistakes) *resolution {
+func (r *resolver) base(name, path string, m *errs) *resolution {
 	if name == "" {
 		return nil
 	}
@@ -293,7 +294,7 @@ func (r *resolver) base(name, path string, m *mistakes) *resolution {
 }
 
 // structure resolves the types and embedded entities of a structure.
-func (r *resolver) structure(path string, s Structure, depth int, m *mistakes) Structure {
+func (r *resolver) structure(path string, s Structure, depth int, m *errs) Structure {
 	out := Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
 		Relations: slices.Clone(s.Relations)}
 	for i := range out.Attributes {
@@ -331,7 +332,7 @@ func (r *resolver) structure(path string, s Structure, depth int, m *mistakes) S
 	return out
 }
 
-func (r *resolver) typeOf(path string, t Type, m *mistakes) Type {
+func (r *resolver) typeOf(path string, t Type, m *errs) Type {
 	base, list, nullable := ParseType(t.Name)
 	found, ok := r.types[base]
 	out := Type{Name: t.Name, Kind: found.Kind, List: list, Nullable: nullable}

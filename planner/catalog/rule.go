@@ -85,7 +85,7 @@ func ruleNamed(name string) (rule, bool) {
 }
 
 // validateRules reports rules that do not apply to the kind or have invalid arguments. Paths end in the rule's name.
-func (m *mistakes) validateRules(path string, written []Rule, kind Kind, list bool) {
+func (m *errs) validateRules(path string, written []Rule, kind Kind, list bool) {
 	for _, r := range written {
 		at := join(path, r.Name)
 		definition, ok := ruleNamed(r.Name)

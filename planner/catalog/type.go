@@ -77,9 +77,9 @@ func PredefinedTypes() []string {
 
 // check returns a value in its one form (whole numbers are int64), and what is wrong with it. Types are strict: nothing
 // is converted (lsm.md 18, 1); a float64 that is whole is an int, because JSON and HCL know one kind of number only.
-// secret keeps the value out of the mistakes.
+// secret keeps the value out of the errors.
 func (t Type) check(path string, value any, secret bool) (any, []invalid.Error) {
-	var m mistakes
+	var m errs
 	if value == nil {
 		if !t.Nullable {
 			m.add(path, TypeMismatch, "is null; give %s", t.want())
@@ -110,7 +110,7 @@ func (t Type) check(path string, value any, secret bool) (any, []invalid.Error) 
 	return out, m
 }
 
-func (t Type) checkOne(path string, value any, secret bool, m *mistakes) any {
+func (t Type) checkOne(path string, value any, secret bool, m *errs) any {
 	value, ok := t.Kind.normal(value)
 	if !ok {
 		want := kindNames[t.Kind]
@@ -124,9 +124,9 @@ func (t Type) checkOne(path string, value any, secret bool, m *mistakes) any {
 	return value
 }
 
-// apply checks the rules about a list as a whole, or those about one value; the first one that fails is reported (litp.md
-// 2).
-func (t Type) apply(path string, value any, list, secret bool, m *mistakes) {
+// apply checks the rules about a list as a whole, or those about one value; the first one that fails is reported
+// (litp.md 2).
+func (t Type) apply(path string, value any, list, secret bool, m *errs) {
 	for _, r := range t.Rules {
 		definition, ok := ruleNamed(r.Name)
 		if !ok || definition.list != list || !list && !slices.Contains(definition.kinds, t.Kind) ||

@@ -5,7 +5,7 @@ import (
 )
 
 // redefinitions reports what a definition has again although an ancestor has it (litp.md 7).
-func (m *mistakes) redefinitions(ancestor Structure, d *Entity) {
+func (m *errs) redefinitions(ancestor Structure, d *Entity) {
 	have := ancestor.Names()
 	for _, e := range elements("", d.Structure) {
 		if slices.Contains(have, e.name) {
@@ -34,7 +34,7 @@ func elements(path string, s Structure) []element {
 
 // structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that
 // they are part of; keyed is false inside a list whose children nothing distinguishes.
-func (m *mistakes) structure(path string, own, whole Structure, keyed bool) {
+func (m *errs) structure(path string, own, whole Structure, keyed bool) {
 	seen := make(map[string]bool)
 	for _, e := range elements(path, own) {
 		m.name(e.path, e.name, identifier)
@@ -86,7 +86,7 @@ func (m *mistakes) structure(path string, own, whole Structure, keyed bool) {
 }
 
 // keys checks the key attributes of an embedded entity (lsm.md 13).
-func (m *mistakes) keys(path string, e Embedded) {
+func (m *errs) keys(path string, e Embedded) {
 	at := path + ".key"
 	if len(e.Key) > 0 && e.Single() {
 		m.add(at, BadValue, "is for lists; there is one child at most, so leave the key out")
@@ -116,7 +116,7 @@ func (m *mistakes) keys(path string, e Embedded) {
 }
 
 // allAllocated reports attributes that users set, in an embedded entity that only slipway fills (lsm.md 13).
-func (m *mistakes) allAllocated(path string, s Structure) {
+func (m *errs) allAllocated(path string, s Structure) {
 	const only = "has the modifier %s, but only slipway fills the embedded entity, whose modifier is r: give it r too"
 	for _, a := range s.Attributes {
 		if a.Modifier != Allocated {
@@ -137,13 +137,13 @@ func (m *mistakes) allAllocated(path string, s Structure) {
 	}
 }
 
-func (m *mistakes) modifier(path string, modifier Modifier) {
+func (m *errs) modifier(path string, modifier Modifier) {
 	if modifier != "" && !slices.Contains(Modifiers(), modifier) {
 		m.add(path+".modifier", BadValue, "%s", unknown("modifier", string(modifier), Modifiers()))
 	}
 }
 
-func (m *mistakes) limits(path string, lower int, upper *int) {
+func (m *errs) limits(path string, lower int, upper *int) {
 	if lower < 0 {
 		m.add(path+".lower", BadValue, "%d is below 0", lower)
 	}
@@ -157,7 +157,7 @@ func (m *mistakes) limits(path string, lower int, upper *int) {
 }
 
 // entity checks what an entity says about itself, when its structure is resolved.
-func (m *mistakes) entity(e Entity, r *resolver) {
+func (m *errs) entity(e Entity, r *resolver) {
 	if e.Version < 0 {
 		m.add("version", BadValue, "%d is below 0", e.Version)
 	}
@@ -188,7 +188,7 @@ func (m *mistakes) entity(e Entity, r *resolver) {
 	m.owner(e, r)
 }
 
-func (m *mistakes) owner(e Entity, r *resolver) {
+func (m *errs) owner(e Entity, r *resolver) {
 	if e.Owner == nil {
 		return
 	}

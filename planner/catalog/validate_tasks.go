@@ -20,8 +20,8 @@ func Tags() []task.Group {
 
 // tasks reports what is wrong with the tasks of an entity from the given one on; those before it are its ancestors',
 // and have been looked at.
-func (m *mistakes) tasks(e Entity, from int) {
-	v := taskCheck{mistakes: m, entity: e, names: make(map[string]bool)}
+func (m *errs) tasks(e Entity, from int) {
+	v := taskCheck{errs: m, entity: e, names: make(map[string]bool)}
 	for _, t := range e.Tasks[:from] {
 		v.remember(t)
 	}
@@ -42,7 +42,7 @@ func (m *mistakes) tasks(e Entity, from int) {
 }
 
 type taskCheck struct {
-	*mistakes
+	*errs
 	entity Entity
 	names  map[string]bool
 }
@@ -55,7 +55,7 @@ func (v *taskCheck) remember(t Task) {
 }
 
 func (v *taskCheck) name(path string, t Task) {
-	v.mistakes.name(path+".name", t.Name, title)
+	v.errs.name(path+".name", t.Name, title)
 	if v.names[t.Name] && t.Name != "" {
 		v.add(path+".name", Redefined,
 			"%q is the name of another task of the entity, or of one that it extends; give each a name of its own", t.Name)

@@ -79,7 +79,8 @@ func validations() map[string]validation {
 		"pydantic.confloat":   {parameters: number},
 		"pydantic.condecimal": {parameters: append([]string{"max_digits", "decimal_places"}, number...)},
 		// Types are strict as they are, and have no number that is none.
-		"pydantic.StrictStr": {}, "pydantic.StrictInt": {}, "pydantic.StrictFloat": {}, "pydantic.StrictBool": {}, "pydantic.FiniteFloat": {},
+		"pydantic.StrictStr": {}, "pydantic.StrictInt": {}, "pydantic.StrictFloat": {}, "pydantic.StrictBool": {},
+		"pydantic.FiniteFloat": {},
 		"pydantic.constr": {parameters: []string{"regex", "pattern", "min_length", "max_length", "curtail_length",
 			"strict"}},
 	}
@@ -90,12 +91,17 @@ func validations() map[string]validation {
 		}
 	}
 	for name, format := range map[string]string{
-		"pydantic.IPvAnyAddress": "ip_address", "pydantic.IPvAnyInterface": "ip_interface", "pydantic.IPvAnyNetwork": "ip_network",
-		"ipaddress.IPv4Address": "ipv4_address", "ipaddress.IPv4Interface": "ipv4_interface", "ipaddress.IPv4Network": "ipv4_network",
-		"ipaddress.IPv6Address": "ipv6_address", "ipaddress.IPv6Interface": "ipv6_interface", "ipaddress.IPv6Network": "ipv6_network",
-		"uuid.UUID": "uuid", "pydantic.UUID1": "uuid1", "pydantic.UUID3": "uuid3", "pydantic.UUID4": "uuid4", "pydantic.UUID5": "uuid5",
-		"datetime.date": "date", "datetime.time": "time", "datetime.datetime": "datetime", "datetime.timedelta": "duration",
-		"pydantic.EmailStr": "email", "pydantic.AnyUrl": "url", "pydantic.AnyHttpUrl": "http_url", "pydantic.HttpUrl": "http_url",
+		"pydantic.IPvAnyAddress": "ip_address", "pydantic.IPvAnyInterface": "ip_interface",
+		"pydantic.IPvAnyNetwork": "ip_network",
+		"ipaddress.IPv4Address":  "ipv4_address", "ipaddress.IPv4Interface": "ipv4_interface",
+		"ipaddress.IPv4Network": "ipv4_network",
+		"ipaddress.IPv6Address": "ipv6_address", "ipaddress.IPv6Interface": "ipv6_interface",
+		"ipaddress.IPv6Network": "ipv6_network",
+		"uuid.UUID":             "uuid", "pydantic.UUID1": "uuid1", "pydantic.UUID3": "uuid3", "pydantic.UUID4": "uuid4",
+		"pydantic.UUID5": "uuid5",
+		"datetime.date":  "date", "datetime.time": "time", "datetime.datetime": "datetime", "datetime.timedelta": "duration",
+		"pydantic.EmailStr": "email", "pydantic.AnyUrl": "url", "pydantic.AnyHttpUrl": "http_url",
+		"pydantic.HttpUrl": "http_url",
 	} {
 		out[name] = validation{rules: []Rule{{"format", format}}}
 	}

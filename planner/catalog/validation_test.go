@@ -79,12 +79,12 @@ func TestValidationTypes(t *testing.T) {
 		}
 		e := resolved(t, Structure{Attributes: []Attribute{typed("a", c.typ, rules...)}})
 		for _, v := range c.good {
-			if _, mistakes := e.Check(map[string]any{"a": v}); len(mistakes) > 0 {
-				t.Errorf("%s: %v: %v", c.validation, v, mistakes)
+			if _, errs := e.Check(map[string]any{"a": v}); len(errs) > 0 {
+				t.Errorf("%s: %v: %v", c.validation, v, errs)
 			}
 		}
 		for _, v := range c.bad {
-			if _, mistakes := e.Check(map[string]any{"a": v}); len(mistakes) == 0 {
+			if _, errs := e.Check(map[string]any{"a": v}); len(errs) == 0 {
 				t.Errorf("%s: %v is accepted", c.validation, v)
 			}
 		}

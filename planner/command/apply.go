@@ -111,7 +111,7 @@ func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) 
 }
 
 // warn prints warnings of the documents, each once.
-func (d *deployment) warn(warnings document.Problems) {
+func (d *deployment) warn(warnings document.Errors) {
 	for _, w := range warnings {
 		if text := w.Error(); !d.warned[text] {
 			d.warned[text] = true
@@ -165,7 +165,8 @@ func (d *deployment) look(ctx context.Context, prior *engine.Prior, c statefile.
 	if err := d.print(found.Messages); err != nil {
 		return found, err
 	}
-	silent := slices.DeleteFunc(slices.Clone(prior.Unreachable), func(name string) bool { // nodes that left are not looked at
+	// nodes that left are not looked at
+	silent := slices.DeleteFunc(slices.Clone(prior.Unreachable), func(name string) bool {
 		return slices.ContainsFunc(s.Nodes, func(n site.Node) bool { return n.Name == name })
 	})
 	prior.State, prior.Drift = found.State, engine.DriftOf(found.Drift)
@@ -211,7 +212,8 @@ func newApply(version string, environment Environment) *cobra.Command {
 		Use:   "apply FILE...",
 		Short: "Bring the nodes of a site to what documents describe",
 		Long: "Show the steps of a run that brings the nodes of a site to what the files describe, ask, and run them. What differs on the nodes from what was applied is\n" +
-			"repaired. A site that Terraform manages, or that another state file has, is refused.\n\n" + siteHelp + "\n\n" + stateHelp + "\n\n" +
+			"repaired. A site that Terraform manages, or that another state file has, is refused.\n\n" + siteHelp + "\n\n" +
+			stateHelp + "\n\n" +
 			"Exit status: 0 applied, or nothing to do; 1 the run failed or was not confirmed; 2 the files are not valid.",
 		Args: files,
 	}
@@ -252,15 +254,15 @@ func (d *deployment) apply(ctx context.Context, state *statefile.File, limits pl
 			return err
 		}
 	}
-	planned, problems := engine.Plan(prior, d.site, d.settings(state.Content))
-	warnings, err := onlyWarnings(locate(d.document, problems))
+	planned, errs := engine.Plan(prior, d.site, d.settings(state.Content))
+	warnings, err := onlyWarnings(locate(d.document, errs))
 	if err != nil {
 		return err
 	}
 	d.warn(warnings)
 	losses := planned.Losses()
-	if errs := limits.Check(losses).Errors(); len(errs) > 0 {
-		return inputError(fmt.Errorf("%w (--max-torn-down-nodes is protect.max_torn_down_nodes here)", errs))
+	if failures := limits.Check(losses).Errors(); len(failures) > 0 {
+		return inputError(fmt.Errorf("%w (--max-torn-down-nodes is protect.max_torn_down_nodes here)", failures))
 	}
 	ended := state.Status == engine.Deployed || state.Status == engine.Degraded
 	if planned.Empty() && ended && state.Exists() {

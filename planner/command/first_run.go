@@ -3,12 +3,12 @@ package command
 import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // firstRun plans the first run on a site, where nothing is applied yet, and returns the plan with its warnings. Errors
-// have status 2. locate finds the positions of problems. Without an inventory there is no plan.
-func firstRun(s *document.Site, locate func(site.Problems) document.Problems) (*engine.Planned, document.Problems,
+// have status 2. locate finds the positions of errors. Without an inventory there is no plan.
+func firstRun(s *document.Site, locate func(invalid.Errors) document.Errors) (*engine.Planned, document.Errors,
 	error) {
 	made, found := engine.Plan(nil, s.Site, engine.Settings{Unreached: true})
 	warnings, err := onlyWarnings(locate(found))

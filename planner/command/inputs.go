@@ -34,23 +34,23 @@ func inputs(cmd *cobra.Command, names []string, own document.Kind, takes string)
 		return nil, err
 	}
 	out := make([]input, len(all))
-	var problems document.Problems
+	var errs document.Errors
 	for i, s := range all {
 		kind, is := document.KindOf(s)
 		out[i] = input{s, names[i], kind, is}
 		if kind != own && kind != document.Unclear && !kind.DescribesSite() {
-			problems = append(problems, out[i].wrong(takes))
+			errs = append(errs, out[i].wrong(takes))
 		}
 	}
-	if len(problems) > 0 {
-		return nil, inputError(problems)
+	if len(errs) > 0 {
+		return nil, inputError(errs)
 	}
 	return out, nil
 }
 
-// wrong returns the problem that the file is of the wrong kind.
-func (in input) wrong(right string) document.Problem {
-	return document.Problem{File: in.Name, Code: document.Schema, Message: in.is + "; " + right}
+// wrong returns the error that the file is of the wrong kind.
+func (in input) wrong(right string) document.Error {
+	return document.Error{File: in.Name, Code: document.Schema, Message: in.is + "; " + right}
 }
 
 // splitInputs separates the inputs that describe a site from the others.

@@ -69,36 +69,36 @@ func newLifecycleLint() *cobra.Command {
 			return err
 		}
 		found, err := document.ParseLifecycles(all)
-		var problems document.Problems
-		if err != nil && !errors.As(err, &problems) {
+		var errs document.Errors
+		if err != nil && !errors.As(err, &errs) {
 			return err
 		}
-		if err := writeLint(cmd, *output, machines(found), problems); err != nil {
+		if err := writeLint(cmd, *output, machines(found), errs); err != nil {
 			return err
 		}
-		if len(problems) > 0 {
-			return &statusError{statusFailed, fmt.Errorf("not sound: %s", countOf(len(problems), "error"))}
+		if len(errs) > 0 {
+			return &statusError{statusFailed, fmt.Errorf("not sound: %s", countOf(len(errs), "error"))}
 		}
 		return nil
 	}
 	return cmd
 }
 
-func writeLint(cmd *cobra.Command, f format, valid []*lifecycle.Machine, problems document.Problems) error {
+func writeLint(cmd *cobra.Command, f format, valid []*lifecycle.Machine, errs document.Errors) error {
 	p := &printer{w: cmd.OutOrStdout()}
 	switch f {
 	case asJSON:
 		return writeJSON(p.w, struct {
 			Valid      bool                   `json:"valid"`
 			Lifecycles []lifecycleSummaryJSON `json:"lifecycles"`
-			Problems   []problemJSON          `json:"problems"`
-		}{len(problems) == 0, summaries(valid), problemsJSON(problems)})
+			Errors     []errorAtJSON          `json:"problems"`
+		}{len(errs) == 0, summaries(valid), errorsJSON(errs)})
 	case asMarkdown:
 		p.printf("# Lifecycles\n\n")
-		p.problemTable(problems)
+		p.errorTable(errs)
 	default:
-		for _, problem := range problems {
-			p.printf("%s\n", problem.Error())
+		for _, wrong := range errs {
+			p.printf("%s\n", wrong.Error())
 		}
 	}
 	for _, s := range summaries(valid) {
@@ -218,7 +218,7 @@ func oneLifecycle(cmd *cobra.Command, args []string) error {
 func machines(all []lifecycle.Lifecycle) []*lifecycle.Machine {
 	var out []*lifecycle.Machine
 	for _, l := range all {
-		if m, problems := lifecycle.New(l); len(problems) == 0 {
+		if m, errs := lifecycle.New(l); len(errs) == 0 {
 			out = append(out, m)
 		}
 	}

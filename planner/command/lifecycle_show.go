@@ -137,12 +137,12 @@ func (p *printer) sheet(f format, header []string, rows [][]string) {
 	}
 }
 
-// problemTable prints problems as a table in Markdown.
-func (p *printer) problemTable(problems document.Problems) {
-	if len(problems) > 0 {
-		p.printf("| severity | position | problem |\n|---|---|---|\n")
+// errorTable prints errors as a table in Markdown.
+func (p *printer) errorTable(errs document.Errors) {
+	if len(errs) > 0 {
+		p.printf("| severity | position | error |\n|---|---|---|\n")
 	}
-	for _, j := range problemsJSON(problems) {
+	for _, j := range errorsJSON(errs) {
 		p.printf("| %s | %s:%d:%d | %s |\n", j.Severity, markdownText(j.File), j.Line, j.Column,
 			markdownText(j.Path+": "+j.Message))
 	}

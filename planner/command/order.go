@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -117,21 +118,21 @@ func parsePlugins(all []input) ([]*document.Plugin, error) {
 		g.sources = append(g.sources, in.Source)
 	}
 	var out []*document.Plugin
-	var problems document.Problems
+	var errs document.Errors
 	for _, g := range groups {
 		d, err := document.ParsePlugin(g.sources, g.fallback)
-		var found document.Problems
+		var found document.Errors
 		switch {
 		case errors.As(err, &found):
-			problems = append(problems, found...)
+			errs = append(errs, found...)
 		case err != nil:
 			return nil, inputError(err)
 		default:
 			out = append(out, d)
 		}
 	}
-	if len(problems) > 0 {
-		return nil, inputError(problems)
+	if len(errs) > 0 {
+		return nil, inputError(errs)
 	}
 	return out, nil
 }
@@ -152,14 +153,14 @@ func pluginOf(file string) (name, folder string, err error) {
 	return filepath.Base(folder), folder, err
 }
 
-// inPlugins finds the position of a problem in the documents of plugins. It is false when the problem is not in one of
+// inPlugins finds the position of an error in the documents of plugins. It is false when the error is not in one of
 // them.
-func inPlugins(documents []*document.Plugin, p site.Problem) (document.Problem, bool) {
+func inPlugins(documents []*document.Plugin, p invalid.Error) (document.Error, bool) {
 	if p.Object != "plugin" {
-		return document.Problem{}, false
+		return document.Error{}, false
 	}
 	at := slices.IndexFunc(documents, func(d *document.Plugin) bool { return d.Plugin.Name == p.Name })
-	if p.Code == site.Duplicate { // the second one
+	if p.Code == invalid.Duplicate { // the second one
 		for i, d := range documents {
 			if d.Plugin.Name == p.Name {
 				at = i
@@ -167,18 +168,18 @@ func inPlugins(documents []*document.Plugin, p site.Problem) (document.Problem, 
 		}
 	}
 	if at < 0 {
-		return document.Problem{}, false
+		return document.Error{}, false
 	}
 	return documents[at].Locate(p), true
 }
 
-// locate finds the positions of problems.
-func (q *orderInputs) locate(found site.Problems) document.Problems {
-	var out document.Problems
+// locate finds the positions of errors.
+func (q *orderInputs) locate(found invalid.Errors) document.Errors {
+	var out document.Errors
 	for _, p := range found {
-		located := document.Problems{{Code: p.Code, Path: p.Name, Message: p.Message, Warning: p.Warning}}
+		located := document.Errors{{Code: p.Code, Path: p.Name, Message: p.Message, Warning: p.Warning}}
 		if q.site != nil {
-			located = locate(q.site, site.Problems{p})
+			located = locate(q.site, invalid.Errors{p})
 		}
 		if in, ok := inPlugins(q.documents, p); ok && len(located) > 0 {
 			located[0] = in
@@ -189,7 +190,7 @@ func (q *orderInputs) locate(found site.Problems) document.Problems {
 }
 
 // order orders the tasks and returns warnings. Errors have status 2.
-func (q *orderInputs) order() (*ordered, document.Problems, error) {
+func (q *orderInputs) order() (*ordered, document.Errors, error) {
 	var plugins []site.Plugin
 	if q.site != nil {
 		plugins = slices.Clone(q.site.Site.Plugins)
@@ -200,30 +201,30 @@ func (q *orderInputs) order() (*ordered, document.Problems, error) {
 	if q.site != nil {
 		return q.onSite(plugins)
 	}
-	o, problems := orderOf(plugins)
+	o, errs := orderOf(plugins)
 	switch {
-	case len(problems.Errors()) > 0:
+	case len(errs.Errors()) > 0:
 	case q.nodes != nil:
-		problems = append(problems, o.assign(q.nodes.Site.Nodes, plugin.Sequence.On)...)
+		errs = append(errs, o.assign(q.nodes.Site.Nodes, plugin.Sequence.On)...)
 	default:
 		for _, s := range o.stages {
-			problems = append(problems, s.Unsupported()...)
+			errs = append(errs, s.Unsupported()...)
 		}
 	}
-	warnings, err := onlyWarnings(q.locate(problems))
+	warnings, err := onlyWarnings(q.locate(errs))
 	return o, warnings, err
 }
 
 // onSite orders the tasks as a run on the site does, with these plugins.
-func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, document.Problems, error) {
+func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, document.Errors, error) {
 	s := *q.site
 	s.Site.Plugins = plugins
 	made, warnings, err := firstRun(&s, q.locate)
 	if err != nil {
 		return nil, nil, err
 	}
-	o, problems := orderOf(plugins)
-	if _, err := onlyWarnings(q.locate(problems)); err != nil {
+	o, errs := orderOf(plugins)
+	if _, err := onlyWarnings(q.locate(errs)); err != nil {
 		return nil, nil, err
 	}
 	o.site, o.plugins = s.Site.Name, len(plugins)
@@ -255,17 +256,17 @@ type ordered struct {
 	steps   [][]plugin.Member
 }
 
-func orderOf(plugins []site.Plugin) (*ordered, site.Problems) {
-	stages, problems := plugin.Order(plugins)
-	if len(problems) > 0 {
-		return nil, problems
+func orderOf(plugins []site.Plugin) (*ordered, invalid.Errors) {
+	stages, errs := plugin.Order(plugins)
+	if len(errs) > 0 {
+		return nil, errs
 	}
-	graph, problems := plugin.NewGraph(plugins)
+	graph, errs := plugin.NewGraph(plugins)
 	o := &ordered{stages: stages, graph: graph}
 	if graph != nil {
 		o.tasks = graph.Tasks()
 	}
-	return o, problems
+	return o, errs
 }
 
 // graphPart selects graph tasks; empty selects everything.
@@ -286,14 +287,14 @@ func (o *ordered) only(part graphPart) error {
 
 // assign assigns the tasks to nodes and returns warnings about those without a node.
 func (o *ordered) assign(nodes []site.Node, on func(plugin.Sequence, []site.Node) (plugin.Sequence,
-	site.Problems)) site.Problems {
-	var problems site.Problems
+	invalid.Errors)) invalid.Errors {
+	var errs invalid.Errors
 	o.placed = true
 	for i, s := range o.stages {
 		placed, warnings := on(s, nodes)
 		o.stages[i] = placed
-		problems = append(problems, warnings...)
+		errs = append(errs, warnings...)
 	}
 	o.steps = o.graph.Waves(o.graph.Members(nodes))
-	return problems
+	return errs
 }

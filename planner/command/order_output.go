@@ -9,7 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 )
 
-func (o *ordered) write(out io.Writer, f format, warnings document.Problems) error {
+func (o *ordered) write(out io.Writer, f format, warnings document.Errors) error {
 	if f == asJSON {
 		return writeJSON(out, o.json(warnings))
 	}
@@ -98,7 +98,7 @@ type orderJSON struct {
 	Nodes    map[string][]string `json:"nodes,omitempty"`
 	Graph    []graphTaskJSON     `json:"graph"`
 	Steps    [][]stepGroupJSON   `json:"steps,omitempty"`
-	Warnings []problemJSON       `json:"warnings"`
+	Warnings []errorAtJSON       `json:"warnings"`
 }
 
 type stageJSON struct {
@@ -127,8 +127,8 @@ type graphTaskJSON struct {
 	After []string `json:"after"`
 }
 
-func (o *ordered) json(warnings document.Problems) orderJSON {
-	out := orderJSON{Site: o.site, Stages: []stageJSON{}, Graph: []graphTaskJSON{}, Warnings: problemsJSON(warnings)}
+func (o *ordered) json(warnings document.Errors) orderJSON {
+	out := orderJSON{Site: o.site, Stages: []stageJSON{}, Graph: []graphTaskJSON{}, Warnings: errorsJSON(warnings)}
 	if o.placed {
 		out.Nodes = make(map[string][]string)
 		out.Steps = [][]stepGroupJSON{}
@@ -138,8 +138,10 @@ func (o *ordered) json(warnings document.Problems) orderJSON {
 		for _, t := range s.Tasks {
 			settings := plugin.SettingsOf(t.Task.Type, t.Task.Parameters)
 			j := stageTaskJSON{
-				Task: t.ID(), Plugin: t.Plugin.Name, Version: t.Plugin.Version, Index: t.Index, Priority: t.Priority, Type: t.Task.Type, Role: t.Task.Role,
-				TimeoutSeconds: settings.Timeout.Seconds(), Retries: settings.Retries, IntervalSeconds: settings.Interval.Seconds(), FailOnError: t.Task.FailOnError,
+				Task: t.ID(), Plugin: t.Plugin.Name, Version: t.Plugin.Version, Index: t.Index, Priority: t.Priority,
+				Type: t.Task.Type, Role: t.Task.Role,
+				TimeoutSeconds: settings.Timeout.Seconds(), Retries: settings.Retries, IntervalSeconds: settings.Interval.Seconds(),
+				FailOnError: t.Task.FailOnError,
 			}
 			if o.placed {
 				j.Nodes = t.Place.Names()

@@ -148,7 +148,7 @@ func TestOrderJSON(t *testing.T) {
 	}
 }
 
-func TestOrderProblems(t *testing.T) {
+func TestOrderErrors(t *testing.T) {
 	dir := plugins(t)
 	mon := filepath.Join(dir, "mon.yaml")
 	copied := filepath.Join(folderOf(t, map[string]string{"mon.yaml": "version: 1.0.0\n"}), "mon.yaml")

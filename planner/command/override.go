@@ -57,7 +57,7 @@ func newOverride() *cobra.Command {
 		}
 		ofSite, others := splitInputs(all)
 		result := &overrideResult{}
-		var warnings document.Problems
+		var warnings document.Errors
 		switch {
 		// parsing it as a site gives the best errors
 		case len(ofSite) > 0 || len(all) == 1 && all[0].kind == document.Unclear:
@@ -86,16 +86,16 @@ func newOverride() *cobra.Command {
 
 // onlySite refuses documents and flags that are for layers only.
 func onlySite(ofSite, others []input, ofLayers *pflag.FlagSet) error {
-	var problems document.Problems
+	var errs document.Errors
 	for _, in := range others {
 		if in.kind == document.OfLayer {
-			problems = append(problems, in.wrong(fmt.Sprintf(
+			errs = append(errs, in.wrong(fmt.Sprintf(
 				"but %s %s: name either a configuration and layers, or what describes a site", ofSite[0].Name,
 				ofSite[0].is)))
 		}
 	}
-	if len(problems) > 0 {
-		return inputError(problems)
+	if len(errs) > 0 {
+		return inputError(errs)
 	}
 	var names []string
 	ofLayers.VisitAll(func(f *pflag.Flag) {
@@ -112,27 +112,27 @@ func onlySite(ofSite, others []input, ofLayers *pflag.FlagSet) error {
 // applyLayers parses the documents and applies the layers to the configuration. The result is sorted by resource.
 func applyLayers(all []input, direct site.OverrideOptions) ([]overriddenJSON, error) {
 	var layers []*document.Layer
-	var problems document.Problems
+	var errs document.Errors
 	for i, in := range all {
 		read := document.ParseLayer
 		if i == 0 {
 			read = document.ParseConfiguration
 		}
 		l, err := read(in.Source)
-		var found document.Problems
+		var found document.Errors
 		if errors.As(err, &found) {
-			problems = append(problems, found...)
+			errs = append(errs, found...)
 		} else if err != nil {
 			return nil, inputError(err)
 		}
 		layers = append(layers, l)
 	}
-	var nulls document.Problems
-	if len(problems) == 0 && errors.As(document.Incomplete(layers[1:]...), &nulls) {
-		problems = nulls
+	var nulls document.Errors
+	if len(errs) == 0 && errors.As(document.Incomplete(layers[1:]...), &nulls) {
+		errs = nulls
 	}
-	if len(problems) > 0 {
-		return nil, inputError(problems)
+	if len(errs) > 0 {
+		return nil, inputError(errs)
 	}
 	overrides := make([]site.Override, len(layers)-1)
 	for i, l := range layers[1:] {
@@ -157,9 +157,9 @@ func applyLayers(all []input, direct site.OverrideOptions) ([]overriddenJSON, er
 				}
 			}
 		}
-		problems = append(problems, at.Locate(p))
+		errs = append(errs, at.Locate(p))
 	}
-	return nil, inputError(problems)
+	return nil, inputError(errs)
 }
 
 func changesOf(schemas map[string]resource.Schema, before, after []task.Task) []overriddenJSON {

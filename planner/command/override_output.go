@@ -22,7 +22,7 @@ type overrideResult struct {
 type overridesJSON struct {
 	Site      string           `json:"site,omitempty"` // when the files describe one
 	Resources []overriddenJSON `json:"resources"`
-	Warnings  []problemJSON    `json:"warnings"`
+	Warnings  []errorAtJSON    `json:"warnings"`
 }
 
 // overriddenJSON is a resource before and after the overrides.
@@ -40,9 +40,9 @@ type overriddenJSON struct {
 	Changed    []string       `json:"changed"`          // parameters whose values differ; of a created resource all
 }
 
-func (o *overrideResult) write(out io.Writer, f format, warnings document.Problems) error {
+func (o *overrideResult) write(out io.Writer, f format, warnings document.Errors) error {
 	if f == asJSON {
-		return writeJSON(out, overridesJSON{o.site, o.resources, problemsJSON(warnings)})
+		return writeJSON(out, overridesJSON{o.site, o.resources, errorsJSON(warnings)})
 	}
 	p := &printer{w: out}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -17,12 +18,12 @@ import (
 )
 
 // overridesOn returns what the overrides of a site change on its nodes, with the warnings of the site.
-func overridesOn(all []input, address string) (*overrideResult, document.Problems, error) {
+func overridesOn(all []input, address string) (*overrideResult, document.Errors, error) {
 	s, err := parseInputs(all, address)
 	if err != nil {
 		return nil, nil, err
 	}
-	inSite := func(found site.Problems) document.Problems { return locate(s, found) }
+	inSite := func(found invalid.Errors) document.Errors { return locate(s, found) }
 	made, warnings, err := firstRun(s, inSite)
 	if err != nil {
 		return nil, nil, err
@@ -66,20 +67,20 @@ type serviceTasks struct {
 	lists    map[string]map[resource.ID]*task.Task // by services, or by node where their tasks depend on it
 }
 
-func newServiceTasks(s site.Site, schemas map[string]resource.Schema) (*serviceTasks, site.Problems) {
+func newServiceTasks(s site.Site, schemas map[string]resource.Schema) (*serviceTasks, invalid.Errors) {
 	b := &serviceTasks{nodes: make(map[string]site.Node, len(s.Nodes)),
 		lists: make(map[string]map[resource.ID]*task.Task)}
 	for _, n := range s.Nodes {
 		b.nodes[n.Name] = n
 	}
-	var problems site.Problems
-	b.services, problems = refine.New(s, s.Nodes,
+	var errs invalid.Errors
+	b.services, errs = refine.New(s, s.Nodes,
 		refine.Schemas{Config: schemas, Remote: schema.Actions(), Callback: callback.Schemas()}, nil)
-	return b, problems
+	return b, errs
 }
 
 // to returns the tasks of services on a node, by resource.
-func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, site.Problems) {
+func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, invalid.Errors) {
 	placed := b.services.On(node)
 	key := fmt.Sprint(placed)
 	if b.services.DependOnNode(placed) {
@@ -88,13 +89,13 @@ func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, site.Problem
 	if list, ok := b.lists[key]; ok {
 		return list, nil
 	}
-	list, problems := b.services.Tasks(placed, b.nodes[node])
+	list, errs := b.services.Tasks(placed, b.nodes[node])
 	out := make(map[resource.ID]*task.Task, len(list.Tasks))
 	for i := range list.Tasks {
 		out[list.Tasks[i].Resource.ID()] = &list.Tasks[i]
 	}
 	b.lists[key] = out
-	return out, problems
+	return out, errs
 }
 
 // result is a resource that overrides changed in the same way on some nodes.
@@ -106,7 +107,7 @@ type result struct {
 
 // resultsOf groups the configuration resources of a first run by their result, sorted by service and resource.
 // Resources that overrides created come last.
-func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, site.Problems) {
+func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, invalid.Errors) {
 	type kind struct {
 		service       string
 		id            resource.ID
@@ -115,14 +116,14 @@ func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, site.Problems)
 	}
 	byKind := make(map[kind]*result)
 	var out []*result
-	var problems site.Problems
+	var errs invalid.Errors
 	for _, phase := range made.Plan.Phases {
 		for _, t := range phase.Tasks {
 			if t.Kind != task.Config || t.Action != task.Create {
 				continue
 			}
-			list, errs := b.to(t.Node)
-			problems = append(problems, errs...)
+			list, failures := b.to(t.Node)
+			errs = append(errs, failures...)
 			before := list[t.Resource.ID()]
 			k := kind{service: t.Service, id: t.Resource.ID(), after: t.Digest,
 				overrides: strings.Join(t.Override, "\x00")}
@@ -152,5 +153,5 @@ func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, site.Problems)
 			cmp.Compare(a.after.Resource.ID(), b.after.Resource.ID()),
 			cmp.Compare(a.nodes[0], b.nodes[0]))
 	})
-	return out, problems
+	return out, errs
 }

@@ -76,7 +76,7 @@ func TestOverrideJSON(t *testing.T) {
 	}
 }
 
-func TestOverrideProblems(t *testing.T) {
+func TestOverrideErrors(t *testing.T) {
 	dir := layers(t)
 	for _, tt := range []struct {
 		args []string

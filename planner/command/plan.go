@@ -88,7 +88,7 @@ type planJSON struct {
 	Departed     []string            `json:"departed"` // nodes that left the site and are torn down
 	Groups       []groupJSON         `json:"groups"`   // in processing order
 	Phases       []phaseJSON         `json:"phases"`   // in the order of the run
-	Warnings     []problemJSON       `json:"warnings"`
+	Warnings     []errorAtJSON       `json:"warnings"`
 	Note         string              `json:"note,omitempty"` // Terraform planned another run for this plan file
 }
 
@@ -125,11 +125,11 @@ type taskJSON struct {
 	Overrides []string `json:"overrides,omitempty"` // those that changed or created the resource
 }
 
-func describePlan(made *engine.Planned, note string, warnings document.Problems) planJSON {
+func describePlan(made *engine.Planned, note string, warnings document.Errors) planJSON {
 	p := made.Plan
 	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orEmpty(made.Steps()), Services: []serviceChangeJSON{},
 		ChangedNodes: orEmpty(p.ChangedNodes()), Departed: orEmpty(p.Departed), Groups: []groupJSON{},
-		Phases: []phaseJSON{}, Warnings: problemsJSON(warnings), Note: note}
+		Phases: []phaseJSON{}, Warnings: errorsJSON(warnings), Note: note}
 	for _, c := range made.Services.Changes() {
 		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version,
 			c.Attributes})
@@ -172,7 +172,7 @@ func otherDigest(digest string, appliedGiven, services bool) string {
 	return note + "; give the plan with --applied, too, to start from its prior state"
 }
 
-func writePlan(out io.Writer, f format, made *engine.Planned, note string, warnings document.Problems) error {
+func writePlan(out io.Writer, f format, made *engine.Planned, note string, warnings document.Errors) error {
 	w, p := &printer{w: out}, made.Plan
 	switch f {
 	case asJSON:

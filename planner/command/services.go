@@ -103,8 +103,9 @@ type serviceJSON struct {
 func describeService(v journal.ServiceVersion) serviceJSON {
 	return serviceJSON{Service: v.Service, Incarnation: v.Incarnation, ID: v.ID, Entity: v.Entity,
 		EntityVersion: v.EntityVersion, Identity: v.Identity,
-		Lifecycle: v.Lifecycle, State: v.State, Label: v.Label, Version: v.Version, DesiredVersion: v.DesiredVersion, Deleted: v.Deleted,
-		Reason: v.TransferContext, Updated: v.Time.UTC(), Run: v.Run, Owner: v.Owner}
+		Lifecycle: v.Lifecycle, State: v.State, Label: v.Label, Version: v.Version, DesiredVersion: v.DesiredVersion,
+		Deleted: v.Deleted,
+		Reason:  v.TransferContext, Updated: v.Time.UTC(), Run: v.Run, Owner: v.Owner}
 }
 
 // serviceDetailsJSON is a version of a service with all its attribute sets.

@@ -84,7 +84,8 @@ func describeServiceEvents(events []journal.RecordedServiceEvent) []serviceEvent
 	for i, e := range events {
 		out[i] = serviceEventJSON{Seq: e.Seq, Time: e.Time.UTC(), Type: e.Type, Version: e.Version,
 			DesiredVersion: e.DesiredVersion, Source: e.Source,
-			Destination: e.Destination, Message: e.Message, Ignored: e.Ignored, Error: e.IsError, Severity: e.Severity, Correlation: e.Correlation, Run: e.Run}
+			Destination: e.Destination, Message: e.Message, Ignored: e.Ignored, Error: e.IsError, Severity: e.Severity,
+			Correlation: e.Correlation, Run: e.Run}
 	}
 	return out
 }

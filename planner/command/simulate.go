@@ -96,13 +96,13 @@ func criticalFailed(r strategy.Report) string {
 	return "the run would fail: critical groups that failed: " + strings.Join(names, ", ")
 }
 
-func writeSimulation(out io.Writer, f format, run simulate.Run, warnings document.Problems) error {
+func writeSimulation(out io.Writer, f format, run simulate.Run, warnings document.Errors) error {
 	if f == asJSON {
 		return writeJSON(out, struct {
 			simulate.Run
 			ExitStatus int           `json:"exit_status"`
-			Warnings   []problemJSON `json:"warnings"`
-		}{run, exitStatusOf(run), problemsJSON(warnings)})
+			Warnings   []errorAtJSON `json:"warnings"`
+		}{run, exitStatusOf(run), errorsJSON(warnings)})
 	}
 	w := &printer{w: out}
 	if f == asMarkdown {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // maxFile bounds how much of a file is read, in bytes. It is above every limit of the documents, whose errors are
@@ -80,52 +80,53 @@ func source(cmd *cobra.Command, name string) (document.Source, error) {
 	return document.Source{Name: name, Data: data}, err
 }
 
-// inventoryCodes are the codes of problems that a missing inventory causes.
-var inventoryCodes = []site.Code{site.NoNodes, site.UnknownNode, site.UnreachableGoal, site.UnknownRole, site.NoEffect}
+// inventoryCodes are the codes of errors that a missing inventory causes.
+var inventoryCodes = []invalid.Code{invalid.NoNodes, invalid.UnknownNode, invalid.UnreachableGoal, invalid.UnknownRole,
+	invalid.NoEffect}
 
-// check validates a site as a plan does and returns the problems with their positions. Without an inventory, selectors
+// check validates a site as a plan does and returns the errors with their positions. Without an inventory, selectors
 // are not checked.
-func check(s *document.Site) document.Problems {
+func check(s *document.Site) document.Errors {
 	return append(locate(s, engine.Validate(s.Site)), s.Warnings...)
 }
 
-func locate(s *document.Site, found site.Problems) document.Problems {
-	problems := document.Problems{}
+func locate(s *document.Site, found invalid.Errors) document.Errors {
+	errs := document.Errors{}
 	for _, p := range found {
 		if !s.Inventory && slices.Contains(inventoryCodes, p.Code) {
 			continue
 		}
-		problems = append(problems, s.Locate(p))
+		errs = append(errs, s.Locate(p))
 	}
-	s.Sort(problems)
-	return problems
+	s.Sort(errs)
+	return errs
 }
 
 // maxListed bounds how many errors, and how many warnings, are listed at once.
 const maxListed = 1000
 
 // split separates errors from warnings, each at most maxListed.
-func split(problems document.Problems) (errs, warnings document.Problems) {
-	for _, p := range problems {
+func split(errs document.Errors) (failures, warnings document.Errors) {
+	for _, p := range errs {
 		if p.Warning {
 			warnings = append(warnings, p)
 		} else {
-			errs = append(errs, p)
+			failures = append(failures, p)
 		}
 	}
-	return bounded(errs), bounded(warnings)
+	return bounded(failures), bounded(warnings)
 }
 
-// bounded cuts a list after maxListed problems and says how many more there are.
-func bounded(problems document.Problems) document.Problems {
-	left := len(problems) - maxListed
+// bounded cuts a list after maxListed errors and says how many more there are.
+func bounded(errs document.Errors) document.Errors {
+	left := len(errs) - maxListed
 	if left <= 0 {
-		return problems
+		return errs
 	}
-	rest := problems[maxListed]
+	rest := errs[maxListed]
 	rest.Line, rest.Column, rest.Path = 0, 0, ""
 	rest.Message = fmt.Sprintf("there are %d more; they are shown when these are fixed", left)
-	return append(problems[:maxListed:maxListed], rest)
+	return append(errs[:maxListed:maxListed], rest)
 }
 
 // checkAddress refuses --address unless shown: then some file is what Terraform prints of a plan or state.
@@ -138,7 +139,7 @@ func checkAddress(address string, shown bool) error {
 }
 
 // valid parses files into a valid site and returns its warnings. Everything else is an error of status 2.
-func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
+func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Errors, error) {
 	s, err := parse(cmd, names, o)
 	if err == nil {
 		err = checkAddress(o.Address, s.Shown)
@@ -150,17 +151,17 @@ func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Si
 	return s, warnings, err
 }
 
-// onlyWarnings returns problems that are all warnings. Errors among them become an error of status 2.
-func onlyWarnings(problems document.Problems) (document.Problems, error) {
-	errs, warnings := split(problems)
-	if len(errs) > 0 {
-		return nil, inputError(errs)
+// onlyWarnings returns errors that are all warnings. Errors among them become an error of status 2.
+func onlyWarnings(errs document.Errors) (document.Errors, error) {
+	failures, warnings := split(errs)
+	if len(failures) > 0 {
+		return nil, inputError(failures)
 	}
 	return warnings, nil
 }
 
 // withNodes is valid for commands that need an inventory.
-func withNodes(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Problems, error) {
+func withNodes(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Errors, error) {
 	s, warnings, err := valid(cmd, names, o)
 	if err == nil && !s.Inventory {
 		return nil, nil, noNodes(names)
@@ -172,8 +173,8 @@ func noNodes(names []string) error {
 	return inputError(fmt.Errorf("no document holds nodes; name the inventory, too: a document with the key \"nodes\" beside %s", strings.Join(names, ", ")))
 }
 
-// problemJSON is a problem as the commands print it with --output json.
-type problemJSON struct {
+// errorAtJSON is an error as the commands print it with --output json.
+type errorAtJSON struct {
 	File     string `json:"file"`
 	Line     int    `json:"line,omitempty"`
 	Column   int    `json:"column,omitempty"`
@@ -183,10 +184,10 @@ type problemJSON struct {
 	Message  string `json:"message"`
 }
 
-func problemsJSON(problems document.Problems) []problemJSON {
-	out := make([]problemJSON, len(problems))
-	for i, p := range problems {
-		out[i] = problemJSON{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Severity: "error",
+func errorsJSON(errs document.Errors) []errorAtJSON {
+	out := make([]errorAtJSON, len(errs))
+	for i, p := range errs {
+		out[i] = errorAtJSON{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Severity: "error",
 			Code: string(p.Code), Message: p.Message}
 		if p.Warning {
 			out[i].Severity = "warning"
@@ -196,7 +197,7 @@ func problemsJSON(problems document.Problems) []problemJSON {
 }
 
 // warn prints warnings after the output.
-func warn(p *printer, warnings document.Problems, f format) {
+func warn(p *printer, warnings document.Errors, f format) {
 	if len(warnings) == 0 {
 		return
 	}

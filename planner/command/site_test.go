@@ -200,12 +200,12 @@ F:3:75: warning: group "g": selectors[0].node_names[1]: there is no node "c", so
 	out, _, status = answer(t, "", "validate", meaning, "-o", "json")
 	var told struct {
 		Valid    bool
-		Problems []problemJSON
+		Problems []errorAtJSON
 	}
 	if status != 1 || json.Unmarshal([]byte(out), &told) != nil || told.Valid || len(told.Problems) != 5 {
 		t.Fatalf("status %d: %s", status, out)
 	}
-	first := problemJSON{File: meaning, Line: 1, Column: 40, Path: `node "a": connect.transport`, Severity: "error",
+	first := errorAtJSON{File: meaning, Line: 1, Column: 40, Path: `node "a": connect.transport`, Severity: "error",
 		Code: "bad_value", Message: `"ftp" is not a transport; use "ssh" or "local"`}
 	if d := cmp.Diff(first, told.Problems[0]); d != "" || told.Problems[4].Severity != "warning" {
 		t.Error(d)

@@ -23,47 +23,47 @@ func newValidate() *cobra.Command {
 	flags.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := parse(cmd, args, document.Options{Address: flags.address})
-		var problems document.Problems
+		var errs document.Errors
 		if err != nil {
-			if !errors.As(err, &problems) {
+			if !errors.As(err, &errs) {
 				return err
 			}
 		} else {
 			if err := checkAddress(flags.address, s.Shown); err != nil {
 				return err
 			}
-			problems = check(s)
+			errs = check(s)
 		}
-		errs, warnings := split(problems)
-		if err := writeValidation(cmd, *output, s, errs, warnings); err != nil {
+		failures, warnings := split(errs)
+		if err := writeValidation(cmd, *output, s, failures, warnings); err != nil {
 			return err
 		}
-		if len(errs) > 0 {
-			return &statusError{statusFailed, fmt.Errorf("not valid: %s", countOf(len(errs), "error"))}
+		if len(failures) > 0 {
+			return &statusError{statusFailed, fmt.Errorf("not valid: %s", countOf(len(failures), "error"))}
 		}
 		return nil
 	}
 	return cmd
 }
 
-func writeValidation(cmd *cobra.Command, f format, s *document.Site, errs, warnings document.Problems) error {
-	all := append(append(document.Problems{}, errs...), warnings...)
+func writeValidation(cmd *cobra.Command, f format, s *document.Site, failures, warnings document.Errors) error {
+	all := append(append(document.Errors{}, failures...), warnings...)
 	p := &printer{w: cmd.OutOrStdout()}
 	switch f {
 	case asJSON:
 		return writeJSON(p.w, struct {
-			Valid    bool          `json:"valid"`
-			Problems []problemJSON `json:"problems"`
-		}{len(errs) == 0, problemsJSON(all)})
+			Valid  bool          `json:"valid"`
+			Errors []errorAtJSON `json:"problems"`
+		}{len(failures) == 0, errorsJSON(all)})
 	case asMarkdown:
 		p.printf("# Validation\n\n")
-		p.problemTable(all)
+		p.errorTable(all)
 	default:
-		for _, problem := range all {
-			p.printf("%s\n", problem.Error())
+		for _, wrong := range all {
+			p.printf("%s\n", wrong.Error())
 		}
 	}
-	if s == nil || len(errs) > 0 {
+	if s == nil || len(failures) > 0 {
 		return p.err
 	}
 	if len(all) > 0 && f == asMarkdown {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
@@ -42,8 +43,8 @@ func replayRun(t testing.TB, f *file, v *vector) {
 		return
 	}
 	did, err := apply(t, s, script, nil)
-	var problems site.Problems
-	if errors.As(err, &problems) && len(reachable(problems.Errors())) == 0 { // what always fails has no plan
+	var errs invalid.Errors
+	if errors.As(err, &errs) && len(reachable(errs.Errors())) == 0 { // what always fails has no plan
 		same(t, "a critical group fails", foreseen.Status, simulate.Failed)
 		did = asSimulated(foreseen)
 	} else if err != nil {
@@ -210,9 +211,9 @@ func replayCriteria(t testing.TB, f *file, v *vector) {
 		alone := all[i]
 		alone.DependsOn = nil
 		s := withWork(nodes, []site.Group{alone}, script)
-		before, problems := planner.AppliedAfter(s)
+		before, errs := planner.AppliedAfter(s)
 		if before == nil {
-			t.Fatal(problems)
+			t.Fatal(errs)
 		}
 		maps.DeleteFunc(before, func(node string, _ map[resource.ID]string) bool { return stages[node] != strategy.Deployed })
 		did, err := apply(t, s, script, before)
@@ -351,8 +352,8 @@ func replayDefault(t testing.TB, _ *file, v *vector) {
 // replayOrder compares the processing order that a plan has.
 func replayOrder(t testing.TB, f *file, v *vector) {
 	v.inputs(t, "inventory", "strategy")
-	plan, problems := planner.Make(withWork(inventory(t, f, v), groups(t, f, v), nil), nil, nil)
-	if wantedError(t, v, orNil(problems)) {
+	plan, errs := planner.Make(withWork(inventory(t, f, v), groups(t, f, v), nil), nil, nil)
+	if wantedError(t, v, orNil(errs)) {
 		return
 	}
 	var got []string
@@ -362,10 +363,10 @@ func replayOrder(t testing.TB, f *file, v *vector) {
 	same(t, "order", got, decode[[]string](t, v.keys["expect"]))
 }
 
-// orNil returns problems as an error, nil when none is one.
-func orNil(problems site.Problems) error {
-	if errs := problems.Errors(); len(errs) > 0 {
-		return errs
+// orNil returns errors as an error, nil when none is one.
+func orNil(errs invalid.Errors) error {
+	if failures := errs.Errors(); len(failures) > 0 {
+		return failures
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -23,9 +24,9 @@ func replayMembership(t testing.TB, f *file, v *vector) {
 	parsed, err := parse(t, withoutEmptySelectors(yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text("groups"), list}}))
 	var plan *planner.Plan
 	if err == nil {
-		var problems site.Problems
-		plan, problems = planner.Make(withWork(nodes, parsed, nil), nil, nil)
-		err = orNil(problems)
+		var errs invalid.Errors
+		plan, errs = planner.Make(withWork(nodes, parsed, nil), nil, nil)
+		err = orNil(errs)
 	}
 	if wantedError(t, v, err) {
 		return
@@ -81,8 +82,8 @@ func validate(t testing.TB, strategy yaml.Node, nodes []site.Node, expected yaml
 	expect := expectations(t, expected, "ok", "error", "involves", "not_involves")
 	groups, err := parse(t, strategy)
 	if err == nil {
-		_, problems := planner.Make(withWork(nodes, groups, nil), nil, nil)
-		err = orNil(reachable(problems))
+		_, errs := planner.Make(withWork(nodes, groups, nil), nil, nil)
+		err = orNil(reachable(errs))
 	}
 	kind, hasError := expect["error"]
 	if hasError == decode[bool](t, expect["ok"]) {
@@ -102,8 +103,8 @@ func validate(t testing.TB, strategy yaml.Node, nodes []site.Node, expected yaml
 }
 
 // reachable leaves out that the criteria of a critical group cannot be met, which a plan refuses. What the vectors say of such groups, they say of their run.
-func reachable(problems site.Problems) site.Problems {
-	return slices.DeleteFunc(slices.Clone(problems), func(p site.Problem) bool { return p.Code == site.UnreachableGoal })
+func reachable(errs invalid.Errors) invalid.Errors {
+	return slices.DeleteFunc(slices.Clone(errs), func(p invalid.Error) bool { return p.Code == invalid.UnreachableGoal })
 }
 
 // replayLabel splits labels.

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -107,8 +108,8 @@ type complaint struct {
 func complaints(t testing.TB, err error) []complaint {
 	t.Helper()
 	var (
-		inDocument   document.Problems
-		inSite       site.Problems
+		inDocument   document.Errors
+		inSite       invalid.Errors
 		inLabel      *site.LabelError
 		inTransition *strategy.TransitionError
 		inStage      *plugin.StageError
@@ -120,17 +121,17 @@ func complaints(t testing.TB, err error) []complaint {
 		var out []complaint
 		for _, p := range inDocument {
 			out = append(out, complaint{string(p.Code), p.Error()})
-			if p.Code == site.MissingField {
-				// The schema demands the key first, the class after it; it is one problem (airship.md 2).
+			if p.Code == invalid.MissingField {
+				// The schema demands the key first, the class after it; it is one error (airship.md 2).
 				out = append(out, complaint{string(document.Schema), p.Error()})
 			}
 			if p.Code == document.Schema {
 				// The same in the words of the vectors of overrides (fuel.md F-25).
-				out = append(out, complaint{string(site.BadStructure), p.Error()})
+				out = append(out, complaint{string(invalid.BadStructure), p.Error()})
 			}
 			if p.Code == document.LayerMismatch {
-				// The same mistake in an override that has no other layers beside it (OV-37, LY-10).
-				out = append(out, complaint{string(site.BadStructure), p.Error()})
+				// The same error in an override that has no other layers beside it (OV-37, LY-10).
+				out = append(out, complaint{string(invalid.BadStructure), p.Error()})
 			}
 		}
 		return out
@@ -141,15 +142,15 @@ func complaints(t testing.TB, err error) []complaint {
 		}
 		return out
 	case errors.As(err, &inLabel):
-		return []complaint{{string(site.BadLabel), err.Error()}}
+		return []complaint{{string(invalid.BadLabel), err.Error()}}
 	case errors.As(err, &inStage):
 		return []complaint{{string(plugin.BadStage), err.Error()}}
 	case errors.As(err, &inTransition), errors.Is(err, strategy.ErrPhase):
 		return []complaint{{"bad_transition", err.Error()}}
 	case errors.Is(err, strategy.ErrUnknownGroup):
-		return []complaint{{string(site.UnknownGroup), err.Error()}}
+		return []complaint{{string(invalid.UnknownGroup), err.Error()}}
 	case errors.Is(err, strategy.ErrUnknownNode):
-		return []complaint{{string(site.UnknownNode), err.Error()}}
+		return []complaint{{string(invalid.UnknownNode), err.Error()}}
 	}
 	t.Fatalf("an error that has no kind: %v", err)
 	return nil

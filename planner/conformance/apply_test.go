@@ -27,9 +27,9 @@ type applied struct {
 // What is wrong with the site is the error.
 func apply(t testing.TB, s site.Site, script simulate.Outcomes, before planner.Applied) (applied, error) {
 	t.Helper()
-	plan, problems := planner.Make(s, before, nil)
-	if len(problems.Errors()) > 0 {
-		return applied{}, problems
+	plan, errs := planner.Make(s, before, nil)
+	if len(errs.Errors()) > 0 {
+		return applied{}, errs
 	}
 	nodes := &scripted{script: script, calls: map[simulate.Phase][]string{}}
 	known := map[string]converge.Identity{} // else nodes are asked who they are before they are prepared

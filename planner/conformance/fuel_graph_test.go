@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -39,7 +40,7 @@ func replayGraph(t testing.TB, f *file, v *vector) {
 		tasks = append(tasks, g)
 	}
 	made := []site.Plugin{{Name: "vectors", GraphTasks: tasks}}
-	_, problems := planner.Make(site.Site{Name: "vectors", Nodes: []site.Node{{Name: "n", Roles: []string{"any"}}}, Plugins: made}, nil, nil)
+	_, errs := planner.Make(site.Site{Name: "vectors", Nodes: []site.Node{{Name: "n", Roles: []string{"any"}}}, Plugins: made}, nil, nil)
 	graph, _ := plugin.NewGraph(made)
 	var start, end string
 	v.into(t, "start", &start)
@@ -47,11 +48,11 @@ func replayGraph(t testing.TB, f *file, v *vector) {
 	if expect := v.keys["expect"]; expect.Kind == yaml.MappingNode {
 		if graph != nil && start+end != "" {
 			if _, err := graph.Part(start, end); err != nil {
-				problems = site.Problems{{Object: "part", Code: plugin.UnknownTask, Message: err.Error()}}
+				errs = invalid.Errors{{Object: "part", Code: plugin.UnknownTask, Message: err.Error()}}
 			}
 		}
 		want := expectations(t, expect, "error", "unknown", "users")
-		found := expectError(t, orNil(problems), decode[string](t, want["error"]))
+		found := expectError(t, orNil(errs), decode[string](t, want["error"]))
 		for _, key := range []string{"unknown", "users"} {
 			for _, name := range decode[[]string](t, want[key]) {
 				if !names(found, name) {
@@ -61,8 +62,8 @@ func replayGraph(t testing.TB, f *file, v *vector) {
 		}
 		return
 	}
-	if errs := problems.Errors(); len(errs) > 0 {
-		t.Fatal(errs)
+	if failures := errs.Errors(); len(failures) > 0 {
+		t.Fatal(failures)
 	}
 	checked := false
 	if v.has("expect") {

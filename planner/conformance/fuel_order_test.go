@@ -142,9 +142,9 @@ func replayOrdering(t testing.TB, f *file, v *vector) {
 	if wantedError(t, v, err) {
 		return
 	}
-	plan, problems := planner.Make(s, nil, nil)
+	plan, errs := planner.Make(s, nil, nil)
 	if plan == nil {
-		t.Fatal(problems)
+		t.Fatal(errs)
 	}
 	stage := decode[string](t, v.keys["stage"])
 	group, ok := map[string]task.Group{plugin.PreDeployment: task.PreNode, plugin.PostDeployment: task.PostCluster}[stage]
@@ -152,9 +152,9 @@ func replayOrdering(t testing.TB, f *file, v *vector) {
 		t.Fatalf("there is no stage %q", stage)
 	}
 	planned := ranIn(plan, group)
-	sequences, problems2 := plugin.Order(s.Plugins)
-	if len(problems2) > 0 {
-		t.Fatal(problems2)
+	sequences, errs2 := plugin.Order(s.Plugins)
+	if len(errs2) > 0 {
+		t.Fatal(errs2)
 	}
 	sequence, warnings := sequences[slices.Index(plugin.Stages(), stage)].On(s.Nodes)
 	ids, commands := []string{}, []string{}
@@ -182,7 +182,7 @@ func replayOrdering(t testing.TB, f *file, v *vector) {
 	if v.has("warnings") {
 		same(t, "warnings", len(warnings), decode[int](t, v.keys["warnings"]))
 		for _, w := range warnings {
-			if !slices.Contains(problems, w) {
+			if !slices.Contains(errs, w) {
 				t.Errorf("the plan does not say: %v", w)
 			}
 		}

@@ -152,8 +152,8 @@ func replayOverride(t testing.TB, _ *file, v *vector) {
 		err = document.Incomplete(l)
 	}
 	if err == nil {
-		tasks, problems := planner.Lay(schemas, service, []site.Override{l.Override})
-		if len(problems) == 0 {
+		tasks, errs := planner.Lay(schemas, service, []site.Override{l.Override})
+		if len(errs) == 0 {
 			got := resource.Configuration{}
 			created := [][]string{}
 			for _, task := range tasks {
@@ -174,7 +174,7 @@ func replayOverride(t testing.TB, _ *file, v *vector) {
 				same(t, "created", created, want)
 			}
 		} else {
-			err = problems
+			err = errs
 		}
 	}
 	expectError(t, err, decode[string](t, expect["error"]))

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -450,8 +451,8 @@ func (m model) applied(t testing.TB) planner.Applied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied, problems := planner.AppliedAfter(s)
-	if len(problems.Errors()) > 0 {
+	applied, errs := planner.AppliedAfter(s)
+	if len(errs.Errors()) > 0 {
 		return nil // the plan has them as well
 	}
 	for _, w := range done {
@@ -511,11 +512,11 @@ func (m model) departed() []string {
 
 // planned is a plan for a model, with the names that the vectors give to its tasks.
 type planned struct {
-	model    model
-	site     site.Site
-	plan     *planner.Plan
-	problems site.Problems
-	err      error // of the documents
+	model model
+	site  site.Site
+	plan  *planner.Plan
+	errs  invalid.Errors
+	err   error // of the documents
 }
 
 // plan makes the plan for a model. Where everything is to be done, nothing is applied.
@@ -523,8 +524,8 @@ func (m model) plan(t testing.TB, applied planner.Applied) planned {
 	t.Helper()
 	p := planned{model: m}
 	if p.site, p.err = m.site(t, m.desired(), true); p.err == nil {
-		if p.problems = site.ValidatePlaces(p.site.Nodes); len(p.problems) == 0 {
-			p.plan, p.problems = planner.Make(p.site, applied, nil)
+		if p.errs = site.ValidatePlaces(p.site.Nodes); len(p.errs) == 0 {
+			p.plan, p.errs = planner.Make(p.site, applied, nil)
 		}
 	}
 	return p
@@ -607,9 +608,9 @@ func (p planned) groups() map[string]string {
 // after returns, for each config task, those that come before it on its node, as a plan has it that does everything.
 func (p planned) after(t testing.TB) map[string][]string {
 	t.Helper()
-	plan, problems := planner.Make(p.site, nil, nil)
+	plan, errs := planner.Make(p.site, nil, nil)
 	if plan == nil {
-		t.Fatal(problems)
+		t.Fatal(errs)
 	}
 	type on struct {
 		node string

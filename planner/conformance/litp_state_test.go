@@ -69,9 +69,9 @@ func (m *stored) do(t testing.TB, op, path string, props map[string]*string) {
 	case "remove":
 		m.remove(path, true)
 	case "set_all_applied":
-		applied, problems := planner.AppliedAfter(m.site(t))
-		if len(problems.Errors()) > 0 {
-			t.Fatal(problems)
+		applied, errs := planner.AppliedAfter(m.site(t))
+		if len(errs.Errors()) > 0 {
+			t.Fatal(errs)
 		}
 		m.applied = applied
 	case "undeterminable":
@@ -118,9 +118,9 @@ func replayState(t testing.TB, f *file, v *vector) {
 			t.Fatalf("step %d: slipway does not refuse %s with %s", i, step.Op, step.Error)
 		}
 		m.do(t, step.Op, expand(t, f, step.Path), step.Props)
-		p, problems := planner.Make(m.site(t), m.applied, nil)
+		p, errs := planner.Make(m.site(t), m.applied, nil)
 		if p == nil {
-			t.Fatal(problems)
+			t.Fatal(errs)
 		}
 		for _, text := range slices.Sorted(maps.Keys(step.Expect)) {
 			path := expand(t, f, text)

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -55,7 +56,7 @@ func replayPlan(t testing.TB, f *file, v *vector) {
 		return
 	}
 	if p.plan == nil {
-		t.Fatalf("no plan: %v %v", p.err, p.problems.Errors())
+		t.Fatalf("no plan: %v %v", p.err, p.errs.Errors())
 	}
 	groups := p.groups()
 	for id, want := range decode[map[string]string](t, expect["groups"]) {
@@ -108,26 +109,26 @@ func replayPlan(t testing.TB, f *file, v *vector) {
 // fails checks that there is no plan, and why.
 func (p planned) fails(t testing.TB, kind string) {
 	t.Helper()
-	about := func(is func(site.Problem) bool) bool {
-		return p.err == nil && p.plan == nil && slices.ContainsFunc(p.problems.Errors(), is)
+	about := func(is func(invalid.Error) bool) bool {
+		return p.err == nil && p.plan == nil && slices.ContainsFunc(p.errs.Errors(), is)
 	}
 	var ok bool
 	switch kind {
 	case "empty_plan":
 		ok = p.plan != nil && p.plan.Empty()
 	case "cyclic":
-		ok = about(func(e site.Problem) bool { return e.Code == site.DependencyCycle })
+		ok = about(func(e invalid.Error) bool { return e.Code == invalid.DependencyCycle })
 	case "view":
-		ok = about(func(e site.Problem) bool { return e.Object == "group" })
+		ok = about(func(e invalid.Error) bool { return e.Object == "group" })
 	case "non_unique_task":
-		ok = about(func(e site.Problem) bool { return e.Code == site.DuplicateResource })
+		ok = about(func(e invalid.Error) bool { return e.Code == invalid.DuplicateResource })
 	case "task_validation":
-		ok = p.err != nil || about(func(e site.Problem) bool { return e.Object == "service" })
+		ok = p.err != nil || about(func(e invalid.Error) bool { return e.Object == "service" })
 	default:
 		t.Fatalf("no code knows the error %q", kind)
 	}
 	if !ok {
-		t.Errorf("got %v %v, want the error %s", p.err, p.problems.Errors(), kind)
+		t.Errorf("got %v %v, want the error %s", p.err, p.errs.Errors(), kind)
 	}
 }
 
@@ -194,7 +195,7 @@ func replayLockDecision(t testing.TB, f *file, v *vector) {
 		}
 		p := m.plan(t, m.applied(t))
 		if p.plan == nil {
-			t.Fatal(p.err, p.problems)
+			t.Fatal(p.err, p.errs)
 		}
 		node, _ := nodeOf(expand(t, f, c.Node))
 		locked := slices.ContainsFunc(p.plan.Groups, func(g planner.Group) bool {
@@ -216,7 +217,7 @@ func replayLeftLocked(t testing.TB, f *file, v *vector) {
 		m.policies = c.Policies
 		p := m.plan(t, m.applied(t))
 		if p.plan == nil {
-			t.Fatal(p.err, p.problems)
+			t.Fatal(p.err, p.errs)
 		}
 		node, _ := nodeOf(m.leftLocked)
 		if _, unlocked := p.groups()["unlock:"+node]; unlocked != c.Lock {
@@ -264,7 +265,7 @@ func replayTree(t testing.TB, f *file, v *vector) {
 	}
 	p := m.plan(t, nil)
 	if p.plan == nil {
-		t.Fatal(p.err, p.problems)
+		t.Fatal(p.err, p.errs)
 	}
 	want := expectations(t, v.keys["expect"], "tree")["tree"]
 	same(t, "tree", p.tree(t, phases), closed(decode[map[int][]int](t, want)))
@@ -300,7 +301,7 @@ func replayReady(t testing.TB, f *file, v *vector) {
 	ready := func() []string {
 		p := m.plan(t, m.applied(t))
 		if p.plan == nil {
-			t.Fatal(p.err, p.problems)
+			t.Fatal(p.err, p.errs)
 		}
 		var out []string
 		entries := p.trace(t, true)
@@ -364,7 +365,7 @@ func replayRequired(t testing.TB, f *file, v *vector) {
 	}
 	p := m.plan(t, nil)
 	if p.plan == nil {
-		t.Fatal(p.err, p.problems)
+		t.Fatal(p.err, p.errs)
 	}
 	after := p.after(t)
 	for _, w := range m.tasks {
@@ -387,15 +388,15 @@ func replayRequired(t testing.TB, f *file, v *vector) {
 func replayModelErrors(t testing.TB, f *file, v *vector) {
 	m := readModel(t, f, v.keys["given"])
 	p := m.plan(t, nil)
-	if p.err == nil && len(p.problems) == 0 {
+	if p.err == nil && len(p.errs) == 0 {
 		s, err := m.structures(t, v)
 		if p.err = err; err == nil {
-			_, p.problems = planner.Make(s, nil, nil)
+			_, p.errs = planner.Make(s, nil, nil)
 		}
 	}
 	type report struct{ Path, Type string }
 	var got []report
-	for _, e := range p.problems.Errors() {
+	for _, e := range p.errs.Errors() {
 		got = append(got, report{m.pathOf(e), modelErrors[e.Code]})
 	}
 	want := decode[[]report](t, expectations(t, v.keys["expect"], "errors")["errors"])
@@ -409,13 +410,13 @@ func replayModelErrors(t testing.TB, f *file, v *vector) {
 }
 
 // modelErrors are the types of LITP's errors.
-var modelErrors = map[site.Code]string{
+var modelErrors = map[invalid.Code]string{
 	catalog.MissingAttribute: "MissingRequiredItemError", catalog.LimitViolation: "CardinalityError",
-	site.Cycle: "ValidationError", site.SameMachine: "ValidationError",
+	invalid.Cycle: "ValidationError", invalid.SameMachine: "ValidationError",
 }
 
-// pathOf returns the item that a problem is about. Of two nodes that are one machine the problem names both.
-func (m model) pathOf(p site.Problem) string {
+// pathOf returns the item that an error is about. Of two nodes that are one machine the error names both.
+func (m model) pathOf(p invalid.Error) string {
 	switch p.Object {
 	case "group":
 		return "/sites/s1/clusters"

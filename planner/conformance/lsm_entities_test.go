@@ -139,19 +139,19 @@ func entitiesOf(t testing.TB, f *file, v *vector) map[string]lifecycle.Entity {
 		e.Structure = structureOf(t, k)
 		definitions.Entities = append(definitions.Entities, e)
 	}
-	resolved, problems := catalog.Resolve(definitions)
-	for _, p := range problems {
+	resolved, errs := catalog.Resolve(definitions)
+	for _, p := range errs {
 		t.Error(p)
 	}
-	if len(problems) > 0 {
+	if len(errs) > 0 {
 		t.FailNow()
 	}
 	out := make(map[string]lifecycle.Entity)
 	for i := range resolved.Entities {
 		e := &resolved.Entities[i]
-		machine, mistakes := lifecycle.New(lifecycleNamed(t, v, e.Lifecycle))
-		if len(mistakes) > 0 {
-			t.Fatal(mistakes)
+		machine, faults := lifecycle.New(lifecycleNamed(t, v, e.Lifecycle))
+		if len(faults) > 0 {
+			t.Fatal(faults)
 		}
 		out[e.Name] = lifecycle.Entity{Entity: e, Machine: machine, Config: gates[e.Name]}
 	}

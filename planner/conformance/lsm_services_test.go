@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -106,8 +107,8 @@ func (p *planRun) given(t testing.TB, list []yaml.Node) bool {
 		all = append(all, in)
 		p.want(in.ID, in.Entity, unallocated(p.entities[in.Entity].Entity, in.Active), in.Config)
 	}
-	transition, problems := services.Plan(services.Inventory{}, p.site, time.Time{})
-	if len(problems.Errors()) > 0 {
+	transition, errs := services.Plan(services.Inventory{}, p.site, time.Time{})
+	if len(errs.Errors()) > 0 {
 		return false // what was there before cannot be made anew
 	}
 	p.state = transition.State()
@@ -195,17 +196,17 @@ func (p *planRun) step(t testing.TB, do string, s *lsmStep) bool {
 	default:
 		return false
 	}
-	transition, problems := services.Plan(p.state, p.site, time.Time{})
+	transition, errs := services.Plan(p.state, p.site, time.Time{})
 	if i := p.wants(s.id); i >= 0 {
 		p.site.Services[i].TargetState = ""
 	}
 	want := text(t, mapping(t, s.args["expect"])["error"])
-	if want == "" && len(problems.Errors()) > 0 {
-		t.Errorf("step %s: %v", do, problems)
+	if want == "" && len(errs.Errors()) > 0 {
+		t.Errorf("step %s: %v", do, errs)
 		return refused()
 	}
-	if want != "" && len(problems.Errors())+len(transition.Changes()) > 0 {
-		p.refusal(t, s, want, transition, problems.Errors())
+	if want != "" && len(errs.Errors())+len(transition.Changes()) > 0 {
+		p.refusal(t, s, want, transition, errs.Errors())
 		return refused()
 	}
 	if want != "" {
@@ -230,20 +231,20 @@ func unallocatedUnlessGiven(t testing.TB, s *lsmStep, e *catalog.Entity, attribu
 }
 
 // refusal compares why a plan is refused. What is fixed makes a plan another service instead, and a plan looks for a way to what the state allows not.
-func (p *planRun) refusal(t testing.TB, s *lsmStep, want string, transition *services.Transition, problems site.Problems) {
+func (p *planRun) refusal(t testing.TB, s *lsmStep, want string, transition *services.Transition, errs invalid.Errors) {
 	t.Helper()
 	path := text(t, mapping(t, s.args["expect"])["path"])
-	for _, problem := range problems {
-		at := strings.TrimPrefix(problem.Attribute, "attributes.")
-		if string(problem.Code) == want && (path == "" || withoutPlaces(at) == path || at == path) {
+	for _, wrong := range errs {
+		at := strings.TrimPrefix(wrong.Attribute, "attributes.")
+		if string(wrong.Code) == want && (path == "" || withoutPlaces(at) == path || at == path) {
 			return
 		}
 	}
 	replaced := slices.ContainsFunc(transition.Changes(), func(c services.Change) bool { return c.Service == s.id && c.Kind == services.Replace })
-	if slices.Contains([]string{"immutable_attribute", "identity_immutable"}, want) && replaced || want == "transfer_not_allowed" && len(problems) == 0 {
+	if slices.Contains([]string{"immutable_attribute", "identity_immutable"}, want) && replaced || want == "transfer_not_allowed" && len(errs) == 0 {
 		return
 	}
-	t.Errorf("the plan has %v, %v; want %s %s", problems, transition.Changes(), want, path)
+	t.Errorf("the plan has %v, %v; want %s %s", errs, transition.Changes(), want, path)
 }
 
 // withoutPlaces takes the numbers of elements out of a path.
@@ -261,9 +262,9 @@ func withoutPlaces(path string) string {
 // conclude brings the outcome of a service's tasks; nothing is known of the others.
 func (p *planRun) conclude(t testing.TB, id string, outcome lifecycle.Outcome) bool {
 	t.Helper()
-	transition, problems := services.Unchanged(p.state, p.site)
-	if len(problems.Errors()) > 0 {
-		t.Fatal(problems)
+	transition, errs := services.Unchanged(p.state, p.site)
+	if len(errs.Errors()) > 0 {
+		t.Fatal(errs)
 	}
 	outcomes := make(map[string]services.Outcome)
 	for name := range p.state.Records {

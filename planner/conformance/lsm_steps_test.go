@@ -197,9 +197,9 @@ func replayAllocate(t testing.TB, s *lsmStep) {
 		}
 	}
 	request := allocation.Request{Service: allocation.Service{ID: s.id, Name: s.id, Entity: &own}, Candidate: candidate}
-	got, _, mistakes := allocation.NewUsage(live).Allocate(request)
-	if len(mistakes) > 0 {
-		s.refused = &lifecycle.Error{Kind: mistakes[0].Code, Service: s.id, Path: mistakes[0].Attribute, Message: mistakes[0].Message}
+	got, _, errs := allocation.NewUsage(live).Allocate(request)
+	if len(errs) > 0 {
+		s.refused = &lifecycle.Error{Kind: errs[0].Code, Service: s.id, Path: errs[0].Attribute, Message: errs[0].Message}
 		return
 	}
 	for _, list := range path[:len(path)-1] {

@@ -17,12 +17,12 @@ import (
 // job is one item of a catalog on its way through a session.
 type job struct {
 	Item
-	id      resource.ID
-	typ     Type               // nil when the type is not known
-	given   *resource.Resource // the resource as it came, where it may have been completed with what returns
-	mistake error
-	object  string // what it looks after (Named)
-	aim     string
+	id     resource.ID
+	typ    Type               // nil when the type is not known
+	given  *resource.Resource // the resource as it came, where it may have been completed with what returns
+	wrong  error
+	object string // what it looks after (Named)
+	aim    string
 	// resolved is the object under its one name at the start of the session.
 	resolved object
 	// follows is the one that looked after the object until now, and is about to leave it.
@@ -47,14 +47,14 @@ func (x *session) plan() []*job {
 		jobs[i] = j
 		switch {
 		case j.typ == nil:
-			j.mistake = fmt.Errorf("type %q is not known on the node; known are %s",
+			j.wrong = fmt.Errorf("type %q is not known on the node; known are %s",
 				item.Type, strings.Join(slices.Sorted(maps.Keys(x.types)), ", "))
 		case item.Title == "":
-			j.mistake = errors.New("the resource has no title")
+			j.wrong = errors.New("the resource has no title")
 		case seen[j.id]:
-			j.mistake = errors.New("the resource is in the catalog twice; it must be there once")
+			j.wrong = errors.New("the resource is in the catalog twice; it must be there once")
 		case !item.Remove:
-			j.mistake = x.unfit(j)
+			j.wrong = x.unfit(j)
 		}
 		seen[j.id] = true
 	}
@@ -108,7 +108,7 @@ func (j *job) skip(why string) {
 
 // joins reports whether a job may be applied together with others of its type that come right before it.
 func (j *job) joins(others []*job) bool {
-	if j.mistake != nil || j.Type != others[0].Type || j.Remove || j.RefreshOnly {
+	if j.wrong != nil || j.Type != others[0].Type || j.Remove || j.RefreshOnly {
 		return false
 	}
 	return !slices.ContainsFunc(others, func(o *job) bool { return slices.Contains(j.Requires, o.id) })
@@ -192,7 +192,7 @@ func bounded(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }
 
-// guarded calls a type's method. A mistake in a type must cost one item and not the session, nor the provider's
+// guarded calls a type's method. An error in a type must cost one item and not the session, nor the provider's
 // process.
 func guarded[T any](typ string, call func() (T, error)) (value T, err error) {
 	defer func() {
@@ -209,7 +209,7 @@ func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
 		if at, done := x.prefetched[j.Type]; !done || at != x.sys.generation {
 			var rs []resource.Resource
 			for _, other := range x.jobs {
-				if other.Type == j.Type && other.mistake == nil && !other.Remove && !other.RefreshOnly &&
+				if other.Type == j.Type && other.wrong == nil && !other.Remove && !other.RefreshOnly &&
 					(!other.done || other == j) {
 					rs = append(rs, other.Resource)
 				}

@@ -19,8 +19,8 @@ func (x *session) examine(ctx context.Context, i int) {
 	x.start(j)
 	switch {
 	case j.done:
-	case j.mistake != nil:
-		j.fail(j.mistake)
+	case j.wrong != nil:
+		j.fail(j.wrong)
 	case x.broken != nil:
 		j.skip("not begun: the ledger cannot be written")
 	case ctx.Err() != nil:

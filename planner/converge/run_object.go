@@ -14,7 +14,7 @@ type object struct{ typ, name string }
 
 // looksAfter returns what a job that is fit looks after; ok is false where the title says all.
 func (j *job) looksAfter() (o object, ok bool) {
-	return object{j.Type, j.object}, j.object != "" && j.mistake == nil && !j.Remove
+	return object{j.Type, j.object}, j.object != "" && j.wrong == nil && !j.Remove
 }
 
 // resolved returns what an object is on the node as it is now, under its one name.
@@ -79,10 +79,10 @@ func (x *session) keepApart(jobs []*job) {
 				j.follows.followed = true
 			}
 		case other.Site != x.catalog.Site:
-			j.mistake = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them",
+			j.wrong = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them",
 				other.ID, o.name, other.Site)
 		default:
-			j.mistake = fmt.Errorf("%s looks after %s already; make one resource of both", other.ID, o.name)
+			j.wrong = fmt.Errorf("%s looks after %s already; make one resource of both", other.ID, o.name)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (x *session) moves(j *job) bool {
 // leaveFirst lets the resources whose object another one is to have leave it before anything else is done.
 func (x *session) leaveFirst(ctx context.Context) {
 	for _, j := range x.jobs {
-		if !j.followed || j.Remove || j.mistake != nil || ctx.Err() != nil {
+		if !j.followed || j.Remove || j.wrong != nil || ctx.Err() != nil {
 			continue
 		}
 		x.start(j)

@@ -33,7 +33,7 @@ func (x *session) contradicted(j *job) error {
 	for _, other := range x.jobs {
 		inCatalog[x.key(other)] = true
 		after = after || other == j
-		if after || other.Type != j.Type || other.Remove || other.mistake != nil || other.Noop() {
+		if after || other.Type != j.Type || other.Remove || other.wrong != nil || other.Noop() {
 			continue
 		}
 		shared, err := sharer.Shares(x.sys, other.Resource)

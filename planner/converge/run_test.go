@@ -353,7 +353,7 @@ func TestPrefetch(t *testing.T) {
 	b.wantLog("prefetch [a b c d]", "apply c", "prefetch [c d]", "apply d", "prefetch [d]")
 }
 
-func TestAMistakeInATypeCostsOneItem(t *testing.T) {
+func TestAErrorInATypeCostsOneItem(t *testing.T) {
 	b := newBench(t)
 	b.hook = func(stage, title string) error {
 		if stage == "apply" && title == "a" {

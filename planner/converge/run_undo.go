@@ -86,7 +86,7 @@ func (x *session) tearDown(ctx context.Context) {
 		j := &job{Item: Item{Remove: true}, id: e.id, typ: x.types[e.Type]}
 		j.Type, j.Title = e.Type, e.Title
 		if j.typ == nil {
-			j.mistake = fmt.Errorf("type %q is not known on the node; tear down with the slipway that applied it", e.Type)
+			j.wrong = fmt.Errorf("type %q is not known on the node; tear down with the slipway that applied it", e.Type)
 		}
 		x.jobs = append(x.jobs, j)
 		x.examine(ctx, len(x.jobs)-1)

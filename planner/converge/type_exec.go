@@ -75,14 +75,14 @@ func (t execType) permitted(ctx context.Context, s *System, r resource.Resource)
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", guard.name, err)
 			}
-			if problem := notRun(command, out); problem != "" {
+			if wrong := notRun(command, out); wrong != "" {
 				if !s.work.applying {
 					continue
 				}
 				if r.Sensitive() {
-					return false, fmt.Errorf("%s: %s", guard.name, problem)
+					return false, fmt.Errorf("%s: %s", guard.name, wrong)
 				}
-				return false, fmt.Errorf("%s %q: %s", guard.name, shorten(command), problem)
+				return false, fmt.Errorf("%s %q: %s", guard.name, shorten(command), wrong)
 			}
 			if (out.Status == 0) != guard.runs {
 				return false, nil

@@ -49,7 +49,7 @@ func doublings(levels int, first, open, item, closing string) string {
 // hang is longer than any parser may need, however busy the machine and with the race detector at work.
 const hang = 2 * time.Minute
 
-// TestBadInput gives documents that are wrong, or meant to do harm, to every parser. Each comes back with problems that
+// TestBadInput gives documents that are wrong, or meant to do harm, to every parser. Each comes back with errors that
 // have file, line and column, soon, and in little memory.
 func TestBadInput(t *testing.T) {
 	const somewhere = `^doc\.yaml:[0-9]+:[0-9]+: `
@@ -138,8 +138,8 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("%s, %s: there is no error", name, parser)
 				continue
 			}
-			var problems Problems
-			if !errors.As(err, &problems) {
+			var errs Errors
+			if !errors.As(err, &errs) {
 				t.Errorf("%s, %s: %T is not of problems", name, parser, err)
 				continue
 			}
@@ -254,11 +254,11 @@ func FuzzParsers(f *testing.F) {
 			if err == nil {
 				continue
 			}
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) == 0 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("%s: an error that is not problems: %v", name, err)
 			}
-			for _, p := range problems {
+			for _, p := range errs {
 				if p.Message == "" || p.Code == "" || p.File != "doc.yaml" || p.Line < 0 ||
 					(p.Line > 0) != (p.Column > 0) {
 					t.Fatalf("%s: a problem that tells nothing: %+v", name, p)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -39,12 +40,12 @@ func TestAllAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseSite([]Source{{"s.yaml", []byte("groups:\n" + tt.groups + tt.more)}}, Options{})
-			var problems Problems
-			if !errors.As(err, &problems) {
+			var errs Errors
+			if !errors.As(err, &errs) {
 				t.Fatal(err)
 			}
-			got := make([]string, len(problems))
-			for i, p := range problems {
+			got := make([]string, len(errs))
+			for i, p := range errs {
 				got[i] = p.Error()
 				if i < len(tt.want) && strings.HasPrefix(got[i], tt.want[i]) {
 					got[i] = tt.want[i]
@@ -59,11 +60,11 @@ func TestAllAtOnce(t *testing.T) {
 
 // TestPartsAtOnce: an entity or a key that there is not hides nothing of other services and overrides.
 func TestPartsAtOnce(t *testing.T) {
-	check := func(s site.Site) site.Problems {
-		var out site.Problems
+	check := func(s site.Site) invalid.Errors {
+		var out invalid.Errors
 		for _, given := range s.Services {
-			out = append(out, site.Problem{Object: "service", Name: given.Name, Attribute: "configuration",
-				Code: site.BadValue, Message: "is bad"})
+			out = append(out, invalid.Error{Object: "service", Name: given.Name, Attribute: "configuration",
+				Code: invalid.BadValue, Message: "is bad"})
 		}
 		return out
 	}

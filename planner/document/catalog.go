@@ -12,7 +12,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Catalog is a catalog that was read from documents. It knows the positions of its tasks, see [Catalog.Locate].
@@ -42,14 +41,14 @@ func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.ke
 // entities, ordering and lifecycles. All sources form one catalog: definitions may refer to those of other documents,
 // and a name that occurs twice is an error. An entity names one of these lifecycles or a shipped one.
 //
-// ParseCatalog checks everything that needs no service, including templates. The error is of type [Problems].
+// ParseCatalog checks everything that needs no service, including templates. The error is of type [Errors].
 func ParseCatalog(sources []Source) (*Catalog, error) {
 	out := &Catalog{places: make(catalogPlaces)}
-	var problems Problems
+	var errs Errors
 	for _, source := range sources {
 		r := &reader{file: source.Name}
 		documents := r.documents(source.Data)
-		if len(documents) == 0 && len(r.problems) == 0 {
+		if len(documents) == 0 && len(r.errs) == 0 {
 			r.report(nil, "", Schema, "the document is empty; a catalog has the keys %s",
 				strings.Join(catalogKeys(), ", "))
 		}
@@ -61,14 +60,14 @@ func ParseCatalog(sources []Source) (*Catalog, error) {
 			}
 			out.read(r, lines(source.Data), d, "")
 		}
-		r.problems.sort()
-		problems = append(problems, r.problems...)
+		r.errs.sort()
+		errs = append(errs, r.errs...)
 	}
-	if len(problems) == 0 {
-		problems = out.resolve()
+	if len(errs) == 0 {
+		errs = out.resolve()
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return out, nil
 }
@@ -85,34 +84,34 @@ func (c *Catalog) read(r *reader, lines []string, n *yaml.Node, path string) {
 	c.Lifecycles = append(c.Lifecycles, cr.own...)
 }
 
-// resolve resolves the definitions and returns all problems.
-func (c *Catalog) resolve() Problems {
-	problems := c.namedLifecycles()
+// resolve resolves the definitions and returns all errors.
+func (c *Catalog) resolve() Errors {
+	errs := c.namedLifecycles()
 	resolved, wrong := catalog.Resolve(catalog.Join(c.definitions...))
 	for _, p := range wrong {
-		problems = append(problems, c.places.locate(p))
+		errs = append(errs, c.places.locate(p))
 	}
-	if len(problems) > 0 {
-		return problems
+	if len(errs) > 0 {
+		return errs
 	}
 	c.Catalog = resolved
 	for _, e := range resolved.Entities {
-		problems = append(problems, c.templates(e)...)
+		errs = append(errs, c.templates(e)...)
 	}
-	return problems
+	return errs
 }
 
-// templates returns the problems in the templates of the tasks that an entity itself defines.
-func (c *Catalog) templates(e catalog.Entity) Problems {
+// templates returns the errors in the templates of the tasks that an entity itself defines.
+func (c *Catalog) templates(e catalog.Entity) Errors {
 	from := len(e.Tasks)
 	for from > 0 && c.Catalog.Origin(e.Name, from-1).Entity == e.Name {
 		from--
 	}
 	at := c.places[[2]string{"entity", e.Name}][0]
-	var problems Problems
+	var errs Errors
 	for _, m := range template.Check(e, from) {
 		path := c.asDefined(e.Name, m.Path)
-		out := Problem{File: at.file, Path: fmt.Sprintf("entity %q: %s", e.Name, path),
+		out := Error{File: at.file, Path: fmt.Sprintf("entity %q: %s", e.Name, path),
 			Code: catalog.BadTemplate}
 		found := at.find(path)
 		out.Line, out.Column = found.Line, found.Column
@@ -120,9 +119,9 @@ func (c *Catalog) templates(e catalog.Entity) Problems {
 		if line, column, ok := within(at.lines, found, m.Line, m.Column); ok {
 			out.Line, out.Column, out.Message = line, column, m.Message
 		}
-		problems = append(problems, out)
+		errs = append(errs, out)
 	}
-	return problems
+	return errs
 }
 
 // asDefined replaces the index of a task in a resolved entity by its index in the entity that defines it.
@@ -146,22 +145,22 @@ func taskNumber(path string) (number int, rest string, ok bool) {
 	return number, rest, ok
 }
 
-// Locate returns the position of a problem with a task of the entity (`entity.tasks[2].config.title`), in the document
-// that defines the task. It returns false for other problems.
-func (c *Catalog) Locate(entity string, p site.Problem) (Problem, bool) {
+// Locate returns the position of an error with a task of the entity (`entity.tasks[2].config.title`), in the document
+// that defines the task. It returns false for other errors.
+func (c *Catalog) Locate(entity string, p invalid.Error) (Error, bool) {
 	path, ok := strings.CutPrefix(p.Attribute, "entity.")
 	number, _, isTask := taskNumber(path)
 	if !ok || !isTask {
-		return Problem{}, false
+		return Error{}, false
 	}
 	origin := c.Catalog.Origin(entity, number)
 	candidates := c.places[[2]string{"entity", origin.Entity}]
 	if len(candidates) == 0 {
-		return Problem{}, false
+		return Error{}, false
 	}
 	path = c.asDefined(entity, path)
 	found := candidates[0].find(path)
-	return Problem{File: candidates[0].file, Line: found.Line, Column: found.Column,
+	return Error{File: candidates[0].file, Line: found.Line, Column: found.Column,
 		Path: fmt.Sprintf("entity %q: %s", origin.Entity, path),
 		Code: p.Code, Message: fmt.Sprintf("%s (service %q)", p.Message, p.Name), Warning: p.Warning}, true
 }
@@ -178,9 +177,9 @@ func (p catalogPlace) find(path string) *yaml.Node {
 	return found
 }
 
-// locate returns the position of a problem of definitions.
-func (ps catalogPlaces) locate(p invalid.Error) Problem {
-	out := Problem{Path: p.Object, Code: p.Code, Message: p.Message}
+// locate returns the position of an error of definitions.
+func (ps catalogPlaces) locate(p invalid.Error) Error {
+	out := Error{Path: p.Object, Code: p.Code, Message: p.Message}
 	name, path := p.Name, p.Attribute
 	if p.Object == orderingObject {
 		if path != "" {
@@ -201,7 +200,7 @@ func (ps catalogPlaces) locate(p invalid.Error) Problem {
 	if p.Later {
 		at = candidates[1]
 		out.Message += fmt.Sprintf("; the first one is at %s", candidates[0])
-		// A third one has a problem of its own.
+		// A third one has an error of its own.
 		ps[[2]string{p.Object, name}] = slices.Delete(slices.Clone(candidates), 1, 2)
 	}
 	found := at.find(path)
@@ -321,7 +320,7 @@ func (r *reader) ruleKeys(into *[]catalog.Rule) []key {
 			}
 			rules, err := catalog.Validation(typ, parameters)
 			if err != nil {
-				r.report(n, path, site.BadValue, "%s", err)
+				r.report(n, path, invalid.BadValue, "%s", err)
 			}
 			*into = append(*into, rules...)
 		}},

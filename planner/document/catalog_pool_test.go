@@ -49,22 +49,22 @@ entities:
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, mistakes := catalog.ParseDefinition(text)
-	if len(mistakes) > 0 {
-		t.Fatal(mistakes)
+	again, errs := catalog.ParseDefinition(text)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	if second, err := again.Definition(); err != nil || second != text {
 		t.Errorf("%v\n%s\n%s", err, text, second)
 	}
 	for _, broken := range []string{strings.Replace(text, `"from":-5`, `"from":50`, 1),
 		strings.Replace(text, `"pool":"vlans",`, "", 1), strings.Replace(text, "10.0.0.0/24", "10.0.0.9/24", 1)} {
-		if _, mistakes := catalog.ParseDefinition(broken); len(mistakes) == 0 || broken == text {
+		if _, errs := catalog.ParseDefinition(broken); len(errs) == 0 || broken == text {
 			t.Error(broken)
 		}
 	}
 }
 
-func TestPoolMistakes(t *testing.T) {
+func TestPoolErrors(t *testing.T) {
 	attribute := func(text string) string {
 		return "entities:\n  e:\n    attributes:\n      name: string\n      other: {type: int, modifier: r}\n      a: " + text + "\n"
 	}

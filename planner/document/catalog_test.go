@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // ntpCatalog is the example of the guide.
@@ -126,8 +126,8 @@ func TestParseCatalog(t *testing.T) {
 	if want := `{"classes":[{"name":"network","tasks":{"sections":["network_interfaces"]}}],"waits":[{"tasks":{"types":["package"]},"for":{"types":["yumrepo"]}}],"unordered":["package"]}`; err != nil || rules != want {
 		t.Errorf("the ordering is %s (%v), want %s", rules, err, want)
 	}
-	// A problem of a service at an inherited task is told where the task is written.
-	p, ok := got.Locate("ntp", site.Problem{Object: "service", Name: "x",
+	// An error of a service at an inherited task is told where the task is written.
+	p, ok := got.Locate("ntp", invalid.Error{Object: "service", Name: "x",
 		Attribute: "entity.tasks[0].config.parameters.ensure", Message: "m"})
 	if !ok || p.Line != 17 || p.Column != 78 ||
 		p.Path != `entity "managed_package": tasks[0].config.parameters.ensure` {
@@ -155,7 +155,7 @@ func TestSeveralCatalogDocuments(t *testing.T) {
 	}
 }
 
-func TestCatalogProblems(t *testing.T) {
+func TestCatalogErrors(t *testing.T) {
 	one := func(attribute string) string { return "entities:\n  e:\n    attributes:\n      x: " + attribute + "\n" }
 	task := func(body string) string {
 		return "entities:\n  e:\n    attributes: {servers: 'string[]', vni: {type: 'int?', modifier: r, default: null}, host: string}\n    tasks:\n    - " + body + "\n"
@@ -279,19 +279,19 @@ func TestCatalogProblems(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseCatalog(tt.texts...)
-			var problems Problems
-			if !errors.As(err, &problems) || !strings.Contains(err.Error(), tt.want) {
+			var errs Errors
+			if !errors.As(err, &errs) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got:\n%v\nwant %q in it", err, tt.want)
 			}
 		})
 	}
 }
 
-func TestCatalogTellsAllProblems(t *testing.T) {
+func TestCatalogReportsAllErrors(t *testing.T) {
 	_, err := parseCatalog(
 		"entities:\n  e:\n    section: x\n    attributes: {a: foo, b: bar}\n    tasks: [{name: t}]\n  f: {extends: g}")
-	var problems Problems
-	if !errors.As(err, &problems) || len(problems) != 5 {
+	var errs Errors
+	if !errors.As(err, &errs) || len(errs) != 5 {
 		t.Errorf("got %v, want 5 problems", err)
 	}
 }
@@ -308,8 +308,8 @@ func FuzzParseCatalog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := ParseCatalog([]Source{{"a.yaml", data}})
 		if err != nil {
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) == 0 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("not problems: %v", err)
 			}
 			return

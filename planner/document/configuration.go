@@ -7,8 +7,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // maxNesting bounds the nesting of a parameter's values. An alias can even refer to a list that contains it.
@@ -66,7 +66,7 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 }
 
 // value returns the value of a parameter: string, bool, int64 for whole numbers, float64 for others, []any and
-// map[string]any. Its problems never repeat the value, which may be secret.
+// map[string]any. Its errors never repeat the value, which may be secret.
 func (r *reader) value(n *yaml.Node, path string, depth int) (any, bool) {
 	if depth > maxNesting {
 		r.report(n, path, Schema, "lists and mappings are more than %d levels deep, or one holds itself", maxNesting)
@@ -146,7 +146,7 @@ func (r *reader) scalar(n, at *yaml.Node, path string) (any, bool) {
 		if r.nulls {
 			return nil, true
 		}
-		r.report(n, path, site.NullValue, "is nothing (null); give a value, or leave it out")
+		r.report(n, path, invalid.NullValue, "is nothing (null); give a value, or leave it out")
 		return nil, false
 	}
 	r.wrongKind(n, at, path, "a value that a parameter takes; write it in quotes if text is meant")

@@ -1,4 +1,4 @@
-// Package document reads YAML documents (and JSON, which is YAML) into the planner's values. It reports all problems of
+// Package document reads YAML documents (and JSON, which is YAML) into the planner's values. It reports all errors of
 // a document together, each with file, line and column. It is pure: it gets the bytes and a name for them.
 package document
 
@@ -8,25 +8,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Schema is the code of a document with an invalid structure. A missing key has the code [site.MissingField].
-const Schema site.Code = "schema"
+const Schema invalid.Code = "schema"
 
-// Problem is a problem of a document.
-type Problem struct {
+// Error is an error of a document.
+type Error struct {
 	File    string
 	Line    int    // from 1; 0 when unknown
 	Column  int    // from 1; 0 when unknown
 	Path    string // `groups[2].selectors[0].node_names[1]`; empty for the document as a whole
-	Code    site.Code
+	Code    invalid.Code
 	Message string // what is wrong, then what would be right
 	Warning bool   // it stops nothing
 }
 
-// Error returns the problem on one line, in the form that editors can follow.
-func (p Problem) Error() string {
+// Error returns the error on one line, in the form that editors can follow.
+func (p Error) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)
 	for _, position := range []int{p.Line, p.Column} {
@@ -45,11 +45,11 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems are all problems of a document, in its order.
-type Problems []Problem
+// Errors are all errors of a document, in its order.
+type Errors []Error
 
-// Error returns the problems, one line each.
-func (ps Problems) Error() string {
+// Error returns the errors, one line each.
+func (ps Errors) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
 		lines[i] = p.Error()
@@ -57,17 +57,17 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sortBy sorts problems by the order of the files, then by position.
-func (ps Problems) sortBy(files map[string]int) {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
+// sortBy sorts errors by the order of the files, then by position.
+func (ps Errors) sortBy(files map[string]int) {
+	slices.SortStableFunc(ps, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// sort sorts the problems of one file by position.
-func (ps Problems) sort() {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
+// sort sorts the errors of one file by position.
+func (ps Errors) sort() {
+	slices.SortStableFunc(ps, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }

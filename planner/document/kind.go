@@ -62,7 +62,7 @@ func KindOf(source Source) (kind Kind, is string) {
 	}
 	r := &reader{file: source.Name}
 	documents := r.documents(data)
-	if len(documents) == 0 && len(r.problems) == 0 {
+	if len(documents) == 0 && len(r.errs) == 0 {
 		return NoKind, "is empty; where a command wrote it, look whether that command failed"
 	}
 	for _, d := range documents {

@@ -6,13 +6,14 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // LayerMismatch is the code of a layer whose configuration is not a mapping (fuel.md B4).
-const LayerMismatch site.Code = "layer_type_mismatch"
+const LayerMismatch invalid.Code = "layer_type_mismatch"
 
 // Layer is an override, or the configuration below overrides, that was read from a document. It knows the positions of
 // its values, see [Layer.Locate].
@@ -26,13 +27,13 @@ type Layer struct {
 // null is a type or title of a layer that is null. That is allowed if another layer gives a value.
 type null struct {
 	typ, title string // no title: all of the type
-	problem    Problem
+	wrong      Error
 }
 
 // Incomplete reports types and titles that are null in some layer and that no layer gives. The error is of type
-// [Problems].
+// [Errors].
 func Incomplete(layers ...*Layer) error {
-	var problems Problems
+	var errs Errors
 	for _, l := range layers {
 		for _, n := range l.nulls {
 			given := func(other *Layer) bool {
@@ -43,14 +44,14 @@ func Incomplete(layers ...*Layer) error {
 				return ok
 			}
 			if !slices.ContainsFunc(layers, given) {
-				problems = append(problems, n.problem)
+				errs = append(errs, n.wrong)
 			}
 		}
 	}
-	if len(problems) == 0 {
+	if len(errs) == 0 {
 		return nil
 	}
-	return problems
+	return errs
 }
 
 // ParseLayer reads an override in the form of seed 004: a mapping with the keys configuration and
@@ -60,7 +61,7 @@ func Incomplete(layers ...*Layer) error {
 //
 // A parameter that is null is kept, because it does no harm in a layer that others lie under. A type or title that is
 // null is left out for the same reason, see [Incomplete]. Types and parameters are not checked. The error is of type
-// [Problems].
+// [Errors].
 func ParseLayer(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
 	var nulls []null
@@ -79,7 +80,7 @@ func ParseLayer(source Source) (*Layer, error) {
 			}, &nulls)},
 		)
 		if o.Merge != "" && o.Merge != "parameter" && o.Merge != "title" {
-			r.report(descend(n, "merge"), "merge", site.BadValue,
+			r.report(descend(n, "merge"), "merge", invalid.BadValue,
 				"%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
 		}
 		o.Options = override.Settings(data, direct)
@@ -88,20 +89,20 @@ func ParseLayer(source Source) (*Layer, error) {
 }
 
 // ParseConfiguration reads the configuration below overrides: a mapping with the key configuration. It does not check
-// types and parameters. The error is of type [Problems].
+// types and parameters. The error is of type [Errors].
 func ParseConfiguration(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
 	n, ok := r.only(source.Data, "it has the key \"configuration\"")
 	if ok {
-		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, site.BadStructure,
+		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, invalid.BadStructure,
 			func(string) bool { return false }, nil)})
 	}
 	return &Layer{o, place{source.Name, n}, nil}, r.result()
 }
 
-// Locate returns the position of a problem of the override: that of its attribute, else the nearest one.
-func (l *Layer) Locate(p site.Problem) Problem {
+// Locate returns the position of an error of the override: that of its attribute, else the nearest one.
+func (l *Layer) Locate(p invalid.Error) Error {
 	const ours, fuels = "options", "configuration_options"
 	if _, written := child(l.place.node, ours); written == nil && strings.HasPrefix(p.Attribute, ours+".") {
 		p.Attribute = fuels + strings.TrimPrefix(p.Attribute, ours)
@@ -109,13 +110,13 @@ func (l *Layer) Locate(p site.Problem) Problem {
 	return l.place.locate(p, p.Attribute)
 }
 
-// result returns the problems in document order, as an error.
+// result returns the errors in document order, as an error.
 func (r *reader) result() error {
-	if len(r.problems) == 0 {
+	if len(r.errs) == 0 {
 		return nil
 	}
-	r.problems.sort()
-	return r.problems
+	r.errs.sort()
+	return r.errs
 }
 
 // only returns the single document of a stream.
@@ -124,16 +125,16 @@ func (r *reader) only(data []byte, hint string) (*yaml.Node, bool) {
 	switch {
 	case len(documents) == 1:
 		return documents[0], true
-	case len(r.problems) == 0 && len(documents) == 0:
+	case len(r.errs) == 0 && len(documents) == 0:
 		r.report(nil, "", Schema, "the document is empty; %s", hint)
-	case len(r.problems) == 0:
+	case len(r.errs) == 0:
 		r.report(documents[1], "", Schema, "is a second document; keep one in a file")
 	}
 	return nil, false
 }
 
 // nested returns the keys of a mapping, and reports another value with the given code.
-func (r *reader) nested(n *yaml.Node, path string, code site.Code, form string) []field {
+func (r *reader) nested(n *yaml.Node, path string, code invalid.Code, form string) []field {
 	at := r.resolve(n)
 	if at == nil {
 		return nil
@@ -152,29 +153,29 @@ func (r *reader) nested(n *yaml.Node, path string, code site.Code, form string) 
 // intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all. What is wrong
 // with titles of types that are filtered out does not matter (fuel.md B2). What is null goes into nulls, where there
 // may be any.
-func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filtered func(typ string) bool,
+func (r *reader) intoLayer(target *resource.Configuration, code invalid.Code, filtered func(typ string) bool,
 	nulls *[]null) func(*yaml.Node, string) {
 	const form = "type: {title: {parameter: value}}"
 	return func(n *yaml.Node, path string) {
 		for _, t := range r.nested(n, path, code, form) {
 			if t.name == "" {
-				r.report(t.key, path, site.EmptyType, "a type is empty; write %s", form)
+				r.report(t.key, path, invalid.EmptyType, "a type is empty; write %s", form)
 				continue
 			}
 			typeAt := join(path, t.name)
 			titles := make(map[string]resource.Parameters)
-			before := len(r.problems)
-			list := r.nested(t.value, typeAt, site.BadStructure, "title: {parameter: value}")
+			before := len(r.errs)
+			list := r.nested(t.value, typeAt, invalid.BadStructure, "title: {parameter: value}")
 			if r.setAside(nulls, before, t.value, t.name, "") {
 				continue
 			}
-			found := len(r.problems)
+			found := len(r.errs)
 			for _, title := range list {
 				if title.name == "" {
-					r.report(title.key, typeAt, site.EmptyTitle, "a title is empty; write %s", form)
+					r.report(title.key, typeAt, invalid.EmptyTitle, "a title is empty; write %s", form)
 					continue
 				}
-				before := len(r.problems)
+				before := len(r.errs)
 				p := r.layerParameters(title.value, keyed(typeAt, title.name))
 				if filtered(t.name) || !r.setAside(nulls, before, title.value, t.name, title.name) {
 					titles[title.name] = p
@@ -182,26 +183,26 @@ func (r *reader) intoLayer(target *resource.Configuration, code site.Code, filte
 			}
 			(*target)[t.name] = titles
 			if filtered(t.name) {
-				r.problems = r.problems[:found]
+				r.errs = r.errs[:found]
 			}
 		}
 	}
 }
 
-// setAside moves the problem of a type or title that is null to nulls. before is the number of earlier problems.
+// setAside moves the error of a type or title that is null to nulls. before is the number of earlier errors.
 func (r *reader) setAside(nulls *[]null, before int, n *yaml.Node, typ, title string) bool {
 	at := r.resolve(n)
-	if nulls == nil || at == nil || !isScalar(at, "!!null") || len(r.problems) != before+1 {
+	if nulls == nil || at == nil || !isScalar(at, "!!null") || len(r.errs) != before+1 {
 		return false
 	}
-	*nulls = append(*nulls, null{typ, title, r.problems[before]})
-	r.problems = r.problems[:before]
+	*nulls = append(*nulls, null{typ, title, r.errs[before]})
+	r.errs = r.errs[:before]
 	return true
 }
 
 func (r *reader) layerParameters(n *yaml.Node, path string) resource.Parameters {
 	out := make(resource.Parameters)
-	for _, p := range r.nested(n, path, site.BadStructure, "parameter: value") {
+	for _, p := range r.nested(n, path, invalid.BadStructure, "parameter: value") {
 		if at := r.resolve(p.value); at != nil && isScalar(at, "!!null") {
 			out[p.name] = nil
 			continue
@@ -216,7 +217,7 @@ func (r *reader) layerParameters(n *yaml.Node, path string) resource.Parameters 
 // intoOptions reads the options of an override.
 func (r *reader) intoOptions(o *site.OverrideOptions) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
-		r.nested(n, path, site.BadStructure, "option: value")
+		r.nested(n, path, invalid.BadStructure, "option: value")
 		if at := r.resolve(n); at == nil || at.Kind != yaml.MappingNode {
 			return
 		}
@@ -227,7 +228,7 @@ func (r *reader) intoOptions(o *site.OverrideOptions) func(*yaml.Node, string) {
 					return
 				}
 				if !isScalar(at, "!!bool") {
-					r.report(n, path, site.BadStructure, "is %s, not true or false without quotes", kind(at))
+					r.report(n, path, invalid.BadStructure, "is %s, not true or false without quotes", kind(at))
 					return
 				}
 				create := r.boolean(n, path)
@@ -239,9 +240,9 @@ func (r *reader) intoOptions(o *site.OverrideOptions) func(*yaml.Node, string) {
 			key{"titles_create_exception", false, r.intoTexts(&o.TitlesCreateException)},
 			key{"defaults", false, func(n *yaml.Node, path string) {
 				o.Defaults = make(map[string]map[string]any)
-				for _, t := range r.nested(n, path, site.BadStructure, "type: {parameter: value}") {
+				for _, t := range r.nested(n, path, invalid.BadStructure, "type: {parameter: value}") {
 					if t.name == "" {
-						r.report(t.key, path, site.EmptyType, "a type is empty; write type: {parameter: value}")
+						r.report(t.key, path, invalid.EmptyType, "a type is empty; write type: {parameter: value}")
 						continue
 					}
 					o.Defaults[t.name] = r.layerParameters(t.value, join(path, t.name))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -65,57 +66,57 @@ func TestParseLayer(t *testing.T) {
 	}
 }
 
-func TestParseLayerProblems(t *testing.T) {
+func TestParseLayerErrors(t *testing.T) {
 	tests := map[string]struct {
 		text, want string
-		code       site.Code
+		code       invalid.Code
 	}{
 		"configuration": {"configuration: text",
 			`l.yaml:1:16: configuration: is text, not a mapping; write type: {title: {parameter: value}}`, LayerMismatch},
 		"null": {"configuration:\n", `l.yaml:1:15: configuration: is nothing (null), not a mapping`,
 			LayerMismatch},
 		"type": {"configuration: {kv: text}",
-			`l.yaml:1:21: configuration.kv: is text, not a mapping; write title: {parameter: value}`, site.BadStructure},
+			`l.yaml:1:21: configuration.kv: is text, not a mapping; write title: {parameter: value}`, invalid.BadStructure},
 		"filtered out": {"configuration: {kv: text}\noptions: {types_filter: [file]}",
-			`l.yaml:1:21: configuration.kv: is text, not a mapping`, site.BadStructure},
+			`l.yaml:1:21: configuration.kv: is text, not a mapping`, invalid.BadStructure},
 		"title": {"configuration: {kv: {a: [b]}}",
-			`l.yaml:1:25: configuration.kv["a"]: is a list, not a mapping; write parameter: value`, site.BadStructure},
+			`l.yaml:1:25: configuration.kv["a"]: is a list, not a mapping; write parameter: value`, invalid.BadStructure},
 		"empty type": {"configuration: {'': {a: {}}}", `l.yaml:1:17: configuration: a type is empty`,
-			site.EmptyType},
+			invalid.EmptyType},
 		"empty title": {"configuration: {kv: {'': {}}}", `l.yaml:1:22: configuration.kv: a title is empty`,
-			site.EmptyTitle},
+			invalid.EmptyTitle},
 		"create": {"configuration_options: {create: 'false'}",
-			`l.yaml:1:33: configuration_options.create: is text, not true or false without quotes`, site.BadStructure},
+			`l.yaml:1:33: configuration_options.create: is text, not true or false without quotes`, invalid.BadStructure},
 		"filter": {"options: {types_filter: kv}", `l.yaml:1:25: options.types_filter: is text, not a list`,
 			Schema},
-		"options": {"options: 5", `l.yaml:1:10: options: is a number, not a mapping`, site.BadStructure},
+		"options": {"options: 5", `l.yaml:1:10: options: is a number, not a mapping`, invalid.BadStructure},
 		"defaults": {"options: {defaults: {kv: text}}",
-			`l.yaml:1:26: options.defaults.kv: is text, not a mapping`, site.BadStructure},
+			`l.yaml:1:26: options.defaults.kv: is text, not a mapping`, invalid.BadStructure},
 		"defaults of ''": {"options: {defaults: {'': {}}}", `l.yaml:1:22: options.defaults: a type is empty`,
-			site.EmptyType},
-		"merge": {"merge: deep", `l.yaml:1:8: merge: "deep" is not a way to merge`, site.BadValue},
+			invalid.EmptyType},
+		"merge": {"merge: deep", `l.yaml:1:8: merge: "deep" is not a way to merge`, invalid.BadValue},
 		"unknown key": {"configuratoin: {}",
 			`l.yaml:1:1: unknown key "configuratoin"; did you mean "configuration"?`, Schema},
 		"null in a list": {"configuration: {kv: {a: {v: [~]}}}",
-			`l.yaml:1:30: configuration.kv["a"].v[0]: is nothing (null)`, site.NullValue},
+			`l.yaml:1:30: configuration.kv["a"].v[0]: is nothing (null)`, invalid.NullValue},
 		"the same key":      {"configuration: {kv: {a: {}, a: {}}}", `l.yaml:1:29: key "a" is there twice`, Schema},
 		"a value in itself": {"configuration: {kv: {a: {v: &v [*v]}}}", `l.yaml:1:33: configuration.kv["a"].v`, Schema},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseLayer(Source{"l.yaml", []byte(tt.text)})
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) != 1 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) != 1 {
 				t.Fatalf("got %v, want one problem", err)
 			}
-			if !strings.HasPrefix(err.Error(), tt.want) || problems[0].Code != tt.code {
-				t.Errorf("got  %v (%s)\nwant %s (%s)", err, problems[0].Code, tt.want, tt.code)
+			if !strings.HasPrefix(err.Error(), tt.want) || errs[0].Code != tt.code {
+				t.Errorf("got  %v (%s)\nwant %s (%s)", err, errs[0].Code, tt.want, tt.code)
 			}
 		})
 	}
 	_, err := ParseConfiguration(Source{"c.yaml", []byte("configuration: text")})
-	var problems Problems
-	if !errors.As(err, &problems) || len(problems) != 1 || problems[0].Code != site.BadStructure {
+	var errs Errors
+	if !errors.As(err, &errs) || len(errs) != 1 || errs[0].Code != invalid.BadStructure {
 		t.Errorf("got %v", err)
 	}
 }
@@ -166,7 +167,7 @@ func TestLocateInLayer(t *testing.T) {
 		"options.defaults.package.provider":  "l.yaml:11:25: configuration_options.defaults.package.provider: ",
 		"":                                   "l.yaml:1:1: ",
 	} {
-		if got := l.Locate(site.Problem{Attribute: attribute, Message: "m"}).Error(); !strings.HasPrefix(got, want) {
+		if got := l.Locate(invalid.Error{Attribute: attribute, Message: "m"}).Error(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: got %s, want %s", attribute, got, want)
 		}
 	}
@@ -196,8 +197,8 @@ func FuzzParseLayer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := ParseLayer(Source{"f.yaml", data})
 		if err != nil {
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) == 0 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("an error that is not problems: %v", err)
 			}
 			return

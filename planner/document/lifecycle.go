@@ -8,45 +8,44 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// lifecycleObject is the object of lifecycle problems.
+// lifecycleObject is the object of lifecycle errors.
 const lifecycleObject = "lifecycle"
 
 // ParseLifecycles reads lifecycles from one or more sources, each a stream of YAML documents with the key lifecycles: a
 // mapping of names to lifecycles, in the form of lsm.md 5. It returns them in document order. A name that occurs twice,
-// or that a shipped lifecycle has, is an error; so is every problem that lifecycle.Lint finds.
+// or that a shipped lifecycle has, is an error; so is every error that lifecycle.Lint finds.
 //
-// The error is of type [Problems].
+// The error is of type [Errors].
 func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
-	lr, problems := readLifecycles(sources)
-	if len(problems) == 0 {
-		problems = lr.lint()
+	lr, errs := readLifecycles(sources)
+	if len(errs) == 0 {
+		errs = lr.lint()
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return lr.out, nil
 }
 
 // readLifecycles reads lifecycles and checks only their structure.
-func readLifecycles(sources []Source) (*lifecycleReader, Problems) {
-	var problems Problems
+func readLifecycles(sources []Source) (*lifecycleReader, Errors) {
+	var errs Errors
 	lr := &lifecycleReader{places: make(catalogPlaces)}
 	for _, source := range sources {
 		lr.reader, lr.lines = &reader{file: source.Name}, lines(source.Data)
 		documents := lr.documents(source.Data)
-		if len(documents) == 0 && len(lr.problems) == 0 {
+		if len(documents) == 0 && len(lr.errs) == 0 {
 			lr.report(nil, "", Schema, "the document is empty; lifecycles stand under the key lifecycles")
 		}
 		for _, d := range documents {
 			lr.object(d, "", key{"lifecycles", true, lr.lifecycles})
 		}
-		lr.problems.sort()
-		problems = append(problems, lr.problems...)
+		lr.errs.sort()
+		errs = append(errs, lr.errs...)
 	}
-	return lr, problems
+	return lr, errs
 }
 
 type lifecycleReader struct {
@@ -64,40 +63,41 @@ func (r *lifecycleReader) lifecycles(n *yaml.Node, path string) {
 	})
 }
 
-// lint returns the problems of lifecycles whose structure is valid.
-func (r *lifecycleReader) lint() Problems {
-	var problems Problems
+// lint returns the errors of lifecycles whose structure is valid.
+func (r *lifecycleReader) lint() Errors {
+	var errs Errors
 	seen := make(map[string]int)
 	for _, l := range r.out {
 		at := r.places[[2]string{lifecycleObject, l.Name}][seen[l.Name]]
 		if seen[l.Name]++; seen[l.Name] > 1 {
 			first := r.places[[2]string{lifecycleObject, l.Name}][0]
-			problems = append(problems, at.problem(l.Name, invalid.Error{Code: site.Duplicate,
+			errs = append(errs, at.wrong(l.Name, invalid.Error{Code: invalid.Duplicate,
 				Message: fmt.Sprintf(
-					"there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at %s", first)}))
+					"there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at %s",
+					first)}))
 		}
 		if _, shipped := ShippedLifecycle(l.Name); shipped {
-			problems = append(problems, at.problem(l.Name, invalid.Error{Code: site.Duplicate,
+			errs = append(errs, at.wrong(l.Name, invalid.Error{Code: invalid.Duplicate,
 				Message: "slipway brings a lifecycle of this name; give yours another one"}))
 		}
 		for _, p := range lifecycle.Lint(l) {
-			problems = append(problems, at.problem(l.Name, p))
-			if len(problems) > maxProblems {
-				return problems
+			errs = append(errs, at.wrong(l.Name, p))
+			if len(errs) > maxErrors {
+				return errs
 			}
 		}
 	}
-	return problems
+	return errs
 }
 
-// problem adds the position to a problem of a lifecycle.
-func (p catalogPlace) problem(name string, found invalid.Error) Problem {
+// error adds the position to an error of a lifecycle.
+func (p catalogPlace) wrong(name string, found invalid.Error) Error {
 	at := p.find(found.Attribute)
 	path := fmt.Sprintf("%s %q", lifecycleObject, cut(name, maxPathKey))
 	if found.Attribute != "" {
 		path += ": " + cut(found.Attribute, maxPath)
 	}
-	return Problem{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: found.Code,
+	return Error{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: found.Code,
 		Message: found.Message}
 }
 

@@ -14,9 +14,9 @@ var shippedText []byte
 
 // shipped reads the lifecycles that ship with slipway. The tests prove that they are valid.
 var shipped = sync.OnceValue(func() []lifecycle.Lifecycle {
-	all, problems := readLifecycles([]Source{{Name: "lifecycles.yaml", Data: shippedText}})
-	if len(problems) > 0 {
-		panic(problems)
+	all, errs := readLifecycles([]Source{{Name: "lifecycles.yaml", Data: shippedText}})
+	if len(errs) > 0 {
+		panic(errs)
 	}
 	slices.SortFunc(all.out, func(a, b lifecycle.Lifecycle) int { return strings.Compare(a.Name, b.Name) })
 	return all.out

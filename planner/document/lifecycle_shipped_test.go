@@ -37,9 +37,9 @@ func TestShippedLifecycles(t *testing.T) {
 
 func TestGatesOfTheDefaultAreItsOwn(t *testing.T) {
 	for _, l := range ShippedLifecycles() {
-		m, problems := lifecycle.New(l)
-		if problems != nil {
-			t.Fatal(problems)
+		m, errs := lifecycle.New(l)
+		if errs != nil {
+			t.Fatal(errs)
 		}
 		for gate := range lifecycle.Gates(l.Name) {
 			if !slices.Contains(m.Gates(), gate) {

@@ -84,7 +84,7 @@ func TestParseLifecycles(t *testing.T) {
 	}
 }
 
-func TestParseLifecyclesProblems(t *testing.T) {
+func TestParseLifecyclesErrors(t *testing.T) {
 	const form = "lifecycles:\n  l:\n    initial: s\n    states:\n      s: %state\n      t: {deleted: true}\n    transfers:\n    - %transfer\n"
 	with := func(state, transfer string) string {
 		return strings.NewReplacer("%state", state, "%transfer", transfer).Replace(form)
@@ -127,8 +127,8 @@ func TestParseLifecyclesProblems(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := parseLifecycles(tt.text)
-			var problems Problems
-			if !errors.As(err, &problems) {
+			var errs Errors
+			if !errors.As(err, &errs) {
 				t.Fatalf("got %v", err)
 			}
 			found := false
@@ -142,13 +142,13 @@ func TestParseLifecyclesProblems(t *testing.T) {
 	}
 }
 
-func TestParseLifecyclesTellsAllProblems(t *testing.T) {
+func TestParseLifecyclesReportsAllErrors(t *testing.T) {
 	const other = "lifecycles:\n  m: {initial: x, states: {s: {label: green}}, transfers: [{from: s, to: s, trigger: a}]}\n"
 	_, err := parseLifecycles(small, small, other)
-	var problems Problems
-	if !errors.As(err, &problems) || len(problems) != 7 {
+	var errs Errors
+	if !errors.As(err, &errs) || len(errs) != 7 {
 		t.Errorf("got %d:\n%v\nwant 7: two names twice; initial state, label, trigger, reach and end of m",
-			len(problems), err)
+			len(errs), err)
 	}
 	for _, want := range []string{
 		`b.yaml:2:3: lifecycle "small": there is another lifecycle of this name; give each a name of its own, or leave one out; the first one is at a.yaml:2`, "c.yaml:2:"} {
@@ -158,8 +158,8 @@ func TestParseLifecyclesTellsAllProblems(t *testing.T) {
 	}
 	// The form comes first: what is read wrongly is not judged.
 	_, err = parseLifecycles("lifecycles: {m: {initial: 1, states: {}, transfers: {}}}\n---\nx: 1\n")
-	if !errors.As(err, &problems) || len(problems) != 4 {
-		t.Errorf("got %d:\n%v", len(problems), err)
+	if !errors.As(err, &errs) || len(errs) != 4 {
+		t.Errorf("got %d:\n%v", len(errs), err)
 	}
 }
 
@@ -172,11 +172,11 @@ func FuzzParseLifecycles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := ParseLifecycles([]Source{{"a.yaml", data}})
 		if err != nil {
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) == 0 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("not problems: %v", err)
 			}
-			for _, p := range problems {
+			for _, p := range errs {
 				if p.Message == "" || p.File != "a.yaml" {
 					t.Fatalf("%+v tells nothing", p)
 				}
@@ -184,8 +184,8 @@ func FuzzParseLifecycles(f *testing.F) {
 			return
 		}
 		for _, l := range got {
-			if _, problems := lifecycle.New(l); problems != nil {
-				t.Fatalf("a lifecycle that is not sound was read: %v", problems)
+			if _, errs := lifecycle.New(l); errs != nil {
+				t.Fatalf("a lifecycle that is not sound was read: %v", errs)
 			}
 		}
 	})

@@ -7,7 +7,7 @@ type Metadata struct {
 }
 
 // ParseMetadata reads a plugin's metadata.yaml: name and version, if set. It ignores other keys. The error is of type
-// [Problems].
+// [Errors].
 func ParseMetadata(source Source) (Metadata, error) {
 	var m Metadata
 	r := reader{file: source.Name}
@@ -21,9 +21,9 @@ func ParseMetadata(source Source) (Metadata, error) {
 			}
 		}
 	}
-	r.problems.sort()
-	if len(r.problems) > 0 {
-		return m, r.problems
+	r.errs.sort()
+	if len(r.errs) > 0 {
+		return m, r.errs
 	}
 	return m, nil
 }

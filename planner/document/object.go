@@ -41,7 +41,7 @@ func (r *reader) intoText(target *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) { *target, _ = r.text(n, path) }
 }
 
-// intoSecret is intoText for a text that no problem may quote.
+// intoSecret is intoText for a text that no error may quote.
 func (r *reader) intoSecret(target *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)

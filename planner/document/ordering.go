@@ -7,10 +7,9 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// orderingObject is the object of problems with the ordering rules of a catalog. Each rule has a position by its kind
+// orderingObject is the object of errors with the ordering rules of a catalog. Each rule has a position by its kind
 // and its index in the whole catalog: `waits[0]`.
 const orderingObject = "ordering"
 
@@ -69,7 +68,7 @@ func (r *reader) selector(into *catalog.Selector) func(*yaml.Node, string) {
 	}
 }
 
-// rule splits the path of a problem into the rule that has a position, and the rest. The rules as a whole have a
+// rule splits the path of an error into the rule that has a position, and the rest. The rules as a whole have a
 // position too.
 func (ps catalogPlaces) rule(path string) (name, rest string) {
 	name, rest, found := strings.Cut(path, "]")
@@ -79,11 +78,11 @@ func (ps catalogPlaces) rule(path string) (name, rest string) {
 	return name, strings.TrimPrefix(rest, ".")
 }
 
-// locateRule returns the position of a problem of the site with an ordering rule.
-func (s *Site) locateRule(p site.Problem) (Problem, bool) {
+// locateRule returns the position of an error of the site with an ordering rule.
+func (s *Site) locateRule(p invalid.Error) (Error, bool) {
 	path, ok := strings.CutPrefix(p.Attribute, orderingObject)
 	if s.catalog == nil || p.Object != deployment || !ok {
-		return Problem{}, false
+		return Error{}, false
 	}
 	found := s.catalog.places.locate(invalid.Error{Object: orderingObject, Attribute: strings.TrimPrefix(path, "."),
 		Code: p.Code, Message: p.Message})
@@ -97,8 +96,8 @@ func (r *reader) orderingText(n *yaml.Node, path string) *catalog.Ordering {
 	if !ok {
 		return nil
 	}
-	o, mistakes := catalog.ParseOrdering(text)
-	for _, m := range mistakes {
+	o, errs := catalog.ParseOrdering(text)
+	for _, m := range errs {
 		r.report(n, path, m.Code, "%s", m.Error())
 	}
 	return o

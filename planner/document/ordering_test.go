@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 const siteAndRules = `site: lon1
@@ -34,7 +34,7 @@ func TestOrderingOfASite(t *testing.T) {
 		"ordering":                       "site.yaml:7:5: ordering: m",
 		"groups":                         "site.yaml:1:1: deployment: groups: m",
 	} {
-		if got := s.Locate(site.Problem{Object: "deployment", Name: "lon1", Attribute: attribute,
+		if got := s.Locate(invalid.Error{Object: "deployment", Name: "lon1", Attribute: attribute,
 			Message: "m"}).Error(); got != want {
 			t.Errorf("%s is at %s, want %s", attribute, got, want)
 		}

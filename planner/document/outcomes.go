@@ -6,14 +6,14 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // ParseOutcomes reads the scripted outcomes of a simulation: `phase: {node: result}`, with the words of
 // [simulate.Phases] and [simulate.Results]. A node that the site does not have is an error. The error is of type
-// [Problems].
+// [Errors].
 func ParseOutcomes(source Source, nodes []string) (simulate.Outcomes, error) {
 	r := &reader{file: source.Name}
 	out := simulate.Outcomes{}
@@ -28,9 +28,9 @@ func ParseOutcomes(source Source, nodes []string) (simulate.Outcomes, error) {
 		}
 		r.object(documents[0], "", keys...)
 	}
-	if len(r.problems) > 0 {
-		r.problems.sort()
-		return nil, r.problems
+	if len(r.errs) > 0 {
+		r.errs.sort()
+		return nil, r.errs
 	}
 	return out, nil
 }
@@ -52,10 +52,10 @@ func (r *reader) intoResults(out simulate.Outcomes, phase simulate.Phase, nodes 
 			}
 			if !known[name] {
 				hint := ""
-				if len(r.problems) < resource.MostHints {
+				if len(r.errs) < resource.MostHints {
 					hint = resource.DidYouMean(name, nodes)
 				}
-				r.report(f.key, keyed(path, name), site.UnknownNode, "there is no node %q%s", name, hint)
+				r.report(f.key, keyed(path, name), invalid.UnknownNode, "there is no node %q%s", name, hint)
 			}
 			text, ok := r.text(f.value, keyed(path, name))
 			if !ok {

@@ -7,10 +7,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
-// deployment is the object of problems with the site as a whole.
+// deployment is the object of errors with the site as a whole.
 const deployment = "deployment"
 
 // place is the position of an object.
@@ -26,21 +26,21 @@ func (ps places) add(object, name string, p place) {
 	ps[[2]string{object, name}] = append(ps[[2]string{object, name}], p)
 }
 
-// Sort sorts problems of the site by source and line.
-func (s *Site) Sort(problems Problems) {
-	problems.sortBy(s.order)
+// Sort sorts errors of the site by source and line.
+func (s *Site) Sort(errs Errors) {
+	errs.sortBy(s.order)
 }
 
-// Locate returns the position of a problem of the site: that of its attribute, else the nearest one, else the start of
-// the first file. A problem with a task of an entity is located in the catalog if the documents have it.
-func (s *Site) Locate(p site.Problem) Problem {
+// Locate returns the position of an error of the site: that of its attribute, else the nearest one, else the start of
+// the first file. An error with a task of an entity is located in the catalog if the documents have it.
+func (s *Site) Locate(p invalid.Error) Error {
 	if found, ok := s.locateInCatalog(p); ok {
 		return found
 	}
 	if found, ok := s.locateRule(p); ok {
 		return found
 	}
-	out := Problem{Code: p.Code, Message: p.Message, Warning: p.Warning, Path: p.Object}
+	out := Error{Code: p.Code, Message: p.Message, Warning: p.Warning, Path: p.Object}
 	name := p.Name
 	if p.Object == deployment {
 		name = ""
@@ -54,7 +54,7 @@ func (s *Site) Locate(p site.Problem) Problem {
 	attribute := p.Attribute
 	if len(candidates) > 0 {
 		at := candidates[0]
-		if p.Code == site.Duplicate || p.Code == site.DuplicateGroup {
+		if p.Code == invalid.Duplicate || p.Code == invalid.DuplicateGroup {
 			at = candidates[len(candidates)-1]
 		}
 		attribute = asWritten(p.Object, at.node, attribute)

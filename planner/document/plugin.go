@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -33,22 +34,22 @@ type taskPlace struct {
 // tasks of all sources are joined in their order. fallback is the plugin's name where no document gives one.
 //
 // What the tasks mean by themselves is checked too, see [plugin.Validate]; of tasks that could not be read well nothing
-// more is said. The error is of type [Problems].
+// more is said. The error is of type [Errors].
 func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 	out := &Plugin{Plugin: site.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
-	var problems Problems
+	var errs Errors
 	for _, source := range sources {
 		r := pluginReader{reader: reader{file: source.Name}, Plugin: out}
 		if n, ok := r.only(source.Data, "a plugin is a list of tasks, or has the key \"tasks\""); ok {
 			r.read(n)
 		}
-		r.problems.sort()
-		problems = append(problems, r.problems...)
+		r.errs.sort()
+		errs = append(errs, r.errs...)
 	}
-	misread := problems
+	misread := errs
 	for _, p := range plugin.Validate(out.Plugin) {
 		if !out.misread(p, misread) {
-			problems = append(problems, out.Locate(p))
+			errs = append(errs, out.Locate(p))
 		}
 	}
 	if len(misread) > 0 {
@@ -56,42 +57,42 @@ func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 		for i, source := range sources {
 			order[source.Name] = i
 		}
-		problems.sortBy(order)
+		errs.sortBy(order)
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return out, nil
 }
 
-// misread reports whether reading had a problem with the task of the problem, or any problem if it concerns no task.
-func (p *Plugin) misread(problem site.Problem, problems Problems) bool {
-	task, _, _ := strings.Cut(problem.Attribute, ".")
+// misread reports whether reading had an error with the task of the error, or any error if it concerns no task.
+func (p *Plugin) misread(wrong invalid.Error, errs Errors) bool {
+	task, _, _ := strings.Cut(wrong.Attribute, ".")
 	at, ok := p.tasks[task]
 	if !ok {
-		return len(problems) > 0
+		return len(errs) > 0
 	}
-	return slices.ContainsFunc(problems, func(m Problem) bool {
+	return slices.ContainsFunc(errs, func(m Error) bool {
 		return m.File == at.file && (m.Path == at.path || strings.HasPrefix(m.Path, at.path+"."))
 	})
 }
 
-// Locate returns the position of a problem of the plugin: that of its attribute, else the nearest one.
-func (p *Plugin) Locate(problem site.Problem) Problem {
-	at, attribute := taskPlace{place: p.root}, problem.Attribute
-	task, rest, _ := strings.Cut(problem.Attribute, ".")
+// Locate returns the position of an error of the plugin: that of its attribute, else the nearest one.
+func (p *Plugin) Locate(wrong invalid.Error) Error {
+	at, attribute := taskPlace{place: p.root}, wrong.Attribute
+	task, rest, _ := strings.Cut(wrong.Attribute, ".")
 	if found, ok := p.tasks[task]; ok {
 		at, attribute = found, rest
 	}
-	out := at.locate(problem, attribute)
+	out := at.locate(wrong, attribute)
 	out.Path = join(at.path, attribute)
 	return out
 }
 
-// locate returns the position of a problem at or below a position.
-func (p place) locate(problem site.Problem, attribute string) Problem {
-	out := Problem{File: p.file, Path: attribute, Code: problem.Code, Message: problem.Message,
-		Warning: problem.Warning}
+// locate returns the position of an error at or below a position.
+func (p place) locate(wrong invalid.Error, attribute string) Error {
+	out := Error{File: p.file, Path: attribute, Code: wrong.Code, Message: wrong.Message,
+		Warning: wrong.Warning}
 	if p.node != nil {
 		found := descend(p.node, attribute)
 		out.Line, out.Column = found.Line, found.Column
@@ -268,14 +269,14 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 		key{"type", true, func(n *yaml.Node, path string) {
 			text, ok := r.text(n, path)
 			if ok && text != "parallel" && text != "one_by_one" {
-				r.report(n, path, site.BadValue, "%q is not a strategy; use parallel or one_by_one", text)
+				r.report(n, path, invalid.BadValue, "%q is not a strategy; use parallel or one_by_one", text)
 			}
 			into.OneByOne = text == "one_by_one"
 		}},
 		key{"amount", false, func(n *yaml.Node, path string) {
 			amount, ok := r.integer(n, path, math.MaxInt32)
 			if ok && amount == 0 {
-				r.report(n, path, site.BadValue,
+				r.report(n, path, invalid.BadValue,
 					"is 0; give how many nodes go at once, 1 or more, or leave it out for all of them")
 			}
 			into.Amount = amount
@@ -285,17 +286,17 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 
 // PluginValue reads a plugin from JSON of a Terraform value: the result of data.slipway_plugin, or an object with the
 // keys of a plugin document. Numbers and their texts are interchangeable, and null means not set. It checks only the
-// structure. The error is of type [Problems], with paths relative to the plugin.
+// structure. The error is of type [Errors], with paths relative to the plugin.
 func PluginValue(data []byte) (site.Plugin, error) {
 	r := reader{converts: true}
 	root, err := newJSONTree(data).root(func(string) bool { return true })
 	if err != nil {
-		return site.Plugin{}, Problems{{Code: Schema, Message: "not well formed: " + err.Error()}}
+		return site.Plugin{}, Errors{{Code: Schema, Message: "not well formed: " + err.Error()}}
 	}
 	p, _ := r.plugin(root, "")
-	r.problems.sort()
-	if len(r.problems) > 0 {
-		return p, r.problems
+	r.errs.sort()
+	if len(r.errs) > 0 {
+		return p, r.errs
 	}
 	return p, nil
 }

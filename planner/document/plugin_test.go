@@ -78,7 +78,7 @@ func TestParsePlugin(t *testing.T) {
 	}
 }
 
-func TestParsePluginProblems(t *testing.T) {
+func TestParsePluginErrors(t *testing.T) {
 	task := func(keys string) string {
 		return "- role: web\n  stage: pre_deployment\n  type: shell\n  parameters: {cmd: c, timeout: 1}\n  " + keys +
 			"\n"
@@ -135,17 +135,17 @@ func TestParsePluginProblems(t *testing.T) {
 	}
 }
 
-// A problem that shows only among plugins is told where it stands.
+// An error that shows only among plugins is told where it stands.
 func TestLocateInPlugin(t *testing.T) {
 	p, err := parsePlugin("- {id: x, type: skipped}", "- id: y\n  type: skipped\n  requires:\n  - x\n  - ghost\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems := plugin.NewGraph([]site.Plugin{p.Plugin})
-	if len(problems) != 1 {
-		t.Fatal(problems)
+	_, errs := plugin.NewGraph([]site.Plugin{p.Plugin})
+	if len(errs) != 1 {
+		t.Fatal(errs)
 	}
-	if got := p.Locate(problems[0]).Error(); !strings.HasPrefix(got,
+	if got := p.Locate(errs[0]).Error(); !strings.HasPrefix(got,
 		`b.yaml:5:5: [0].requires[1]: the task "y" requires "ghost"`) {
 		t.Error(got)
 	}
@@ -159,21 +159,21 @@ func FuzzParsePlugin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := ParsePlugin([]Source{{Name: "f.yaml", Data: data}}, "p")
 		if err != nil {
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) == 0 || p != nil {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) == 0 || p != nil {
 				t.Fatalf("%v with error %v", p, err)
 			}
-			for _, problem := range problems {
-				if problem.Message == "" || problem.Code == "" || problem.File != "f.yaml" {
-					t.Fatalf("a problem that tells nothing: %+v", problem)
+			for _, wrong := range errs {
+				if wrong.Message == "" || wrong.Code == "" || wrong.File != "f.yaml" {
+					t.Fatalf("a problem that tells nothing: %+v", wrong)
 				}
 			}
 			return
 		}
 		all := []site.Plugin{p.Plugin}
-		sequences, problems := plugin.Order(all)
-		if len(problems) > 0 {
-			t.Fatalf("a valid document has no order: %v", problems)
+		sequences, errs := plugin.Order(all)
+		if len(errs) > 0 {
+			t.Fatalf("a valid document has no order: %v", errs)
 		}
 		n := 0
 		for _, s := range sequences {
@@ -182,13 +182,13 @@ func FuzzParsePlugin(f *testing.F) {
 		if n != len(p.Plugin.Tasks) {
 			t.Fatalf("%d of %d tasks are in order", n, len(p.Plugin.Tasks))
 		}
-		g, problems := plugin.NewGraph(all)
-		if (g == nil) != (len(problems.Errors()) > 0) {
-			t.Fatalf("graph %v with %v", g, problems)
+		g, errs := plugin.NewGraph(all)
+		if (g == nil) != (len(errs.Errors()) > 0) {
+			t.Fatalf("graph %v with %v", g, errs)
 		}
-		for _, problem := range problems {
-			if p.Locate(problem).Line == 0 {
-				t.Fatalf("%v has no place", problem)
+		for _, wrong := range errs {
+			if p.Locate(wrong).Line == 0 {
+				t.Fatalf("%v has no place", wrong)
 			}
 		}
 		if g != nil && len(g.Tasks()) != len(p.Plugin.GraphTasks) {

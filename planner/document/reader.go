@@ -11,8 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 const (
@@ -24,13 +24,13 @@ const (
 	maxVisits = 1 << 18
 	// visitsEach bounds how often a written value is read if there are no aliases.
 	visitsEach = 8
-	// maxProblems bounds the problems of one source. A long list of the same problem would exhaust the memory.
-	maxProblems = 1000
-	// maxWord bounds one quotation from a document in a problem, in bytes.
+	// maxErrors bounds the errors of one source. A long list of the same error would exhaust the memory.
+	maxErrors = 1000
+	// maxWord bounds one quotation from a document in an error, in bytes.
 	maxWord = 1000
 )
 
-// reader walks the nodes of a document and collects problems. Its methods return false for an invalid value after they
+// reader walks the nodes of a document and collects errors. Its methods return false for an invalid value after they
 // have reported it.
 type reader struct {
 	file     string
@@ -38,7 +38,7 @@ type reader struct {
 	nulls    bool // null is a value
 	written  int  // values in the source
 	visits   int
-	problems Problems
+	errs     Errors
 }
 
 // field is a key of a mapping with its value.
@@ -87,7 +87,7 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 	}
 	if p, ok := illegible(data); ok {
 		p.File = r.file
-		r.problems = append(r.problems, p)
+		r.errs = append(r.errs, p)
 		return nil
 	}
 	var out []*yaml.Node
@@ -101,7 +101,7 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 		if err != nil {
 			p := malformed(err, data)
 			p.File = r.file
-			r.problems = append(r.problems, p)
+			r.errs = append(r.errs, p)
 			return nil
 		}
 		if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
@@ -256,7 +256,7 @@ func (r *reader) required(n *yaml.Node, fs *fields, path, name string) (*yaml.No
 	if near := resource.Nearest(name, fs.names()); near != "" {
 		hint = fmt.Sprintf("; is %q meant to be it?", near)
 	}
-	r.report(n, path, site.MissingField, "the key %q is missing%s", name, hint)
+	r.report(n, path, invalid.MissingField, "the key %q is missing%s", name, hint)
 	return nil, false
 }
 
@@ -376,11 +376,11 @@ func (r *reader) wrongKind(n, at *yaml.Node, path, want string) {
 	r.report(n, path, Schema, "is %s, not %s", kind(at), want)
 }
 
-// full reports whether no more problems are collected.
-func (r *reader) full() bool { return len(r.problems) > maxProblems }
+// full reports whether no more errors are collected.
+func (r *reader) full() bool { return len(r.errs) > maxErrors }
 
-// report adds a problem at the position of n. For an alias that is where the user wrote the alias.
-func (r *reader) report(n *yaml.Node, path string, code site.Code, format string, args ...any) {
+// report adds an error at the position of n. For an alias that is where the user wrote the alias.
+func (r *reader) report(n *yaml.Node, path string, code invalid.Code, format string, args ...any) {
 	if r.full() {
 		return
 	}
@@ -389,15 +389,15 @@ func (r *reader) report(n *yaml.Node, path string, code site.Code, format string
 			args[i] = cut(s, maxWord)
 		}
 	}
-	p := Problem{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
-	if len(r.problems) == maxProblems {
-		p = Problem{File: r.file, Code: Schema, Message: fmt.Sprintf(
-			"there are more problems than %d; the others are reported when these are fixed", maxProblems)}
+	p := Error{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
+	if len(r.errs) == maxErrors {
+		p = Error{File: r.file, Code: Schema, Message: fmt.Sprintf(
+			"there are more errors than %d; the others are reported when these are fixed", maxErrors)}
 	}
 	if n != nil {
 		p.Line, p.Column = n.Line, n.Column
 	}
-	r.problems = append(r.problems, p)
+	r.errs = append(r.errs, p)
 }
 
 // kind names the kind of a value.

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -26,7 +27,7 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service,
 				read(n, path)
 			}}
 		}
-		before := len(r.problems)
+		before := len(r.errs)
 		r.object(n, path,
 			key{"name", true, r.intoText(&out.Name)},
 			key{"selectors", true, func(n *yaml.Node, path string) { out.Selectors = r.selectors(n, path) }},
@@ -46,8 +47,8 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service,
 		case hasAttributes && !isOf:
 			r.report(given[attributes], join(path, attributes), Schema,
 				"stands without entity; attributes are those of an entity: name it, or leave them out")
-		case !isOf && !has && len(r.problems) == before:
-			r.report(n, path, site.MissingField, "has neither the key %q nor %q; give one of them", entity,
+		case !isOf && !has && len(r.errs) == before:
+			r.report(n, path, invalid.MissingField, "has neither the key %q nor %q; give one of them", entity,
 				configuration)
 		}
 		for _, name := range ofEntities {
@@ -111,8 +112,8 @@ func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
 		return nil
 	}
 	if s.parsed[text] == nil {
-		entity, mistakes := catalog.ParseDefinition(text)
-		for _, m := range mistakes {
+		entity, faults := catalog.ParseDefinition(text)
+		for _, m := range faults {
 			r.report(value, join(path, key), m.Code, "%s", m.Error())
 		}
 		s.parsed[text] = &definition{entity}
@@ -142,24 +143,24 @@ func (s *Site) define(r *reader, data []byte, n *yaml.Node, path string) {
 }
 
 // resolveEntities makes the catalog and gives services their entities.
-func (s *Site) resolveEntities() Problems {
+func (s *Site) resolveEntities() Errors {
 	if s.catalog != nil {
-		if problems := s.catalog.resolve(); len(problems) > 0 {
-			return problems
+		if errs := s.catalog.resolve(); len(errs) > 0 {
+			return errs
 		}
 		s.Catalog, s.Lifecycles = s.catalog.Catalog, s.catalog.Lifecycles
 		if !s.Catalog.Ordering.Empty() {
 			s.Site.Ordering = &s.Catalog.Ordering
 		}
 	}
-	var problems Problems
+	var errs Errors
 	found := make(map[*catalog.Entity]*catalog.Entity, len(s.named))
 	for _, n := range s.named {
 		e, ok := s.entity(n.entity.Name)
 		if !ok {
-			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
+			errs = append(errs, Error{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
 				Code:    catalog.UnknownEntity,
-				Message: s.noEntity(n.entity.Name, len(problems))})
+				Message: s.noEntity(n.entity.Name, len(errs))})
 		}
 		found[n.entity] = e
 	}
@@ -169,7 +170,7 @@ func (s *Site) resolveEntities() Problems {
 			service.Entity = e
 		}
 	}
-	return append(problems, s.furnishLifecycles()...)
+	return append(errs, s.furnishLifecycles()...)
 }
 
 func (s *Site) entity(name string) (*catalog.Entity, bool) {
@@ -179,7 +180,7 @@ func (s *Site) entity(name string) (*catalog.Entity, bool) {
 	return s.Catalog.Entity(name)
 }
 
-// noEntity says that there is no such entity, and, while there were few mistakes before, which one may be meant.
+// noEntity says that there is no such entity, and, while there were few errors before, which one may be meant.
 func (s *Site) noEntity(name string, before int) string {
 	message := fmt.Sprintf("there is no entity %q", cut(name, maxWord))
 	if s.Catalog == nil {
@@ -207,15 +208,15 @@ func (s *Site) noEntity(name string, before int) string {
 	return message + "; use one of " + strings.Join(names, ", ")
 }
 
-// locateInCatalog finds the place of a problem of a task of an entity.
-func (s *Site) locateInCatalog(p site.Problem) (Problem, bool) {
+// locateInCatalog finds the place of an error of a task of an entity.
+func (s *Site) locateInCatalog(p invalid.Error) (Error, bool) {
 	if s.Catalog == nil || p.Object != "service" || !strings.HasPrefix(p.Attribute, "entity.tasks") {
-		return Problem{}, false
+		return Error{}, false
 	}
 	for _, service := range s.Site.Services {
 		if service.Name == p.Name && service.Entity != nil {
 			return s.catalog.Locate(service.Entity.Name, p)
 		}
 	}
-	return Problem{}, false
+	return Error{}, false
 }

@@ -6,9 +6,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // ParseServiceLifecycle reads what `service_lifecycle` of slipway_service holds: the name of a shipped lifecycle, or a
-// document with one lifecycle. It is nil for an empty text. name is what problems of a document call it.
+// document with one lifecycle. It is nil for an empty text. name is what errors of a document call it.
 func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 	if text == "" {
 		return nil, nil
@@ -79,9 +79,9 @@ func (r *catalogReader) lifecycles(n *yaml.Node, path string) {
 
 // namedLifecycles reports what is wrong with the lifecycles of the documents, and with the names that entities have for
 // theirs.
-func (c *Catalog) namedLifecycles() Problems {
+func (c *Catalog) namedLifecycles() Errors {
 	own := lifecycleReader{places: c.places, out: c.Lifecycles}
-	problems := own.lint()
+	errs := own.lint()
 	seen := make(map[string]int)
 	for _, d := range c.definitions {
 		for _, e := range d.Entities {
@@ -95,16 +95,17 @@ func (c *Catalog) namedLifecycles() Problems {
 			message := noLifecycle(e.Lifecycle, c.Lifecycles) +
 				fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey) +
 				fmt.Sprintf(
-					"; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as %s, too", serviceLifecycle)
-			problems = append(problems, Problem{File: at.file, Line: found.Line, Column: found.Column,
+					"; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as %s, too",
+					serviceLifecycle)
+			errs = append(errs, Error{File: at.file, Line: found.Line, Column: found.Column,
 				Path: fmt.Sprintf("entity %q: lifecycle", cut(e.Name, maxPathKey)),
-				Code: site.BadValue, Message: message})
-			if len(problems) > maxProblems {
-				return problems
+				Code: invalid.BadValue, Message: message})
+			if len(errs) > maxErrors {
+				return errs
 			}
 		}
 	}
-	return problems
+	return errs
 }
 
 // lifecycleNamed is a lifecycle that a service names: a stand-in with nothing but its name, until all documents are
@@ -135,7 +136,7 @@ func (r *reader) lifecycleOf(n *yaml.Node, path string, s *Site) *lifecycle.Life
 	}
 	found, err := ParseServiceLifecycle(serviceLifecycle, text)
 	if err != nil {
-		r.report(n, path, site.BadValue, "%s", err.Error())
+		r.report(n, path, invalid.BadValue, "%s", err.Error())
 	}
 	s.machines[text] = found
 	return found
@@ -166,8 +167,8 @@ func (r *reader) intoFilled(target *string) func(*yaml.Node, string) {
 }
 
 // furnishLifecycles gives services the lifecycles that they name, and those of the documents that their entities name.
-func (s *Site) furnishLifecycles() Problems {
-	var problems Problems
+func (s *Site) furnishLifecycles() Errors {
+	var errs Errors
 	found := make(map[*lifecycle.Lifecycle]*lifecycle.Lifecycle, len(s.lifecycles))
 	for _, n := range s.lifecycles {
 		l := s.catalog.lifecycle(n.lifecycle.Name)
@@ -179,8 +180,8 @@ func (s *Site) furnishLifecycles() Problems {
 			if s.catalog != nil {
 				own = s.catalog.Lifecycles
 			}
-			problems = append(problems, Problem{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
-				Code: site.BadValue,
+			errs = append(errs, Error{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
+				Code: invalid.BadValue,
 				Message: noLifecycle(n.lifecycle.Name, own) +
 					fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey)})
 		}
@@ -194,5 +195,5 @@ func (s *Site) furnishLifecycles() Problems {
 			service.Lifecycle = s.catalog.lifecycle(service.Entity.Lifecycle)
 		}
 	}
-	return problems
+	return errs
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -189,8 +190,8 @@ func TestShowWithLifecycles(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", with, err, want)
 		}
 	}
-	// Problems of a service are told where it says so.
-	p := s.Locate(site.Problem{Object: "service", Name: "s2", Attribute: "lifecycle", Message: "m"})
+	// Errors of a service are told where it says so.
+	p := s.Locate(invalid.Error{Object: "service", Name: "s2", Attribute: "lifecycle", Message: "m"})
 	if p.Path != `service "s2": service_lifecycle` || p.Line != 4 {
 		t.Errorf("located at %+v", p)
 	}

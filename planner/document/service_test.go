@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -104,8 +105,8 @@ func TestServicesOfEntitiesThatAreWrong(t *testing.T) {
 	}
 }
 
-// Problems of a service stand in the site, those of its entity's tasks in the catalog.
-func TestProblemsOfEntityServicesHavePlaces(t *testing.T) {
+// Errors of a service stand in the site, those of its entity's tasks in the catalog.
+func TestErrorsOfEntityServicesHavePlaces(t *testing.T) {
 	s, err := ParseSite([]Source{{"s.yaml", []byte(timeServices)}, {"c.yaml", []byte(timeEntities)}}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestProblemsOfEntityServicesHavePlaces(t *testing.T) {
 		"selectors":       `s.yaml:5:3: service "time": selectors: m`,
 		"entity.tasks[0].config.parameters.content": `c.yaml:10:72: entity "ntp": tasks[0].config.parameters.content: m (service "time")`,
 	} {
-		if got := s.Locate(site.Problem{Object: "service", Name: "time", Attribute: attribute,
+		if got := s.Locate(invalid.Error{Object: "service", Name: "time", Attribute: attribute,
 			Message: "m"}).Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -191,9 +192,9 @@ func FuzzEntityServices(f *testing.F) {
 			if found, ok := s.Catalog.Entity(service.Entity.Name); !ok || found != service.Entity {
 				t.Fatalf("%q is not of the catalog", service.Entity.Name)
 			}
-			_, mistakes := service.Entity.Check(service.Attributes)
-			for _, m := range append(mistakes, service.Entity.ReadOnly(service.Attributes)...) {
-				p := s.Locate(site.Problem{Object: "service", Name: service.Name, Attribute: "attributes." + m.Attribute,
+			_, errs := service.Entity.Check(service.Attributes)
+			for _, m := range append(errs, service.Entity.ReadOnly(service.Attributes)...) {
+				p := s.Locate(invalid.Error{Object: "service", Name: service.Name, Attribute: "attributes." + m.Attribute,
 					Code: m.Code, Message: m.Message})
 				if p.File != "s.yaml" || p.Line == 0 {
 					t.Fatalf("no place: %+v", p)

@@ -10,8 +10,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // deploymentType is the resource that holds a whole site in its attributes.
@@ -52,12 +52,13 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 		return slices.Contains([]string{"planned_values", "values", "prior_state", "resource_changes", "errored"}, key)
 	})
 	if err != nil {
-		r.problems = append(r.problems, Problem{File: r.file, Line: t.line, Column: t.column, Code: Schema,
+		r.errs = append(r.errs, Error{File: r.file, Line: t.line, Column: t.column, Code: Schema,
 			Message: "not well formed: " + err.Error()})
 		return
 	}
 	if _, errored := child(root, "errored"); errored != nil && errored.Value == "true" {
-		r.report(errored, "errored", Schema, "Terraform could not complete this plan; fix the errors that it reported and plan again")
+		r.report(errored, "errored", Schema,
+			"Terraform could not complete this plan; fix the errors that it reported and plan again")
 		return
 	}
 	_, values := child(root, "values")
@@ -114,7 +115,7 @@ var heldTypes = map[string]struct{ attribute, so string }{
 
 // besideDeployments warns of resources that no deployment of a plan or state has, by their names. A deployment whose
 // attribute is not known may have them.
-func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Problems) {
+func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Errors) {
 	taken := map[string]map[string]bool{} // attribute -> name
 	for _, held := range heldTypes {
 		names := map[string]bool{}
@@ -139,11 +140,11 @@ func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Pro
 			taken[held.attribute][name.Value] {
 			continue
 		}
-		warnings = append(warnings, Problem{File: r.file, Path: res.address, Code: site.NoEffect, Warning: true,
+		warnings = append(warnings, Error{File: r.file, Path: res.address, Code: invalid.NoEffect, Warning: true,
 			Message: fmt.Sprintf("is in the %s of no deployment, so %s; add it there, or take it away", held.attribute,
 				held.so)})
 	}
-	slices.SortFunc(warnings, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(warnings, func(a, b Error) int { return strings.Compare(a.Path, b.Path) })
 	return warnings
 }
 
@@ -266,7 +267,7 @@ func (r *reader) unknown(change *yaml.Node, address string) bool {
 	if change == nil {
 		return false
 	}
-	before := len(r.problems)
+	before := len(r.errs)
 	if _, after := child(change, "after_unknown"); after != nil {
 		for _, name := range append(siteKeys(), orderingObject) {
 			if _, value := child(after, name); value != nil {
@@ -274,7 +275,7 @@ func (r *reader) unknown(change *yaml.Node, address string) bool {
 			}
 		}
 	}
-	return len(r.problems) > before
+	return len(r.errs) > before
 }
 
 // identifier is what attributes are named like.

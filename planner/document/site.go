@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -17,7 +18,7 @@ import (
 // Unnamed is the name of a site that no document names.
 const Unnamed = "unnamed"
 
-// Source is what one file holds, with the name that the file has in problems.
+// Source is what one file holds, with the name that the file has in errors.
 type Source struct {
 	Name string
 	Data []byte
@@ -29,7 +30,7 @@ type Options struct {
 	Prior   bool   // take what a plan starts from, not what it leads to
 	// Check finds what is wrong with the objects of a site that is not whole, each by itself; it may be nil. It is
 	// asked when something could not be read.
-	Check func(site.Site) site.Problems
+	Check func(site.Site) invalid.Errors
 }
 
 // Site is a site as documents describe it. It knows the place of everything in them, see [Site.Locate].
@@ -42,7 +43,7 @@ type Site struct {
 	Drift  map[string][]resource.ID
 	Digest string
 	// Warnings are about what stands beside the site in a plan or state.
-	Warnings Problems
+	Warnings Errors
 	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their
 	// entities themselves.
 	Catalog *catalog.Catalog
@@ -63,8 +64,8 @@ type Site struct {
 // ParseSite reads a site from one or more sources, which together describe it. A source is a stream of YAML documents,
 // or what `terraform show -json` prints of a plan file or a state. A YAML document is
 //
-//   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides, plugins; and catalog, which has the keys
-//     of a catalog document;
+//   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides,
+//     plugins; and catalog, which has the keys of a catalog document;
 //   - a catalog document (see [ParseCatalog]);
 //   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
 //   - a document that declares another schema, which is passed over.
@@ -73,11 +74,11 @@ type Site struct {
 // is said of the catalog makes one catalog, and services find their entities in it.
 //
 // Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for
-// [site.Site.Validate]. A catalog is checked whole. The error is of type [Problems].
+// [site.Site.Validate]. A catalog is checked whole. The error is of type [Errors].
 func ParseSite(sources []Source, o Options) (*Site, error) {
 	s := &Site{order: make(map[string]int, len(sources)), places: places{}, parsed: make(map[string]*definition),
 		machines: make(map[string]*lifecycle.Lifecycle)}
-	var problems Problems
+	var errs Errors
 	for i, source := range sources {
 		s.order[source.Name] = i
 		r := &reader{file: source.Name}
@@ -92,26 +93,26 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		default:
 			r.stream(source.Data, s)
 		}
-		r.problems.sort()
-		problems = append(problems, r.problems...)
+		r.errs.sort()
+		errs = append(errs, r.errs...)
 	}
-	lists := allObjects(problems)
-	if len(problems) == 0 {
-		problems = s.resolveEntities()
+	lists := allObjects(errs)
+	if len(errs) == 0 {
+		errs = s.resolveEntities()
 	}
 	if s.Site.Name == "" {
 		s.Site.Name = Unnamed
 	}
-	if len(problems) == 0 {
+	if len(errs) == 0 {
 		return s, nil
 	}
 	if lists {
-		if besides := s.besides(problems, o.Check); len(besides) > 0 {
-			problems = append(problems, besides...)
-			s.Sort(problems)
+		if besides := s.besides(errs, o.Check); len(besides) > 0 {
+			errs = append(errs, besides...)
+			s.Sort(errs)
 		}
 	}
-	return nil, problems
+	return nil, errs
 }
 
 // stream reads the YAML documents of one source.
@@ -135,7 +136,7 @@ func (r *reader) stream(data []byte, s *Site) {
 		}
 	}
 	switch {
-	case used > 0 || len(r.problems) > 0:
+	case used > 0 || len(r.errs) > 0:
 	case len(documents) == 0:
 		r.report(nil, "", Schema,
 			"is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -47,7 +48,7 @@ func TestPluginsOfASite(t *testing.T) {
 		"graph_tasks[0].requires[0]":  `s.yaml:14:50: plugin "net": graph_tasks[0].requires[0]: m`,
 		`files["deploy.sh"]`:          `s.yaml:7:22: plugin "net": files["deploy.sh"]: m`,
 	} {
-		if got := s.Locate(site.Problem{Object: "plugin", Name: "net", Attribute: attribute,
+		if got := s.Locate(invalid.Error{Object: "plugin", Name: "net", Attribute: attribute,
 			Message: "m"}).Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -220,11 +221,11 @@ func TestParseSiteRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := parseOne(tt.text)
-			var problems Problems
-			if !errors.As(err, &problems) || s != nil {
+			var errs Errors
+			if !errors.As(err, &errs) || s != nil {
 				t.Fatalf("got %+v, %v, want problems", s, err)
 			}
-			if d := cmp.Diff(strings.Join(tt.want, "\n"), problems.Error()); d != "" {
+			if d := cmp.Diff(strings.Join(tt.want, "\n"), errs.Error()); d != "" {
 				t.Error(d)
 			}
 		})
@@ -260,35 +261,35 @@ services:
 		t.Fatal(err)
 	}
 	tests := []struct {
-		problem site.Problem
-		want    string
+		wrong invalid.Error
+		want  string
 	}{
-		{site.Problem{Object: "deployment", Name: "bad name", Attribute: "site", Message: "m"},
+		{invalid.Error{Object: "deployment", Name: "bad name", Attribute: "site", Message: "m"},
 			"s.yaml:1:7: deployment: site: m"},
-		{site.Problem{Object: "node", Name: "web1", Attribute: "tags[0]", Message: "m"},
+		{invalid.Error{Object: "node", Name: "web1", Attribute: "tags[0]", Message: "m"},
 			`s.yaml:3:25: node "web1": tags[0]: m`},
-		{site.Problem{Object: "node", Name: "web1", Attribute: "name", Code: site.Duplicate, Message: "m"},
+		{invalid.Error{Object: "node", Name: "web1", Attribute: "name", Code: invalid.Duplicate, Message: "m"},
 			`s.yaml:5:11: node "web1": name: m`},
-		{site.Problem{Object: "node", Name: "web1", Attribute: "address", Message: "m"},
+		{invalid.Error{Object: "node", Name: "web1", Attribute: "address", Message: "m"},
 			`s.yaml:3:5: node "web1": address: m`},
-		{site.Problem{Object: "group", Name: "web", Attribute: "depends_on_groups[0]", Message: "m"},
+		{invalid.Error{Object: "group", Name: "web", Attribute: "depends_on_groups[0]", Message: "m"},
 			`s.yaml:9:18: group "web": depends_on[0]: m`},
-		{site.Problem{Object: "group", Name: "web", Attribute: "selectors[0].node_labels[0]", Message: "m"},
+		{invalid.Error{Object: "group", Name: "web", Attribute: "selectors[0].node_labels[0]", Message: "m"},
 			`s.yaml:12:13: group "web": selectors[0].node_labels[0]: m`},
-		{site.Problem{Object: "group", Name: "web", Attribute: "critical", Code: site.DuplicateGroup, Message: "m"},
+		{invalid.Error{Object: "group", Name: "web", Attribute: "critical", Code: invalid.DuplicateGroup, Message: "m"},
 			`s.yaml:13:24: group "web": critical: m`},
-		{site.Problem{Object: "service", Name: "motd", Attribute: `configuration.file["/etc/a \"b\""].modus`,
+		{invalid.Error{Object: "service", Name: "motd", Attribute: `configuration.file["/etc/a \"b\""].modus`,
 			Message: "m"}, `s.yaml:20:18: service "motd": configuration.file["/etc/a \"b\""].modus: m`},
-		{site.Problem{Object: "service", Name: "motd", Attribute: "configuration.pakage", Message: "m", Warning: true},
+		{invalid.Error{Object: "service", Name: "motd", Attribute: "configuration.pakage", Message: "m", Warning: true},
 			`s.yaml:21:7: warning: service "motd": configuration.pakage: m`},
-		{site.Problem{Object: "service", Name: "motd", Attribute: `configuration.pakage["x"].ensure[3][`, Message: "m"},
+		{invalid.Error{Object: "service", Name: "motd", Attribute: `configuration.pakage["x"].ensure[3][`, Message: "m"},
 			`s.yaml:22:21: service "motd": configuration.pakage["x"].ensure[3][: m`},
-		{site.Problem{Object: "node", Name: "web1", Attribute: "connection.port", Message: "m"},
+		{invalid.Error{Object: "node", Name: "web1", Attribute: "connection.port", Message: "m"},
 			`s.yaml:3:30: node "web1": connect.port: m`},
-		{site.Problem{Object: "override", Name: "none", Message: "m"}, `first.yaml:1:1: override "none": m`},
+		{invalid.Error{Object: "override", Name: "none", Message: "m"}, `first.yaml:1:1: override "none": m`},
 	}
 	for _, tt := range tests {
-		if got := s.Locate(tt.problem).Error(); got != tt.want {
+		if got := s.Locate(tt.wrong).Error(); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
@@ -310,8 +311,8 @@ func TestSiteBombs(t *testing.T) {
 		t.Errorf("got %.300v", err)
 	}
 	_, err = parseOne("nodes: [" + strings.Repeat("1, ", 100_000) + "]\n")
-	var problems Problems
-	if !errors.As(err, &problems) || len(problems) != maxProblems+1 {
+	var errs Errors
+	if !errors.As(err, &errs) || len(errs) != maxErrors+1 {
 		t.Errorf("got %.300v", err)
 	}
 	if spent := time.Since(start); spent > time.Minute {
@@ -336,11 +337,11 @@ func FuzzParseSite(f *testing.F) {
 			t.Fatalf("site %v with error %v", s, err)
 		}
 		if err != nil {
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) == 0 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("an error that is not problems: %v", err)
 			}
-			for _, p := range problems {
+			for _, p := range errs {
 				if p.Message == "" || p.Code == "" || p.File != "f.yaml" {
 					t.Fatalf("a problem that tells nothing: %+v", p)
 				}
@@ -355,7 +356,7 @@ func FuzzParseSite(f *testing.F) {
 	})
 }
 
-// BenchmarkParseSite reads a site of 1,000 nodes, 50 groups and 20 services of 20 resources, and a mistake on every
+// BenchmarkParseSite reads a site of 1,000 nodes, 50 groups and 20 services of 20 resources, and an error on every
 // hundredth line.
 func BenchmarkParseSite(b *testing.B) {
 	var sound, wrong strings.Builder

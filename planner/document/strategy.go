@@ -14,10 +14,10 @@ const StrategySchema = "shipyard/DeploymentStrategy/v1"
 
 // ParseStrategy reads the groups of an Airship DeploymentStrategy document (airship.md 1; seed 001, "Deployment
 // Strategy Document"). The document is either the whole, with schema, metadata and data, or what is below data alone. A
-// stream may hold other documents too; exactly one strategy must be in it. Name stands for the file in problems.
+// stream may hold other documents too; exactly one strategy must be in it. Name stands for the file in errors.
 //
 // Only the form is checked here; what the groups mean together is for [site.ValidateGroups]. Keys that the schema does
-// not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type [Problems].
+// not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type [Errors].
 // No groups at all give an empty slice, never nil.
 func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 	r := &reader{file: name}
@@ -25,9 +25,9 @@ func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 	if content, path, ok := r.strategy(data); ok {
 		groups = r.groups(content, path)
 	}
-	if len(r.problems) > 0 {
-		r.problems.sort()
-		return nil, r.problems
+	if len(r.errs) > 0 {
+		r.errs.sort()
+		return nil, r.errs
 	}
 	return groups, nil
 }
@@ -35,7 +35,7 @@ func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 // strategy finds the mapping that holds the groups, and its path in the document.
 func (r *reader) strategy(data []byte) (content *yaml.Node, path string, ok bool) {
 	documents := r.documents(data)
-	if len(r.problems) > 0 && documents == nil {
+	if len(r.errs) > 0 && documents == nil {
 		return nil, "", false
 	}
 	switch len(documents) {

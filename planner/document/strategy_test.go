@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -188,12 +189,12 @@ func TestParseStrategyRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			groups, err := ParseStrategy("s.yaml", []byte(tt.text))
-			var problems Problems
-			if !errors.As(err, &problems) || groups != nil {
+			var errs Errors
+			if !errors.As(err, &errs) || groups != nil {
 				t.Fatalf("got %+v, %v, want problems", groups, err)
 			}
 			var got []string
-			for _, p := range problems {
+			for _, p := range errs {
 				got = append(got, string(p.Code)+": "+p.Error())
 			}
 			slices.Sort(got)
@@ -201,8 +202,8 @@ func TestParseStrategyRefuses(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			if !slices.IsSortedFunc(problems, func(a, b Problem) int { return a.Line - b.Line }) {
-				t.Errorf("not in the document's order: %v", problems)
+			if !slices.IsSortedFunc(errs, func(a, b Error) int { return a.Line - b.Line }) {
+				t.Errorf("not in the document's order: %v", errs)
 			}
 		})
 	}
@@ -222,8 +223,8 @@ func TestAliasBomb(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, err := ParseStrategy("bomb.yaml", []byte(text))
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) != 1 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) != 1 {
 				t.Errorf("got %.300v, want one problem", err)
 			}
 			if spent := time.Since(start); spent > 2*time.Minute {
@@ -254,11 +255,11 @@ func FuzzParseStrategy(f *testing.F) {
 			t.Fatalf("groups %v with error %v", groups, err)
 		}
 		if err != nil {
-			var problems Problems
-			if !errors.As(err, &problems) || len(problems) == 0 {
+			var errs Errors
+			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("an error that is not problems: %v", err)
 			}
-			for _, p := range problems {
+			for _, p := range errs {
 				if p.Message == "" || p.Code == "" || p.File != "f.yaml" {
 					t.Fatalf("a problem that tells nothing: %+v", p)
 				}
@@ -271,7 +272,7 @@ func FuzzParseStrategy(f *testing.F) {
 			}
 			for _, p := range g.Validate() {
 				// The rest is for the schema, which has let the document pass.
-				if p.Code != site.BadLabel && p.Code != site.BadName {
+				if p.Code != invalid.BadLabel && p.Code != invalid.BadName {
 					t.Fatalf("%v", p)
 				}
 			}

@@ -19,10 +19,10 @@ const maxTagLines = 64
 
 // illegible finds the first thing that no YAML document may hold, at its place: bytes that are not UTF-8 text, control
 // characters.
-func illegible(data []byte) (Problem, bool) {
-	at := func(offset int, format string, args ...any) (Problem, bool) {
+func illegible(data []byte) (Error, bool) {
+	at := func(offset int, format string, args ...any) (Error, bool) {
 		line, column := placeOf(data, offset)
-		return Problem{Line: line, Column: column, Code: Schema, Message: "not well formed: " +
+		return Error{Line: line, Column: column, Code: Schema, Message: "not well formed: " +
 			fmt.Sprintf(format, args...)}, true
 	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
@@ -48,7 +48,7 @@ func illegible(data []byte) (Problem, bool) {
 		}
 		i += size
 	}
-	return Problem{}, false
+	return Error{}, false
 }
 
 // placeOf returns line and column, in characters, of an offset.
@@ -65,22 +65,24 @@ var (
 
 // fromZero are the messages whose lines the parser counts from 0.
 var fromZero = []string{
-	"did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected '-' indicator", "did not find expected <document start>",
-	"did not find expected key", "did not find expected node content", "found duplicate %TAG directive", "found duplicate %YAML directive",
+	"did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected '-' indicator",
+	"did not find expected <document start>",
+	"did not find expected key", "did not find expected node content", "found duplicate %TAG directive",
+	"found duplicate %YAML directive",
 	"found incompatible YAML document", "found undefined tag handle",
 }
 
 // fromStart are the messages for which the parser gives the line where the list, the mapping or the text begins that
-// the mistake is in or after, which may be far above it.
+// the error is in or after, which may be far above it.
 var fromStart = []string{"did not find expected '-' indicator", "did not find expected key",
 	"found a tab character that violates indentation"}
 
-// maxSought bounds documents in which the line of such a mistake is looked for, in bytes: they are parsed some 20
+// maxSought bounds documents in which the line of such an error is looked for, in bytes: they are parsed some 20
 // times.
 const maxSought = 1 << 18
 
-// mistakeIn returns the first line with which the document has the mistake, 0 when that is not known.
-func mistakeIn(data []byte, text string) int {
+// errorIn returns the first line with which the document has the error, 0 when that is not known.
+func errorIn(data []byte, text string) int {
 	if len(data) > maxSought {
 		return 0
 	}
@@ -109,8 +111,8 @@ func mistakeIn(data []byte, text string) int {
 
 // malformed reports what the YAML parser found. The parser gives a line, and leaves that out for the first one; the
 // column is that of the tab or the second colon that is most often the reason, else of the first thing on the line.
-func malformed(err error, data []byte) Problem {
-	p := Problem{Code: Schema, Line: 1}
+func malformed(err error, data []byte) Error {
+	p := Error{Code: Schema, Line: 1}
 	text := err.Error()
 	if match := unknownAnchor.FindStringSubmatch(text); match != nil {
 		p.Line, p.Column = placeOf(data, max(0, bytes.Index(data, []byte("*"+match[1]))))
@@ -128,7 +130,7 @@ func malformed(err error, data []byte) Problem {
 	}
 	text = strings.TrimPrefix(text, "yaml: ")
 	if slices.Contains(fromStart, text) {
-		p.Line = cmp.Or(mistakeIn(data, text), p.Line)
+		p.Line = cmp.Or(errorIn(data, text), p.Line)
 	}
 	line := lineOf(data, p.Line)
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t\ufeff"))]

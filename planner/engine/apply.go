@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -48,9 +49,9 @@ type application struct {
 // nodes' ledgers and the journal say. When ctx ends, no new task is started and running ones have their grace.
 func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) Outcome {
 	var out Outcome
-	planned, problems := plan(prior, s, how.Settings, e.Now())
+	planned, errs := plan(prior, s, how.Settings, e.Now())
 	if planned == nil {
-		out.problems(problems.Errors())
+		out.errs(errs.Errors())
 		return out
 	}
 	if how.Digest != "" && how.Digest != planned.Plan.Digest {
@@ -190,10 +191,10 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	again := *a.Planned
 	now := a.engine.Now()
 	if inventory := (services.Inventory{}).Merge(journaled); len(inventory.Records)+len(inventory.Former) > 0 {
-		if problems := again.make(inventory, now); len(problems.Errors()) > 0 {
+		if errs := again.make(inventory, now); len(errs.Errors()) > 0 {
 			// What is wanted cannot follow on what was left: it starts anew, and what was left goes.
 			again = *a.Planned
-			if problems := again.make(inventory.WithoutServices(), now); len(problems.Errors()) > 0 {
+			if errs := again.make(inventory.WithoutServices(), now); len(errs.Errors()) > 0 {
 				again = *a.Planned
 			}
 		}
@@ -218,12 +219,12 @@ func (a *application) goOn(ctx context.Context, journaled []services.JournalReco
 	if again.Plan != nil { // the same site was planned without error a moment ago: ledgers do not make it invalid
 		*a.Planned = again
 	}
-	problems := a.how.Protection.Check(a.Losses())
-	if len(problems) == 0 {
+	errs := a.how.Protection.Check(a.Losses())
+	if len(errs) == 0 {
 		return nil
 	}
-	lines := make([]string, len(problems))
-	for i, p := range problems {
+	lines := make([]string, len(errs))
+	for i, p := range errs {
 		lines[i] = p.Attribute + ": " + p.Message + "."
 	}
 	return &Message{Summary: "The run takes away more than protect allows", Detail: strings.Join(lines, "\n") +
@@ -242,7 +243,7 @@ func interrupted(ctx context.Context) context.Context {
 func (a *application) passes(ctx context.Context, todo *planner.Plan, report *rollout.Report) (m Messages) {
 	owners := a.Owners
 	again, more := a.transfer(todo, *report, owners, nil)
-	m.problems(more)
+	m.errs(more)
 	a.called = todo.Called(a.past.Applied[planner.Controller], report.Callbacks)
 	applied := a.appliedAfter(*report)
 	if owners == nil && len(again) > 0 { // nothing changed, and yet something is to be done, as after a repair that failed
@@ -264,12 +265,12 @@ func (a *application) passes(ctx context.Context, todo *planner.Plan, report *ro
 		deployed := a.Services.Site()
 		deployed.Values, _ = learn(deployed, a.past.Values, report.Values)
 		a.Deployed = deployed
-		next, problems := a.cache.planFor(deployed, applied, again, owners)
-		if len(problems.Errors()) > 0 {
-			m.fail("A service cannot be deployed as its lifecycle asks", "%v", problems.Errors())
+		next, errs := a.cache.planFor(deployed, applied, again, owners)
+		if len(errs.Errors()) > 0 {
+			m.fail("A service cannot be deployed as its lifecycle asks", "%v", errs.Errors())
 			break
 		}
-		if now, problems := a.cache.ownersOf(deployed); len(problems) == 0 {
+		if now, errs := a.cache.ownersOf(deployed); len(errs) == 0 {
 			owners.Add(now)
 		}
 		options := a.options
@@ -281,7 +282,7 @@ func (a *application) passes(ctx context.Context, todo *planner.Plan, report *ro
 		}
 		a.did = append(a.did, next.Part(followed.Did()).Lines()...)
 		again, more = a.transfer(next, followed, owners, again)
-		m.problems(more)
+		m.errs(more)
 		report.Follow(followed)
 		a.called = next.Called(a.called, followed.Callbacks)
 		applied = a.appliedAfter(*report)
@@ -292,7 +293,7 @@ func (a *application) passes(ctx context.Context, todo *planner.Plan, report *ro
 // transfer moves services on by how their tasks went, and returns those that are to be deployed again. A plan that was
 // made for some services only, those concerned, says nothing of the others; nil: it was made for all.
 func (a *application) transfer(p *planner.Plan, report rollout.Report, owners planner.Owners,
-	concerned map[string]bool) (map[string]bool, site.Problems) {
+	concerned map[string]bool) (map[string]bool, invalid.Errors) {
 	outcomes := make(map[string]services.Outcome)
 	for _, name := range a.Services.State().Names() {
 		if concerned != nil && !concerned[name] {
@@ -304,7 +305,7 @@ func (a *application) transfer(p *planner.Plan, report rollout.Report, owners pl
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
 	}
 	again := a.Services.Conclude(outcomes, a.engine.Now())
-	return again, a.Services.Problems()
+	return again, a.Services.Errors()
 }
 
 // failuresText names failed tasks, the first few of them.

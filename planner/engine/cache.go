@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -25,7 +26,7 @@ func (c *Cache) lock() (cache *planner.Cache, unlock func()) {
 	return &c.cache, c.mu.Unlock
 }
 
-func (c *Cache) plan(s site.Site, applied planner.Applied, drift planner.Drift) (*planner.Plan, site.Problems) {
+func (c *Cache) plan(s site.Site, applied planner.Applied, drift planner.Drift) (*planner.Plan, invalid.Errors) {
 	cache, unlock := c.lock()
 	defer unlock()
 	if cache == nil {
@@ -35,25 +36,25 @@ func (c *Cache) plan(s site.Site, applied planner.Applied, drift planner.Drift) 
 }
 
 func (c *Cache) planFor(s site.Site, applied planner.Applied, services map[string]bool, before planner.Owners) (
-	*planner.Plan, site.Problems) {
+	*planner.Plan, invalid.Errors) {
 	cache, unlock := c.lock()
 	defer unlock()
 	return cache.MakeFor(s, applied, services, before)
 }
 
-func (c *Cache) desired(s site.Site) (map[string][]task.Task, site.Problems) {
+func (c *Cache) desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	cache, unlock := c.lock()
 	defer unlock()
 	return cache.Desired(s)
 }
 
-func (c *Cache) ownersOf(s site.Site) (planner.Owners, site.Problems) {
+func (c *Cache) ownersOf(s site.Site) (planner.Owners, invalid.Errors) {
 	cache, unlock := c.lock()
 	defer unlock()
 	return cache.OwnersOf(s)
 }
 
-func (c *Cache) overriddenBy(s site.Site) (planner.Overridden, site.Problems) {
+func (c *Cache) overriddenBy(s site.Site) (planner.Overridden, invalid.Errors) {
 	cache, unlock := c.lock()
 	defer unlock()
 	return cache.OverriddenBy(s)

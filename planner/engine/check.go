@@ -79,10 +79,10 @@ func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state 
 // gone.
 func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspection) (out Checked) {
 	out.State = past
-	tasks, problems := desired(past, &s, how.Cache)
-	if problems != "" {
+	tasks, errs := desired(past, &s, how.Cache)
+	if errs != "" {
 		out.warn("Drift was not checked", "The site in the state is not one that this version of slipway can plan:\n%s\n\n"+
-			"The next apply with a valid configuration resolves this.", problems)
+			"The next apply with a valid configuration resolves this.", errs)
 		return out
 	}
 	items := make(map[string][]converge.Item, len(tasks))
@@ -144,7 +144,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 
 // desired returns the tasks of the nodes of a site as the last run left it, or what is wrong with it, a line each. s
 // gets the services that are deployed.
-func desired(past State, s *site.Site, cache *Cache) (tasks map[string][]task.Task, problems string) {
+func desired(past State, s *site.Site, cache *Cache) (tasks map[string][]task.Task, errs string) {
 	s.Nodes = past.Reaching(s.Nodes)
 	s.Values = past.of(*s).Values
 	transition, found := services.Unchanged(past.Services, *s)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -43,7 +44,7 @@ func (s State) apart(a, b string) bool {
 
 // oneMachine reports nodes that were seen to be one machine under several addresses. Those at one address are reported
 // by [site.ValidatePlaces].
-func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (problems site.Problems) {
+func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (errs invalid.Errors) {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
 	first := make(map[[2]string]site.Node, len(machines)) // boot id and root -> node
 	for _, n := range nodes {
@@ -54,7 +55,7 @@ func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (probl
 		running := [2]string{id.Boot, id.Root}
 		other, taken := first[running]
 		if taken && other.Name != n.Name && other.Place() != n.Place() {
-			problems = append(problems, site.Problem{Object: "node", Name: n.Name, Attribute: "address", Code: site.SameMachine,
+			errs = append(errs, invalid.Error{Object: "node", Name: n.Name, Attribute: "address", Code: invalid.SameMachine,
 				Message: fmt.Sprintf("is the same machine as node %q, as both said when they were last asked; "+
 					"a machine is one node, so keep one of the two", other.Name)})
 		}
@@ -62,5 +63,5 @@ func oneMachine(nodes []site.Node, machines map[string]converge.Identity) (probl
 			first[running] = n
 		}
 	}
-	return problems
+	return errs
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Message is an error or a warning of an operation.
@@ -17,7 +17,7 @@ type Message struct {
 
 func (m *Message) Error() string { return m.Summary + ": " + m.Detail }
 
-// Messages are what an operation reports, in order. Each is a *[Message] or a [site.Problem].
+// Messages are what an operation reports, in order. Each is a *[Message] or a [invalid.Error].
 type Messages []error
 
 // Failed reports whether there are errors among the messages.
@@ -30,7 +30,7 @@ func IsWarning(e error) bool {
 	switch e := e.(type) {
 	case *Message:
 		return e.Warning
-	case site.Problem:
+	case invalid.Error:
 		return e.Warning
 	}
 	return false
@@ -47,8 +47,8 @@ func (m *Messages) warn(summary, detail string, args ...any) {
 // add adds messages.
 func (m *Messages) add(more Messages) { *m = append(*m, more...) }
 
-func (m *Messages) problems(problems site.Problems) {
-	for _, p := range problems {
+func (m *Messages) errs(errs invalid.Errors) {
+	for _, p := range errs {
 		*m = append(*m, p)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -55,40 +56,40 @@ type Planned struct {
 }
 
 // Plan returns what a run does that brings a site from prior to s. prior is nil for a site that is not known. With
-// errors among the problems there is no plan. It is pure: equal input gives equal output, byte for byte.
-func Plan(prior *Prior, s site.Site, o Settings) (*Planned, site.Problems) {
+// errors among the errors there is no plan. It is pure: equal input gives equal output, byte for byte.
+func Plan(prior *Prior, s site.Site, o Settings) (*Planned, invalid.Errors) {
 	return plan(prior, s, o, time.Time{})
 }
 
 // plan is Plan; at is the time of its changes in the history of services, and counts for nothing else.
-func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, site.Problems) {
+func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, invalid.Errors) {
 	if prior == nil {
 		prior = &Prior{}
 	}
 	past := prior.State.of(s)
 	before := past.WithGiven(past.Reaching(prior.Nodes))
-	var problems, more site.Problems
+	var errs, more invalid.Errors
 	if !o.Unreached {
 		s.Nodes, before = Reach(s.Nodes, o.Connection), Reach(before, o.Connection)
-		problems = site.ValidatePlaces(s.Nodes)
+		errs = site.ValidatePlaces(s.Nodes)
 	}
 	p := &Planned{Site: s, Before: before, cache: o.Cache, silent: prior.Unreachable}
 	p.Site.Values = past.Values
 	p.Applied, p.Drift, p.Left, more = planner.Relocate(before, s.Nodes, past.Applied, prior.Drift, past.reached)
-	problems = append(problems, more...)
+	errs = append(errs, more...)
 	p.Unsure = planner.Unsure(p.Left, past.Unsure, s.Nodes, past.apart)
 	p.machines = past.machinesOf(before, s.Nodes)
-	problems = append(problems, oneMachine(s.Nodes, p.machines)...)
+	errs = append(errs, oneMachine(s.Nodes, p.machines)...)
 	p.keepMachines(past.Machines)
 	if o.CheckAll {
 		p.Applied = p.Applied.Unfinished()
 	}
-	problems = append(problems, p.make(past.Services, at)...)
-	problems.Sort()
-	if len(problems.Errors()) > 0 {
-		return nil, problems
+	errs = append(errs, p.make(past.Services, at)...)
+	errs.Sort()
+	if len(errs.Errors()) > 0 {
+		return nil, errs
 	}
-	return p, problems
+	return p, errs
 }
 
 // Reach returns nodes with their own connections over the defaults. The nodes given are not changed.
@@ -126,7 +127,7 @@ func (p *Planned) Since(before site.Site) {
 }
 
 // Again plans a site of the same name with what is applied instead, as far as nodes are concerned: services stay.
-func (p *Planned) Again(s site.Site, applied planner.Applied) (*planner.Plan, site.Problems) {
+func (p *Planned) Again(s site.Site, applied planner.Applied) (*planner.Plan, invalid.Errors) {
 	return p.cache.plan(s, applied, p.Drift)
 }
 
@@ -186,30 +187,30 @@ func (p *Planned) keepMachines(known map[string]converge.Identity) {
 }
 
 // make plans the services first, then the site with those that are deployed.
-func (p *Planned) make(inventory services.Inventory, at time.Time) site.Problems {
-	var problems, more site.Problems
-	p.Services, problems = services.Plan(inventory, p.Site, at)
-	if len(problems.Errors()) > 0 {
+func (p *Planned) make(inventory services.Inventory, at time.Time) invalid.Errors {
+	var errs, more invalid.Errors
+	p.Services, errs = services.Plan(inventory, p.Site, at)
+	if len(errs.Errors()) > 0 {
 		// The site with all its services shows everything else that is wrong.
 		_, more = p.cache.plan(p.Site, p.Applied, p.Drift)
-		return problems.Join(more)
+		return errs.Join(more)
 	}
-	problems = problems.Join(p.Site.Validate()) // not all services that are wanted are deployed now
+	errs = errs.Join(p.Site.Validate()) // not all services that are wanted are deployed now
 	p.forget()
 	p.Deployed = p.Services.Site()
 	p.Deployed.Values = p.Site.Values
 	p.Plan, more = p.cache.plan(p.Deployed, p.Applied, p.Drift)
-	problems = problems.Join(more)
+	errs = errs.Join(more)
 	if p.Plan == nil {
-		return problems
+		return errs
 	}
 	var err error
 	if p.Plan.Digest, err = p.Services.Digest(p.Plan.Digest); err != nil {
-		return append(problems, site.Problem{Object: "deployment", Name: p.Site.Name, Code: site.BadStructure,
+		return append(errs, invalid.Error{Object: "deployment", Name: p.Site.Name, Code: invalid.BadStructure,
 			Message: err.Error()})
 	}
 	if !p.Services.HasChanges() {
-		return problems
+		return errs
 	}
 	// What services brought shows later which removals are whose. A site that cannot be planned any more leaves that
 	// open.
@@ -224,7 +225,7 @@ func (p *Planned) make(inventory services.Inventory, at time.Time) site.Problems
 	if now, more := p.cache.ownersOf(p.Deployed); len(more.Errors()) == 0 {
 		p.Owners.Add(now)
 	}
-	return problems
+	return errs
 }
 
 // forget drops what callbacks returned for services that are replaced: the new ones ask for values of their own.

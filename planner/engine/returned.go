@@ -130,11 +130,11 @@ func learn(s site.Site, before map[string]map[string]any, now rollout.Values) (
 			if !known {
 				continue
 			}
-			checked, mistakes := catalog.Structure{Attributes: []catalog.Attribute{r.Attribute}}.Check(
+			checked, errs := catalog.Structure{Attributes: []catalog.Attribute{r.Attribute}}.Check(
 				map[string]any{r.Name: value})
 			switch {
-			case len(mistakes) > 0:
-				misfits = append(misfits, misfit{service.Name, r, mistakes[0]})
+			case len(errs) > 0:
+				misfits = append(misfits, misfit{service.Name, r, errs[0]})
 			case r.Sensitive:
 			case values[service.Name] == nil:
 				values[service.Name] = map[string]any{r.Name: checked[r.Name]}

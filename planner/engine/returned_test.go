@@ -24,7 +24,7 @@ func tunnel(t *testing.T) *catalog.Entity {
 	call := func(name string, perNode bool, returns map[string]string) catalog.Task {
 		return catalog.Task{Name: name, Callback: &catalog.CallbackTask{Type: "command", Parameters: map[string]any{"argv": []any{"true"}}, PerNode: perNode, Returns: returns}}
 	}
-	c, problems := catalog.Resolve(catalog.Definitions{Entities: []catalog.Entity{{
+	c, errs := catalog.Resolve(catalog.Definitions{Entities: []catalog.Entity{{
 		Name: "tunnel",
 		Structure: catalog.Structure{Attributes: []catalog.Attribute{
 			attribute("vni", "int", catalog.Allocated, false), attribute("name", "string", catalog.Allocated, false), attribute("key", "string", catalog.Allocated, true), attribute("peer", "string", catalog.Fixed, false),
@@ -34,8 +34,8 @@ func tunnel(t *testing.T) *catalog.Entity {
 			{Name: "both", Steps: []catalog.Task{call("name", false, map[string]string{"name": "n"})}},
 		},
 	}}})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	e, _ := c.Entity("tunnel")
 	return e

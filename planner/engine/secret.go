@@ -49,7 +49,7 @@ func secrets(before map[string]map[resource.ID]SecretDigests, s site.Site, p *pl
 		return out
 	}
 	s.Values = m.Values
-	wanted, _ := planner.AppliedAfter(s) // without problems: it was planned a moment ago
+	wanted, _ := planner.AppliedAfter(s) // without errors: it was planned a moment ago
 	known := inputsOf(s)
 	for _, t := range waited {
 		id := t.Resource.ID()
@@ -109,7 +109,7 @@ func (in inputs) digest(service, node string) string {
 	}
 	attributes := s.Attributes
 	if !s.Complete {
-		if complete, mistakes := s.Entity.Check(attributes); len(mistakes) == 0 {
+		if complete, errs := s.Entity.Check(attributes); len(errs) == 0 {
 			attributes = complete
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -40,9 +41,9 @@ func parse(t *testing.T, services ...string) site.Site {
 
 func settle(t *testing.T, s site.Site) *engine.Prior {
 	t.Helper()
-	before, problems := engine.AfterFirstRun(s)
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	before, errs := engine.AfterFirstRun(s)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	return before
 }
@@ -73,9 +74,9 @@ func TestMake(t *testing.T) {
 			if tt.was != nil {
 				before = settle(t, parse(t, tt.was...))
 			}
-			made, problems := engine.Plan(before, parse(t, tt.now...), engine.Settings{Unreached: true})
-			if len(problems) > 0 {
-				t.Fatal(problems)
+			made, errs := engine.Plan(before, parse(t, tt.now...), engine.Settings{Unreached: true})
+			if len(errs) > 0 {
+				t.Fatal(errs)
 			}
 			if d := cmp.Diff(tt.want, made.Steps()); d != "" || made.Empty() != (tt.want == nil) {
 				t.Errorf("empty: %t, %s", made.Empty(), d)
@@ -92,9 +93,9 @@ func TestMake(t *testing.T) {
 func TestDigest(t *testing.T) {
 	digest := func(service string) string {
 		t.Helper()
-		made, problems := engine.Plan(nil, parse(t, service), engine.Settings{Unreached: true})
-		if len(problems) > 0 {
-			t.Fatal(problems)
+		made, errs := engine.Plan(nil, parse(t, service), engine.Settings{Unreached: true})
+		if len(errs) > 0 {
+			t.Fatal(errs)
 		}
 		return made.Plan.Digest
 	}
@@ -104,7 +105,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Mistakes in services do not hide other mistakes, and none is told twice.
+// Errors in services do not hide other errors, and none is told twice.
 func TestEverythingIsTold(t *testing.T) {
 	s := parse(t, "name: a, entity: web, attributes: {name: a}", "name: b, entity: web, attributes: {name: b}",
 		"name: c, entity: web, attributes: {name: c}",
@@ -114,37 +115,37 @@ func TestEverythingIsTold(t *testing.T) {
 	}
 	_, made := engine.Plan(nil, s, engine.Settings{Unreached: true})
 	_, settled := engine.AfterFirstRun(s)
-	for name, problems := range map[string]site.Problems{"Check": engine.Validate(s), "Make": made, "Settle": settled} {
+	for name, errs := range map[string]invalid.Errors{"Check": engine.Validate(s), "Make": made, "Settle": settled} {
 		for _, w := range want {
 			found := 0
-			for _, p := range problems.Errors() {
+			for _, p := range errs.Errors() {
 				if strings.HasPrefix(p.Error(), w) {
 					found++
 				}
 			}
 			// A pool is asked when everything else is right.
 			if most := 1; found > most || found == 0 && !strings.Contains(w, "port") {
-				t.Errorf("%s: %d problems %s in\n%v", name, found, w, problems)
+				t.Errorf("%s: %d problems %s in\n%v", name, found, w, errs)
 			}
 		}
 	}
 	s.Services = s.Services[:3]
-	if problems := engine.Validate(s); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want[0]) {
-		t.Errorf("got %v", problems)
+	if errs := engine.Validate(s); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want[0]) {
+		t.Errorf("got %v", errs)
 	}
 }
 
 // Two services of one name are told although only one of them is deployed, and so is a service that waits.
 func TestWhatIsNotDeployed(t *testing.T) {
 	const a = "name: a, entity: web, attributes: {name: a}"
-	if problems := engine.Validate(parse(t, a, a)); len(problems) != 1 || problems[0].Code != site.Duplicate {
-		t.Errorf("got %v", problems)
+	if errs := engine.Validate(parse(t, a, a)); len(errs) != 1 || errs[0].Code != invalid.Duplicate {
+		t.Errorf("got %v", errs)
 	}
 	s := parse(t, a+", lifecycle: service, gates: {auto_creating: false}")
 	s.Services[0].Selectors = site.Selectors{{NodeNames: []string{"n2"}}}
-	if problems := engine.Validate(s); len(problems) != 2 || len(problems.Errors()) != 0 ||
-		problems[1].Code != site.UnknownNode {
-		t.Errorf("got %v", problems)
+	if errs := engine.Validate(s); len(errs) != 2 || len(errs.Errors()) != 0 ||
+		errs[1].Code != invalid.UnknownNode {
+		t.Errorf("got %v", errs)
 	}
 }
 
@@ -164,9 +165,9 @@ func TestSettleEnds(t *testing.T) {
 			{Source: "one", Target: "gone", Trigger: lifecycle.OnDelete},
 		},
 	}
-	_, problems := engine.AfterFirstRun(s)
-	if len(problems) != 1 || problems[0].Attribute != "lifecycle" ||
-		!strings.Contains(problems[0].Message, "without an end") {
-		t.Errorf("got %v", problems)
+	_, errs := engine.AfterFirstRun(s)
+	if len(errs) != 1 || errs[0].Attribute != "lifecycle" ||
+		!strings.Contains(errs[0].Message, "without an end") {
+		t.Errorf("got %v", errs)
 	}
 }

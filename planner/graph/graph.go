@@ -26,7 +26,7 @@ type Group struct {
 }
 
 // New returns the graph of a site's groups. Groups that are nil are the default strategy. Members are counted only when
-// they are known. Invalid dependencies are a [site.Problems] error.
+// they are known. Invalid dependencies are a [invalid.Errors] error.
 func New(s site.Site, membersKnown bool) (Graph, error) {
 	groups := s.Groups
 	if groups == nil {

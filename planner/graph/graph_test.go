@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -45,8 +46,8 @@ func TestNew(t *testing.T) {
 		t.Errorf("got %+v from %+v", staged.Groups[2], g.Groups[2])
 	}
 	s.Groups[2].DependsOn = []string{"last"}
-	var problems site.Problems
-	if _, err := New(s, true); !errors.As(err, &problems) || problems[0].Code != site.Cycle {
+	var errs invalid.Errors
+	if _, err := New(s, true); !errors.As(err, &errs) || errs[0].Code != invalid.Cycle {
 		t.Errorf("got %v", err)
 	}
 	byDefault, err := New(site.Site{Name: "s"}, false)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestLifecycle(t *testing.T) {
-	m, problems := lifecycle.New(lifecycle.Lifecycle{
+	m, errs := lifecycle.New(lifecycle.Lifecycle{
 		Name: "small", Initial: "start", AlternativeInitial: []string{"up"},
 		States: []lifecycle.State{
 			{Name: "start", Label: lifecycle.Info}, {Name: "up", Label: lifecycle.Success, Export: true},
@@ -27,8 +27,8 @@ func TestLifecycle(t *testing.T) {
 			{Source: "going", Target: "gone", Error: "going", Trigger: lifecycle.ResourceBased},
 		},
 	})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	g := NewLifecycle(m)
 	mermaid := `flowchart TD
@@ -69,9 +69,9 @@ func TestLifecycle(t *testing.T) {
 // Every transfer of every shipped lifecycle is drawn, and every failure.
 func TestShippedLifecycles(t *testing.T) {
 	for _, l := range document.ShippedLifecycles() {
-		m, problems := lifecycle.New(l)
-		if len(problems) > 0 {
-			t.Fatal(problems)
+		m, errs := lifecycle.New(l)
+		if len(errs) > 0 {
+			t.Fatal(errs)
 		}
 		failures := 0
 		for _, t := range l.Transfers {

@@ -156,7 +156,8 @@ func (s *Store) migrate(ctx context.Context) error {
 		case version == len(schemas):
 			return nil
 		case version > len(schemas):
-			return fmt.Errorf("has version %d, written by a newer slipway; this one knows version %d. Use the newer one", version, len(schemas))
+			return fmt.Errorf("has version %d, written by a newer slipway; this one knows version %d. Use the newer one",
+				version, len(schemas))
 		case version < 0 || version == 0 && tables > 0:
 			return errForeign
 		}

@@ -28,8 +28,8 @@ type Point struct{ Incarnation, Version int }
 
 // versionColumns selects versions of services.
 const versionColumns = `SELECT service, incarnation, version, desired_version, id, entity, entity_version, entity_digest,
-	lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run, owner,
-	at FROM services `
+	lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run,
+	owner, at FROM services `
 
 // newestOfEach selects the newest version of the newest incarnation of each service. It does one lookup per service, so
 // a long history does not slow it down.
@@ -156,7 +156,8 @@ func (s *Store) eventsBetween(ctx context.Context, name string, first, last Poin
 // recorded reports whether the journal has a version.
 func (s *Store) recorded(ctx context.Context, name string, p Point) (found bool, err error) {
 	err = s.db.QueryRowContext(ctx,
-		"SELECT EXISTS (SELECT 1 FROM services WHERE service = ? AND incarnation = ? AND version = ?)", name, p.Incarnation, p.Version).Scan(&found)
+		"SELECT EXISTS (SELECT 1 FROM services WHERE service = ? AND incarnation = ? AND version = ?)", name, p.Incarnation,
+		p.Version).Scan(&found)
 	return found, err
 }
 

@@ -178,7 +178,8 @@ func (w *Writer) putEvent(ctx context.Context, tx *sql.Tx, e ServiceEvent) error
 			SELECT 1 FROM service_events WHERE service = ?1 AND incarnation = ?2 AND version = ?3 AND desired_version = ?4
 			AND at = ?5 AND source = ?6 AND destination = ?7 AND type = ?8 AND message = ?9 AND ignored = ?10
 			AND correlation = ?11 AND severity = ?12 AND is_error = ?13 AND run = ?14)`,
-		e.Service, e.Incarnation, e.Version, e.DesiredVersion, e.Time.UnixMilli(), e.Source, e.Destination, e.Type, head(e.Message, messageLimit),
+		e.Service, e.Incarnation, e.Version, e.DesiredVersion, e.Time.UnixMilli(), e.Source, e.Destination, e.Type,
+		head(e.Message, messageLimit),
 		e.Ignored, e.Correlation, e.Severity, e.IsError, e.Run)
 	return err
 }

@@ -62,7 +62,8 @@ func OpenExisting(ctx context.Context, file string) (*Store, error) {
 		var failed *sqlite.Error
 		if errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_CANTOPEN ||
 			failed.Code()&0xff == sqlite3.SQLITE_READONLY) {
-			err = fmt.Errorf("%w; SQLite writes beside a database even to read it, so copy the journal to a folder where it may", err)
+			err = fmt.Errorf("%w; SQLite writes beside a database even to read it, so copy the journal to a folder where it may",
+				err)
 		}
 		return nil, err
 	}

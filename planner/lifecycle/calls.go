@@ -29,7 +29,7 @@ type Create struct {
 }
 
 // Create adds a service in an initial state. It checks types and limits, then references, identity and modifiers, and
-// returns all mistakes of the first check that fails.
+// returns all errors of the first check that fails.
 func (v *Inventory) Create(c Create) (Result, error) {
 	if c.ID == "" {
 		return Result{}, refuse(BadCall, "", "a service needs an id")
@@ -60,8 +60,8 @@ func (v *Inventory) Create(c Create) (Result, error) {
 	if err := v.unique(e, c.ID, complete); err != nil {
 		return Result{}, err
 	}
-	if mistakes := CheckUpdate(e.Entity, map[string]any{}, complete); len(mistakes) > 0 {
-		return Result{}, refuseAttributes(c.ID, mistakes)
+	if errs := CheckUpdate(e.Entity, map[string]any{}, complete); len(errs) > 0 {
+		return Result{}, refuseAttributes(c.ID, errs)
 	}
 	in := &Instance{ID: c.ID, Entity: e.Name, EntityVersion: e.Version, State: initial, Config: maps.Clone(c.Config),
 		Created: c.At, Updated: c.At, Cause: CreateTransition}
@@ -157,8 +157,8 @@ func (w *transaction) next(attributes map[string]any) (map[string]any, *Error) {
 			return nil, err
 		}
 	}
-	if mistakes := CheckUpdate(w.entity.Entity, base, complete); len(mistakes) > 0 {
-		return nil, refuseAttributes(w.in.ID, mistakes)
+	if errs := CheckUpdate(w.entity.Entity, base, complete); len(errs) > 0 {
+		return nil, refuseAttributes(w.in.ID, errs)
 	}
 	return complete, nil
 }
@@ -226,12 +226,12 @@ func (v *Inventory) SetConfig(c Call, config map[string]bool) (Result, error) {
 	return w.settleAndCommit(false)
 }
 
-// complete returns the attributes with their defaults, or all mistakes in types, rules, limits and references.
+// complete returns the attributes with their defaults, or all errors in types, rules, limits and references.
 func (v *Inventory) complete(e *Entity, id string, attributes map[string]any) (map[string]any, *Error) {
-	complete, mistakes := e.Check(attributes)
-	mistakes = append(mistakes, v.references(e.Structure, complete)...)
-	if len(mistakes) > 0 {
-		return nil, refuseAttributes(id, mistakes)
+	complete, errs := e.Check(attributes)
+	errs = append(errs, v.references(e.Structure, complete)...)
+	if len(errs) > 0 {
+		return nil, refuseAttributes(id, errs)
 	}
 	return complete, nil
 }

@@ -95,9 +95,9 @@ func entity(t testing.TB, name string) *catalog.Entity {
 // tree reads attributes and completes them.
 func tree(t testing.TB, e *catalog.Entity, text string) map[string]any {
 	t.Helper()
-	out, mistakes := e.Check(read(t, text))
-	if len(mistakes) > 0 {
-		t.Fatal(text, mistakes)
+	out, errs := e.Check(read(t, text))
+	if len(errs) > 0 {
+		t.Fatal(text, errs)
 	}
 	return out
 }
@@ -187,9 +187,9 @@ func TestCarryAndRestore(t *testing.T) {
 		}
 	})
 	t.Run("what is read-only counts", func(t *testing.T) {
-		out, mistakes := e.Check(lifecycle.CarryAllocated(e, prior, next))
-		if len(mistakes) > 0 {
-			t.Fatal(mistakes)
+		out, errs := e.Check(lifecycle.CarryAllocated(e, prior, next))
+		if len(errs) > 0 {
+			t.Fatal(errs)
 		}
 		var got []string
 		for _, m := range lifecycle.CheckUpdate(e, prior, out) {

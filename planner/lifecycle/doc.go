@@ -12,7 +12,7 @@
 //   - on_update and on_delete: an update, or a deletion, is accepted;
 //   - resource_based: the deployment of the service's tasks succeeded or failed.
 //
-// A transfer that can fail has an error state. [Lint] returns all problems of a lifecycle; [New] returns the [Machine]
+// A transfer that can fail has an error state. [Lint] returns all errors of a lifecycle; [New] returns the [Machine]
 // of a valid one. The shipped lifecycles are YAML in package document; entities that name none have [Default].
 //
 // # Services

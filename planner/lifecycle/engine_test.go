@@ -68,7 +68,7 @@ func TestPut(t *testing.T) {
 	r.validated("a", false).put("a", object{"name": "n", "size": int64(2), "vni": int64(7)}).at("a", "update_start", 7)
 }
 
-func TestAllMistakesAreTold(t *testing.T) {
+func TestAllErrorsAreReported(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple")).up("a", "p", values("n", 1))
 	r.patch("a", object{"size": "x", "colour": "red"}).refused("type_mismatch", "size")
 	if e := r.err.Error(); e != "service \"a\": size: is the string \"x\", not a whole number\nservice \"a\": colour: there is no such attribute; there are name, size, note, vni" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -83,18 +84,18 @@ func newRig(t *testing.T, gates map[string]bool, entities ...catalog.Entity) *ri
 
 // AddEntity adds an entity with a lifecycle of its own.
 func (r *rig) AddEntity(e *catalog.Entity, l lifecycle.Lifecycle, gates map[string]bool) error {
-	m, problems := lifecycle.New(l)
-	if len(problems) > 0 {
-		return problems[0]
+	m, errs := lifecycle.New(l)
+	if len(errs) > 0 {
+		return errs[0]
 	}
 	return r.Add(lifecycle.Entity{Entity: e, Machine: m, Config: gates})
 }
 
 func resolved(t *testing.T, entities ...catalog.Entity) []*catalog.Entity {
 	t.Helper()
-	c, problems := catalog.Resolve(catalog.Definitions{Entities: entities})
-	if problems != nil {
-		t.Fatal(problems)
+	c, errs := catalog.Resolve(catalog.Definitions{Entities: entities})
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	out := make([]*catalog.Entity, len(c.Entities))
 	for i := range c.Entities {
@@ -192,7 +193,7 @@ func (r *rig) sets(id string, candidate, active, rollback object) *rig {
 }
 
 // refused checks that the last call was refused, and why.
-func (r *rig) refused(kind lifecycle.Kind, path string) *rig {
+func (r *rig) refused(kind invalid.Code, path string) *rig {
 	r.Helper()
 	var e *lifecycle.Error
 	if !errors.As(r.err, &e) || e.Kind != kind || e.Path != path || e.Error() == "" {

@@ -12,29 +12,28 @@ import (
 )
 
 // Code is a code of an error in a lifecycle.
-type Code = invalid.Code
 
 // The codes: those of lsm.md 5, and some for names and sizes.
 const (
-	UnknownStateCode  Code = "unknown_state"
-	BadTrigger        Code = "bad_trigger"
-	BadOperation      Code = "bad_operation"
-	BadLabel          Code = "bad_label"
-	BadAttributeSet   Code = "bad_attribute_set"
-	DeletedExports    Code = "deleted_exports"
-	ValidateNot       Code = "validate_not_allowed"
-	ErrorRequired     Code = "error_state_required"
-	ErrorUnused       Code = "error_state_unused"
-	ConfigNot         Code = "config_not_allowed"
-	Ambiguous         Code = "ambiguous_transfer"
-	FromDeleted       Code = "transfer_from_deleted"
-	SameChangesExport Code = "same_state_changes_export"
-	AutoCycle         Code = "auto_cycle"
-	NoDeleted         Code = "no_deleted_state_reachable"
-	Unreachable       Code = "unreachable_state"
-	BadName           Code = "bad_name"
-	DuplicateState    Code = "duplicate_state"
-	TooLarge          Code = "too_large"
+	UnknownStateCode  invalid.Code = "unknown_state"
+	BadTrigger        invalid.Code = "bad_trigger"
+	BadOperation      invalid.Code = "bad_operation"
+	BadLabel          invalid.Code = "bad_label"
+	BadAttributeSet   invalid.Code = "bad_attribute_set"
+	DeletedExports    invalid.Code = "deleted_exports"
+	ValidateNot       invalid.Code = "validate_not_allowed"
+	ErrorRequired     invalid.Code = "error_state_required"
+	ErrorUnused       invalid.Code = "error_state_unused"
+	ConfigNot         invalid.Code = "config_not_allowed"
+	Ambiguous         invalid.Code = "ambiguous_transfer"
+	FromDeleted       invalid.Code = "transfer_from_deleted"
+	SameChangesExport invalid.Code = "same_state_changes_export"
+	AutoCycle         invalid.Code = "auto_cycle"
+	NoDeleted         invalid.Code = "no_deleted_state_reachable"
+	Unreachable       invalid.Code = "unreachable_state"
+	BadName           invalid.Code = "bad_name"
+	DuplicateState    invalid.Code = "duplicate_state"
+	TooLarge          invalid.Code = "too_large"
 )
 
 // nameForm is the form of the names of states and gates.
@@ -46,18 +45,18 @@ const (
 	// maxStates and maxTransfers bound a lifecycle; the largest known one has 26 and 56.
 	maxStates    = 1000
 	maxTransfers = 10_000
-	// maxProblems bounds the reported problems of one lifecycle.
-	maxProblems = 1000
+	// maxErrors bounds the reported errors of one lifecycle.
+	maxErrors = 1000
 )
 
-// Lint returns all problems of a lifecycle, in its order, then those of the lifecycle as a whole. [New] requires that
+// Lint returns all errors of a lifecycle, in its order, then those of the lifecycle as a whole. [New] requires that
 // there are none. The rules are those of lsm.md 5; all known lifecycles follow them.
 func Lint(l Lifecycle) []invalid.Error {
 	n := &linter{l: l, states: make(map[string]*State, len(l.States))}
 	if len(l.States) > maxStates || len(l.Transfers) > maxTransfers {
 		n.add("", TooLarge, "there are %d states and %d transfers; use at most %d and %d", len(l.States),
 			len(l.Transfers), maxStates, maxTransfers)
-		return n.problems
+		return n.errs
 	}
 	if l.Name != "" {
 		n.name("", l.Name)
@@ -84,7 +83,7 @@ func Lint(l Lifecycle) []invalid.Error {
 	}
 	n.reach()
 	n.cycles()
-	return n.problems
+	return n.errs
 }
 
 // statePath returns the path of a state.
@@ -96,17 +95,17 @@ func statePath(state string) string {
 }
 
 type linter struct {
-	l        Lifecycle
-	states   map[string]*State
-	names    []string // in the order of the lifecycle
-	problems []invalid.Error
+	l      Lifecycle
+	states map[string]*State
+	names  []string // in the order of the lifecycle
+	errs   []invalid.Error
 }
 
-func (n *linter) add(path string, code Code, format string, args ...any) {
-	if len(n.problems) >= maxProblems {
+func (n *linter) add(path string, code invalid.Code, format string, args ...any) {
+	if len(n.errs) >= maxErrors {
 		return
 	}
-	n.problems = append(n.problems, invalid.Error{Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)})
+	n.errs = append(n.errs, invalid.Error{Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // known reports a state that does not exist.
@@ -114,7 +113,7 @@ func (n *linter) known(path, state string) bool {
 	if _, ok := n.states[state]; ok {
 		return true
 	}
-	if len(n.problems) < maxProblems {
+	if len(n.errs) < maxErrors {
 		n.add(path, UnknownStateCode, "there is no state %q%s", shown(state), hint(state, n.names))
 	}
 	return false

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
-// sound is a small lifecycle without problems.
+// sound is a small lifecycle without errors.
 func sound() lifecycle.Lifecycle {
 	return lifecycle.Lifecycle{
 		Name: "sound", Initial: "start",
@@ -38,7 +38,7 @@ func TestLint(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(l *lifecycle.Lifecycle)
-		want   []string // path and code of each problem
+		want   []string // path and code of each error
 	}{
 		{"sound", func(*lifecycle.Lifecycle) {}, nil},
 		{"no initial state", func(l *lifecycle.Lifecycle) { l.Initial = "" }, []string{
@@ -162,9 +162,9 @@ func TestLint(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := sound()
 			tt.change(&l)
-			problems := lifecycle.Lint(l)
+			errs := lifecycle.Lint(l)
 			var got []string
-			for _, p := range problems {
+			for _, p := range errs {
 				got = append(got, p.Attribute+" "+string(p.Code))
 				if !strings.HasPrefix(p.Error(), p.Attribute) || p.Message == "" {
 					t.Errorf("%+v reads %q", p, p.Error())
@@ -174,8 +174,8 @@ func TestLint(t *testing.T) {
 				t.Errorf("got %q\nwant %q", got, tt.want)
 			}
 			m, again := lifecycle.New(l)
-			if (m == nil) != (len(problems) > 0) || len(again) != len(problems) {
-				t.Errorf("a machine of a lifecycle with %d problems: %v, %d problems", len(problems), m != nil,
+			if (m == nil) != (len(errs) > 0) || len(again) != len(errs) {
+				t.Errorf("a machine of a lifecycle with %d problems: %v, %d problems", len(errs), m != nil,
 					len(again))
 			}
 		})
@@ -196,11 +196,11 @@ func TestLintIsBounded(t *testing.T) {
 		l.Transfers = append(l.Transfers, lifecycle.Transfer{Source: strings.Repeat("x", 5000), Target: "y", Error: "z",
 			Trigger: "w"})
 	}
-	problems := lifecycle.Lint(l)
-	if len(problems) != 1000 {
-		t.Errorf("%d problems, want 1000", len(problems))
+	errs := lifecycle.Lint(l)
+	if len(errs) != 1000 {
+		t.Errorf("%d problems, want 1000", len(errs))
 	}
-	for _, p := range problems {
+	for _, p := range errs {
 		if len(p.Message) > 500 {
 			t.Fatalf("a message of %d bytes", len(p.Message))
 		}
@@ -209,9 +209,9 @@ func TestLintIsBounded(t *testing.T) {
 
 func TestMachine(t *testing.T) {
 	l, _ := document.ShippedLifecycle("simple")
-	m, problems := lifecycle.New(l)
-	if problems != nil {
-		t.Fatal(problems)
+	m, errs := lifecycle.New(l)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	// The table of resting states of lsm.md 11: who can be deleted, and what comes before.
 	for state, want := range map[string]string{"up": "", "rejected": "", "creating": "", "update_rejected": "up",

@@ -15,11 +15,11 @@ type Machine struct {
 	gates     []string
 }
 
-// New returns the machine of a lifecycle, or no machine and all problems that [Lint] finds. The lifecycle must not be
+// New returns the machine of a lifecycle, or no machine and all errors that [Lint] finds. The lifecycle must not be
 // changed afterwards.
 func New(l Lifecycle) (*Machine, []invalid.Error) {
-	if problems := Lint(l); len(problems) > 0 {
-		return nil, problems
+	if errs := Lint(l); len(errs) > 0 {
+		return nil, errs
 	}
 	m := &Machine{l, make(map[string]State, len(l.States)), make(map[string][]Transfer), nil}
 	for _, s := range l.States {

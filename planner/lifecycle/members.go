@@ -20,19 +20,19 @@ type Member struct {
 // returned nevertheless.
 func (v *Inventory) Export() ([]Member, error) {
 	var members []Member
-	var problems []error
+	var errs []error
 	for _, in := range v.sorted() {
 		role, ok := v.role(in)
 		switch {
 		case !ok || !role.Export:
 		case in.Active == nil:
-			problems = append(problems, refuse(NothingToExport, in.ID,
+			errs = append(errs, refuse(NothingToExport, in.ID,
 				"is in state %s, which exports, but has no active set", in.State))
 		default:
 			members = append(members, Member{in.ID, Active, role.Purge})
 		}
 	}
-	return members, errors.Join(problems...)
+	return members, errors.Join(errs...)
 }
 
 // role returns the role of a service, and false if it is deleted.
@@ -152,7 +152,7 @@ func each(value any, path string, do func(value any, path string)) {
 	}
 }
 
-// references returns a mistake for each reference to a service that does not exist, is deleted or is of another entity
+// references returns an error for each reference to a service that does not exist, is deleted or is of another entity
 // (lsm.md 18, 11).
 func (v *Inventory) references(s catalog.Structure, attributes map[string]any) []invalid.Error {
 	var out []invalid.Error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -122,7 +123,7 @@ func TestExport(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple"))
-	for want, in := range map[lifecycle.Kind]lifecycle.Instance{
+	for want, in := range map[invalid.Code]lifecycle.Instance{
 		lifecycle.BadCall:       {},
 		lifecycle.UnknownEntity: {ID: "a", Entity: "q", State: "up"},
 		lifecycle.UnknownState:  {ID: "a", Entity: "p", State: "upp"},

@@ -140,8 +140,8 @@ func stimulus(rnd *rand.Rand, v *lifecycle.Inventory, m *lifecycle.Machine) (str
 func TestMachinesKeepTheirRules(t *testing.T) {
 	machines, refused := 0, 0
 	follow := func(seed uint64, l lifecycle.Lifecycle) {
-		m, problems := lifecycle.New(l)
-		if problems != nil {
+		m, errs := lifecycle.New(l)
+		if errs != nil {
 			refused++
 			return
 		}
@@ -305,7 +305,7 @@ func TestEveryStateCanBeLeftForGood(t *testing.T) {
 func TestAcceptedLifecyclesReachAllStates(t *testing.T) {
 	for seed := range uint64(1500) {
 		l := anyLifecycle(rand.New(rand.NewPCG(seed, 1)))
-		if _, problems := lifecycle.New(l); problems != nil {
+		if _, errs := lifecycle.New(l); errs != nil {
 			continue
 		}
 		reached := map[string]bool{l.Initial: true}

@@ -73,9 +73,9 @@ func (w *transaction) allocate(next map[string]any) *Error {
 		return nil
 	}
 	base := w.in.Base()
-	complete, mistakes := w.entity.Check(next)
-	if len(mistakes) > 0 {
-		return refuseAttributes(w.in.ID, mistakes)
+	complete, errs := w.entity.Check(next)
+	if len(errs) > 0 {
+		return refuseAttributes(w.in.ID, errs)
 	}
 	before, _ := w.entity.Check(base)
 	// Apart from allocated values, both must be equal.

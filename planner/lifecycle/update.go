@@ -8,12 +8,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
-// maxMistakes bounds the reported mistakes of one update.
-const maxMistakes = 1000
-
-// CheckUpdate returns a mistake for each change from prior to next that users may not make (lsm.md 3, 13, 14). Both are
+// CheckUpdate returns an error for each change from prior to next that users may not make (lsm.md 3, 13, 14). Both are
 // complete attributes, as catalog.Structure.Check returns them; next went through [CarryAllocated] before. An unchanged
-// value is never a mistake. A value that prior lacks altogether, because the entity got it later, may be set.
+// value is never an error. A value that prior lacks altogether, because the entity got it later, may be set.
 //
 //   - identity_immutable: the identity attribute; it comes first.
 //   - readonly_attribute: values with the modifier r. In a new child they must be null or the default.
@@ -34,10 +31,10 @@ func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []invalid.E
 			func(other catalog.Attribute) bool { return other.Name == a.Name })
 	}
 	c.structure("", top, prior, next)
-	if len(c.mistakes) > maxMistakes {
-		c.mistakes = c.mistakes[:maxMistakes]
+	if len(c.errs) > maxErrors {
+		c.errs = c.errs[:maxErrors]
 	}
-	return c.mistakes
+	return c.errs
 }
 
 // ReplacementPaths returns the exact paths in next of the changes that need a new service: those of values with the
@@ -66,12 +63,12 @@ func (p attributePath) to(name string) attributePath {
 func (p attributePath) element(i int) attributePath { return p + attributePath(fmt.Sprintf("[%d]", i)) }
 
 type updateChecker struct {
-	loose    bool
-	mistakes []invalid.Error
+	loose bool
+	errs  []invalid.Error
 }
 
-func (c *updateChecker) add(p attributePath, code catalog.Code, message string) {
-	c.mistakes = append(c.mistakes, invalid.Error{Attribute: string(p), Code: code, Message: message})
+func (c *updateChecker) add(p attributePath, code invalid.Code, message string) {
+	c.errs = append(c.errs, invalid.Error{Attribute: string(p), Code: code, Message: message})
 }
 
 const (
@@ -100,7 +97,7 @@ func (c *updateChecker) structure(p attributePath, s catalog.Structure, prior, n
 }
 
 func (c *updateChecker) attribute(p attributePath, a catalog.Attribute, prior, next map[string]any,
-	fixed catalog.Code) {
+	fixed invalid.Code) {
 	old, had := prior[a.Name]
 	now, given := next[a.Name]
 	if !given || catalog.Canonical(old) == catalog.Canonical(now) {
@@ -149,10 +146,10 @@ func relatedText(value any) string {
 	return catalog.Canonical(sortedTexts(list))
 }
 
-// untouched reports whether an embedded entity is unchanged, and adds a mistake if it is not. Allocated values in it
+// untouched reports whether an embedded entity is unchanged, and adds an error if it is not. Allocated values in it
 // count only for the code readonly_attribute.
 func (c *updateChecker) untouched(p attributePath, e catalog.Embedded, prior, next map[string]any,
-	code catalog.Code) bool {
+	code invalid.Code) bool {
 	old, had := prior[e.Name]
 	now, given := next[e.Name]
 	if !given || code == catalog.Immutable && !had {

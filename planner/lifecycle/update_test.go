@@ -73,9 +73,9 @@ func TestCheck(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := entity(t, c.entity)
 			prior := tree(t, e, c.prior)
-			next, mistakes := e.Check(lifecycle.CarryAllocated(e, prior, merged(prior, read(t, c.change))))
-			if len(mistakes) > 0 {
-				t.Fatal(mistakes)
+			next, errs := e.Check(lifecycle.CarryAllocated(e, prior, merged(prior, read(t, c.change))))
+			if len(errs) > 0 {
+				t.Fatal(errs)
 			}
 			var got []string
 			for _, m := range lifecycle.CheckUpdate(e, prior, next) {
@@ -99,8 +99,8 @@ func TestCheckOfWhatIsNew(t *testing.T) {
 	for _, name := range []string{"site", "name", "boot", "disks", "home"} {
 		delete(prior, name)
 	}
-	if mistakes := lifecycle.CheckUpdate(e, prior, next); len(mistakes) > 0 {
-		t.Error(mistakes)
+	if errs := lifecycle.CheckUpdate(e, prior, next); len(errs) > 0 {
+		t.Error(errs)
 	}
 }
 
@@ -115,8 +115,8 @@ func BenchmarkCheckThousandChildren(b *testing.B) {
 	prior, _ := e.Check(map[string]any{"name": "n", "size": int64(1), "files": files})
 	for b.Loop() {
 		next, _ := e.Check(lifecycle.CarryAllocated(e, prior, prior))
-		if mistakes := lifecycle.CheckUpdate(e, prior, next); len(mistakes) > 0 {
-			b.Fatal(mistakes)
+		if errs := lifecycle.CheckUpdate(e, prior, next); len(errs) > 0 {
+			b.Fatal(errs)
 		}
 	}
 }

@@ -26,9 +26,9 @@ type layer struct {
 }
 
 // Apply applies layers to the tasks of a node. It returns the tasks, changed where a layer says so, and the created
-// ones after them. The given tasks are not changed. With problems the result must not be planned: it only serves to
-// find further problems, and invalid tasks have no digest.
-func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, site.Problems) {
+// ones after them. The given tasks are not changed. With errors the result must not be planned: it only serves to
+// find further errors, and invalid tasks have no digest.
+func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid.Errors) {
 	if len(layers) == 0 {
 		return tasks, nil
 	}
@@ -36,7 +36,7 @@ func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, site.Problems
 	if len(resources) == 0 {
 		return tasks, nil
 	}
-	var problems site.Problems
+	var errs invalid.Errors
 	out := slices.Clone(tasks)
 	index := make(map[resource.ID]int, len(tasks))
 	for i, t := range tasks {
@@ -52,14 +52,14 @@ func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, site.Problems
 			t = out[i]
 		}
 		t, more := s.change(t, m, exists)
-		problems = append(problems, more...)
+		errs = append(errs, more...)
 		if exists {
 			out[i] = t
 		} else {
 			out = append(out, t)
 		}
 	}
-	return out, problems
+	return out, errs
 }
 
 // merge merges what the layers say, sorted by type and title.
@@ -92,16 +92,16 @@ func (s *Set) merge(layers []int) []*merged {
 }
 
 // change returns a task with the changes that the layers make to its resource.
-func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Problems) {
+func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, invalid.Errors) {
 	before := t.Resource.Parameters
 	digestible := !m.broken && (!exists || t.Digest != "")
 	after := make(resource.Parameters, len(before)+len(m.data)+len(m.defaults))
 	maps.Copy(after, before)
-	var problems site.Problems
+	var errs invalid.Errors
 	for name, v := range overlay(m.defaults, m.data) {
 		switch {
 		case v == nil:
-			problems = append(problems, nullProblem(s.overrides[m.author(name)].Name, m.typ, m.title, name))
+			errs = append(errs, nullError(s.overrides[m.author(name)].Name, m.typ, m.title, name))
 			delete(after, name)
 		case isRelation(name):
 			after[name] = relate(after[name], v)
@@ -109,12 +109,12 @@ func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Probl
 			after[name] = v
 		}
 	}
-	problems.Sort() // they come from a map
+	errs.Sort() // they come from a map
 	t.Resource.Parameters = after
-	if !digestible || len(problems) > 0 {
+	if !digestible || len(errs) > 0 {
 		t.Digest = ""
 		t.Override = s.effective(t.Resource, before, m, exists)
-		return t, problems
+		return t, errs
 	}
 	schema, templates := s.schemas[m.typ], t.Digest
 	if len(t.Pending) > 0 {
@@ -126,16 +126,16 @@ func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, site.Probl
 		if e.Code == invalid.MissingParameter && slices.Contains(t.Pending, e.Attribute) {
 			continue
 		}
-		problems = append(problems, site.ParameterProblem("override", s.overrides[m.author(parameterOf(e))].Name, m.typ,
+		errs = append(errs, site.ParameterError("override", s.overrides[m.author(parameterOf(e))].Name, m.typ,
 			m.title, e))
 	}
 	t.Resource = normal
 	t.Override = s.effective(t.Resource, before, m, exists)
 	t.Digest = ""
-	if len(problems) == 0 {
+	if len(errs) == 0 {
 		t.Digest = digest(t, templates)
 	}
-	return t, problems
+	return t, errs
 }
 
 // digest returns the digest of a task's resource. Pending parameters count by the digest of their templates.

@@ -45,12 +45,12 @@ type entry struct {
 }
 
 // New validates overrides by themselves and applies their filters. It ignores invalid role patterns:
-// [site.Site.Validate] reports them. beside is the configuration of services: no problem shows a value of a resource
+// [site.Site.Validate] reports them. beside is the configuration of services: no error shows a value of a resource
 // that is sensitive there or in any override.
 func New(overrides []site.Override, schemas map[string]resource.Schema, beside ...resource.Configuration) (*Set,
-	site.Problems) {
+	invalid.Errors) {
 	s := &Set{schemas: schemas, scopes: scopes{groups: make(map[string][]int), nodes: make(map[string][]int)}}
-	var problems site.Problems
+	var errs invalid.Errors
 	sorted := slices.Clone(overrides)
 	slices.SortStableFunc(sorted, func(a, b site.Override) int { return strings.Compare(a.Name, b.Name) })
 	secret := make(secrets)
@@ -69,11 +69,11 @@ func New(overrides []site.Override, schemas map[string]resource.Schema, beside .
 		}
 		r := reader{override: o, schemas: schemas, secret: secret}
 		made.entries = r.read()
-		problems = append(problems, r.problems...)
+		errs = append(errs, r.errs...)
 		s.scopes.add(len(s.overrides), made)
 		s.overrides = append(s.overrides, made)
 	}
-	return s, problems
+	return s, errs
 }
 
 // Len returns the number of overrides.
@@ -87,7 +87,7 @@ type reader struct {
 	override site.Override
 	schemas  map[string]resource.Schema
 	secret   secrets
-	problems site.Problems
+	errs     invalid.Errors
 }
 
 // secrets are the resources whose values must not be shown. An empty title marks a type that has any.
@@ -190,11 +190,11 @@ func (r *reader) parameters(schema resource.Schema, title string, p resource.Par
 			continue
 		}
 		fits = false
-		problem := site.ParameterProblem("override", r.override.Name, schema.Type, title, e)
+		wrong := site.ParameterError("override", r.override.Name, schema.Type, title, e)
 		if path != "" {
-			problem.Attribute = path + "." + e.Attribute
+			wrong.Attribute = path + "." + e.Attribute
 		}
-		r.problems = append(r.problems, problem)
+		r.errs = append(r.errs, wrong)
 		base, _, _ := strings.Cut(e.Attribute, "[")
 		delete(given, base)
 	}
@@ -207,7 +207,7 @@ func (r *reader) parameters(schema resource.Schema, title string, p resource.Par
 }
 
 func (r *reader) unknownType(attribute, typ string) {
-	r.problems = append(r.problems, site.UnknownTypeProblem("override", r.override.Name, attribute, typ, r.schemas))
+	r.errs = append(r.errs, site.UnknownTypeError("override", r.override.Name, attribute, typ, r.schemas))
 }
 
 func declares(schema resource.Schema, parameter string) bool {
@@ -227,10 +227,10 @@ func mayCreate(o site.OverrideOptions, typ, title string) bool {
 	return create != listed
 }
 
-// nullProblem returns the problem for a null that no other layer replaces.
-func nullProblem(name, typ, title, parameter string) site.Problem {
-	return site.Problem{
-		Object: "override", Name: name, Attribute: site.ConfigurationPath(typ, title, parameter), Code: site.NullValue,
+// nullError returns the error for a null that no other layer replaces.
+func nullError(name, typ, title, parameter string) invalid.Error {
+	return invalid.Error{
+		Object: "override", Name: name, Attribute: site.ConfigurationPath(typ, title, parameter), Code: invalid.NullValue,
 		Message: fmt.Sprintf("is null; give a value, or leave %s out", parameter),
 	}
 }

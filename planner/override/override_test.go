@@ -35,12 +35,12 @@ type (
 )
 
 // apply lays overrides that all concern one node over the resources of a service.
-func apply(t *testing.T, overrides []site.Override, base conf) (map[string]params, []task.Task, site.Problems) {
+func apply(t *testing.T, overrides []site.Override, base conf) (map[string]params, []task.Task, invalid.Errors) {
 	t.Helper()
-	set, problems := New(overrides, schemas)
+	set, errs := New(overrides, schemas)
 	tasks := tasksOf(t, base)
 	node := site.Node{Name: "n1", Roles: []string{"web", "compute"}}
-	after, mistakes := set.Apply(set.Layers(node, []string{"g1", "g2"}), tasks)
+	after, faults := set.Apply(set.Layers(node, []string{"g1", "g2"}), tasks)
 	if d := cmp.Diff(tasksOf(t, base), tasks); d != "" {
 		t.Errorf("Apply changed its argument: %s", d)
 	}
@@ -48,7 +48,7 @@ func apply(t *testing.T, overrides []site.Override, base conf) (map[string]param
 	for _, a := range after {
 		got[string(a.Resource.ID())] = a.Resource.Parameters
 	}
-	return got, after, append(problems, mistakes...)
+	return got, after, append(errs, faults...)
 }
 
 func tasksOf(t *testing.T, base conf) []task.Task {
@@ -236,9 +236,9 @@ func TestApply(t *testing.T) {
 					tt.overrides[i].Name = "o"
 				}
 			}
-			got, tasks, problems := apply(t, tt.overrides, tt.base)
-			if len(problems) > 0 {
-				t.Fatal(problems)
+			got, tasks, errs := apply(t, tt.overrides, tt.base)
+			if len(errs) > 0 {
+				t.Fatal(errs)
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
@@ -253,14 +253,14 @@ func TestApply(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
-	set, problems := New([]site.Override{
+	set, errs := New([]site.Override{
 		{Name: "1 group", Groups: []string{"g2"}}, {Name: "0 groups", Groups: []string{"g1", "g2", "g3"}},
 		{Name: "2 role", Roles: []string{"/./", "web"}},
 		{Name: "3 site"}, {Name: "4 node", Nodes: []string{"n2", "n1"}}, {Name: "5 other", Roles: []string{"db"}},
 		{Name: "6 group", Groups: []string{"g1"}},
 	}, schemas)
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	var got []string
 	for _, l := range set.Layers(site.Node{Name: "n1", Roles: []string{"web", "compute"}}, []string{"g1", "g2"}) {
@@ -275,12 +275,12 @@ func TestLayers(t *testing.T) {
 // TestLayersOfRoles: all roles of a node are one scope, in which the later override counts, whatever role it names
 // (fuel.md B4).
 func TestLayersOfRoles(t *testing.T) {
-	set, problems := New([]site.Override{
+	set, errs := New([]site.Override{
 		{Name: "1", Roles: []string{"web"}}, {Name: "2", Roles: []string{"compute"}},
 		{Name: "3", Roles: []string{"/w/"}}, {Name: "4", Roles: []string{"compute", "web"}},
 	}, schemas)
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	if d := cmp.Diff([]int{0, 1, 2, 3}, set.Layers(site.Node{Name: "n", Roles: []string{"web", "compute"}},
 		nil)); d != "" {
@@ -289,15 +289,15 @@ func TestLayersOfRoles(t *testing.T) {
 }
 
 func TestOverrideNames(t *testing.T) {
-	_, tasks, problems := apply(t, []site.Override{
+	_, tasks, errs := apply(t, []site.Override{
 		{Name: "site", Configuration: conf{"kv": titles{"a": {"value": "2"}, "c": {"value": "1"},
 			"d": {"value": "same"}}}},
 		{Name: "mine", Nodes: []string{"n1"}, Configuration: conf{"kv": titles{"a": {"note": "n"},
 			"c": {"value": "2"}}}},
 		{Name: "beaten", Groups: []string{"g1"}, Configuration: conf{"kv": titles{"a": {"note": "weaker"}}}},
 	}, conf{"kv": titles{"a": {"value": "1"}, "b": {}, "d": {"value": "same"}}})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	got := make(map[string][]string)
 	for _, task := range tasks {
@@ -309,42 +309,42 @@ func TestOverrideNames(t *testing.T) {
 	}
 }
 
-func TestProblems(t *testing.T) {
+func TestErrors(t *testing.T) {
 	base := conf{"kv": titles{"a": {"value": "1"}}}
 	tests := map[string]struct {
 		override  site.Override
 		attribute string
-		code      site.Code
+		code      invalid.Code
 	}{
 		"unknown type (OV-33)": {site.Override{Configuration: conf{"kw": titles{"x": {}}}},
-			"configuration.kw", site.UnknownType},
+			"configuration.kw", invalid.UnknownType},
 		"empty type": {site.Override{Configuration: conf{"": titles{"x": {}}}}, "configuration.",
-			site.EmptyType},
+			invalid.EmptyType},
 		"empty title (OV-41)": {site.Override{Configuration: conf{"kv": titles{"": {}}}}, "configuration.kv",
-			site.EmptyTitle},
+			invalid.EmptyTitle},
 		"unknown parameter (OV-35)": {site.Override{Configuration: conf{"kv": titles{"a": {"bogus": "2"}}}},
-			`configuration.kv["a"].bogus`, site.UnknownParameter},
+			`configuration.kv["a"].bogus`, invalid.UnknownParameter},
 		"wrong kind": {site.Override{Configuration: conf{"kv": titles{"a": {"list": map[string]any{}}}}},
-			`configuration.kv["a"].list`, site.BadParameter},
+			`configuration.kv["a"].list`, invalid.BadParameter},
 		"null (OV-36)": {site.Override{Configuration: conf{"kv": titles{"a": {"value": nil}}}},
-			`configuration.kv["a"].value`, site.NullValue},
-		"default of an unknown type":     {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kw": {}}}}, "options.defaults.kw", site.UnknownType},
-		"unknown parameter in a default": {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"bogus": "1"}}}}, "options.defaults.kv.bogus", site.UnknownParameter},
+			`configuration.kv["a"].value`, invalid.NullValue},
+		"default of an unknown type":     {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kw": {}}}}, "options.defaults.kw", invalid.UnknownType},
+		"unknown parameter in a default": {site.Override{Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"bogus": "1"}}}}, "options.defaults.kv.bogus", invalid.UnknownParameter},
 		"requires itself": {site.Override{Configuration: conf{"kv": titles{"a": {"require": "kv[a]"}}}},
-			`configuration.kv["a"].require`, site.DependencyCycle},
+			`configuration.kv["a"].require`, invalid.DependencyCycle},
 		"created without what it needs": {site.Override{Configuration: conf{"need": titles{"x": {}}}},
-			`configuration.need["x"].must`, site.MissingParameter},
+			`configuration.need["x"].must`, invalid.MissingParameter},
 		"the result does not fit": {site.Override{Configuration: conf{"kv": titles{"a": {"note": "1"}}}},
-			`configuration.kv["a"].note`, site.BadParameter},
+			`configuration.kv["a"].note`, invalid.BadParameter},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.override.Name = "o"
-			_, _, problems := apply(t, []site.Override{tt.override}, base)
-			if len(problems) != 1 {
-				t.Fatalf("got %v, want one problem", problems)
+			_, _, errs := apply(t, []site.Override{tt.override}, base)
+			if len(errs) != 1 {
+				t.Fatalf("got %v, want one problem", errs)
 			}
-			p := problems[0]
+			p := errs[0]
 			if p.Object != "override" || p.Name != "o" || p.Attribute != tt.attribute || p.Code != tt.code {
 				t.Errorf("got %s (%s), want %s (%s)", p, p.Code, tt.attribute, tt.code)
 			}
@@ -353,7 +353,7 @@ func TestProblems(t *testing.T) {
 }
 
 // A value that does not fit is not shown where a service, or any override, says that the resource is sensitive.
-func TestProblemsOfSensitiveResources(t *testing.T) {
+func TestErrorsOfSensitiveResources(t *testing.T) {
 	wrong := func(name string, p params) site.Override {
 		return site.Override{Name: name, Configuration: conf{"kv": titles{"secret": p, "plain": {"map": "canary"}}}}
 	}
@@ -370,9 +370,9 @@ func TestProblemsOfSensitiveResources(t *testing.T) {
 		"with a wrong mark too": {[]site.Override{wrong("o", params{"map": "canary", "sensitive": "x"})},
 			[]conf{service}},
 	} {
-		_, problems := New(tt.overrides, schemas, tt.beside...)
+		_, errs := New(tt.overrides, schemas, tt.beside...)
 		var shown, hidden int
-		for _, p := range problems {
+		for _, p := range errs {
 			if strings.Contains(p.Error(), "canary") {
 				shown++
 			}
@@ -382,14 +382,14 @@ func TestProblemsOfSensitiveResources(t *testing.T) {
 		}
 		if shown != 1 || hidden != 1 {
 			t.Errorf("%s: %d problems show the value, want that of the plain resource; %d are of the sensitive one: %v",
-				name, shown, hidden, problems)
+				name, shown, hidden, errs)
 		}
 	}
 	none := site.Override{Name: "o", Configuration: conf{"kv": titles{"secret": nil}},
 		Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"map": "canary"}}}}
-	if _, problems := New([]site.Override{none}, schemas, service); len(problems) != 1 ||
-		strings.Contains(problems[0].Error(), "canary") {
-		t.Errorf("defaults: %v", problems)
+	if _, errs := New([]site.Override{none}, schemas, service); len(errs) != 1 ||
+		strings.Contains(errs[0].Error(), "canary") {
+		t.Errorf("defaults: %v", errs)
 	}
 }
 
@@ -455,20 +455,20 @@ func BenchmarkApply(b *testing.B) {
 		r := schema.Normalize(resource.Resource{Type: "kv", Title: title, Parameters: p})
 		tasks = append(tasks, task.Task{Group: task.Node, Service: "s", Resource: r, Digest: resource.Digest(r)})
 	}
-	set, problems := New([]site.Override{
+	set, errs := New([]site.Override{
 		{Name: "site", Configuration: entries(1, "site")},
 		{Name: "group", Groups: []string{"g"}, Configuration: entries(10, "group")},
 		{Name: "role", Roles: []string{"r"}, Configuration: entries(10, "role")},
 		{Name: "node", Nodes: []string{"n"}, Configuration: entries(10, "node")},
 	}, schemas)
 	layers := set.Layers(site.Node{Name: "n", Roles: []string{"r"}}, []string{"g"})
-	if len(problems) > 0 || len(layers) != 4 {
-		b.Fatal(problems, layers)
+	if len(errs) > 0 || len(layers) != 4 {
+		b.Fatal(errs, layers)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if laid, problems := set.Apply(layers, tasks); len(problems) > 0 || len(laid) != len(tasks) {
-			b.Fatal(problems)
+		if laid, errs := set.Apply(layers, tasks); len(errs) > 0 || len(laid) != len(tasks) {
+			b.Fatal(errs)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -42,7 +43,7 @@ func (b *builder) addAnchors() {
 			continue
 		}
 		if typ := b.tasks[i].Type; typ != StageID {
-			b.report(b.owners[i], "type", site.BadValue, false,
+			b.report(b.owners[i], "type", invalid.BadValue, false,
 				"%q is a point in the order of every run, so it cannot have the type %s; use the type %s or another id",
 				id, typ, StageID)
 		}

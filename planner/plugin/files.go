@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // MaxFiles is the most content of all files of a plugin together, in bytes: every node that runs a task of the plugin
@@ -24,24 +23,24 @@ func checkFiles(files map[string]string) []invalid.Error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		at := fmt.Sprintf("files[%q]", name)
 		if m := checkPath(name); m != "" {
-			out = append(out, invalid.Error{Attribute: at, Code: site.BadName, Message: m})
+			out = append(out, invalid.Error{Attribute: at, Code: invalid.BadName, Message: m})
 			continue
 		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if _, both := files[dir]; both {
-				out = append(out, invalid.Error{Attribute: at, Code: site.Duplicate,
+				out = append(out, invalid.Error{Attribute: at, Code: invalid.Duplicate,
 					Message: fmt.Sprintf("%q is a file, so nothing can be below it; rename one of the two", dir)})
 			}
 		}
 		size, err := decodedSize(files[name])
 		if err != nil {
-			out = append(out, invalid.Error{Attribute: at, Code: site.BadValue,
+			out = append(out, invalid.Error{Attribute: at, Code: invalid.BadValue,
 				Message: "is not base64; give the content in base64 (filebase64 in Terraform)"})
 		}
 		total += size
 	}
 	if total > MaxFiles {
-		out = append(out, invalid.Error{Attribute: "files", Code: site.BadValue,
+		out = append(out, invalid.Error{Attribute: "files", Code: invalid.BadValue,
 			Message: fmt.Sprintf("hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)})
 	}
 	return out

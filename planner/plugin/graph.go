@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/digraph"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -26,14 +27,14 @@ type Graph struct {
 
 // NewGraph connects the graph tasks of plugins and the [Anchors]. A reference to a task that no plugin defines, an id
 // that two plugins define, and a cycle are errors. Warnings come with the graph; with errors there is none.
-func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) {
+func NewGraph(plugins []site.Plugin) (*Graph, invalid.Errors) {
 	b := &builder{Graph: &Graph{index: make(map[string]int)}, edges: make(map[[2]int]bool)}
-	b.problems = validate(plugins)
+	b.errs = validate(plugins)
 	for _, p := range plugins {
 		for i, t := range p.GraphTasks {
 			if first, ok := b.index[t.ID]; ok {
 				if owner := b.owners[first]; owner.plugin.FullName() != p.FullName() {
-					b.report(origin{p, i}, "id", site.Duplicate, false,
+					b.report(origin{p, i}, "id", invalid.Duplicate, false,
 						"the plugin %q has a task %q too; give each an id of its own", owner.plugin.Name, t.ID)
 				}
 				continue // reported by validate when it is in one plugin
@@ -48,10 +49,10 @@ func NewGraph(plugins []site.Plugin) (*Graph, site.Problems) {
 	b.connect()
 	b.chainAnchors()
 	b.sort()
-	if len(b.problems.Errors()) > 0 {
-		return nil, b.problems
+	if len(b.errs.Errors()) > 0 {
+		return nil, b.errs
 	}
-	return b.Graph, b.problems
+	return b.Graph, b.errs
 }
 
 // origin is where a task is written.
@@ -62,14 +63,14 @@ type origin struct {
 
 type builder struct {
 	*Graph
-	edges    map[[2]int]bool
-	problems site.Problems
+	edges map[[2]int]bool
+	errs  invalid.Errors
 }
 
-func (b *builder) report(o origin, attribute string, code site.Code, warning bool, format string, args ...any) {
-	p := problem(o.plugin, fmt.Sprintf("graph_tasks[%d].%s", o.index, attribute), code, fmt.Sprintf(format, args...))
+func (b *builder) report(o origin, attribute string, code invalid.Code, warning bool, format string, args ...any) {
+	p := wrong(o.plugin, fmt.Sprintf("graph_tasks[%d].%s", o.index, attribute), code, fmt.Sprintf(format, args...))
 	p.Warning = warning
-	b.problems = append(b.problems, p)
+	b.errs = append(b.errs, p)
 }
 
 func (b *builder) edge(from, to int) {
@@ -147,7 +148,7 @@ func (b *builder) joinGroups(i int, groups []string) {
 		}
 		if other, isTask := b.index[text]; isTask {
 			b.edge(i, other) // it has no parts, but an order (fuel.md A7)
-			b.report(b.owners[i], attribute, site.NoEffect, true,
+			b.report(b.owners[i], attribute, invalid.NoEffect, true,
 				"%q has the type %s and no nodes of its own, so the task %q only comes before it; name a task of the type group",
 				text, b.tasks[other].Type, t.ID)
 		} else {
@@ -158,7 +159,7 @@ func (b *builder) joinGroups(i int, groups []string) {
 
 func (b *builder) missing(i int, attribute, verb, name string, known []string) {
 	hint := "; no plugin brings such a task"
-	if len(b.problems) < resource.MostHints {
+	if len(b.errs) < resource.MostHints {
 		if meant := resource.DidYouMean(name, resource.Others(known, b.tasks[i].ID)); meant != "" {
 			hint = meant
 		}
@@ -175,7 +176,7 @@ func (b *builder) sort() {
 		for _, i := range append(cycle, cycle[0]) {
 			names = append(names, fmt.Sprintf("%q", b.tasks[i].ID))
 		}
-		b.report(b.owners[cycle[0]], "requires", site.Cycle, false,
+		b.report(b.owners[cycle[0]], "requires", invalid.Cycle, false,
 			"tasks wait for each other: %s; remove one of these relations", strings.Join(names, " before "))
 	}
 }

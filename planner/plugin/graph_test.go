@@ -68,9 +68,9 @@ func TestGraphOrder(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			g, problems := NewGraph(tt.plugins)
-			if len(problems) > 0 {
-				t.Fatal(problems)
+			g, errs := NewGraph(tt.plugins)
+			if len(errs) > 0 {
+				t.Fatal(errs)
 			}
 			if got := ids(g); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -79,7 +79,7 @@ func TestGraphOrder(t *testing.T) {
 	}
 }
 
-func TestGraphProblems(t *testing.T) {
+func TestGraphErrors(t *testing.T) {
 	tests := map[string]struct {
 		plugins []site.Plugin
 		want    []string
@@ -106,25 +106,25 @@ func TestGraphProblems(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			g, problems := NewGraph(tt.plugins)
+			g, errs := NewGraph(tt.plugins)
 			if g != nil {
 				t.Error("there is a graph")
 			}
-			if d := cmp.Diff(tt.want, strings.Split(problems.Error(), "\n")); d != "" {
+			if d := cmp.Diff(tt.want, strings.Split(errs.Error(), "\n")); d != "" {
 				t.Error(d)
 			}
 		})
 	}
-	g, problems := NewGraph([]site.Plugin{graphOf("p", "b", "a groups=b")})
-	if g == nil || len(problems) != 1 || !problems[0].Warning {
-		t.Errorf("a pattern without groups gives %v", problems)
+	g, errs := NewGraph([]site.Plugin{graphOf("p", "b", "a groups=b")})
+	if g == nil || len(errs) != 1 || !errs[0].Warning {
+		t.Errorf("a pattern without groups gives %v", errs)
 	}
 }
 
 func TestPart(t *testing.T) {
-	g, problems := NewGraph([]site.Plugin{graphOf("p", "a", "b requires=a", "c requires=b", "d")})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	g, errs := NewGraph([]site.Plugin{graphOf("p", "a", "b requires=a", "c requires=b", "d")})
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	for _, tt := range []struct{ start, end, want string }{
 		{"", "", "a b c d"}, {"b", "", "b c"}, {"", "b", "a b"}, {"b", "b", "b"}, {"c", "a", ""},
@@ -190,9 +190,9 @@ func TestWaves(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			g, problems := NewGraph([]site.Plugin{{Name: "p", GraphTasks: tt.tasks}})
-			if len(problems) > 0 {
-				t.Fatal(problems)
+			g, errs := NewGraph([]site.Plugin{{Name: "p", GraphTasks: tt.tasks}})
+			if len(errs) > 0 {
+				t.Fatal(errs)
 			}
 			if got := steps(g.Waves(tt.members)); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -202,9 +202,9 @@ func TestWaves(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	g, problems := NewGraph([]site.Plugin{graphOf("p", "web type=group", "data type=group role=db,/cache/", "t")})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	g, errs := NewGraph([]site.Plugin{graphOf("p", "web type=group", "data type=group role=db,/cache/", "t")})
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	got := g.Members([]site.Node{{Name: "b", Roles: []string{"web", "cache1"}}, {Name: "a", Roles: []string{"db"}}})
 	if d := cmp.Diff(map[string][]string{"web": {"b"}, "data": {"a", "b"}}, got); d != "" {
@@ -225,8 +225,8 @@ func BenchmarkGraph(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if g, problems := NewGraph([]site.Plugin{p}); len(problems) > 0 || len(g.Tasks()) != len(p.GraphTasks) {
-			b.Fatal(problems)
+		if g, errs := NewGraph([]site.Plugin{p}); len(errs) > 0 || len(g.Tasks()) != len(p.GraphTasks) {
+			b.Fatal(errs)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -23,8 +24,8 @@ type NodeTask struct {
 // On assigns nodes to the tasks that run on nodes, in an order that keeps every edge. A task without roles has the
 // nodes of its groups. A task without a node is left out with a warning; the tasks before and after it keep their
 // order.
-func (g *Graph) On(nodes []site.Node) ([]NodeTask, site.Problems) {
-	var problems site.Problems
+func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
+	var errs invalid.Errors
 	members := make(map[string]Place)
 	for _, t := range g.tasks {
 		if t.Type == Group {
@@ -53,10 +54,10 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, site.Problems) {
 			}
 		}
 		report := func(format string, args ...any) {
-			p := problem(g.owners[i].plugin, fmt.Sprintf("graph_tasks[%d].%s", g.owners[i].index, attribute),
-				site.NoNodes, fmt.Sprintf(format, args...))
+			p := wrong(g.owners[i].plugin, fmt.Sprintf("graph_tasks[%d].%s", g.owners[i].index, attribute),
+				invalid.NoNodes, fmt.Sprintf(format, args...))
 			p.Warning = true
-			problems = append(problems, p)
+			errs = append(errs, p)
 		}
 		switch {
 		case place.Controller:
@@ -86,7 +87,7 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, site.Problems) {
 		placed[i] = len(out)
 		out = append(out, w)
 	}
-	return out, problems
+	return out, errs
 }
 
 // reachPast returns what can be reached from a task on paths that avoid the tasks in stop. The task itself is left out.

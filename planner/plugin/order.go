@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -29,11 +30,11 @@ type Ordered struct {
 func (o Ordered) ID() string { return fmt.Sprintf("%s[%d]", o.Plugin.FullName(), o.Index) }
 
 // Order orders the stage tasks of plugins, stage by stage: by number, then by the name of the plugin in code point
-// order, then as in its document (seed 003; fuel.md A3). Plugins of one name keep the order given. With problems, which
+// order, then as in its document (seed 003; fuel.md A3). Plugins of one name keep the order given. With errors, which
 // are all errors, there is no order.
-func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
-	if problems := validate(plugins); len(problems) > 0 {
-		return nil, problems
+func Order(plugins []site.Plugin) ([]Sequence, invalid.Errors) {
+	if errs := validate(plugins); len(errs) > 0 {
+		return nil, errs
 	}
 	sorted := slices.Clone(plugins)
 	slices.SortStableFunc(sorted, func(a, b site.Plugin) int { return strings.Compare(a.Name, b.Name) })
@@ -42,7 +43,7 @@ func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
 		for i, t := range p.Tasks {
 			stage, err := ParseStage(t.Stage)
 			if err != nil {
-				return nil, site.Problems{problem(p, fmt.Sprintf("tasks[%d].stage", i), BadStage, err.Error())}
+				return nil, invalid.Errors{wrong(p, fmt.Sprintf("tasks[%d].stage", i), BadStage, err.Error())}
 			}
 			byStage[stage.Name] = append(byStage[stage.Name],
 				Ordered{Plugin: p, Index: i, Task: t, Priority: stage.Priority})
@@ -59,23 +60,23 @@ func Order(plugins []site.Plugin) ([]Sequence, site.Problems) {
 
 // Unsupported warns of tasks that run nowhere, whatever the nodes: those of an unsupported type, and those with an
 // invalid role.
-func (s Sequence) Unsupported() site.Problems {
-	var problems site.Problems
+func (s Sequence) Unsupported() invalid.Errors {
+	var errs invalid.Errors
 	for _, o := range s.Tasks {
 		if p, is := o.unsupported(); is {
-			problems = append(problems, p)
+			errs = append(errs, p)
 		}
 	}
-	return problems
+	return errs
 }
 
-func (o Ordered) unsupported() (p site.Problem, is bool) {
+func (o Ordered) unsupported() (p invalid.Error, is bool) {
 	switch {
 	case !slices.Contains(Types(), o.Task.Type):
-		p = problem(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), site.UnknownType, "the task is left out: "+
+		p = wrong(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), invalid.UnknownType, "the task is left out: "+
 			unknownName("task type", o.Task.Type, Types()))
 	case len(o.Task.Role) == 0:
-		p = problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+		p = wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.NoNodes,
 			`is neither the name of a role nor a list of names, so the task is left out; name one or more, or write "*" for all nodes that have a role`)
 	default:
 		return p, false
@@ -86,32 +87,32 @@ func (o Ordered) unsupported() (p site.Problem, is bool) {
 
 // OnNodes is [Sequence.On] for a run: a task for the controller is left out with a warning, because a run executes
 // actions on nodes only.
-func (s Sequence) OnNodes(nodes []site.Node) (Sequence, site.Problems) {
-	placed, problems := s.On(nodes)
+func (s Sequence) OnNodes(nodes []site.Node) (Sequence, invalid.Errors) {
+	placed, errs := s.On(nodes)
 	out := Sequence{Stage: s.Stage}
 	for _, o := range placed.Tasks {
 		if o.Place.Controller {
-			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+			p := wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.NoNodes,
 				fmt.Sprintf(onController, "task"))
 			p.Warning = true
-			problems = append(problems, p)
+			errs = append(errs, p)
 		}
 		if len(o.Place.Nodes) > 0 {
 			out.Tasks = append(out.Tasks, o)
 		}
 	}
-	return out, problems
+	return out, errs
 }
 
 // On assigns nodes to the tasks. A task without a node, or of an unsupported type, is left out with a warning; the
 // order of the others stays (fuel.md F-05, F-07). s is not changed.
-func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
+func (s Sequence) On(nodes []site.Node) (Sequence, invalid.Errors) {
 	out := Sequence{Stage: s.Stage}
-	var problems site.Problems
+	var errs invalid.Errors
 	places := make(map[string]Place)
 	for _, o := range s.Tasks {
 		if p, is := o.unsupported(); is {
-			problems = append(problems, p)
+			errs = append(errs, p)
 			continue
 		}
 		key := strings.Join(o.Task.Role, "\x00")
@@ -119,7 +120,7 @@ func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 		if !ok {
 			roles, err := ParseRoles(o.Task.Role)
 			if err != nil { // refused by Order
-				problems = append(problems, problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.BadValue,
+				errs = append(errs, wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.BadValue,
 					err.Error()))
 				continue
 			}
@@ -127,14 +128,14 @@ func (s Sequence) On(nodes []site.Node) (Sequence, site.Problems) {
 			places[key] = place
 		}
 		if place.Empty() {
-			p := problem(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), site.NoNodes,
+			p := wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.NoNodes,
 				fmt.Sprintf("no node has the role %s, so the task is left out", anyOf(o.Task.Role)))
 			p.Warning = true
-			problems = append(problems, p)
+			errs = append(errs, p)
 			continue
 		}
 		o.Place = place
 		out.Tasks = append(out.Tasks, o)
 	}
-	return out, problems
+	return out, errs
 }

@@ -6,10 +6,10 @@
 // connects those of all plugins with the [Anchors] that every run has.
 package plugin
 
-import "github.com/slipway/terraform-provider-slipway/planner/site"
+import "github.com/slipway/terraform-provider-slipway/planner/invalid"
 
-// Codes of problems, in the words of the conformance vectors.
+// Codes of errors, in the words of the conformance vectors.
 const (
-	BadStage    site.Code = "bad_stage"
-	UnknownTask site.Code = "unknown_task"
+	BadStage    invalid.Code = "bad_stage"
+	UnknownTask invalid.Code = "unknown_task"
 )

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -21,10 +22,10 @@ func shell(stage string, role ...string) site.Task {
 		Parameters: site.Parameters{"cmd": "./deploy.sh", "timeout": int64(42)}}
 }
 
-// codes lists problems as `attribute code`.
-func codes(problems site.Problems) []string {
+// codes lists errors as `attribute code`.
+func codes(errs invalid.Errors) []string {
 	var out []string
-	for _, p := range problems {
+	for _, p := range errs {
 		out = append(out, p.Attribute+" "+string(p.Code))
 	}
 	return out
@@ -48,12 +49,12 @@ func TestSeedExample(t *testing.T) {
 		}
 		return p
 	}
-	sequences, problems := Order([]site.Plugin{
+	sequences, errs := Order([]site.Plugin{
 		stages("plugin2", "pre_deployment", "pre_deployment/100.0", "pre_deployment/-101", "pre_deployment/0"),
 		stages("plugin1", "pre_deployment", "pre_deployment/100", "pre_deployment/-100", "pre_deployment/-99.9"),
 	})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	want := []string{
 		"plugin2 pre_deployment/-101", "plugin1 pre_deployment/-100", "plugin1 pre_deployment/-99.9",
@@ -125,15 +126,15 @@ func TestOn(t *testing.T) {
 }
 
 func TestTasksWithoutNodesAreWarnedOf(t *testing.T) {
-	sequences, problems := Order([]site.Plugin{{Name: "p",
+	sequences, errs := Order([]site.Plugin{{Name: "p",
 		Tasks: []site.Task{shell("pre_deployment", "web"), shell("pre_deployment", "mongo", "redis")}}})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
-	placed, problems := sequences[0].On([]site.Node{{Name: "a", Roles: []string{"web"}}})
-	if len(placed.Tasks) != 1 || len(problems) != 1 || !problems[0].Warning || len(sequences[0].Tasks) != 2 ||
+	placed, errs := sequences[0].On([]site.Node{{Name: "a", Roles: []string{"web"}}})
+	if len(placed.Tasks) != 1 || len(errs) != 1 || !errs[0].Warning || len(sequences[0].Tasks) != 2 ||
 		sequences[0].Tasks[0].Place.Nodes != nil {
-		t.Fatalf("got %v, %v", placed, problems)
+		t.Fatalf("got %v, %v", placed, errs)
 	}
 	none := shell("pre_deployment")
 	none.Role = nil
@@ -143,8 +144,8 @@ func TestTasksWithoutNodesAreWarnedOf(t *testing.T) {
 		Roles: []string{"web"}}}); len(placed.Tasks) != 0 || len(more) != 1 || !more[0].Warning {
 		t.Errorf("got %v, %v", placed, more)
 	}
-	if want := `plugin "p": tasks[1].role: no node has the role mongo or redis, so the task is left out`; problems[0].Error() != want {
-		t.Errorf("got %s", problems[0])
+	if want := `plugin "p": tasks[1].role: no node has the role mongo or redis, so the task is left out`; errs[0].Error() != want {
+		t.Errorf("got %s", errs[0])
 	}
 }
 
@@ -180,11 +181,11 @@ func TestTasksOfUnknownTypes(t *testing.T) {
 	tasks := []site.Task{shell("pre_deployment/1", "web"), shell("pre_deployment/2", "web"),
 		shell("pre_deployment/3", "web"), shell("pre_deployment/4", "web")}
 	tasks[1].Type, tasks[2].Type = "shel", Skipped
-	sequences, problems := Order([]site.Plugin{{Name: "p", Tasks: tasks}})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	sequences, errs := Order([]site.Plugin{{Name: "p", Tasks: tasks}})
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
-	placed, problems := sequences[0].OnNodes([]site.Node{{Name: "a", Roles: []string{"web"}}})
+	placed, errs := sequences[0].OnNodes([]site.Node{{Name: "a", Roles: []string{"web"}}})
 	var ids []string
 	for _, o := range placed.Tasks {
 		ids = append(ids, o.ID())
@@ -192,9 +193,9 @@ func TestTasksOfUnknownTypes(t *testing.T) {
 	if d := cmp.Diff([]string{"p[0]", "p[3]"}, ids); d != "" {
 		t.Error(d)
 	}
-	if len(problems) != 2 || !problems[0].Warning || !problems[1].Warning ||
-		problems[0].Error() != `plugin "p": tasks[1].type: the task is left out: there is no task type "shel"; did you mean "shell"?` {
-		t.Errorf("got %v", problems)
+	if len(errs) != 2 || !errs[0].Warning || !errs[1].Warning ||
+		errs[0].Error() != `plugin "p": tasks[1].type: the task is left out: there is no task type "shel"; did you mean "shell"?` {
+		t.Errorf("got %v", errs)
 	}
 }
 
@@ -265,11 +266,11 @@ func TestValidate(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			problems := Validate(tt.plugin)
-			if d := cmp.Diff(tt.want, codes(problems)); d != "" {
-				t.Errorf("%s\n%v", d, problems)
+			errs := Validate(tt.plugin)
+			if d := cmp.Diff(tt.want, codes(errs)); d != "" {
+				t.Errorf("%s\n%v", d, errs)
 			}
-			if _, order := Order([]site.Plugin{tt.plugin}); len(order) != len(problems) {
+			if _, order := Order([]site.Plugin{tt.plugin}); len(order) != len(errs) {
 				t.Errorf("Order reports %v", order)
 			}
 		})
@@ -277,8 +278,8 @@ func TestValidate(t *testing.T) {
 }
 
 func TestPluginsTogether(t *testing.T) {
-	_, problems := Order([]site.Plugin{{Name: "p", Version: "1"}, {Name: "p", Version: "2"}, {Name: "p", Version: "1"}})
-	if d := cmp.Diff([]string{"name duplicate"}, codes(problems)); d != "" {
+	_, errs := Order([]site.Plugin{{Name: "p", Version: "1"}, {Name: "p", Version: "2"}, {Name: "p", Version: "1"}})
+	if d := cmp.Diff([]string{"name duplicate"}, codes(errs)); d != "" {
 		t.Error(d)
 	}
 }
@@ -287,9 +288,9 @@ func TestPluginsTogether(t *testing.T) {
 func TestOrderIsDeterministic(t *testing.T) {
 	plugins := many(300)
 	order := func() []string {
-		sequences, problems := Order(plugins)
-		if len(problems) > 0 {
-			t.Fatal(problems)
+		sequences, errs := Order(plugins)
+		if len(errs) > 0 {
+			t.Fatal(errs)
 		}
 		var out []string
 		for _, s := range sequences {
@@ -332,13 +333,13 @@ func BenchmarkOrder(b *testing.B) {
 		b.Run(fmt.Sprintf("tasks=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				sequences, problems := Order(plugins)
-				if len(problems) > 0 {
-					b.Fatal(problems)
+				sequences, errs := Order(plugins)
+				if len(errs) > 0 {
+					b.Fatal(errs)
 				}
 				for _, s := range sequences {
-					if placed, problems := s.On(nodes); len(placed.Tasks) != n/2 || len(problems) > 0 {
-						b.Fatal(len(placed.Tasks), problems)
+					if placed, errs := s.On(nodes); len(placed.Tasks) != n/2 || len(errs) > 0 {
+						b.Fatal(len(placed.Tasks), errs)
 					}
 				}
 			}

@@ -15,7 +15,8 @@ const (
 )
 
 // onController is the warning of a task that is to run on the controller.
-const onController = "the role " + Controller + " means the machine that slipway runs on, which is no node: the %s does nothing there"
+const onController = "the role " + Controller +
+	" means the machine that slipway runs on, which is no node: the %s does nothing there"
 
 func anyOf(roles []string) string { return strings.Join(roles, " or ") }
 

@@ -128,7 +128,7 @@ func SettingsOf(typ string, p site.Parameters) Settings {
 func checkType(typ string, p site.Parameters, graph bool) []invalid.Error {
 	i := slices.IndexFunc(types, func(t taskType) bool { return t.name == typ && (graph || !t.graphOnly) })
 	if i < 0 {
-		return []invalid.Error{{Attribute: "type", Code: site.UnknownType,
+		return []invalid.Error{{Attribute: "type", Code: invalid.UnknownType,
 			Message: unknownName("task type", typ, typeNames(graph))}}
 	}
 	var out []invalid.Error
@@ -139,11 +139,11 @@ func checkType(typ string, p site.Parameters, graph bool) []invalid.Error {
 		value, given := p[d.name]
 		switch {
 		case !given && d.required:
-			out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: site.MissingParameter,
+			out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: invalid.MissingParameter,
 				Message: "is required by the type " + typ})
 		case given:
-			if m := d.mistake(value); m != "" {
-				out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: site.BadParameter, Message: m})
+			if m := d.wrong(value); m != "" {
+				out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: invalid.BadParameter, Message: m})
 			}
 		}
 	}
@@ -153,13 +153,13 @@ func checkType(typ string, p site.Parameters, graph bool) []invalid.Error {
 			if len(known) > 0 {
 				message = unknownName("parameter of the type "+typ, name, known)
 			}
-			out = append(out, invalid.Error{Attribute: "parameters." + name, Code: site.UnknownParameter, Message: message})
+			out = append(out, invalid.Error{Attribute: "parameters." + name, Code: invalid.UnknownParameter, Message: message})
 		}
 	}
 	return out
 }
 
-func (d parameter) mistake(value any) string {
+func (d parameter) wrong(value any) string {
 	if d.most == 0 {
 		if s, ok := value.(string); !ok || s == "" {
 			return "must be text that is not empty"

@@ -19,7 +19,7 @@ func doing(id string, role []string, requires, requiredFor, groups []string) sit
 
 func TestSpansAndOrder(t *testing.T) {
 	web := []string{"web"}
-	g, problems := NewGraph([]site.Plugin{
+	g, errs := NewGraph([]site.Plugin{
 		{Name: "p", GraphTasks: []site.GraphTask{
 			doing("last", web, []string{"tie"}, nil, nil), doing("mid", web, []string{"first"}, nil, nil),
 			doing("first", web, nil, []string{PreDeploymentEnd}, nil),
@@ -29,8 +29,8 @@ func TestSpansAndOrder(t *testing.T) {
 			[]string{DeployStart}, nil), doing("nowhere", []string{"db"}, []string{"first"}, nil, nil),
 			doing("through", web, []string{"nowhere"}, nil, nil)}},
 	})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	works, warnings := g.On([]site.Node{{Name: "n", Roles: web}})
 	type found struct {
@@ -72,9 +72,9 @@ func TestSpansAndOrder(t *testing.T) {
 func TestAnchorsAreKnown(t *testing.T) {
 	plugins := []site.Plugin{{Name: "p", GraphTasks: []site.GraphTask{doing("x", []string{"*"}, []string{DeployStart},
 		nil, nil)}}}
-	g, problems := NewGraph(plugins)
-	if len(problems) > 0 {
-		t.Fatalf("got %v", problems)
+	g, errs := NewGraph(plugins)
+	if len(errs) > 0 {
+		t.Fatalf("got %v", errs)
 	}
 	if got := ids(g); got != "x" {
 		t.Errorf("tasks that no plugin brings are told: %s", got)

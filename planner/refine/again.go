@@ -47,12 +47,12 @@ func (s *Services) Again(name string, returned map[string]any) (*Refined, error)
 	if len(values) == 0 {
 		return old.refined, nil
 	}
-	refined, problems := NewInstance(old.instance.with(values), s.schemas)
-	if len(problems) == 0 {
+	refined, errs := NewInstance(old.instance.with(values), s.schemas)
+	if len(errs) == 0 {
 		return refined, nil
 	}
-	wrong := make([]string, len(problems))
-	for i, p := range problems {
+	wrong := make([]string, len(errs))
+	for i, p := range errs {
 		wrong[i] = fmt.Sprintf("%s (%s)", p.Attribute, p.Code)
 	}
 	return nil, fmt.Errorf("the service %q cannot take what its callbacks returned for %s: see %s", name,

@@ -6,13 +6,14 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // BadTemplate is the code of a template that cannot be evaluated, or whose result cannot be used.
-const BadTemplate site.Code = catalog.BadTemplate
+const BadTemplate invalid.Code = catalog.BadTemplate
 
 // mostTasks is the most tasks of a service on one node.
 const mostTasks = 10_000
@@ -77,34 +78,34 @@ type Refined struct {
 }
 
 // NewInstance validates the attributes of a service against its entity, evaluates every template that does not read the
-// node, and validates the results against the schemas. With errors there is no result. Problems have the object
+// node, and validates the results against the schemas. With errors there is no result. Errors have the object
 // "service". Those of attributes, and of parameters that only copy an attribute, are at `attributes.x`; others are at
 // the template, such as `entity.tasks[2].config.parameters.content`. Whether the user may set an attribute is checked
 // elsewhere: see [catalog.Structure.ReadOnly].
-func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
+func NewInstance(in Instance, schemas Schemas) (*Refined, invalid.Errors) {
 	if in.Entity.Abstract {
-		return nil, site.Problems{{Object: "service", Name: in.Service, Attribute: "entity", Code: site.BadValue,
+		return nil, invalid.Errors{{Object: "service", Name: in.Service, Attribute: "entity", Code: invalid.BadValue,
 			Message: fmt.Sprintf("the entity %q is abstract; give one that extends it", in.Entity.Name)}}
 	}
-	var problems site.Problems
+	var errs invalid.Errors
 	for _, m := range template.Check(*in.Entity, 0) {
-		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "entity." + m.Path,
+		errs = append(errs, invalid.Error{Object: "service", Name: in.Service, Attribute: "entity." + m.Path,
 			Code: BadTemplate, Message: m.Error.Error()})
 	}
 	attributes, more := in.Entity.Check(in.Attributes)
 	for _, m := range more {
-		problems = append(problems, site.Problem{Object: "service", Name: in.Service, Attribute: "attributes." + m.Attribute,
+		errs = append(errs, invalid.Error{Object: "service", Name: in.Service, Attribute: "attributes." + m.Attribute,
 			Code: m.Code, Message: m.Message})
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	r := &Refined{
 		Attributes: attributes, service: in.Service, section: in.Entity.Section, schemas: schemas,
 		scope: template.NewScope(in.Entity.Structure, attributes, in.Service, in.Site),
 	}
-	if problems := r.compile(in.Entity.Tasks); len(problems) > 0 {
-		return nil, problems
+	if errs := r.compile(in.Entity.Tasks); len(errs) > 0 {
+		return nil, errs
 	}
 	raw := make([][]made, len(r.templates))
 	r.raw, r.shared = raw, make([][]EntityTask, len(r.templates))
@@ -113,82 +114,82 @@ func NewInstance(in Instance, schemas Schemas) (*Refined, site.Problems) {
 		if r.templates[i].reads {
 			continue
 		}
-		var wrong site.Problems
+		var wrong invalid.Errors
 		raw[i], wrong = r.make(i, r.scope)
-		problems = append(problems, wrong...)
+		errs = append(errs, wrong...)
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	for i := range r.templates {
 		if r.templates[i].varies {
 			continue
 		}
-		var wrong site.Problems
+		var wrong invalid.Errors
 		r.shared[i], wrong = r.finish(i, raw)
-		problems = append(problems, wrong...)
+		errs = append(errs, wrong...)
 		if r.templates[i].central {
 			r.central = append(r.central, r.shared[i]...)
 		}
 	}
-	if len(problems) == 0 && !r.varies {
-		r.everyNode, problems = r.gather(r.shared)
+	if len(errs) == 0 && !r.varies {
+		r.everyNode, errs = r.gather(r.shared)
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return r, nil
 }
 
 // On returns the tasks of the service on a node, in the order of the entity. Nodes share them when no template reads
 // the node; the caller must not change them.
-func (r *Refined) On(n site.Node) ([]EntityTask, site.Problems) {
+func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
 	if !r.varies {
 		return r.everyNode, nil
 	}
 	scope := r.scope.WithNode(n)
 	raw := slices.Clone(r.raw)
-	var problems site.Problems
+	var errs invalid.Errors
 	for i := range r.templates {
 		if !r.templates[i].reads || r.templates[i].central {
 			continue
 		}
-		var wrong site.Problems
+		var wrong invalid.Errors
 		raw[i], wrong = r.make(i, scope)
-		problems = append(problems, wrong...)
+		errs = append(errs, wrong...)
 	}
-	if len(problems) > 0 {
-		return nil, onNode(problems, n.Name)
+	if len(errs) > 0 {
+		return nil, onNode(errs, n.Name)
 	}
 	all := slices.Clone(r.shared)
 	for i := range r.templates {
 		if r.templates[i].varies && !r.templates[i].central {
-			var wrong site.Problems
+			var wrong invalid.Errors
 			all[i], wrong = r.finish(i, raw)
-			problems = append(problems, wrong...)
+			errs = append(errs, wrong...)
 		}
 	}
-	if len(problems) > 0 {
-		return nil, onNode(problems, n.Name)
+	if len(errs) > 0 {
+		return nil, onNode(errs, n.Name)
 	}
-	tasks, problems := r.gather(all)
-	return tasks, onNode(problems, n.Name)
+	tasks, errs := r.gather(all)
+	return tasks, onNode(errs, n.Name)
 }
 
 // Central returns the callbacks of the whole service, in the order of the entity. They belong to no node.
 func (r *Refined) Central() []EntityTask { return r.central }
 
-func onNode(problems site.Problems, node string) site.Problems {
-	for i := range problems {
-		problems[i].Message += fmt.Sprintf(" (on node %q)", node)
+func onNode(errs invalid.Errors, node string) invalid.Errors {
+	for i := range errs {
+		errs[i].Message += fmt.Sprintf(" (on node %q)", node)
 	}
-	return problems
+	return errs
 }
 
 // gather returns the tasks of a node as one list, and reports duplicate resources.
-func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, site.Problems) {
+func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, invalid.Errors) {
 	var out []EntityTask
-	var problems site.Problems
+	var errs invalid.Errors
 	first := make(map[resource.ID]int)
 	for i, list := range all {
 		if r.templates[i].central {
@@ -197,7 +198,7 @@ func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, site.Problems) {
 		for _, t := range list {
 			id := t.Task.Resource.ID()
 			if j, ok := first[id]; ok {
-				problems = append(problems, r.problem(r.templates[i].path, site.DuplicateResource,
+				errs = append(errs, r.wrong(r.templates[i].path, invalid.DuplicateResource,
 					"%s is there already, from %s; make each resource once, with a title of its own", id,
 					r.templates[j].path))
 				continue
@@ -206,14 +207,14 @@ func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, site.Problems) {
 			out = append(out, t)
 		}
 		if len(out) > mostTasks {
-			return nil, append(problems, r.problem(r.templates[i].path, site.BadValue,
+			return nil, append(errs, r.wrong(r.templates[i].path, invalid.BadValue,
 				"the service has more than %d tasks on one node", mostTasks))
 		}
 	}
-	return out, problems
+	return out, errs
 }
 
-func (r *Refined) problem(path string, code site.Code, format string, args ...any) site.Problem {
-	return site.Problem{Object: "service", Name: r.service, Attribute: path, Code: code,
+func (r *Refined) wrong(path string, code invalid.Code, format string, args ...any) invalid.Error {
+	return invalid.Error{Object: "service", Name: r.service, Attribute: path, Code: code,
 		Message: fmt.Sprintf(format, args...)}
 }

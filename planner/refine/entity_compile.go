@@ -8,7 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -45,7 +45,7 @@ type requirement struct {
 }
 
 // compile parses the templates of tasks.
-func (r *Refined) compile(tasks []catalog.Task) site.Problems {
+func (r *Refined) compile(tasks []catalog.Task) invalid.Errors {
 	c := compiler{Refined: r}
 	r.byName = make(map[string][]int)
 	for i, t := range tasks {
@@ -68,7 +68,7 @@ func (r *Refined) compile(tasks []catalog.Task) site.Problems {
 			t.varies = t.varies || r.templates[other].reads && !t.central
 		}
 	}
-	return c.problems
+	return c.errs
 }
 
 // refersTo returns the templates that one names.
@@ -88,7 +88,7 @@ func (r *Refined) refersTo(t *taskTemplate) []int {
 
 type compiler struct {
 	*Refined
-	problems site.Problems
+	errs invalid.Errors
 }
 
 // add parses one task, which may be a step of a list.
@@ -145,7 +145,7 @@ func (c *compiler) text(path, text string) *template.Template {
 	}
 	t, err := template.Parse(text)
 	if err != nil {
-		c.problems = append(c.problems, c.problem(path, BadTemplate, "%s", err))
+		c.errs = append(c.errs, c.wrong(path, BadTemplate, "%s", err))
 		return nil
 	}
 	return t
@@ -159,7 +159,7 @@ func (c *compiler) tree(path string, value any) *template.Tree {
 	var wrong template.PathErrors
 	if errors.As(err, &wrong) {
 		for _, w := range wrong {
-			c.problems = append(c.problems, c.problem(path+w.Path, BadTemplate, "%s", w.Errors))
+			c.errs = append(c.errs, c.wrong(path+w.Path, BadTemplate, "%s", w.Errors))
 		}
 		return nil
 	}

@@ -14,10 +14,10 @@ import (
 
 // finish adds what refers to other tasks, validates the parameters and digests them. raw is the results of all
 // templates.
-func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, site.Problems) {
+func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, invalid.Errors) {
 	t := &r.templates[i]
 	out := make([]EntityTask, 0, len(raw[i]))
-	var problems site.Problems
+	var errs invalid.Errors
 	for _, m := range raw[i] {
 		m.Needs = append(slices.Clone(m.Needs), r.needs(t, raw)...)
 		if t.kind == task.Config {
@@ -26,10 +26,10 @@ func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, site.Problems) {
 			r.references(&m, raw)
 		}
 		wrong := r.check(t, &m)
-		problems = append(problems, wrong...)
+		errs = append(errs, wrong...)
 		out = append(out, m.EntityTask)
 	}
-	return out, problems
+	return out, errs
 }
 
 // needs returns the requirements on tasks of the entity. A callback of a whole service requires them on all nodes, so
@@ -117,17 +117,17 @@ func (s Schemas) of(k task.Kind) map[string]resource.Schema {
 var kindPaths = map[task.Kind]string{task.Config: ".config", task.Remote: ".remote", task.Callback: ".callback"}
 
 // check validates the parameters of a task, normalizes them and digests them. Unknown parameters are accepted.
-func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
+func (r *Refined) check(t *taskTemplate, m *made) invalid.Errors {
 	at := t.path + kindPaths[t.kind]
 	schemas := r.schemas.of(t.kind)
 	schema, ok := schemas[t.typ]
 	if !ok {
-		return site.Problems{site.UnknownTypeProblem("service", r.service, at+".type", t.typ, schemas)}
+		return invalid.Errors{site.UnknownTypeError("service", r.service, at+".type", t.typ, schemas)}
 	}
 	if len(m.Task.Pending) > 0 {
 		schema.Check = nil
 	}
-	var problems site.Problems
+	var errs invalid.Errors
 	for _, e := range schema.Validate(m.Task.Resource) {
 		name := e.Attribute
 		if end := strings.IndexAny(name, ".["); end >= 0 {
@@ -136,7 +136,7 @@ func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
 		if e.Code == invalid.MissingParameter && slices.Contains(m.Task.Pending, name) {
 			continue
 		}
-		p := site.ParameterProblem("service", r.service, t.typ, m.Task.Resource.Title, e)
+		p := site.ParameterError("service", r.service, t.typ, m.Task.Resource.Title, e)
 		p.Message = fmt.Sprintf("%s: %s", m.Task.Resource.ID(), p.Message)
 		p.Attribute = at + ".parameters." + e.Attribute
 		if e.Attribute == "title" {
@@ -146,10 +146,10 @@ func (r *Refined) check(t *taskTemplate, m *made) site.Problems {
 			p.Attribute = "attributes." + attribute
 			p.Message = fmt.Sprintf("%s (it is the parameter %s)", p.Message, name)
 		}
-		problems = append(problems, p)
+		errs = append(errs, p)
 	}
-	if len(problems) > 0 {
-		return problems
+	if len(errs) > 0 {
+		return errs
 	}
 	m.Task.Resource = schema.Normalize(m.Task.Resource)
 	m.Task.Digest = resource.Digest(m.withTemplates(t))

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -21,12 +21,12 @@ type made struct {
 }
 
 // make evaluates a template. The result lacks only what refers to other tasks.
-func (r *Refined) make(i int, scope template.Scope) ([]made, site.Problems) {
+func (r *Refined) make(i int, scope template.Scope) ([]made, invalid.Errors) {
 	t := &r.templates[i]
 	e := evaluation{Refined: r, t: t, scope: scope}
 	if t.forEach == nil {
 		e.one("")
-		return e.out, e.problems
+		return e.out, e.errs
 	}
 	elements, result, err := template.EachOf(t.forEach, scope)
 	at := t.path + ".for_each"
@@ -38,32 +38,32 @@ func (r *Refined) make(i int, scope template.Scope) ([]made, site.Problems) {
 	case result.Sensitive:
 		e.report(at, BadTemplate, "is made from a sensitive attribute, but the names of tasks are shown; use another attribute")
 	case len(elements) > mostTasks:
-		e.report(at, site.BadValue, "has %d elements; %d is the most", len(elements), mostTasks)
+		e.report(at, invalid.BadValue, "has %d elements; %d is the most", len(elements), mostTasks)
 	default:
 		for _, element := range elements {
 			e.scope, e.key = element.Bind(scope), element.Key
 			e.one(fmt.Sprintf("[%q]", element.Key))
 		}
 	}
-	return e.out, e.problems
+	return e.out, e.errs
 }
 
 // evaluation evaluates one template to tasks.
 type evaluation struct {
 	*Refined
-	t        *taskTemplate
-	scope    template.Scope
-	key      string // of the element, where there is one
-	out      []made
-	problems site.Problems
+	t     *taskTemplate
+	scope template.Scope
+	key   string // of the element, where there is one
+	out   []made
+	errs  invalid.Errors
 }
 
-func (e *evaluation) report(path string, code site.Code, format string, args ...any) {
-	p := e.problem(path, code, format, args...)
+func (e *evaluation) report(path string, code invalid.Code, format string, args ...any) {
+	p := e.wrong(path, code, format, args...)
 	if e.key != "" {
 		p.Message += fmt.Sprintf(" (for the element %q)", e.key)
 	}
-	e.problems = append(e.problems, p)
+	e.errs = append(e.errs, p)
 }
 
 func (e *evaluation) failed(path string, err error) {
@@ -113,7 +113,7 @@ func (e *evaluation) one(suffix string) {
 			return
 		}
 	}
-	before := len(e.problems)
+	before := len(e.errs)
 	t := e.t
 	out := made{EntityTask: EntityTask{Template: t.Name, Path: t.path, Section: e.section, Once: t.Once}}
 	name := e.service + "/" + t.Name + suffix
@@ -159,7 +159,7 @@ func (e *evaluation) one(suffix string) {
 			out.Needs = append(out.Needs, Need{Section: q.Section})
 		}
 	}
-	if len(e.problems) == before {
+	if len(e.errs) == before {
 		e.out = append(e.out, out)
 	}
 }
@@ -171,7 +171,7 @@ func (e *evaluation) reference(path string, t *template.Template) (resource.ID, 
 	}
 	typ, title, err := resource.ParseID(s)
 	if err != nil {
-		e.report(path, site.BadValue, "%s", err)
+		e.report(path, invalid.BadValue, "%s", err)
 		return "", false
 	}
 	return resource.MakeID(typ, title), true
@@ -201,7 +201,7 @@ func (e *evaluation) parameters(out *made) {
 			}
 		case result.Value == nil:
 		case containsNull(result.Value):
-			e.report(p.path, site.NullValue, "has null in it; leave the element out")
+			e.report(p.path, invalid.NullValue, "has null in it; leave the element out")
 		default:
 			values[p.name] = result.Value
 		}

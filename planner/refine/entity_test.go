@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -56,17 +57,17 @@ func entity(t testing.TB, tasks ...catalog.Task) *catalog.Entity {
 	note.Type.Name, note.HasDefault = "string?", true
 	ensure := attribute("ensure", catalog.String)
 	ensure.HasDefault, ensure.Default = true, "installed"
-	c, problems := catalog.Resolve(catalog.Definitions{Entities: []catalog.Entity{{
+	c, errs := catalog.Resolve(catalog.Definitions{Entities: []catalog.Entity{{
 		Name: "e", Structure: catalog.Structure{Attributes: []catalog.Attribute{secret, vni, servers, note, ensure}},
 		Tasks: tasks,
 	}}})
-	if problems != nil {
-		t.Fatal(problems)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	return &c.Entities[0]
 }
 
-func instance(t testing.TB, attributes map[string]any, tasks ...catalog.Task) (*refine.Refined, site.Problems) {
+func instance(t testing.TB, attributes map[string]any, tasks ...catalog.Task) (*refine.Refined, invalid.Errors) {
 	t.Helper()
 	return refine.NewInstance(refine.Instance{Site: "lon1", Service: "s", Entity: entity(t, tasks...),
 		Attributes: attributes}, schemas)
@@ -74,18 +75,18 @@ func instance(t testing.TB, attributes map[string]any, tasks ...catalog.Task) (*
 
 func refined(t testing.TB, attributes map[string]any, tasks ...catalog.Task) *refine.Refined {
 	t.Helper()
-	r, problems := instance(t, attributes, tasks...)
-	if problems != nil {
-		t.Fatal(problems)
+	r, errs := instance(t, attributes, tasks...)
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	return r
 }
 
 func on(t testing.TB, r *refine.Refined, node string) []refine.EntityTask {
 	t.Helper()
-	tasks, problems := r.On(site.Node{Name: node})
-	if problems != nil {
-		t.Fatal(problems)
+	tasks, errs := r.On(site.Node{Name: node})
+	if errs != nil {
+		t.Fatal(errs)
 	}
 	return tasks
 }
@@ -245,7 +246,7 @@ func TestSecretsMakeResourcesSensitive(t *testing.T) {
 	}
 }
 
-func TestEntityProblems(t *testing.T) {
+func TestEntityErrors(t *testing.T) {
 	file := func(title string, parameters map[string]any) []catalog.Task {
 		return []catalog.Task{config("t", "file", title, parameters)}
 	}
@@ -296,18 +297,18 @@ func TestEntityProblems(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, problems := instance(t, tt.attributes, tt.tasks...)
-			if got := problems.Error(); !strings.Contains(got, tt.want) || strings.Contains(got, "hunter2") {
+			_, errs := instance(t, tt.attributes, tt.tasks...)
+			if got := errs.Error(); !strings.Contains(got, tt.want) || strings.Contains(got, "hunter2") {
 				t.Errorf("got:\n%s\nwant %q in it", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestProblemsOfANodeNameIt(t *testing.T) {
+func TestErrorsOfANodeNameIt(t *testing.T) {
 	r := refined(t, nil, config("t", "file", "/${node.labels.missing}", map[string]any{"content": ""}))
-	if _, problems := r.On(site.Node{Name: "n7"}); !strings.Contains(problems.Error(), `on node "n7"`) {
-		t.Errorf("got %v", problems)
+	if _, errs := r.On(site.Node{Name: "n7"}); !strings.Contains(errs.Error(), `on node "n7"`) {
+		t.Errorf("got %v", errs)
 	}
 }
 
@@ -323,9 +324,9 @@ func BenchmarkEntityOnNodes(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range nodes {
-					if _, problems := r.On(site.Node{Name: fmt.Sprint("n", i), Tags: []string{"a", "b"},
-						Labels: map[string]string{"os": "linux"}}); problems != nil {
-						b.Fatal(problems)
+					if _, errs := r.On(site.Node{Name: fmt.Sprint("n", i), Tags: []string{"a", "b"},
+						Labels: map[string]string{"os": "linux"}}); errs != nil {
+						b.Fatal(errs)
 					}
 				}
 			}

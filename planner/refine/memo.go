@@ -3,6 +3,7 @@ package refine
 import (
 	"encoding/json"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -18,7 +19,7 @@ type Memo struct {
 type cached struct {
 	inputs string
 	service
-	problems site.Problems
+	errs invalid.Errors
 }
 
 // inputs returns everything that a service of an entity is refined from, except its placement, as text. It is empty
@@ -36,21 +37,21 @@ func inputs(s site.Site, given site.Service) string {
 }
 
 // instantiate returns a cached service, or refines it. A nil memo caches nothing.
-func (m *Memo) instantiate(s site.Site, given site.Service, schemas Schemas) (service, site.Problems) {
+func (m *Memo) instantiate(s site.Site, given site.Service, schemas Schemas) (service, invalid.Errors) {
 	if m == nil {
 		return instantiate(s, given, schemas)
 	}
 	from := inputs(s, given)
 	if k, ok := m.kept[given.Name]; ok && from != "" && k.inputs == from {
-		return k.service, k.problems
+		return k.service, k.errs
 	}
 	m.Refined++
-	made, problems := instantiate(s, given, schemas)
+	made, errs := instantiate(s, given, schemas)
 	if m.kept == nil {
 		m.kept = make(map[string]cached)
 	}
-	m.kept[given.Name] = cached{from, made, problems}
-	return made, problems
+	m.kept[given.Name] = cached{from, made, errs}
+	return made, errs
 }
 
 // forget removes the services that the site no longer has.

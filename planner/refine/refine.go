@@ -27,51 +27,51 @@ type service struct {
 	name     string
 	tasks    []task.Task // of configuration as it is: sorted by type and title; Node is empty
 	instance *Instance   // of an entity: as it was refined, or tried to be
-	refined  *Refined    // nil when there were problems
+	refined  *Refined    // nil when there were errors
 }
 
 // New validates the services of a site and assigns them to nodes. Values of the site count as attributes. A resource
 // that does not fit its schema becomes a task without a digest, so that references to it are not reported too. Services
 // in memo are not refined again; memo may be nil.
-func New(s site.Site, nodes []site.Node, schemas Schemas, memo *Memo) (*Services, site.Problems) {
+func New(s site.Site, nodes []site.Node, schemas Schemas, memo *Memo) (*Services, invalid.Errors) {
 	sorted := slices.Clone(s.Services)
 	slices.SortStableFunc(sorted, func(a, b site.Service) int { return strings.Compare(a.Name, b.Name) })
 	out := &Services{site: s.Name, schemas: schemas, placed: make(map[string][]int, len(nodes))}
-	var problems site.Problems
+	var errs invalid.Errors
 	inventory := site.NewNodeIndex(nodes)
 	for i, given := range sorted {
 		var made service
-		var p site.Problems
+		var p invalid.Errors
 		if given.Entity == nil {
 			made.tasks, p = configure(given, schemas.Config)
 		} else {
 			made, p = memo.instantiate(s, given, schemas)
 		}
 		made.name = given.Name
-		problems = append(problems, p...)
+		errs = append(errs, p...)
 		out.services = append(out.services, made)
 		for _, node := range inventory.Members(given.Selectors) {
 			out.placed[node] = append(out.placed[node], i)
 		}
 	}
 	memo.forget(s)
-	return out, problems
+	return out, errs
 }
 
 // instantiate refines a service of an entity.
-func instantiate(s site.Site, given site.Service, schemas Schemas) (service, site.Problems) {
-	var problems site.Problems
+func instantiate(s site.Site, given site.Service, schemas Schemas) (service, invalid.Errors) {
+	var errs invalid.Errors
 	for _, m := range given.Entity.ReadOnly(given.Attributes) {
 		if given.Complete {
 			break
 		}
-		problems = append(problems, site.Problem{Object: "service", Name: given.Name, Attribute: "attributes." + m.Attribute,
+		errs = append(errs, invalid.Error{Object: "service", Name: given.Name, Attribute: "attributes." + m.Attribute,
 			Code: m.Code, Message: m.Message})
 	}
 	in := Instance{Site: s.Name, Service: given.Name, Entity: given.Entity, Attributes: given.Attributes}
 	in = in.with(s.Values[given.Name])
 	refined, more := NewInstance(in, schemas)
-	return service{instance: &in, refined: refined}, append(problems, more...)
+	return service{instance: &in, refined: refined}, append(errs, more...)
 }
 
 // On returns the services that are placed on a node, ascending. The result must not be changed.
@@ -113,10 +113,10 @@ type Clash struct {
 	Path          string // where the second one has it
 }
 
-// Problem returns the problem of the second service.
-func (c Clash) Problem() site.Problem {
-	return site.Problem{
-		Object: "service", Name: c.Second, Attribute: c.Path, Code: site.DuplicateResource,
+// Error returns the error of the second service.
+func (c Clash) Invalid() invalid.Error {
+	return invalid.Error{
+		Object: "service", Name: c.Second, Attribute: c.Path, Code: invalid.DuplicateResource,
 		Message: fmt.Sprintf("the service %q brings %s as well; keep it in one of them, or place them on different nodes",
 			c.First, c.Resource.ID()),
 	}
@@ -130,20 +130,20 @@ type Load struct {
 }
 
 // Tasks returns the tasks of a node with the given services.
-func (s *Services) Tasks(services []int, n site.Node) (Load, site.Problems) {
+func (s *Services) Tasks(services []int, n site.Node) (Load, invalid.Errors) {
 	count := 0
 	lists := make([][]EntityTask, len(services))
-	var problems site.Problems
+	var errs invalid.Errors
 	for at, i := range services {
 		if r := s.services[i].refined; r != nil {
-			var wrong site.Problems
+			var wrong invalid.Errors
 			lists[at], wrong = r.On(n)
-			problems = append(problems, wrong...)
+			errs = append(errs, wrong...)
 		}
 		count += len(s.services[i].tasks) + len(lists[at])
 	}
 	if len(services) == 1 && len(lists[0]) == 0 {
-		return Load{Tasks: s.services[services[0]].tasks}, problems // nothing to clash with
+		return Load{Tasks: s.services[services[0]].tasks}, errs // nothing to clash with
 	}
 	load := Load{Tasks: make([]task.Task, 0, count)}
 	bringer := make(map[resource.ID]string, count)
@@ -172,21 +172,21 @@ func (s *Services) Tasks(services []int, n site.Node) (Load, site.Problems) {
 			load.Details[t.Task.Resource.ID()] = t
 		}
 	}
-	return load, problems
+	return load, errs
 }
 
 // configure makes the tasks of one service.
-func configure(s site.Service, schemas map[string]resource.Schema) ([]task.Task, site.Problems) {
+func configure(s site.Service, schemas map[string]resource.Schema) ([]task.Task, invalid.Errors) {
 	count := 0
 	for _, titles := range s.Configuration {
 		count += len(titles)
 	}
 	tasks := make([]task.Task, 0, count)
-	var problems site.Problems
+	var errs invalid.Errors
 	for _, typ := range slices.Sorted(maps.Keys(s.Configuration)) {
 		schema, known := schemas[typ]
 		if !known {
-			problems = append(problems, site.UnknownTypeProblem("service", s.Name, site.ConfigurationPath(typ, "", ""),
+			errs = append(errs, site.UnknownTypeError("service", s.Name, site.ConfigurationPath(typ, "", ""),
 				typ, schemas))
 		}
 		titles := s.Configuration[typ]
@@ -201,21 +201,21 @@ func configure(s site.Service, schemas map[string]resource.Schema) ([]task.Task,
 				t := &tasks[len(tasks)-1]
 				t.Resource, t.Digest = normal, resource.Digest(normal)
 			}
-			problems = append(problems, parameterProblems(s.Name, r, wrong)...)
+			errs = append(errs, parameterErrors(s.Name, r, wrong)...)
 		}
 	}
-	return tasks, problems
+	return tasks, errs
 }
 
-// parameterProblems returns the problems for parameter errors of a resource of a service.
-func parameterProblems(service string, r resource.Resource, wrong []invalid.Error) site.Problems {
-	var problems site.Problems
+// parameterErrors returns the errors for parameter errors of a resource of a service.
+func parameterErrors(service string, r resource.Resource, wrong []invalid.Error) invalid.Errors {
+	var errs invalid.Errors
 	for _, e := range wrong {
-		p := site.ParameterProblem("service", service, r.Type, r.Title, e)
+		p := site.ParameterError("service", service, r.Type, r.Title, e)
 		if v, given := r.Parameters[e.Attribute]; given && v == nil {
-			p.Code = site.NullValue
+			p.Code = invalid.NullValue
 		}
-		problems = append(problems, p)
+		errs = append(errs, p)
 	}
-	return problems
+	return errs
 }

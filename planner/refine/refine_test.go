@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -27,9 +28,9 @@ func one(name string, c resource.Configuration) site.Site {
 // on returns what a node gets.
 func on(t *testing.T, s *Services, n site.Node) ([]task.Task, []Clash) {
 	t.Helper()
-	load, problems := s.Tasks(s.On(n.Name), n)
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	load, errs := s.Tasks(s.On(n.Name), n)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	return load.Tasks, load.Clashes
 }
@@ -37,14 +38,14 @@ func on(t *testing.T, s *Services, n site.Node) ([]task.Task, []Clash) {
 var nodes = []site.Node{{Name: "n2", Tags: []string{"b"}}, {Name: "n1", Tags: []string{"a"}}}
 
 func TestTasks(t *testing.T) {
-	services, problems := New(site.Site{Services: []site.Service{
+	services, errs := New(site.Site{Services: []site.Service{
 		{Name: "two", Configuration: resource.Configuration{"kv": {"z": {"value": int64(1)},
 			"a": {"list": "x", "require": "Kv[z]"}}}},
 		{Name: "one", Selectors: site.Selectors{{NodeTags: []string{"a"}}},
 			Configuration: resource.Configuration{"need": {"m": {"must": "y"}}}},
 	}}, nodes, schemas, nil)
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	got := map[string][]string{}
 	for _, n := range nodes {
@@ -83,46 +84,46 @@ func TestClash(t *testing.T) {
 	if len(tasks) != 1 || len(clashes) != 1 {
 		t.Fatalf("got %d tasks, %d clashes", len(tasks), len(clashes))
 	}
-	p := clashes[0].Problem()
-	if p.Code != site.DuplicateResource || p.Name != "b" || p.Attribute != `configuration.kv["x"]` ||
+	p := clashes[0].Invalid()
+	if p.Code != invalid.DuplicateResource || p.Name != "b" || p.Attribute != `configuration.kv["x"]` ||
 		!strings.Contains(p.Message, `"a"`) {
 		t.Errorf("got %v", p)
 	}
 }
 
-func TestProblems(t *testing.T) {
+func TestErrors(t *testing.T) {
 	tests := map[string]struct {
 		configuration resource.Configuration
 		attribute     string
-		code          site.Code
+		code          invalid.Code
 		text          string
 	}{
-		"unknown type": {resource.Configuration{"kw": {"a": {}}}, "configuration.kw", site.UnknownType,
+		"unknown type": {resource.Configuration{"kw": {"a": {}}}, "configuration.kw", invalid.UnknownType,
 			`did you mean "kv"`},
-		"type in capitals": {resource.Configuration{"NEED": {"a": {}}}, "configuration.NEED", site.UnknownType,
+		"type in capitals": {resource.Configuration{"NEED": {"a": {}}}, "configuration.NEED", invalid.UnknownType,
 			`write "need"`},
-		"type like no other": {resource.Configuration{"else": {"a": {}}}, "configuration.else", site.UnknownType,
+		"type like no other": {resource.Configuration{"else": {"a": {}}}, "configuration.else", invalid.UnknownType,
 			"use one of kv, need"},
-		"empty type":  {resource.Configuration{"": {"a": {}}}, "configuration.", site.EmptyType, "empty"},
-		"empty title": {resource.Configuration{"kv": {"": {}}}, "configuration.kv", site.EmptyTitle, "empty"},
+		"empty type":  {resource.Configuration{"": {"a": {}}}, "configuration.", invalid.EmptyType, "empty"},
+		"empty title": {resource.Configuration{"kv": {"": {}}}, "configuration.kv", invalid.EmptyTitle, "empty"},
 		"unknown parameter": {resource.Configuration{"kv": {"a": {"valu": "1"}}}, `configuration.kv["a"].valu`,
-			site.UnknownParameter, `did you mean "value"`},
+			invalid.UnknownParameter, `did you mean "value"`},
 		"missing parameter": {resource.Configuration{"need": {"a": {}}}, `configuration.need["a"].must`,
-			site.MissingParameter, "required"},
+			invalid.MissingParameter, "required"},
 		"wrong kind": {resource.Configuration{"kv": {"a": {"list": map[string]any{}}}},
-			`configuration.kv["a"].list`, site.BadParameter, "list of strings"},
+			`configuration.kv["a"].list`, invalid.BadParameter, "list of strings"},
 		"null": {resource.Configuration{"kv": {"a": {"value": nil}}}, `configuration.kv["a"].value`,
-			site.NullValue, "null"},
+			invalid.NullValue, "null"},
 		"malformed relation": {resource.Configuration{"kv": {"a": {"require": []any{"kv"}}}},
-			`configuration.kv["a"].require[0]`, site.BadParameter, "type[title]"},
+			`configuration.kv["a"].require[0]`, invalid.BadParameter, "type[title]"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			services, problems := New(one("s", tt.configuration), nodes, schemas, nil)
-			if len(problems) != 1 {
-				t.Fatalf("got %v, want one problem", problems)
+			services, errs := New(one("s", tt.configuration), nodes, schemas, nil)
+			if len(errs) != 1 {
+				t.Fatalf("got %v, want one problem", errs)
 			}
-			p := problems[0]
+			p := errs[0]
 			if p.Object != "service" || p.Name != "s" || p.Attribute != tt.attribute || p.Code != tt.code ||
 				!strings.Contains(p.Message, tt.text) {
 				t.Errorf("got %s (%s), want %s (%s) with %q", p, p.Code, tt.attribute, tt.code, tt.text)
@@ -135,9 +136,9 @@ func TestProblems(t *testing.T) {
 		})
 	}
 	t.Run("secrets stay secret", func(t *testing.T) {
-		_, problems := New(one("s", resource.Configuration{"kv": {"a": {"secret": "hunter2"}}}), nodes, schemas, nil)
-		if len(problems) != 1 || strings.Contains(problems.Error(), "hunter2") {
-			t.Errorf("got %v", problems)
+		_, errs := New(one("s", resource.Configuration{"kv": {"a": {"secret": "hunter2"}}}), nodes, schemas, nil)
+		if len(errs) != 1 || strings.Contains(errs.Error(), "hunter2") {
+			t.Errorf("got %v", errs)
 		}
 	})
 }

@@ -18,10 +18,12 @@ const form = "a reference `type[title]` or a list of them"
 var metaparameters = []Parameter{
 	{Name: Before, Kind: StringList, Description: "Resources that come after this one: " + form + "."},
 	{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never apply, repair or refresh it; it notifies nobody. A difference is a warning of the refresh and of the run, no drift and no failure. What was applied before `noop` was set is still undone when the resource is removed. Default: false."},
-	{Name: Notify, Kind: StringList, Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
+	{Name: Notify, Kind: StringList,
+		Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
 	{Name: Require, Kind: StringList, Description: "Resources that come before this one: " + form + "."},
 	{Name: Sensitive, Kind: Bool, Description: "Never show a value of this resource in a plan, an event, an error or the output of a command. Default: false."},
-	{Name: Subscribe, Kind: StringList, Description: "Resources that come before this one and refresh it when one of them changed: " + form + "."},
+	{Name: Subscribe, Kind: StringList,
+		Description: "Resources that come before this one and refresh it when one of them changed: " + form + "."},
 }
 
 // Metaparameters returns the declarations of the metaparameters, sorted by name. No type may declare one of these
@@ -70,7 +72,7 @@ const Watched = "noop:"
 func (r Resource) Noop() bool { return r.Parameters.Bool(Noop) }
 
 // Sensitive reports whether no value of the resource may be shown. Anything but a plain false counts as true, so
-// that a mistake shows nothing either.
+// that an error shows nothing either.
 func (r Resource) Sensitive() bool {
 	v, ok := r.Parameters[Sensitive]
 	return ok && v != false

@@ -85,7 +85,7 @@ func TestNearestOfMany(t *testing.T) {
 	}
 }
 
-// BenchmarkNearest asks for one mistake among 100,000 candidates; a validation asks for at most [resource.MostHints].
+// BenchmarkNearest asks for one error among 100,000 candidates; a validation asks for at most [resource.MostHints].
 func BenchmarkNearest(b *testing.B) {
 	candidates := many(100_000)
 	word := "cnadidate-000777-" + strings.Repeat("x", 60)

@@ -25,7 +25,7 @@ func (s Schema) Validate(r Resource) []invalid.Error {
 // r, and has the parameters of r themselves when they are in their normal form.
 func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 	var errs []invalid.Error
-	if m := titleMistake(r.Title); m != "" {
+	if m := titleError(r.Title); m != "" {
 		errs = append(errs, invalid.Error{Attribute: "title", Message: m})
 	}
 	for i := range s.Parameters {
@@ -69,7 +69,7 @@ func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 	return r, errs
 }
 
-func titleMistake(title string) string {
+func titleError(title string) string {
 	switch {
 	case title == "":
 		return "must not be empty"

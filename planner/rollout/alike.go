@@ -39,7 +39,8 @@ func SaidAlike(nodes []string, reason func(node string) string) []Alike {
 	return out
 }
 
-// warnedAlike returns warnings in their order, those that begin with a node once for all nodes that have them in common.
+// warnedAlike returns warnings in their order, those that begin with a node once for all nodes that have them in
+// common.
 func warnedAlike(warnings []string) []string {
 	var out []Alike
 	index := make(map[string]int)

@@ -52,9 +52,9 @@ func bigSite() site.Site {
 // durable before their tasks begin.
 func BenchmarkRun(b *testing.B) {
 	s := bigSite()
-	p, problems := planner.Make(s, nil, nil)
+	p, errs := planner.Make(s, nil, nil)
 	if p == nil {
-		b.Fatal(problems)
+		b.Fatal(errs)
 	}
 	run := func(b *testing.B, recorder func() (rollout.Recorder, func())) {
 		b.ReportAllocs()

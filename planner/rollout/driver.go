@@ -51,9 +51,11 @@ type driver struct {
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
 		Options: o, site: siteName, cancellation: newCancellation(ctx, o.Grace, o.GiveUp),
-		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, owned: map[string][]string{}, waits: map[string][]string{}, locks: locks{locked: map[string]bool{}},
+		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, owned: map[string][]string{},
+		waits: map[string][]string{}, locks: locks{locked: map[string]bool{}},
 		slots: make(chan struct{}, o.Parallelism), calling: make(chan struct{}, 1),
-		recordedGroups: map[string]bool{}, ended: map[string]bool{}, actionsKnown: map[string]bool{}, callFailed: map[string]bool{}, contacted: map[string]bool{},
+		recordedGroups: map[string]bool{}, ended: map[string]bool{}, actionsKnown: map[string]bool{},
+		callFailed: map[string]bool{}, contacted: map[string]bool{},
 		report: Report{
 			Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
 			Callbacks: map[string]string{}, Values: Values{},

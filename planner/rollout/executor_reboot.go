@@ -75,7 +75,8 @@ func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c con
 	switch {
 	case !found || old == "":
 		return &converge.SessionError{Code: converge.CodeProtocol,
-			Message: fmt.Sprintf("%s restarts the node, and is no restart that it was sent, or does not report its boot id", asked.ID)}
+			Message: fmt.Sprintf("%s restarts the node, and is no restart that it was sent, or does not report its boot id",
+				asked.ID)}
 	case again:
 		return &converge.SessionError{Code: converge.CodeRestart,
 			Message: fmt.Sprintf("%s: the node is back with another boot id, and wants to restart once more", asked.ID)}

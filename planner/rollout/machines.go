@@ -132,9 +132,9 @@ func (m *Machines) waitedFor(node string) error {
 	return m.busy[node]
 }
 
-// candidates returns those of the nodes that were not asked in this apply and may be one of the machines, as far as anything
-// is known of them, sorted. With strict these are also those of which nothing is known, and those that were asked and
-// may have been restarted since: their answers do not count any more.
+// candidates returns those of the nodes that were not asked in this apply and may be one of the machines, as far as
+// anything is known of them, sorted. With strict these are also those of which nothing is known, and those that were
+// asked and may have been restarted since: their answers do not count any more.
 func (m *Machines) candidates(machines []converge.Identity, nodes map[string]site.Node, strict bool) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -225,8 +225,8 @@ var stages = []strategy.Stage{strategy.NotStarted, strategy.Prepared, strategy.D
 // listed bounds each list of a report. The journal holds every event of every node.
 const listed = 20
 
-// String describes for a person how the run went: the groups in order with what they missed, the nodes by stage, and why nodes
-// failed. Of many nodes the first ones are named.
+// String describes for a person how the run went: the groups in order with what they missed, the nodes by stage, and
+// why nodes failed. Of many nodes the first ones are named.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "site %s, run %s: %s\n", r.Site, r.Run, r.Status)

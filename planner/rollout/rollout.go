@@ -2,8 +2,8 @@
 // what to do next, sends catalogs to nodes through an [Executor], records an event before and after every task through
 // a [Recorder], and reports how far every group and node came.
 //
-//	Run       a plan: what comes before the groups, prepare and deploy group by group, what comes after them, then the tear-down of
-//	          the nodes that left the site
+//	Run       a plan: what comes before the groups, prepare and deploy group by group, what comes after them, then the
+//	          tear-down of the nodes that left the site
 //	Survey    a look at all nodes that changes nothing: drift, ledgers, who can be reached
 //	TearDown  the end of a site: undo everything on every node
 //

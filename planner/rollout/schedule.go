@@ -90,7 +90,8 @@ var ordinary = []kind{configKind, remoteKind, callbackKind}
 func newSchedule(s site.Site, groups []site.Group, p *planner.Plan, caller Caller) (schedule, error) {
 	w := schedule{
 		prepare: map[string]step{}, deploy: map[string][]step{}, common: map[string][]step{},
-		needs: needs(p), actions: actionsOf(p), locked: map[string]bool{}, spared: map[string]bool{}, order: map[string][]string{},
+		needs: needs(p), actions: actionsOf(p), locked: map[string]bool{}, spared: map[string]bool{},
+		order: map[string][]string{},
 	}
 	for _, g := range p.Groups {
 		w.order[g.Name] = g.Order

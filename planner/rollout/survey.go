@@ -36,8 +36,8 @@ type DriftItem struct {
 
 // Survey looks at nodes without changing them: how far they are from their items, and what their ledgers hold. It ends
 // when all nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause.
-// Nodes that a group prepares (Options.Prepared) are waited for a moment only: their sessions go on, until ctx ends, and
-// the run with the same Machines waits for them in their preparation. There is an entry for every node.
+// Nodes that a group prepares (Options.Prepared) are waited for a moment only: their sessions go on, until ctx ends,
+// and the run with the same Machines waits for them in their preparation. There is an entry for every node.
 func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.Item, siteName string,
 	o Options) map[string]NodeSurvey {
 	out := make(map[string]NodeSurvey, len(nodes))
@@ -140,8 +140,8 @@ func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog)
 	return survey
 }
 
-// allChecked reports whether every item was looked at: an item that failed or was left out because the session ended says
-// nothing about the node.
+// allChecked reports whether every item was looked at: an item that failed or was left out because the session ended
+// says nothing about the node.
 func allChecked(items []converge.Item, results map[resource.ID]converge.Result) bool {
 	for _, item := range items {
 		if s := results[item.ID()].Status; !item.RefreshOnly && s != converge.Unchanged && s != converge.Differs {

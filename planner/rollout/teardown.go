@@ -140,7 +140,8 @@ func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
 		Message: reason(o.err, o.failures)}
 	switch {
 	case folderGone(d.nodes[st.node], o.err) && o.ledger == nil:
-		d.warn("", st.node, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone", st.node,
+		d.warn("", st.node, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone",
+			st.node,
 			d.nodes[st.node].Connection.Root))
 		return TearDownNode{Status: TornDown}
 	case !o.sent, o.err != nil && ctx.Err() != nil:

@@ -64,8 +64,8 @@ func checkReachable(value any) error {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// folderMistakes finds a directory that is not in the files.
-func folderMistakes(r resource.Resource) []invalid.Error {
+// folderErrors finds a directory that is not in the files.
+func folderErrors(r resource.Resource) []invalid.Error {
 	cwd := r.Parameters.String("cwd")
 	if cwd == "" || path.IsAbs(cwd) || Carries(r, cwd) {
 		return nil

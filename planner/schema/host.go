@@ -35,7 +35,8 @@ func (Host) Schema() resource.Schema {
 			if WantsAbsent(r) || r.Parameters.Has("ip") {
 				return nil
 			}
-			return []invalid.Error{{Attribute: "ip", Code: invalid.MissingParameter, Message: "is required unless ensure is absent"}}
+			return []invalid.Error{{Attribute: "ip", Code: invalid.MissingParameter,
+				Message: "is required unless ensure is absent"}}
 		},
 	}
 }

@@ -25,7 +25,7 @@ func (Puppet) Schema() resource.Schema {
 			{Name: "modules", Kind: resource.String, Check: checkModules,
 				Description: "Folders with modules, with colons in between." + where + " Default: Puppet's own."},
 		}, tryParameters(0)...),
-		Check: puppetMistakes,
+		Check: puppetErrors,
 	}
 }
 
@@ -39,9 +39,9 @@ func checkModules(value any) error {
 	return nil
 }
 
-// puppetMistakes finds paths that lead nowhere.
-func puppetMistakes(r resource.Resource) []invalid.Error {
-	wrong := folderMistakes(r)
+// puppetErrors finds paths that lead nowhere.
+func puppetErrors(r resource.Resource) []invalid.Error {
+	wrong := folderErrors(r)
 	miss := func(parameter, name, what string) {
 		if !path.IsAbs(name) && !r.Parameters.Has("cwd") && !Carries(r, name) {
 			wrong = append(wrong, invalid.Error{Attribute: parameter, Message: fmt.Sprintf("there is no %s %q in files; name one that is, or give its absolute path", what, name)})

@@ -23,7 +23,7 @@ func (Shell) Schema() resource.Schema {
 			{Name: "command", Kind: resource.String, Required: true, Check: checkLine,
 				Description: "It is run by /bin/sh, and succeeds with status 0."},
 		}, tryParameters(ShellRetries)...),
-		Check: folderMistakes,
+		Check: folderErrors,
 	}
 }
 

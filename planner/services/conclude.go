@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Outcome is the result of the tasks of a service.
@@ -134,5 +134,5 @@ func (t *Transition) Learn(values map[string]map[string]any) {
 	}
 }
 
-// Problems returns the problems of services since the plan.
-func (t *Transition) Problems() site.Problems { return t.problems }
+// Errors returns the errors of services since the plan.
+func (t *Transition) Errors() invalid.Errors { return t.errs }

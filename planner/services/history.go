@@ -121,7 +121,8 @@ func (s Inventory) Merge(journal []JournalRecord) Inventory {
 		}
 		r.Instance = old.Instance
 		r.Entity = journaled.Entity
-		r.ID, r.Version, r.DesiredVersion, r.State = journaled.Service, journaled.Version, journaled.DesiredVersion, journaled.State
+		r.ID, r.Version, r.DesiredVersion, r.State = journaled.Service, journaled.Version, journaled.DesiredVersion,
+			journaled.State
 		r.Config, r.Updated, r.Pending, r.Last, r.Deleted = journaled.Config, journaled.Updated, nil, "", false
 		r.Sets = lifecycle.Sets{Candidate: restoreOmitted(journaled.Candidate, old.Active, journaled.Omitted),
 			Active: restoreOmitted(journaled.Active, old.Active, journaled.Omitted)}

@@ -95,9 +95,9 @@ type parsedDefinition struct {
 
 // parse parses the definition. The error says which part is invalid.
 func (b Definition) parse() (parsedDefinition, error) {
-	e, mistakes := catalog.ParseDefinition(b.Entity)
-	if len(mistakes) > 0 {
-		return parsedDefinition{}, fmt.Errorf("the definition of the entity: %w", mistakes[0])
+	e, faults := catalog.ParseDefinition(b.Entity)
+	if len(faults) > 0 {
+		return parsedDefinition{}, fmt.Errorf("the definition of the entity: %w", faults[0])
 	}
 	return b.resolve(e)
 }
@@ -115,13 +115,14 @@ func machineOf(e *catalog.Entity, own *lifecycle.Lifecycle) (*lifecycle.Machine,
 		shipped, ok := document.ShippedLifecycle(e.Lifecycle)
 		if !ok {
 			return nil, fmt.Errorf(
-				"names the lifecycle %q, which slipway does not bring; give it as service_lifecycle of the service, or %s", e.Lifecycle, knownLifecycles())
+				"names the lifecycle %q, which slipway does not bring; give it as service_lifecycle of the service, or %s",
+				e.Lifecycle, knownLifecycles())
 		}
 		l = &shipped
 	}
-	machine, problems := lifecycle.New(*l)
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("the lifecycle %q is not sound: %w", l.Name, problems[0])
+	machine, errs := lifecycle.New(*l)
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("the lifecycle %q is not sound: %w", l.Name, errs[0])
 	}
 	return machine, nil
 }

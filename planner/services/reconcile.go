@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -63,8 +64,8 @@ func withoutUnfitting(e *catalog.Entity, sets lifecycle.Sets) lifecycle.Sets {
 			if !there || a.Modifier != catalog.Allocated {
 				continue
 			}
-			if _, mistakes := (catalog.Structure{Attributes: []catalog.Attribute{a}}).Check(
-				map[string]any{a.Name: value}); len(mistakes) > 0 {
+			if _, faults := (catalog.Structure{Attributes: []catalog.Attribute{a}}).Check(
+				map[string]any{a.Name: value}); len(faults) > 0 {
 				set = maps.Clone(set)
 				delete(set, a.Name)
 			}
@@ -99,17 +100,17 @@ func withSensitive(wanted site.Service, set map[string]any) map[string]any {
 }
 
 // definitionOf returns the digest of the definition of a wanted service and registers the definition. It returns false
-// after it has added a problem.
+// after it has added an error.
 func (t *Transition) definitionOf(s site.Service) (string, bool) {
 	definition, err := s.Entity.Definition()
 	if err != nil {
-		t.addProblem(s.Name, "entity", site.BadStructure, err.Error())
+		t.addError(s.Name, "entity", invalid.BadStructure, err.Error())
 		return "", false
 	}
 	b := Definition{definition, s.Lifecycle, s.Selectors}
 	digest, err := b.digest()
 	if err != nil {
-		t.addProblem(s.Name, "entity", site.BadStructure, err.Error())
+		t.addError(s.Name, "entity", invalid.BadStructure, err.Error())
 		return "", false
 	}
 	if _, known := t.definitions[digest]; known {
@@ -121,7 +122,7 @@ func (t *Transition) definitionOf(s site.Service) (string, bool) {
 		if s.Lifecycle != nil {
 			at = "lifecycle"
 		}
-		t.addProblem(s.Name, at, site.BadValue, err.Error())
+		t.addError(s.Name, at, invalid.BadValue, err.Error())
 		return "", false
 	}
 	t.definitions[digest] = read
@@ -133,8 +134,8 @@ func (t *Transition) replaces(r Record, wanted site.Service) bool {
 	if r.Entity != wanted.Entity.Name {
 		return true
 	}
-	complete, mistakes := wanted.Entity.Check(lifecycle.CarryAllocated(wanted.Entity, r.Base(), wanted.Attributes))
-	return len(mistakes) == 0 && len(lifecycle.ReplacementPaths(wanted.Entity, r.Base(), complete)) > 0
+	complete, faults := wanted.Entity.Check(lifecycle.CarryAllocated(wanted.Entity, r.Base(), wanted.Attributes))
+	return len(faults) == 0 && len(lifecycle.ReplacementPaths(wanted.Entity, r.Base(), complete)) > 0
 }
 
 // isEnding reports whether the service is being deleted. If the configuration has it again, that is a new service.
@@ -177,7 +178,7 @@ func (t *Transition) startChanges() {
 	for _, name := range open {
 		t.addRefusal(name, t.reconcile(name))
 	}
-	if len(t.problems.Errors()) > 0 {
+	if len(t.errs.Errors()) > 0 {
 		return
 	}
 	for _, in := range t.live() {
@@ -198,9 +199,9 @@ func (t *Transition) explainIdentityConflict(name string, err error) error {
 	holder, ok := t.engine.ByIdentity(wanted.Entity.Name, wanted.Attributes[wanted.Entity.Identity])
 	if _, stays := t.wanted[holder]; ok && !stays {
 		explained := *refusal
-		explained.Mistakes = slices.Clone(refusal.Mistakes)
-		for i := range explained.Mistakes {
-			explained.Mistakes[i].Message += fmt.Sprintf(
+		explained.Errors = slices.Clone(refusal.Errors)
+		for i := range explained.Errors {
+			explained.Errors[i].Message += fmt.Sprintf(
 				"; the service %q is removed by the same plan: apply its removal first, or keep its name", holder)
 		}
 		return &explained
@@ -213,7 +214,7 @@ func (t *Transition) reconcile(name string) error {
 	wanted := t.wanted[name]
 	digest, ok := t.definitionOf(wanted)
 	if !ok {
-		return nil // definitionOf has added a problem
+		return nil // definitionOf has added an error
 	}
 	in, exists := t.engine.Instance(name)
 	if !exists {
@@ -278,7 +279,8 @@ func (t *Transition) create(wanted site.Service, digest string) error {
 		r.Incarnation = t.former[wanted.Name]
 	}
 	call := lifecycle.Create{
-		ID: wanted.Name, Entity: wanted.Entity.Name, EntityVersion: &number, Attributes: wanted.Attributes, Definition: digest, Config: t.gatesOf(wanted, digest), At: t.at,
+		ID: wanted.Name, Entity: wanted.Entity.Name, EntityVersion: &number, Attributes: wanted.Attributes,
+		Definition: digest, Config: t.gatesOf(wanted, digest), At: t.at,
 	}
 	result, err := t.engine.Create(call)
 	if err != nil {
@@ -404,7 +406,7 @@ func (t *Transition) startDeletion(in lifecycle.Instance) {
 
 // checkReferences reports references that remain, after all changes, to services that are deleted without a validation.
 func (t *Transition) checkReferences() {
-	if len(t.problems.Errors()) > 0 {
+	if len(t.errs.Errors()) > 0 {
 		return
 	}
 	for _, id := range t.unvalidatedDeletions {
@@ -414,7 +416,7 @@ func (t *Transition) checkReferences() {
 				continue // left over from a rollback
 			}
 			if t.Wanted(r.ID) {
-				t.addReferenceProblem(r, id)
+				t.addReferenceError(r, id)
 			}
 		}
 	}
@@ -440,7 +442,7 @@ func (t *Transition) requestState(name string) {
 	}
 	machine := t.definitions[t.records[name].Definition].machine
 	if _, known := machine.State(wanted.TargetState); !known {
-		t.addProblem(name, "target_state", site.BadValue, fmt.Sprintf("the lifecycle %q has no state %q%s",
+		t.addError(name, "target_state", invalid.BadValue, fmt.Sprintf("the lifecycle %q has no state %q%s",
 			machine.Lifecycle().Name, wanted.TargetState,
 			states(machine)))
 		return
@@ -452,7 +454,7 @@ func (t *Transition) requestState(name string) {
 		if r, moving := machine.Transfer(in.State, lifecycle.ResourceBased); moving && r.Target != in.State {
 			return // its deployment comes first
 		}
-		t.addProblem(name, "target_state", lifecycle.TransferNotAllowed,
+		t.addError(name, "target_state", lifecycle.TransferNotAllowed,
 			fmt.Sprintf("the lifecycle %q has no way from the state %s, in which the service is, to %s on request; %s",
 				machine.Lifecycle().Name, in.State, wanted.TargetState, requests(machine, in.State)))
 		return

@@ -52,10 +52,10 @@ func TestReferenceToOneThatGoes(t *testing.T) {
 	f.want()
 	f.run(failed("web"))
 	f.want(f.link("l", "web"))
-	_, problems := services.Plan(f.state, f.site, time.Time{})
-	if want := `service "l": attributes.end: refers to the service "web", which is to be deleted`; len(problems) != 1 ||
-		!strings.HasPrefix(problems[0].Error(), want) {
-		t.Errorf("got %v", problems)
+	_, errs := services.Plan(f.state, f.site, time.Time{})
+	if want := `service "l": attributes.end: refers to the service "web", which is to be deleted`; len(errs) != 1 ||
+		!strings.HasPrefix(errs[0].Error(), want) {
+		t.Errorf("got %v", errs)
 	}
 }
 

@@ -1,7 +1,7 @@
 package services
 
-// WithoutSensitive returns the inventory without the values of sensitive attributes. A plan takes those that services lack
-// from what is wanted, as it does with services that come from the journal. s does not change.
+// WithoutSensitive returns the inventory without the values of sensitive attributes. A plan takes those that services
+// lack from what is wanted, as it does with services that come from the journal. s does not change.
 func (s Inventory) WithoutSensitive() Inventory {
 	records := make(map[string]Record, len(s.Records))
 	for name, r := range s.Records {

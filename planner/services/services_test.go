@@ -74,12 +74,12 @@ func (f *fixture) link(name, end string) site.Service {
 	return site.Service{Name: name, Entity: f.entities["link"], Attributes: map[string]any{"end": end}}
 }
 
-// begin begins a transition that must be without problems.
+// begin begins a transition that must be without errors.
 func (f *fixture) begin() *services.Transition {
 	f.t.Helper()
-	transition, problems := services.Plan(f.state, f.site, time.Unix(1, 0).UTC())
-	if len(problems) > 0 {
-		f.t.Fatal(problems)
+	transition, errs := services.Plan(f.state, f.site, time.Unix(1, 0).UTC())
+	if len(errs) > 0 {
+		f.t.Fatal(errs)
 	}
 	return transition
 }
@@ -101,8 +101,8 @@ func (f *fixture) run(outcomes ...map[string]services.Outcome) *services.Transit
 			f.t.Fatal("no end of passes")
 		}
 	}
-	if len(transition.Problems()) > 0 {
-		f.t.Fatal(transition.Problems())
+	if len(transition.Errors()) > 0 {
+		f.t.Fatal(transition.Errors())
 	}
 	text, err := json.Marshal(transition.State())
 	if err != nil {
@@ -379,8 +379,8 @@ func TestLearn(t *testing.T) {
 	f.want(f.web("a", nil))
 	transition := f.begin()
 	transition.Learn(map[string]map[string]any{"a": {"port": int64(8002)}, "gone": {"x": 1}})
-	if got := transition.Allocated("a")["port"]; got != int64(8002) || len(transition.Problems()) > 0 {
-		t.Errorf("port %v, %v", got, transition.Problems())
+	if got := transition.Allocated("a")["port"]; got != int64(8002) || len(transition.Errors()) > 0 {
+		t.Errorf("port %v, %v", got, transition.Errors())
 	}
 }
 
@@ -389,9 +389,9 @@ func TestRest(t *testing.T) {
 	f.want(f.web("a", nil))
 	f.run()
 	f.want(f.web("a", size(7)), f.web("b", nil))
-	transition, problems := services.Unchanged(f.state, f.site)
-	if len(problems) > 0 || len(transition.Site().Services) != 1 {
-		t.Fatal(problems)
+	transition, errs := services.Unchanged(f.state, f.site)
+	if len(errs) > 0 || len(transition.Site().Services) != 1 {
+		t.Fatal(errs)
 	}
 	if d := cmp.Diff(map[string]any{"name": "a", "size": int64(1), "port": int64(8000)},
 		deployed(transition, "a")); d != "" {
@@ -479,9 +479,9 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 	f.want(update)
 	f.state = f.state.Merge(journalOf(f.begin()))
 	adopted := f.state
-	if rest, problems := services.Unchanged(f.state, f.site); len(problems) > 0 ||
+	if rest, errs := services.Unchanged(f.state, f.site); len(errs) > 0 ||
 		rest.Status("a").State != "update_inprogress" {
-		t.Errorf("it is shown as %+v, %v", rest.Status("a"), problems)
+		t.Errorf("it is shown as %+v, %v", rest.Status("a"), errs)
 	}
 	if transition := f.begin(); len(transition.Changes()) > 0 {
 		t.Errorf("the update is begun again: %v", transition.Changes())

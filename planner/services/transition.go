@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -23,7 +24,7 @@ type Transition struct {
 	definitions          map[string]parsedDefinition // by digest
 	numbers              map[string]int              // digest of a definition -> version of its entity in the engine
 	highest              map[string]int              // entity -> highest version in the engine
-	problems             site.Problems
+	errs                 invalid.Errors
 	changes              []Change
 	versions             []Version
 	events               []Event
@@ -71,9 +72,9 @@ type Event struct {
 }
 
 // Plan compares the wanted services of a site with its inventory and starts the transfers that follow. at is the time
-// of versions and events, and affects nothing else. If the problems contain errors, the transition must not be used.
+// of versions and events, and affects nothing else. If the errors contain errors, the transition must not be used.
 // Plan changes neither s nor the inventory.
-func Plan(state Inventory, s site.Site, at time.Time) (*Transition, site.Problems) {
+func Plan(state Inventory, s site.Site, at time.Time) (*Transition, invalid.Errors) {
 	t := newTransition(state, s, at)
 	t.loadInventory(state)
 	t.startChanges()
@@ -84,13 +85,13 @@ func Plan(state Inventory, s site.Site, at time.Time) (*Transition, site.Problem
 	}
 	t.validatePending()
 	t.completeChanges()
-	t.problems.Sort()
-	return t, t.problems
+	t.errs.Sort()
+	return t, t.errs
 }
 
 // Unchanged returns a transition in which no service changes, as a drift check needs it. Services that are not in the
 // inventory yet are not deployed.
-func Unchanged(state Inventory, s site.Site) (*Transition, site.Problems) {
+func Unchanged(state Inventory, s site.Site) (*Transition, invalid.Errors) {
 	t := newTransition(state, s, time.Time{})
 	for name, r := range state.Records {
 		if wanted, ok := t.wanted[name]; ok {
@@ -98,8 +99,8 @@ func Unchanged(state Inventory, s site.Site) (*Transition, site.Problems) {
 		}
 		t.load(name, r, r.Definition)
 	}
-	t.problems.Sort()
-	return t, t.problems
+	t.errs.Sort()
+	return t, t.errs
 }
 
 func newTransition(state Inventory, s site.Site, at time.Time) *Transition {
@@ -119,7 +120,7 @@ func newTransition(state Inventory, s site.Site, at time.Time) *Transition {
 	for _, digest := range slices.Sorted(maps.Keys(state.Definitions)) {
 		b, err := state.Definitions[digest].parse()
 		if err != nil {
-			t.addProblem("", "", site.BadStructure,
+			t.addError("", "", invalid.BadStructure,
 				"the inventory of services is not readable: "+err.Error()+"; use the version of slipway that wrote it, or a newer one")
 			continue
 		}
@@ -128,19 +129,19 @@ func newTransition(state Inventory, s site.Site, at time.Time) *Transition {
 	return t
 }
 
-func (t *Transition) addProblem(service, attribute string, code site.Code, message string) {
-	p := site.Problem{Object: "service", Name: service, Attribute: attribute, Code: code, Message: message}
+func (t *Transition) addError(service, attribute string, code invalid.Code, message string) {
+	p := invalid.Error{Object: "service", Name: service, Attribute: attribute, Code: code, Message: message}
 	if service == "" {
 		p.Object, p.Name = "deployment", t.site.Name
 	}
-	t.problems = append(t.problems, p)
+	t.errs = append(t.errs, p)
 }
 
-// addRefusal adds the problem that a call was refused, with the attribute that the refusal names.
+// addRefusal adds the error that a call was refused, with the attribute that the refusal names.
 func (t *Transition) addRefusal(service string, err error) {
 	var refusal *lifecycle.Error
 	if !errors.As(err, &refusal) {
-		t.addProblem(service, "", site.BadStructure, err.Error())
+		t.addError(service, "", invalid.BadStructure, err.Error())
 		return
 	}
 	at := func(path string) string {
@@ -152,11 +153,11 @@ func (t *Transition) addRefusal(service string, err error) {
 		}
 		return "attributes." + path
 	}
-	if len(refusal.Mistakes) == 0 {
-		t.addProblem(service, at(refusal.Path), refusal.Kind, refusal.Message)
+	if len(refusal.Errors) == 0 {
+		t.addError(service, at(refusal.Path), refusal.Kind, refusal.Message)
 	}
-	for _, m := range refusal.Mistakes {
-		t.addProblem(service, at(m.Attribute), m.Code, m.Message)
+	for _, m := range refusal.Errors {
+		t.addError(service, at(m.Attribute), m.Code, m.Message)
 	}
 }
 
@@ -192,7 +193,7 @@ func (t *Transition) load(name string, r Record, digest string) bool {
 	}
 	r.Definition, r.Entity, r.EntityVersion = digest, b.entity.Name, number
 	if err := t.engine.Load(r.Instance); err != nil {
-		t.addProblem(name, "lifecycle", site.BadValue,
+		t.addError(name, "lifecycle", invalid.BadValue,
 			err.Error()+"; replace the service, or keep its lifecycle until it rests in a state that both have")
 		return false
 	}

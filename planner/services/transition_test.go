@@ -36,10 +36,10 @@ func TestShippedLifecycles(t *testing.T) {
 			f.run()
 			f.want(f.web("a", size(2), own))
 			if l.Name == "basic_optimized" { // it has no updates
-				_, problems := services.Plan(f.state, f.site, time.Time{})
+				_, errs := services.Plan(f.state, f.site, time.Time{})
 				if want := `service "a": cannot be updated in the state up of the lifecycle "basic_optimized"`; len(
-					problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
-					t.Errorf("got %v", problems)
+					errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
+					t.Errorf("got %v", errs)
 				}
 				return
 			}
@@ -99,10 +99,10 @@ func TestReferrersProtect(t *testing.T) {
 		f.want(f.link("link", "web"), f.web("web", nil, own))
 		f.run()
 		f.want(f.link("link", "web"))
-		_, problems := services.Plan(f.state, f.site, time.Time{})
+		_, errs := services.Plan(f.state, f.site, time.Time{})
 		if want := `service "link": attributes.end: refers to the service "web", which is to be deleted`; len(
-			problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
-			t.Errorf("%s: got %v", name, problems)
+			errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
+			t.Errorf("%s: got %v", name, errs)
 		}
 		f.want()
 		f.run()
@@ -262,16 +262,16 @@ func BenchmarkBegin(b *testing.B) {
 				"name": fmt.Sprint(i)}, Selectors: site.Selectors{{NodeNames: []string{fmt.Sprint("n", i)}}},
 		})
 	}
-	transition, problems := services.Plan(services.Inventory{}, s, time.Time{})
-	if len(problems) > 0 {
-		b.Fatal(problems)
+	transition, errs := services.Plan(services.Inventory{}, s, time.Time{})
+	if len(errs) > 0 {
+		b.Fatal(errs)
 	}
 	transition.Conclude(nil, time.Time{})
 	for what, site := range map[string]site.Site{"nothing": s, "deletion": {Name: "lon1"}} {
 		b.Run(what, func(b *testing.B) {
 			for b.Loop() {
-				if _, problems := services.Plan(transition.State(), site, time.Time{}); len(problems) > 0 {
-					b.Fatal(problems)
+				if _, errs := services.Plan(transition.State(), site, time.Time{}); len(errs) > 0 {
+					b.Fatal(errs)
 				}
 			}
 		})

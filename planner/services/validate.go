@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // maxTransfers bounds the automatic transfers of one plan. Valid lifecycles have no automatic cycles and stay far
@@ -15,9 +15,9 @@ const maxTransfers = 1000
 
 // validatePending executes the transfers that wait for a validation. It takes candidates as valid: the caller plans the
 // resulting site, which validates all candidates together and refuses the whole plan on an error (design.md 8).
-// References that protect a service from deletion and exhausted pools are problems here.
+// References that protect a service from deletion and exhausted pools are errors here.
 func (t *Transition) validatePending() {
-	if len(t.problems.Errors()) > 0 {
+	if len(t.errs.Errors()) > 0 {
 		return
 	}
 	usage := t.poolUsage()
@@ -45,7 +45,7 @@ func (t *Transition) validatePending() {
 			}
 		}
 	}
-	t.addProblem("", "", site.BadStructure,
+	t.addError("", "", invalid.BadStructure,
 		fmt.Sprintf("services do not come to rest after %d transfers each; this is a defect of their lifecycles",
 			maxTransfers))
 }
@@ -78,7 +78,7 @@ func (t *Transition) allocationService(in lifecycle.Instance, sets ...lifecycle.
 }
 
 // validate executes the transfer of a service that waits for its validation. It returns false after it has added a
-// problem.
+// error.
 func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bool {
 	result := lifecycle.Validation{OK: true}
 	switch t.selfSet(in) {
@@ -88,12 +88,12 @@ func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bo
 		}
 	case lifecycle.Candidate:
 		before := in.Active
-		candidate, _, mistakes := usage.Allocate(allocation.Request{Service: t.allocationService(in), Prior: before,
+		candidate, _, faults := usage.Allocate(allocation.Request{Service: t.allocationService(in), Prior: before,
 			Candidate: in.Candidate})
-		for _, m := range mistakes {
-			t.addProblem(in.ID, "attributes."+m.Attribute, m.Code, m.Message)
+		for _, m := range faults {
+			t.addError(in.ID, "attributes."+m.Attribute, m.Code, m.Message)
 		}
-		if len(mistakes) > 0 {
+		if len(faults) > 0 {
 			return false
 		}
 		if catalog.Canonical(candidate) != catalog.Canonical(in.Candidate) {
@@ -112,7 +112,7 @@ func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bo
 	return true
 }
 
-// isUnreferenced reports whether no remaining service refers to a service that is to be deleted. It adds a problem for
+// isUnreferenced reports whether no remaining service refers to a service that is to be deleted. It adds an error for
 // each that does (lsm.md 14).
 func (t *Transition) isUnreferenced(id string) bool {
 	references, err := t.engine.Dangling(id)
@@ -131,14 +131,14 @@ func (t *Transition) isUnreferenced(id string) bool {
 			continue // it is deleted too
 		}
 		free = false
-		t.addReferenceProblem(r, id)
+		t.addReferenceError(r, id)
 	}
 	return free
 }
 
-// addReferenceProblem adds the problem that a service refers to one that is to be deleted.
-func (t *Transition) addReferenceProblem(by lifecycle.Reference, id string) {
-	t.addProblem(by.ID, "attributes."+by.Path, site.UnknownReference, fmt.Sprintf(
+// addReferenceError adds the error that a service refers to one that is to be deleted.
+func (t *Transition) addReferenceError(by lifecycle.Reference, id string) {
+	t.addError(by.ID, "attributes."+by.Path, invalid.UnknownReference, fmt.Sprintf(
 		"refers to the service %q, which is to be deleted; keep that service, or change or delete this one first", id))
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -89,14 +90,14 @@ type Run struct {
 }
 
 // New simulates the first run on a site: every node of a group has changes. Groups that are nil are the default
-// strategy. Invalid groups, and an outcome for a node that the site does not have, are a [site.Problems] error.
+// strategy. Invalid groups, and an outcome for a node that the site does not have, are a [invalid.Errors] error.
 func New(s site.Site, outcomes Outcomes) (Run, error) {
 	groups := s.Groups
 	if groups == nil {
 		groups = strategy.Default()
 	}
-	if problems := outcomes.validate(s.Nodes); len(problems) > 0 {
-		return Run{}, problems
+	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
+		return Run{}, errs
 	}
 	m, err := strategy.New(groups, s.Nodes, nil)
 	if err != nil {
@@ -138,8 +139,8 @@ func New(s site.Site, outcomes Outcomes) (Run, error) {
 }
 
 // validate reports outcomes for nodes that do not exist.
-func (o Outcomes) validate(nodes []site.Node) site.Problems {
-	var problems site.Problems
+func (o Outcomes) validate(nodes []site.Node) invalid.Errors {
+	var errs invalid.Errors
 	known := make(map[string]bool, len(nodes))
 	for _, n := range nodes {
 		known[n.Name] = true
@@ -147,14 +148,14 @@ func (o Outcomes) validate(nodes []site.Node) site.Problems {
 	for _, phase := range Phases() {
 		for node := range o[phase] {
 			if !known[node] {
-				problems = append(problems, site.Problem{Object: "node", Name: node, Attribute: string(phase),
-					Code:    site.UnknownNode,
+				errs = append(errs, invalid.Error{Object: "node", Name: node, Attribute: string(phase),
+					Code:    invalid.UnknownNode,
 					Message: "an outcome is given for it, but there is no such node"})
 			}
 		}
 	}
-	problems.Sort()
-	return problems
+	errs.Sort()
+	return errs
 }
 
 // step simulates a phase.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -121,15 +122,15 @@ func TestDefaultStrategy(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	var problems site.Problems
+	var errs invalid.Errors
 	_, err := New(example(), Outcomes{Deploy: {"ctl9": Failure, "ctl8": Success}, Prepare: {"x": Failure}})
-	if !errors.As(err, &problems) || len(problems) != 3 || problems[0].Name != "ctl8" ||
-		problems[0].Code != site.UnknownNode {
+	if !errors.As(err, &errs) || len(errs) != 3 || errs[0].Name != "ctl8" ||
+		errs[0].Code != invalid.UnknownNode {
 		t.Errorf("got %v", err)
 	}
 	s := example()
 	s.Groups[0].DependsOn = []string{"compute"}
-	if _, err := New(s, nil); !errors.As(err, &problems) || problems[0].Code != site.Cycle {
+	if _, err := New(s, nil); !errors.As(err, &errs) || errs[0].Code != invalid.Cycle {
 		t.Errorf("got %v", err)
 	}
 }

@@ -24,24 +24,24 @@ func ConfigurationPath(typ, title, parameter string) string {
 	return path
 }
 
-// ParameterProblem returns the problem for a parameter error in a resource of a service or override.
-func ParameterProblem(object, name, typ, title string, e invalid.Error) Problem {
-	p := Problem{Object: object, Name: name, Attribute: ConfigurationPath(typ, title, e.Attribute),
-		Code: cmp.Or(e.Code, BadParameter), Message: e.Message}
+// ParameterError returns the error for a parameter error in a resource of a service or override.
+func ParameterError(object, name, typ, title string, e invalid.Error) invalid.Error {
+	p := invalid.Error{Object: object, Name: name, Attribute: ConfigurationPath(typ, title, e.Attribute),
+		Code: cmp.Or(e.Code, invalid.BadParameter), Message: e.Message}
 	if e.Attribute == "title" {
 		p.Attribute, p.Message = ConfigurationPath(typ, title, ""), "the title "+e.Message
 		if title == "" {
-			p.Code = EmptyTitle
+			p.Code = invalid.EmptyTitle
 		}
 	}
 	return p
 }
 
-// UnknownTypeProblem returns the problem for a type without a schema; an empty type has a code of its own.
-func UnknownTypeProblem(object, name, attribute, typ string, schemas map[string]resource.Schema) Problem {
-	p := Problem{Object: object, Name: name, Attribute: attribute, Code: UnknownType}
+// UnknownTypeError returns the error for a type without a schema; an empty type has a code of its own.
+func UnknownTypeError(object, name, attribute, typ string, schemas map[string]resource.Schema) invalid.Error {
+	p := invalid.Error{Object: object, Name: name, Attribute: attribute, Code: invalid.UnknownType}
 	if typ == "" {
-		p.Code, p.Message = EmptyType, "the type must not be empty"
+		p.Code, p.Message = invalid.EmptyType, "the type must not be empty"
 		return p
 	}
 	known := slices.Sorted(maps.Keys(schemas))

@@ -6,103 +6,106 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/digraph"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// ValidateGroups reports the problems of a site's groups: those of each group by itself, those of dependencies, and
+// ValidateGroups reports the errors of a site's groups: those of each group by itself, those of dependencies, and
 // those of membership, in the order of the groups.
-func ValidateGroups(groups []Group, nodes []Node) Problems {
-	var problems Problems
+func ValidateGroups(groups []Group, nodes []Node) invalid.Errors {
+	var errs invalid.Errors
 	for _, g := range groups {
-		problems = append(problems, g.Validate()...)
+		errs = append(errs, g.Validate()...)
 	}
-	problems = append(problems, ValidateDependencies(groups)...)
+	errs = append(errs, ValidateDependencies(groups)...)
 	inv := NewNodeIndex(nodes)
 	for _, g := range groups {
-		problems = append(problems, g.validateMembership(inv, len(problems))...)
+		errs = append(errs, g.validateMembership(inv, len(errs))...)
 	}
-	return problems
+	return errs
 }
 
 // Validate reports what is wrong with the group by itself, whatever other groups and nodes there are.
-func (g Group) Validate() Problems {
-	var problems Problems
-	report := func(attribute string, code Code, format string, args ...any) {
-		problems = append(problems, g.problem(attribute, code, format, args...))
+func (g Group) Validate() invalid.Errors {
+	var errs invalid.Errors
+	report := func(attribute string, code invalid.Code, format string, args ...any) {
+		errs = append(errs, g.wrong(attribute, code, format, args...))
 	}
 	if check := checkTitle(g.Name); check != "" {
-		report("name", BadName, "%s", check)
+		report("name", invalid.BadName, "%s", check)
 	}
-	problems = append(problems, g.Selectors.validateLabels("group", g.Name)...)
+	errs = append(errs, g.Selectors.validateLabels("group", g.Name)...)
 	if c := g.SuccessCriteria; c != nil {
 		const path = "success_criteria."
 		if p := c.PercentSuccessfulNodes; p != nil && (*p < 0 || *p > 100) {
-			report(path+"percent_successful_nodes", BadValue,
+			report(path+"percent_successful_nodes", invalid.BadValue,
 				"%d is not a percentage; give a whole number from 0 to 100", *p)
 		}
 		if n := c.MinimumSuccessfulNodes; n != nil && *n < 0 {
-			report(path+"minimum_successful_nodes", BadValue, "%d is negative; give a number of nodes, 0 or more", *n)
+			report(path+"minimum_successful_nodes", invalid.BadValue, "%d is negative; give a number of nodes, 0 or more", *n)
 		}
 		if n := c.MaximumFailedNodes; n != nil && *n < 0 {
-			report(path+"maximum_failed_nodes", BadValue, "%d is negative; give a number of nodes, 0 or more", *n)
+			report(path+"maximum_failed_nodes", invalid.BadValue, "%d is negative; give a number of nodes, 0 or more", *n)
 		}
 		if c.PercentSuccessfulNodes == nil && c.MinimumSuccessfulNodes == nil && c.MaximumFailedNodes == nil {
-			report("success_criteria", MissingField, "no criterion is given; give one of percent_successful_nodes, "+
+			report("success_criteria", invalid.MissingField, "no criterion is given; give one of percent_successful_nodes, "+
 				"minimum_successful_nodes and maximum_failed_nodes, or leave success_criteria out")
 		}
 	}
 	if r := g.Rolling; r != nil && r.MaxParallel < 1 {
-		report("rolling.max_parallel", BadValue, "%d nodes at once can never finish; give 1 or more", r.MaxParallel)
+		report("rolling.max_parallel", invalid.BadValue, "%d nodes at once can never finish; give 1 or more", r.MaxParallel)
 	}
 	if r := g.Rolling; r != nil && r.Lock != "" && r.Unlock == "" {
-		report("rolling.unlock", MissingField, "rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out")
+		report("rolling.unlock", invalid.MissingField,
+			"rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out")
 	}
 	if g.PrepareTimeout < 0 {
-		report("prepare_timeout", BadValue, "%s is negative; give a time above zero, or leave it out for 30 minutes",
+		report("prepare_timeout", invalid.BadValue, "%s is negative; give a time above zero, or leave it out for 30 minutes",
 			g.PrepareTimeout)
 	}
 	if g.DeployTimeout < 0 {
-		report("deploy_timeout", BadValue, "%s is negative; give a time above zero, or leave it out for one hour",
+		report("deploy_timeout", invalid.BadValue, "%s is negative; give a time above zero, or leave it out for one hour",
 			g.DeployTimeout)
 	}
-	return problems
+	return errs
 }
 
 // validateMembership warns of names and groups that select nothing, and reports criteria that no outcome can meet and
-// an order of nodes that does not fit: a misspelled selector of a critical group must not first show during the run (airship.md D-04, AS-47).
-func (g Group) validateMembership(inv *NodeIndex, before int) Problems {
+// an order of nodes that does not fit: a misspelled selector of a critical group must not first show during the run
+// (airship.md D-04, AS-47).
+func (g Group) validateMembership(inv *NodeIndex, before int) invalid.Errors {
 	// Malformed labels are reported by Validate; they make the membership meaningless.
 	if len(g.Selectors.validateLabels("group", g.Name)) > 0 {
 		return nil
 	}
-	problems := g.Selectors.validate("group", g.Name, inv, before)
+	errs := g.Selectors.validate("group", g.Name, inv, before)
 	nodes := inv.Members(g.Selectors)
 	members := len(nodes)
 	if members == 0 {
-		p := g.problem("selectors", NoNodes, "no node is selected, so the group has nothing to do: %s",
+		p := g.wrong("selectors", invalid.NoNodes, "no node is selected, so the group has nothing to do: %s",
 			inv.emptyReason(g.Selectors))
 		p.Warning = true
-		problems = append(problems, p)
+		errs = append(errs, p)
 	}
 	if c := g.SuccessCriteria; c != nil && c.MinimumSuccessfulNodes != nil && *c.MinimumSuccessfulNodes > members {
-		p := g.problem("success_criteria.minimum_successful_nodes", UnreachableGoal,
+		p := g.wrong("success_criteria.minimum_successful_nodes", invalid.UnreachableGoal,
 			"%d nodes must succeed, but the group has only %d, so it always fails; lower the minimum or select more nodes",
 			*c.MinimumSuccessfulNodes, members)
 		p.Warning = !g.Critical
-		problems = append(problems, p)
+		errs = append(errs, p)
 	}
-	return append(problems, g.validateNodeOrder(nodes, before+len(problems))...)
+	return append(errs, g.validateNodeOrder(nodes, before+len(errs))...)
 }
 
 // ValidateDependencies reports duplicate names, dependencies on groups that do not exist, and cycles, each cycle once
 // and naming only the groups on it (airship.md 2, D-07, D-08).
-func ValidateDependencies(groups []Group) Problems {
-	var problems Problems
+func ValidateDependencies(groups []Group) invalid.Errors {
+	var errs invalid.Errors
 	first := make(map[string]int, len(groups))
 	names := make([]string, 0, len(groups))
 	for i, g := range groups {
 		if _, ok := first[g.Name]; ok {
-			problems = append(problems, g.problem("name", DuplicateGroup,
+			errs = append(errs, g.wrong("name", invalid.DuplicateGroup,
 				"group %q is there twice; give each group a name of its own", g.Name))
 			continue
 		}
@@ -112,9 +115,9 @@ func ValidateDependencies(groups []Group) Problems {
 	for _, g := range groups {
 		for i, parent := range g.DependsOn {
 			if _, ok := first[parent]; !ok {
-				problems = append(problems, g.problem(fmt.Sprintf("depends_on_groups[%d]", i), UnknownDependency,
+				errs = append(errs, g.wrong(fmt.Sprintf("depends_on_groups[%d]", i), invalid.UnknownDependency,
 					"there is no group %q%s", parent,
-					didYouMean(parent, resource.Others(names, g.Name), len(problems))))
+					didYouMean(parent, resource.Others(names, g.Name), len(errs))))
 			}
 		}
 	}
@@ -124,15 +127,15 @@ func ValidateDependencies(groups []Group) Problems {
 	}
 	for _, cycle := range digraph.CyclesOf(parents) {
 		g := groups[first[cycle[0]]]
-		problems = append(problems, g.problem(
-			fmt.Sprintf("depends_on_groups[%d]", slices.Index(g.DependsOn, cycle[1])), Cycle, "%s",
+		errs = append(errs, g.wrong(
+			fmt.Sprintf("depends_on_groups[%d]", slices.Index(g.DependsOn, cycle[1])), invalid.Cycle, "%s",
 			describeCycle(cycle)))
 	}
-	return problems
+	return errs
 }
 
-func (g Group) problem(attribute string, code Code, format string, args ...any) Problem {
-	return Problem{Object: "group", Name: g.Name, Attribute: attribute, Code: code,
+func (g Group) wrong(attribute string, code invalid.Code, format string, args ...any) invalid.Error {
+	return invalid.Error{Object: "group", Name: g.Name, Attribute: attribute, Code: code,
 		Message: fmt.Sprintf(format, args...)}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 func TestValidateGroups(t *testing.T) {
@@ -130,7 +132,7 @@ func TestCycles(t *testing.T) {
 			for range groups {
 				var got []string
 				for _, p := range ValidateDependencies(groups) {
-					if p.Code == Cycle {
+					if p.Code == invalid.Cycle {
 						text := strings.TrimPrefix(p.Message, "the groups depend on each other in a cycle: ")
 						text, _, _ = strings.Cut(text, ";")
 						got = append(got, fmt.Sprintf("group %q %s %s", p.Name, p.Attribute, text))
@@ -152,11 +154,11 @@ func TestLongChain(t *testing.T) {
 	for i := range groups {
 		groups[i] = Group{Name: fmt.Sprint(i), DependsOn: []string{fmt.Sprint((i + 1) % length)}}
 	}
-	if problems := ValidateDependencies(groups); len(problems) != 1 || problems[0].Code != Cycle {
-		t.Errorf("got %d problems, want one cycle", len(problems))
+	if errs := ValidateDependencies(groups); len(errs) != 1 || errs[0].Code != invalid.Cycle {
+		t.Errorf("got %d problems, want one cycle", len(errs))
 	}
 	groups[length-1].DependsOn = nil
-	if problems := ValidateDependencies(groups); len(problems) != 0 {
-		t.Errorf("got %d problems, want none", len(problems))
+	if errs := ValidateDependencies(groups); len(errs) != 0 {
+		t.Errorf("got %d problems, want none", len(errs))
 	}
 }

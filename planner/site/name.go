@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -49,21 +50,21 @@ func checkTitle(name string) string {
 }
 
 // validateNames reports invalid and duplicate names of one kind of object.
-func validateNames(object string, names []string, check func(string) string) Problems {
-	var problems Problems
+func validateNames(object string, names []string, check func(string) string) invalid.Errors {
+	var errs invalid.Errors
 	seen := make(map[string]int, len(names))
 	for _, name := range names {
 		seen[name]++
 		if seen[name] == 2 {
-			problems = append(problems, Problem{
-				Object: object, Name: name, Attribute: "name", Code: Duplicate,
+			errs = append(errs, invalid.Error{
+				Object: object, Name: name, Attribute: "name", Code: invalid.Duplicate,
 				Message: fmt.Sprintf("there is more than one %s of this name; give each a name of its own", object),
 			})
 		}
 		if m := check(name); m != "" && seen[name] == 1 {
-			problems = append(problems, Problem{Object: object, Name: name, Attribute: "name", Code: BadName,
+			errs = append(errs, invalid.Error{Object: object, Name: name, Attribute: "name", Code: invalid.BadName,
 				Message: m})
 		}
 	}
-	return problems
+	return errs
 }

@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // ValidateNodeNames reports names that no node may have, and those that more than one node has.
-func ValidateNodeNames(nodes []Node) Problems {
+func ValidateNodeNames(nodes []Node) invalid.Errors {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
 		names[i] = n.Name
@@ -16,18 +18,18 @@ func ValidateNodeNames(nodes []Node) Problems {
 	return validateNames("node", names, checkFileName)
 }
 
-func validateNodes(nodes []Node) Problems {
-	problems := ValidateNodeNames(nodes)
+func validateNodes(nodes []Node) invalid.Errors {
+	errs := ValidateNodeNames(nodes)
 	for _, n := range nodes {
-		problems = append(problems, n.validate()...)
+		errs = append(errs, n.validate()...)
 	}
-	return problems
+	return errs
 }
 
-func (n Node) validate() Problems {
-	var problems Problems
-	report := func(attribute string, code Code, format string, args ...any) {
-		problems = append(problems, Problem{
+func (n Node) validate() invalid.Errors {
+	var errs invalid.Errors
+	report := func(attribute string, code invalid.Code, format string, args ...any) {
+		errs = append(errs, invalid.Error{
 			Object: "node", Name: n.Name, Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...),
 		})
 	}
@@ -37,7 +39,7 @@ func (n Node) validate() Problems {
 	}{{"tags", n.Tags}, {"roles", n.Roles}} {
 		for i, v := range list.values {
 			if strings.TrimSpace(v) == "" {
-				report(fmt.Sprintf("%s[%d]", list.attribute, i), BadValue, "must not be empty")
+				report(fmt.Sprintf("%s[%d]", list.attribute, i), invalid.BadValue, "must not be empty")
 			}
 		}
 	}
@@ -47,53 +49,54 @@ func (n Node) validate() Problems {
 			attribute := fmt.Sprintf("labels[%q]", key)
 			switch {
 			case side.text == "":
-				report(attribute, BadLabel, "the %s is empty, so no selector can name the label", side.what)
+				report(attribute, invalid.BadLabel, "the %s is empty, so no selector can name the label", side.what)
 			case strings.Contains(side.text, ":"):
-				report(attribute, BadLabel, "the %s %q holds a colon, so no selector can name the label", side.what,
+				report(attribute, invalid.BadLabel, "the %s %q holds a colon, so no selector can name the label", side.what,
 					side.text)
 			case strings.TrimSpace(side.text) != side.text:
-				report(attribute, BadLabel, "the %s begins or ends with white space, so no selector can name the label; write %q",
+				report(attribute, invalid.BadLabel,
+					"the %s begins or ends with white space, so no selector can name the label; write %q",
 					side.what, strings.TrimSpace(side.text))
 			}
 		}
 	}
 	n.validateConnection(report)
-	return problems
+	return errs
 }
 
-func (n Node) validateConnection(report func(attribute string, code Code, format string, args ...any)) {
+func (n Node) validateConnection(report func(attribute string, code invalid.Code, format string, args ...any)) {
 	c := n.Connection
 	switch c.Transport {
 	case "", "local":
 	case "ssh":
 		if n.Address == "" {
-			report("address", MissingField, needsAddress)
+			report("address", invalid.MissingField, needsAddress)
 		}
 		if c.Root != "" {
-			report("connection.root", BadValue, onlyLocalHasRoot)
+			report("connection.root", invalid.BadValue, onlyLocalHasRoot)
 		}
 	default:
-		report("connection.transport", BadValue, "%q is not a transport; use \"ssh\" or \"local\"", c.Transport)
+		report("connection.transport", invalid.BadValue, "%q is not a transport; use \"ssh\" or \"local\"", c.Transport)
 	}
 	if c.Port < 0 || c.Port > 65535 {
-		report("connection.port", BadValue, "%d is not a port; give a number from 1 to 65535", c.Port)
+		report("connection.port", invalid.BadValue, "%d is not a port; give a number from 1 to 65535", c.Port)
 	}
 	switch c.HostKeyPolicy {
 	case "", "strict", "accept-new":
 	default:
-		report("connection.host_key_policy", BadValue, "%q is not a policy; use \"strict\" or \"accept-new\"",
+		report("connection.host_key_policy", invalid.BadValue, "%q is not a policy; use \"strict\" or \"accept-new\"",
 			c.HostKeyPolicy)
 	}
 	if c.ConnectTimeout < 0 {
-		report("connection.connect_timeout", BadValue, "%s is negative; give a time above zero", c.ConnectTimeout)
+		report("connection.connect_timeout", invalid.BadValue, "%s is negative; give a time above zero", c.ConnectTimeout)
 	}
 	for i, b := range c.Bastions {
 		if b.Host == "" {
-			report(fmt.Sprintf("connection.bastions[%d].host", i), MissingField,
+			report(fmt.Sprintf("connection.bastions[%d].host", i), invalid.MissingField,
 				"is needed: the host name or address of the bastion")
 		}
 		if b.Port < 0 || b.Port > 65535 {
-			report(fmt.Sprintf("connection.bastions[%d].port", i), BadValue,
+			report(fmt.Sprintf("connection.bastions[%d].port", i), invalid.BadValue,
 				"%d is not a port; give a number from 1 to 65535", b.Port)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Order returns the members of a group, sorted by name, in the order of [Rolling.NodeOrder]; nil when it is empty.
@@ -26,27 +28,27 @@ func (r Rolling) others(members []string) []string {
 
 // validateNodeOrder reports names of rolling.node_order that are there twice, or are no node of the group, and nodes
 // that it does not name: each must be there once (litp.md 82).
-func (g Group) validateNodeOrder(members []string, before int) Problems {
+func (g Group) validateNodeOrder(members []string, before int) invalid.Errors {
 	if g.Rolling == nil || len(g.Rolling.NodeOrder) == 0 {
 		return nil
 	}
-	var problems Problems
+	var errs invalid.Errors
 	order := g.Rolling.NodeOrder
 	for i, name := range order {
 		at := fmt.Sprintf("rolling.node_order[%d]", i)
 		if slices.Contains(order[:i], name) {
-			problems = append(problems, g.problem(at, Duplicate, "%q is there twice; name each node once", name))
+			errs = append(errs, g.wrong(at, invalid.Duplicate, "%q is there twice; name each node once", name))
 		} else if name != OtherNodes && !slices.Contains(members, name) {
-			problems = append(problems, g.problem(at, UnknownNode, "the group has no node %q%s", name,
-				didYouMean(name, members, before+len(problems))))
+			errs = append(errs, g.wrong(at, invalid.UnknownNode, "the group has no node %q%s", name,
+				didYouMean(name, members, before+len(errs))))
 		}
 	}
 	if missing := g.Rolling.others(members); len(missing) > 0 && !slices.Contains(order, OtherNodes) {
-		problems = append(problems, g.problem("rolling.node_order", MissingField,
+		errs = append(errs, g.wrong("rolling.node_order", invalid.MissingField,
 			"it does not name %s; add each node of the group, or %q for all others by name",
 			listNames(missing), OtherNodes))
 	}
-	return problems
+	return errs
 }
 
 // listNames returns the first names and how many more there are.

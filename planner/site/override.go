@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 )
 
@@ -41,12 +42,12 @@ func (p RolePattern) Matches(role string) bool {
 }
 
 // validateOverrides reports invalid names, scopes and options. Their configuration is validated by planner/override.
-func validateOverrides(s Site) Problems {
+func validateOverrides(s Site) invalid.Errors {
 	names := make([]string, len(s.Overrides))
 	for i, o := range s.Overrides {
 		names[i] = o.Name
 	}
-	problems := validateNames("override", names, checkTitle)
+	errs := validateNames("override", names, checkTitle)
 	groups := make([]string, len(s.Groups))
 	for i, g := range s.Groups {
 		groups[i] = g.Name
@@ -57,23 +58,24 @@ func validateOverrides(s Site) Problems {
 	}
 	roles, known := s.roles(), set(nodes)
 	for _, o := range s.Overrides {
-		problems = append(problems, o.validateScope(groups, nodes, known, roles, len(problems))...)
+		errs = append(errs, o.validateScope(groups, nodes, known, roles, len(errs))...)
 		switch o.Merge {
 		case "", "parameter", "title":
 		default:
-			problems = append(problems, Problem{
-				Object: "override", Name: o.Name, Attribute: "merge", Code: BadValue,
+			errs = append(errs, invalid.Error{
+				Object: "override", Name: o.Name, Attribute: "merge", Code: invalid.BadValue,
 				Message: fmt.Sprintf("%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge),
 			})
 		}
 	}
-	return problems
+	return errs
 }
 
-func (o Override) validateScope(groups, nodes []string, known map[string]bool, roles []string, before int) Problems {
-	var problems Problems
-	report := func(attribute string, code Code, warning bool, message string) {
-		problems = append(problems, Problem{
+func (o Override) validateScope(groups, nodes []string, known map[string]bool, roles []string,
+	before int) invalid.Errors {
+	var errs invalid.Errors
+	report := func(attribute string, code invalid.Code, warning bool, message string) {
+		errs = append(errs, invalid.Error{
 			Object: "override", Name: o.Name, Attribute: attribute, Code: code, Warning: warning, Message: message,
 		})
 	}
@@ -87,34 +89,34 @@ func (o Override) validateScope(groups, nodes []string, known map[string]bool, r
 		}
 	}
 	if len(scopes) > 1 {
-		report(scopes[1], BadStructure, false, fmt.Sprintf(
+		report(scopes[1], invalid.BadStructure, false, fmt.Sprintf(
 			"%s exclude each other; make one override for each, or leave all out for the whole site",
 			strings.Join(scopes, " and ")))
 	}
 	for i, name := range o.Groups {
 		if !slices.Contains(groups, name) {
-			report(fmt.Sprintf("groups[%d]", i), UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+
-				didYouMean(name, groups, before+len(problems)))
+			report(fmt.Sprintf("groups[%d]", i), invalid.UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+
+				didYouMean(name, groups, before+len(errs)))
 		}
 	}
 	for i, name := range o.Nodes {
 		if !known[name] {
-			report(fmt.Sprintf("nodes[%d]", i), UnknownNode, false, fmt.Sprintf("there is no node %q", name)+
-				didYouMean(name, nodes, before+len(problems)))
+			report(fmt.Sprintf("nodes[%d]", i), invalid.UnknownNode, false, fmt.Sprintf("there is no node %q", name)+
+				didYouMean(name, nodes, before+len(errs)))
 		}
 	}
 	for i, text := range o.Roles {
 		pattern, err := ParseRolePattern(text)
 		if err != nil {
-			report(fmt.Sprintf("roles[%d]", i), BadValue, false, err.Error())
+			report(fmt.Sprintf("roles[%d]", i), invalid.BadValue, false, err.Error())
 			continue
 		}
 		if !slices.ContainsFunc(roles, pattern.Matches) {
-			report(fmt.Sprintf("roles[%d]", i), UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+
-				didYouMean(text, roles, before+len(problems)))
+			report(fmt.Sprintf("roles[%d]", i), invalid.UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+
+				didYouMean(text, roles, before+len(errs)))
 		}
 	}
-	return problems
+	return errs
 }
 
 // roles returns all roles that nodes have, sorted.

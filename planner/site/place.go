@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // defaultPort is the port of a node or jump host that gives none.
@@ -52,10 +54,10 @@ func endpoint(host string, port int) string {
 // ValidatePlaces reports nodes that cannot be reached, and nodes that are the same machine, which would undo each
 // other's changes. The nodes must carry the connections that count for them. [Site.Validate] checks what a node says of
 // itself.
-func ValidatePlaces(nodes []Node) Problems {
-	var problems Problems
-	report := func(n Node, attribute string, code Code, format string, args ...any) {
-		problems = append(problems, Problem{Object: "node", Name: n.Name, Attribute: attribute, Code: code,
+func ValidatePlaces(nodes []Node) invalid.Errors {
+	var errs invalid.Errors
+	report := func(n Node, attribute string, code invalid.Code, format string, args ...any) {
+		errs = append(errs, invalid.Error{Object: "node", Name: n.Name, Attribute: attribute, Code: code,
 			Message: fmt.Sprintf(format, args...)})
 	}
 	at := make(map[string]string, len(nodes)) // place -> node
@@ -63,12 +65,12 @@ func ValidatePlaces(nodes []Node) Problems {
 		func(a, b Node) int { return strings.Compare(a.Name, b.Name) }) {
 		c := n.Connection
 		if c.Transport == "" && c.Root != "" {
-			report(n, "connection.root", BadValue, onlyLocalHasRoot)
+			report(n, "connection.root", invalid.BadValue, onlyLocalHasRoot)
 			continue
 		}
 		if c.Transport != "local" && n.Address == "" {
 			if c.Transport == "" {
-				report(n, "address", MissingField, needsAddress)
+				report(n, "address", invalid.MissingField, needsAddress)
 			}
 			continue
 		}
@@ -78,12 +80,13 @@ func ValidatePlaces(nodes []Node) Problems {
 			if c.Transport == "local" {
 				attribute = "connection.root"
 			}
-			report(n, attribute, SameMachine, "is %s, and so is the node %q; a machine is one node, so keep one of the two", place, other)
+			report(n, attribute, invalid.SameMachine,
+				"is %s, and so is the node %q; a machine is one node, so keep one of the two", place, other)
 			continue
 		}
 		at[place] = n.Name
 	}
-	return problems
+	return errs
 }
 
 const (

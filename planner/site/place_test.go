@@ -32,7 +32,7 @@ func TestValidatePlaces(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		nodes []Node
-		want  string // the one problem; empty: none
+		want  string // the one error; empty: none
 	}{
 		"places of their own": {[]Node{{Name: "a", Address: "h1"}, {Name: "b", Address: "h2"}, local("c", "/c"),
 			local("d", "/d"), local("e", "")}, ""},
@@ -53,12 +53,12 @@ func TestValidatePlaces(t *testing.T) {
 			{Name: "b", Connection: Connection{Transport: "ssh"}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems := ValidatePlaces(tt.nodes)
+			errs := ValidatePlaces(tt.nodes)
 			switch {
-			case tt.want == "" && len(problems) > 0:
-				t.Errorf("got %v, want none", problems)
-			case tt.want != "" && (len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), tt.want)):
-				t.Errorf("got %v, want %s", problems, tt.want)
+			case tt.want == "" && len(errs) > 0:
+				t.Errorf("got %v, want none", errs)
+			case tt.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want)):
+				t.Errorf("got %v, want %s", errs, tt.want)
 			}
 		})
 	}

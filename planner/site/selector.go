@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -124,42 +125,42 @@ func ParseLabel(s string) (key, value string, err error) {
 
 // Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name
 // say whose selectors they are.
-func (s Selectors) Validate(object, name string, nodes []Node) Problems {
+func (s Selectors) Validate(object, name string, nodes []Node) invalid.Errors {
 	return s.validate(object, name, NewNodeIndex(nodes), 0)
 }
 
-// validate is Validate after so many problems of others.
-func (s Selectors) validate(object, name string, inv *NodeIndex, before int) Problems {
-	problems := s.validateLabels(object, name)
+// validate is Validate after so many errors of others.
+func (s Selectors) validate(object, name string, inv *NodeIndex, before int) invalid.Errors {
+	errs := s.validateLabels(object, name)
 	for i, selector := range s {
 		for j, node := range selector.NodeNames {
 			if inv.known[node] != nil {
 				continue
 			}
-			problems = append(problems, Problem{
+			errs = append(errs, invalid.Error{
 				Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_names[%d]", i, j),
-				Code: UnknownNode, Warning: true,
+				Code: invalid.UnknownNode, Warning: true,
 				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) +
-					didYouMean(node, inv.names, before+len(problems)),
+					didYouMean(node, inv.names, before+len(errs)),
 			})
 		}
 	}
-	return problems
+	return errs
 }
 
-func (s Selectors) validateLabels(object, name string) Problems {
-	var problems Problems
+func (s Selectors) validateLabels(object, name string) invalid.Errors {
+	var errs invalid.Errors
 	for i, selector := range s {
 		for j, text := range selector.NodeLabels {
 			if _, _, err := ParseLabel(text); err != nil {
-				problems = append(problems, Problem{
+				errs = append(errs, invalid.Error{
 					Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_labels[%d]", i, j),
-					Code: BadLabel, Message: err.Error(),
+					Code: invalid.BadLabel, Message: err.Error(),
 				})
 			}
 		}
 	}
-	return problems
+	return errs
 }
 
 func nodeNames(nodes []Node) []string {
@@ -170,7 +171,7 @@ func nodeNames(nodes []Node) []string {
 	return names
 }
 
-// didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near. After many problems
+// didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near. After many errors
 // it looks for none.
 func didYouMean(word string, candidates []string, before int) string {
 	if before >= resource.MostHints {

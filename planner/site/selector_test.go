@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // grid has four nodes in two racks.
@@ -91,10 +93,10 @@ func TestSelectorsValidate(t *testing.T) {
 	}
 }
 
-// lines writes problems with all that tests look at.
-func lines(problems Problems) []string {
-	out := make([]string, len(problems))
-	for i, p := range problems {
+// lines writes errors with all that tests look at.
+func lines(errs invalid.Errors) []string {
+	out := make([]string, len(errs))
+	for i, p := range errs {
 		out[i] = "error "
 		if p.Warning {
 			out[i] = "warning "
@@ -154,8 +156,8 @@ func FuzzMembers(f *testing.F) {
 			}
 		}
 		_, _, err := ParseLabel(label)
-		if errs := parts.Validate("group", "g", grid).Errors(); (len(errs) > 0) != (err != nil) {
-			t.Errorf("label %q: %v, but validation gives %v", label, err, errs)
+		if failures := parts.Validate("group", "g", grid).Errors(); (len(failures) > 0) != (err != nil) {
+			t.Errorf("label %q: %v, but validation gives %v", label, err, failures)
 		}
 	})
 }

@@ -1,5 +1,5 @@
 // Package site holds the desired state of a site as plain values: nodes, groups, services, overrides and plugins, and
-// the problems found in them. It is pure and knows nothing of Terraform, of documents or of the network.
+// the errors found in them. It is pure and knows nothing of Terraform, of documents or of the network.
 package site
 
 import (

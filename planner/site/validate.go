@@ -1,18 +1,20 @@
 package site
 
+import "github.com/slipway/terraform-provider-slipway/planner/invalid"
+
 // Validate reports everything that can be checked without the schemas of configuration resources: names, nodes, groups
 // and their dependencies, placement of services, scopes of overrides. It ignores groups when they are nil; the caller
-// sets the default strategy first. All problems are returned together, sorted (design.md 9).
-func (s Site) Validate() Problems {
-	var problems Problems
+// sets the default strategy first. All errors are returned together, sorted (design.md 9).
+func (s Site) Validate() invalid.Errors {
+	var errs invalid.Errors
 	if m := checkFileName(s.Name); m != "" {
-		problems = append(problems, Problem{Object: "deployment", Name: s.Name, Attribute: "site", Code: BadName,
+		errs = append(errs, invalid.Error{Object: "deployment", Name: s.Name, Attribute: "site", Code: invalid.BadName,
 			Message: m})
 	}
-	problems = append(problems, validateNodes(s.Nodes)...)
-	problems = append(problems, ValidateGroups(s.Groups, s.Nodes)...)
-	problems = append(problems, validateServices(s.Services, NewNodeIndex(s.Nodes))...)
-	problems = append(problems, validateOverrides(s)...)
-	problems.Sort()
-	return problems
+	errs = append(errs, validateNodes(s.Nodes)...)
+	errs = append(errs, ValidateGroups(s.Groups, s.Nodes)...)
+	errs = append(errs, validateServices(s.Services, NewNodeIndex(s.Nodes))...)
+	errs = append(errs, validateOverrides(s)...)
+	errs.Sort()
+	return errs
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -22,125 +23,125 @@ func TestSiteValidate(t *testing.T) {
 			},
 		}
 	}
-	if problems := valid().Validate(); len(problems) > 0 {
-		t.Fatalf("a valid site has problems:\n%v", problems)
+	if errs := valid().Validate(); len(errs) > 0 {
+		t.Fatalf("a valid site has problems:\n%v", errs)
 	}
 	tests := map[string]struct {
 		change  func(s *Site)
 		object  string
 		name    string
 		attr    string
-		code    Code
+		code    invalid.Code
 		warning bool
 		text    string // part of the message
 	}{
-		"site without a name": {func(s *Site) { s.Name = "" }, "deployment", "", "site", BadName, false,
+		"site without a name": {func(s *Site) { s.Name = "" }, "deployment", "", "site", invalid.BadName, false,
 			"needed"},
-		"site name that is a path": {func(s *Site) { s.Name = "a/b" }, "deployment", "a/b", "site", BadName, false,
+		"site name that is a path": {func(s *Site) { s.Name = "a/b" }, "deployment", "a/b", "site", invalid.BadName, false,
 			"letters"},
-		"node name that goes up": {func(s *Site) { s.Nodes[1].Name = ".." }, "node", "..", "name", BadName, false,
+		"node name that goes up": {func(s *Site) { s.Nodes[1].Name = ".." }, "node", "..", "name", invalid.BadName, false,
 			"begin with"},
 		"node name too long": {func(s *Site) { s.Nodes[1].Name = strings.Repeat("n", 254) }, "node",
-			strings.Repeat("n", 254), "name", BadName, false, "at most 253"},
-		"duplicate node": {func(s *Site) { s.Nodes[1].Name = "n1" }, "node", "n1", "name", Duplicate,
+			strings.Repeat("n", 254), "name", invalid.BadName, false, "at most 253"},
+		"duplicate node": {func(s *Site) { s.Nodes[1].Name = "n1" }, "node", "n1", "name", invalid.Duplicate,
 			false, "more than one node"},
 		"duplicate group": {func(s *Site) { s.Groups = append(s.Groups, s.Groups[0]) }, "group", "all",
-			"name", DuplicateGroup, false, ""},
+			"name", invalid.DuplicateGroup, false, ""},
 		"duplicate service": {func(s *Site) { s.Services = append(s.Services, s.Services[0]) }, "service",
-			"motd", "name", Duplicate, false, "more than one service"},
+			"motd", "name", invalid.Duplicate, false, "more than one service"},
 		"duplicate override": {func(s *Site) { s.Overrides[1].Name = "tuning" }, "override", "tuning", "name",
-			Duplicate, false, "more than one override"},
+			invalid.Duplicate, false, "more than one override"},
 		"service name with a newline": {func(s *Site) { s.Services[0].Name = "a\nb" }, "service", "a\nb", "name",
-			BadName, false, "control"},
+			invalid.BadName, false, "control"},
 		"service name that turns back": {func(s *Site) { s.Services[0].Name = "web\u2066fdp" }, "service",
-			"web\u2066fdp", "name", BadName, false, `"web\u2066fdp" contains U+2066`},
+			"web\u2066fdp", "name", invalid.BadName, false, `"web\u2066fdp" contains U+2066`},
 		"override name with a joiner": {func(s *Site) { s.Overrides[0].Name = "x\u200d" }, "override", "x\u200d",
-			"name", BadName, false, `"x\u200d" contains U+200D`},
+			"name", invalid.BadName, false, `"x\u200d" contains U+200D`},
 		"override name with space": {func(s *Site) { s.Overrides[0].Name = " x" }, "override", " x", "name",
-			BadName, false, `write "x"`},
-		"empty tag": {func(s *Site) { s.Nodes[0].Tags[0] = " " }, "node", "n1", "tags[0]", BadValue,
+			invalid.BadName, false, `write "x"`},
+		"empty tag": {func(s *Site) { s.Nodes[0].Tags[0] = " " }, "node", "n1", "tags[0]", invalid.BadValue,
 			false, "empty"},
 		"empty role": {func(s *Site) { s.Nodes[0].Roles = []string{"compute", ""} }, "node", "n1",
-			"roles[1]", BadValue, false, "empty"},
+			"roles[1]", invalid.BadValue, false, "empty"},
 		"label value with a colon": {func(s *Site) { s.Nodes[0].Labels = map[string]string{"k": "a:b"} }, "node",
-			"n1", `labels["k"]`, BadLabel, false, "colon"},
+			"n1", `labels["k"]`, invalid.BadLabel, false, "colon"},
 		"label key with white space": {func(s *Site) { s.Nodes[0].Labels = map[string]string{"k ": "v"} }, "node",
-			"n1", `labels["k "]`, BadLabel, false, `write "k"`},
+			"n1", `labels["k "]`, invalid.BadLabel, false, `write "k"`},
 		"label without value": {func(s *Site) { s.Nodes[0].Labels = map[string]string{"k": ""} }, "node", "n1",
-			`labels["k"]`, BadLabel, false, "value is empty"},
+			`labels["k"]`, invalid.BadLabel, false, "value is empty"},
 		"unknown transport": {func(s *Site) { s.Nodes[0].Connection.Transport = "telnet" }, "node", "n1",
-			"connection.transport", BadValue, false, `"ssh"`},
+			"connection.transport", invalid.BadValue, false, `"ssh"`},
 		"ssh without address": {func(s *Site) { s.Nodes[0].Connection.Transport = "ssh" }, "node", "n1",
-			"address", MissingField, false, "needed"},
+			"address", invalid.MissingField, false, "needed"},
 		"root of a remote node": {func(s *Site) {
 			s.Nodes[0].Connection = Connection{Transport: "ssh", Root: "/r"}
-		}, "node", "n1", "connection.root", BadValue, false, "local"},
+		}, "node", "n1", "connection.root", invalid.BadValue, false, "local"},
 		"port out of range": {func(s *Site) { s.Nodes[0].Connection.Port = 65536 }, "node", "n1",
-			"connection.port", BadValue, false, "65535"},
+			"connection.port", invalid.BadValue, false, "65535"},
 		"unknown host key policy": {func(s *Site) { s.Nodes[0].Connection.HostKeyPolicy = "no" }, "node", "n1",
-			"connection.host_key_policy", BadValue, false, "strict"},
+			"connection.host_key_policy", invalid.BadValue, false, "strict"},
 		"negative timeout": {func(s *Site) { s.Nodes[0].Connection.ConnectTimeout = -time.Second }, "node",
-			"n1", "connection.connect_timeout", BadValue, false, "negative"},
+			"n1", "connection.connect_timeout", invalid.BadValue, false, "negative"},
 		"bastion without host": {func(s *Site) { s.Nodes[0].Connection.Bastions = []Bastion{{}} }, "node", "n1",
-			"connection.bastions[0].host", MissingField, false, ""},
+			"connection.bastions[0].host", invalid.MissingField, false, ""},
 		"bastion port": {func(s *Site) {
 			s.Nodes[0].Connection.Bastions = []Bastion{{Host: "b",
 				Port: -1}}
-		}, "node", "n1", "connection.bastions[0].port", BadValue, false, ""},
+		}, "node", "n1", "connection.bastions[0].port", invalid.BadValue, false, ""},
 		"unknown group depended on": {func(s *Site) { s.Groups[0].DependsOn = []string{"al"} }, "group", "all",
-			"depends_on_groups[0]", UnknownDependency, false, ""},
+			"depends_on_groups[0]", invalid.UnknownDependency, false, ""},
 		"group that needs itself": {func(s *Site) { s.Groups[0].DependsOn = []string{"all"} }, "group", "all",
-			"depends_on_groups[0]", Cycle, false, ""},
+			"depends_on_groups[0]", invalid.Cycle, false, ""},
 		"malformed label of a service": {func(
 			s *Site) {
 			s.Services[0].Selectors = Selectors{{NodeLabels: []string{"k=v"}}}
 		},
-			"service", "motd", "selectors[0].node_labels[0]", BadLabel, false, "colon"},
-		"service of nothing": {func(s *Site) { s.Services[0].Configuration = nil }, "service", "motd", "", BadStructure,
+			"service", "motd", "selectors[0].node_labels[0]", invalid.BadLabel, false, "colon"},
+		"service of nothing": {func(s *Site) { s.Services[0].Configuration = nil }, "service", "motd", "", invalid.BadStructure,
 			false, "neither an entity nor configuration"},
 		"service of both": {func(s *Site) { s.Services[0].Entity = &catalog.Entity{} }, "service", "motd",
-			"configuration", BadStructure, false,
+			"configuration", invalid.BadStructure, false,
 			"does not go with an entity"},
 		"attributes without entity": {func(s *Site) { s.Services[0].Attributes = map[string]any{} }, "service", "motd",
-			"attributes", BadStructure, false,
+			"attributes", invalid.BadStructure, false,
 			"give the entity too"},
 		"service on no node": {func(s *Site) { s.Services[0].Selectors = Selectors{{NodeTags: []string{"none"}}} },
-			"service", "motd", "selectors", NoNodes, true, "placed nowhere"},
+			"service", "motd", "selectors", invalid.NoNodes, true, "placed nowhere"},
 		"override of unknown group": {func(s *Site) { s.Overrides[0].Groups[0] = "al" }, "override", "tuning",
-			"groups[0]", UnknownGroup, false, `did you mean "all"`},
+			"groups[0]", invalid.UnknownGroup, false, `did you mean "all"`},
 		"override of unknown node": {func(s *Site) {
 			s.Overrides[1] = Override{Name: "o",
 				Nodes: []string{"n1", "n3"}}
 		},
-			"override", "o", "nodes[1]", UnknownNode, false, `no node "n3"`},
+			"override", "o", "nodes[1]", invalid.UnknownNode, false, `no node "n3"`},
 		"override of a role that no node has": {func(s *Site) { s.Overrides[1].Roles[0] = "compite" }, "override",
-			"roles", "roles[0]", UnknownRole, true, `did you mean "compute"`},
+			"roles", "roles[0]", invalid.UnknownRole, true, `did you mean "compute"`},
 		"override with a bad pattern": {func(s *Site) { s.Overrides[1].Roles[0] = "/(/" }, "override", "roles",
-			"roles[0]", BadValue, false, "regular expression"},
+			"roles[0]", invalid.BadValue, false, "regular expression"},
 		"override with two scopes": {func(s *Site) { s.Overrides[1].Groups = []string{"all"} }, "override",
-			"roles", "roles", BadStructure, false, "groups and roles exclude each other"},
+			"roles", "roles", invalid.BadStructure, false, "groups and roles exclude each other"},
 		"unknown way to merge": {func(s *Site) { s.Overrides[1].Merge = "deep" }, "override", "roles",
-			"merge", BadValue, false, `"parameter"`},
+			"merge", invalid.BadValue, false, `"parameter"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := valid()
 			tt.change(&s)
-			problems := s.Validate()
-			for _, p := range problems {
+			errs := s.Validate()
+			for _, p := range errs {
 				if p.Object == tt.object && p.Name == tt.name && p.Attribute == tt.attr && p.Code == tt.code &&
 					p.Warning == tt.warning && strings.Contains(p.Message, tt.text) {
 					return
 				}
 			}
 			t.Errorf("got:\n%v\nwant %s %q %s with code %s (warning %t) and the text %q",
-				problems, tt.object, tt.name, tt.attr, tt.code, tt.warning, tt.text)
+				errs, tt.object, tt.name, tt.attr, tt.code, tt.warning, tt.text)
 		})
 	}
 }
 
-func TestProblemsSort(t *testing.T) {
-	ps := Problems{
+func TestErrorsSort(t *testing.T) {
+	ps := invalid.Errors{
 		{Object: "override", Name: "a"}, {Object: "node", Name: "b"}, {Object: "deployment", Warning: true},
 		{Object: "node", Name: "a", Attribute: "z"}, {Object: "node", Name: "a", Attribute: "b"},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -35,9 +36,9 @@ func TestLevels(t *testing.T) {
 			}
 		})
 	}
-	var problems site.Problems
-	if _, err := Levels([]site.Group{group("a", "b")}); !errors.As(err, &problems) ||
-		problems[0].Code != site.UnknownDependency {
+	var errs invalid.Errors
+	if _, err := Levels([]site.Group{group("a", "b")}); !errors.As(err, &errs) ||
+		errs[0].Code != invalid.UnknownDependency {
 		t.Errorf("got %v", err)
 	}
 }

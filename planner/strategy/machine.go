@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -37,7 +38,7 @@ type Machine struct {
 	next     int      // the groups before this one are complete
 	byName   map[string]*group
 	nodes    map[string]Stage // the nodes that are in at least one group
-	warnings site.Problems
+	warnings invalid.Errors
 	err      error
 	parallel bool             // groups that do not concern each other may be worked on at once
 	groupsOf map[string][]int // node -> the groups that hold it, as places in groups, ascending; made by Together
@@ -59,15 +60,16 @@ type group struct {
 }
 
 // New returns a machine for the groups, in the order of [Order]. The nodes in deployed need no work: they start as
-// DEPLOYED and count as successful (airship.md 15). Invalid groups are a [site.Problems] error; a node in deployed that
-// is not among nodes is [ErrUnknownNode]. Criteria that cannot be met are no error: the group fails during the walk.
+// DEPLOYED and count as successful (airship.md 15). Invalid groups are a [invalid.Errors] error; a node in deployed
+// that is not among nodes is [ErrUnknownNode]. Criteria that cannot be met are no error: the group fails during the
+// walk.
 func New(groups []site.Group, nodes []site.Node, deployed []string) (*Machine, error) {
-	var problems site.Problems
+	var errs invalid.Errors
 	for _, g := range groups {
-		problems = append(problems, g.Validate().Errors()...)
+		errs = append(errs, g.Validate().Errors()...)
 	}
-	if problems = append(problems, site.ValidateDependencies(groups)...); len(problems) > 0 {
-		return nil, problems
+	if errs = append(errs, site.ValidateDependencies(groups)...); len(errs) > 0 {
+		return nil, errs
 	}
 	order, err := Order(groups)
 	if err != nil {
@@ -137,7 +139,7 @@ func (m *Machine) StartPrepare(group string) (todo []string) {
 // reason (airship.md D-14, D-16). It then evaluates the criteria over all members; PREPARED and DEPLOYED count as
 // successful. On a shortfall the group and everything that depends on it fails and is not deployed. A result for a node
 // that was not submitted is ignored with a warning (airship.md D-15).
-func (m *Machine) FinishPrepare(group string, succeeded []string) (shortfalls []Shortfall, warnings site.Problems) {
+func (m *Machine) FinishPrepare(group string, succeeded []string) (shortfalls []Shortfall, warnings invalid.Errors) {
 	return m.finish(group, Prepared, succeeded)
 }
 
@@ -246,7 +248,7 @@ func (m *Machine) start(name string, phase, eligible Stage) []string {
 	return slices.Clone(g.submitted)
 }
 
-func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortfall, site.Problems) {
+func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortfall, invalid.Errors) {
 	g := m.current(name)
 	if g == nil {
 		return nil, nil
@@ -258,14 +260,14 @@ func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortf
 	for _, node := range g.submitted {
 		m.nodes[node] = Failed
 	}
-	var warnings site.Problems
+	var warnings invalid.Errors
 	for _, node := range distinct(succeeded) {
 		if _, ok := slices.BinarySearch(g.submitted, node); ok {
 			m.nodes[node] = phase
 			continue
 		}
-		warnings = append(warnings, site.Problem{
-			Object: "group", Name: name, Code: site.UnknownNode, Warning: true,
+		warnings = append(warnings, invalid.Error{
+			Object: "group", Name: name, Code: invalid.UnknownNode, Warning: true,
 			Message: fmt.Sprintf("a result came for node %q, which was not to become %s with this group; it is ignored",
 				node, phase),
 		})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -207,17 +208,17 @@ func TestNewRefuses(t *testing.T) {
 		name     string
 		groups   []site.Group
 		deployed []string
-		code     site.Code
+		code     invalid.Code
 		is       error
 	}{
-		{name: "cycle", groups: []site.Group{{Name: "a", DependsOn: []string{"a"}}}, code: site.Cycle},
-		{name: "duplicate", groups: []site.Group{{Name: "a"}, {Name: "a"}}, code: site.DuplicateGroup},
+		{name: "cycle", groups: []site.Group{{Name: "a", DependsOn: []string{"a"}}}, code: invalid.Cycle},
+		{name: "duplicate", groups: []site.Group{{Name: "a"}, {Name: "a"}}, code: invalid.DuplicateGroup},
 		{name: "unknown dependency", groups: []site.Group{{Name: "a", DependsOn: []string{"b"}}},
-			code: site.UnknownDependency},
+			code: invalid.UnknownDependency},
 		{name: "label", groups: []site.Group{{Name: "a", Selectors: site.Selectors{{NodeLabels: []string{"x"}}}}},
-			code: site.BadLabel},
+			code: invalid.BadLabel},
 		{name: "bounds", groups: []site.Group{{Name: "a",
-			SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: &percent}}}, code: site.BadValue},
+			SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: &percent}}}, code: invalid.BadValue},
 		{name: "deployed node that is not there", deployed: []string{"b"}, is: ErrUnknownNode},
 	}
 	for _, tt := range tests {
@@ -229,8 +230,8 @@ func TestNewRefuses(t *testing.T) {
 				}
 				return
 			}
-			var problems site.Problems
-			if !errors.As(err, &problems) || len(problems) != 1 || problems[0].Code != tt.code {
+			var errs invalid.Errors
+			if !errors.As(err, &errs) || len(errs) != 1 || errs[0].Code != tt.code {
 				t.Errorf("got %v, want one problem %s", err, tt.code)
 			}
 		})

@@ -4,10 +4,10 @@ import "github.com/slipway/terraform-provider-slipway/planner/site"
 
 // Order returns the names of the groups in processing order, first in, first out. Groups without dependencies come
 // first, in the order given. Each group then releases those of its dependents that wait for no other group, in the
-// order given (airship.md 6). Duplicate names, unknown dependencies and cycles are a [site.Problems] error.
+// order given (airship.md 6). Duplicate names, unknown dependencies and cycles are a [invalid.Errors] error.
 func Order(groups []site.Group) ([]string, error) {
-	if problems := site.ValidateDependencies(groups); len(problems) > 0 {
-		return nil, problems
+	if errs := site.ValidateDependencies(groups); len(errs) > 0 {
+		return nil, errs
 	}
 	missing := make(map[string]int, len(groups))         // parents not yet emitted
 	dependents := make(map[string][]string, len(groups)) // in the order given

@@ -3,16 +3,16 @@ package strategy
 import (
 	"slices"
 
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Report says what stage groups and nodes have reached. It may be called at any time, also of a walk that was given up.
 type Report struct {
 	Groups []GroupReport `json:"groups"` // in processing order
 	// all four stages, in the order NOT_STARTED, PREPARED, DEPLOYED, FAILED (airship.md D-11)
-	Nodes          []StageReport `json:"nodes"`
-	CriticalFailed bool          `json:"critical_failed"`
-	Warnings       site.Problems `json:"warnings,omitempty"` // results that were ignored
+	Nodes          []StageReport  `json:"nodes"`
+	CriticalFailed bool           `json:"critical_failed"`
+	Warnings       invalid.Errors `json:"warnings,omitempty"` // results that were ignored
 }
 
 // GroupReport is one group's part of a report.

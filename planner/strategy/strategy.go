@@ -24,7 +24,10 @@
 // PREPARED; its criteria look at all its members (airship.md 5, D-01, D-02).
 package strategy
 
-import "github.com/slipway/terraform-provider-slipway/planner/site"
+import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
 
 // Default is the strategy of a site that has none: one critical group with every node, all of which must succeed
 // (airship.md 12, D-12).
@@ -36,8 +39,8 @@ func Default() []site.Group {
 // succeed. An empty list is an error, because it would select every node (airship.md 12).
 func Targets(nodes []string) ([]site.Group, error) {
 	if len(nodes) == 0 {
-		return nil, site.Problems{{
-			Object: "deployment", Attribute: "target_nodes", Code: site.MissingField,
+		return nil, invalid.Errors{{
+			Object: "deployment", Attribute: "target_nodes", Code: invalid.MissingField,
 			Message: "the list of target nodes is empty; name at least one node",
 		}}
 	}

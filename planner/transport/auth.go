@@ -157,7 +157,8 @@ func certify(signer ssh.Signer, text string) (ssh.Signer, error) {
 	}
 	cert, ok := key.(*ssh.Certificate)
 	if !ok {
-		return nil, fmt.Errorf("this is a plain public key (%s): the content of a file like id_ed25519-cert.pub is wanted", describe(key))
+		return nil, fmt.Errorf("this is a plain public key (%s): the content of a file like id_ed25519-cert.pub is wanted",
+			describe(key))
 	}
 	if cert.CertType != ssh.UserCert {
 		return nil, errors.New("this is a host certificate: a user certificate is wanted")

@@ -72,8 +72,9 @@ func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
 }
 
 func (h *hop) overloaded(hungUp *Error, tries int, limit time.Duration) *Error {
-	return h.errorf(Unreachable, hungUp.Err, "%s hung up on all %d connections within connection.connect_timeout (%s) before it said anything: "+
-		"its sshd is overrun (MaxStartups), or it refuses this address", h.address, tries, limit)
+	return h.errorf(Unreachable, hungUp.Err,
+		"%s hung up on all %d connections within connection.connect_timeout (%s) before it said anything: "+
+			"its sshd is overrun (MaxStartups), or it refuses this address", h.address, tries, limit)
 }
 
 // overloaded reports whether a server hung up before its banner; w is nil when it did so before the connection was
@@ -211,7 +212,8 @@ func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, l lo
 	case errors.As(err, &algorithms) && strings.Contains(algorithms.What, "host key") && len(v.known.keys) > 0:
 		return v.changed("it has only keys of the types " + strings.Join(algorithms.RequestedAlgorithms, ", "))
 	case errors.As(err, &algorithms) && strings.Contains(algorithms.What, "host key") && v.known.authority:
-		return h.errorf(HostKey, err, "%s shows no host certificate, but known_hosts has only a certificate authority for it", h.address)
+		return h.errorf(HostKey, err, "%s shows no host certificate, but known_hosts has only a certificate authority for it",
+			h.address)
 	case errors.As(err, &algorithms):
 		return h.errorf(Config, err, "%s speaks no algorithm that is still safe: %v", h.address, algorithms)
 	case l.accepts != nil && !hungUp(err):

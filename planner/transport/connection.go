@@ -194,7 +194,8 @@ func (c *connection) open(ctx context.Context, command string) opening {
 			return opening{err: c.cause()}
 		case <-ctx.Done():
 			return opening{err: &Error{Kind: Busy, Node: c.node, Err: err, Message: outside.Textf(
-				"the node refuses another session (%s); its sshd must allow at least %d for each connection (MaxSessions)", refused.Message, MaxSessions)}}
+				"the node refuses another session (%s); its sshd must allow at least %d for each connection (MaxSessions)",
+				refused.Message, MaxSessions)}}
 		}
 	}
 }

@@ -99,7 +99,8 @@ func route(c site.Connection, name, address string) ([]*hop, error) {
 		return nil, err
 	}
 	own, err := newKeyring(name, keySource{
-		attribute: "connection", key: c.PrivateKey, file: c.PrivateKeyFile, passphrase: c.Passphrase, certificate: c.Certificate,
+		attribute: "connection", key: c.PrivateKey, file: c.PrivateKeyFile, passphrase: c.Passphrase,
+		certificate: c.Certificate,
 	})
 	if err != nil {
 		return nil, err

@@ -122,9 +122,9 @@ func (h *hostKeys) read(address string) (*database, error) {
 }
 
 // withPort makes the library match the patterns of a line with the host of a connection as OpenSSH does, by its text in
-// known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). That is `[host]:port`, and `host` on port 22: the library matches a
-// pattern without a port with port 22 only, and `[host]:22` with port 22. A host on another port is added to the patterns that
-// match it; on port 22, patterns with that port are left out, and a line without another is empty.
+// known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). That is `[host]:port`, and `host` on port 22: the library matches
+// a pattern without a port with port 22 only, and `[host]:22` with port 22. A host on another port is added to the
+// patterns that match it; on port 22, patterns with that port are left out, and a line without another is empty.
 func withPort(line, host string) string {
 	fields := strings.Fields(line)
 	at := 0
@@ -337,18 +337,21 @@ func (v *verifier) refusal(key ssh.PublicKey, err error) *Error {
 		return v.hop.errorf(HostKey, err, "the host key %s of %s is revoked in %s: give the host a new key",
 			describe(key), v.hop.address, v.db.origin[revoked.Revoked.Line])
 	case errors.As(err, &mismatch) && len(mismatch.Want) == 0:
-		return v.hop.errorf(HostKey, err, "the host key of %s is unknown; it showed %s. Compare that with the host's own (ssh-keygen -lf "+
-			"/etc/ssh/ssh_host_*_key.pub there); if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
+		return v.hop.errorf(HostKey, err,
+			"the host key of %s is unknown; it showed %s. Compare that with the host's own (ssh-keygen -lf "+
+				"/etc/ssh/ssh_host_*_key.pub there); if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
 			v.hop.address, describe(key), knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch) && len(v.known.keys) > 0:
 		return v.changed("it showed " + describe(key))
 	case errors.As(err, &mismatch) && v.known.foreign:
-		return v.hop.errorf(HostKey, err, "the host key %s of %s is unknown: known_hosts has only keys of types that slipway cannot verify for it. Compare that with "+
-			"the host's own; if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
+		return v.hop.errorf(HostKey, err,
+			"the host key %s of %s is unknown: known_hosts has only keys of types that slipway cannot verify for it. Compare that with "+
+				"the host's own; if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
 			describe(key), v.hop.address, knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch):
-		return v.hop.errorf(HostKey, err, "%s shows the plain host key %s, but known_hosts has only a certificate authority for it: "+
-			"a host certificate signed by that authority is wanted", v.hop.address, describe(key))
+		return v.hop.errorf(HostKey, err,
+			"%s shows the plain host key %s, but known_hosts has only a certificate authority for it: "+
+				"a host certificate signed by that authority is wanted", v.hop.address, describe(key))
 	}
 	return v.hop.errorf(HostKey, err, "the host certificate of %s is not accepted: %v", v.hop.address, err)
 }
@@ -359,6 +362,7 @@ func (v *verifier) changed(shown string) *Error {
 	for i, k := range v.known.keys {
 		expected[i] = fmt.Sprintf("%s (%s)", describe(k), v.known.where[i])
 	}
-	return v.hop.errorf(HostKey, nil, "the host key of %s has CHANGED: expected %s; %s. Either the host was reinstalled, then put its new key "+
-		"in that place, or someone is in between", v.hop.address, strings.Join(expected, " or "), shown)
+	return v.hop.errorf(HostKey, nil,
+		"the host key of %s has CHANGED: expected %s; %s. Either the host was reinstalled, then put its new key "+
+			"in that place, or someone is in between", v.hop.address, strings.Join(expected, " or "), shown)
 }

@@ -4,13 +4,13 @@
 // nodes are a thousand resources, and one attribute of slipway_deployment with some twenty thousand values inside. Two
 // servers in front of the framework's give the same answers in less time:
 //
-//   - [NewServer] carries attributes of any type past the framework. Such an opaque attribute is one string to the framework
-//     and a dynamic attribute to Terraform: [Type] in the schema (schema.StringAttribute{CustomType: passthrough.Type{}}),
-//     [Value] in the model. [Value.Decode] gives what Terraform sent, [Encode] makes a Value from one of the provider's own.
-//     The server declares the attributes dynamic, wraps them in every request and unwraps them in every response that holds
-//     a configuration, a plan or a state of a resource.
-//   - [NewUnchangedServer] answers for resources that stay as they are. A node, group, service or override only has desired
-//     state: reading it gives what the state says, and a plan of one that nobody changed gives it again.
+//   - [NewServer] carries attributes of any type past the framework. Such an opaque attribute is one string to the
+//     framework and a dynamic attribute to Terraform: [Type] in the schema (schema.StringAttribute{CustomType:
+//     passthrough.Type{}}), [Value] in the model. [Value.Decode] gives what Terraform sent, [Encode] makes a Value from
+//     one of the provider's own. The server declares the attributes dynamic, wraps them in every request and unwraps
+//     them in every response that holds a configuration, a plan or a state of a resource.
+//   - [NewUnchangedServer] answers for resources that stay as they are. A node, group, service or override only has
+//     desired state: reading it gives what the state says, and a plan of one that nobody changed gives it again.
 //
 // # Gain
 //
@@ -45,9 +45,9 @@
 // framework is asked:
 //
 //   - ReadResource is answered for resources that are [Idle].
-//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan that is not
-//     [Quiet], when the proposed state is the prior state. Their plan modifiers must do nothing, and report nothing, where
-//     nothing changes; RequiresReplace is such a one.
-//   - Neither is answered for an object that has private data, such as one that was just imported, or that is created or
-//     destroyed.
+//   - PlanResourceChange is answered for those of them that compute nothing, neither attributes nor in a ModifyPlan
+//     that is not [Quiet], when the proposed state is the prior state. Their plan modifiers must do nothing, and report
+//     nothing, where nothing changes; RequiresReplace is such a one.
+//   - Neither is answered for an object that has private data, such as one that was just imported, or that is created
+//     or destroyed.
 package passthrough

@@ -82,7 +82,8 @@ func opaqueAttributes(ctx context.Context, p provider.Provider) map[string]attri
 }
 
 // GetProviderSchema declares opaque attributes as Terraform is to see them.
-func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+func (s *server) GetProviderSchema(ctx context.Context,
+	req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
 	resp, err := s.Server.GetProviderSchema(ctx, req)
 	if err != nil {
 		return resp, err
@@ -102,7 +103,8 @@ func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProvid
 }
 
 // ValidateResourceConfig wraps the configuration.
-func (s *server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+func (s *server) ValidateResourceConfig(ctx context.Context,
+	req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
 	w, r := s.wire(req.TypeName), *req
 	w.wrap(&r.Config)
 	if w.err != nil {
@@ -111,8 +113,10 @@ func (s *server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.Vali
 	return s.Server.ValidateResourceConfig(ctx, &r)
 }
 
-// UpgradeResourceState encodes a saved state of the schema of today. It wraps another and unwraps what the framework makes of it.
-func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+// UpgradeResourceState encodes a saved state of the schema of today. It wraps another and unwraps what the framework
+// makes of it.
+func (s *server) UpgradeResourceState(ctx context.Context,
+	req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	if today := s.forms[req.TypeName]; req.Version == today.version {
 		if state, err := encodeState(req.RawState, today.shape); err == nil {
 			return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: state}, nil
@@ -135,7 +139,8 @@ func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.Upgrad
 }
 
 // ReadResource wraps the state and unwraps what it has become.
-func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse,
+	error) {
 	w, r := s.wire(req.TypeName), *req
 	w.wrap(&r.CurrentState)
 	if w.err != nil {
@@ -149,7 +154,8 @@ func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRe
 }
 
 // PlanResourceChange wraps configuration and states and unwraps the planned state.
-func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+func (s *server) PlanResourceChange(ctx context.Context,
+	req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
 	w, r := s.wire(req.TypeName), *req
 	w.wrap(&r.Config, &r.PriorState, &r.ProposedNewState)
 	if w.err != nil {
@@ -163,7 +169,8 @@ func (s *server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanReso
 }
 
 // ApplyResourceChange wraps configuration and states and unwraps the new state.
-func (s *server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+func (s *server) ApplyResourceChange(ctx context.Context,
+	req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	w, r := s.wire(req.TypeName), *req
 	w.wrap(&r.Config, &r.PriorState, &r.PlannedState)
 	if w.err != nil {
@@ -177,7 +184,8 @@ func (s *server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyRe
 }
 
 // ImportResourceState unwraps the imported states.
-func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
+func (s *server) ImportResourceState(ctx context.Context,
+	req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
 	resp, err := s.Server.ImportResourceState(ctx, req)
 	if err != nil {
 		return resp, err
@@ -193,7 +201,8 @@ func (s *server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportR
 }
 
 // MoveResourceState unwraps the state under its new type. The state that is moved is another provider's.
-func (s *server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
+func (s *server) MoveResourceState(ctx context.Context,
+	req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
 	w := s.wire(req.TargetTypeName)
 	resp, err := s.Server.MoveResourceState(ctx, req)
 	if err == nil {
@@ -203,7 +212,8 @@ func (s *server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResou
 }
 
 // GenerateResourceConfig wraps the state and unwraps the configuration made of it.
-func (s *server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
+func (s *server) GenerateResourceConfig(ctx context.Context,
+	req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
 	w, r := s.wire(req.TypeName), *req
 	w.wrap(&r.State)
 	if w.err != nil {

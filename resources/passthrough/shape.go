@@ -23,7 +23,8 @@ const (
 	objectShape
 )
 
-var plainShapes = map[string]*shape{"dynamic": {kind: dynamicShape}, "string": {kind: stringShape}, "number": {kind: numberShape}, "bool": {kind: boolShape}}
+var plainShapes = map[string]*shape{"dynamic": {kind: dynamicShape}, "string": {kind: stringShape},
+	"number": {kind: numberShape}, "bool": {kind: boolShape}}
 
 // newShape reads a type in its JSON form.
 func newShape(typ []byte) (*shape, error) {

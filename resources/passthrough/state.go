@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// wrapState returns a saved state with its attributes opaque. A state file holds a value of any type as {"type": ..., "value": ...}.
+// wrapState returns a saved state with its attributes opaque. A state file holds a value of any type as {"type": ...,
+// "value": ...}.
 func (a attributes) wrapState(state *tfprotov6.RawState) (*tfprotov6.RawState, error) {
 	if state == nil || len(state.JSON) == 0 {
 		return state, nil
@@ -39,8 +40,8 @@ func (a attributes) wrapState(state *tfprotov6.RawState) (*tfprotov6.RawState, e
 	return &tfprotov6.RawState{JSON: opaque}, err
 }
 
-// encodeState returns a saved state, of the schema as it is today, in the encoding of the protocol. An error means that it is not written the way Terraform writes
-// it, or not for this schema.
+// encodeState returns a saved state, of the schema as it is today, in the encoding of the protocol. An error means that
+// it is not written the way Terraform writes it, or not for this schema.
 func encodeState(state *tfprotov6.RawState, schema *shape) (*tfprotov6.DynamicValue, error) {
 	if state == nil || schema == nil {
 		return nil, errUnusual

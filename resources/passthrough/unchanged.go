@@ -13,7 +13,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// Idle is a resource that nothing outside of Terraform changes: its Read leaves the state as it is. Its identity is made of attributes of the same names.
+// Idle is a resource that nothing outside of Terraform changes: its Read leaves the state as it is. Its identity is
+// made of attributes of the same names.
 type Idle interface {
 	resource.ResourceWithIdentity
 	Idle()
@@ -37,8 +38,8 @@ type idle struct {
 	plain    bool            // it computes nothing
 }
 
-// NewUnchangedServer returns a server in front of another one of the provider that answers for resources that stay as they are,
-// see the package comment.
+// NewUnchangedServer returns a server in front of another one of the provider that answers for resources that stay as
+// they are, see the package comment.
 func NewUnchangedServer(ctx context.Context, p provider.Provider, inner Server) (Server, error) {
 	schemas, err := inner.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
@@ -88,7 +89,8 @@ func plainAttributes(attributes []*tfprotov6.SchemaAttribute) bool {
 }
 
 // ReadResource answers for an idle resource with its state.
-func (s *unchangedServer) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+func (s *unchangedServer) ReadResource(ctx context.Context,
+	req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
 	about, ok := s.idle[req.TypeName]
 	if !ok || len(req.Private) > 0 || !isObject(req.CurrentState) {
 		return s.Server.ReadResource(ctx, req)
@@ -97,12 +99,15 @@ func (s *unchangedServer) ReadResource(ctx context.Context, req *tfprotov6.ReadR
 	if err != nil || req.CurrentIdentity != nil && !sameBytes(req.CurrentIdentity.IdentityData, identity) {
 		return s.Server.ReadResource(ctx, req)
 	}
-	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState, NewIdentity: &tfprotov6.ResourceIdentityData{IdentityData: identity}}, nil
+	return &tfprotov6.ReadResourceResponse{NewState: req.CurrentState,
+		NewIdentity: &tfprotov6.ResourceIdentityData{IdentityData: identity}}, nil
 }
 
 // PlanResourceChange answers for what computes nothing and does not change with its state.
-func (s *unchangedServer) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-	if !s.idle[req.TypeName].plain || len(req.PriorPrivate) > 0 || !isObject(req.PriorState) || !sameBytes(req.PriorState, req.ProposedNewState) {
+func (s *unchangedServer) PlanResourceChange(ctx context.Context,
+	req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	if !s.idle[req.TypeName].plain || len(req.PriorPrivate) > 0 || !isObject(req.PriorState) || !sameBytes(req.PriorState,
+		req.ProposedNewState) {
 		return s.Server.PlanResourceChange(ctx, req)
 	}
 	identity := req.PriorIdentity
@@ -114,7 +119,8 @@ func (s *unchangedServer) PlanResourceChange(ctx context.Context, req *tfprotov6
 
 // isObject reports whether there is an object, in the encoding that Terraform uses in all calls.
 func isObject(object *tfprotov6.DynamicValue) bool {
-	return object != nil && len(object.MsgPack) > 0 && (msgpcode.IsFixedMap(object.MsgPack[0]) || object.MsgPack[0] == msgpcode.Map16 || object.MsgPack[0] == msgpcode.Map32)
+	return object != nil && len(object.MsgPack) > 0 && (msgpcode.IsFixedMap(object.MsgPack[0]) ||
+		object.MsgPack[0] == msgpcode.Map16 || object.MsgPack[0] == msgpcode.Map32)
 }
 
 func sameBytes(a, b *tfprotov6.DynamicValue) bool {

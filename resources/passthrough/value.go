@@ -36,7 +36,8 @@ func (t Type) String() string { return "passthrough.Type" }
 func (t Type) ValueType(context.Context) attr.Value { return Value{} }
 
 // ValueFromString returns the Value with the given payload.
-func (t Type) ValueFromString(_ context.Context, payload basetypes.StringValue) (basetypes.StringValuable, diag.Diagnostics) {
+func (t Type) ValueFromString(_ context.Context, payload basetypes.StringValue) (basetypes.StringValuable,
+	diag.Diagnostics) {
 	return Value{payload}, nil
 }
 
@@ -71,7 +72,8 @@ func Encode(v tftypes.Value) (Value, error) {
 	return Value{basetypes.NewStringValue(base64.RawStdEncoding.EncodeToString(encoded.MsgPack))}, nil
 }
 
-// Decode returns the value inside, of the type that it has. Without a type it is null or unknown of tftypes.DynamicPseudoType.
+// Decode returns the value inside, of the type that it has. Without a type it is null or unknown of
+// tftypes.DynamicPseudoType.
 func (v Value) Decode() (tftypes.Value, error) {
 	switch {
 	case v.payload.IsNull():

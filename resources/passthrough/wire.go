@@ -9,8 +9,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// The encoding of values is the one of the plugin protocol, "Wire Format for Terraform Objects and Associated Values": an object is a map, a
-// value of a dynamic attribute a pair of its type and itself, an unknown value an extension.
+// The encoding of values is the one of the plugin protocol, "Wire Format for Terraform Objects and Associated Values":
+// an object is a map, a value of a dynamic attribute a pair of its type and itself, an unknown value an extension.
 
 // attributes are the names of the opaque attributes of a resource.
 type attributes map[string]bool
@@ -32,7 +32,8 @@ func unwrap(payload msgpack.RawMessage) (msgpack.RawMessage, error) {
 	return base64.RawStdEncoding.DecodeString(text)
 }
 
-// apply returns an encoded object with its opaque attributes changed and all else as it is, byte for byte. What is null or unknown stays.
+// apply returns an encoded object with its opaque attributes changed and all else as it is, byte for byte. What is null
+// or unknown stays.
 func (a attributes) apply(object *tfprotov6.DynamicValue, change change) (*tfprotov6.DynamicValue, error) {
 	if object == nil || len(a) == 0 || absence(object.MsgPack) != present {
 		return object, nil

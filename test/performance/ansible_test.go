@@ -88,9 +88,9 @@ func wipe(b *testing.B) {
 
 // apply rolls the site out with the engine that the provider uses.
 func apply(b *testing.B, s site.Site, applied planner.Applied) {
-	p, problems := planner.Make(s, applied, nil)
-	if errs := problems.Errors(); len(errs) > 0 {
-		b.Fatal(errs)
+	p, errs := planner.Make(s, applied, nil)
+	if failures := errs.Errors(); len(failures) > 0 {
+		b.Fatal(failures)
 	}
 	store, err := journal.Open(b.Context(), filepath.Join(b.TempDir(), "perf.db"))
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Mistake is something wrong in a template of an entity.
-type Mistake struct {
+// TaskError is something wrong in a template of an entity.
+type TaskError struct {
 	Path string // of the template: `tasks[2].config.parameters.content`
 	Error
 }
 
 // Check reports what is wrong in the templates of an entity's tasks, from the given one on: bad syntax, variables,
 // attributes and functions that there are not, and what follows from types alone. The entity is resolved.
-func Check(e catalog.Entity, from int) []Mistake {
+func Check(e catalog.Entity, from int) []TaskError {
 	c := check{
 		structure: e.Structure, names: firstLevel(e.Structure),
 		scopes: map[bool]Scope{false: unknownScope(e.Structure, false), true: unknownScope(e.Structure, true)},
@@ -30,7 +30,7 @@ func Check(e catalog.Entity, from int) []Mistake {
 	for i := from; i < len(e.Tasks); i++ {
 		c.task(fmt.Sprintf("tasks[%d]", i), e.Tasks[i])
 	}
-	return c.mistakes
+	return c.errs
 }
 
 // want says what a template must give.
@@ -46,7 +46,7 @@ type check struct {
 	structure catalog.Structure
 	names     map[string][]string // that may stand behind each variable
 	scopes    map[bool]Scope      // with `each`, and without
-	mistakes  []Mistake
+	errs      []TaskError
 }
 
 func (c *check) task(path string, t catalog.Task) {
@@ -108,7 +108,7 @@ func (c *check) text(path, source string, each bool, hidden string, w want) {
 			return false
 		}
 		for _, e := range wrong {
-			c.mistakes = append(c.mistakes, Mistake{path, e})
+			c.errs = append(c.errs, TaskError{path, e})
 		}
 		return true
 	}
@@ -163,7 +163,7 @@ func (c *check) reads(t *Template, each bool, hidden string) Errors {
 			}
 			e = locate(t.text, attribute.SrcRange.Start.Byte+1) // behind the dot
 			e.Message = fmt.Sprintf("%s has no %q", root, attribute.Name)
-			if len(c.mistakes)+len(out) < resource.MostHints {
+			if len(c.errs)+len(out) < resource.MostHints {
 				e.Message += "; " + suggestion(attribute.Name, known)
 			}
 		}

@@ -127,16 +127,16 @@ func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
 	scope := s.with(meterName, cty.CapsuleVal(meterType, work))
 	value, diagnostics := t.expression.Value(&hcl.EvalContext{Variables: scope.variables, Functions: functions})
 	if work.over != nil && !diagnostics.HasErrors() {
-		diagnostics = hcl.Diagnostics{work.over} // try and can took the mistake away, and all after it has no value
+		diagnostics = hcl.Diagnostics{work.over} // try and can took the error away, and all after it has no value
 	}
 	if diagnostics.HasErrors() {
-		return cty.NilVal, t.mistakes(diagnostics, s)
+		return cty.NilVal, t.errs(diagnostics, s)
 	}
 	return value, nil
 }
 
-// mistakes turns what went wrong into errors. Where a sensitive value takes part, only the kind of error is shown.
-func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
+// errors turns what went wrong into errors. Where a sensitive value takes part, only the kind of error is shown.
+func (t *Template) errs(diagnostics hcl.Diagnostics, s Scope) Errors {
 	shown := make(hcl.Diagnostics, 0, len(diagnostics))
 	whole := &hcl.EvalContext{Variables: s.variables}
 	all := secret(t.reads, whole)
@@ -149,7 +149,7 @@ func (t *Template) mistakes(diagnostics hcl.Diagnostics, s Scope) Errors {
 		}
 		if hidden && d.Summary != tooMuch {
 			d = &hcl.Diagnostic{Severity: d.Severity, Subject: d.Subject,
-				Detail: d.Summary + "; the mistake is not shown in full because a sensitive value takes part"}
+				Detail: d.Summary + "; the error is not shown in full because a sensitive value takes part"}
 		}
 		shown = append(shown, d)
 	}

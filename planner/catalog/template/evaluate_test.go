@@ -16,7 +16,7 @@ func secretScope() Scope {
 	}}, map[string]any{"codes": []any{"hunter2"}, "json": "zhunter2"}, "web", "lon1")
 }
 
-func TestMistakesInLoopsKeepSecrets(t *testing.T) {
+func TestErrorsInLoopsKeepSecrets(t *testing.T) {
 	for _, text := range []string{
 		`${[for c in self.codes : tonumber(c)]}`,
 		`%{ for c in self.codes }${tonumber(c)}%{ endfor }`,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTooMuchWorkIsNoValue also where values are shared, which makes much of little, and where the mistake would be
+// TestTooMuchWorkIsNoValue also where values are shared, which makes much of little, and where the error would be
 // caught.
 func TestTooMuchWorkIsNoValue(t *testing.T) {
 	loop := "[for i in range(1024) : [for j in range(1024) : [for k in range(1024) : k]]]"

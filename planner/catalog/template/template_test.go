@@ -167,8 +167,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// mistakeOf returns what is wrong with a template, in parsing or in evaluation.
-func mistakeOf(text string) error {
+// errorOf returns what is wrong with a template, in parsing or in evaluation.
+func errorOf(text string) error {
 	parsed, err := Parse(text)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func TestErrors(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			begin := time.Now()
-			err := mistakeOf(tt.text)
+			err := errorOf(tt.text)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q in it", err, tt.want)
 			}

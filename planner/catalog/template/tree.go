@@ -59,9 +59,9 @@ func parseTree(path string, value any, depth int, wrong *PathErrors) *Tree {
 	switch v := value.(type) {
 	case string:
 		t, err := Parse(v)
-		var mistakes Errors
-		if errors.As(err, &mistakes) {
-			*wrong = append(*wrong, PathError{path, mistakes})
+		var errs Errors
+		if errors.As(err, &errs) {
+			*wrong = append(*wrong, PathError{path, errs})
 			return nil
 		}
 		return &Tree{template: t}
@@ -127,9 +127,9 @@ func (c *collector) collect(path string, t *Tree) any {
 			return nil
 		}
 		r, err := t.template.Evaluate(c.scope)
-		var mistakes Errors
-		if errors.As(err, &mistakes) {
-			c.wrong = append(c.wrong, PathError{path, mistakes})
+		var errs Errors
+		if errors.As(err, &errs) {
+			c.wrong = append(c.wrong, PathError{path, errs})
 			return nil
 		}
 		if c.left -= weight(r.Value); c.left < 0 {

@@ -132,7 +132,7 @@ func TestLabNodesThatVanish(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			n, c, conn, helpers := labNode(t, "slipway")
 			// The helper of the mode before may only now learn that its controller is gone: it must neither hold this one up nor, with
-			// what it brings into the ledger, be mistaken for it.
+			// what it brings into the ledger, be errorn for it.
 			on(t, conn, "sudo rm -rf "+remote.Directory)
 			var reported []converge.Result
 			cut := time.Time{}

@@ -69,7 +69,8 @@ func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File
 	}
 }
 
-// startSupervisor starts a supervisor. ours are this side's ends of its standard input, output and error, and of the report.
+// startSupervisor starts a supervisor. ours are this side's ends of its standard input, output and error, and of the
+// report.
 func startSupervisor(lock *os.File) (process *os.Process, ours []*os.File, err error) {
 	var theirs []*os.File
 	for len(ours) <= reportFile {

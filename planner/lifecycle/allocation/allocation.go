@@ -34,10 +34,10 @@ type Allocated struct {
 
 // Allocate returns the candidate with a value for each allocated attribute, and the newly allocated values, in the
 // order of the definition. It keeps values that the candidate has and checks them first: a value that another service
-// has (pool_conflict) or that the pool no longer has (out_of_pool) is a mistake that names service and pool, and is
+// has (pool_conflict) or that the pool no longer has (out_of_pool) is an error that names service and pool, and is
 // never replaced. So is a pool without a free value (pool_exhausted).
 //
-// Values that could be allocated are returned also with mistakes (lsm.md 12, V069) and are in use from then on.
+// Values that could be allocated are returned also with errors (lsm.md 12, V069) and are in use from then on.
 func (b *Usage) Allocate(q Request) (map[string]any, []Allocated, []invalid.Error) {
 	r := &run{book: b, service: q.Service, who: b.number(q.Service), mine: make(map[claim]string)}
 	out := copied(q.Candidate)
@@ -51,18 +51,18 @@ func (b *Usage) Allocate(q Request) (map[string]any, []Allocated, []invalid.Erro
 	for _, s := range open {
 		r.choose(s)
 	}
-	return out, r.given, r.mistakes
+	return out, r.given, r.errs
 }
 
 // run is the allocation for one service.
 type run struct {
-	book     *Usage
-	service  Service
-	who      int32
-	slots    []slot
-	mine     map[claim]string // paths of the service's own values
-	given    []Allocated
-	mistakes []invalid.Error
+	book    *Usage
+	service Service
+	who     int32
+	slots   []slot
+	mine    map[claim]string // paths of the service's own values
+	given   []Allocated
+	errs    []invalid.Error
 }
 
 type claim struct {
@@ -125,8 +125,8 @@ func (r *run) collect(s catalog.Structure, at place, prior, object map[string]an
 	}
 }
 
-func (r *run) report(s slot, code catalog.Code, format string, args ...any) {
-	r.mistakes = append(r.mistakes, invalid.Error{Attribute: s.at, Code: code,
+func (r *run) report(s slot, code invalid.Code, format string, args ...any) {
+	r.errs = append(r.errs, invalid.Error{Attribute: s.at, Code: code,
 		Message: fmt.Sprintf(format, args...)})
 }
 

@@ -62,9 +62,9 @@ func entity(t testing.TB, name string) *catalog.Entity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, mistakes := catalog.ParseDefinition(text)
-	if len(mistakes) > 0 {
-		t.Fatal(mistakes)
+	parsed, errs := catalog.ParseDefinition(text)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	return parsed
 }
@@ -98,20 +98,20 @@ func TestSharedPool(t *testing.T) {
 		service(tunnel, "a", nil, set{"id": int64(10)}, set{"id": int64(11)}),
 		service(port, "b", set{"id": int64(13)}),
 	})
-	out, given, mistakes := book.Allocate(allocation.Request{Service: service(tunnel, "c"),
+	out, given, errs := book.Allocate(allocation.Request{Service: service(tunnel, "c"),
 		Candidate: set{"name": "c", "id": nil}})
-	if shown(given) != "id=12" || len(mistakes) > 0 || out["id"] != int64(12) || given[0].Pool != "ids" {
-		t.Fatal(out, given, mistakes)
+	if shown(given) != "id=12" || len(errs) > 0 || out["id"] != int64(12) || given[0].Pool != "ids" {
+		t.Fatal(out, given, errs)
 	}
 	candidate := set{"name": "d"}
-	out, given, mistakes = book.Allocate(allocation.Request{Service: service(port, "d"), Candidate: candidate})
-	if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolExhausted || mistakes[0].Attribute != "id" ||
+	out, given, errs = book.Allocate(allocation.Request{Service: service(port, "d"), Candidate: candidate})
+	if len(errs) != 1 || errs[0].Code != catalog.PoolExhausted || errs[0].Attribute != "id" ||
 		len(given) > 0 || len(out) != 1 || len(candidate) != 1 {
-		t.Fatal(out, given, mistakes)
+		t.Fatal(out, given, errs)
 	}
 	if want := `the pool "ids" is exhausted: it has 4 values, and all 4 are in use`; !strings.Contains(
-		mistakes[0].Message, want) {
-		t.Error(mistakes[0].Message)
+		errs[0].Message, want) {
+		t.Error(errs[0].Message)
 	}
 }
 
@@ -138,13 +138,13 @@ func TestKept(t *testing.T) {
 		{"c", "12",
 			`id out_of_pool is 12 for the service "c", which the pool "ids" does not have any more; a value is never changed in silence: widen the pool, or replace the service`},
 	} {
-		out, given, mistakes := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(tunnel, c.name),
+		out, given, errs := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(tunnel, c.name),
 			Prior: set{"id": c.value}, Candidate: set{"name": c.name, "id": c.value}})
 		got := fmt.Sprint(out["id"])
-		if len(mistakes) == 1 {
-			got = fmt.Sprint(mistakes[0].Attribute, " ", mistakes[0].Code, " ", mistakes[0].Message)
+		if len(errs) == 1 {
+			got = fmt.Sprint(errs[0].Attribute, " ", errs[0].Code, " ", errs[0].Message)
 		}
-		if got != c.want || out["id"] != c.value || len(given) > 0 || len(mistakes) > 1 {
+		if got != c.want || out["id"] != c.value || len(given) > 0 || len(errs) > 1 {
 			t.Errorf("%v:\n got %s\nwant %s", c, got, c.want)
 		}
 	}
@@ -154,10 +154,10 @@ func TestRack(t *testing.T) {
 	rack := entity(t, "rack")
 	book := allocation.NewUsage(nil)
 	units := []any{set{"slot": int64(1), "kind": "a"}, set{"slot": int64(2), "kind": "a", "id": int64(1)}}
-	first, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"),
+	first, given, errs := book.Allocate(allocation.Request{Service: service(rack, "r1"),
 		Candidate: set{"name": "r1", "site": "lon", "units": units}})
-	if len(mistakes) > 0 {
-		t.Fatal(mistakes)
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	got := shown(given)
 	if want := "vlan=-1 gateway=192.0.2.2/30 net=10.0.0.0/31 units[0].id=2 units[0].secret=1 units[0].address=fd"; !strings.HasPrefix(got, want) {
@@ -171,40 +171,40 @@ func TestRack(t *testing.T) {
 	}
 
 	t.Run("once more is the same", func(t *testing.T) {
-		again, given, mistakes := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r1"),
+		again, given, errs := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r1"),
 			Candidate: set{"name": "r1", "site": "lon", "units": units}})
-		if len(mistakes) > 0 || shown(given) != got || encode(t, again) != encode(t, first) {
-			t.Error(given, mistakes)
+		if len(errs) > 0 || shown(given) != got || encode(t, again) != encode(t, first) {
+			t.Error(given, errs)
 		}
-		again, given, mistakes = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
+		again, given, errs = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
 			Candidate: first})
-		if len(mistakes) > 0 || len(given) > 0 || encode(t, again) != encode(t, first) {
-			t.Error(given, mistakes)
+		if len(errs) > 0 || len(given) > 0 || encode(t, again) != encode(t, first) {
+			t.Error(given, errs)
 		}
 	})
 	t.Run("another key attribute", func(t *testing.T) {
 		next := maps.Clone(first)
 		next["site"] = "ams"
-		out, given, mistakes := book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
+		out, given, errs := book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
 			Candidate: next})
-		if len(mistakes) > 0 || shown(given) != "vlan=1" || out["vlan"] != int64(1) || next["vlan"] != int64(-1) {
-			t.Error(given, mistakes)
+		if len(errs) > 0 || shown(given) != "vlan=1" || out["vlan"] != int64(1) || next["vlan"] != int64(-1) {
+			t.Error(given, errs)
 		}
 		// The candidate that came of it is kept when the plan is made again from it.
-		out, given, mistakes = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: out,
+		out, given, errs = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: out,
 			Candidate: out})
-		if len(mistakes) > 0 || len(given) > 0 || out["vlan"] != int64(1) {
-			t.Error(given, mistakes)
+		if len(errs) > 0 || len(given) > 0 || out["vlan"] != int64(1) {
+			t.Error(given, errs)
 		}
 	})
 	t.Run("another key attribute of a child", func(t *testing.T) {
 		next := maps.Clone(first)
 		maps.Copy(next, set{"units": []any{set{"slot": int64(2), "kind": "b", "id": int64(1), "secret": int64(2)},
 			set{"slot": int64(1), "kind": "a", "id": int64(2), "secret": int64(1)}}})
-		_, given, mistakes := allocation.NewUsage([]allocation.Service{service(rack, "r1", first)}).Allocate(
+		_, given, errs := allocation.NewUsage([]allocation.Service{service(rack, "r1", first)}).Allocate(
 			allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
-		if text := shown(given); len(mistakes) > 0 || !strings.HasPrefix(text, "units[0].id=3 units[0].address=fd") {
-			t.Error(text, mistakes)
+		if text := shown(given); len(errs) > 0 || !strings.HasPrefix(text, "units[0].id=3 units[0].address=fd") {
+			t.Error(text, errs)
 		}
 	})
 	t.Run("what is there before a failure stays", func(t *testing.T) {
@@ -212,22 +212,22 @@ func TestRack(t *testing.T) {
 		for i := range 5 {
 			children = append(children, set{"slot": int64(i), "kind": "a"})
 		}
-		out, given, mistakes := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
+		out, given, errs := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
 			Candidate: set{"name": "r2", "site": "lon", "units": children}})
-		if len(mistakes) != 2 || mistakes[0].Attribute != "units[3].secret" ||
+		if len(errs) != 2 || errs[0].Attribute != "units[3].secret" ||
 			len(given) != 3+5+3+5 || out["vlan"] != int64(-1) {
-			t.Error(given, mistakes)
+			t.Error(given, errs)
 		}
 	})
 	t.Run("two children with one value", func(t *testing.T) {
 		children := []any{set{"slot": int64(1), "id": int64(1)},
 			set{"slot": int64(2), "id": int64(1), "secret": int64(9)}}
-		_, _, mistakes := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
+		_, _, errs := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
 			Candidate: set{"units": children}})
-		if len(mistakes) != 2 || mistakes[0].Code != catalog.PoolConflict ||
-			!strings.Contains(mistakes[0].Message, "as units[0].id is") ||
-			mistakes[1].Code != catalog.OutOfPool || strings.Contains(mistakes[1].Message, "9") {
-			t.Error(mistakes)
+		if len(errs) != 2 || errs[0].Code != catalog.PoolConflict ||
+			!strings.Contains(errs[0].Message, "as units[0].id is") ||
+			errs[1].Code != catalog.OutOfPool || strings.Contains(errs[1].Message, "9") {
+			t.Error(errs)
 		}
 	})
 }
@@ -237,17 +237,17 @@ func TestOverlap(t *testing.T) {
 	rack := entity(t, "rack")
 	live := []allocation.Service{service(rack, "a", set{"net": "10.0.0.0/30"}),
 		service(rack, "b", set{"net": "10.0.0.5/32"})}
-	_, given, mistakes := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
+	_, given, errs := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
 		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126"}})
-	if len(mistakes) > 0 || shown(given) != "net=10.0.0.6/31" {
-		t.Error(given, mistakes)
+	if len(errs) > 0 || shown(given) != "net=10.0.0.6/31" {
+		t.Error(given, errs)
 	}
 	for value, rival := range map[string]string{"10.0.0.2/31": "a", "10.0.0.4/31": "b"} {
-		_, _, mistakes = allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
+		_, _, errs = allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
 			Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": value}})
-		if len(mistakes) != 1 || mistakes[0].Code != catalog.PoolConflict ||
-			!strings.Contains(mistakes[0].Message, fmt.Sprintf("the service %q has it too", rival)) {
-			t.Error(mistakes)
+		if len(errs) != 1 || errs[0].Code != catalog.PoolConflict ||
+			!strings.Contains(errs[0].Message, fmt.Sprintf("the service %q has it too", rival)) {
+			t.Error(errs)
 		}
 	}
 }
@@ -257,10 +257,10 @@ func TestOverlapOfSmaller(t *testing.T) {
 	rack := entity(t, "rack")
 	book := allocation.NewUsage([]allocation.Service{service(rack, "a", set{"net": "10.0.0.0/31"}),
 		service(rack, "b", set{"net": "10.0.0.3/32"})})
-	_, _, mistakes := book.Allocate(allocation.Request{Service: service(rack, "c"),
+	_, _, errs := book.Allocate(allocation.Request{Service: service(rack, "c"),
 		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": "10.0.0.2/31"}})
-	if len(mistakes) != 1 || !strings.Contains(mistakes[0].Message, `the service "b" has it too`) {
-		t.Error(mistakes)
+	if len(errs) != 1 || !strings.Contains(errs[0].Message, `the service "b" has it too`) {
+		t.Error(errs)
 	}
 }
 
@@ -436,8 +436,8 @@ func BenchmarkAllocate(b *testing.B) {
 				i++
 				q := allocation.Request{Service: allocation.Service{ID: fmt.Sprint(i), Name: fmt.Sprint(i), Entity: e},
 					Candidate: set{"name": "x"}}
-				if _, given, mistakes := book.Allocate(q); len(mistakes) > 0 || len(given) != 1 {
-					b.Fatal(given, mistakes)
+				if _, given, errs := book.Allocate(q); len(errs) > 0 || len(given) != 1 {
+					b.Fatal(given, errs)
 				}
 			}
 		})

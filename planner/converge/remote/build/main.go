@@ -1,4 +1,5 @@
-// Command build puts the helpers that the provider carries into the directory that it is given, where package remote embeds them.
+// Command build puts the helpers that the provider carries into the directory that it is given, where package remote
+// embeds them.
 package main
 
 import (

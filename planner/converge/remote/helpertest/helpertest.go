@@ -8,8 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote/internal/helperbuild"
 )
 
-// Helpers builds the helper for the given platforms (GOOS/GOARCH; none: linux/amd64) from the source at hand. Go's build
-// cache makes every time but the first quick.
+// Helpers builds the helper for the given platforms (GOOS/GOARCH; none: linux/amd64) from the source at hand. Go's
+// build cache makes every time but the first quick.
 func Helpers(t testing.TB, platforms ...string) remote.Helpers {
 	t.Helper()
 	if len(platforms) == 0 {
@@ -30,8 +30,8 @@ func Helpers(t testing.TB, platforms ...string) remote.Helpers {
 	return helpers
 }
 
-// Script returns a shell script in the place of a helper for every platform, for tests of the controller's side; directory
-// stands for the one on the node.
+// Script returns a shell script in the place of a helper for every platform, for tests of the controller's side;
+// directory stands for the one on the node.
 func Script(t testing.TB, directory, script string) remote.Helpers {
 	t.Helper()
 	data, err := helperbuild.Compress([]byte(script))

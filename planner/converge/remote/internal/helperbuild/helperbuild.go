@@ -1,5 +1,5 @@
-// Package helperbuild builds the helper that travels to nodes: static, stripped, compressed, and the same bytes from the same
-// source on every machine.
+// Package helperbuild builds the helper that travels to nodes: static, stripped, compressed, and the same bytes from
+// the same source on every machine.
 package helperbuild
 
 import (
@@ -28,7 +28,8 @@ func File(platform string) string {
 	return "helper-" + strings.ReplaceAll(platform, "/", "-") + ".gz"
 }
 
-// Build compiles the helper for a platform and returns it compressed. It needs the go command, and must run inside the module.
+// Build compiles the helper for a platform and returns it compressed. It needs the go command, and must run inside the
+// module.
 func Build(ctx context.Context, platform string) ([]byte, error) {
 	system, architecture, ok := strings.Cut(platform, "/")
 	if !ok {
@@ -43,15 +44,18 @@ func Build(ctx context.Context, platform string) ([]byte, error) {
 		return nil, fmt.Errorf("helper for %s: %w", platform, err)
 	}
 	if len(binary) > Limit {
-		return nil, fmt.Errorf("helper for %s has %d bytes: at most %d are allowed, so find what it imports", platform, len(binary), Limit)
+		return nil, fmt.Errorf("helper for %s has %d bytes: at most %d are allowed, so find what it imports", platform,
+			len(binary), Limit)
 	}
 	return Compress(binary)
 }
 
 func compile(ctx context.Context, system, architecture, path string) ([]byte, error) {
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", path, Source)
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o",
+		path, Source)
 	// No flags and no tuning of this machine: they would change the bytes.
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+architecture, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+architecture, "GOFLAGS=", "GOAMD64=v1",
+		"GOARM64=v8.0")
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	if err := command.Run(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -14,27 +15,27 @@ import (
 // namesShown bounds how many names one sentence lists.
 const namesShown = 8
 
-// nodeProblems collects problems of nodes. The same problem on many nodes is reported once.
-type nodeProblems struct {
+// nodeErrors collects errors of nodes. The same error on many nodes is reported once.
+type nodeErrors struct {
 	siteNodes int
-	order     []site.Problem
-	nodes     map[site.Problem][]string
+	order     []invalid.Error
+	nodes     map[invalid.Error][]string
 }
 
-func newNodeProblems(siteNodes int) *nodeProblems {
-	return &nodeProblems{siteNodes: siteNodes, nodes: make(map[site.Problem][]string)}
+func newNodeErrors(siteNodes int) *nodeErrors {
+	return &nodeErrors{siteNodes: siteNodes, nodes: make(map[invalid.Error][]string)}
 }
 
-func (f *nodeProblems) add(p site.Problem, nodes []string) {
+func (f *nodeErrors) add(p invalid.Error, nodes []string) {
 	if _, ok := f.nodes[p]; !ok {
 		f.order = append(f.order, p)
 	}
 	f.nodes[p] = append(f.nodes[p], nodes...)
 }
 
-// problems returns the problems, each with the nodes that have it.
-func (f *nodeProblems) problems() site.Problems {
-	var out site.Problems
+// errors returns the errors, each with the nodes that have it.
+func (f *nodeErrors) errs() invalid.Errors {
+	var out invalid.Errors
 	for _, p := range f.order {
 		nodes := f.nodes[p]
 		slices.Sort(nodes)
@@ -54,7 +55,7 @@ func (f *nodeProblems) problems() site.Problems {
 
 // warnNoGroup warns of nodes in no group: in one warning those that the run does not touch, in another those that it
 // tears down.
-func (m *membership) warnNoGroup(applied Applied) (problems site.Problems) {
+func (m *membership) warnNoGroup(applied Applied) (errs invalid.Errors) {
 	var idle, leaving []string
 	for _, n := range m.nodes {
 		if _, owned := m.owner[n.Name]; owned {
@@ -80,19 +81,19 @@ func (m *membership) warnNoGroup(applied Applied) (problems site.Problems) {
 		if len(w.nodes) > 1 {
 			subject, so, them = fmt.Sprintf("nodes %s are", list(w.nodes)), "they are", "them"
 		}
-		problems = append(problems, site.Problem{
-			Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: site.NoGroup, Warning: true,
+		errs = append(errs, invalid.Error{
+			Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: invalid.NoGroup, Warning: true,
 			Message: fmt.Sprintf("%s in no group, so %s %s; select %s in a group to roll services out there",
 				subject, so, w.consequence, them),
 		})
 	}
-	return problems
+	return errs
 }
 
 // similar warns of a resource that an override creates and that a service brings under almost the same title: a typo
 // would make a second one. There is no warning when the titles differ in digits or in one letter only, which are names
 // of several things, or when the override sets create.
-func (b *desiredBuilder) similar(brought, made []task.Task) (problems site.Problems) {
+func (b *desiredBuilder) similar(brought, made []task.Task) (errs invalid.Errors) {
 	titles := make(map[string][]string)
 	for i := range brought {
 		r := brought[i].Resource
@@ -108,14 +109,15 @@ func (b *desiredBuilder) similar(brought, made []task.Task) (problems site.Probl
 			withoutDigits(near) == withoutDigits(r.Title) || b.site.Overrides[author].Options.Create != nil {
 			continue
 		}
-		problems = append(problems, site.Problem{
+		errs = append(errs, invalid.Error{
 			Object: "override", Name: b.site.Overrides[author].Name,
-			Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: site.SimilarResource, Warning: true,
+			Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: invalid.SimilarResource, Warning: true,
 			Message: fmt.Sprintf(
-				"makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(), near),
+				"makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(),
+				near),
 		})
 	}
-	return problems
+	return errs
 }
 
 func withoutDigits(s string) string {
@@ -129,20 +131,20 @@ func withoutDigits(s string) string {
 
 // warnNoEffect warns of overrides that change nothing on any node. With errors it does not know and says nothing.
 func (b *desiredBuilder) warnNoEffect(effective map[string]bool) {
-	if len(b.problems.Errors()) > 0 {
+	if len(b.errs.Errors()) > 0 {
 		return
 	}
 	for i := range b.overrides.Len() {
 		name := b.overrides.Name(i)
-		text := slices.ContainsFunc(b.problems, func(p site.Problem) bool {
+		text := slices.ContainsFunc(b.errs, func(p invalid.Error) bool {
 			return p.Object == "override" &&
 				p.Name == name
 		})
 		if effective[name] || text {
 			continue
 		}
-		b.problems = append(b.problems, site.Problem{
-			Object: "override", Name: name, Code: site.NoEffect, Warning: true, Attribute: "configuration",
+		b.errs = append(b.errs, invalid.Error{
+			Object: "override", Name: name, Code: invalid.NoEffect, Warning: true, Attribute: "configuration",
 			Message: "changes nothing on any node: the nodes that it concerns have no such resource and it may create none, " +
 				"or the values are there already; check its scope, titles and options",
 		})

@@ -10,10 +10,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// mistakes collects mistakes.
-type mistakes []invalid.Error
+// errs collects errors.
+type errs []invalid.Error
 
-func (m *mistakes) add(path string, code Code, format string, args ...any) {
+func (m *errs) add(path string, code invalid.Code, format string, args ...any) {
 	*m = append(*m, invalid.Error{Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -26,7 +26,7 @@ var title = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 // nameLimit bounds names, in bytes.
 const nameLimit = 253
 
-func (m *mistakes) name(path, name string, form *regexp.Regexp) {
+func (m *errs) name(path, name string, form *regexp.Regexp) {
 	switch {
 	case name == "":
 		m.add(path, BadName, "a name is needed")
@@ -42,14 +42,14 @@ func (m *mistakes) name(path, name string, form *regexp.Regexp) {
 	}
 }
 
-func (m *mistakes) section(path string, s Section) {
+func (m *errs) section(path string, s Section) {
 	if !slices.Contains(Sections(), s) {
 		m.add(path, BadValue, "%s", unknown("section", string(s), Sections()))
 	}
 }
 
-// unknown reports an unknown name and, while there are few mistakes, suggests a similar one.
-func (m *mistakes) unknown(what, name string, known func() []string) string {
+// unknown reports an unknown name and, while there are few errors, suggests a similar one.
+func (m *errs) unknown(what, name string, known func() []string) string {
 	if len(*m) >= resource.MostHints {
 		return fmt.Sprintf("there is no %s %q", what, name)
 	}

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// relationProblem returns the problem for an error in the relations of a node's resources. It names the object that
+// relationError returns the error for an error in the relations of a node's resources. It names the object that
 // wrote the relation.
-func relationProblem(err error, overrides *override.Set, details map[resource.ID]*refine.EntityTask) site.Problem {
+func relationError(err error, overrides *override.Set, details map[resource.ID]*refine.EntityTask) invalid.Error {
 	// source adds the object and attribute in which a relation is written.
-	source := func(p site.Problem, writer task.Task, relation string, to resource.ID) site.Problem {
+	source := func(p invalid.Error, writer task.Task, relation string, to resource.ID) invalid.Error {
 		p.Object, p.Name, p.Attribute = overrides.Source(writer, relation, to)
 		if d, ok := details[writer.Resource.ID()]; ok && p.Object == "service" {
 			p.Attribute = d.Path + relationPath(relation)
@@ -28,7 +28,7 @@ func relationProblem(err error, overrides *override.Set, details map[resource.ID
 	var order *sequence.GroupOrderError
 	switch {
 	case errors.As(err, &unresolved):
-		p := site.Problem{Code: site.UnknownReference, Message: fmt.Sprintf("there is no %s", unresolved.Reference)}
+		p := invalid.Error{Code: invalid.UnknownReference, Message: fmt.Sprintf("there is no %s", unresolved.Reference)}
 		if unresolved.Nearest != "" {
 			p.Message += fmt.Sprintf("; did you mean %s?", unresolved.Nearest)
 		} else if len(unresolved.Others) > 0 {
@@ -37,14 +37,14 @@ func relationProblem(err error, overrides *override.Set, details map[resource.ID
 		}
 		return source(p, unresolved.Task, unresolved.Relation, unresolved.Reference)
 	case errors.As(err, &cycle):
-		p := site.Problem{Code: site.DependencyCycle, Message: fmt.Sprintf(
+		p := invalid.Error{Code: invalid.DependencyCycle, Message: fmt.Sprintf(
 			"resources wait for each other: %s; remove one of these relations", cycle)}
 		return source(p, cycle.Writer, cycle.Relation, cycle.Reference)
 	case errors.As(err, &order):
-		p := site.Problem{Code: site.BadStructure, Message: fmt.Sprintf("%s; %s", order, changeTags)}
+		p := invalid.Error{Code: invalid.BadStructure, Message: fmt.Sprintf("%s; %s", order, changeTags)}
 		return source(p, order.Writer, order.Relation, order.Reference)
 	default:
-		return site.Problem{Object: "deployment", Code: site.BadStructure, Message: err.Error()}
+		return invalid.Error{Object: "deployment", Code: invalid.BadStructure, Message: err.Error()}
 	}
 }
 

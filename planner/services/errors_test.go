@@ -20,10 +20,10 @@ func TestRelations(t *testing.T) {
 	f.run()
 	f.is("a-link", "up v3 #1")
 	f.want(f.link("a-link", "web"))
-	_, problems := services.Plan(f.state, f.site, time.Time{})
+	_, errs := services.Plan(f.state, f.site, time.Time{})
 	if want := `service "a-link": attributes.end: refers to the service "web", which is to be deleted`; len(
-		problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {
-		t.Errorf("got %v, want %s", problems, want)
+		errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
+		t.Errorf("got %v, want %s", errs, want)
 	}
 	f.want() // both at once
 	f.run()
@@ -31,7 +31,7 @@ func TestRelations(t *testing.T) {
 	f.is("a-link", "none")
 }
 
-func TestProblems(t *testing.T) {
+func TestErrors(t *testing.T) {
 	f := newFixture(t)
 	b := func(change func(*site.Service)) site.Service { return f.web("b", nil, change) }
 	for _, tt := range []struct {
@@ -67,9 +67,9 @@ func TestProblems(t *testing.T) {
 	} {
 		f.state = services.Inventory{}
 		f.want(tt.want...)
-		_, problems := services.Plan(f.state, f.site, time.Time{})
-		if len(problems) == 0 || !strings.HasPrefix(problems[0].Error(), tt.text) {
-			t.Errorf("%s: got %v, want %s", tt.name, problems, tt.text)
+		_, errs := services.Plan(f.state, f.site, time.Time{})
+		if len(errs) == 0 || !strings.HasPrefix(errs[0].Error(), tt.text) {
+			t.Errorf("%s: got %v, want %s", tt.name, errs, tt.text)
 		}
 	}
 }
@@ -100,10 +100,10 @@ func TestRename(t *testing.T) {
 	renamed := f.web("b", nil)
 	renamed.Attributes["name"] = "a"
 	f.want(renamed)
-	_, problems := services.Plan(f.state, f.site, time.Time{})
+	_, errs := services.Plan(f.state, f.site, time.Time{})
 	if want := `the service "a" is removed by the same plan: apply its removal first, or keep its name`; len(
-		problems) != 1 || !strings.Contains(problems[0].Message, want) {
-		t.Errorf("got %v", problems)
+		errs) != 1 || !strings.Contains(errs[0].Message, want) {
+		t.Errorf("got %v", errs)
 	}
 }
 
@@ -133,9 +133,9 @@ func TestAllocatedInside(t *testing.T) {
 		Attributes: map[string]any{
 			"ports": []any{map[string]any{"host": "b"}, map[string]any{"host": "a.x"}},
 		}}}}
-	transition, problems := services.Plan(services.Inventory{}, s, time.Time{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	transition, errs := services.Plan(services.Inventory{}, s, time.Time{})
+	if len(errs) > 0 {
+		t.Fatal(errs)
 	}
 	if d := cmp.Diff(map[string]any{"ports[host=b].number": int64(1), `ports[host=a\.x].number`: int64(2)},
 		transition.Allocated("h")); d != "" {

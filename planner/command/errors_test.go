@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestProblemsInTheOrderOfTheFile: and no more of them than somebody reads.
-func TestProblemsInTheOrderOfTheFile(t *testing.T) {
+// TestErrorsInTheOrderOfTheFile: and no more of them than somebody reads.
+func TestErrorsInTheOrderOfTheFile(t *testing.T) {
 	var names strings.Builder
 	for i := range maxListed + 12 {
 		fmt.Fprintf(&names, "      - ghost%d\n", i)

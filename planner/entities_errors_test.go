@@ -17,7 +17,7 @@ func appCatalog(tasks string) string {
 
 const call = "parameters: {url: 'http://x'}"
 
-func TestProblemsOfEntities(t *testing.T) {
+func TestErrorsOfEntities(t *testing.T) {
 	tests := map[string]struct {
 		tasks  string
 		change func(s *site.Site)
@@ -110,9 +110,9 @@ func TestProblemsOfEntities(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&s)
 			}
-			p, problems := planner.Make(s, nil, nil)
-			if p != nil || !strings.Contains(problems.Error(), tt.want) {
-				t.Errorf("got\n%v\nwant %s", problems, tt.want)
+			p, errs := planner.Make(s, nil, nil)
+			if p != nil || !strings.Contains(errs.Error(), tt.want) {
+				t.Errorf("got\n%v\nwant %s", errs, tt.want)
 			}
 		})
 	}

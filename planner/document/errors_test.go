@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestManyMistakesInCatalogs: the time to tell mistakes grows with their number, not with its square.
-func TestManyMistakesInCatalogs(t *testing.T) {
+// TestManyErrorsInCatalogs: the time to tell errors grows with their number, not with its square.
+func TestManyErrorsInCatalogs(t *testing.T) {
 	const many = 10_000
 	for name, line := range map[string]string{
 		"unknown bases": "  ent%05[1]d: {extends: net%05[1]d}\n", "a chain": "  e%[1]d: {extends: e%[2]d}\n",
