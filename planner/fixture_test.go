@@ -80,7 +80,7 @@ func lon1() site.Site {
 	}
 }
 
-// mustMake plans, and fails the test on an error among the errors.
+// mustMake plans, and fails the test when anything is invalid.
 func mustMake(t testing.TB, s site.Site, applied planner.Applied, drift planner.Drift) *planner.Plan {
 	t.Helper()
 	p, errs := planner.Make(s, applied, drift)

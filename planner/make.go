@@ -7,8 +7,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Make returns the plan that brings a site from what is applied, and what has drifted, to its desired state. With an
-// error among the errors the plan is nil; warnings come with a plan. Make is pure and does not change its arguments.
+// Make returns the plan that brings a site from what is applied, and what has drifted, to its desired state. When
+// anything is invalid the plan is nil; warnings come with a plan. Make is pure and does not change its arguments.
 // The plan shares parameter values with s.
 func Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.Errors) {
 	return (*Cache)(nil).Make(s, applied, drift)
@@ -48,14 +48,14 @@ func (c *Cache) desire(s site.Site, applied Applied) (*desired, invalid.Errors) 
 
 // Desired returns the configuration tasks of every node that is in a group, in the order of execution. These tasks can
 // drift: a task that is not remembered (persist = false), or that waits for the value of a callback, is left out. A
-// task has all its requirements and no action. A node without tasks has an empty list. With an error among the errors
+// task has all its requirements and no action. A node without tasks has an empty list. When anything is invalid
 // the map is nil. The lists belong to the caller; what their tasks point to is shared.
 func Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	return (*Cache)(nil).Desired(s)
 }
 
 // AppliedAfter returns what is applied on every node that is in a group after a complete run: configuration resources,
-// actions of plugins, remote tasks and callbacks. With an error among the errors it is nil.
+// actions of plugins, remote tasks and callbacks. When anything is invalid it is nil.
 func AppliedAfter(s site.Site) (Applied, invalid.Errors) {
 	d, errs := (*Cache)(nil).desire(s, nil)
 	if len(errs.Errors()) > 0 {

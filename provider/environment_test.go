@@ -69,7 +69,7 @@ func TestEnvironment(t *testing.T) {
 				return
 			}
 			if len(diags) != 1 || !strings.Contains(diags[0].Detail(), tt.wrong) || !strings.Contains(diags[0].Summary(), tt.variable) {
-				t.Errorf("got %v, want one that names %s and tells %s", diags, tt.variable, tt.wrong)
+				t.Errorf("got %v, want one that names %s and says %s", diags, tt.variable, tt.wrong)
 			}
 		})
 	}

@@ -76,7 +76,7 @@ func told(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `\s+`))
 }
 
-// error is the body of a resource, and what Terraform is expected to tell about it.
+// error is the body of a resource, and what Terraform is expected to report about it.
 type wrong struct{ body, pattern string }
 
 // errors plans resources of one type, all wrong in their own way, and expects the error of each: all errors of a

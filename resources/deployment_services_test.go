@@ -184,7 +184,7 @@ func TestServiceFailsAndIsMended(t *testing.T) {
 	}, s.gone(both...))
 }
 
-// TestDeploymentServiceErrors are all told at plan time, at the attribute.
+// TestDeploymentServiceErrors are all reported at plan time, at the attribute.
 func TestDeploymentServiceErrors(t *testing.T) {
 	s := newSandbox(t, "a")
 	for name, tt := range map[string]struct {

@@ -258,7 +258,7 @@ resource "slipway_service" "motd" {
 	})
 }
 
-// A site that cannot be planned touches nothing, and every error is told at once.
+// A site that cannot be planned touches nothing, and every error is reported at once.
 func TestBadSites(t *testing.T) {
 	motd := files("motd", map[string]string{"/etc/motd": "one"})
 	group := func(name, more string) string {

@@ -93,7 +93,7 @@ func TestEntityServiceErrors(t *testing.T) {
 		return "name = \"s\"\nselectors = []\nentity = data.slipway_catalog.site.entities.ntp\nattributes = " + attributes
 	}
 	const beside = "resource \"terraform_data\" \"x\" { input = \"x\" }\n"
-	errs(t, "slipway_service", "", map[string]wrong{ // told without a catalog, by terraform validate
+	errs(t, "slipway_service", "", map[string]wrong{ // reported without a catalog, by terraform validate
 		"no_entity":      {"name = \"s\"\nselectors = []\nattributes = {}", `entity: is required: attributes are those of an entity`},
 		"nothing":        {"name = \"s\"\nselectors = []", `The service brings nothing; give entity, with attributes, or configuration`},
 		"both":           {"name = \"s\"\nselectors = []\nentity = { definition = \"\" }\nconfiguration = {}", `configuration: stands beside entity`},

@@ -261,7 +261,7 @@ func FuzzParsers(f *testing.F) {
 			for _, p := range errs {
 				if p.Message == "" || p.Code == "" || p.File != "doc.yaml" || p.Line < 0 ||
 					(p.Line > 0) != (p.Column > 0) {
-					t.Fatalf("%s: a problem that tells nothing: %+v", name, p)
+					t.Fatalf("%s: an error that says nothing: %+v", name, p)
 				}
 			}
 		}

@@ -126,7 +126,7 @@ func TestParseCatalog(t *testing.T) {
 	if want := `{"classes":[{"name":"network","tasks":{"sections":["network_interfaces"]}}],"waits":[{"tasks":{"types":["package"]},"for":{"types":["yumrepo"]}}],"unordered":["package"]}`; err != nil || rules != want {
 		t.Errorf("the ordering is %s (%v), want %s", rules, err, want)
 	}
-	// An error of a service at an inherited task is told where the task is written.
+	// An error of a service at an inherited task is reported where the task is written.
 	p, ok := got.Locate("ntp", invalid.Error{Object: "service", Name: "x",
 		Attribute: "entity.tasks[0].config.parameters.ensure", Message: "m"})
 	if !ok || p.Line != 17 || p.Column != 78 ||

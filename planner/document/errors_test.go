@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestManyErrorsInCatalogs: the time to tell errors grows with their number, not with its square.
+// TestManyErrorsInCatalogs: the time to report errors grows with their number, not with its square.
 func TestManyErrorsInCatalogs(t *testing.T) {
 	const many = 10_000
 	for name, line := range map[string]string{

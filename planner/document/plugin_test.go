@@ -135,7 +135,7 @@ func TestParsePluginErrors(t *testing.T) {
 	}
 }
 
-// An error that shows only among plugins is told where it stands.
+// An error that shows only among plugins is reported where it stands.
 func TestLocateInPlugin(t *testing.T) {
 	p, err := parsePlugin("- {id: x, type: skipped}", "- id: y\n  type: skipped\n  requires:\n  - x\n  - ghost\n")
 	if err != nil {
@@ -165,7 +165,7 @@ func FuzzParsePlugin(f *testing.F) {
 			}
 			for _, wrong := range errs {
 				if wrong.Message == "" || wrong.Code == "" || wrong.File != "f.yaml" {
-					t.Fatalf("a problem that tells nothing: %+v", wrong)
+					t.Fatalf("an error that says nothing: %+v", wrong)
 				}
 			}
 			return

@@ -343,7 +343,7 @@ func FuzzParseSite(f *testing.F) {
 			}
 			for _, p := range errs {
 				if p.Message == "" || p.Code == "" || p.File != "f.yaml" {
-					t.Fatalf("a problem that tells nothing: %+v", p)
+					t.Fatalf("an error that says nothing: %+v", p)
 				}
 			}
 			return

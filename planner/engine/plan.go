@@ -55,8 +55,8 @@ type Planned struct {
 	silent   []string // nodes that did not answer the last check or run
 }
 
-// Plan returns what a run does that brings a site from prior to s. prior is nil for a site that is not known. With
-// errors among the errors there is no plan. It is pure: equal input gives equal output, byte for byte.
+// Plan returns what a run does that brings a site from prior to s. prior is nil for a site that is not known. When
+// anything is invalid there is no plan. It is pure: equal input gives equal output, byte for byte.
 func Plan(prior *Prior, s site.Site, o Settings) (*Planned, invalid.Errors) {
 	return plan(prior, s, o, time.Time{})
 }

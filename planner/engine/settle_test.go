@@ -105,7 +105,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Errors in services do not hide other errors, and none is told twice.
+// Errors in services do not hide other errors, and none is reported twice.
 func TestEverythingIsTold(t *testing.T) {
 	s := parse(t, "name: a, entity: web, attributes: {name: a}", "name: b, entity: web, attributes: {name: b}",
 		"name: c, entity: web, attributes: {name: c}",

@@ -19,42 +19,38 @@ import (
 // survey of the nodes' ledgers.
 type State struct {
 	// Applied is what is applied on the nodes, by their ledgers, and which callbacks ran, under planner.Controller.
-	Applied planner.Applied
+	Applied planner.Applied `json:"applied"`
 	// Values are what callbacks returned: service -> attribute -> value. None is that of a sensitive attribute.
-	Values map[string]map[string]any
+	Values map[string]map[string]any `json:"values,omitempty"`
 	// Services is the inventory of services of entities.
-	Services services.Inventory
+	Services services.Inventory `json:"services,omitzero"`
 	// Secret are the resources that were made of returned values which are not kept: node -> resource.
-	Secret map[string]map[resource.ID]SecretDigests
+	Secret map[string]map[resource.ID]SecretDigests `json:"secret,omitempty"`
 	// Departed are the secrets that reach nodes which left the site and are still to be torn down: node -> secrets.
-	Departed map[string]Credentials
+	Departed map[string]Credentials `json:"departed,omitempty"`
 	// Machines are the nodes' machines, as they were last seen.
-	Machines map[string]converge.Identity
-	// Unsure are nodes that left and may be nodes of the site at their new addresses: name -> node.
-	Unsure map[string]string
+	Machines map[string]converge.Identity `json:"machines,omitempty"`
 	// Given are the nodes of a failed creation that the next one gave up, and that are still to be torn down, with
 	// their secrets.
-	Given map[string]site.Node
+	Given map[string]site.Node `json:"given,omitempty"`
+	// Unsure are nodes that left and may be nodes of the site at their new addresses: name -> node.
+	Unsure map[string]string `json:"unsure,omitempty"`
 }
 
-// stateV3 is the JSON form of a State. Version 1 had no values, version 2 no services.
-type stateV3 struct {
-	Version  int                                      `json:"version"`
-	Applied  planner.Applied                          `json:"applied"`
-	Values   map[string]map[string]any                `json:"values,omitempty"`
-	Services services.Inventory                       `json:"services,omitzero"`
-	Secret   map[string]map[resource.ID]SecretDigests `json:"secret,omitempty"`
-	Departed map[string]Credentials                   `json:"departed,omitempty"`
-	Machines map[string]converge.Identity             `json:"machines,omitempty"`
-	Given    map[string]site.Node                     `json:"given,omitempty"`
-	Unsure   map[string]string                        `json:"unsure,omitempty"`
+// fields are those of a State, without its methods.
+type fields State
+
+// versioned is the JSON form of a State. Version 1 had no values, version 2 no services.
+type versioned struct {
+	Version int `json:"version"`
+	fields
 }
 
 const stateVersion = 3
 
 // UnmarshalJSON reads a state of versions 1 to 3.
 func (s *State) UnmarshalJSON(text []byte) error {
-	var p stateV3
+	var p versioned
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&p); err != nil || p.Version < 1 || p.Version > stateVersion {
@@ -66,14 +62,13 @@ func (s *State) UnmarshalJSON(text []byte) error {
 			values[name] = catalog.PlainNumbers(v)
 		}
 	}
-	*s = State{p.Applied, p.Values, p.Services, p.Secret, p.Departed, p.Machines, p.Unsure, p.Given}
+	*s = State(p.fields)
 	return nil
 }
 
 // MarshalJSON writes a state in its newest version.
 func (s State) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stateV3{stateVersion, s.Applied, s.Values, s.Services, s.Secret, s.Departed, s.Machines, s.Given,
-		s.Unsure})
+	return json.Marshal(versioned{stateVersion, fields(s)})
 }
 
 // Credentials are the secrets of a node's own connection.

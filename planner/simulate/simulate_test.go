@@ -48,7 +48,7 @@ func TestRuns(t *testing.T) {
 		outcomes Outcomes
 		status   Status
 		finish   string
-		told     []string // prepare and deploy of monitoring, ntp, control, compute
+		results  []string // prepare and deploy of monitoring, ntp, control, compute
 		failed   []string
 	}{
 		{"all well", nil, Succeeded, "success", []string{done, done, done, done, done, done, done, done}, nil},
@@ -74,9 +74,9 @@ func TestRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var told, places []string
+			var results, places []string
 			for _, s := range run.Steps {
-				told = append(told, s.Result())
+				results = append(results, s.Result())
 				places = append(places, s.Group+" "+string(s.Phase))
 			}
 			want := []string{"monitoring prepare", "monitoring deploy", "ntp prepare", "ntp deploy", "control prepare",
@@ -84,7 +84,7 @@ func TestRuns(t *testing.T) {
 			if d := cmp.Diff(want, places); d != "" {
 				t.Fatal(d)
 			}
-			if d := cmp.Diff(tt.told, told); d != "" {
+			if d := cmp.Diff(tt.results, results); d != "" {
 				t.Error(d)
 			}
 			if run.Status != tt.status || run.Finish() != tt.finish ||

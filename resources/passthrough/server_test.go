@@ -147,7 +147,7 @@ func (p pair) agree(what string, opaque, open *tfprotov6.DynamicValue, told, exp
 	}
 }
 
-// Terraform cannot tell a provider with opaque attributes from one without: not by schemas, nor by any answer to any call, whatever the values.
+// Terraform cannot distinguish a provider with opaque attributes from one without: not by schemas, nor by any answer to any call, whatever the values.
 func TestTerraformSeesNoDifference(t *testing.T) {
 	p := newPair(t)
 	ctx := t.Context()

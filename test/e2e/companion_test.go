@@ -25,7 +25,7 @@ services:
   selectors: []
   configuration:
     file: {/etc/slipway-companion: {content: "one\n"}}
-    exec: {mark: {command: "/bin/sh -c 'echo ran >>/root/companion'", creates: /root/companion, require: ["file[/etc/slipway-companion]"]}}
+    exec: {mark: {command: "/bin/sh -c 'echo ran >>/var/tmp/companion'", creates: /var/tmp/companion, require: ["file[/etc/slipway-companion]"]}}
 `
 	if err := os.WriteFile(filepath.Join(dir, "site.yaml"), []byte(document), 0o600); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ services:
 	n.On(t, "echo x >/etc/slipway-companion")
 	run(2, "file[/etc/slipway-companion]", "check")
 	run(0, "repair file[/etc/slipway-companion]", "apply", "--yes")
-	if got := n.On(t, "cat /etc/slipway-companion /root/companion"); got != "one\nran\n" {
+	if got := n.On(t, "cat /etc/slipway-companion /var/tmp/companion"); got != "one\nran\n" {
 		t.Errorf("the node has %q", got)
 	}
 
@@ -59,7 +59,7 @@ services:
 	owner := n.On(t, `sed -E 's/.*"owners":\{"companion":"([^"]*)".*/\1/' /var/lib/slipway/ledger.json`)
 	run(0, "companion: deployed", "apply", "--yes", "--take-over", strings.TrimSpace(owner))
 	run(0, "torn down", "destroy", "--yes")
-	if got := n.On(t, "ls /etc/slipway-companion /var/lib/slipway 2>&1 | grep -c 'No such file'; rm /root/companion"); strings.TrimSpace(got) != "2" {
+	if got := n.On(t, "ls /etc/slipway-companion /var/lib/slipway 2>&1 | grep -c 'No such file'; rm /var/tmp/companion"); strings.TrimSpace(got) != "2" {
 		t.Error(fmt.Sprint("something is left on the node: ", got))
 	}
 }
