@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // NewCatalog returns slipway_catalog: entities of catalog documents, each ready for the services that are of it.
@@ -139,7 +140,7 @@ func catalogOf(documents []string, diags *diag.Diagnostics) *catalog.Catalog {
 		sources[i] = document.Source{Name: fmt.Sprintf(name, i), Data: []byte(text)}
 	}
 	c, err := document.ParseCatalog(sources)
-	var errs document.Errors
+	var errs invalid.Errors
 	switch {
 	case errors.As(err, &errs):
 		for _, p := range errs {

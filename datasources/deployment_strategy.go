@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 	"github.com/slipway/terraform-provider-slipway/resources"
@@ -115,7 +116,7 @@ func strategiesOf(documents []string, diags *diag.Diagnostics) []site.Group {
 	var groups []site.Group
 	for i, text := range documents {
 		found, err := document.ParseStrategy(fmt.Sprintf("documents[%d]", i), []byte(text))
-		var errs document.Errors
+		var errs invalid.Errors
 		switch {
 		case errors.As(err, &errs):
 			for _, p := range errs {

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -144,7 +144,7 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		return
 	}
 	p, err := readPlugin(folder.ValueString())
-	var errs document.Errors
+	var errs invalid.Errors
 	switch {
 	case errors.As(err, &errs):
 		for _, wrong := range errs {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -33,7 +34,7 @@ const maxFiles = 10_000
 // readPlugin reads a plugin from its folder: name and version from metadata.yaml, or the folder's name where there is
 // none; tasks from tasks.yaml and deployment_tasks.yaml, of which one must be there; files from deployment_scripts,
 // with their paths below it. Nothing outside of the folder is read: a link that leads out of it is an error. The error
-// is of type [document.Errors] where a document is wrong.
+// is of type [invalid.Errors] where a document is wrong.
 func readPlugin(folder string) (p site.Plugin, err error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -46,7 +47,7 @@ func readPlugin(folder string) (p site.Plugin, err error) {
 	defer func() { err = errors.Join(err, root.Close()) }()
 
 	metadata := document.Metadata{Name: filepath.Base(absolute)}
-	var errs document.Errors
+	var errs invalid.Errors
 	source, found, err := readDocument(root, folder, metadataFile)
 	if err != nil {
 		return p, err
@@ -96,8 +97,8 @@ func readPlugin(folder string) (p site.Plugin, err error) {
 }
 
 // collect adds the errors of a document; false when the error is another one.
-func collect(to *document.Errors, err error) bool {
-	var found document.Errors
+func collect(to *invalid.Errors, err error) bool {
+	var found invalid.Errors
 	if !errors.As(err, &found) {
 		return false
 	}

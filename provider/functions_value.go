@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
@@ -32,7 +33,7 @@ func sourceOf(name string, v any) (document.Source, error) {
 
 // misread reports a document that was an argument: by path, because the user never saw lines and columns of it.
 func misread(err error) error {
-	var errs document.Errors
+	var errs invalid.Errors
 	if !errors.As(err, &errs) {
 		return err
 	}

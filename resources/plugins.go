@@ -75,7 +75,7 @@ func pluginOf(v tftypes.Value) (site.Plugin, error) {
 // errsOf returns what is wrong with a value that was read as a document: by path, because the user never saw lines
 // and columns of it.
 func errsOf(err error) []invalid.Error {
-	var found document.Errors
+	var found invalid.Errors
 	switch {
 	case err == nil:
 		return nil
@@ -84,7 +84,7 @@ func errsOf(err error) []invalid.Error {
 	}
 	out := make([]invalid.Error, len(found))
 	for i, p := range found {
-		out[i] = invalid.Error{Attribute: p.Path, Code: p.Code, Message: p.Message}
+		out[i] = invalid.Error{Attribute: p.Path(), Code: p.Code, Message: p.Message}
 		if p.Code == document.Schema {
 			out[i].Code = invalid.BadStructure
 		}

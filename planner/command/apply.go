@@ -20,6 +20,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -111,7 +112,7 @@ func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) 
 }
 
 // warn prints warnings of the documents, each once.
-func (d *deployment) warn(warnings document.Errors) {
+func (d *deployment) warn(warnings invalid.Errors) {
 	for _, w := range warnings {
 		if text := w.Error(); !d.warned[text] {
 			d.warned[text] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // input is a FILE of a command that takes several kinds of documents.
@@ -34,7 +35,7 @@ func inputs(cmd *cobra.Command, names []string, own document.Kind, takes string)
 		return nil, err
 	}
 	out := make([]input, len(all))
-	var errs document.Errors
+	var errs invalid.Errors
 	for i, s := range all {
 		kind, is := document.KindOf(s)
 		out[i] = input{s, names[i], kind, is}
@@ -49,8 +50,8 @@ func inputs(cmd *cobra.Command, names []string, own document.Kind, takes string)
 }
 
 // wrong returns the error that the file is of the wrong kind.
-func (in input) wrong(right string) document.Error {
-	return document.Error{File: in.Name, Code: document.Schema, Message: in.is + "; " + right}
+func (in input) wrong(right string) invalid.Error {
+	return invalid.Error{File: in.Name, Code: document.Schema, Message: in.is + "; " + right}
 }
 
 // splitInputs separates the inputs that describe a site from the others.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/graph"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -69,7 +70,7 @@ func newLifecycleLint() *cobra.Command {
 			return err
 		}
 		found, err := document.ParseLifecycles(all)
-		var errs document.Errors
+		var errs invalid.Errors
 		if err != nil && !errors.As(err, &errs) {
 			return err
 		}
@@ -84,7 +85,7 @@ func newLifecycleLint() *cobra.Command {
 	return cmd
 }
 
-func writeLint(cmd *cobra.Command, f format, valid []*lifecycle.Machine, errs document.Errors) error {
+func writeLint(cmd *cobra.Command, f format, valid []*lifecycle.Machine, errs invalid.Errors) error {
 	p := &printer{w: cmd.OutOrStdout()}
 	switch f {
 	case asJSON:

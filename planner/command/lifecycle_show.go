@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -138,7 +138,7 @@ func (p *printer) sheet(f format, header []string, rows [][]string) {
 }
 
 // errorTable prints errors as a table in Markdown.
-func (p *printer) errorTable(errs document.Errors) {
+func (p *printer) errorTable(errs invalid.Errors) {
 	if len(errs) > 0 {
 		p.printf("| severity | position | error |\n|---|---|---|\n")
 	}

@@ -118,10 +118,10 @@ func parsePlugins(all []input) ([]*document.Plugin, error) {
 		g.sources = append(g.sources, in.Source)
 	}
 	var out []*document.Plugin
-	var errs document.Errors
+	var errs invalid.Errors
 	for _, g := range groups {
 		d, err := document.ParsePlugin(g.sources, g.fallback)
-		var found document.Errors
+		var found invalid.Errors
 		switch {
 		case errors.As(err, &found):
 			errs = append(errs, found...)
@@ -155,9 +155,9 @@ func pluginOf(file string) (name, folder string, err error) {
 
 // inPlugins finds the position of an error in the documents of plugins. It is false when the error is not in one of
 // them.
-func inPlugins(documents []*document.Plugin, p invalid.Error) (document.Error, bool) {
+func inPlugins(documents []*document.Plugin, p invalid.Error) (invalid.Error, bool) {
 	if p.Object != "plugin" {
-		return document.Error{}, false
+		return invalid.Error{}, false
 	}
 	at := slices.IndexFunc(documents, func(d *document.Plugin) bool { return d.Plugin.Name == p.Name })
 	if p.Code == invalid.Duplicate { // the second one
@@ -168,16 +168,16 @@ func inPlugins(documents []*document.Plugin, p invalid.Error) (document.Error, b
 		}
 	}
 	if at < 0 {
-		return document.Error{}, false
+		return invalid.Error{}, false
 	}
 	return documents[at].Locate(p), true
 }
 
 // locate finds the positions of errors.
-func (q *orderInputs) locate(found invalid.Errors) document.Errors {
-	var out document.Errors
+func (q *orderInputs) locate(found invalid.Errors) invalid.Errors {
+	var out invalid.Errors
 	for _, p := range found {
-		located := document.Errors{{Code: p.Code, Path: p.Name, Message: p.Message, Warning: p.Warning}}
+		located := invalid.Errors{{Code: p.Code, Attribute: p.Name, Message: p.Message, Warning: p.Warning}}
 		if q.site != nil {
 			located = locate(q.site, invalid.Errors{p})
 		}
@@ -190,7 +190,7 @@ func (q *orderInputs) locate(found invalid.Errors) document.Errors {
 }
 
 // order orders the tasks and returns warnings. Errors have status 2.
-func (q *orderInputs) order() (*ordered, document.Errors, error) {
+func (q *orderInputs) order() (*ordered, invalid.Errors, error) {
 	var plugins []site.Plugin
 	if q.site != nil {
 		plugins = slices.Clone(q.site.Site.Plugins)
@@ -216,7 +216,7 @@ func (q *orderInputs) order() (*ordered, document.Errors, error) {
 }
 
 // onSite orders the tasks as a run on the site does, with these plugins.
-func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, document.Errors, error) {
+func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, invalid.Errors, error) {
 	s := *q.site
 	s.Site.Plugins = plugins
 	made, warnings, err := firstRun(&s, q.locate)

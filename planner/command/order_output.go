@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 )
 
-func (o *ordered) write(out io.Writer, f format, warnings document.Errors) error {
+func (o *ordered) write(out io.Writer, f format, warnings invalid.Errors) error {
 	if f == asJSON {
 		return writeJSON(out, o.json(warnings))
 	}
@@ -127,7 +127,7 @@ type graphTaskJSON struct {
 	After []string `json:"after"`
 }
 
-func (o *ordered) json(warnings document.Errors) orderJSON {
+func (o *ordered) json(warnings invalid.Errors) orderJSON {
 	out := orderJSON{Site: o.site, Stages: []stageJSON{}, Graph: []graphTaskJSON{}, Warnings: errorsJSON(warnings)}
 	if o.placed {
 		out.Nodes = make(map[string][]string)

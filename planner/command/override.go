@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -57,7 +58,7 @@ func newOverride() *cobra.Command {
 		}
 		ofSite, others := splitInputs(all)
 		result := &overrideResult{}
-		var warnings document.Errors
+		var warnings invalid.Errors
 		switch {
 		// parsing it as a site gives the best errors
 		case len(ofSite) > 0 || len(all) == 1 && all[0].kind == document.Unclear:
@@ -86,7 +87,7 @@ func newOverride() *cobra.Command {
 
 // onlySite refuses documents and flags that are for layers only.
 func onlySite(ofSite, others []input, ofLayers *pflag.FlagSet) error {
-	var errs document.Errors
+	var errs invalid.Errors
 	for _, in := range others {
 		if in.kind == document.OfLayer {
 			errs = append(errs, in.wrong(fmt.Sprintf(
@@ -112,14 +113,14 @@ func onlySite(ofSite, others []input, ofLayers *pflag.FlagSet) error {
 // applyLayers parses the documents and applies the layers to the configuration. The result is sorted by resource.
 func applyLayers(all []input, direct site.OverrideOptions) ([]overriddenJSON, error) {
 	var layers []*document.Layer
-	var errs document.Errors
+	var errs invalid.Errors
 	for i, in := range all {
 		read := document.ParseLayer
 		if i == 0 {
 			read = document.ParseConfiguration
 		}
 		l, err := read(in.Source)
-		var found document.Errors
+		var found invalid.Errors
 		if errors.As(err, &found) {
 			errs = append(errs, found...)
 		} else if err != nil {
@@ -127,7 +128,7 @@ func applyLayers(all []input, direct site.OverrideOptions) ([]overriddenJSON, er
 		}
 		layers = append(layers, l)
 	}
-	var nulls document.Errors
+	var nulls invalid.Errors
 	if len(errs) == 0 && errors.As(document.Incomplete(layers[1:]...), &nulls) {
 		errs = nulls
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // overrideResult is the result of the command.
@@ -40,7 +40,7 @@ type overriddenJSON struct {
 	Changed    []string       `json:"changed"`          // parameters whose values differ; of a created resource all
 }
 
-func (o *overrideResult) write(out io.Writer, f format, warnings document.Errors) error {
+func (o *overrideResult) write(out io.Writer, f format, warnings invalid.Errors) error {
 	if f == asJSON {
 		return writeJSON(out, overridesJSON{o.site, o.resources, errorsJSON(warnings)})
 	}

@@ -18,12 +18,12 @@ import (
 )
 
 // overridesOn returns what the overrides of a site change on its nodes, with the warnings of the site.
-func overridesOn(all []input, address string) (*overrideResult, document.Errors, error) {
+func overridesOn(all []input, address string) (*overrideResult, invalid.Errors, error) {
 	s, err := parseInputs(all, address)
 	if err != nil {
 		return nil, nil, err
 	}
-	inSite := func(found invalid.Errors) document.Errors { return locate(s, found) }
+	inSite := func(found invalid.Errors) invalid.Errors { return locate(s, found) }
 	made, warnings, err := firstRun(s, inSite)
 	if err != nil {
 		return nil, nil, err

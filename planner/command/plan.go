@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 func newPlan() *cobra.Command {
@@ -125,7 +126,7 @@ type taskJSON struct {
 	Overrides []string `json:"overrides,omitempty"` // those that changed or created the resource
 }
 
-func describePlan(made *engine.Planned, note string, warnings document.Errors) planJSON {
+func describePlan(made *engine.Planned, note string, warnings invalid.Errors) planJSON {
 	p := made.Plan
 	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orEmpty(made.Steps()), Services: []serviceChangeJSON{},
 		ChangedNodes: orEmpty(p.ChangedNodes()), Departed: orEmpty(p.Departed), Groups: []groupJSON{},
@@ -172,7 +173,7 @@ func otherDigest(digest string, appliedGiven, services bool) string {
 	return note + "; give the plan with --applied, too, to start from its prior state"
 }
 
-func writePlan(out io.Writer, f format, made *engine.Planned, note string, warnings document.Errors) error {
+func writePlan(out io.Writer, f format, made *engine.Planned, note string, warnings invalid.Errors) error {
 	w, p := &printer{w: out}, made.Plan
 	switch f {
 	case asJSON:

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -96,7 +97,7 @@ func criticalFailed(r strategy.Report) string {
 	return "the run would fail: critical groups that failed: " + strings.Join(names, ", ")
 }
 
-func writeSimulation(out io.Writer, f format, run simulate.Run, warnings document.Errors) error {
+func writeSimulation(out io.Writer, f format, run simulate.Run, warnings invalid.Errors) error {
 	if f == asJSON {
 		return writeJSON(out, struct {
 			simulate.Run

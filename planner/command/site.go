@@ -86,12 +86,12 @@ var inventoryCodes = []invalid.Code{invalid.NoNodes, invalid.UnknownNode, invali
 
 // check validates a site as a plan does and returns the errors with their positions. Without an inventory, selectors
 // are not checked.
-func check(s *document.Site) document.Errors {
+func check(s *document.Site) invalid.Errors {
 	return append(locate(s, engine.Validate(s.Site)), s.Warnings...)
 }
 
-func locate(s *document.Site, found invalid.Errors) document.Errors {
-	errs := document.Errors{}
+func locate(s *document.Site, found invalid.Errors) invalid.Errors {
+	errs := invalid.Errors{}
 	for _, p := range found {
 		if !s.Inventory && slices.Contains(inventoryCodes, p.Code) {
 			continue
@@ -106,27 +106,19 @@ func locate(s *document.Site, found invalid.Errors) document.Errors {
 const maxListed = 1000
 
 // split separates errors from warnings, each at most maxListed.
-func split(errs document.Errors) (failures, warnings document.Errors) {
-	for _, p := range errs {
-		if p.Warning {
-			warnings = append(warnings, p)
-		} else {
-			failures = append(failures, p)
-		}
-	}
-	return bounded(failures), bounded(warnings)
+func split(errs invalid.Errors) (failures, warnings invalid.Errors) {
+	return bounded(errs.Errors()), bounded(errs.Warnings())
 }
 
 // bounded cuts a list after maxListed errors and says how many more there are.
-func bounded(errs document.Errors) document.Errors {
+func bounded(errs invalid.Errors) invalid.Errors {
 	left := len(errs) - maxListed
 	if left <= 0 {
 		return errs
 	}
-	rest := errs[maxListed]
-	rest.Line, rest.Column, rest.Path = 0, 0, ""
-	rest.Message = fmt.Sprintf("there are %d more; they are shown when these are fixed", left)
-	return append(errs[:maxListed:maxListed], rest)
+	next := errs[maxListed]
+	return append(errs[:maxListed:maxListed], invalid.Error{File: next.File, Code: next.Code, Warning: next.Warning,
+		Message: fmt.Sprintf("there are %d more; they are shown when these are fixed", left)})
 }
 
 // checkAddress refuses --address unless shown: then some file is what Terraform prints of a plan or state.
@@ -139,7 +131,7 @@ func checkAddress(address string, shown bool) error {
 }
 
 // valid parses files into a valid site and returns its warnings. Everything else is an error of status 2.
-func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Errors, error) {
+func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Site, invalid.Errors, error) {
 	s, err := parse(cmd, names, o)
 	if err == nil {
 		err = checkAddress(o.Address, s.Shown)
@@ -152,7 +144,7 @@ func valid(cmd *cobra.Command, names []string, o document.Options) (*document.Si
 }
 
 // onlyWarnings returns errors that are all warnings. Errors among them become an error of status 2.
-func onlyWarnings(errs document.Errors) (document.Errors, error) {
+func onlyWarnings(errs invalid.Errors) (invalid.Errors, error) {
 	failures, warnings := split(errs)
 	if len(failures) > 0 {
 		return nil, inputError(failures)
@@ -161,7 +153,7 @@ func onlyWarnings(errs document.Errors) (document.Errors, error) {
 }
 
 // withNodes is valid for commands that need an inventory.
-func withNodes(cmd *cobra.Command, names []string, o document.Options) (*document.Site, document.Errors, error) {
+func withNodes(cmd *cobra.Command, names []string, o document.Options) (*document.Site, invalid.Errors, error) {
 	s, warnings, err := valid(cmd, names, o)
 	if err == nil && !s.Inventory {
 		return nil, nil, noNodes(names)
@@ -184,10 +176,10 @@ type errorAtJSON struct {
 	Message  string `json:"message"`
 }
 
-func errorsJSON(errs document.Errors) []errorAtJSON {
+func errorsJSON(errs invalid.Errors) []errorAtJSON {
 	out := make([]errorAtJSON, len(errs))
 	for i, p := range errs {
-		out[i] = errorAtJSON{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Severity: "error",
+		out[i] = errorAtJSON{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path(), Severity: "error",
 			Code: string(p.Code), Message: p.Message}
 		if p.Warning {
 			out[i].Severity = "warning"
@@ -197,7 +189,7 @@ func errorsJSON(errs document.Errors) []errorAtJSON {
 }
 
 // warn prints warnings after the output.
-func warn(p *printer, warnings document.Errors, f format) {
+func warn(p *printer, warnings invalid.Errors, f format) {
 	if len(warnings) == 0 {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 func newValidate() *cobra.Command {
@@ -23,7 +24,7 @@ func newValidate() *cobra.Command {
 	flags.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := parse(cmd, args, document.Options{Address: flags.address})
-		var errs document.Errors
+		var errs invalid.Errors
 		if err != nil {
 			if !errors.As(err, &errs) {
 				return err
@@ -46,8 +47,8 @@ func newValidate() *cobra.Command {
 	return cmd
 }
 
-func writeValidation(cmd *cobra.Command, f format, s *document.Site, failures, warnings document.Errors) error {
-	all := append(append(document.Errors{}, failures...), warnings...)
+func writeValidation(cmd *cobra.Command, f format, s *document.Site, failures, warnings invalid.Errors) error {
+	all := append(append(invalid.Errors{}, failures...), warnings...)
 	p := &printer{w: cmd.OutOrStdout()}
 	switch f {
 	case asJSON:

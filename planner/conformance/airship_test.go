@@ -108,7 +108,7 @@ type complaint struct {
 func complaints(t testing.TB, err error) []complaint {
 	t.Helper()
 	var (
-		inDocument   document.Errors
+		inDocument   invalid.Errors
 		inSite       invalid.Errors
 		inLabel      *site.LabelError
 		inTransition *strategy.TransitionError

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // parsers are all that read a document, each with one that it takes, which has the line `marker: here` at its end.
@@ -138,7 +140,7 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("%s, %s: there is no error", name, parser)
 				continue
 			}
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) {
 				t.Errorf("%s, %s: %T is not of problems", name, parser, err)
 				continue
@@ -254,7 +256,7 @@ func FuzzParsers(f *testing.F) {
 			if err == nil {
 				continue
 			}
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("%s: an error that is not problems: %v", name, err)
 			}

@@ -11,14 +11,14 @@ import (
 )
 
 // allObjects reports whether all objects were read, though some perhaps only in part.
-func allObjects(misread Errors) bool {
-	return !slices.ContainsFunc(misread, func(p Error) bool { return !strings.Contains(p.Path, "[") })
+func allObjects(misread invalid.Errors) bool {
+	return !slices.ContainsFunc(misread, func(p invalid.Error) bool { return !strings.Contains(p.Attribute, "[") })
 }
 
 // besides returns further errors of a site whose objects were all read, so that users can fix them together with the
 // errors of reading. It skips objects that were not read completely, and references to objects whose names may be
 // missing for that reason.
-func (s *Site) besides(misread Errors, check func(site.Site) invalid.Errors) Errors {
+func (s *Site) besides(misread invalid.Errors, check func(site.Site) invalid.Errors) invalid.Errors {
 	if s.Shown {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (s *Site) besides(misread Errors, check func(site.Site) invalid.Errors) Err
 	}
 	named := !slices.ContainsFunc(s.Site.Groups, func(g site.Group) bool { return g.Name == "" })
 	unsure := make(map[[2]string]bool) // objects that were not read well
-	var out Errors
+	var out invalid.Errors
 	for _, found := range errs.Errors() {
 		object := [2]string{found.Object, found.Name}
 		if _, known := unsure[object]; !known {
@@ -43,11 +43,11 @@ func (s *Site) besides(misread Errors, check func(site.Site) invalid.Errors) Err
 }
 
 // misread reports whether reading had an error with the object, given by kind and name.
-func (s *Site) misread(object [2]string, errs Errors) bool {
+func (s *Site) misread(object [2]string, errs invalid.Errors) bool {
 	at := s.places[object]
 	return len(at) == 0 || slices.ContainsFunc(at, func(p place) bool {
 		last := lastLine(p.node)
-		return slices.ContainsFunc(errs, func(m Error) bool {
+		return slices.ContainsFunc(errs, func(m invalid.Error) bool {
 			return m.File == p.file && p.node.Line <= m.Line &&
 				m.Line <= last
 		})

@@ -40,7 +40,7 @@ func TestAllAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseSite([]Source{{"s.yaml", []byte("groups:\n" + tt.groups + tt.more)}}, Options{})
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) {
 				t.Fatal(err)
 			}

@@ -41,10 +41,10 @@ func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.ke
 // entities, ordering and lifecycles. All sources form one catalog: definitions may refer to those of other documents,
 // and a name that occurs twice is an error. An entity names one of these lifecycles or a shipped one.
 //
-// ParseCatalog checks everything that needs no service, including templates. The error is of type [Errors].
+// ParseCatalog checks everything that needs no service, including templates. The error is of type [invalid.Errors].
 func ParseCatalog(sources []Source) (*Catalog, error) {
 	out := &Catalog{places: make(catalogPlaces)}
-	var errs Errors
+	var errs invalid.Errors
 	for _, source := range sources {
 		r := &reader{file: source.Name}
 		documents := r.documents(source.Data)
@@ -60,7 +60,7 @@ func ParseCatalog(sources []Source) (*Catalog, error) {
 			}
 			out.read(r, lines(source.Data), d, "")
 		}
-		r.errs.sort()
+		r.errs.SortByPosition(nil)
 		errs = append(errs, r.errs...)
 	}
 	if len(errs) == 0 {
@@ -85,7 +85,7 @@ func (c *Catalog) read(r *reader, lines []string, n *yaml.Node, path string) {
 }
 
 // resolve resolves the definitions and returns all errors.
-func (c *Catalog) resolve() Errors {
+func (c *Catalog) resolve() invalid.Errors {
 	errs := c.namedLifecycles()
 	resolved, wrong := catalog.Resolve(catalog.Join(c.definitions...))
 	for _, p := range wrong {
@@ -102,16 +102,16 @@ func (c *Catalog) resolve() Errors {
 }
 
 // templates returns the errors in the templates of the tasks that an entity itself defines.
-func (c *Catalog) templates(e catalog.Entity) Errors {
+func (c *Catalog) templates(e catalog.Entity) invalid.Errors {
 	from := len(e.Tasks)
 	for from > 0 && c.Catalog.Origin(e.Name, from-1).Entity == e.Name {
 		from--
 	}
 	at := c.places[[2]string{"entity", e.Name}][0]
-	var errs Errors
+	var errs invalid.Errors
 	for _, m := range template.Check(e, from) {
 		path := c.asDefined(e.Name, m.Path)
-		out := Error{File: at.file, Path: fmt.Sprintf("entity %q: %s", e.Name, path),
+		out := invalid.Error{File: at.file, Object: "entity", Name: e.Name, Attribute: path,
 			Code: catalog.BadTemplate}
 		found := at.find(path)
 		out.Line, out.Column = found.Line, found.Column
@@ -147,21 +147,21 @@ func taskNumber(path string) (number int, rest string, ok bool) {
 
 // Locate returns the position of an error with a task of the entity (`entity.tasks[2].config.title`), in the document
 // that defines the task. It returns false for other errors.
-func (c *Catalog) Locate(entity string, p invalid.Error) (Error, bool) {
+func (c *Catalog) Locate(entity string, p invalid.Error) (invalid.Error, bool) {
 	path, ok := strings.CutPrefix(p.Attribute, "entity.")
 	number, _, isTask := taskNumber(path)
 	if !ok || !isTask {
-		return Error{}, false
+		return invalid.Error{}, false
 	}
 	origin := c.Catalog.Origin(entity, number)
 	candidates := c.places[[2]string{"entity", origin.Entity}]
 	if len(candidates) == 0 {
-		return Error{}, false
+		return invalid.Error{}, false
 	}
 	path = c.asDefined(entity, path)
 	found := candidates[0].find(path)
-	return Error{File: candidates[0].file, Line: found.Line, Column: found.Column,
-		Path: fmt.Sprintf("entity %q: %s", origin.Entity, path),
+	return invalid.Error{File: candidates[0].file, Line: found.Line, Column: found.Column,
+		Object: "entity", Name: origin.Entity, Attribute: path,
 		Code: p.Code, Message: fmt.Sprintf("%s (service %q)", p.Message, p.Name), Warning: p.Warning}, true
 }
 
@@ -178,19 +178,14 @@ func (p catalogPlace) find(path string) *yaml.Node {
 }
 
 // locate returns the position of an error of definitions.
-func (ps catalogPlaces) locate(p invalid.Error) Error {
-	out := Error{Path: p.Object, Code: p.Code, Message: p.Message}
-	name, path := p.Name, p.Attribute
+func (ps catalogPlaces) locate(p invalid.Error) invalid.Error {
+	out, name, path := p, p.Name, p.Attribute
 	if p.Object == orderingObject {
+		out.Object, out.Attribute = "", orderingObject
 		if path != "" {
-			out.Path = join(orderingObject, path)
+			out.Attribute = join(orderingObject, path)
 		}
 		name, path = ps.rule(path)
-	} else {
-		out.Path += fmt.Sprintf(" %q", p.Name)
-		if path != "" {
-			out.Path += ": " + path
-		}
 	}
 	candidates := ps[[2]string{p.Object, name}]
 	if len(candidates) == 0 {

@@ -130,7 +130,7 @@ func TestParseCatalog(t *testing.T) {
 	p, ok := got.Locate("ntp", invalid.Error{Object: "service", Name: "x",
 		Attribute: "entity.tasks[0].config.parameters.ensure", Message: "m"})
 	if !ok || p.Line != 17 || p.Column != 78 ||
-		p.Path != `entity "managed_package": tasks[0].config.parameters.ensure` {
+		p.Path() != `entity "managed_package": tasks[0].config.parameters.ensure` {
 		t.Errorf("located at %+v", p)
 	}
 	// Its way through Terraform's state changes nothing.
@@ -279,7 +279,7 @@ func TestCatalogErrors(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseCatalog(tt.texts...)
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got:\n%v\nwant %q in it", err, tt.want)
 			}
@@ -290,7 +290,7 @@ func TestCatalogErrors(t *testing.T) {
 func TestCatalogReportsAllErrors(t *testing.T) {
 	_, err := parseCatalog(
 		"entities:\n  e:\n    section: x\n    attributes: {a: foo, b: bar}\n    tasks: [{name: t}]\n  f: {extends: g}")
-	var errs Errors
+	var errs invalid.Errors
 	if !errors.As(err, &errs) || len(errs) != 5 {
 		t.Errorf("got %v, want 5 problems", err)
 	}
@@ -308,7 +308,7 @@ func FuzzParseCatalog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := ParseCatalog([]Source{{"a.yaml", data}})
 		if err != nil {
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("not problems: %v", err)
 			}

@@ -27,13 +27,13 @@ type Layer struct {
 // null is a type or title of a layer that is null. That is allowed if another layer gives a value.
 type null struct {
 	typ, title string // no title: all of the type
-	wrong      Error
+	wrong      invalid.Error
 }
 
 // Incomplete reports types and titles that are null in some layer and that no layer gives. The error is of type
-// [Errors].
+// [invalid.Errors].
 func Incomplete(layers ...*Layer) error {
-	var errs Errors
+	var errs invalid.Errors
 	for _, l := range layers {
 		for _, n := range l.nulls {
 			given := func(other *Layer) bool {
@@ -61,7 +61,7 @@ func Incomplete(layers ...*Layer) error {
 //
 // A parameter that is null is kept, because it does no harm in a layer that others lie under. A type or title that is
 // null is left out for the same reason, see [Incomplete]. Types and parameters are not checked. The error is of type
-// [Errors].
+// [invalid.Errors].
 func ParseLayer(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
 	var nulls []null
@@ -89,7 +89,7 @@ func ParseLayer(source Source) (*Layer, error) {
 }
 
 // ParseConfiguration reads the configuration below overrides: a mapping with the key configuration. It does not check
-// types and parameters. The error is of type [Errors].
+// types and parameters. The error is of type [invalid.Errors].
 func ParseConfiguration(source Source) (*Layer, error) {
 	r := &reader{file: source.Name}
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
@@ -102,7 +102,7 @@ func ParseConfiguration(source Source) (*Layer, error) {
 }
 
 // Locate returns the position of an error of the override: that of its attribute, else the nearest one.
-func (l *Layer) Locate(p invalid.Error) Error {
+func (l *Layer) Locate(p invalid.Error) invalid.Error {
 	const ours, fuels = "options", "configuration_options"
 	if _, written := child(l.place.node, ours); written == nil && strings.HasPrefix(p.Attribute, ours+".") {
 		p.Attribute = fuels + strings.TrimPrefix(p.Attribute, ours)
@@ -115,7 +115,7 @@ func (r *reader) result() error {
 	if len(r.errs) == 0 {
 		return nil
 	}
-	r.errs.sort()
+	r.errs.SortByPosition(nil)
 	return r.errs
 }
 

@@ -105,7 +105,7 @@ func TestParseLayerErrors(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseLayer(Source{"l.yaml", []byte(tt.text)})
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) != 1 {
 				t.Fatalf("got %v, want one problem", err)
 			}
@@ -115,7 +115,7 @@ func TestParseLayerErrors(t *testing.T) {
 		})
 	}
 	_, err := ParseConfiguration(Source{"c.yaml", []byte("configuration: text")})
-	var errs Errors
+	var errs invalid.Errors
 	if !errors.As(err, &errs) || len(errs) != 1 || errs[0].Code != invalid.BadStructure {
 		t.Errorf("got %v", err)
 	}
@@ -197,7 +197,7 @@ func FuzzParseLayer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := ParseLayer(Source{"f.yaml", data})
 		if err != nil {
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("an error that is not problems: %v", err)
 			}

@@ -17,7 +17,7 @@ const lifecycleObject = "lifecycle"
 // mapping of names to lifecycles, in the form of lsm.md 5. It returns them in document order. A name that occurs twice,
 // or that a shipped lifecycle has, is an error; so is every error that lifecycle.Lint finds.
 //
-// The error is of type [Errors].
+// The error is of type [invalid.Errors].
 func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
 	lr, errs := readLifecycles(sources)
 	if len(errs) == 0 {
@@ -30,8 +30,8 @@ func ParseLifecycles(sources []Source) ([]lifecycle.Lifecycle, error) {
 }
 
 // readLifecycles reads lifecycles and checks only their structure.
-func readLifecycles(sources []Source) (*lifecycleReader, Errors) {
-	var errs Errors
+func readLifecycles(sources []Source) (*lifecycleReader, invalid.Errors) {
+	var errs invalid.Errors
 	lr := &lifecycleReader{places: make(catalogPlaces)}
 	for _, source := range sources {
 		lr.reader, lr.lines = &reader{file: source.Name}, lines(source.Data)
@@ -42,7 +42,7 @@ func readLifecycles(sources []Source) (*lifecycleReader, Errors) {
 		for _, d := range documents {
 			lr.object(d, "", key{"lifecycles", true, lr.lifecycles})
 		}
-		lr.errs.sort()
+		lr.errs.SortByPosition(nil)
 		errs = append(errs, lr.errs...)
 	}
 	return lr, errs
@@ -64,8 +64,8 @@ func (r *lifecycleReader) lifecycles(n *yaml.Node, path string) {
 }
 
 // lint returns the errors of lifecycles whose structure is valid.
-func (r *lifecycleReader) lint() Errors {
-	var errs Errors
+func (r *lifecycleReader) lint() invalid.Errors {
+	var errs invalid.Errors
 	seen := make(map[string]int)
 	for _, l := range r.out {
 		at := r.places[[2]string{lifecycleObject, l.Name}][seen[l.Name]]
@@ -91,14 +91,12 @@ func (r *lifecycleReader) lint() Errors {
 }
 
 // error adds the position to an error of a lifecycle.
-func (p catalogPlace) wrong(name string, found invalid.Error) Error {
+func (p catalogPlace) wrong(name string, found invalid.Error) invalid.Error {
 	at := p.find(found.Attribute)
-	path := fmt.Sprintf("%s %q", lifecycleObject, cut(name, maxPathKey))
-	if found.Attribute != "" {
-		path += ": " + cut(found.Attribute, maxPath)
-	}
-	return Error{File: p.file, Line: at.Line, Column: at.Column, Path: path, Code: found.Code,
-		Message: found.Message}
+	found.File, found.Line, found.Column = p.file, at.Line, at.Column
+	found.Object, found.Name = lifecycleObject, cut(name, maxPathKey)
+	found.Attribute = cut(found.Attribute, maxPath)
+	return found
 }
 
 func (r *lifecycleReader) lifecycle(name string, n *yaml.Node, path string) lifecycle.Lifecycle {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -127,7 +128,7 @@ func TestParseLifecyclesErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := parseLifecycles(tt.text)
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) {
 				t.Fatalf("got %v", err)
 			}
@@ -145,7 +146,7 @@ func TestParseLifecyclesErrors(t *testing.T) {
 func TestParseLifecyclesReportsAllErrors(t *testing.T) {
 	const other = "lifecycles:\n  m: {initial: x, states: {s: {label: green}}, transfers: [{from: s, to: s, trigger: a}]}\n"
 	_, err := parseLifecycles(small, small, other)
-	var errs Errors
+	var errs invalid.Errors
 	if !errors.As(err, &errs) || len(errs) != 7 {
 		t.Errorf("got %d:\n%v\nwant 7: two names twice; initial state, label, trigger, reach and end of m",
 			len(errs), err)
@@ -172,7 +173,7 @@ func FuzzParseLifecycles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := ParseLifecycles([]Source{{"a.yaml", data}})
 		if err != nil {
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("not problems: %v", err)
 			}

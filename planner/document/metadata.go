@@ -7,7 +7,7 @@ type Metadata struct {
 }
 
 // ParseMetadata reads a plugin's metadata.yaml: name and version, if set. It ignores other keys. The error is of type
-// [Errors].
+// [invalid.Errors].
 func ParseMetadata(source Source) (Metadata, error) {
 	var m Metadata
 	r := reader{file: source.Name}
@@ -21,7 +21,7 @@ func ParseMetadata(source Source) (Metadata, error) {
 			}
 		}
 	}
-	r.errs.sort()
+	r.errs.SortByPosition(nil)
 	if len(r.errs) > 0 {
 		return m, r.errs
 	}

@@ -79,10 +79,10 @@ func (ps catalogPlaces) rule(path string) (name, rest string) {
 }
 
 // locateRule returns the position of an error of the site with an ordering rule.
-func (s *Site) locateRule(p invalid.Error) (Error, bool) {
+func (s *Site) locateRule(p invalid.Error) (invalid.Error, bool) {
 	path, ok := strings.CutPrefix(p.Attribute, orderingObject)
 	if s.catalog == nil || p.Object != deployment || !ok {
-		return Error{}, false
+		return invalid.Error{}, false
 	}
 	found := s.catalog.places.locate(invalid.Error{Object: orderingObject, Attribute: strings.TrimPrefix(path, "."),
 		Code: p.Code, Message: p.Message})

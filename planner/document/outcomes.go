@@ -13,7 +13,7 @@ import (
 
 // ParseOutcomes reads the scripted outcomes of a simulation: `phase: {node: result}`, with the words of
 // [simulate.Phases] and [simulate.Results]. A node that the site does not have is an error. The error is of type
-// [Errors].
+// [invalid.Errors].
 func ParseOutcomes(source Source, nodes []string) (simulate.Outcomes, error) {
 	r := &reader{file: source.Name}
 	out := simulate.Outcomes{}
@@ -29,7 +29,7 @@ func ParseOutcomes(source Source, nodes []string) (simulate.Outcomes, error) {
 		r.object(documents[0], "", keys...)
 	}
 	if len(r.errs) > 0 {
-		r.errs.sort()
+		r.errs.SortByPosition(nil)
 		return nil, r.errs
 	}
 	return out, nil

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -27,47 +26,39 @@ func (ps places) add(object, name string, p place) {
 }
 
 // Sort sorts errors of the site by source and line.
-func (s *Site) Sort(errs Errors) {
-	errs.sortBy(s.order)
+func (s *Site) Sort(errs invalid.Errors) {
+	errs.SortByPosition(s.order)
 }
 
 // Locate returns the position of an error of the site: that of its attribute, else the nearest one, else the start of
 // the first file. An error with a task of an entity is located in the catalog if the documents have it.
-func (s *Site) Locate(p invalid.Error) Error {
+func (s *Site) Locate(p invalid.Error) invalid.Error {
 	if found, ok := s.locateInCatalog(p); ok {
 		return found
 	}
 	if found, ok := s.locateRule(p); ok {
 		return found
 	}
-	out := Error{Code: p.Code, Message: p.Message, Warning: p.Warning, Path: p.Object}
-	name := p.Name
 	if p.Object == deployment {
-		name = ""
-	} else {
-		out.Path += fmt.Sprintf(" %q", p.Name)
+		p.Name = ""
 	}
-	candidates := s.places[[2]string{p.Object, name}]
+	candidates := s.places[[2]string{p.Object, p.Name}]
 	if len(candidates) == 0 {
 		candidates = s.places[[2]string{deployment, ""}]
 	}
-	attribute := p.Attribute
 	if len(candidates) > 0 {
 		at := candidates[0]
 		if p.Code == invalid.Duplicate || p.Code == invalid.DuplicateGroup {
 			at = candidates[len(candidates)-1]
 		}
-		attribute = asWritten(p.Object, at.node, attribute)
+		p.Attribute = asWritten(p.Object, at.node, p.Attribute)
 		if p.Object == deployment {
-			at = holding(candidates, attribute)
+			at = holding(candidates, p.Attribute)
 		}
-		found := descend(at.node, attribute)
-		out.File, out.Line, out.Column = at.file, found.Line, found.Column
+		found := descend(at.node, p.Attribute)
+		p.File, p.Line, p.Column = at.file, found.Line, found.Column
 	}
-	if attribute != "" {
-		out.Path += ": " + attribute
-	}
-	return out
+	return p
 }
 
 // asWritten returns the attribute as users write it: connect for a node's connection, depends_on in Airship's

@@ -34,16 +34,16 @@ type taskPlace struct {
 // tasks of all sources are joined in their order. fallback is the plugin's name where no document gives one.
 //
 // What the tasks mean by themselves is checked too, see [plugin.Validate]; of tasks that could not be read well nothing
-// more is said. The error is of type [Errors].
+// more is said. The error is of type [invalid.Errors].
 func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 	out := &Plugin{Plugin: site.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
-	var errs Errors
+	var errs invalid.Errors
 	for _, source := range sources {
 		r := pluginReader{reader: reader{file: source.Name}, Plugin: out}
 		if n, ok := r.only(source.Data, "a plugin is a list of tasks, or has the key \"tasks\""); ok {
 			r.read(n)
 		}
-		r.errs.sort()
+		r.errs.SortByPosition(nil)
 		errs = append(errs, r.errs...)
 	}
 	misread := errs
@@ -57,7 +57,7 @@ func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 		for i, source := range sources {
 			order[source.Name] = i
 		}
-		errs.sortBy(order)
+		errs.SortByPosition(order)
 	}
 	if len(errs) > 0 {
 		return nil, errs
@@ -66,32 +66,32 @@ func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
 }
 
 // misread reports whether reading had an error with the task of the error, or any error if it concerns no task.
-func (p *Plugin) misread(wrong invalid.Error, errs Errors) bool {
+func (p *Plugin) misread(wrong invalid.Error, errs invalid.Errors) bool {
 	task, _, _ := strings.Cut(wrong.Attribute, ".")
 	at, ok := p.tasks[task]
 	if !ok {
 		return len(errs) > 0
 	}
-	return slices.ContainsFunc(errs, func(m Error) bool {
-		return m.File == at.file && (m.Path == at.path || strings.HasPrefix(m.Path, at.path+"."))
+	return slices.ContainsFunc(errs, func(m invalid.Error) bool {
+		return m.File == at.file && (m.Attribute == at.path || strings.HasPrefix(m.Attribute, at.path+"."))
 	})
 }
 
 // Locate returns the position of an error of the plugin: that of its attribute, else the nearest one.
-func (p *Plugin) Locate(wrong invalid.Error) Error {
+func (p *Plugin) Locate(wrong invalid.Error) invalid.Error {
 	at, attribute := taskPlace{place: p.root}, wrong.Attribute
 	task, rest, _ := strings.Cut(wrong.Attribute, ".")
 	if found, ok := p.tasks[task]; ok {
 		at, attribute = found, rest
 	}
 	out := at.locate(wrong, attribute)
-	out.Path = join(at.path, attribute)
+	out.Attribute = join(at.path, attribute)
 	return out
 }
 
 // locate returns the position of an error at or below a position.
-func (p place) locate(wrong invalid.Error, attribute string) Error {
-	out := Error{File: p.file, Path: attribute, Code: wrong.Code, Message: wrong.Message,
+func (p place) locate(wrong invalid.Error, attribute string) invalid.Error {
+	out := invalid.Error{File: p.file, Attribute: attribute, Code: wrong.Code, Message: wrong.Message,
 		Warning: wrong.Warning}
 	if p.node != nil {
 		found := descend(p.node, attribute)
@@ -286,15 +286,15 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 
 // PluginValue reads a plugin from JSON of a Terraform value: the result of data.slipway_plugin, or an object with the
 // keys of a plugin document. Numbers and their texts are interchangeable, and null means not set. It checks only the
-// structure. The error is of type [Errors], with paths relative to the plugin.
+// structure. The error is of type [invalid.Errors], with paths relative to the plugin.
 func PluginValue(data []byte) (site.Plugin, error) {
 	r := reader{converts: true}
 	root, err := newJSONTree(data).root(func(string) bool { return true })
 	if err != nil {
-		return site.Plugin{}, Errors{{Code: Schema, Message: "not well formed: " + err.Error()}}
+		return site.Plugin{}, invalid.Errors{{Code: Schema, Message: "not well formed: " + err.Error()}}
 	}
 	p, _ := r.plugin(root, "")
-	r.errs.sort()
+	r.errs.SortByPosition(nil)
 	if len(r.errs) > 0 {
 		return p, r.errs
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -159,7 +160,7 @@ func FuzzParsePlugin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := ParsePlugin([]Source{{Name: "f.yaml", Data: data}}, "p")
 		if err != nil {
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 || p != nil {
 				t.Fatalf("%v with error %v", p, err)
 			}

@@ -38,7 +38,7 @@ type reader struct {
 	nulls    bool // null is a value
 	written  int  // values in the source
 	visits   int
-	errs     Errors
+	errs     invalid.Errors
 }
 
 // field is a key of a mapping with its value.
@@ -389,9 +389,9 @@ func (r *reader) report(n *yaml.Node, path string, code invalid.Code, format str
 			args[i] = cut(s, maxWord)
 		}
 	}
-	p := Error{File: r.file, Path: path, Code: code, Message: fmt.Sprintf(format, args...)}
+	p := invalid.Error{File: r.file, Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)}
 	if len(r.errs) == maxErrors {
-		p = Error{File: r.file, Code: Schema, Message: fmt.Sprintf(
+		p = invalid.Error{File: r.file, Code: Schema, Message: fmt.Sprintf(
 			"there are more errors than %d; the others are reported when these are fixed", maxErrors)}
 	}
 	if n != nil {

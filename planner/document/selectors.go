@@ -2,7 +2,7 @@ package document
 
 import "github.com/slipway/terraform-provider-slipway/planner/site"
 
-// ParseSelectors reads a list of selectors. The error is of type [Errors]; labels are not checked.
+// ParseSelectors reads a list of selectors. The error is of type [invalid.Errors]; labels are not checked.
 func ParseSelectors(source Source) (site.Selectors, error) {
 	r := &reader{file: source.Name}
 	var out site.Selectors

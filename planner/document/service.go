@@ -143,7 +143,7 @@ func (s *Site) define(r *reader, data []byte, n *yaml.Node, path string) {
 }
 
 // resolveEntities makes the catalog and gives services their entities.
-func (s *Site) resolveEntities() Errors {
+func (s *Site) resolveEntities() invalid.Errors {
 	if s.catalog != nil {
 		if errs := s.catalog.resolve(); len(errs) > 0 {
 			return errs
@@ -153,14 +153,15 @@ func (s *Site) resolveEntities() Errors {
 			s.Site.Ordering = &s.Catalog.Ordering
 		}
 	}
-	var errs Errors
+	var errs invalid.Errors
 	found := make(map[*catalog.Entity]*catalog.Entity, len(s.named))
 	for _, n := range s.named {
 		e, ok := s.entity(n.entity.Name)
 		if !ok {
-			errs = append(errs, Error{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
-				Code:    catalog.UnknownEntity,
-				Message: s.noEntity(n.entity.Name, len(errs))})
+			errs = append(errs, invalid.Error{File: n.file, Line: n.node.Line, Column: n.node.Column,
+				Attribute: n.path,
+				Code:      catalog.UnknownEntity,
+				Message:   s.noEntity(n.entity.Name, len(errs))})
 		}
 		found[n.entity] = e
 	}
@@ -209,14 +210,14 @@ func (s *Site) noEntity(name string, before int) string {
 }
 
 // locateInCatalog finds the place of an error of a task of an entity.
-func (s *Site) locateInCatalog(p invalid.Error) (Error, bool) {
+func (s *Site) locateInCatalog(p invalid.Error) (invalid.Error, bool) {
 	if s.Catalog == nil || p.Object != "service" || !strings.HasPrefix(p.Attribute, "entity.tasks") {
-		return Error{}, false
+		return invalid.Error{}, false
 	}
 	for _, service := range s.Site.Services {
 		if service.Name == p.Name && service.Entity != nil {
 			return s.catalog.Locate(service.Entity.Name, p)
 		}
 	}
-	return Error{}, false
+	return invalid.Error{}, false
 }

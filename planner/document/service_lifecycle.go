@@ -79,7 +79,7 @@ func (r *catalogReader) lifecycles(n *yaml.Node, path string) {
 
 // namedLifecycles reports what is wrong with the lifecycles of the documents, and with the names that entities have for
 // theirs.
-func (c *Catalog) namedLifecycles() Errors {
+func (c *Catalog) namedLifecycles() invalid.Errors {
 	own := lifecycleReader{places: c.places, out: c.Lifecycles}
 	errs := own.lint()
 	seen := make(map[string]int)
@@ -97,8 +97,8 @@ func (c *Catalog) namedLifecycles() Errors {
 				fmt.Sprintf(
 					"; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as %s, too",
 					serviceLifecycle)
-			errs = append(errs, Error{File: at.file, Line: found.Line, Column: found.Column,
-				Path: fmt.Sprintf("entity %q: lifecycle", cut(e.Name, maxPathKey)),
+			errs = append(errs, invalid.Error{File: at.file, Line: found.Line, Column: found.Column,
+				Object: "entity", Name: cut(e.Name, maxPathKey), Attribute: "lifecycle",
 				Code: invalid.BadValue, Message: message})
 			if len(errs) > maxErrors {
 				return errs
@@ -167,8 +167,8 @@ func (r *reader) intoFilled(target *string) func(*yaml.Node, string) {
 }
 
 // furnishLifecycles gives services the lifecycles that they name, and those of the documents that their entities name.
-func (s *Site) furnishLifecycles() Errors {
-	var errs Errors
+func (s *Site) furnishLifecycles() invalid.Errors {
+	var errs invalid.Errors
 	found := make(map[*lifecycle.Lifecycle]*lifecycle.Lifecycle, len(s.lifecycles))
 	for _, n := range s.lifecycles {
 		l := s.catalog.lifecycle(n.lifecycle.Name)
@@ -180,8 +180,9 @@ func (s *Site) furnishLifecycles() Errors {
 			if s.catalog != nil {
 				own = s.catalog.Lifecycles
 			}
-			errs = append(errs, Error{File: n.file, Line: n.node.Line, Column: n.node.Column, Path: n.path,
-				Code: invalid.BadValue,
+			errs = append(errs, invalid.Error{File: n.file, Line: n.node.Line, Column: n.node.Column,
+				Attribute: n.path,
+				Code:      invalid.BadValue,
 				Message: noLifecycle(n.lifecycle.Name, own) +
 					fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey)})
 		}

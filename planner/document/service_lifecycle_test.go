@@ -192,7 +192,7 @@ func TestShowWithLifecycles(t *testing.T) {
 	}
 	// Errors of a service are reported where they stand.
 	p := s.Locate(invalid.Error{Object: "service", Name: "s2", Attribute: "lifecycle", Message: "m"})
-	if p.Path != `service "s2": service_lifecycle` || p.Line != 4 {
+	if p.Path() != `service "s2": service_lifecycle` || p.Line != 4 {
 		t.Errorf("located at %+v", p)
 	}
 }

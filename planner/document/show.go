@@ -52,7 +52,7 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 		return slices.Contains([]string{"planned_values", "values", "prior_state", "resource_changes", "errored"}, key)
 	})
 	if err != nil {
-		r.errs = append(r.errs, Error{File: r.file, Line: t.line, Column: t.column, Code: Schema,
+		r.errs = append(r.errs, invalid.Error{File: r.file, Line: t.line, Column: t.column, Code: Schema,
 			Message: "not well formed: " + err.Error()})
 		return
 	}
@@ -115,7 +115,7 @@ var heldTypes = map[string]struct{ attribute, so string }{
 
 // besideDeployments warns of resources that no deployment of a plan or state has, by their names. A deployment whose
 // attribute is not known may have them.
-func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Errors) {
+func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings invalid.Errors) {
 	taken := map[string]map[string]bool{} // attribute -> name
 	for _, held := range heldTypes {
 		names := map[string]bool{}
@@ -140,11 +140,12 @@ func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings Err
 			taken[held.attribute][name.Value] {
 			continue
 		}
-		warnings = append(warnings, Error{File: r.file, Path: res.address, Code: invalid.NoEffect, Warning: true,
+		warnings = append(warnings, invalid.Error{File: r.file, Attribute: res.address, Code: invalid.NoEffect,
+			Warning: true,
 			Message: fmt.Sprintf("is in the %s of no deployment, so %s; add it there, or take it away", held.attribute,
 				held.so)})
 	}
-	slices.SortFunc(warnings, func(a, b Error) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(warnings, func(a, b invalid.Error) int { return strings.Compare(a.Attribute, b.Attribute) })
 	return warnings
 }
 

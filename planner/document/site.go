@@ -43,7 +43,7 @@ type Site struct {
 	Drift  map[string][]resource.ID
 	Digest string
 	// Warnings are about what stands beside the site in a plan or state.
-	Warnings Errors
+	Warnings invalid.Errors
 	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their
 	// entities themselves.
 	Catalog *catalog.Catalog
@@ -74,11 +74,11 @@ type Site struct {
 // is said of the catalog makes one catalog, and services find their entities in it.
 //
 // Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for
-// [site.Site.Validate]. A catalog is checked whole. The error is of type [Errors].
+// [site.Site.Validate]. A catalog is checked whole. The error is of type [invalid.Errors].
 func ParseSite(sources []Source, o Options) (*Site, error) {
 	s := &Site{order: make(map[string]int, len(sources)), places: places{}, parsed: make(map[string]*definition),
 		machines: make(map[string]*lifecycle.Lifecycle)}
-	var errs Errors
+	var errs invalid.Errors
 	for i, source := range sources {
 		s.order[source.Name] = i
 		r := &reader{file: source.Name}
@@ -93,7 +93,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		default:
 			r.stream(source.Data, s)
 		}
-		r.errs.sort()
+		r.errs.SortByPosition(nil)
 		errs = append(errs, r.errs...)
 	}
 	lists := allObjects(errs)

@@ -221,7 +221,7 @@ func TestParseSiteRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := parseOne(tt.text)
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || s != nil {
 				t.Fatalf("got %+v, %v, want problems", s, err)
 			}
@@ -311,7 +311,7 @@ func TestSiteBombs(t *testing.T) {
 		t.Errorf("got %.300v", err)
 	}
 	_, err = parseOne("nodes: [" + strings.Repeat("1, ", 100_000) + "]\n")
-	var errs Errors
+	var errs invalid.Errors
 	if !errors.As(err, &errs) || len(errs) != maxErrors+1 {
 		t.Errorf("got %.300v", err)
 	}
@@ -337,7 +337,7 @@ func FuzzParseSite(f *testing.F) {
 			t.Fatalf("site %v with error %v", s, err)
 		}
 		if err != nil {
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("an error that is not problems: %v", err)
 			}

@@ -17,7 +17,7 @@ const StrategySchema = "shipyard/DeploymentStrategy/v1"
 // stream may hold other documents too; exactly one strategy must be in it. Name stands for the file in errors.
 //
 // Only the form is checked here; what the groups mean together is for [site.ValidateGroups]. Keys that the schema does
-// not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type [Errors].
+// not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type [invalid.Errors].
 // No groups at all give an empty slice, never nil.
 func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 	r := &reader{file: name}
@@ -26,7 +26,7 @@ func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 		groups = r.groups(content, path)
 	}
 	if len(r.errs) > 0 {
-		r.errs.sort()
+		r.errs.SortByPosition(nil)
 		return nil, r.errs
 	}
 	return groups, nil

@@ -189,7 +189,7 @@ func TestParseStrategyRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			groups, err := ParseStrategy("s.yaml", []byte(tt.text))
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || groups != nil {
 				t.Fatalf("got %+v, %v, want problems", groups, err)
 			}
@@ -202,7 +202,7 @@ func TestParseStrategyRefuses(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			if !slices.IsSortedFunc(errs, func(a, b Error) int { return a.Line - b.Line }) {
+			if !slices.IsSortedFunc(errs, func(a, b invalid.Error) int { return a.Line - b.Line }) {
 				t.Errorf("not in the document's order: %v", errs)
 			}
 		})
@@ -223,7 +223,7 @@ func TestAliasBomb(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, err := ParseStrategy("bomb.yaml", []byte(text))
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) != 1 {
 				t.Errorf("got %.300v, want one problem", err)
 			}
@@ -255,7 +255,7 @@ func FuzzParseStrategy(f *testing.F) {
 			t.Fatalf("groups %v with error %v", groups, err)
 		}
 		if err != nil {
-			var errs Errors
+			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) == 0 {
 				t.Fatalf("an error that is not problems: %v", err)
 			}

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // maxTagLines bounds the %TAG lines of a document: each is compared with all before it.
@@ -19,10 +21,10 @@ const maxTagLines = 64
 
 // illegible finds the first thing that no YAML document may hold, at its place: bytes that are not UTF-8 text, control
 // characters.
-func illegible(data []byte) (Error, bool) {
-	at := func(offset int, format string, args ...any) (Error, bool) {
+func illegible(data []byte) (invalid.Error, bool) {
+	at := func(offset int, format string, args ...any) (invalid.Error, bool) {
 		line, column := placeOf(data, offset)
-		return Error{Line: line, Column: column, Code: Schema, Message: "not well formed: " +
+		return invalid.Error{Line: line, Column: column, Code: Schema, Message: "not well formed: " +
 			fmt.Sprintf(format, args...)}, true
 	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
@@ -48,7 +50,7 @@ func illegible(data []byte) (Error, bool) {
 		}
 		i += size
 	}
-	return Error{}, false
+	return invalid.Error{}, false
 }
 
 // placeOf returns line and column, in characters, of an offset.
@@ -111,8 +113,8 @@ func errorIn(data []byte, text string) int {
 
 // malformed reports what the YAML parser found. The parser gives a line, and leaves that out for the first one; the
 // column is that of the tab or the second colon that is most often the reason, else of the first thing on the line.
-func malformed(err error, data []byte) Error {
-	p := Error{Code: Schema, Line: 1}
+func malformed(err error, data []byte) invalid.Error {
+	p := invalid.Error{Code: Schema, Line: 1}
 	text := err.Error()
 	if match := unknownAnchor.FindStringSubmatch(text); match != nil {
 		p.Line, p.Column = placeOf(data, max(0, bytes.Index(data, []byte("*"+match[1]))))

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,21 +22,49 @@ type Error struct {
 	Name      string // the object's name
 	Later     bool   // two objects have the name, and this is about the later one
 	Attribute string // path below the object: `depends_on_groups[0]`, `configuration.file["/etc/motd"].mode`
-	Code      Code
-	Message   string // what is wrong, then what to write instead; never a secret value
-	Warning   bool   // it stops nothing
+	// File, Line and Column are the position in a document, from 1; 0 when it is not known. Without a file they are the
+	// position in the template that the attribute has.
+	File         string
+	Line, Column int
+	Code         Code
+	Message      string // what is wrong, then what to write instead; never a secret value
+	Warning      bool   // it stops nothing
 }
 
-// Error returns the error on one line.
+// Path returns the object and the attribute: `group "web": depends_on_groups[0]`. It is empty for a document as a whole.
+func (e Error) Path() string {
+	object := e.Object
+	if e.Name != "" || object != "" && object != objects[0] {
+		object = fmt.Sprintf("%s %q", object, e.Name)
+	}
+	if object != "" && e.Attribute != "" {
+		return object + ": " + e.Attribute
+	}
+	return object + e.Attribute
+}
+
+// Error returns the error on one line; that of a document has the form that editors can follow.
 func (e Error) Error() string {
 	s := e.Message
-	if e.Attribute != "" {
-		s = e.Attribute + ": " + s
+	if path := e.Path(); path != "" {
+		s = path + ": " + s
 	}
-	if e.Object != "" {
-		s = fmt.Sprintf("%s %q: %s", e.Object, e.Name, s)
+	if e.File == "" {
+		if e.Line > 0 {
+			s += fmt.Sprintf(" (line %d, column %d of the template)", e.Line, e.Column)
+		}
+		return s
 	}
-	return s
+	if e.Warning {
+		s = "warning: " + s
+	}
+	position := e.File
+	for _, n := range []int{e.Line, e.Column} {
+		if n > 0 {
+			position += ":" + strconv.Itoa(n)
+		}
+	}
+	return position + ": " + s
 }
 
 // Errors are all errors and warnings of one validation; they travel together as one error.
@@ -106,5 +135,13 @@ func (es Errors) Sort() {
 			strings.Compare(string(a.Code), string(b.Code)),
 			strings.Compare(a.Message, b.Message),
 		)
+	})
+}
+
+// SortByPosition sorts by file, in the given order, then by line and column.
+func (es Errors) SortByPosition(files map[string]int) {
+	slices.SortStableFunc(es, func(a, b Error) int {
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column))
 	})
 }
