@@ -110,12 +110,12 @@ func (c *Catalog) templates(e catalog.Entity) invalid.Errors {
 	at := c.places[[2]string{"entity", e.Name}][0]
 	var errs invalid.Errors
 	for _, m := range template.Check(e, from) {
-		path := c.asDefined(e.Name, m.Path)
+		path := c.asDefined(e.Name, m.Attribute)
 		out := invalid.Error{File: at.file, Object: "entity", Name: e.Name, Attribute: path,
 			Code: catalog.BadTemplate}
 		found := at.find(path)
 		out.Line, out.Column = found.Line, found.Column
-		out.Message = m.Error.Error()
+		out.Message = m.Text()
 		if line, column, ok := within(at.lines, found, m.Line, m.Column); ok {
 			out.Line, out.Column, out.Message = line, column, m.Message
 		}

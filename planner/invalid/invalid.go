@@ -43,16 +43,21 @@ func (e Error) Path() string {
 	return object + e.Attribute
 }
 
+// Text returns the message, with the position in a template.
+func (e Error) Text() string {
+	if e.File == "" && e.Line > 0 {
+		return fmt.Sprintf("%s (line %d, column %d of the template)", e.Message, e.Line, e.Column)
+	}
+	return e.Message
+}
+
 // Error returns the error on one line; that of a document has the form that editors can follow.
 func (e Error) Error() string {
-	s := e.Message
+	s := e.Text()
 	if path := e.Path(); path != "" {
 		s = path + ": " + s
 	}
 	if e.File == "" {
-		if e.Line > 0 {
-			s += fmt.Sprintf(" (line %d, column %d of the template)", e.Line, e.Column)
-		}
 		return s
 	}
 	if e.Warning {

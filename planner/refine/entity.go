@@ -89,8 +89,8 @@ func NewInstance(in Instance, schemas Schemas) (*Refined, invalid.Errors) {
 	}
 	var errs invalid.Errors
 	for _, m := range template.Check(*in.Entity, 0) {
-		errs = append(errs, invalid.Error{Object: "service", Name: in.Service, Attribute: "entity." + m.Path,
-			Code: BadTemplate, Message: m.Error.Error()})
+		errs = append(errs, invalid.Error{Object: "service", Name: in.Service, Attribute: "entity." + m.Attribute,
+			Code: BadTemplate, Message: m.Text()})
 	}
 	attributes, more := in.Entity.Check(in.Attributes)
 	for _, m := range more {

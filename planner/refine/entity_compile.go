@@ -144,10 +144,7 @@ func (c *compiler) text(path, text string) *template.Template {
 		return nil
 	}
 	t, err := template.Parse(text)
-	if err != nil {
-		c.errs = append(c.errs, c.wrong(path, BadTemplate, "%s", err))
-		return nil
-	}
+	c.failed(path, err)
 	return t
 }
 
@@ -156,14 +153,17 @@ func (c *compiler) tree(path string, value any) *template.Tree {
 		return nil
 	}
 	t, err := template.ParseTree(value)
-	var wrong template.PathErrors
-	if errors.As(err, &wrong) {
-		for _, w := range wrong {
-			c.errs = append(c.errs, c.wrong(path+w.Path, BadTemplate, "%s", w.Errors))
-		}
-		return nil
-	}
+	c.failed(path, err)
 	return t
+}
+
+// failed reports the errors of a template.
+func (c *compiler) failed(path string, err error) {
+	var wrong invalid.Errors
+	errors.As(err, &wrong)
+	for _, w := range wrong {
+		c.errs = append(c.errs, c.wrong(path+w.Attribute, BadTemplate, "%s", w.Text()))
+	}
 }
 
 func readsNode(t *taskTemplate) bool {

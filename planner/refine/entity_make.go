@@ -67,14 +67,11 @@ func (e *evaluation) report(path string, code invalid.Code, format string, args 
 }
 
 func (e *evaluation) failed(path string, err error) {
-	var paths template.PathErrors
-	if errors.As(err, &paths) {
-		for _, p := range paths {
-			e.report(path+p.Path, BadTemplate, "%s", p.Errors)
-		}
-		return
+	var wrong invalid.Errors
+	errors.As(err, &wrong)
+	for _, w := range wrong {
+		e.report(path+w.Attribute, BadTemplate, "%s", w.Text())
 	}
-	e.report(path, BadTemplate, "%s", err)
 }
 
 func (e *evaluation) unknown(path string, r template.Result) {

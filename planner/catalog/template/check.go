@@ -1,7 +1,6 @@
 package template
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,18 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// TaskError is something wrong in a template of an entity.
-type TaskError struct {
-	Path string // of the template: `tasks[2].config.parameters.content`
-	Error
-}
-
 // Check reports what is wrong in the templates of an entity's tasks, from the given one on: bad syntax, variables,
-// attributes and functions that there are not, and what follows from types alone. The entity is resolved.
-func Check(e catalog.Entity, from int) []TaskError {
+// attributes and functions that there are not, and what follows from types alone. The attribute of an error is the path
+// of the template: `tasks[2].config.parameters.content`. The entity is resolved.
+func Check(e catalog.Entity, from int) invalid.Errors {
 	c := check{
 		structure: e.Structure, names: firstLevel(e.Structure),
 		scopes: map[bool]Scope{false: unknownScope(e.Structure, false), true: unknownScope(e.Structure, true)},
@@ -46,7 +41,7 @@ type check struct {
 	structure catalog.Structure
 	names     map[string][]string // that may stand behind each variable
 	scopes    map[bool]Scope      // with `each`, and without
-	errs      []TaskError
+	errs      invalid.Errors
 }
 
 func (c *check) task(path string, t catalog.Task) {
@@ -103,17 +98,15 @@ func (c *check) text(path, source string, each bool, hidden string, w want) {
 		return
 	}
 	report := func(err error) bool {
-		var wrong Errors
-		if !errors.As(err, &wrong) {
-			return false
-		}
-		for _, e := range wrong {
-			c.errs = append(c.errs, TaskError{path, e})
-		}
-		return true
+		c.errs = append(c.errs, below(path, err)...)
+		return err != nil
 	}
 	t, err := Parse(source)
-	if report(err) || report(c.reads(t, each, hidden).orNil()) {
+	if report(err) {
+		return
+	}
+	if wrong := c.reads(t, each, hidden); len(wrong) > 0 {
+		report(wrong)
 		return
 	}
 	value, err := t.evaluate(c.scopes[each])
@@ -129,16 +122,9 @@ func (c *check) text(path, source string, each bool, hidden string, w want) {
 	report(err)
 }
 
-func (es Errors) orNil() error {
-	if len(es) == 0 {
-		return nil
-	}
-	return es
-}
-
 // reads reports unknown variables and attributes, with what may be meant.
-func (c *check) reads(t *Template, each bool, hidden string) Errors {
-	var out Errors
+func (c *check) reads(t *Template, each bool, hidden string) invalid.Errors {
+	var out invalid.Errors
 	for _, v := range t.reads {
 		e := locate(t.text, v.SourceRange().Start.Byte)
 		root := v.RootName()

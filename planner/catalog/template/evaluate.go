@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Result is what a template gives.
@@ -20,7 +22,8 @@ type Result struct {
 	Sensitive bool     // made from a sensitive attribute, in whole or in part
 }
 
-// Evaluate gives the result of a template. The error is of type [Errors]; its texts do not repeat sensitive values.
+// Evaluate gives the result of a template. The error is of type [invalid.Errors]; its texts do not repeat sensitive
+// values.
 func (t *Template) Evaluate(s Scope) (Result, error) {
 	if t.Constant() {
 		return Result{Value: t.text}, nil
@@ -37,7 +40,7 @@ func (t *Template) Evaluate(s Scope) (Result, error) {
 func (t *Template) awaiting(value cty.Value, s Scope) (Result, error) {
 	out, err := result(value)
 	if err != nil {
-		return Result{}, Errors{{Message: err.Error()}}
+		return Result{}, invalid.Errors{{Message: err.Error()}}
 	}
 	if !out.Unknown || len(out.Awaits) > 0 {
 		return out, nil
@@ -79,14 +82,14 @@ func (t *Template) as(s Scope, want cty.Type, name string) (Result, error) {
 // convertTo turns a value into a simple type. Null is an error.
 func convertTo(value cty.Value, want cty.Type, name string) (cty.Value, error) {
 	if value.IsNull() {
-		return cty.NilVal, Errors{{Message: "gives null, not " + name}}
+		return cty.NilVal, invalid.Errors{{Message: "gives null, not " + name}}
 	}
 	if size(value, false, MaxResult) > MaxResult { // a number may have more digits than there is room for
-		return cty.NilVal, Errors{{Message: errTooLarge.Error()}}
+		return cty.NilVal, invalid.Errors{{Message: errTooLarge.Error()}}
 	}
 	converted, err := convert.Convert(value, want)
 	if err != nil {
-		return cty.NilVal, Errors{{Message: fmt.Sprintf("gives %s, not %s", value.Type().FriendlyName(), name)}}
+		return cty.NilVal, invalid.Errors{{Message: fmt.Sprintf("gives %s, not %s", value.Type().FriendlyName(), name)}}
 	}
 	return converted, nil
 }
@@ -119,7 +122,7 @@ func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
 	// The evaluator panics where a value breaks one of its rules, which must not take a plan down with it.
 	defer func() {
 		if broken := recover(); broken != nil {
-			value, err = cty.NilVal, Errors{
+			value, err = cty.NilVal, invalid.Errors{
 				{Message: "the template cannot be evaluated: a value in it has no meaning to the functions or operators that take it"}}
 		}
 	}()
@@ -136,7 +139,7 @@ func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
 }
 
 // errors turns what went wrong into errors. Where a sensitive value takes part, only the kind of error is shown.
-func (t *Template) errs(diagnostics hcl.Diagnostics, s Scope) Errors {
+func (t *Template) errs(diagnostics hcl.Diagnostics, s Scope) invalid.Errors {
 	shown := make(hcl.Diagnostics, 0, len(diagnostics))
 	whole := &hcl.EvalContext{Variables: s.variables}
 	all := secret(t.reads, whole)
@@ -195,7 +198,7 @@ type Element struct {
 func (e Element) Bind(s Scope) Scope { return s.withEach(e.key, e.val) }
 
 // EachOf gives the elements of a list, or those of a map by key. Result says whether they are known; its value is not
-// set. The error is of type [Errors].
+// set. The error is of type [invalid.Errors].
 func EachOf(v *Tree, s Scope) ([]Element, Result, error) {
 	value, err := v.evaluate(s)
 	if err != nil {
@@ -206,7 +209,7 @@ func EachOf(v *Tree, s Scope) ([]Element, Result, error) {
 
 func elements(value cty.Value) ([]Element, Result, error) {
 	if size(value, true, MaxResult) > MaxResult {
-		return nil, Result{}, Errors{{Message: errTooLarge.Error()}}
+		return nil, Result{}, invalid.Errors{{Message: errTooLarge.Error()}}
 	}
 	var r Result
 	_, marks := value.UnmarkDeepWithPaths()
@@ -218,9 +221,9 @@ func elements(value cty.Value) ([]Element, Result, error) {
 		r.Unknown = true
 		return nil, r, nil
 	case value.IsNull():
-		return nil, r, Errors{{Message: "gives null; give a list or a map, which may be empty"}}
+		return nil, r, invalid.Errors{{Message: "gives null; give a list or a map, which may be empty"}}
 	case !value.CanIterateElements():
-		return nil, r, Errors{{Message: fmt.Sprintf("gives %s; give a list or a map", value.Type().FriendlyName())}}
+		return nil, r, invalid.Errors{{Message: fmt.Sprintf("gives %s; give a list or a map", value.Type().FriendlyName())}}
 	}
 	var out []Element
 	for it := value.ElementIterator(); it.Next(); {
@@ -230,7 +233,7 @@ func elements(value cty.Value) ([]Element, Result, error) {
 		}
 		text, err := convert.Convert(k, cty.String)
 		if err != nil || !text.IsKnown() || text.IsNull() || text.IsMarked() {
-			return nil, r, Errors{{Message: "has a key that is no text; give a list or a map"}}
+			return nil, r, invalid.Errors{{Message: "has a key that is no text; give a list or a map"}}
 		}
 		out = append(out, Element{text.AsString(), k, v})
 	}

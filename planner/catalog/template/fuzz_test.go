@@ -3,9 +3,11 @@ package template
 import (
 	"errors"
 	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
-// FuzzTemplate looks for templates that panic, hang, or fail with anything but [Errors].
+// FuzzTemplate looks for templates that panic, hang, or fail with anything but [invalid.Errors].
 func FuzzTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"plain", "${self.name}", "%{ for s in self.servers ~}${s}%{ endfor ~}", "%{ if self.port > 1 }a%{ else }b%{ endif }",
@@ -21,7 +23,7 @@ func FuzzTemplate(f *testing.F) {
 		if err == nil {
 			_, err = parsed.Evaluate(scope)
 		}
-		var wrong Errors
+		var wrong invalid.Errors
 		if err != nil && (!errors.As(err, &wrong) || len(wrong) == 0) {
 			t.Fatalf("not errors: %#v", err)
 		}

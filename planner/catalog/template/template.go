@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -31,44 +32,20 @@ type Template struct {
 	reads      []hcl.Traversal      // what it reads of the scope
 }
 
-// Error is one thing that is wrong in a template.
-type Error struct {
-	Line    int // in the template, from 1; 0 when unknown
-	Column  int // in characters, from 1; 0 when unknown
-	Message string
-}
-
-func (e Error) Error() string {
-	if e.Line == 0 {
-		return e.Message
-	}
-	return fmt.Sprintf("%s (line %d, column %d of the template)", e.Message, e.Line, e.Column)
-}
-
-// Errors are all that is wrong in a template.
-type Errors []Error
-
-func (es Errors) Error() string {
-	lines := make([]string, len(es))
-	for i, e := range es {
-		lines[i] = e.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Parse reads a template. The error is of type [Errors].
+// Parse reads a template. The error is of type [invalid.Errors].
 func Parse(text string) (*Template, error) {
 	if len(text) > MaxSize {
-		return nil, Errors{{Message: fmt.Sprintf("the template has %d bytes; %d is the most", len(text), MaxSize)}}
+		return nil, invalid.Errors{{
+			Message: fmt.Sprintf("the template has %d bytes; %d is the most", len(text), MaxSize)}}
 	}
 	if !utf8.ValidString(text) {
-		return nil, Errors{{Message: "the template is not UTF-8 text"}}
+		return nil, invalid.Errors{{Message: "the template is not UTF-8 text"}}
 	}
 	if !strings.Contains(text, "${") && !strings.Contains(text, "%{") {
 		return &Template{text: text}, nil
 	}
 	if at, deep := tooDeep(text); deep {
-		return nil, Errors{at}
+		return nil, invalid.Errors{at}
 	}
 	expression, diagnostics := hclsyntax.ParseTemplate([]byte(text), "", hcl.InitialPos)
 	if diagnostics.HasErrors() {
@@ -83,8 +60,8 @@ func Parse(text string) (*Template, error) {
 }
 
 // unknownFunctions reports calls of unknown functions.
-func unknownFunctions(text string, expression hclsyntax.Expression) Errors {
-	var out Errors
+func unknownFunctions(text string, expression hclsyntax.Expression) invalid.Errors {
+	var out invalid.Errors
 	_ = hclsyntax.VisitAll(expression, func(n hclsyntax.Node) hcl.Diagnostics { // has no diagnostics
 		call, ok := n.(*hclsyntax.FunctionCallExpr)
 		if !ok || len(out) == mostErrors {
@@ -139,7 +116,7 @@ var (
 )
 
 // tooDeep looks for nesting that would take the parser, which is recursive, too deep.
-func tooDeep(text string) (Error, bool) {
+func tooDeep(text string) (invalid.Error, bool) {
 	tokens, _ := hclsyntax.LexTemplate([]byte(text), "", hcl.InitialPos)
 	depth, chain := 0, 0
 	for i, t := range tokens {
@@ -165,30 +142,30 @@ func tooDeep(text string) (Error, bool) {
 			return e, true
 		}
 	}
-	return Error{}, false
+	return invalid.Error{}, false
 }
 
 // maxChain bounds the operators that take the parser deeper without a bracket, in one expression.
 const maxChain = 512
 
 // locate returns where in a template a byte is.
-func locate(text string, offset int) Error {
+func locate(text string, offset int) invalid.Error {
 	before := text[:min(max(offset, 0), len(text))]
 	line := strings.Count(before, "\n")
 	start := strings.LastIndexByte(before, '\n') + 1
-	return Error{Line: line + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
+	return invalid.Error{Line: line + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
 }
 
 // mostErrors bounds the errors reported of one template.
 const mostErrors = 20
 
-func errorsOf(text string, diagnostics hcl.Diagnostics) Errors {
-	var out Errors
+func errorsOf(text string, diagnostics hcl.Diagnostics) invalid.Errors {
+	var out invalid.Errors
 	for _, d := range diagnostics {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		var e Error
+		var e invalid.Error
 		if d.Subject != nil {
 			e = locate(text, d.Subject.Start.Byte)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // Tree is a value whose texts, at every depth, are templates: the parameters of a task.
@@ -22,27 +24,10 @@ type Tree struct {
 // maxDepth bounds lists and maps inside each other.
 const maxDepth = 32
 
-// PathErrors are what is wrong in the templates of a tree, by path below it: `["a"][0]`; empty for the tree itself.
-type PathErrors []PathError
-
-// PathError is what is wrong in one template.
-type PathError struct {
-	Path string
-	Errors
-}
-
-func (es PathErrors) Error() string {
-	all := make([]error, len(es))
-	for i, e := range es {
-		all[i] = fmt.Errorf("%s: %w", e.Path, e.Errors)
-	}
-	return errors.Join(all...).Error()
-}
-
 // ParseTree reads the templates of a value: string, bool, int64, float64, []any and map[string]any. Keys of maps are no
-// templates. The error is of type [PathErrors].
+// templates. The error is of type [invalid.Errors], whose attributes are paths below the value: `["a"][0]`.
 func ParseTree(value any) (*Tree, error) {
-	var wrong PathErrors
+	var wrong invalid.Errors
 	t := parseTree("", value, 0, &wrong)
 	if wrong != nil {
 		return nil, wrong
@@ -50,18 +35,17 @@ func ParseTree(value any) (*Tree, error) {
 	return t, nil
 }
 
-func parseTree(path string, value any, depth int, wrong *PathErrors) *Tree {
+func parseTree(path string, value any, depth int, wrong *invalid.Errors) *Tree {
 	if depth > maxDepth {
-		*wrong = append(*wrong, PathError{path, Errors{
-			{Message: fmt.Sprintf("lists and maps are more than %d levels deep", maxDepth)}}})
+		*wrong = append(*wrong, invalid.Error{Attribute: path,
+			Message: fmt.Sprintf("lists and maps are more than %d levels deep", maxDepth)})
 		return nil
 	}
 	switch v := value.(type) {
 	case string:
 		t, err := Parse(v)
-		var errs Errors
-		if errors.As(err, &errs) {
-			*wrong = append(*wrong, PathError{path, errs})
+		if err != nil {
+			*wrong = append(*wrong, below(path, err)...)
 			return nil
 		}
 		return &Tree{template: t}
@@ -81,6 +65,16 @@ func parseTree(path string, value any, depth int, wrong *PathErrors) *Tree {
 	return &Tree{value: value}
 }
 
+// below returns the errors of a template with its path.
+func below(path string, err error) invalid.Errors {
+	var errs invalid.Errors
+	errors.As(err, &errs)
+	for i := range errs {
+		errs[i].Attribute = path
+	}
+	return errs
+}
+
 // Reads reports whether a template in the tree reads a variable.
 func (t *Tree) Reads(variable string) bool {
 	if t.template != nil {
@@ -98,7 +92,7 @@ func (t *Tree) Attribute() string {
 }
 
 // Evaluate gives the value of the tree: what [Result] says of a template holds for it as a whole. The error is of type
-// [PathErrors].
+// [invalid.Errors].
 func (t *Tree) Evaluate(s Scope) (Result, error) {
 	c := collector{scope: s, left: MaxResult}
 	value := c.collect("", t)
@@ -117,7 +111,7 @@ type collector struct {
 	scope  Scope
 	left   int // what the whole may still hold
 	result Result
-	wrong  PathErrors
+	wrong  invalid.Errors
 }
 
 func (c *collector) collect(path string, t *Tree) any {
@@ -127,13 +121,12 @@ func (c *collector) collect(path string, t *Tree) any {
 			return nil
 		}
 		r, err := t.template.Evaluate(c.scope)
-		var errs Errors
-		if errors.As(err, &errs) {
-			c.wrong = append(c.wrong, PathError{path, errs})
+		if err != nil {
+			c.wrong = append(c.wrong, below(path, err)...)
 			return nil
 		}
 		if c.left -= weight(r.Value); c.left < 0 {
-			c.wrong = append(c.wrong, PathError{path, Errors{{Message: errTooLarge.Error()}}})
+			c.wrong = append(c.wrong, invalid.Error{Attribute: path, Message: errTooLarge.Error()})
 		}
 		c.result.Unknown = c.result.Unknown || r.Unknown
 		c.result.Sensitive = c.result.Sensitive || r.Sensitive
