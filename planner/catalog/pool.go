@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"math/big"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -166,16 +167,23 @@ func Networks(texts []string) ([]netip.Prefix, error) {
 
 // Last returns the last address of a network.
 func Last(n netip.Prefix) netip.Addr {
-	b := n.Masked().Addr().As16()
+	b := n.Addr().As16()
 	from := n.Bits() + 128 - n.Addr().BitLen()
-	for i := from; i < 128; i++ {
-		b[i/8] |= 1 << (7 - i%8)
+	for i := from / 8; i < 16; i++ {
+		b[i] |= 0xff >> max(from-8*i, 0)
 	}
 	last := netip.AddrFrom16(b)
 	if n.Addr().Is4() {
 		return last.Unmap()
 	}
 	return last
+}
+
+// Offset returns the n-th address after a. It must be in the same family.
+func Offset(a netip.Addr, n *big.Int) netip.Addr {
+	sum := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), n)
+	out, _ := netip.AddrFromSlice(sum.FillBytes(make([]byte, a.BitLen()/8)))
+	return out
 }
 
 // Interface reports whether values of the type are addresses with the length of their network.

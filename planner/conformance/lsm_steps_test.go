@@ -193,11 +193,10 @@ func replayAllocate(t testing.TB, s *lsmStep) {
 	var live []allocation.Service
 	for _, other := range s.run.inventory.Instances() {
 		if other.Entity == name && !other.Deleted {
-			live = append(live, allocation.Service{ID: other.ID, Name: other.ID, Entity: &own, Sets: []map[string]any{other.Candidate, other.Active, other.Rollback}})
+			live = append(live, allocation.Service{Name: other.ID, Entity: &own, Sets: []map[string]any{other.Candidate, other.Active, other.Rollback}})
 		}
 	}
-	request := allocation.Request{Service: allocation.Service{ID: s.id, Name: s.id, Entity: &own}, Candidate: candidate}
-	got, _, errs := allocation.NewUsage(live).Allocate(request)
+	got, errs := allocation.NewUsage(live).Allocate(s.id, &own, nil, candidate)
 	if len(errs) > 0 {
 		s.refused = &lifecycle.Error{Kind: errs[0].Code, Service: s.id, Path: errs[0].Attribute, Message: errs[0].Message}
 		return

@@ -61,20 +61,10 @@ func (t *Transition) selfSet(in lifecycle.Instance) lifecycle.Set {
 func (t *Transition) poolUsage() *allocation.Usage {
 	var all []allocation.Service
 	for _, in := range t.live() {
-		all = append(all, t.allocationService(in, lifecycle.AllSets()...))
+		all = append(all, allocation.Service{Name: in.ID, Entity: t.definitions[t.records[in.ID].Definition].entity,
+			Sets: []map[string]any{in.Candidate, in.Active, in.Rollback}})
 	}
 	return allocation.NewUsage(all)
-}
-
-// allocationService returns the service with some of its sets, for an allocation.
-func (t *Transition) allocationService(in lifecycle.Instance, sets ...lifecycle.Set) allocation.Service {
-	s := allocation.Service{ID: in.ID, Name: in.ID, Entity: t.definitions[t.records[in.ID].Definition].entity}
-	for _, set := range sets {
-		if values := in.Get(set); values != nil {
-			s.Sets = append(s.Sets, values)
-		}
-	}
-	return s
 }
 
 // validate executes the transfer of a service that waits for its validation. It returns false after it has added a
@@ -87,9 +77,8 @@ func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bo
 			return false
 		}
 	case lifecycle.Candidate:
-		before := in.Active
-		candidate, _, faults := usage.Allocate(allocation.Request{Service: t.allocationService(in), Prior: before,
-			Candidate: in.Candidate})
+		entity := t.definitions[t.records[in.ID].Definition].entity
+		candidate, faults := usage.Allocate(in.ID, entity, in.Active, in.Candidate)
 		for _, m := range faults {
 			t.addError(in.ID, "attributes."+m.Attribute, m.Code, m.Message)
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
 // prefixParameter is the network that all functions of this file begin with.
@@ -34,7 +36,7 @@ var cidrHostFunction = function.New(&function.Spec{
 		if n.Sign() < 0 || n.Cmp(hosts) >= 0 {
 			return cty.NilVal, function.NewArgErrorf(1, "is no host of the network %s", p)
 		}
-		return cty.StringVal(offset(p.Addr(), n).String()), nil
+		return cty.StringVal(catalog.Offset(p.Addr(), n).String()), nil
 	},
 })
 
@@ -72,7 +74,7 @@ var cidrSubnetFunction = function.New(&function.Spec{
 		}
 		length := p.Bits() + bits
 		n.Lsh(n, uint(p.Addr().BitLen()-length))
-		return cty.StringVal(netip.PrefixFrom(offset(p.Addr(), n), length).String()), nil
+		return cty.StringVal(netip.PrefixFrom(catalog.Offset(p.Addr(), n), length).String()), nil
 	},
 })
 
@@ -101,7 +103,7 @@ var cidrSubnetsFunction = function.New(&function.Spec{
 			if new(big.Int).Add(next, size).Cmp(end) > 0 {
 				return cty.NilVal, function.NewArgErrorf(i+1, "leaves no room in the network %s", p)
 			}
-			out = append(out, cty.StringVal(netip.PrefixFrom(offset(p.Addr(), next), length).String()))
+			out = append(out, cty.StringVal(netip.PrefixFrom(catalog.Offset(p.Addr(), next), length).String()))
 			next.Add(next, size)
 		}
 		if out == nil {
@@ -126,11 +128,4 @@ func newBits(argument int, v cty.Value, p netip.Prefix) (int, error) {
 		return 0, function.NewArgErrorf(argument, "must be a whole number from 0 to %d", room)
 	}
 	return int(n), nil
-}
-
-// offset is the n-th address from the given one on. It is within the network, as the caller made sure.
-func offset(a netip.Addr, n *big.Int) netip.Addr {
-	sum := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), n)
-	out, _ := netip.AddrFromSlice(sum.FillBytes(make([]byte, a.BitLen()/8)))
-	return out
 }

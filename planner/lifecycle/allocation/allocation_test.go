@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
 )
 
@@ -72,16 +73,34 @@ func entity(t testing.TB, name string) *catalog.Entity {
 type set = map[string]any
 
 func service(e *catalog.Entity, name string, sets ...set) allocation.Service {
-	return allocation.Service{ID: "id-" + name, Name: name, Entity: e, Sets: sets}
+	return allocation.Service{Name: name, Entity: e, Sets: sets}
 }
 
-func shown(given []allocation.Allocated) string {
-	var out []string
-	for _, g := range given {
-		out = append(out, fmt.Sprintf("%s=%v", g.At, g.Value))
-	}
-	return strings.Join(out, " ")
+// allocate also returns what was allocated, in the order of the definition.
+func allocate(u *allocation.Usage, e *catalog.Entity, name string, prior, candidate set) (set, []string,
+	[]invalid.Error) {
+	out, errs := u.Allocate(name, e, prior, candidate)
+	return out, given(e.Structure, "", candidate, out), errs
 }
+
+func given(s catalog.Structure, at string, before, after set) []string {
+	var out []string
+	for _, a := range s.Attributes {
+		if value := after[a.Name]; a.Allocate != nil && value != nil && value != before[a.Name] {
+			out = append(out, fmt.Sprintf("%s%s=%v", at, a.Name, value))
+		}
+	}
+	for _, e := range s.Embedded {
+		old, _ := before[e.Name].([]any)
+		now, _ := after[e.Name].([]any)
+		for i := range now {
+			out = append(out, given(e.Structure, fmt.Sprintf("%s%s[%d].", at, e.Name, i), old[i].(set), now[i].(set))...)
+		}
+	}
+	return out
+}
+
+func shown(given []string) string { return strings.Join(given, " ") }
 
 func encode(t testing.TB, value any) string {
 	t.Helper()
@@ -98,13 +117,14 @@ func TestSharedPool(t *testing.T) {
 		service(tunnel, "a", nil, set{"id": int64(10)}, set{"id": int64(11)}),
 		service(port, "b", set{"id": int64(13)}),
 	})
-	out, given, errs := book.Allocate(allocation.Request{Service: service(tunnel, "c"),
-		Candidate: set{"name": "c", "id": nil}})
-	if shown(given) != "id=12" || len(errs) > 0 || out["id"] != int64(12) || given[0].Pool != "ids" {
+	out, given, errs := allocate(book, tunnel, "c", nil,
+		set{"name": "c", "id": nil})
+	if shown(given) != "id=12" || len(errs) > 0 || out["id"] != int64(12) {
 		t.Fatal(out, given, errs)
 	}
 	candidate := set{"name": "d"}
-	out, given, errs = book.Allocate(allocation.Request{Service: service(port, "d"), Candidate: candidate})
+	out, given, errs = allocate(book, port, "d", nil,
+		candidate)
 	if len(errs) != 1 || errs[0].Code != catalog.PoolExhausted || errs[0].Attribute != "id" ||
 		len(given) > 0 || len(out) != 1 || len(candidate) != 1 {
 		t.Fatal(out, given, errs)
@@ -138,8 +158,8 @@ func TestKept(t *testing.T) {
 		{"c", "12",
 			`id out_of_pool is 12 for the service "c", which the pool "ids" does not have any more; a value is never changed in silence: widen the pool, or replace the service`},
 	} {
-		out, given, errs := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(tunnel, c.name),
-			Prior: set{"id": c.value}, Candidate: set{"name": c.name, "id": c.value}})
+		out, given, errs := allocate(allocation.NewUsage(live), tunnel, c.name, set{"id": c.value},
+			set{"name": c.name, "id": c.value})
 		got := fmt.Sprint(out["id"])
 		if len(errs) == 1 {
 			got = fmt.Sprint(errs[0].Attribute, " ", errs[0].Code, " ", errs[0].Message)
@@ -154,8 +174,8 @@ func TestRack(t *testing.T) {
 	rack := entity(t, "rack")
 	book := allocation.NewUsage(nil)
 	units := []any{set{"slot": int64(1), "kind": "a"}, set{"slot": int64(2), "kind": "a", "id": int64(1)}}
-	first, given, errs := book.Allocate(allocation.Request{Service: service(rack, "r1"),
-		Candidate: set{"name": "r1", "site": "lon", "units": units}})
+	first, given, errs := allocate(book, rack, "r1", nil,
+		set{"name": "r1", "site": "lon", "units": units})
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -163,21 +183,18 @@ func TestRack(t *testing.T) {
 	if want := "vlan=-1 gateway=192.0.2.2/30 net=10.0.0.0/31 units[0].id=2 units[0].secret=1 units[0].address=fd"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if given[4].Path != "units.secret" || !given[4].Sensitive || given[4].Pool != "rack.units.secret" {
-		t.Error(given[4])
-	}
 	if complete, wrong := rack.Check(first); len(wrong) > 0 {
 		t.Error(complete, wrong)
 	}
 
 	t.Run("once more is the same", func(t *testing.T) {
-		again, given, errs := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r1"),
-			Candidate: set{"name": "r1", "site": "lon", "units": units}})
+		again, given, errs := allocate(allocation.NewUsage(nil), rack, "r1", nil,
+			set{"name": "r1", "site": "lon", "units": units})
 		if len(errs) > 0 || shown(given) != got || encode(t, again) != encode(t, first) {
 			t.Error(given, errs)
 		}
-		again, given, errs = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
-			Candidate: first})
+		again, given, errs = allocate(book, rack, "r1", first,
+			first)
 		if len(errs) > 0 || len(given) > 0 || encode(t, again) != encode(t, first) {
 			t.Error(given, errs)
 		}
@@ -185,14 +202,14 @@ func TestRack(t *testing.T) {
 	t.Run("another key attribute", func(t *testing.T) {
 		next := maps.Clone(first)
 		next["site"] = "ams"
-		out, given, errs := book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: first,
-			Candidate: next})
+		out, given, errs := allocate(book, rack, "r1", first,
+			next)
 		if len(errs) > 0 || shown(given) != "vlan=1" || out["vlan"] != int64(1) || next["vlan"] != int64(-1) {
 			t.Error(given, errs)
 		}
 		// The candidate that came of it is kept when the plan is made again from it.
-		out, given, errs = book.Allocate(allocation.Request{Service: service(rack, "r1"), Prior: out,
-			Candidate: out})
+		out, given, errs = allocate(book, rack, "r1", out,
+			out)
 		if len(errs) > 0 || len(given) > 0 || out["vlan"] != int64(1) {
 			t.Error(given, errs)
 		}
@@ -201,8 +218,8 @@ func TestRack(t *testing.T) {
 		next := maps.Clone(first)
 		maps.Copy(next, set{"units": []any{set{"slot": int64(2), "kind": "b", "id": int64(1), "secret": int64(2)},
 			set{"slot": int64(1), "kind": "a", "id": int64(2), "secret": int64(1)}}})
-		_, given, errs := allocation.NewUsage([]allocation.Service{service(rack, "r1", first)}).Allocate(
-			allocation.Request{Service: service(rack, "r1"), Prior: first, Candidate: next})
+		_, given, errs := allocate(allocation.NewUsage([]allocation.Service{service(rack, "r1", first)}), rack, "r1", first,
+			next)
 		if text := shown(given); len(errs) > 0 || !strings.HasPrefix(text, "units[0].id=3 units[0].address=fd") {
 			t.Error(text, errs)
 		}
@@ -212,8 +229,8 @@ func TestRack(t *testing.T) {
 		for i := range 5 {
 			children = append(children, set{"slot": int64(i), "kind": "a"})
 		}
-		out, given, errs := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
-			Candidate: set{"name": "r2", "site": "lon", "units": children}})
+		out, given, errs := allocate(allocation.NewUsage(nil), rack, "r2", nil,
+			set{"name": "r2", "site": "lon", "units": children})
 		if len(errs) != 2 || errs[0].Attribute != "units[3].secret" ||
 			len(given) != 3+5+3+5 || out["vlan"] != int64(-1) {
 			t.Error(given, errs)
@@ -222,8 +239,8 @@ func TestRack(t *testing.T) {
 	t.Run("two children with one value", func(t *testing.T) {
 		children := []any{set{"slot": int64(1), "id": int64(1)},
 			set{"slot": int64(2), "id": int64(1), "secret": int64(9)}}
-		_, _, errs := allocation.NewUsage(nil).Allocate(allocation.Request{Service: service(rack, "r2"),
-			Candidate: set{"units": children}})
+		_, _, errs := allocate(allocation.NewUsage(nil), rack, "r2", nil,
+			set{"units": children})
 		if len(errs) != 2 || errs[0].Code != catalog.PoolConflict ||
 			!strings.Contains(errs[0].Message, "as units[0].id is") ||
 			errs[1].Code != catalog.OutOfPool || strings.Contains(errs[1].Message, "9") {
@@ -237,14 +254,14 @@ func TestOverlap(t *testing.T) {
 	rack := entity(t, "rack")
 	live := []allocation.Service{service(rack, "a", set{"net": "10.0.0.0/30"}),
 		service(rack, "b", set{"net": "10.0.0.5/32"})}
-	_, given, errs := allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
-		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126"}})
+	_, given, errs := allocate(allocation.NewUsage(live), rack, "c", nil,
+		set{"vlan": int64(1), "gateway": "fd00::1/126"})
 	if len(errs) > 0 || shown(given) != "net=10.0.0.6/31" {
 		t.Error(given, errs)
 	}
 	for value, rival := range map[string]string{"10.0.0.2/31": "a", "10.0.0.4/31": "b"} {
-		_, _, errs = allocation.NewUsage(live).Allocate(allocation.Request{Service: service(rack, "c"),
-			Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": value}})
+		_, _, errs = allocate(allocation.NewUsage(live), rack, "c", nil,
+			set{"vlan": int64(1), "gateway": "fd00::1/126", "net": value})
 		if len(errs) != 1 || errs[0].Code != catalog.PoolConflict ||
 			!strings.Contains(errs[0].Message, fmt.Sprintf("the service %q has it too", rival)) {
 			t.Error(errs)
@@ -257,8 +274,8 @@ func TestOverlapOfSmaller(t *testing.T) {
 	rack := entity(t, "rack")
 	book := allocation.NewUsage([]allocation.Service{service(rack, "a", set{"net": "10.0.0.0/31"}),
 		service(rack, "b", set{"net": "10.0.0.3/32"})})
-	_, _, errs := book.Allocate(allocation.Request{Service: service(rack, "c"),
-		Candidate: set{"vlan": int64(1), "gateway": "fd00::1/126", "net": "10.0.0.2/31"}})
+	_, _, errs := allocate(book, rack, "c", nil,
+		set{"vlan": int64(1), "gateway": "fd00::1/126", "net": "10.0.0.2/31"})
 	if len(errs) != 1 || !strings.Contains(errs[0].Message, `the service "b" has it too`) {
 		t.Error(errs)
 	}
@@ -393,7 +410,7 @@ func FuzzPick(f *testing.F) {
 func live(e *catalog.Entity, n int, value func(i int) any) []allocation.Service {
 	out := make([]allocation.Service, n)
 	for i := range out {
-		out[i] = allocation.Service{ID: fmt.Sprint(i), Name: fmt.Sprint(i), Entity: e,
+		out[i] = allocation.Service{Name: fmt.Sprint(i), Entity: e,
 			Sets: []set{nil, {"id": value(i)}, {"id": value(i)}}}
 	}
 	return out
@@ -434,10 +451,8 @@ func BenchmarkAllocate(b *testing.B) {
 			i := n
 			for b.Loop() {
 				i++
-				q := allocation.Request{Service: allocation.Service{ID: fmt.Sprint(i), Name: fmt.Sprint(i), Entity: e},
-					Candidate: set{"name": "x"}}
-				if _, given, errs := book.Allocate(q); len(errs) > 0 || len(given) != 1 {
-					b.Fatal(given, errs)
+				if _, errs := book.Allocate(fmt.Sprint(i), e, nil, set{"name": "x"}); len(errs) > 0 {
+					b.Fatal(errs)
 				}
 			}
 		})

@@ -6,6 +6,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
+// Exhausted is the error of [Pick] for a pool without a free value.
+type Exhausted struct{ Size string }
+
+func (e *Exhausted) Error() string { return "all of " + e.Size + " values are in use" }
+
 // Pick chooses one value of a pool that is none of those in use. The seed is what a pool that derives makes it from.
 // The error is an [*Exhausted], or one of a definition that catalog.Resolve refuses.
 func Pick(definition catalog.Pool, seed string, used []any) (any, error) {
@@ -13,19 +18,15 @@ func Pick(definition catalog.Pool, seed string, used []any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pool %q: %w", definition.Name, err)
 	}
-	var spans [families][]span
+	var spans []span
 	for _, value := range used {
-		if at, ok := p.read(value); ok {
-			spans[at.family] = append(spans[at.family], at.span())
+		if b, ok := p.read(value); ok {
+			spans = append(spans, spanOf(b))
 		}
 	}
-	var taken [families]ranges
-	for f := range spans {
-		taken[f] = of(spans[f])
-	}
-	l, at, ok := p.pick(seed, &taken)
+	within, b, ok := p.pick(seed, union(spans))
 	if !ok {
-		return nil, &Exhausted{Pool: definition.Name, Size: p.size().String()}
+		return nil, &Exhausted{p.size().String()}
 	}
-	return p.write(l, at, false), nil
+	return p.write(within, b, false), nil
 }

@@ -2,41 +2,43 @@ package allocation
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/netip"
+	"slices"
+	"sort"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// pool is a pool prepared for searching: lanes of blocks, without excluded values.
+// pool is a pool prepared for searching: ranges that are cut into blocks, without excluded values. A block, which is
+// one value, is a network; a single address is a network of itself. Whole numbers have addresses too, see [ofInteger].
 type pool struct {
 	definition catalog.Pool
-	lanes      []lane
-	excluded   [families]ranges
+	parts      []part
+	excluded   ranges
 }
 
-// lane is a range of one family, cut into blocks of 2^size numbers, each of which is one value.
-type lane struct {
-	family family
-	span   span
-	size   int
-	length int // of the network that the lane is, in bits
+// part is a range of a pool.
+type part struct {
+	span
+	block  int // prefix length of a block
+	length int // of the network that the part is
 }
 
-// block is one value of a pool: 2^size numbers from start on.
-type block struct {
-	family family
-	size   int
-	start  number
+// ofInteger returns the address of a whole number: those of the network 100::/64, which is for traffic to be discarded
+// (RFC 6666), so that no pool of addresses has them. The order is that of the numbers.
+func ofInteger(v int64) netip.Addr {
+	return netip.AddrFrom16([16]byte(binary.BigEndian.AppendUint64([]byte{1, 7: 0}, uint64(v)^1<<63)))
 }
 
-func (b block) span() span { return span{b.start, b.start.end(b.size)} }
+func integer(a netip.Addr) int64 { return int64(binary.BigEndian.Uint64(a.AsSlice()[8:]) ^ 1<<63) }
 
 // newPool prepares a pool of a resolved entity. It returns the errors that catalog.Resolve reports.
 func newPool(definition catalog.Pool) (*pool, error) {
 	p := &pool{definition: definition}
-	spans := [families][]span{}
 	switch {
 	case definition.Integer != nil:
 		i := definition.Integer
@@ -44,198 +46,238 @@ func newPool(definition catalog.Pool) (*pool, error) {
 		if err != nil {
 			return nil, err
 		}
+		var excluded []span
 		for _, r := range reserved {
-			spans[integers] = append(spans[integers], span{ofInteger(r[0]), ofInteger(r[1])})
+			excluded = append(excluded, span{ofInteger(r[0]), ofInteger(r[1])})
 		}
 		if i.From > i.To {
 			return nil, fmt.Errorf("it goes from %d to %d", i.From, i.To)
 		}
-		p.lanes = []lane{{family: integers, span: span{ofInteger(i.From), ofInteger(i.To)}}}
+		p.excluded = union(excluded)
+		p.parts = []part{{span: span{ofInteger(i.From), ofInteger(i.To)}, block: 128}}
+		return p, nil
 	case definition.Address != nil:
-		if err := p.networks(&spans, definition.Address.Networks, definition.Address.Reserved, -1); err != nil {
-			return nil, err
-		}
+		return p.networks(definition.Address.Networks, definition.Address.Reserved, -1)
 	case definition.Prefix != nil:
-		if err := p.networks(&spans, definition.Prefix.Networks, definition.Prefix.Reserved,
-			definition.Prefix.Length); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, fmt.Errorf("it has no values")
+		return p.networks(definition.Prefix.Networks, definition.Prefix.Reserved, definition.Prefix.Length)
 	}
-	for f, list := range spans {
-		p.excluded[f] = of(list)
+	return nil, errors.New("it has no values")
+}
+
+// networks adds a part for each network; length is the prefix length of the values, -1 for addresses.
+func (p *pool) networks(texts []string, reserved func() ([][2]netip.Addr, error), length int) (*pool,
+	error) {
+	ranges, err := reserved()
+	if err != nil {
+		return nil, err
+	}
+	var excluded []span
+	for _, r := range ranges {
+		excluded = append(excluded, span{r[0], r[1]})
+	}
+	p.excluded = union(excluded)
+	networks, err := catalog.Networks(texts)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range networks {
+		block := n.Addr().BitLen()
+		if length >= 0 {
+			if block = length; length > n.Addr().BitLen() || length < n.Bits() {
+				return nil, fmt.Errorf("a length of %d does not fit %s", length, n)
+			}
+		}
+		p.parts = append(p.parts, part{spanOf(n), block, n.Bits()})
 	}
 	return p, nil
 }
 
-// networks adds a lane for each network; length is the prefix length of the values, -1 for addresses.
-func (p *pool) networks(spans *[families][]span, texts []string, reserved func() ([][2]netip.Addr, error),
-	length int) error {
-	ranges, err := reserved()
-	if err != nil {
-		return err
-	}
-	for _, r := range ranges {
-		f, first := ofAddress(r[0])
-		_, last := ofAddress(r[1])
-		spans[f] = append(spans[f], span{first, last})
-	}
-	networks, err := catalog.Networks(texts)
-	if err != nil {
-		return err
-	}
-	for _, n := range networks {
-		f, first := ofAddress(n.Addr())
-		_, last := ofAddress(catalog.Last(n))
-		size := 0
-		if length >= 0 {
-			if size = n.Addr().BitLen() - length; size < 0 || length < n.Bits() {
-				return fmt.Errorf("a length of %d does not fit %s", length, n)
-			}
-		}
-		p.lanes = append(p.lanes, lane{f, span{first, last}, size, n.Bits()})
-	}
-	return nil
-}
-
 // read returns the block of a value. It returns false for a value of another kind, whatever the bounds of the pool.
-func (p *pool) read(value any) (block, bool) {
+func (p *pool) read(value any) (netip.Prefix, bool) {
 	if p.definition.Integer != nil {
 		v, ok := value.(int64)
-		return block{family: integers, start: ofInteger(v)}, ok
+		return netip.PrefixFrom(ofInteger(v), 128), ok
 	}
 	text, _ := value.(string)
 	n, err := netip.ParsePrefix(text)
 	if err != nil {
 		a, err := netip.ParseAddr(text)
 		if err != nil || a.Zone() != "" {
-			return block{}, false
+			return netip.Prefix{}, false
 		}
 		n = netip.PrefixFrom(a, a.BitLen())
 	}
-	f, start := ofAddress(n.Addr())
 	if p.definition.Address != nil {
-		return block{family: f, start: start}, true
+		return netip.PrefixFrom(n.Addr(), n.Addr().BitLen()), true
 	}
-	size := n.Addr().BitLen() - n.Bits()
-	return block{f, size, start.start(size)}, true
+	return n.Masked(), true
 }
 
-// write returns the value of a block of a lane.
-func (p *pool) write(l lane, b block, withLength bool) any {
-	if l.family == integers {
-		return b.start.integer()
-	}
-	a := b.start.address(l.family)
+// write returns the value of a block.
+func (p *pool) write(within part, b netip.Prefix, withLength bool) any {
 	switch {
+	case p.definition.Integer != nil:
+		return integer(b.Addr())
 	case p.definition.Prefix != nil:
-		return netip.PrefixFrom(a, p.definition.Prefix.Length).String()
+		return b.String()
 	case withLength:
-		return netip.PrefixFrom(a, l.length).String()
+		return netip.PrefixFrom(b.Addr(), within.length).String()
 	}
-	return a.String()
+	return b.Addr().String()
 }
 
 // has reports whether a block is one of the pool's.
-func (p *pool) has(b block) bool {
-	for _, l := range p.lanes {
-		s := b.span()
-		if l.family != b.family || l.size != b.size || s.first.less(l.span.first) || l.span.last.less(s.last) {
-			continue
-		}
-		_, out := p.excluded[b.family].overlap(s)
-		return !out
-	}
-	return false
+func (p *pool) has(b netip.Prefix) bool {
+	s := spanOf(b)
+	_, excluded := p.excluded.overlap(s)
+	return slices.ContainsFunc(p.parts, func(x part) bool {
+		return x.block == b.Bits() && !s.first.Less(x.first) && !x.last.Less(s.last)
+	}) && !excluded
 }
 
-// free returns the first free block of a lane from a position on.
-func (p *pool) free(l lane, from number, used *[families]ranges) (block, bool) {
-	at := from
-	for {
-		s := span{at, at.end(l.size)}
-		if l.span.last.less(s.last) {
-			return block{}, false
+// free returns the first free block of a part from a position on.
+func (p *pool) free(within part, from netip.Addr, used ranges) (netip.Prefix, bool) {
+	for at := from; at.IsValid(); {
+		b := netip.PrefixFrom(at, within.block)
+		s := spanOf(b)
+		if within.last.Less(s.last) {
+			break
 		}
-		hit, taken := used[l.family].overlap(s)
+		hit, taken := used.overlap(s)
 		if !taken {
-			hit, taken = p.excluded[l.family].overlap(s)
+			hit, taken = p.excluded.overlap(s)
 		}
 		if !taken {
-			return block{l.family, l.size, at}, true
+			return b, true
 		}
-		end := hit.last.end(l.size)
-		next, ok := end.next()
-		if !ok {
-			return block{}, false
-		}
-		at = next
+		at = next(hit.last, within.block)
 	}
+	return netip.Prefix{}, false
 }
 
-// pick returns a free value. The seed determines the first position that a derived allocation tries.
-func (p *pool) pick(seed string, used *[families]ranges) (lane, block, bool) {
+// next returns the start of the block after the one that an address is in. It is not valid after the last address.
+func next(a netip.Addr, block int) netip.Addr { return catalog.Last(netip.PrefixFrom(a, block)).Next() }
+
+// pick returns a free value, and the part that it is in. The seed determines the first position that a derived
+// allocation tries.
+func (p *pool) pick(seed string, used ranges) (part, netip.Prefix, bool) {
 	start := -1
 	if p.definition.Pick == catalog.Derived {
-		var at number
+		var at netip.Addr
 		start, at = p.derive(seed)
-		if b, ok := p.free(p.lanes[start], at, used); ok {
-			return p.lanes[start], b, true
+		if b, ok := p.free(p.parts[start], at, used); ok {
+			return p.parts[start], b, true
 		}
 	}
 	// Search from the derived position to the end, then from the beginning.
-	for i := range p.lanes {
-		l := p.lanes[(start+1+i)%len(p.lanes)]
-		if b, ok := p.free(l, l.span.first, used); ok {
-			return l, b, true
+	for i := range p.parts {
+		x := p.parts[(start+1+i)%len(p.parts)]
+		if b, ok := p.free(x, x.first, used); ok {
+			return x, b, true
 		}
 	}
-	return lane{}, block{}, false
+	return part{}, netip.Prefix{}, false
 }
 
 // derive returns the position of a seed.
-func (p *pool) derive(seed string) (int, number) {
+func (p *pool) derive(seed string) (int, netip.Addr) {
 	sum := sha256.Sum256([]byte(seed))
 	at := new(big.Int).SetBytes(sum[:])
 	total := new(big.Int)
-	for _, l := range p.lanes {
-		total.Add(total, blocks(l.span.first, l.span.last, l.size))
+	for _, x := range p.parts {
+		total.Add(total, x.blocks(x.block))
 	}
 	at.Mod(at, total)
-	for i, l := range p.lanes {
-		n := blocks(l.span.first, l.span.last, l.size)
-		if at.Cmp(n) < 0 {
-			at.Lsh(at, uint(l.size))
-			return i, ofBig(at.Add(at, l.span.first.big()))
-		}
-		at.Sub(at, n)
+	i := 0
+	for ; at.Cmp(p.parts[i].blocks(p.parts[i].block)) >= 0; i++ {
+		at.Sub(at, p.parts[i].blocks(p.parts[i].block))
 	}
-	return 0, p.lanes[0].span.first
+	x := p.parts[i]
+	return i, catalog.Offset(x.first, at.Lsh(at, uint(x.first.BitLen()-x.block)))
 }
 
-// size counts the values of the pool, without excluded ones.
+// size counts the values of the pool, without excluded ones. Networks have more than an int can count.
 func (p *pool) size() *big.Int {
 	total := new(big.Int)
-	for _, l := range p.lanes {
-		total.Add(total, blocks(l.span.first, l.span.last, l.size))
-		at, open := l.span.first, true
-		for open { // each block with an excluded number counts once
-			hit, ok := p.excluded[l.family].overlap(span{at, l.span.last})
+	for _, x := range p.parts {
+		total.Add(total, x.blocks(x.block))
+		for at := x.first; at.IsValid() && !x.last.Less(at); { // each block with an excluded number counts once
+			hit, ok := p.excluded.overlap(span{at, x.last})
 			if !ok {
 				break
 			}
-			first, last := hit.first, hit.last
-			if first.less(at) {
-				first = at
+			if hit.first.Less(at) {
+				hit.first = at
 			}
-			if l.span.last.less(last) {
-				last = l.span.last
+			if x.last.Less(hit.last) {
+				hit.last = x.last
 			}
-			total.Sub(total, blocks(first, last, l.size))
-			at, open = last.end(l.size).next()
-			open = open && !l.span.last.less(at)
+			total.Sub(total, hit.blocks(x.block))
+			at = next(hit.last, x.block)
 		}
 	}
 	return total
+}
+
+// span is a range of addresses, including both ends.
+type span struct{ first, last netip.Addr }
+
+func spanOf(n netip.Prefix) span { return span{n.Addr(), catalog.Last(n)} }
+
+// blocks counts the blocks of a prefix length that have an address of s.
+func (s span) blocks(length int) *big.Int {
+	size := uint(s.first.BitLen() - length)
+	index := func(a netip.Addr) *big.Int { n := new(big.Int).SetBytes(a.AsSlice()); return n.Rsh(n, size) }
+	n := index(s.last)
+	return n.Sub(n, index(s.first)).Add(n, big.NewInt(1))
+}
+
+// ranges is a set of addresses as sorted ranges with gaps between them. Consecutive values form one range, so a pool
+// that is filled in order remains small.
+type ranges []span
+
+// union returns the set of all spans.
+func union(spans []span) ranges {
+	slices.SortFunc(spans, func(a, b span) int { return a.first.Compare(b.first) })
+	var out ranges
+	for _, s := range spans {
+		if n := len(out) - 1; n >= 0 && touches(out[n], s) {
+			if out[n].last.Less(s.last) {
+				out[n].last = s.last
+			}
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// touches reports whether b overlaps a or follows right after it. b must not start before a.
+func touches(a, b span) bool { return !a.last.Less(b.first) || a.last.Next() == b.first }
+
+// add puts a span into the set.
+func (r *ranges) add(s span) {
+	list := *r
+	from := sort.Search(len(list), func(i int) bool { return !list[i].first.Less(s.first) })
+	if from > 0 && touches(list[from-1], s) {
+		from--
+		s.first = list[from].first
+	}
+	to := from
+	for to < len(list) && touches(s, list[to]) {
+		if s.last.Less(list[to].last) {
+			s.last = list[to].last
+		}
+		to++
+	}
+	*r = slices.Replace(list, from, to, s)
+}
+
+// overlap returns the first range that has an address of s.
+func (r ranges) overlap(s span) (span, bool) {
+	i := sort.Search(len(r), func(i int) bool { return !r[i].last.Less(s.first) })
+	if i == len(r) || s.last.Less(r[i].first) {
+		return span{}, false
+	}
+	return r[i], true
 }
