@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
@@ -185,7 +186,7 @@ func (m *serviceLogModelV0) read(ctx context.Context, file string) (warning stri
 }
 
 // unknown is the warning that a service is not among those of the journal; empty as long as there are none at all.
-func (m *serviceLogModelV0) unknown(all []journal.ServiceVersion) string {
+func (m *serviceLogModelV0) unknown(all []services.Revision) string {
 	if len(all) == 0 {
 		return ""
 	}
@@ -219,6 +220,6 @@ func recordModel(r journal.ServiceRecord) (serviceRecordV0, error) {
 			Attempt: given(e.Correlation), Run: e.Run})
 	}
 	var err error
-	out.Candidate, out.Active, out.Rollback, err = setTexts(r.ServiceVersion)
+	out.Candidate, out.Active, out.Rollback, err = setTexts(r.Revision)
 	return out, err
 }

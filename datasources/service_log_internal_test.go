@@ -6,15 +6,15 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 func TestUnknownServiceIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	known := []journal.ServiceVersion{{Service: "ntp"}, {Service: "web"}}
+	known := []services.Revision{{Service: "ntp"}, {Service: "web"}}
 	for _, c := range []struct {
 		service string
-		known   []journal.ServiceVersion
+		known   []services.Revision
 		want    string
 	}{
 		{"nttp", known, `has no service "nttp", so the log is empty; did you mean "ntp"?`},

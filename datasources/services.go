@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
@@ -163,7 +164,7 @@ func (m *servicesModelV0) read(ctx context.Context, file string) (err error) {
 }
 
 // setTexts returns the attribute sets of a service as JSON; nil for one that is not there.
-func setTexts(v journal.ServiceVersion) (candidate, active, rollback *string, err error) {
+func setTexts(v services.Revision) (candidate, active, rollback *string, err error) {
 	for _, set := range []struct {
 		into   **string
 		values map[string]any

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // lived writes a journal in which ntp came up and was then rejected, and gone was deleted.
@@ -25,15 +26,15 @@ func lived(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := func(name string, version int, state string) journal.ServiceVersion {
-		return journal.ServiceVersion{Service: name, Version: version, DesiredVersion: 1, ID: "id-" + name, Entity: name, EntityVersion: 2, Lifecycle: "slipway_default", State: state,
+	version := func(name string, version int, state string) services.Revision {
+		return services.Revision{Service: name, Version: version, DesiredVersion: 1, ID: "id-" + name, Entity: name, EntityVersion: 2, Lifecycle: "slipway_default", State: state,
 			Owner: "controller, process 7", Time: time.Date(2026, 1, 1, 0, 0, version, 0, time.UTC)}
 	}
 	one, two, gone := version("ntp", 1, "up"), version("ntp", 2, "update_rejected"), version("gone", 3, "terminated")
 	one.Active, one.TransferContext, gone.Deleted = map[string]any{"servers": []any{"10.0.0.1"}}, "auto", true
 	two.Active, two.Candidate = map[string]any{"servers": []any{"10.0.0.1"}, "motto": "<a&b>", "id": int64(9007199254740993)}, map[string]any{}
 	two.Identity, two.Label, two.Redacted, two.Config = "north", "warning", []string{"key"}, map[string]bool{"auto_creating": false}
-	err = w.RecordServices(t.Context(), []journal.ServiceVersion{one, two, gone}, []journal.ServiceEvent{
+	err = w.RecordServices(t.Context(), []services.Revision{one, two, gone}, []journal.ServiceEvent{
 		{Service: "ntp", Version: 1, Time: two.Time, Source: "update_start", Destination: "update_rejected", Type: "AUTO_TRANSITION", Message: "servers: at least 1", Correlation: "c", Severity: 40, IsError: true},
 		{Service: "ntp", Version: 2, Time: two.Time, Type: "RESOURCE_EVENT", Ignored: true, Severity: 20},
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 func newServices(j *journalFlags) *cobra.Command {
@@ -35,7 +36,7 @@ func oneService(cmd *cobra.Command, args []string) error {
 }
 
 // find returns the newest version of a service. An unknown service is an error of status 2 that lists the services.
-func find(cmd *cobra.Command, store *journal.Store, name string) (journal.ServiceVersion, error) {
+func find(cmd *cobra.Command, store *journal.Store, name string) (services.Revision, error) {
 	v, err := store.Service(cmd.Context(), name)
 	if !errors.Is(err, journal.ErrNoService) {
 		return v, err
@@ -100,7 +101,7 @@ type serviceJSON struct {
 	Owner          string    `json:"owner"`
 }
 
-func describeService(v journal.ServiceVersion) serviceJSON {
+func describeService(v services.Revision) serviceJSON {
 	return serviceJSON{Service: v.Service, Incarnation: v.Incarnation, ID: v.ID, Entity: v.Entity,
 		EntityVersion: v.EntityVersion, Identity: v.Identity,
 		Lifecycle: v.Lifecycle, State: v.State, Label: v.Label, Version: v.Version, DesiredVersion: v.DesiredVersion,
@@ -120,7 +121,7 @@ type serviceDetailsJSON struct {
 	Config   map[string]bool `json:"config"`
 }
 
-func describeDetails(v journal.ServiceVersion) serviceDetailsJSON {
+func describeDetails(v services.Revision) serviceDetailsJSON {
 	out := serviceDetailsJSON{serviceJSON: describeService(v), EntityDigest: v.EntityDigest, Candidate: v.Candidate,
 		Active: v.Active, Rollback: v.Rollback,
 		Redacted: orEmpty(v.Redacted), Config: v.Config}
@@ -148,23 +149,23 @@ func newServicesList(j *journalFlags) *cobra.Command {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // read only
-		services, err := store.Services(cmd.Context(), !all)
+		known, err := store.Services(cmd.Context(), !all)
 		if err != nil {
 			return err
 		}
-		services = slices.DeleteFunc(services, func(v journal.ServiceVersion) bool {
+		known = slices.DeleteFunc(known, func(v services.Revision) bool {
 			return entity != "" && v.Entity != entity || state != "" && v.State != state
 		})
 		if *output == asJSON {
-			out := make([]serviceJSON, len(services))
-			for i, v := range services {
+			out := make([]serviceJSON, len(known))
+			for i, v := range known {
 				out[i] = describeService(v)
 			}
 			return writeJSON(cmd.OutOrStdout(), out)
 		}
 		p := &printer{w: cmd.OutOrStdout()}
 		var rows [][]string
-		for _, v := range services {
+		for _, v := range known {
 			rows = append(rows, []string{v.Service, v.Entity, orDash(v.Identity), labelled(v), fmt.Sprint(v.Version),
 				v.Time.Format(time.DateTime), v.Run})
 		}
@@ -175,7 +176,7 @@ func newServicesList(j *journalFlags) *cobra.Command {
 }
 
 // labelled returns a state with its label, without the label info.
-func labelled(v journal.ServiceVersion) string {
+func labelled(v services.Revision) string {
 	if v.Label == "" || v.Label == "info" {
 		return v.State
 	}
@@ -213,10 +214,10 @@ func newServicesShow(j *journalFlags) *cobra.Command {
 			return err
 		}
 		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), describeDetails(r.ServiceVersion))
+			return writeJSON(cmd.OutOrStdout(), describeDetails(r.Revision))
 		}
 		p := &printer{w: cmd.OutOrStdout()}
-		p.details(r.ServiceVersion)
+		p.details(r.Revision)
 		return p.err
 	}
 	return cmd
@@ -236,7 +237,7 @@ func checkVersion(cmd *cobra.Command, version int) error {
 }
 
 // details prints a version of a service with all its attribute sets.
-func (p *printer) details(v journal.ServiceVersion) {
+func (p *printer) details(v services.Revision) {
 	p.printf("service %s: %s, version %d\n", v.Service, labelled(v), v.Version)
 	rows := [][2]string{
 		{"entity", fmt.Sprintf("%s, version %d", v.Entity, v.EntityVersion)}, {"identity", v.Identity}, {"lifecycle",

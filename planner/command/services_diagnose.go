@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 func newServicesDiagnose(j *journalFlags) *cobra.Command {
@@ -43,7 +44,7 @@ func newServicesDiagnose(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		d, err := diagnose(cmd.Context(), store, r.ServiceVersion, rejections, failures)
+		d, err := diagnose(cmd.Context(), store, r.Revision, rejections, failures)
 		if err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ const resourceTransition = "RESOURCE_TRANSITION"
 const logPage = 200
 
 // diagnose finds the last rejections and failures at or before a version of a service.
-func diagnose(ctx context.Context, store *journal.Store, v journal.ServiceVersion, rejections,
+func diagnose(ctx context.Context, store *journal.Store, v services.Revision, rejections,
 	failures int) (diagnosisJSON, error) {
 	d := diagnosisJSON{Service: v.Service, Version: v.Version, State: v.State, Label: v.Label,
 		Rejections: []rejectionJSON{}, Failures: []failureJSON{}}
@@ -122,7 +123,7 @@ func diagnose(ctx context.Context, store *journal.Store, v journal.ServiceVersio
 }
 
 // history returns the events of a version of a service and of those before it, newest first.
-func history(ctx context.Context, store *journal.Store, v journal.ServiceVersion) (out []journal.RecordedServiceEvent,
+func history(ctx context.Context, store *journal.Store, v services.Revision) (out []journal.RecordedServiceEvent,
 	err error) {
 	before := journal.Point{Incarnation: v.Incarnation, Version: v.Version + 1}
 	for {
@@ -191,7 +192,7 @@ func failedTasks(ctx context.Context, store *journal.Store, events []journal.Rec
 // diagnosis prints what diagnose found.
 func (p *printer) diagnosis(d diagnosisJSON) {
 	p.printf("service %s: %s, version %d\n", d.Service,
-		labelled(journal.ServiceVersion{State: d.State, Label: d.Label}), d.Version)
+		labelled(services.Revision{State: d.State, Label: d.Label}), d.Version)
 	if len(d.Rejections)+len(d.Failures) == 0 {
 		p.printf("\nnothing was rejected and nothing failed\n")
 	}

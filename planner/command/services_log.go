@@ -40,7 +40,7 @@ func newServicesLog(j *journalFlags) *cobra.Command {
 		if *output == asJSON {
 			out := make([]recordJSON, len(log))
 			for i, r := range log {
-				out[i] = recordJSON{describeDetails(r.ServiceVersion), describeServiceEvents(r.Events)}
+				out[i] = recordJSON{describeDetails(r.Revision), describeServiceEvents(r.Events)}
 			}
 			return writeJSON(cmd.OutOrStdout(), out)
 		}
@@ -96,7 +96,7 @@ func (p *printer) record(r journal.ServiceRecord, earlier bool) {
 	if earlier {
 		note = fmt.Sprintf(", of an earlier service of this name (incarnation %d)", r.Incarnation)
 	}
-	p.printf("version %d: %s%s\n", r.Version, labelled(r.ServiceVersion), note)
+	p.printf("version %d: %s%s\n", r.Version, labelled(r.Revision), note)
 	p.printf("  %s in run %s, by %s\n", r.Time.Format(time.DateTime), r.Run, r.Owner)
 	for _, e := range r.Events {
 		parts := []string{e.Time.Format(time.TimeOnly), strings.ToLower(strings.ReplaceAll(e.Type, "_", " "))}

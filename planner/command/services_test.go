@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // service is what every version in these tests has in common. The seconds count from the beginning of the year.
 func service(name string, incarnation, version int, state, label string, second int,
-	run string) journal.ServiceVersion {
-	return journal.ServiceVersion{Service: name, Incarnation: incarnation, Version: version, DesiredVersion: 1,
+	run string) services.Revision {
+	return services.Revision{Service: name, Incarnation: incarnation, Version: version, DesiredVersion: 1,
 		ID: "id-" + name, Entity: "ntp", EntityVersion: 2, EntityDigest: "e0",
 		Lifecycle: "slipway_default", State: state, Label: label, Run: run, Owner: "controller, process 7", Time: at(
 			second)}
@@ -21,7 +22,7 @@ func service(name string, incarnation, version int, state, label string, second 
 func at(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
 
 // moved is an event of a transfer.
-func moved(v journal.ServiceVersion, typ, source, message, attempt string) journal.ServiceEvent {
+func moved(v services.Revision, typ, source, message, attempt string) journal.ServiceEvent {
 	return journal.ServiceEvent{Service: v.Service, Incarnation: v.Incarnation, Version: v.Version - 1,
 		DesiredVersion: 1, Time: v.Time, Source: source, Destination: v.State,
 		Type: typ, Message: message, Correlation: attempt, Severity: 20, Run: v.Run}
@@ -47,10 +48,10 @@ func recordHistory(t *testing.T) string {
 	for _, r := range []struct {
 		id       string
 		tasks    []journal.Event
-		versions func() ([]journal.ServiceVersion, []journal.ServiceEvent)
+		versions func() ([]services.Revision, []journal.ServiceEvent)
 	}{
 		{"run-1", []journal.Event{failed("other", "ctl1", "exec[x]", "not of ntp", "", "failed", 1)},
-			func() ([]journal.ServiceVersion, []journal.ServiceEvent) {
+			func() ([]services.Revision, []journal.ServiceEvent) {
 				first := service("ntp", 0, 1, "terminated", "", 0, "run-1")
 				first.Deleted = true
 				start, up := service("ntp", 1, 1, "start", "info", 1, "run-1"), service("ntp", 1, 2, "up", "success", 2,
@@ -63,7 +64,7 @@ func recordHistory(t *testing.T) string {
 				web.Entity = "web"
 				unreached := moved(web, resourceTransition, "creating", "node web1 is unreachable", "w1")
 				unreached.IsError = true
-				return []journal.ServiceVersion{first, start, up, gone, web}, []journal.ServiceEvent{
+				return []services.Revision{first, start, up, gone, web}, []journal.ServiceEvent{
 					moved(start, "CREATE_TRANSITION", "", "", "a"), moved(up, "AUTO_TRANSITION", "start", "validated",
 						"b"), moved(up, "AUTO_TRANSITION", "start", "", "b"), unreached}
 			}},
@@ -73,7 +74,7 @@ func recordHistory(t *testing.T) string {
 			failed("ntp", "ctl3", "file[/etc/chrony.conf]", "", "", "changed", 11),
 			failed("web", "ctl1", "exec[x]", "not of ntp", "", "failed", 11),
 			failed("ntp", "ctl1", "exec[undo]", "exit status 4", "", "failed", 13),
-		}, func() ([]journal.ServiceVersion, []journal.ServiceEvent) {
+		}, func() ([]services.Revision, []journal.ServiceEvent) {
 			broken, back, failed := service("ntp", 1, 3, "update_failed", "warning", 12, "run-2"), service("ntp", 1, 4,
 				"rollback", "info", 12, "run-2"), service("ntp", 1, 5, "failed", "danger", 14, "run-2")
 			broken.Active, broken.Rollback = servers("10.0.0.2"), servers("10.0.0.1")
@@ -83,17 +84,17 @@ func recordHistory(t *testing.T) string {
 			one.IsError, two.IsError = true, true
 			stale := moved(failed, "RESOURCE_EVENT", "", "a result of an older deployment", "")
 			stale.Version, stale.Destination, stale.Ignored = 5, "", true
-			return []journal.ServiceVersion{broken, back, failed},
+			return []services.Revision{broken, back, failed},
 				[]journal.ServiceEvent{one, moved(back, "API_SET_STATE_TRANSITION", "update_failed", "", "r"), two,
 					stale}
 		}},
-		{"run-3", nil, func() ([]journal.ServiceVersion, []journal.ServiceEvent) {
+		{"run-3", nil, func() ([]services.Revision, []journal.ServiceEvent) {
 			rejected := service("ntp", 1, 6, "update_rejected", "warning", 20, "run-3")
 			rejected.Candidate, rejected.Active, rejected.Identity = map[string]any{}, servers("10.0.0.1"), "north"
 			one, two := moved(rejected, "AUTO_TRANSITION", "update_start", "servers: at least 1 is needed",
 				"e"), moved(rejected, "AUTO_TRANSITION", "update_start", "the site is not valid", "e")
 			one.IsError, two.IsError = true, true
-			return []journal.ServiceVersion{rejected}, []journal.ServiceEvent{one, two}
+			return []services.Revision{rejected}, []journal.ServiceEvent{one, two}
 		}},
 	} {
 		w, err := s.Start(t.Context(), journal.Run{ID: r.id, Site: "lon1", Operation: "update"})
@@ -207,7 +208,7 @@ func TestDiagnoseReadsTheWholeHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var versions []journal.ServiceVersion
+	var versions []services.Revision
 	var events []journal.ServiceEvent
 	for n := 1; n <= 2*logPage+1; n++ {
 		v := service("ntp", 0, n, "up", "success", n, "run-1")

@@ -22,8 +22,8 @@ type planRun struct {
 	entities map[string]lifecycle.Entity
 	state    services.Inventory
 	site     site.Site
-	history  map[string]map[int]services.Version // of each service, by its versions
-	ahead    map[string]int                      // validations of each service that the plan made, and that no step has told yet
+	history  map[string]map[int]services.Revision // of each service, by its versions
+	ahead    map[string]int                       // validations of each service that the plan made, and that no step has told yet
 }
 
 // TestServicesOfVectorsArePlanned takes the vectors of services through plans and runs, as far as these make their steps; TestVectors makes all of them,
@@ -49,7 +49,7 @@ func TestServicesOfVectorsArePlanned(t *testing.T) {
 // Conclude brings the outcome. It stops at the first step that none makes, such as a validation that fails, which leaves no plan, and returns
 // how many it took.
 func replayPlans(t testing.TB, f *file, v *vector) int {
-	p := &planRun{entities: entitiesOf(t, f, v), site: site.Site{Name: "vectors"}, history: make(map[string]map[int]services.Version), ahead: make(map[string]int)}
+	p := &planRun{entities: entitiesOf(t, f, v), site: site.Site{Name: "vectors"}, history: make(map[string]map[int]services.Revision), ahead: make(map[string]int)}
 	if !p.given(t, items(t, v.keys["given"])) {
 		return 0
 	}
@@ -278,11 +278,11 @@ func (p *planRun) conclude(t testing.TB, id string, outcome lifecycle.Outcome) b
 
 // took keeps what a transition did.
 func (p *planRun) took(transition *services.Transition) {
-	for _, v := range transition.Versions() {
-		if p.history[v.ID] == nil {
-			p.history[v.ID] = make(map[int]services.Version)
+	for _, v := range transition.Revisions() {
+		if p.history[v.Service] == nil {
+			p.history[v.Service] = make(map[int]services.Revision)
 		}
-		p.history[v.ID][v.Version] = v
+		p.history[v.Service][v.Version] = v
 	}
 	for _, e := range transition.Events() {
 		if e.Step == lifecycle.Validating {
@@ -306,7 +306,8 @@ func (p *planRun) compare(t testing.TB, s *lsmStep) {
 			t.Errorf("%s has no version %d; it is at %d in %s", s.id, version, in.Version, in.State)
 			return
 		}
-		in = v.Instance
+		in.State, in.Version, in.Deleted = v.State, v.Version, v.Deleted
+		in.Sets = lifecycle.Sets{Candidate: v.Candidate, Active: v.Active, Rollback: v.Rollback}
 	}
 	for key, got := range map[string]any{"state": in.State, "candidate": anySet(in.Candidate), "active": anySet(in.Active), "rollback": anySet(in.Rollback), "deleted": in.Deleted} {
 		if node, ok := k[key]; ok {

@@ -92,7 +92,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	}
 	a.options.Unsure, a.options.Protection = a.Unsure, how.Protection
 	a.options.TornDown = how.Protection.TornDownOf(a.Losses().Nodes)
-	out.add(a.recordServices(ctx, services.CurrentVersions(a.past.Services), nil))
+	out.add(a.recordServices(ctx, services.CurrentRevisions(a.past.Services), nil))
 	out.add(a.history(ctx, a.Services))
 	todo := a.Plan
 	a.options.Resolve = resolving(todo)
@@ -130,7 +130,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 
 // start starts the run in the journal, and returns the services that the journal has. Services that changed since the
 // plan are refused, also those that another run changed while this one waited for the site.
-func (a *application) start(ctx context.Context) (journaled []services.JournalRecord, m Messages) {
+func (a *application) start(ctx context.Context) (journaled []services.Revision, m Messages) {
 	operation := "update"
 	if a.prior == nil {
 		operation = "create"
@@ -187,7 +187,7 @@ func resolving(p *planner.Plan) func(task.Task, rollout.Values) (task.Task, erro
 // lost: services that the journal has, and what the nodes' ledgers say, all of which is then checked again; what is no
 // longer wanted goes. refused says why nothing may be touched: on some node the site is that of another state, or more
 // goes than protect allows.
-func (a *application) goOn(ctx context.Context, journaled []services.JournalRecord) (refused *Message) {
+func (a *application) goOn(ctx context.Context, journaled []services.Revision) (refused *Message) {
 	again := *a.Planned
 	now := a.engine.Now()
 	if inventory := (services.Inventory{}).Merge(journaled); len(inventory.Records)+len(inventory.Former) > 0 {

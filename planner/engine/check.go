@@ -65,7 +65,7 @@ func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state 
 		m.warn("The journal cannot be read", "%v\n\nServices count as they are in the state.", err)
 		return past, nil, m
 	}
-	journaled = slices.DeleteFunc(journaled, func(s services.JournalRecord) bool { return !past.Services.Newer(s) })
+	journaled = slices.DeleteFunc(journaled, func(s services.Revision) bool { return !past.Services.Newer(s) })
 	if len(journaled) == 0 {
 		return past, nil, nil
 	}

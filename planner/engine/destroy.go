@@ -48,8 +48,8 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 	})
 	_ = executor.Close() // every answer that counts has been read
 	if report.Status == rollout.StatusSucceeded {
-		versions, events := services.DeletedVersions(prior.State.Services, siteName, e.Now())
-		out.add(r.recordServices(context.WithoutCancel(ctx), versions, events))
+		revisions, events := services.DeletedRevisions(prior.State.Services, siteName, e.Now())
+		out.add(r.recordServices(context.WithoutCancel(ctx), revisions, events))
 	}
 	out.add(r.finish(ctx, string(report.Status), report.String()))
 	if report.Err != nil {

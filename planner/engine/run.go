@@ -20,7 +20,7 @@ type run struct {
 	store  *journal.Store
 	writer *journal.Writer
 
-	versions, events int // of services that are recorded
+	revisions, events int // of services that are recorded
 }
 
 // start opens the journal of a site and takes the site's lease. p is nil when no plan is run.
@@ -67,17 +67,13 @@ func (r *run) finish(ctx context.Context, status, report string) (m Messages) {
 
 // history records what became of services since it was recorded last.
 func (r *run) history(ctx context.Context, t *services.Transition) Messages {
-	versions, events := t.Versions(), t.Events()
-	m := r.recordServices(ctx, versions[r.versions:], events[r.events:])
-	r.versions, r.events = len(versions), len(events)
+	revisions, events := t.Revisions(), t.Events()
+	m := r.recordServices(ctx, revisions[r.revisions:], events[r.events:])
+	r.revisions, r.events = len(revisions), len(events)
 	return m
 }
 
-func (r *run) recordServices(ctx context.Context, versions []services.Version, events []services.Event) (m Messages) {
-	records := make([]journal.ServiceVersion, len(versions))
-	for i, v := range versions {
-		records[i] = recordOf(v)
-	}
+func (r *run) recordServices(ctx context.Context, revisions []services.Revision, events []services.Event) (m Messages) {
 	lines := make([]journal.ServiceEvent, len(events))
 	for i, e := range events {
 		lines[i] = journal.ServiceEvent{
@@ -87,7 +83,7 @@ func (r *run) recordServices(ctx context.Context, versions []services.Version, e
 			IsError: e.Error,
 		}
 	}
-	err := r.writer.RecordServices(ctx, records, lines)
+	err := r.writer.RecordServices(ctx, revisions, lines)
 	switch {
 	case errors.Is(err, journal.ErrFenced):
 		m.fail("The run was stopped", "%v", err)
@@ -98,25 +94,8 @@ func (r *run) recordServices(ctx context.Context, versions []services.Version, e
 	return m
 }
 
-// recordOf is a version of a service for the journal.
-func recordOf(v services.Version) journal.ServiceVersion {
-	out := journal.ServiceVersion{
-		Service: v.ID, Incarnation: v.Incarnation, Version: v.Version, DesiredVersion: v.DesiredVersion, ID: v.ID,
-		Entity: v.Entity.Name, EntityVersion: v.EntityVersion, EntityDigest: v.Definition(), Lifecycle: v.Lifecycle,
-		State: v.State, Label: string(v.Label), Deleted: v.Deleted, TransferContext: string(v.Cause), Config: v.Config,
-		Time: v.Updated,
-	}
-	out.Candidate, out.Active, out.Rollback, out.Redacted = v.Redacted()
-	if a, ok := v.Entity.Attribute(v.Entity.Identity); ok && !a.Sensitive {
-		if value, ok := v.Base()[a.Name]; ok {
-			out.Identity = fmt.Sprint(value)
-		}
-	}
-	return out
-}
-
 // journaled returns the services of a site as the journal has them; none when there is no journal.
-func (e *Engine) journaled(ctx context.Context, siteName string) ([]services.JournalRecord, error) {
+func (e *Engine) journaled(ctx context.Context, siteName string) ([]services.Revision, error) {
 	store, err := e.Journals.OpenExisting(ctx, siteName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -125,25 +104,12 @@ func (e *Engine) journaled(ctx context.Context, siteName string) ([]services.Jou
 		return nil, err
 	}
 	defer func() { _ = store.Close() }() // it was only read
-	versions, err := store.Services(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]services.JournalRecord, len(versions))
-	for i, v := range versions {
-		out[i] = services.JournalRecord{
-			Service: v.Service, Entity: v.Entity, Incarnation: v.Incarnation, Version: v.Version,
-			DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config,
-			Definition: v.EntityDigest, Candidate: v.Candidate, Active: v.Active, Rollback: v.Rollback,
-			Omitted: v.Redacted, Updated: v.Time,
-		}
-	}
-	return out, nil
+	return store.Services(ctx, false)
 }
 
 // stale refuses a run whose services are not as the plan saw them: another run changed them since, or one that ended
 // before it could report.
-func stale(past services.Inventory, journaled []services.JournalRecord) (m Messages) {
+func stale(past services.Inventory, journaled []services.Revision) (m Messages) {
 	for _, now := range journaled {
 		was, known := past.Records[now.Service]
 		if !known || !past.Newer(now) {

@@ -8,37 +8,8 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
-
-// ServiceVersion is the whole content of one version of a service (lsm.md 17). It contains no secret: the caller leaves
-// sensitive values out and lists their names in Redacted.
-type ServiceVersion struct {
-	Service         string // its name
-	Incarnation     int    // from 0; grows when a service of this name is created again
-	Version         int    // change counter, from 1 (lsm.md 7)
-	DesiredVersion  int    // counter of deployments (lsm.md 10)
-	ID              string // of the instance
-	Entity          string
-	EntityVersion   int
-	EntityDigest    string
-	Lifecycle       string
-	Identity        string // value of the identity attribute as text; empty when the entity has no identity
-	State           string
-	Label           string // of the state: info, success, warning, danger or empty
-	Deleted         bool   // the state belongs to a deleted service
-	TransferContext string // why the last transfer happened: `auto`, `update` and so on
-
-	// Attribute sets; nil means no such set, which differs from an empty one. Values are JSON: whole numbers are int64,
-	// others float64, lists []any, objects map[string]any.
-	Candidate, Active, Rollback map[string]any
-	Redacted                    []string // attributes whose values were left out of the sets
-
-	Config map[string]bool // the lifecycle gates that the service sets
-
-	Run   string    // that recorded this version; empty means the run of the writer
-	Owner string    // host and process of that run; empty means those of the writer
-	Time  time.Time // of the change; zero means now
-}
 
 // ServiceEvent is something that happened to a service (lsm.md 17). It contains no secret.
 type ServiceEvent struct {
@@ -55,7 +26,7 @@ type ServiceEvent struct {
 	Correlation    string // the same for all events of one attempt of a transfer
 	Severity       int    // 3 trace, 10 debug, 20 info, 30 warning, 40 error, 50 critical
 	IsError        bool   // the transfer takes its error edge
-	Run            string // as in ServiceVersion
+	Run            string // as in [services.Revision]
 }
 
 // ErrNoService means that the journal has no service of this name.
@@ -74,8 +45,8 @@ func (e *ConflictError) Error() string {
 		e.Service, e.Version, e.Incarnation, e.Run, e.Field)
 }
 
-// validate returns an error when the version cannot be recorded.
-func (v *ServiceVersion) validate() error {
+// validateRevision returns an error when the revision cannot be recorded.
+func validateRevision(v *services.Revision) error {
 	switch {
 	case v.Service == "":
 		return errors.New("a version of a service has no service: it must name one")
@@ -106,7 +77,7 @@ func (e *ServiceEvent) validate() error {
 // conflict returns the first field in which two records of one version differ although only a new version may change
 // it, empty when there is no such field. The candidate, config and descriptive fields may change without a new version
 // (lsm.md 6).
-func (v *ServiceVersion) conflict(other *ServiceVersion) (string, error) {
+func conflict(v, other *services.Revision) (string, error) {
 	for _, f := range []struct {
 		name string
 		same bool

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // RecordedServiceEvent is an event of a service with its sequence number in the journal.
@@ -19,7 +21,7 @@ type RecordedServiceEvent struct {
 // ServiceRecord is one version of a service with its events: those that led to it, and those after it that did not lead
 // to the next version.
 type ServiceRecord struct {
-	ServiceVersion
+	services.Revision
 	Events []RecordedServiceEvent // oldest first
 }
 
@@ -39,7 +41,7 @@ const newestOfEach = versionColumns + `WHERE rowid IN (
 	FROM (SELECT DISTINCT service FROM services) AS d) `
 
 // Services returns the newest version of each service, sorted by name. With live set, deleted services are left out.
-func (s *Store) Services(ctx context.Context, live bool) ([]ServiceVersion, error) {
+func (s *Store) Services(ctx context.Context, live bool) ([]services.Revision, error) {
 	if s.schema < withServices {
 		return nil, nil
 	}
@@ -51,17 +53,17 @@ func (s *Store) Services(ctx context.Context, live bool) ([]ServiceVersion, erro
 }
 
 // Service returns the newest version of a service, or [ErrNoService].
-func (s *Store) Service(ctx context.Context, name string) (ServiceVersion, error) {
+func (s *Store) Service(ctx context.Context, name string) (services.Revision, error) {
 	if s.schema < withServices {
-		return ServiceVersion{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
+		return services.Revision{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
 	}
 	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = ? ORDER BY incarnation DESC, version DESC LIMIT 1",
 		name)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ServiceVersion{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
+		return services.Revision{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
 	}
 	if err != nil {
-		return ServiceVersion{}, s.failed(err)
+		return services.Revision{}, s.failed(err)
 	}
 	return v, nil
 }
@@ -91,7 +93,7 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 	out := make([]ServiceRecord, len(versions))
 	at := make(map[Point]int, len(versions))
 	for i, v := range versions {
-		out[i].ServiceVersion = v
+		out[i].Revision = v
 		at[Point{v.Incarnation, v.Version}] = i
 	}
 	last := versions[len(versions)-1]
@@ -189,24 +191,24 @@ type querier interface {
 }
 
 // oneVersion returns the first version that a query selects, or sql.ErrNoRows.
-func oneVersion(ctx context.Context, q querier, query string, args ...any) (ServiceVersion, error) {
+func oneVersion(ctx context.Context, q querier, query string, args ...any) (services.Revision, error) {
 	found, err := manyVersions(ctx, q, query, args...)
 	if err != nil {
-		return ServiceVersion{}, err
+		return services.Revision{}, err
 	}
 	if len(found) == 0 {
-		return ServiceVersion{}, sql.ErrNoRows
+		return services.Revision{}, sql.ErrNoRows
 	}
 	return found[0], nil
 }
 
-func manyVersions(ctx context.Context, q querier, query string, args ...any) ([]ServiceVersion, error) {
+func manyVersions(ctx context.Context, q querier, query string, args ...any) ([]services.Revision, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err returns the error
-	var out []ServiceVersion
+	var out []services.Revision
 	for rows.Next() {
 		v, err := scanVersion(rows)
 		if err != nil {
@@ -217,7 +219,7 @@ func manyVersions(ctx context.Context, q querier, query string, args ...any) ([]
 	return out, rows.Err()
 }
 
-func scanVersion(rows *sql.Rows) (v ServiceVersion, err error) {
+func scanVersion(rows *sql.Rows) (v services.Revision, err error) {
 	var candidate, active, rollback *string
 	var redacted, config string
 	var at int64

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // RecordServices records versions and events of services durably: all of them or, with an error, none. It fails with
@@ -14,13 +16,13 @@ import (
 // run recorded. It replaces what another run recorded only in fields that may change without a new version: the
 // candidate, config and descriptive fields; any other difference is a [*ConflictError]. An event equal to a recorded
 // one, including its time, is not recorded again.
-func (w *Writer) RecordServices(ctx context.Context, versions []ServiceVersion, events []ServiceEvent) error {
+func (w *Writer) RecordServices(ctx context.Context, versions []services.Revision, events []ServiceEvent) error {
 	if len(versions) == 0 && len(events) == 0 {
 		return nil
 	}
 	var errs []error
 	for i := range versions {
-		errs = append(errs, versions[i].validate())
+		errs = append(errs, validateRevision(&versions[i]))
 	}
 	for i := range events {
 		errs = append(errs, events[i].validate())
@@ -71,7 +73,7 @@ func (w *Writer) ended() bool {
 }
 
 // putVersion records a version under the rules of RecordServices.
-func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v ServiceVersion) error {
+func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v services.Revision) error {
 	if v.Run == "" {
 		v.Run = w.run.ID
 	}
@@ -81,7 +83,7 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v ServiceVersion) e
 	if v.Time.IsZero() {
 		v.Time = w.store.now()
 	}
-	row, err := v.row()
+	row, err := rowOf(&v)
 	if err != nil {
 		return fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 	}
@@ -92,14 +94,14 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v ServiceVersion) e
 	case err != nil:
 		return err
 	default:
-		was, err := old.row()
+		was, err := rowOf(&old)
 		if err != nil {
 			return err
 		}
 		if sameContent(was, row) {
 			return nil
 		}
-		field, err := v.conflict(&old)
+		field, err := conflict(&v, &old)
 		if err != nil {
 			return err
 		}
@@ -118,8 +120,8 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v ServiceVersion) e
 // its content.
 const recordedBy = 3
 
-// row returns a version as its columns, in the order of versionColumns. A text that may be NULL is nil or a string.
-func (v *ServiceVersion) row() ([]any, error) {
+// rowOf returns a version as its columns, in the order of versionColumns. A text that may be NULL is nil or a string.
+func rowOf(v *services.Revision) ([]any, error) {
 	row := []any{v.Service, v.Incarnation, v.Version, v.DesiredVersion, v.ID, v.Entity, v.EntityVersion, v.EntityDigest,
 		v.Lifecycle, v.Identity, v.State, v.Label, v.Deleted, v.TransferContext}
 	for _, set := range []struct {

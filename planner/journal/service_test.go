@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // ntp is a version of a service as its owner records it.
-func ntp(version int, state string) ServiceVersion {
-	return ServiceVersion{
+func ntp(version int, state string) services.Revision {
+	return services.Revision{
 		Service: "ntp", Version: version, DesiredVersion: 1, ID: "id-1", Entity: "ntp", EntityVersion: 2, EntityDigest: "e", Lifecycle: "slipway_default",
 		Identity: "north", State: state, Label: "info", TransferContext: "auto",
 		Active: map[string]any{"servers": []any{map[string]any{"address": "10.0.0.1", "stratum": int64(3)}},
@@ -28,7 +30,7 @@ func ntp(version int, state string) ServiceVersion {
 	}
 }
 
-func recordServices(t *testing.T, w *Writer, versions []ServiceVersion, events ...ServiceEvent) {
+func recordServices(t *testing.T, w *Writer, versions []services.Revision, events ...ServiceEvent) {
 	t.Helper()
 	if err := w.RecordServices(t.Context(), versions, events); err != nil {
 		t.Fatal(err)
@@ -43,7 +45,7 @@ func finish(t *testing.T, w *Writer) {
 }
 
 // names returns versions as texts that are easy to compare.
-func names(versions []ServiceVersion) string {
+func names(versions []services.Revision) string {
 	var out []string
 	for _, v := range versions {
 		out = append(out, fmt.Sprintf("%s/%d.%d", v.Service, v.Incarnation, v.Version))
@@ -61,7 +63,7 @@ func TestServiceVersionsAreKept(t *testing.T) {
 		Message: strings.Repeat("é", messageLimit), Severity: 20, Run: "run-0"}
 	moved := ServiceEvent{Service: "ntp", Version: 1, DesiredVersion: 1, Time: two.Time, Source: "start",
 		Destination: "up", Type: "AUTO_TRANSITION", Correlation: "c", IsError: true, Ignored: true}
-	recordServices(t, w, []ServiceVersion{one, two}, made, moved)
+	recordServices(t, w, []services.Revision{one, two}, made, moved)
 	finish(t, w)
 
 	reader, err := OpenExisting(t.Context(), file)
@@ -80,7 +82,7 @@ func TestServiceVersionsAreKept(t *testing.T) {
 	if err != nil || len(log) != 2 {
 		t.Fatalf("%v, %v", log, err)
 	}
-	if d := cmp.Diff(one, log[1].ServiceVersion); d != "" {
+	if d := cmp.Diff(one, log[1].Revision); d != "" {
 		t.Error(d)
 	}
 	events, err := reader.ServiceEvents(t.Context(), "ntp", 0, 10)
@@ -104,7 +106,7 @@ func TestWriterFillsInWhoAndWhen(t *testing.T) {
 	w := start(t, s, "run-1")
 	v := ntp(1, "start")
 	v.Run, v.Owner, v.Time = "", "", time.Time{}
-	recordServices(t, w, []ServiceVersion{v}, ServiceEvent{Service: "ntp", Type: "CREATE_TRANSITION"})
+	recordServices(t, w, []services.Revision{v}, ServiceEvent{Service: "ntp", Type: "CREATE_TRANSITION"})
 	got, err := s.Service(t.Context(), "ntp")
 	if err != nil || got.Run != "run-1" || got.Owner != w.run.Owner || !got.Time.Equal(c.t) {
 		t.Errorf("%+v, %v", got, err)
@@ -119,7 +121,7 @@ func TestWriterFillsInWhoAndWhen(t *testing.T) {
 func TestNewestOfEachService(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
 	w := start(t, s, "run-1")
-	var versions []ServiceVersion
+	var versions []services.Revision
 	add := func(name string, incarnation, version int, deleted bool) {
 		v := ntp(version, "up")
 		v.Service, v.Incarnation, v.Deleted = name, incarnation, deleted
@@ -138,7 +140,7 @@ func TestNewestOfEachService(t *testing.T) {
 			t.Errorf("live %v: %s, %v; want %s", live, names(got), err, want)
 		}
 	}
-	if got, err := s.Service(t.Context(), "ntp"); err != nil || names([]ServiceVersion{got}) != "ntp/1.2" {
+	if got, err := s.Service(t.Context(), "ntp"); err != nil || names([]services.Revision{got}) != "ntp/1.2" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := s.Service(t.Context(), "gone"); err != nil || !got.Deleted {
@@ -152,41 +154,41 @@ func TestNewestOfEachService(t *testing.T) {
 }
 
 func TestRecordingAgain(t *testing.T) {
-	change := func(f func(*ServiceVersion)) ServiceVersion {
+	change := func(f func(*services.Revision)) services.Revision {
 		v := ntp(1, "start")
 		v.Run, v.Owner, v.Time = "", "other, process 8", time.UnixMilli(5000)
 		f(&v)
 		return v
 	}
 	for name, tt := range map[string]struct {
-		again ServiceVersion
+		again services.Revision
 		fresh bool   // another run may record it
 		field string // in the error of another run
 	}{
-		"the same": {again: change(func(*ServiceVersion) {})},
-		"candidate": {again: change(func(v *ServiceVersion) { v.Candidate = map[string]any{"id": 7} }),
+		"the same": {again: change(func(*services.Revision) {})},
+		"candidate": {again: change(func(v *services.Revision) { v.Candidate = map[string]any{"id": 7} }),
 			fresh: true},
-		"config":         {again: change(func(v *ServiceVersion) { v.Config = nil }), fresh: true},
-		"entity digest":  {again: change(func(v *ServiceVersion) { v.EntityDigest = "f" }), fresh: true},
-		"redacted":       {again: change(func(v *ServiceVersion) { v.Redacted = nil }), fresh: true},
-		"state":          {again: change(func(v *ServiceVersion) { v.State = "up" }), field: "state"},
-		"id":             {again: change(func(v *ServiceVersion) { v.ID = "id-2" }), field: "id"},
-		"deleted":        {again: change(func(v *ServiceVersion) { v.Deleted = true }), field: "deleted"},
-		"desired":        {again: change(func(v *ServiceVersion) { v.DesiredVersion = 2 }), field: "desired_version"},
-		"active":         {again: change(func(v *ServiceVersion) { v.Active = map[string]any{} }), field: "active"},
-		"empty rollback": {again: change(func(v *ServiceVersion) { v.Rollback = map[string]any{} }), field: "rollback"},
+		"config":         {again: change(func(v *services.Revision) { v.Config = nil }), fresh: true},
+		"entity digest":  {again: change(func(v *services.Revision) { v.EntityDigest = "f" }), fresh: true},
+		"redacted":       {again: change(func(v *services.Revision) { v.Redacted = nil }), fresh: true},
+		"state":          {again: change(func(v *services.Revision) { v.State = "up" }), field: "state"},
+		"id":             {again: change(func(v *services.Revision) { v.ID = "id-2" }), field: "id"},
+		"deleted":        {again: change(func(v *services.Revision) { v.Deleted = true }), field: "deleted"},
+		"desired":        {again: change(func(v *services.Revision) { v.DesiredVersion = 2 }), field: "desired_version"},
+		"active":         {again: change(func(v *services.Revision) { v.Active = map[string]any{} }), field: "active"},
+		"empty rollback": {again: change(func(v *services.Revision) { v.Rollback = map[string]any{} }), field: "rollback"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
 			first := ntp(1, "start")
 			first.Run = ""
 			w := start(t, s, "run-1")
-			recordServices(t, w, []ServiceVersion{first})
+			recordServices(t, w, []services.Revision{first})
 			finish(t, w)
 
 			w = start(t, s, "run-2")
 			newer := ntp(2, "up")
-			err := w.RecordServices(t.Context(), []ServiceVersion{newer, tt.again}, nil)
+			err := w.RecordServices(t.Context(), []services.Revision{newer, tt.again}, nil)
 			var conflict *ConflictError
 			got, failed := s.Service(t.Context(), "ntp")
 			if failed != nil {
@@ -212,7 +214,7 @@ func TestRecordingAgain(t *testing.T) {
 			same := tt.again
 			same.Run = log[0].Run // a snapshot that says whose it is
 			w = start(t, s, "run-3")
-			recordServices(t, w, []ServiceVersion{same})
+			recordServices(t, w, []services.Revision{same})
 			finish(t, w)
 			if got, err := s.ServiceLog(t.Context(), "ntp", Point{0, 2}, 1); err != nil || got[0].State != same.State ||
 				got[0].ID != same.ID || (got[0].Rollback == nil) != (same.Rollback == nil) {
@@ -244,18 +246,18 @@ func TestServiceRecordsAreFenced(t *testing.T) {
 	one, two := openAt(t, file), openAt(t, file)
 	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
 	first := start(t, one, "run-1")
-	_ = refusedWhile(t, two, func() { recordServices(t, first, []ServiceVersion{ntp(1, "start")}) }) // a sign of life
+	_ = refusedWhile(t, two, func() { recordServices(t, first, []services.Revision{ntp(1, "start")}) }) // a sign of life
 	second := start(t, two, "run-2")
-	if err := first.RecordServices(t.Context(), []ServiceVersion{ntp(2, "up")}, nil); !errors.Is(err, ErrFenced) {
+	if err := first.RecordServices(t.Context(), []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, ErrFenced) {
 		t.Errorf("the run that lost its lease recorded: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := second.RecordServices(cancelled, []ServiceVersion{ntp(2, "up")}, nil); !errors.Is(err, context.Canceled) {
+	if err := second.RecordServices(cancelled, []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled call: %v", err)
 	}
 	finish(t, second)
-	if err := second.RecordServices(t.Context(), []ServiceVersion{ntp(2, "up")}, nil); !errors.Is(err, errFinished) {
+	if err := second.RecordServices(t.Context(), []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, errFinished) {
 		t.Errorf("a finished run: %v", err)
 	}
 	if got, err := two.Service(t.Context(), "ntp"); err != nil || got.Version != 1 {
@@ -269,10 +271,10 @@ func TestServiceRecordsAreFenced(t *testing.T) {
 func TestInvalidServiceRecords(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
 	w := start(t, s, "run-1")
-	bad := func(f func(*ServiceVersion)) ServiceVersion { v := ntp(2, "up"); f(&v); return v }
-	err := w.RecordServices(t.Context(), []ServiceVersion{
-		ntp(1, "start"), bad(func(v *ServiceVersion) { v.Version = 0 }), bad(func(v *ServiceVersion) { v.State = "" }),
-		bad(func(v *ServiceVersion) { v.Incarnation = -1 }), bad(func(v *ServiceVersion) { v.Service = "" }),
+	bad := func(f func(*services.Revision)) services.Revision { v := ntp(2, "up"); f(&v); return v }
+	err := w.RecordServices(t.Context(), []services.Revision{
+		ntp(1, "start"), bad(func(v *services.Revision) { v.Version = 0 }), bad(func(v *services.Revision) { v.State = "" }),
+		bad(func(v *services.Revision) { v.Incarnation = -1 }), bad(func(v *services.Revision) { v.Service = "" }),
 	}, []ServiceEvent{{Service: "ntp"}, {Type: "AUTO_TRANSITION"}, {Service: "ntp", Type: "X", Version: -1}})
 	for _, want := range []string{"versions begin with 1", "has no state", "incarnations begin with 0",
 		"has no service", "has no type", "an event AUTO_TRANSITION has no service", "neither may be below 0"} {
@@ -280,8 +282,8 @@ func TestInvalidServiceRecords(t *testing.T) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
-	nan := bad(func(v *ServiceVersion) { v.Candidate = map[string]any{"x": math.NaN()} })
-	if err := w.RecordServices(t.Context(), []ServiceVersion{ntp(1, "start"), nan}, nil); err == nil ||
+	nan := bad(func(v *services.Revision) { v.Candidate = map[string]any{"x": math.NaN()} })
+	if err := w.RecordServices(t.Context(), []services.Revision{ntp(1, "start"), nan}, nil); err == nil ||
 		!strings.Contains(err.Error(), `service "ntp": version 2: candidate attributes`) {
 		t.Errorf("a value that JSON has not: %v", err)
 	}
@@ -300,7 +302,7 @@ func TestServiceLog(t *testing.T) {
 	}
 	again := ntp(1, "start")
 	again.Incarnation = 1
-	recordServices(t, w, []ServiceVersion{ntp(1, "start"), ntp(2, "creating"), ntp(3, "up"), ntp(7, "up"), again},
+	recordServices(t, w, []services.Revision{ntp(1, "start"), ntp(2, "creating"), ntp(3, "up"), ntp(7, "up"), again},
 		event(0, 0, "created", "a", false), event(0, 0, "defaults", "", false),
 		event(0, 1, "aborted", "b", false), event(0, 1, "trigger", "c", false), event(0, 1, "stale", "d",
 			true), event(0, 1, "said twice", "c", true), event(0, 1, "executed", "c", false),
@@ -311,7 +313,7 @@ func TestServiceLog(t *testing.T) {
 	finish(t, w)
 	tell := func(records []ServiceRecord) (out []string) {
 		for _, r := range records {
-			line := names([]ServiceVersion{r.ServiceVersion})
+			line := names([]services.Revision{r.Revision})
 			for _, e := range r.Events {
 				line += "; " + e.Message
 			}
@@ -454,7 +456,7 @@ func TestOldJournalIsUpgraded(t *testing.T) {
 	if w.fence != 42 {
 		t.Errorf("fence %d after 41", w.fence)
 	}
-	recordServices(t, w, []ServiceVersion{ntp(1, "start")})
+	recordServices(t, w, []services.Revision{ntp(1, "start")})
 	if err := w.Record(t.Context(), Event{Kind: TaskFinished, Service: "ntp"}); err != nil {
 		t.Fatal(err)
 	}

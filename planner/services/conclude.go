@@ -129,7 +129,7 @@ func (t *Transition) Learn(values map[string]map[string]any) {
 		}
 		t.recordResult(name, in, result)
 		if after, _ := t.engine.Instance(name); !same(after.Active, in.Active) {
-			t.versions = append(t.versions, t.version(t.records[name], after))
+			t.revisions = append(t.revisions, t.revision(t.records[name], after))
 		}
 	}
 }

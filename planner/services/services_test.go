@@ -168,7 +168,7 @@ func TestLife(t *testing.T) {
 	f.run()
 	f.is("a", "up v3 #1")
 
-	if transition := f.run(); len(transition.Steps()) > 0 || len(transition.Versions()) > 0 {
+	if transition := f.run(); len(transition.Steps()) > 0 || len(transition.Revisions()) > 0 {
 		t.Errorf("nothing changed, but %q", transition.Steps())
 	}
 	f.want(f.web("a", size(2)))
@@ -279,7 +279,7 @@ func TestReplacement(t *testing.T) {
 	other.Attributes["name"] = "renamed"
 	f.want(other, f.web("b", nil))
 	transition := f.begin()
-	if v := transition.Versions()[0]; !v.Deleted || v.Incarnation != 1 {
+	if v := transition.Revisions()[0]; !v.Deleted || v.Incarnation != 1 {
 		t.Errorf("the service that is replaced ends as %+v", v)
 	}
 	f.run()
@@ -400,16 +400,12 @@ func TestRest(t *testing.T) {
 }
 
 // journalOf is what a journal has of the last version of each service of a transition.
-func journalOf(transition *services.Transition) []services.JournalRecord {
-	last := map[string]services.JournalRecord{}
-	for _, v := range transition.Versions() {
-		s := services.JournalRecord{Service: v.ID, Entity: v.Entity.Name, Incarnation: v.Incarnation,
-			Version:        v.Version,
-			DesiredVersion: v.DesiredVersion, State: v.State, Deleted: v.Deleted, Config: v.Config, Definition: v.Definition()}
-		s.Candidate, s.Active, s.Rollback, s.Omitted = v.Redacted()
-		last[v.ID] = s
+func journalOf(transition *services.Transition) []services.Revision {
+	last := map[string]services.Revision{}
+	for _, r := range transition.Revisions() {
+		last[r.Service] = r
 	}
-	var out []services.JournalRecord
+	var out []services.Revision
 	for _, s := range last {
 		out = append(out, s)
 	}
@@ -436,7 +432,7 @@ func TestAdopt(t *testing.T) {
 		deployed(transition, "a")); d != "" {
 		t.Error(d)
 	}
-	if before.Newer(services.JournalRecord{Service: "a", Incarnation: 1, Version: 2}) {
+	if before.Newer(services.Revision{Service: "a", Incarnation: 1, Version: 2}) {
 		t.Error("an older version is newer")
 	}
 
@@ -512,12 +508,12 @@ func TestNamesAreUsedAgain(t *testing.T) {
 	f.want(f.web("a", nil))
 	transition := f.run()
 	f.is("a", "up v3 #2")
-	gone, _ := services.DeletedVersions(f.state, "lon1", time.Unix(3, 0))
+	gone, _ := services.DeletedRevisions(f.state, "lon1", time.Unix(3, 0))
 	if len(gone) != 1 || !gone[0].Deleted || gone[0].Incarnation != 2 {
 		t.Errorf("gone: %+v", gone)
 	}
 	state := services.Inventory{}.Merge(append(journalOf(transition),
-		services.JournalRecord{Service: "b", Incarnation: 4, Version: 9, Deleted: true}))
+		services.Revision{Service: "b", Incarnation: 4, Version: 9, Deleted: true}))
 	f.state = state
 	f.want(f.web("b", nil))
 	f.run()

@@ -26,7 +26,7 @@ type Transition struct {
 	highest              map[string]int              // entity -> highest version in the engine
 	errs                 invalid.Errors
 	changes              []Change
-	versions             []Version
+	revisions            []Revision
 	events               []Event
 	rolledBack           []RolledBack
 	former               map[string]int // counts earlier services by name
@@ -54,17 +54,6 @@ const (
 	Request ChangeKind = "request" // a requested state, or a gate
 )
 
-// Version is a service at one of its versions.
-type Version struct {
-	lifecycle.Instance
-	Incarnation int
-	Entity      *catalog.Entity
-	Lifecycle   string
-	Label       lifecycle.Label
-
-	entities map[lifecycle.Set]*catalog.Entity // definition of the entity of each set
-}
-
 // Event is a line of the log of a service.
 type Event struct {
 	lifecycle.Event
@@ -72,7 +61,7 @@ type Event struct {
 }
 
 // Plan compares the wanted services of a site with its inventory and starts the transfers that follow. at is the time
-// of versions and events, and affects nothing else. If the errors contain errors, the transition must not be used.
+// of revisions and events, and affects nothing else. If the errors contain errors, the transition must not be used.
 // Plan changes neither s nor the inventory.
 func Plan(state Inventory, s site.Site, at time.Time) (*Transition, invalid.Errors) {
 	t := newTransition(state, s, at)
@@ -216,10 +205,10 @@ func (t *Transition) recordResult(name string, before lifecycle.Instance, result
 		if len(result.Trace) > 0 {
 			first.Version, first.DesiredVersion = 1, 1
 		}
-		t.versions = append(t.versions, t.version(r, first))
+		t.revisions = append(t.revisions, t.revision(r, first))
 	}
 	for _, hop := range result.Trace {
-		t.versions = append(t.versions, t.version(r, hop.After))
+		t.revisions = append(t.revisions, t.revision(r, hop.After))
 		switch {
 		case same(hop.After.Active, before.Active):
 		case before.Rollback != nil && same(hop.After.Active, before.Rollback):
@@ -230,21 +219,6 @@ func (t *Transition) recordResult(name string, before lifecycle.Instance, result
 		before = hop.After
 	}
 	t.records[name] = r
-}
-
-// version returns the service as a version for its history.
-func (t *Transition) version(r Record, in lifecycle.Instance) Version {
-	b := t.definitions[r.Definition]
-	state, _ := b.machine.State(in.State)
-	in.EntityVersion = b.entity.Version
-	entities := make(map[lifecycle.Set]*catalog.Entity)
-	for set, digest := range map[lifecycle.Set]string{lifecycle.Candidate: in.Definitions.Candidate,
-		lifecycle.Active: in.Definitions.Active, lifecycle.Rollback: in.Definitions.Rollback} {
-		if definition, known := t.definitions[digest]; known {
-			entities[set] = definition.entity
-		}
-	}
-	return Version{in, r.Incarnation, b.entity, b.machine.Lifecycle().Name, state.Label, entities}
 }
 
 // same reports whether two sets are identical. Sets are replaced as a whole and never modified.
@@ -265,8 +239,8 @@ func (t *Transition) Changes() []Change {
 	return out
 }
 
-// Versions returns the new versions, in order.
-func (t *Transition) Versions() []Version { return t.versions }
+// Revisions returns the new versions of services, in order.
+func (t *Transition) Revisions() []Revision { return t.revisions }
 
 // Events returns the events of services, in order.
 func (t *Transition) Events() []Event { return t.events }

@@ -139,10 +139,10 @@ func TestSecretsOfFormerEntities(t *testing.T) {
 		if len(transition.RolledBack()) != 1 {
 			t.Fatal("nothing was rolled back")
 		}
-		for _, v := range transition.Versions() {
-			candidate, active, rollback, left := v.Redacted()
-			if text := fmt.Sprint(candidate, active, rollback); strings.Contains(text, secret) || len(left) == 0 {
-				t.Errorf("%s: version %d, %s: %s, left out %q", what, v.Version, v.State, text, left)
+		for _, v := range transition.Revisions() {
+			text := fmt.Sprint(v.Candidate, v.Active, v.Rollback)
+			if strings.Contains(text, secret) || len(v.Redacted) == 0 {
+				t.Errorf("%s: version %d, %s: %s, left out %q", what, v.Version, v.State, text, v.Redacted)
 			}
 		}
 	}

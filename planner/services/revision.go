@@ -1,0 +1,103 @@
+package services
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+)
+
+// Revision is the whole content of one version of a service (lsm.md 17), as the journal stores it. It contains no
+// secret: the values of sensitive attributes are left out.
+type Revision struct {
+	Service         string // its name
+	Incarnation     int    // from 0; grows when a service of this name is created again
+	Version         int    // change counter, from 1 (lsm.md 7)
+	DesiredVersion  int    // counter of deployments (lsm.md 10)
+	ID              string // of the instance
+	Entity          string
+	EntityVersion   int
+	EntityDigest    string // of the definition of the active set, or of the candidate if there is no active set
+	Lifecycle       string
+	Identity        string // value of the identity attribute as text; empty when the entity has no identity
+	State           string
+	Label           string // of the state: info, success, warning, danger or empty
+	Deleted         bool   // the state belongs to a deleted service
+	TransferContext string // why the last transfer happened: `auto`, `update` and so on
+
+	// Attribute sets; nil means no such set, which differs from an empty one. Whole numbers are int64, others float64,
+	// lists []any, objects map[string]any.
+	Candidate, Active, Rollback map[string]any
+	Redacted                    []string // sorted paths of the attributes left out of the sets: `files.key`
+
+	Config map[string]bool // the lifecycle gates that the service sets
+
+	Run   string    // that recorded this version; empty means the run of the writer
+	Owner string    // host and process of that run; empty means those of the writer
+	Time  time.Time // of the change; zero means now
+}
+
+// revision returns the service as a revision for its history.
+func (t *Transition) revision(r Record, in lifecycle.Instance) Revision {
+	b := t.definitions[r.Definition]
+	state, _ := b.machine.State(in.State)
+	out := Revision{
+		Service: in.ID, Incarnation: r.Incarnation, Version: in.Version, DesiredVersion: in.DesiredVersion, ID: in.ID,
+		Entity: b.entity.Name, EntityVersion: b.entity.Version, EntityDigest: in.Definitions.Active,
+		Lifecycle: b.machine.Lifecycle().Name, State: in.State, Label: string(state.Label), Deleted: in.Deleted,
+		TransferContext: string(in.Cause), Config: in.Config, Time: in.Updated,
+	}
+	if out.EntityDigest == "" {
+		out.EntityDigest = in.Definitions.Candidate
+	}
+	if a, ok := b.entity.Attribute(b.entity.Identity); ok && !a.Sensitive {
+		if value, ok := in.Base()[a.Name]; ok {
+			out.Identity = fmt.Sprint(value)
+		}
+	}
+	redacted := make(map[string]bool)
+	redact := func(set map[string]any, definition string) map[string]any {
+		if set == nil {
+			return nil
+		}
+		// that definition knows what was sensitive then
+		if under, known := t.definitions[definition]; known && under.entity != b.entity {
+			set = withoutSensitive(under.entity.Structure, set, "", redacted)
+		}
+		return withoutSensitive(b.entity.Structure, set, "", redacted)
+	}
+	out.Candidate = redact(in.Candidate, in.Definitions.Candidate)
+	out.Active = redact(in.Active, in.Definitions.Active)
+	out.Rollback = redact(in.Rollback, in.Definitions.Rollback)
+	out.Redacted = slices.Sorted(maps.Keys(redacted))
+	return out
+}
+
+// withoutSensitive returns the attributes without the values of sensitive ones, whose paths it adds to paths.
+func withoutSensitive(s catalog.Structure, set map[string]any, at string, paths map[string]bool) map[string]any {
+	out := maps.Clone(set)
+	for _, a := range s.Attributes {
+		if _, there := out[a.Name]; there && a.Sensitive {
+			delete(out, a.Name)
+			paths[at+a.Name] = true
+		}
+	}
+	for _, e := range s.Embedded {
+		switch v := out[e.Name].(type) {
+		case map[string]any:
+			out[e.Name] = withoutSensitive(e.Structure, v, at+e.Name+".", paths)
+		case []any:
+			children := slices.Clone(v)
+			for i, child := range children {
+				if object, ok := child.(map[string]any); ok {
+					children[i] = withoutSensitive(e.Structure, object, at+e.Name+".", paths)
+				}
+			}
+			out[e.Name] = children
+		}
+	}
+	return out
+}
