@@ -9,7 +9,7 @@ import (
 
 // newID returns the id that useradd and groupadd give, in the range of login.defs: the one above the highest in use, or
 // for an account of the system below the lowest, and else the first that is free. kind is UID or GID.
-func newID(s *System, kind string, system bool, used map[int]bool) (int, error) {
+func newID(s *Session, kind string, system bool, used map[int]bool) (int, error) {
 	defs, err := loginDefs(s)
 	if err != nil {
 		return 0, err
@@ -53,7 +53,7 @@ func freeID(from, first, last, step int, used map[int]bool) (int, error) {
 }
 
 // loginDefs reads /etc/login.defs, where it is there.
-func loginDefs(s *System) (map[string]string, error) {
+func loginDefs(s *Session) (map[string]string, error) {
 	return settingsOf(s, "/etc/login.defs", func(line string) (name, value string) {
 		if words := strings.Fields(line); len(words) > 1 {
 			return words[0], words[1]
@@ -63,7 +63,7 @@ func loginDefs(s *System) (map[string]string, error) {
 }
 
 // useraddDefaults reads useradd's defaults, where they are there.
-func useraddDefaults(s *System) (map[string]string, error) {
+func useraddDefaults(s *Session) (map[string]string, error) {
 	return settingsOf(s, "/etc/default/useradd", func(line string) (name, value string) {
 		name, value, _ = strings.Cut(strings.TrimSpace(line), "=")
 		return name, value
@@ -71,7 +71,7 @@ func useraddDefaults(s *System) (map[string]string, error) {
 }
 
 // settingsOf reads a file with a setting on each line; of several with one name, the last counts.
-func settingsOf(s *System, file string, parse func(line string) (name, value string)) (map[string]string, error) {
+func settingsOf(s *Session, file string, parse func(line string) (name, value string)) (map[string]string, error) {
 	content, err := s.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

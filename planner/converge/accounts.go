@@ -6,8 +6,8 @@ import (
 )
 
 // shadowTool returns an error when the node has not got one of the shadow tools.
-func shadowTool(s *System, name string) error {
-	found, err := firstThere(s, "/usr/sbin/"+name, "/sbin/"+name, "/usr/bin/"+name)
+func shadowTool(s *Session, name string) error {
+	found, err := s.firstThere("/usr/sbin/"+name, "/sbin/"+name, "/usr/bin/"+name)
 	if err == nil && found == "" {
 		err = fmt.Errorf("the node has no %s; install the package that brings it (passwd on Debian, "+
 			"shadow-utils on Fedora, shadow on Alpine)", name)

@@ -116,15 +116,15 @@ func TestKilledBeforeThePlannedActions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &bench{sandbox: &sandbox{s, os.Getenv("DIR"), t}, run: "run-2"}
+		b := &bench{sandbox: &sandbox{&Session{System: s}, os.Getenv("DIR"), t}, run: "run-2"}
 		b.useTypes()
 		b.hook = func(stage, _ string) error {
 			switch stage {
 			case role():
 				return unix.Kill(os.Getpid(), unix.SIGKILL)
 			case "check":
-				if lines := strings.Count(b.get(ledgerLogPath), "\n"); b.work.ledger.file.synced != lines || lines != 2 {
-					t.Errorf("%d lines, %d of them synced; want the head and one line", lines, b.work.ledger.file.synced)
+				if lines := strings.Count(b.get(ledgerLogPath), "\n"); b.ledger.file.synced != lines || lines != 2 {
+					t.Errorf("%d lines, %d of them synced; want the head and one line", lines, b.ledger.file.synced)
 				}
 				os.Stdout.WriteString("looked\n")
 			}

@@ -32,7 +32,7 @@ func reach(r resource.Resource, folder, name string) string {
 }
 
 // inFolder lays the files of an action out, calls do with the folder, and removes it whatever happened.
-func (s *System) inFolder(r resource.Resource, do func(folder string) error) (err error) {
+func (s *Session) inFolder(r resource.Resource, do func(folder string) error) (err error) {
 	defer func() {
 		if gone := s.RemoveAll(workPath); gone != nil {
 			err = errors.Join(err, fmt.Errorf("remove its folder: %w", gone))
@@ -44,7 +44,7 @@ func (s *System) inFolder(r resource.Resource, do func(folder string) error) (er
 	return do(workPath)
 }
 
-func (s *System) layOut(files map[string]string) error {
+func (s *Session) layOut(files map[string]string) error {
 	if err := s.RemoveAll(workPath); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ var puppetStatuses = map[int]string{
 	6: "resources of the manifest failed, and others were changed",
 }
 
-func (puppetType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (puppetType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	program, err := s.program("puppet")
 	if err != nil {
 		return err

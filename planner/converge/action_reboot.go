@@ -36,7 +36,7 @@ func RestartTimeout(r resource.Resource) time.Duration {
 	return time.Duration(r.Parameters.IntOr("timeout", int64(DefaultRestartTimeout/time.Second))) * time.Second
 }
 
-func (rebootType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (rebootType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	if !s.due(r) {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func (rebootType) Check(_ context.Context, s *System, r resource.Resource) ([]Di
 	if err != nil {
 		return nil, err
 	}
-	if e := s.work.ledger.entry(s.work.site, r.ID()); e != nil {
+	if e := s.ledger.entry(s.site, r.ID()); e != nil {
 		asked, err := e.asked()
 		if err != nil {
 			return nil, err
@@ -67,8 +67,8 @@ func (e *entry) asked() (restartAsked, error) {
 	return asked, nil
 }
 
-func (rebootType) Apply(ctx context.Context, s *System, r resource.Resource) error {
-	e := s.work.ledger.entry(s.work.site, r.ID())
+func (rebootType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
+	e := s.ledger.entry(s.site, r.ID())
 	asked, err := e.asked()
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func (rebootType) Apply(ctx context.Context, s *System, r resource.Resource) err
 		if e.Before, err = json.Marshal(restartAsked{id}); err != nil {
 			return err
 		}
-		s.work.ledger.change(record{Entry: e})
-		if err := s.work.ledger.save(s); err != nil {
+		s.ledger.change(record{Entry: e})
+		if err := s.ledger.save(); err != nil {
 			return fmt.Errorf("not begun: %w", err)
 		}
 	}
@@ -96,8 +96,8 @@ func (rebootType) Apply(ctx context.Context, s *System, r resource.Resource) err
 }
 
 // restart has the machine restart in two seconds, so that the session can end before.
-func (s *System) restart(ctx context.Context) error {
-	systemd, err := exists(s, "/run/systemd/system")
+func (s *Session) restart(ctx context.Context) error {
+	systemd, err := s.exists("/run/systemd/system")
 	if err != nil {
 		return err
 	}

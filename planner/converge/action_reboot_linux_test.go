@@ -181,7 +181,7 @@ func TestARestartAndAKilledSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		b := &booted{sandbox: &sandbox{s, dir, t}}
+		b := &booted{sandbox: &sandbox{&Session{System: s}, dir, t}}
 		b.prepare()
 		return b
 	}

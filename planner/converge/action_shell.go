@@ -13,7 +13,7 @@ type shellType struct{ action }
 
 func (shellType) Declared() schema.Type { return schema.Shell{} }
 
-func (shellType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (shellType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	return s.inFolder(r, func(folder string) error {
 		c := tryCommand(r, folder, "/bin/sh", "-c", r.Parameters.String("command"))
 		return tries(ctx, r, schema.ShellRetries, func() error {

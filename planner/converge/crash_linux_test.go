@@ -23,7 +23,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		b := &bench{sandbox: &sandbox{s, dir, t}, run: "run-1"}
+		b := &bench{sandbox: &sandbox{&Session{System: s}, dir, t}, run: "run-1"}
 		b.useTypes()
 		return b
 	}

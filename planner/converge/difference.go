@@ -55,3 +55,22 @@ func shorten(text string) string {
 	}
 	return string([]rune(text)[:shownLimit-1]) + "…"
 }
+
+// Difference is one parameter that is not as desired. Is and Should are short and fit for a plan: contents are
+// shown as digests and secrets not at all.
+type Difference struct {
+	Parameter string `json:"parameter"`
+	Is        string `json:"is"`
+	Should    string `json:"should"`
+}
+
+// startedNow reports whether the differences that were just repaired say that the resource was started, made or run, so
+// that it has seen all that came before it and needs no refresh.
+func startedNow(diffs []Difference) bool {
+	for _, d := range diffs {
+		if d.Parameter == "ensure" || d.Parameter == returnsParameter {
+			return true
+		}
+	}
+	return false
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"unicode/utf8"
 
@@ -30,7 +29,7 @@ type textFile struct {
 
 const byteOrderMark = "\ufeff"
 
-func (s *System) readText(path string) (*textFile, error) {
+func (s *Session) readText(path string) (*textFile, error) {
 	content, err := s.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &textFile{path: path}, nil
@@ -52,7 +51,7 @@ func parseText(path string, content []byte) *textFile {
 }
 
 // write brings the lines to the file when they or its attributes differ.
-func (f *textFile) write(s *System, a Attributes) error {
+func (f *textFile) write(s *Session, a Attributes) error {
 	content := append([]byte(f.mark), f.lines.bytes()...)
 	if f.there && string(content) == f.read && a == (Attributes{}) {
 		return nil
@@ -108,7 +107,7 @@ func (e *entries) release(r resource.Resource) (released []string) {
 }
 
 // remember describes what is there of r's entry, which find finds, in a file.
-func (s *System) remember(r resource.Resource, path string, find func(lines) []span) (entries, error) {
+func (s *Session) remember(r resource.Resource, path string, find func(lines) []span) (entries, error) {
 	f, err := s.readText(path)
 	if err != nil {
 		return entries{}, err
@@ -138,7 +137,7 @@ func (s *System) remember(r resource.Resource, path string, find func(lines) []s
 
 // inherit corrects e for a file that is there only because slipway made it for another entry: whichever of them is the
 // last to go takes the file along.
-func (e *entries) inherit(s *System) error {
+func (e *entries) inherit(s *Session) error {
 	_, err := othersIn(s, e.In, func(_ *entry, other entries) (bool, error) {
 		if !other.File {
 			e.File, e.Made = false, other.Made
@@ -150,7 +149,7 @@ func (e *entries) inherit(s *System) error {
 
 // handOver gives the duty to remove a file, which its own resource is about to leave, to an entry in it; ok is false
 // when there is none.
-func handOver(s *System, path string) (ok bool, err error) {
+func handOver(s *Session, path string) (ok bool, err error) {
 	return othersIn(s, path, func(e *entry, other entries) (bool, error) {
 		if !other.File {
 			return true, nil
@@ -163,19 +162,19 @@ func handOver(s *System, path string) (ok bool, err error) {
 		if e.Before, err = json.Marshal(before); err != nil {
 			return false, err
 		}
-		s.work.ledger.change(record{Entry: e})
+		s.ledger.change(record{Entry: e})
 		return true, nil
 	})
 }
 
 // othersIn calls each for what the ledger says of the other entries in a file, until it returns true.
-func othersIn(s *System, path string, each func(*entry, entries) (bool, error)) (bool, error) {
-	if s.work.ledger == nil {
+func othersIn(s *Session, path string, each func(*entry, entries) (bool, error)) (bool, error) {
+	if s.ledger == nil {
 		return false, nil
 	}
-	for _, e := range s.work.ledger.Entries {
+	for _, e := range s.ledger.Entries {
 		inFile := slices.Contains([]string{"cron", "host", "ini_setting", "mount"}, e.Type)
-		if !inFile || e.Site == s.work.site && e.id == s.work.id {
+		if !inFile || e.Site == s.site && e.id == s.id {
 			continue
 		}
 		var other entries
@@ -193,7 +192,7 @@ func othersIn(s *System, path string, each func(*entry, entries) (bool, error)) 
 }
 
 // former returns the entry as it was. A kept copy that is gone is reported by writeBack, when the rest is done.
-func (e *entries) former(s *System, find func(lines) []span) ([]block, error) {
+func (e *entries) former(s *Session, find func(lines) []span) ([]block, error) {
 	if e.Kept == "" {
 		return e.Former, nil
 	}
@@ -212,7 +211,7 @@ func (e *entries) former(s *System, find func(lines) []span) ([]block, error) {
 
 // writeBack writes a file whose entry has its former content again, or removes it when slipway made it and nothing is
 // left in it, with the directories that slipway made for it.
-func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
+func (e entries) writeBack(s *Session, f *textFile, a Attributes) error {
 	if e.File || len(f.lines) > 0 {
 		if !f.there && len(f.lines) > 0 {
 			if err := s.directoryGone(f.path, "what was in "+f.path+" before"); err != nil {
@@ -246,37 +245,7 @@ func (e entries) writeBack(s *System, f *textFile, a Attributes) error {
 }
 
 // findsIn reports whether a function finds an entry in a file.
-func (s *System) findsIn(path string, find func(lines) []span) (bool, error) {
+func (s *Session) findsIn(path string, find func(lines) []span) (bool, error) {
 	f, err := s.readText(path)
 	return err == nil && len(find(f.lines)) > 0, err
-}
-
-// missingAbove lists the directories above a path that are not there, outermost first.
-func (s *System) missingAbove(name string) ([]string, error) {
-	var out []string
-	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		there, err := exists(s, dir)
-		if err != nil {
-			return nil, err
-		}
-		if there {
-			break
-		}
-		out = append([]string{dir}, out...)
-	}
-	return out, nil
-}
-
-// makeAbove makes the directories above a path that are not there.
-func (s *System) makeAbove(name string) error {
-	missing, err := s.missingAbove(name)
-	if err != nil {
-		return err
-	}
-	for _, dir := range missing {
-		if err := s.Mkdir(dir, Attributes{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

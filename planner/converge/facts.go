@@ -1,7 +1,6 @@
 package converge
 
 import (
-	"errors"
 	"runtime"
 	"strings"
 )
@@ -28,21 +27,6 @@ func (s *System) Facts() Facts {
 		f.BootID = id
 	}
 	return f
-}
-
-// bootID returns what distinguishes this boot of the machine from others. A sandbox has none.
-func (s *System) bootID() (string, error) {
-	if !s.Machine() {
-		return "", errSandbox
-	}
-	id, err := s.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", err
-	}
-	if text := strings.TrimSpace(string(id)); text != "" {
-		return text, nil
-	}
-	return "", errors.New("the machine's boot id is empty")
 }
 
 // first returns the word of the first path that is there.

@@ -43,7 +43,7 @@ func (f fake) Schema() resource.Schema {
 
 func (f fake) path(title string) string { return "/fake/" + f.name + "-" + title }
 
-func (f fake) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (f fake) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	if err := errors.Join(f.at("check", r.Title), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (f fake) Check(ctx context.Context, s *System, r resource.Resource) ([]Diff
 
 type fakeBefore struct{ There, Value string }
 
-func (f fake) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (f fake) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	if err := f.at("capture", r.Title); err != nil {
 		return nil, err
 	}
@@ -82,14 +82,14 @@ func (f fake) Capture(_ context.Context, s *System, r resource.Resource) (json.R
 	return json.Marshal(fakeBefore{kept, string(is)})
 }
 
-func (f fake) Apply(_ context.Context, s *System, r resource.Resource) error {
+func (f fake) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	if err := f.at("apply", r.Title); err != nil {
 		return err
 	}
 	return errors.Join(f.write(s, r), f.at("applied", r.Title))
 }
 
-func (f fake) write(s *System, r resource.Resource) error {
+func (f fake) write(s *Session, r resource.Resource) error {
 	p := r.Parameters
 	if p.Has("fail") {
 		return errors.New(p.String("fail"))
@@ -100,7 +100,7 @@ func (f fake) write(s *System, r resource.Resource) error {
 	return s.WriteFile(f.path(r.Title), []byte(p.StringOr("secret", p.String("value"))), Attributes{})
 }
 
-func (f fake) Undo(_ context.Context, s *System, title string, before json.RawMessage) error {
+func (f fake) Undo(_ context.Context, s *Session, title string, before json.RawMessage) error {
 	if err := f.at("undo", title); err != nil {
 		return err
 	}
@@ -119,13 +119,13 @@ func (f fake) Undo(_ context.Context, s *System, title string, before json.RawMe
 
 type refreshed struct{ fake }
 
-func (f refreshed) Refresh(_ context.Context, s *System, r resource.Resource) error {
+func (f refreshed) Refresh(_ context.Context, s *Session, r resource.Resource) error {
 	return f.at("refresh", r.Title)
 }
 
 type batched struct{ fake }
 
-func (f batched) ApplyBatch(_ context.Context, s *System, rs []resource.Resource) []error {
+func (f batched) ApplyBatch(_ context.Context, s *Session, rs []resource.Resource) []error {
 	errs := make([]error, len(rs))
 	var titles []string
 	for i, r := range rs {
@@ -140,7 +140,7 @@ func (f batched) ApplyBatch(_ context.Context, s *System, rs []resource.Resource
 
 type prefetched struct{ fake }
 
-func (f prefetched) Prefetch(_ context.Context, s *System, rs []resource.Resource) error {
+func (f prefetched) Prefetch(_ context.Context, s *Session, rs []resource.Resource) error {
 	var titles []string
 	for _, r := range rs {
 		titles = append(titles, r.Title)
@@ -221,7 +221,7 @@ func (b *bench) session(ctx context.Context, c Catalog) ([]Result, Summary) {
 	}
 	b.log = nil
 	var results []Result
-	summary := runWith(ctx, b.System, b.types, c, func(r Result) {
+	summary := runWith(ctx, b.Session, b.types, c, func(r Result) {
 		r.Millis = 0
 		results = append(results, r)
 	})

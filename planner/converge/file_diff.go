@@ -24,7 +24,7 @@ const (
 
 // Diff shows how the content of a file differs, when any user of the node may read it, now and as it is wanted. Nobody
 // can say of a content whether it is secret; that others are kept from reading it does.
-func (fileType) Diff(s *System, r resource.Resource) (string, error) {
+func (fileType) Diff(s *Session, r resource.Resource) (string, error) {
 	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil || kind != fileFile || wantedKind(r, kind) != fileFile || info.Size > diffTextLimit {
@@ -46,7 +46,7 @@ func (fileType) Diff(s *System, r resource.Resource) (string, error) {
 }
 
 // openToAll reports whether every user of the node may read a file, in its mode and in the one that is wanted.
-func openToAll(s *System, r resource.Resource, at string, info Info) (bool, error) {
+func openToAll(s *Session, r resource.Resource, at string, info Info) (bool, error) {
 	if chmodBits(info.Mode)&0o004 == 0 {
 		return false, nil
 	}

@@ -18,7 +18,7 @@ import (
 // Release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made
 // goes, or becomes a new file, unless others have written into it.
 func (t fileType) Release(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (resource.Parameters, json.RawMessage, error) {
 	b, err := parseFileBefore(before)
 	if err != nil {
@@ -73,7 +73,7 @@ func (t fileType) Release(
 
 // former adds what was there before, where kind is what is there now, to the parameters that return, and returns its
 // attributes.
-func (b fileBefore) former(s *System, kind string, returning resource.Parameters) (Attributes, error) {
+func (b fileBefore) former(s *Session, kind string, returning resource.Parameters) (Attributes, error) {
 	returning["ensure"] = b.Kind
 	if b.Kind == fileFile {
 		content, kept, err := s.kept(b.Kept)
@@ -92,7 +92,7 @@ func (b fileBefore) former(s *System, kind string, returning resource.Parameters
 
 // made reports whether what is there is a file or link that slipway made, as it made it, of which r gives no more than
 // attributes or that it is there.
-func (b fileBefore) made(s *System, r resource.Resource, kind string) bool {
+func (b fileBefore) made(s *Session, r resource.Resource, kind string) bool {
 	ensure := schema.FileEnsure(r)
 	if b.Kind != fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source") ||
 		ensure != "" && ensure != filePresent && ensure != fileFile {
@@ -106,7 +106,7 @@ func (b fileBefore) made(s *System, r resource.Resource, kind string) bool {
 }
 
 // attributesOfNew returns those of b.attributes as a new file or directory gets them.
-func (b fileBefore) attributesOfNew(s *System, kind string) (Attributes, error) {
+func (b fileBefore) attributesOfNew(s *Session, kind string) (Attributes, error) {
 	mode, uid, gid := fs.FileMode(0o644), os.Geteuid(), os.Getegid()
 	if kind == fileDirectory {
 		mode = 0o755
@@ -130,11 +130,11 @@ func (b fileBefore) attributesOfNew(s *System, kind string) (Attributes, error) 
 }
 
 // returnTo adds attributes to the parameters of what is a kind, but for those that r gives.
-func (a Attributes) returnTo(s *System, p resource.Parameters, r resource.Resource, kind string) error {
+func (a Attributes) returnTo(s *Session, p resource.Parameters, r resource.Resource, kind string) error {
 	if a.Mode != nil && kind != fileLink && !r.Parameters.Has("mode") {
 		p["mode"] = fmt.Sprintf("%04o", chmodBits(*a.Mode))
 	}
-	account := func(parameter string, id *int, names func(*System) (map[int]string, error)) error {
+	account := func(parameter string, id *int, names func(*Session) (map[int]string, error)) error {
 		if id == nil || r.Parameters.Has(parameter) {
 			return nil
 		}

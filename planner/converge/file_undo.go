@@ -54,7 +54,7 @@ func (fileType) said(r resource.Resource, kind string) []string {
 
 func (b fileBefore) says(name string) bool { return slices.Contains(b.Said, name) }
 
-func (t fileType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (t fileType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	b := fileBefore{Path: schema.FilePath(r)}
 	kind, info, err := look(s, b.Path)
 	if err != nil {
@@ -71,7 +71,7 @@ func (t fileType) Capture(_ context.Context, s *System, r resource.Resource) (js
 }
 
 // writes notes what r writes into a file that was not there before.
-func (b *fileBefore) writes(s *System, r resource.Resource) {
+func (b *fileBefore) writes(s *Session, r resource.Resource) {
 	if content, given, err := wantedContent(s, r); err == nil && given && b.Kind == fileAbsent { // Apply reports the error
 		b.Wrote = contentDigest(content)
 	}
@@ -79,7 +79,7 @@ func (b *fileBefore) writes(s *System, r resource.Resource) {
 
 // Widen takes down what r says something of for the first time.
 func (t fileType) Widen(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	b, err := parseFileBefore(before)
 	if err != nil {
@@ -123,7 +123,7 @@ func (t fileType) Widen(
 }
 
 // keep keeps a copy of a file whose content may change, and what else it or a directory needs to be made anew.
-func (b *fileBefore) keep(s *System, r resource.Resource) (err error) {
+func (b *fileBefore) keep(s *Session, r resource.Resource) (err error) {
 	if !b.says(saidContent) || b.Kind != fileFile && b.Kind != fileDirectory {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (b *fileBefore) keep(s *System, r resource.Resource) (err error) {
 }
 
 // Resolve follows the links in the path's directory: /var/run/x is /run/x.
-func (fileType) Resolve(s *System, object string) string { return s.resolved(object, false) }
+func (fileType) Resolve(s *Session, object string) string { return s.resolved(object, false) }
 
 func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	var b fileBefore
@@ -152,7 +152,7 @@ func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	return b, nil
 }
 
-func (fileType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+func (fileType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
 	b, err := parseFileBefore(before)
 	if err != nil {
 		return false, err
@@ -164,7 +164,7 @@ func (fileType) There(_ context.Context, s *System, _ string, before json.RawMes
 	return err == nil && kind != fileAbsent, err
 }
 
-func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {
+func (fileType) Undo(_ context.Context, s *Session, _ string, before json.RawMessage) error {
 	b, err := parseFileBefore(before)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (fileType) Undo(_ context.Context, s *System, _ string, before json.RawMess
 }
 
 // undoFile brings a file back that was there. kind is what is there now.
-func (b fileBefore) undoFile(s *System, kind string) error {
+func (b fileBefore) undoFile(s *Session, kind string) error {
 	switch {
 	case b.Kept == "" && kind == fileFile:
 		return s.SetAttributes(b.Path, b.attributes())
@@ -243,7 +243,7 @@ func (b fileBefore) undoFile(s *System, kind string) error {
 }
 
 // undoLink brings a link back that was there. kind and info are what is there now.
-func (b fileBefore) undoLink(s *System, kind string, info Info) error {
+func (b fileBefore) undoLink(s *Session, kind string, info Info) error {
 	a := b.attributes()
 	a.Mode = nil
 	if kind != fileLink || info.Target != string(b.Target) && b.says("target") {
@@ -255,7 +255,7 @@ func (b fileBefore) undoLink(s *System, kind string, info Info) error {
 	return s.SetAttributes(b.Path, a)
 }
 
-func (b fileBefore) undoDirectory(s *System, kind string) error {
+func (b fileBefore) undoDirectory(s *Session, kind string) error {
 	if kind == fileDirectory {
 		return s.SetAttributes(b.Path, b.attributes())
 	}

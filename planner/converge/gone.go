@@ -1,7 +1,6 @@
 package converge
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,25 +17,6 @@ func (g gone) Error() string { return g.text }
 // alreadyGone is the message of an undo whose object others have taken away.
 const alreadyGone = "it was already gone"
 
-// there reports whether the object of an entry is on the node, where its type can say that.
-func (x *session) there(ctx context.Context, typ Type, e *entry) (bool, error) {
-	f, ok := typ.(Finder)
-	if !ok {
-		return false, nil
-	}
-	return guarded(e.Type, func() (bool, error) { return f.There(ctx, x.sys, e.Title, e.Before) })
-}
-
-// missing reports that others have taken the object of an entry away since it was applied. One that cannot be looked
-// for is left to Undo, which reports that.
-func (x *session) missing(ctx context.Context, typ Type, e *entry) bool {
-	if !e.There {
-		return false
-	}
-	there, err := x.there(ctx, typ, e)
-	return err == nil && !there
-}
-
 // asGone separates the text of a gone from other errors.
 func asGone(err error) (text string, other error) {
 	if g := (gone{}); errors.As(err, &g) {
@@ -47,7 +27,7 @@ func asGone(err error) (text string, other error) {
 
 // directoryGone returns a gone when the directory of a path is not there any more, or is none, so that what cannot come
 // back.
-func (s *System) directoryGone(name, what string) error {
+func (s *Session) directoryGone(name, what string) error {
 	dir := path.Dir(name)
 	_, err := s.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -1,11 +1,9 @@
 package converge
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
-	"slices"
-	"syscall"
 )
 
 // home is slipway's own directory on a node, and what is in it besides the helper.
@@ -63,66 +61,18 @@ func (s *System) checkOwnDirectory(path string, info Info) error {
 	return nil
 }
 
-// removeHome removes every trace of slipway: its directory, ledger and lock last, and the directories above that it had
-// made and that are empty now.
-func (s *System) removeHome(l *ledger) error {
-	names, err := s.ReadDir(home)
+// readOwnFile reads a file that only slipway can have written.
+func (s *System) readOwnFile(path string) (content []byte, there bool, err error) {
+	info, err := s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return err
+		return nil, false, err
 	}
-	for _, name := range names {
-		if path := home + "/" + name; path != lockPath && path != ledgerPath {
-			if err := s.RemoveAll(path); err != nil {
-				return err
-			}
-		}
+	if !info.IsRegular() || !trusted(uint32(info.UID)) {
+		return nil, true, fmt.Errorf("%s: is not a regular file of the session's user", path)
 	}
-	for _, path := range []string{ledgerPath, lockPath, home} {
-		err := s.Remove(path)
-		if path == home && (errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EBUSY)) {
-			return nil // a session that waited for the lock works here already, or it is a file system of its own, and stays
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for _, dir := range slices.Backward(l.Made) {
-		if names, err := s.ReadDir(dir); err != nil || len(names) > 0 {
-			return err
-		}
-		if err := s.Remove(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dropUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash cut
-// short.
-func (s *System) dropUnnamed(l *ledger) error {
-	names, err := s.ReadDir(backupPath)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	named := map[string]bool{} // every text in the entries; the name of a kept file needs no escapes in JSON
-	for _, e := range l.Entries {
-		for text := range bytes.SplitSeq(e.Before, []byte(`"`)) {
-			named[string(text)] = true
-		}
-	}
-	for _, name := range names {
-		if named[name] {
-			continue
-		}
-		if err := s.Remove(backupPath + "/" + name); err != nil {
-			return err
-		}
-	}
-	return nil
+	content, err = s.ReadFile(path)
+	return content, true, err
 }

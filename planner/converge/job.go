@@ -119,8 +119,7 @@ func (x *session) start(j *job) {
 	if j.log == nil {
 		j.started, j.log = time.Now(), &tail{limit: OutputLimit}
 	}
-	w := &x.sys.work
-	w.id, w.digest, w.log, w.notice = j.id, j.Digest, j.log, &j.notice
+	x.sys.id, x.sys.digest, x.sys.log, x.sys.notice = j.id, j.Digest, j.log, &j.notice
 }
 
 // The bounds of what a result says, in bytes.

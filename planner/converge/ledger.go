@@ -38,6 +38,7 @@ type ledger struct {
 	// Owners says for each site the lineage of the state that has it. A site that Terraform manages has none.
 	Owners map[string]string `json:"owners,omitempty"`
 
+	sys   *System
 	index map[resource.ID][]*entry
 	file  ledgerFile
 }
@@ -324,4 +325,10 @@ func decodeStrictly(content []byte, value any) error {
 		return errors.New("something follows its end")
 	}
 	return nil
+}
+
+// has reports whether anything of a site is recorded.
+func (l *ledger) has(site string) bool {
+	_, locked := l.Locked[site]
+	return locked || len(l.of(site)) > 0
 }

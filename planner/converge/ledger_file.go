@@ -37,7 +37,7 @@ type logLine struct {
 
 // readLedger reads the node's ledger. A node without one gives an empty ledger.
 func (s *System) readLedger() (*ledger, error) {
-	l := &ledger{Version: ledgerVersion}
+	l := &ledger{Version: ledgerVersion, sys: s}
 	switch info, err := s.Lstat(home); {
 	case errors.Is(err, fs.ErrNotExist):
 		return l, nil
@@ -56,6 +56,7 @@ func (s *System) readLedger() (*ledger, error) {
 		if l, err = parseLedger(content); err != nil {
 			return nil, fmt.Errorf("%s: %w", ledgerPath, err)
 		}
+		l.sys = s
 	}
 	if content, l.file.stale, err = s.readOwnFile(ledgerLogPath); err != nil {
 		return nil, err
@@ -64,22 +65,6 @@ func (s *System) readLedger() (*ledger, error) {
 		return nil, fmt.Errorf("%s: %w", ledgerLogPath, err)
 	}
 	return l, nil
-}
-
-// readOwnFile reads a file that only slipway can have written.
-func (s *System) readOwnFile(path string) (content []byte, there bool, err error) {
-	info, err := s.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	if !info.IsRegular() || !trusted(uint32(info.UID)) {
-		return nil, true, fmt.Errorf("%s: is not a regular file of the session's user", path)
-	}
-	content, err = s.ReadFile(path)
-	return content, true, err
 }
 
 // replay carries out the records of a log. A crash of the node may have torn off what was not fsynced at its end:
@@ -130,11 +115,11 @@ func (l *ledger) carryOutAll(records []record) error {
 }
 
 // save brings what changed to the disk: what it announces may begin.
-func (l *ledger) save(s *System) error {
+func (l *ledger) save() error {
 	if len(l.file.unsaved) == 0 {
 		return nil // and what was only noted announces nothing
 	}
-	if err := l.note(s); err != nil || l.file.log == nil {
+	if err := l.note(); err != nil || l.file.log == nil {
 		return err
 	}
 	if err := l.file.log.Sync(); err != nil {
@@ -145,7 +130,7 @@ func (l *ledger) save(s *System) error {
 }
 
 // note writes what changed to the log. It outlives the session, and a crash of the node only with the next save.
-func (l *ledger) note(s *System) error {
+func (l *ledger) note() error {
 	f := &l.file
 	if len(f.unsaved) == 0 {
 		return nil
@@ -154,9 +139,9 @@ func (l *ledger) note(s *System) error {
 	enc := json.NewEncoder(&text) // ends every value with a line break, and writes none otherwise
 	if f.log == nil {
 		if f.stale {
-			return l.fold(s)
+			return l.fold()
 		}
-		log, err := s.createLog(ledgerLogPath)
+		log, err := l.sys.createLog(ledgerLogPath)
 		if err != nil {
 			return err
 		}
@@ -178,7 +163,7 @@ func (l *ledger) note(s *System) error {
 
 // fold writes the ledger as a whole, when anything changed since it was, and removes the log. A crash leaves the old or
 // the new one, whole, and a log that belongs to the old one.
-func (l *ledger) fold(s *System) error {
+func (l *ledger) fold() error {
 	f := &l.file
 	if f.log == nil && !f.stale && len(f.unsaved) == 0 {
 		return nil
@@ -192,12 +177,12 @@ func (l *ledger) fold(s *System) error {
 		return fmt.Errorf("%s: %w", ledgerPath, err)
 	}
 	private := fs.FileMode(0o600)
-	if err := s.ReplaceFile(ledgerPath, append(content, '\n'), Attributes{Mode: &private}); err != nil {
+	if err := l.sys.ReplaceFile(ledgerPath, append(content, '\n'), Attributes{Mode: &private}); err != nil {
 		l.Generation--
 		return err
 	}
 	if f.log != nil || f.stale {
-		err = errors.Join(l.close(), s.Remove(ledgerLogPath))
+		err = errors.Join(l.close(), l.sys.Remove(ledgerLogPath))
 	}
 	f.stale, f.unsaved = false, nil
 	return err

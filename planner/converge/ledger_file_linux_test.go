@@ -23,12 +23,12 @@ func logged(t *testing.T, b *sandbox) (saved []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := func(write func(*System) error, records ...record) {
+	step := func(write func() error, records ...record) {
 		t.Helper()
 		for _, r := range records {
 			l.change(r)
 		}
-		if err := write(b.System); err != nil {
+		if err := write(); err != nil {
 			t.Fatal(err)
 		}
 		saved = append(saved, shownLedger(t, l))
@@ -164,7 +164,7 @@ func TestTheLogIsFullInBetween(t *testing.T) {
 	}
 	b.hook = func(stage, title string) error {
 		if stage == "applied" && title == "2" {
-			return b.work.ledger.file.log.Close() // the next write fails
+			return b.ledger.file.log.Close() // the next write fails
 		}
 		return nil
 	}

@@ -83,7 +83,7 @@ func TestNothingIsAppliedWithoutALedger(t *testing.T) {
 	b := newBench(t)
 	b.hook = func(stage, title string) error {
 		if stage == "capture" && title == "b" {
-			return b.work.ledger.file.log.Close() // the next write fails
+			return b.ledger.file.log.Close() // the next write fails
 		}
 		return nil
 	}

@@ -21,6 +21,7 @@ const lockPoll = 20 * time.Millisecond
 // nodeLock keeps two sessions apart that would change a node. It is a flock, so it ends with its holder, however that
 // ends. A command that is at work has it too.
 type nodeLock struct {
+	of   *System
 	f    *os.File
 	text string // who holds it, as the first line of the file says; empty when that may be shared
 	left bool   // a command has it for longer than the session
@@ -32,6 +33,9 @@ func (l *nodeLock) release() {
 	}
 	if !l.left {
 		_ = l.f.Truncate(0) // who holds it is only shown to those who wait
+	}
+	if l.of.nodeLock == l {
+		l.of.nodeLock = nil
 	}
 	_ = l.f.Close() // the lock goes with the file
 }
@@ -110,6 +114,7 @@ func (s *System) lock(ctx context.Context, alone bool, who string) (*nodeLock, e
 	for {
 		l, err := s.tryLock(alone, who)
 		if !errors.As(err, new(errBusy)) {
+			s.nodeLock = l
 			return l, err
 		}
 		select {
@@ -157,7 +162,7 @@ func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
 	if err := unix.Fstatat(p.dir, p.name, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil || there.Ino != held.Ino {
 		return nil, errors.Join(errBusy{}, f.Close())
 	}
-	l := &nodeLock{f: f}
+	l := &nodeLock{of: s, f: f}
 	if alone {
 		l.text = fmt.Sprintf("%s, process %d", who, os.Getpid())
 		_, cgroup, err := l.read()

@@ -32,9 +32,3 @@ func (x *session) own() {
 		x.ledger.change(record{Owner: &owner{c.Site, c.Owner}})
 	}
 }
-
-// has reports whether anything of a site is recorded.
-func (l *ledger) has(site string) bool {
-	_, locked := l.Locked[site]
-	return locked || len(l.of(site)) > 0
-}

@@ -22,9 +22,9 @@ type apkPackage struct {
 	trouble string // why it does not count as installed
 }
 
-func readAPK(s *System) (map[string]apkPackage, error) {
-	return remembered(s, "apk", func() (map[string]apkPackage, error) {
-		path, err := firstThere(s, apkDatabases...)
+func readAPK(s *Session) (map[string]apkPackage, error) {
+	return remembered(s.System, "apk", func() (map[string]apkPackage, error) {
+		path, err := s.firstThere(apkDatabases...)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func parseAPK(text string) map[string]apkPackage {
 	return all
 }
 
-func (apk) state(_ context.Context, s *System, name string) (packageState, error) {
+func (apk) state(_ context.Context, s *Session, name string) (packageState, error) {
 	all, err := readAPK(s)
 	if err != nil {
 		return packageState{}, err
@@ -89,7 +89,7 @@ func apkCommand(args ...string) Command {
 	return Command{Argv: append([]string{"apk", "--no-progress", "--wait", "120"}, args...), Timeout: packageTimeout}
 }
 
-func (apk) newest(ctx context.Context, s *System, names []string) (map[string]string, error) {
+func (apk) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
 	c := apkCommand(append([]string{"version", "-l", "<", "--"}, names...)...)
 	out, err := ask(ctx, s, c)
 	if err != nil {
@@ -119,11 +119,11 @@ func parseAPKVersion(text string, names []string) map[string]string {
 }
 
 // known leaves it to the transaction, which refreshes the index when that lacks something.
-func (apk) known(_ context.Context, _ *System, wants []packageWant) []error {
+func (apk) known(_ context.Context, _ *Session, wants []packageWant) []error {
 	return make([]error, len(wants))
 }
 
-func (a apk) transact(ctx context.Context, s *System, wants []packageWant) error {
+func (a apk) transact(ctx context.Context, s *Session, wants []packageWant) error {
 	var add, upgrade, del, fix []string
 	for _, w := range wants {
 		state, err := a.state(ctx, s, w.name)
@@ -162,7 +162,7 @@ func (a apk) transact(ctx context.Context, s *System, wants []packageWant) error
 }
 
 // add runs a command that installs, and once more after a refresh of the index when that lacks something.
-func (apk) add(ctx context.Context, s *System, args []string) error {
+func (apk) add(ctx context.Context, s *Session, args []string) error {
 	c := apkCommand(args...)
 	started := time.Now()
 	out, err := s.Run(ctx, c)
@@ -177,7 +177,7 @@ func (apk) add(ctx context.Context, s *System, args []string) error {
 	if !lacks("unable to select packages") && !lacks("unsatisfiable constraints") {
 		return lockError(s, toolError(c, out), out, started)
 	}
-	fresh, err := remembered(s, "apk.fresh", func() (*bool, error) { return new(bool), nil })
+	fresh, err := remembered(s.System, "apk.fresh", func() (*bool, error) { return new(bool), nil })
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (apk) add(ctx context.Context, s *System, args []string) error {
 	if err := mustRun(ctx, s, apkCommand("update")); err != nil {
 		return err
 	}
-	if fresh, err = remembered(s, "apk.fresh", func() (*bool, error) { return new(bool), nil }); err != nil {
+	if fresh, err = remembered(s.System, "apk.fresh", func() (*bool, error) { return new(bool), nil }); err != nil {
 		return err
 	}
 	*fresh = true
@@ -195,18 +195,18 @@ func (apk) add(ctx context.Context, s *System, args []string) error {
 }
 
 // capture needs nothing more, see undo.
-func (apk) capture(context.Context, *System, packageWant, bool, []packageWant, *packageBefore) error {
+func (apk) capture(context.Context, *Session, packageWant, bool, []packageWant, *packageBefore) error {
 	return nil
 }
 
 // restore has no more to do than finish.
-func (a apk) restore(ctx context.Context, s *System, _ packageBefore) (was string, err error) {
+func (a apk) restore(ctx context.Context, s *Session, _ packageBefore) (was string, err error) {
 	return a.finish(ctx, s)
 }
 
 // finish repairs the packages that apk has marked as broken. It writes its database at the end of a transaction only,
 // so one that was cut off has left nothing else: what it was to bring is not there, and what it was to remove is.
-func (a apk) finish(ctx context.Context, s *System) (was string, err error) {
+func (a apk) finish(ctx context.Context, s *Session) (was string, err error) {
 	all, err := readAPK(s)
 	if err != nil {
 		return "", err
@@ -226,7 +226,7 @@ func (a apk) finish(ctx context.Context, s *System) (was string, err error) {
 
 // undo relies on apk's own rule: `del` withdraws the request for a package, and what nothing asks for any more goes,
 // companions included. What others need stays.
-func (a apk) undo(ctx context.Context, s *System, b packageBefore) error {
+func (a apk) undo(ctx context.Context, s *Session, b packageBefore) error {
 	state, err := a.state(ctx, s, b.Name)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func TestAPKUndo(t *testing.T) {
 // TestAPKBrokenPackage: a package whose scripts failed or whose files are incomplete is in the database with a mark, and does not count as
 // installed.
 func TestAPKBrokenPackage(t *testing.T) {
-	var s *System
+	var s *Session
 	r := &recorder{}
 	const marked, sound = "P:jq\nV:1.7-r0\nf:s\n\n", "P:jq\nV:1.7-r0\n\n"
 	s = wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": marked}, r.run)

@@ -23,7 +23,7 @@ func aptGet(args ...string) Command {
 	}
 }
 
-func (apt) state(_ context.Context, s *System, name string) (packageState, error) {
+func (apt) state(_ context.Context, s *Session, name string) (packageState, error) {
 	db, err := readDpkg(s)
 	if err != nil {
 		return packageState{}, err
@@ -33,7 +33,7 @@ func (apt) state(_ context.Context, s *System, name string) (packageState, error
 
 func (apt) matches(is, should string) bool { return is == should }
 
-func (apt) newest(ctx context.Context, s *System, names []string) (map[string]string, error) {
+func (apt) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
 	policies, err := aptPolicies(ctx, s, names)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ type aptPolicy struct {
 }
 
 // aptPolicies asks `apt-cache policy`; a name that the index does not know is left out.
-func aptPolicies(ctx context.Context, s *System, names []string) (map[string]aptPolicy, error) {
+func aptPolicies(ctx context.Context, s *Session, names []string) (map[string]aptPolicy, error) {
 	c := Command{Argv: append([]string{"apt-cache", "policy", "--"}, names...)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
@@ -110,9 +110,9 @@ func parseAptPolicy(text string) map[string]aptPolicy {
 
 // known asks the index, and refreshes it when it lacks something, once until something changes the node: a repository
 // added in between needs another look.
-func (apt) known(ctx context.Context, s *System, wants []packageWant) []error {
+func (apt) known(ctx context.Context, s *Session, wants []packageWant) []error {
 	fail := func(err error) []error { return slices.Repeat([]error{err}, len(wants)) }
-	fresh, err := remembered(s, "apt.fresh", func() (*bool, error) { return new(bool), nil })
+	fresh, err := remembered(s.System, "apt.fresh", func() (*bool, error) { return new(bool), nil })
 	if err != nil {
 		return fail(err)
 	}
@@ -133,7 +133,7 @@ func (apt) known(ctx context.Context, s *System, wants []packageWant) []error {
 
 // aptMissing returns the wants that the index cannot fulfil. A package that is to go, or is there in the version
 // wanted, needs no index.
-func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool) ([]error, error) {
+func aptMissing(ctx context.Context, s *Session, wants []packageWant, fresh bool) ([]error, error) {
 	errs := make([]error, len(wants))
 	db, err := readDpkg(s)
 	if err != nil {
@@ -149,7 +149,7 @@ func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool)
 		return errs, nil
 	}
 	question := fmt.Sprintf("apt.policies %t %s", fresh, strings.Join(ask, " "))
-	policies, err := remembered(s, question, func() (map[string]aptPolicy, error) {
+	policies, err := remembered(s.System, question, func() (map[string]aptPolicy, error) {
 		return aptPolicies(ctx, s, ask)
 	})
 	if err != nil {
@@ -171,13 +171,13 @@ func aptMissing(ctx context.Context, s *System, wants []packageWant, fresh bool)
 }
 
 // aptUpdate refreshes the index. Its lock is the one that apt does not wait for by itself.
-func aptUpdate(ctx context.Context, s *System) error {
+func aptUpdate(ctx context.Context, s *Session) error {
 	return runUnlocked(ctx, s, aptGet("update"), "Could not get lock")
 }
 
 // runUnlocked runs a command that does not wait for a lock by itself, for up to two minutes again while it prints that
 // another process has the lock.
-func runUnlocked(ctx context.Context, s *System, c Command, locked string) error {
+func runUnlocked(ctx context.Context, s *Session, c Command, locked string) error {
 	started := time.Now()
 	for {
 		out, err := s.Run(ctx, c)
@@ -208,7 +208,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (a apt) transact(ctx context.Context, s *System, wants []packageWant) error {
+func (a apt) transact(ctx context.Context, s *Session, wants []packageWant) error {
 	if _, err := a.finish(ctx, s); err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (a apt) transact(ctx context.Context, s *System, wants []packageWant) error
 }
 
 // aptPurge purges packages, and once more those of which apt leaves the configuration files: they were half removed.
-func aptPurge(ctx context.Context, s *System, names []string) error {
+func aptPurge(ctx context.Context, s *Session, names []string) error {
 	for range 2 {
 		if err := mustRun(ctx, s, aptGet(append([]string{"purge", "--"}, names...)...)); err != nil {
 			return err
@@ -274,7 +274,7 @@ func aptPurge(ctx context.Context, s *System, names []string) error {
 
 // finish configures what an interrupted dpkg left, and runs the triggers: apt refuses to work before, or takes no
 // notice.
-func (apt) finish(ctx context.Context, s *System) (was string, err error) {
+func (apt) finish(ctx context.Context, s *Session) (was string, err error) {
 	db, err := readDpkg(s)
 	if err != nil {
 		return "", err
@@ -301,7 +301,7 @@ func (apt) finish(ctx context.Context, s *System) (was string, err error) {
 }
 
 // simulate asks apt what it would do; nothing is changed. Holds do not count: transact lifts them first.
-func simulate(ctx context.Context, s *System, args ...string) (aptPlan, error) {
+func simulate(ctx context.Context, s *Session, args ...string) (aptPlan, error) {
 	c := aptGet(append([]string{"-s", "--allow-change-held-packages"}, args...)...)
 	out, err := ask(ctx, s, c)
 	if err != nil {

@@ -20,9 +20,9 @@ const (
 )
 
 // jqBrought is a node on which jq was installed and brought onig along. r answers as apt does.
-func jqBrought(t *testing.T, r *recorder) *System {
+func jqBrought(t *testing.T, r *recorder) *Session {
 	t.Helper()
-	var s *System
+	var s *Session
 	r.answers = map[string]Output{
 		"apt-cache policy":             prints("jq:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),
@@ -65,8 +65,8 @@ func TestAptUndoCutOffBeforeItsCompanionsGo(t *testing.T) {
 
 // TestAptPurgesWhatItOnlyRemoved: of a package that is half removed, apt-get purge leaves the configuration files.
 func TestAptPurgesWhatItOnlyRemoved(t *testing.T) {
-	purgeOnce := func(t *testing.T) (*System, *recorder) {
-		var s *System
+	purgeOnce := func(t *testing.T) (*Session, *recorder) {
+		var s *Session
 		r := &recorder{answers: map[string]Output{"apt-get" + aptOptions + " -s": prints("Remv jq [1]\n")}}
 		half := in("deinstall ok half-installed", stanza("jq", ""))
 		s = aptNode(t, half, r)

@@ -44,13 +44,13 @@ func TestParseAptPolicy(t *testing.T) {
 }
 
 // aptNode is a node with apt whose database the test can change.
-func aptNode(t *testing.T, database string, r *recorder) *System {
+func aptNode(t *testing.T, database string, r *recorder) *Session {
 	t.Helper()
 	return wholeMachine(t, map[string]string{dpkgStatus: dpkgStanza + database, "/usr/bin/apt-get": "", "/usr/bin/dnf": ""}, r.run)
 }
 
 // nowInstalled returns an effect that rewrites the database.
-func nowInstalled(t *testing.T, s **System, database, auto string) func() {
+func nowInstalled(t *testing.T, s **Session, database, auto string) func() {
 	return func() {
 		for path, text := range map[string]string{dpkgStatus: dpkgStanza + database, aptExtended: auto} {
 			file := filepath.Join((*s).root, path)
@@ -65,7 +65,7 @@ func nowInstalled(t *testing.T, s **System, database, auto string) func() {
 }
 
 func TestAptInstallsAllInOneTransaction(t *testing.T) {
-	var s *System
+	var s *Session
 	r := &recorder{answers: map[string]Output{
 		"apt-cache policy -- jq tree":  prints(policySample + "tree:\n  Candidate: 2\n"),
 		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\nInst tree (2 x [amd64])\n"),
@@ -121,7 +121,7 @@ func TestAptInstallsAllInOneTransaction(t *testing.T) {
 }
 
 func TestAptTriesOneByOneWhenTheBatchFails(t *testing.T) {
-	var s *System
+	var s *Session
 	r := &recorder{answers: map[string]Output{
 		"apt-cache policy": prints("good:\n  Candidate: 1\nbad:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " install -- good bad": {Status: 100, Combined: "E: held broken packages\n"},
@@ -237,7 +237,7 @@ func TestAptUndo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var s *System
+			var s *Session
 			r := &recorder{answers: map[string]Output{"apt-get" + aptOptions + " -s": prints(tt.simulate)}}
 			s = aptNode(t, tt.database, r)
 			nowInstalled(t, &s, tt.database, tt.auto)()
@@ -277,7 +277,7 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 		"another's is not": {whole + strings.Replace(stanza("z", ""), "ok installed", "ok half-configured", 1), Changed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s *System
+			var s *Session
 			r := &recorder{answers: map[string]Output{}}
 			if strings.Contains(tt.after, "half") {
 				r.answers[configure] = Output{Status: 1, Combined: "dpkg: error processing package\n"}
@@ -297,7 +297,7 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 
 // TestAptFailsWithWhatCameAlong: apt-get failed because of a package that came along; the one that was asked for is configured.
 func TestAptFailsWithWhatCameAlong(t *testing.T) {
-	var s *System
+	var s *Session
 	r := &recorder{answers: map[string]Output{
 		"apt-cache policy":                  prints("jq:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " -s":      prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),

@@ -14,7 +14,7 @@ import (
 // at as one transaction, since they will be one: what one brings may serve another, and the last of them to be undone
 // takes it along.
 func (a apt) capture(
-	ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
+	ctx context.Context, s *Session, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
 ) error {
 	db, err := readDpkg(s)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a apt) capture(
 // plan simulates the transaction that want will be part of. It is empty when that cannot be had: Apply is about to fail
 // and to say why.
 func (a apt) plan(
-	ctx context.Context, s *System, db dpkgDatabase, want packageWant, alongside []packageWant,
+	ctx context.Context, s *Session, db dpkgDatabase, want packageWant, alongside []packageWant,
 ) (aptPlan, error) {
 	switch want.ensure {
 	case "absent":
@@ -96,7 +96,7 @@ func (a apt) plan(
 		return aptPlan{}, nil
 	}
 	install := []string{"install", "--allow-downgrades", "--"}
-	plan, err := remembered(s, "apt.plan "+strings.Join(all, " "), func() (aptPlan, error) {
+	plan, err := remembered(s.System, "apt.plan "+strings.Join(all, " "), func() (aptPlan, error) {
 		return simulate(ctx, s, append(install, all...)...)
 	})
 	if err != nil && len(all) > 1 && ctx.Err() == nil {
@@ -109,7 +109,7 @@ func (a apt) plan(
 	return plan, err
 }
 
-func (a apt) undo(ctx context.Context, s *System, b packageBefore) error {
+func (a apt) undo(ctx context.Context, s *Session, b packageBefore) error {
 	if _, err := a.finish(ctx, s); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a apt) undo(ctx context.Context, s *System, b packageBefore) error {
 
 // takeAway removes a package that slipway installed, with its companions. A package that others by now depend on stays,
 // marked as installed for their sake, so that it goes when they do.
-func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
+func (a apt) takeAway(ctx context.Context, s *Session, b packageBefore) error {
 	db, err := readDpkg(s)
 	if err != nil {
 		return err
@@ -181,12 +181,12 @@ func (a apt) takeAway(ctx context.Context, s *System, b packageBefore) error {
 
 // noteLeaving writes into the ledger on the disk which companions are about to go: apt forgets why they are there
 // before they are gone.
-func (b packageBefore) noteLeaving(s *System, companions []string) error {
-	l := s.work.ledger
+func (b packageBefore) noteLeaving(s *Session, companions []string) error {
+	l := s.ledger
 	if l == nil || slices.Equal(b.Leaving, companions) {
 		return nil
 	}
-	e := l.entry(s.work.site, s.work.id)
+	e := l.entry(s.site, s.id)
 	if e == nil {
 		return nil
 	}
@@ -197,12 +197,12 @@ func (b packageBefore) noteLeaving(s *System, companions []string) error {
 	}
 	e.Before = text
 	l.change(record{Entry: e})
-	return l.save(s)
+	return l.save()
 }
 
 // restore selects again what an undo that was cut off was about to take away, finishes, installs again what is half
 // there, and marks the companions as installed for others.
-func (a apt) restore(ctx context.Context, s *System, b packageBefore) (was string, err error) {
+func (a apt) restore(ctx context.Context, s *Session, b packageBefore) (was string, err error) {
 	var selections strings.Builder
 	err = b.each(s, func(key string, p dpkgPackage) {
 		if p.unwanted {
@@ -238,7 +238,7 @@ func (a apt) restore(ctx context.Context, s *System, b packageBefore) (was strin
 }
 
 // each calls f for the package and its companions, as far as they are there.
-func (b packageBefore) each(s *System, f func(key string, p dpkgPackage)) error {
+func (b packageBefore) each(s *Session, f func(key string, p dpkgPackage)) error {
 	db, err := readDpkg(s)
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func (b packageBefore) each(s *System, f func(key string, p dpkgPackage)) error 
 // leaving returns what can go of key and its companions, and when key cannot, who needs it. What the pure rule says is
 // checked with apt, which knows about versions, too; where they disagree, more stays.
 func (a apt) leaving(
-	ctx context.Context, s *System, db dpkgDatabase, key string, came, without []string,
+	ctx context.Context, s *Session, db dpkgDatabase, key string, came, without []string,
 ) (keys []string, neededBy string, err error) {
 	keys, neededBy = db.unneeded(key, came, without)
 	for _, k := range append([]string{key}, came...) {
@@ -281,13 +281,13 @@ func (a apt) leaving(
 }
 
 // takes reports whether a purge of keys would take nothing else along and put nothing in its place.
-func (apt) takes(ctx context.Context, s *System, keys []string) (bool, error) {
+func (apt) takes(ctx context.Context, s *Session, keys []string) (bool, error) {
 	plan, err := simulate(ctx, s, append([]string{"purge", "--"}, keys...)...)
 	return err == nil && plan.only(keys), err
 }
 
 // purge removes keys; configuration files that were there before slipway stay.
-func (apt) purge(ctx context.Context, s *System, keys []string, key string, b packageBefore) error {
+func (apt) purge(ctx context.Context, s *Session, keys []string, key string, b packageBefore) error {
 	db, err := readDpkg(s)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (apt) purge(ctx context.Context, s *System, keys []string, key string, b pa
 }
 
 // bringBack installs again what the transaction took away, and sets the marks that apt and dpkg had.
-func (apt) bringBack(ctx context.Context, s *System, b packageBefore) error {
+func (apt) bringBack(ctx context.Context, s *Session, b packageBefore) error {
 	db, err := readDpkg(s)
 	if err != nil {
 		return err
@@ -367,7 +367,7 @@ func (apt) bringBack(ctx context.Context, s *System, b packageBefore) error {
 }
 
 // markAuto marks packages as installed for others, where they are not yet.
-func markAuto(ctx context.Context, s *System, names []string) error {
+func markAuto(ctx context.Context, s *Session, names []string) error {
 	db, err := readDpkg(s)
 	if err != nil {
 		return err

@@ -28,8 +28,8 @@ func (p rpmPackage) String() string {
 const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{ARCH}\n`
 
 // readRPM lists what is installed by name and by name.arch.
-func readRPM(ctx context.Context, s *System) (map[string][]rpmPackage, error) {
-	return remembered(s, "rpm", func() (map[string][]rpmPackage, error) {
+func readRPM(ctx context.Context, s *Session) (map[string][]rpmPackage, error) {
+	return remembered(s.System, "rpm", func() (map[string][]rpmPackage, error) {
 		c := Command{Argv: []string{"rpm", "-qa", "--queryformat", rpmFormat}}
 		out, err := ask(ctx, s, c)
 		if err != nil {
@@ -59,7 +59,7 @@ func parseRPM(text string) map[string][]rpmPackage {
 	return all
 }
 
-func (dnf) state(ctx context.Context, s *System, name string) (packageState, error) {
+func (dnf) state(ctx context.Context, s *Session, name string) (packageState, error) {
 	all, err := readRPM(ctx, s)
 	if err != nil {
 		return packageState{}, err
@@ -90,7 +90,7 @@ func (dnf) matches(is, should string) bool {
 }
 
 // newest asks for updates: status 100 says that there are some. A package without one is at its newest.
-func (dnf) newest(ctx context.Context, s *System, names []string) (map[string]string, error) {
+func (dnf) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
 	c := Command{Argv: append([]string{"dnf", "-q", "check-update", "--"}, names...)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
@@ -131,7 +131,7 @@ func parseCheckUpdate(text string) map[string]string {
 }
 
 // known leaves it to the transaction: dnf refreshes its index by itself.
-func (dnf) known(_ context.Context, _ *System, wants []packageWant) []error {
+func (dnf) known(_ context.Context, _ *Session, wants []packageWant) []error {
 	return make([]error, len(wants))
 }
 
@@ -139,7 +139,7 @@ func dnfCommand(args ...string) Command {
 	return Command{Argv: append([]string{"dnf", "-y", "-q"}, args...), Timeout: packageTimeout}
 }
 
-func (d dnf) transact(ctx context.Context, s *System, wants []packageWant) error {
+func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) error {
 	var install, upgrade, remove, pinned []string
 	for _, w := range wants {
 		state, err := d.state(ctx, s, w.name)
@@ -183,18 +183,18 @@ func (d dnf) transact(ctx context.Context, s *System, wants []packageWant) error
 
 // capture needs nothing more: dnf itself remembers which packages came along for others, and takes them away with the
 // last of those.
-func (dnf) capture(context.Context, *System, packageWant, bool, []packageWant, *packageBefore) error {
+func (dnf) capture(context.Context, *Session, packageWant, bool, []packageWant, *packageBefore) error {
 	return nil
 }
 
 // restore leaves the rest to the transaction that follows: finish ends a removal.
-func (d dnf) restore(ctx context.Context, s *System, _ packageBefore) (was string, err error) {
+func (d dnf) restore(ctx context.Context, s *Session, _ packageBefore) (was string, err error) {
 	return d.finish(ctx, s)
 }
 
 // finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each
 // package is there.
-func (dnf) finish(ctx context.Context, s *System) (was string, err error) {
+func (dnf) finish(ctx context.Context, s *Session) (was string, err error) {
 	info, err := ask(ctx, s, dnfCommand("history", "info", "last"))
 	if err != nil {
 		return "", err
@@ -219,7 +219,7 @@ func cutOff(info string) bool {
 	return false
 }
 
-func (d dnf) undo(ctx context.Context, s *System, b packageBefore) error {
+func (d dnf) undo(ctx context.Context, s *Session, b packageBefore) error {
 	state, err := d.state(ctx, s, b.Name)
 	if err != nil {
 		return err

@@ -45,8 +45,8 @@ const (
 const statusReinstall = "broken, to be reinstalled"
 
 // readDpkg reads the status database, with what an interrupted dpkg did not yet merge into it.
-func readDpkg(s *System) (dpkgDatabase, error) {
-	return remembered(s, "dpkg", func() (dpkgDatabase, error) {
+func readDpkg(s *Session) (dpkgDatabase, error) {
+	return remembered(s.System, "dpkg", func() (dpkgDatabase, error) {
 		status, err := s.ReadFile(dpkgStatus)
 		if err != nil {
 			return dpkgDatabase{}, err
@@ -68,7 +68,7 @@ func readDpkg(s *System) (dpkgDatabase, error) {
 }
 
 // pendingUpdates lists the journal files of a dpkg that was interrupted, in order.
-func pendingUpdates(s *System) ([]string, error) {
+func pendingUpdates(s *Session) ([]string, error) {
 	names, err := s.ReadDir(dpkgUpdates)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -255,7 +255,7 @@ func (db dpkgDatabase) unfinished() []string {
 }
 
 // readAuto reads which packages apt installed only because others need them, by key.
-func readAuto(s *System, db dpkgDatabase) (map[string]bool, error) {
+func readAuto(s *Session, db dpkgDatabase) (map[string]bool, error) {
 	text, err := s.ReadFile(aptExtended)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

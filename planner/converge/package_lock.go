@@ -19,7 +19,7 @@ var (
 
 // lockError adds to the error of a tool, started at a time, which process has the lock that the tool did not get, and
 // how long it was waited for.
-func lockError(s *System, failure error, out Output, started time.Time) error {
+func lockError(s *Session, failure error, out Output, started time.Time) error {
 	line := lockLine(out.Combined)
 	if failure == nil || line == "" {
 		return failure

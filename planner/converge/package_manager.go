@@ -14,29 +14,29 @@ import (
 // packageManager is what packageType needs of apt, dnf and apk.
 type packageManager interface {
 	// state reads what the node has under a name, from the manager's own database.
-	state(ctx context.Context, s *System, name string) (packageState, error)
+	state(ctx context.Context, s *Session, name string) (packageState, error)
 	// newest returns the newest version that the node's index has of each package that is there, without refreshing the
 	// index; a package of which it knows none is left out.
-	newest(ctx context.Context, s *System, names []string) (map[string]string, error)
+	newest(ctx context.Context, s *Session, names []string) (map[string]string, error)
 	// matches reports whether the version that is there is the one wanted.
 	matches(is, should string) bool
 	// known finds out, for each want, whether the index has what is to be installed, refreshing the index when it has not.
 	// The errors answer wants one by one.
-	known(ctx context.Context, s *System, wants []packageWant) []error
+	known(ctx context.Context, s *Session, wants []packageWant) []error
 	// transact brings all wants about in one transaction as far as the manager can.
-	transact(ctx context.Context, s *System, wants []packageWant) error
+	transact(ctx context.Context, s *Session, wants []packageWant) error
 	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside
 	// lists the wants that may share it.
 	capture(
-		ctx context.Context, s *System, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
+		ctx context.Context, s *Session, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
 	) error
 	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is
 	// nothing. That a single package cannot be completed is no error: the state of the package says it.
-	finish(ctx context.Context, s *System) (was string, err error)
+	finish(ctx context.Context, s *Session) (was string, err error)
 	// restore is finish for packages that are to stay, and brings back what an undo that was cut off has half removed.
-	restore(ctx context.Context, s *System, b packageBefore) (was string, err error)
+	restore(ctx context.Context, s *Session, b packageBefore) (was string, err error)
 	// undo brings back b.
-	undo(ctx context.Context, s *System, b packageBefore) error
+	undo(ctx context.Context, s *Session, b packageBefore) error
 }
 
 // packageManagers is the table of package managers, with where each one's program is. The first that is there is the
@@ -137,16 +137,16 @@ type packageGone struct {
 }
 
 // managerOf returns the package manager that r asks for, or the node's own.
-func managerOf(s *System, r resource.Resource) (packageManager, string, error) {
+func managerOf(s *Session, r resource.Resource) (packageManager, string, error) {
 	return findManager(s, r.Parameters.String("provider"))
 }
 
-func findManager(s *System, provider string) (packageManager, string, error) {
+func findManager(s *Session, provider string) (packageManager, string, error) {
 	for _, m := range packageManagers {
 		if provider != "" && provider != m.provider {
 			continue
 		}
-		found, err := firstThere(s, m.paths...)
+		found, err := s.firstThere(m.paths...)
 		if err != nil {
 			return nil, "", err
 		}

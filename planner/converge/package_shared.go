@@ -15,13 +15,13 @@ type packageRecord struct {
 
 // otherPackages returns the ledger's records of the packages that a manager was to install, without that of the
 // resource at work, in the order in which they were first applied.
-func otherPackages(s *System, provider string) ([]packageRecord, error) {
-	if s.work.ledger == nil {
+func otherPackages(s *Session, provider string) ([]packageRecord, error) {
+	if s.ledger == nil {
 		return nil, nil
 	}
 	var out []packageRecord
-	for _, e := range s.work.ledger.Entries {
-		if e.Type != "package" || e.Site == s.work.site && e.id == s.work.id {
+	for _, e := range s.ledger.Entries {
+		if e.Type != "package" || e.Site == s.site && e.id == s.id {
 			continue
 		}
 		r := packageRecord{entry: e}
@@ -62,7 +62,7 @@ func sortedUnion(a, b []string) []string {
 // handOverCompanions writes companions that stay because others need them into the record of the first package that
 // slipway installed and that is still there, so that they go with it, or are handed on. Without such a package they
 // stay, marked as installed for others.
-func handOverCompanions(s *System, others []packageRecord, came, without []string) error {
+func handOverCompanions(s *Session, others []packageRecord, came, without []string) error {
 	for _, o := range others {
 		if o.before.Present || len(came) == 0 {
 			continue
@@ -74,7 +74,7 @@ func handOverCompanions(s *System, others []packageRecord, came, without []strin
 		}
 		if !bytes.Equal(o.entry.Before, text) {
 			o.entry.Before = text
-			s.work.ledger.change(record{Entry: o.entry})
+			s.ledger.change(record{Entry: o.entry})
 		}
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // packageLedger puts records into the ledger of a system at work on package[me].
-func packageLedger(t *testing.T, s *System, befores ...packageBefore) *ledger {
+func packageLedger(t *testing.T, s *Session, befores ...packageBefore) *ledger {
 	t.Helper()
 	l := &ledger{}
 	for _, b := range befores {
@@ -20,7 +20,7 @@ func packageLedger(t *testing.T, s *System, befores ...packageBefore) *ledger {
 		}
 		l.carryOut(record{Entry: &entry{Site: "s", Type: "package", Title: b.Name, Before: text, id: resource.MakeID("package", b.Name)}})
 	}
-	s.work = work{site: "s", id: resource.MakeID("package", "me"), ledger: l}
+	s.site, s.id, s.ledger = "s", resource.MakeID("package", "me"), l
 	return l
 }
 

@@ -69,19 +69,51 @@ func (s *System) lacks(names []string) ([]string, error) {
 	return missing, nil
 }
 
-// needs reports the programs of Catalog.Needs that are not there.
-func (x *session) needs() *SessionError {
-	missing, err := x.sys.lacks(x.catalog.Needs)
+// exists reports whether there is anything at path.
+func (s *System) exists(path string) (bool, error) {
+	_, err := s.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// firstThere returns the first of paths at which there is anything, empty for none.
+func (s *System) firstThere(paths ...string) (string, error) {
+	for _, p := range paths {
+		if there, err := s.exists(p); there || err != nil {
+			return p, err
+		}
+	}
+	return "", nil
+}
+
+// missingAbove lists the directories above a path that are not there, outermost first.
+func (s *System) missingAbove(name string) ([]string, error) {
+	var out []string
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		there, err := s.exists(dir)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			break
+		}
+		out = append([]string{dir}, out...)
+	}
+	return out, nil
+}
+
+// makeAbove makes the directories above a path that are not there.
+func (s *System) makeAbove(name string) error {
+	missing, err := s.missingAbove(name)
 	if err != nil {
-		return &SessionError{Code: CodeNeeds, Message: err.Error()}
+		return err
 	}
-	if len(missing) == 0 {
-		return nil
+	for _, dir := range missing {
+		if err := s.Mkdir(dir, Attributes{}); err != nil {
+			return err
+		}
 	}
-	is, them := "program "+missing[0]+" is", "it"
-	if len(missing) > 1 {
-		is, them = "programs "+strings.Join(missing, ", ")+" are", "them"
-	}
-	return &SessionError{Code: CodeNeeds, Message: fmt.Sprintf("the %s not on the node (looked in %s); "+
-		"tasks of this run call %s: install %s first", is, actionPath, them, them)}
+	return nil
 }

@@ -92,14 +92,6 @@ const (
 	Restarting Status = "restarting"
 )
 
-// Difference is one parameter that is not as desired. Is and Should are short and fit for a plan: contents are
-// shown as digests and secrets not at all.
-type Difference struct {
-	Parameter string `json:"parameter"`
-	Is        string `json:"is"`
-	Should    string `json:"should"`
-}
-
 // Result is the outcome of one item, sent as soon as it is known.
 type Result struct {
 	ID          resource.ID  `json:"id"`

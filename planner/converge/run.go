@@ -24,10 +24,11 @@ import (
 // Summary.Error says that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result says how far it came.
 func Run(ctx context.Context, s *System, c Catalog, emit func(Result)) Summary {
-	return runWith(ctx, s, every, c, emit)
+	return runWith(ctx, &Session{System: s}, every, c, emit)
 }
 
-func runWith(ctx context.Context, s *System, types map[string]Type, c Catalog, emit func(Result)) Summary {
+func runWith(ctx context.Context, s *Session, types map[string]Type, c Catalog, emit func(Result)) Summary {
+	s.site, s.applying, s.ran = c.Site, c.Mode == Apply, map[resource.ID]bool{}
 	x := &session{sys: s, types: types, catalog: c, emit: emit, bad: map[resource.ID]bool{}, prefetched: map[string]int{}}
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
 	if err := c.invalid(); err != nil {
@@ -73,7 +74,7 @@ func (c Catalog) invalid() error {
 
 // session is one catalog at work on a node.
 type session struct {
-	sys     *System
+	sys     *Session
 	types   map[string]Type
 	catalog Catalog
 	emit    func(Result)
@@ -117,11 +118,11 @@ func (x *session) run(ctx context.Context) *SessionError {
 	defer func() { _ = l.close() }() // what was not synced by then is not needed
 	if len(made) > 0 {
 		l.change(record{Made: made})
-		if err := l.save(x.sys); err != nil { // at once, or a crash would leave directories that nobody removes
+		if err := l.save(); err != nil { // at once, or a crash would leave directories that nobody removes
 			return ledgerError(err)
 		}
 	}
-	x.ledger = l
+	x.ledger, x.sys.ledger = l, l
 	if failure := x.checkOwner(); failure != nil {
 		return failure
 	}
@@ -134,8 +135,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 			return ledgerError(err)
 		}
 	}
-	x.sys.work = work{site: x.catalog.Site, ledger: l, lock: lock, ran: map[resource.ID]bool{}, applying: x.applying()}
-	defer func() { x.sys.work = work{} }()
+	defer func() { x.sys.log = nil }()
 	x.sys.Forget()
 	failure = x.inWindow(ctx, func() {
 		if x.catalog.TearDown {
@@ -186,21 +186,21 @@ func (x *session) leave() error {
 		return x.broken
 	}
 	if x.applying() {
-		if err := x.sys.removeLeft(x.ledger); err != nil {
+		if err := x.ledger.removeLeft(); err != nil {
 			return err
 		}
 	}
 	if x.tornDown && x.ledger.Owners[x.catalog.Site] != "" {
 		x.ledger.change(record{Owner: &owner{Site: x.catalog.Site}})
 	}
-	if err := x.ledger.fold(x.sys); err != nil || !x.applying() {
+	if err := x.ledger.fold(); err != nil || !x.applying() {
 		return err
 	}
 	if x.ledger.empty() {
 		x.ledger.ID = ""
-		return x.sys.removeHome(x.ledger)
+		return x.ledger.removeHome()
 	}
-	return errors.Join(x.sys.dropUnnamed(x.ledger), x.sys.RemoveAll(workPath)) // the latter when a session was killed
+	return errors.Join(x.ledger.dropUnnamed(), x.sys.RemoveAll(workPath)) // the latter when a session was killed
 }
 
 func ledgerError(err error) *SessionError {
@@ -210,7 +210,7 @@ func ledgerError(err error) *SessionError {
 // save brings the ledger to the disk. When it cannot, nothing more is applied in this session.
 func (x *session) save() error {
 	if x.broken == nil {
-		x.broken = x.ledger.save(x.sys)
+		x.broken = x.ledger.save()
 	}
 	return x.broken
 }
@@ -219,7 +219,7 @@ func (x *session) save() error {
 // makes the next session look once more, and find it done.
 func (x *session) note() error {
 	if x.broken == nil {
-		x.broken = x.ledger.note(x.sys)
+		x.broken = x.ledger.note()
 	}
 	return x.broken
 }

@@ -370,7 +370,7 @@ func (x *session) carryOutBatch(ctx context.Context, batcher Batcher, jobs []*jo
 		return
 	}
 	log := &tail{limit: OutputLimit} // of all together: what commands print cannot be separated
-	x.sys.work.log = log
+	x.sys.log = log
 	errs, err := guarded(begun[0].Type, func() ([]error, error) { return batcher.ApplyBatch(ctx, x.sys, rs), nil })
 	if err == nil && len(errs) != len(begun) {
 		err = fmt.Errorf("internal error in the type %q: %d answers for %d resources; please report it",
@@ -402,7 +402,7 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		return
 	}
 	if err == nil {
-		x.sys.work.ran[j.id] = true
+		x.sys.ran[j.id] = true
 		err = x.verify(ctx, j)
 	}
 	if err != nil {
@@ -445,7 +445,7 @@ func (x *session) dropUnmade(j *job) {
 	if err != nil || b.Kind != fileAbsent {
 		return
 	}
-	if there, err := exists(x.sys, b.Path); err == nil && !there {
+	if there, err := x.sys.exists(b.Path); err == nil && !there {
 		gone := e.key()
 		x.ledger.change(record{Drop: &gone})
 	}

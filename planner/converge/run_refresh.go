@@ -50,17 +50,6 @@ func (x *session) notify(j *job) {
 	}
 }
 
-// startedNow reports whether the differences that were just repaired say that the resource was started, made or run, so
-// that it has seen all that came before it and needs no refresh.
-func startedNow(diffs []Difference) bool {
-	for _, d := range diffs {
-		if d.Parameter == "ensure" || d.Parameter == returnsParameter {
-			return true
-		}
-	}
-	return false
-}
-
 // examineRefresh looks at an item that is in the catalog only because others notify it.
 func (x *session) examineRefresh(j *job) {
 	j.result.Differences = x.owed(j)

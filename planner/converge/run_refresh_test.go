@@ -136,7 +136,7 @@ func TestRefresh(t *testing.T) {
 // starting is a service that is stopped until it is applied.
 type starting struct{ refreshed }
 
-func (f starting) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (f starting) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	diffs, err := f.refreshed.Check(ctx, s, r)
 	for i := range diffs {
 		diffs[i].Parameter = "ensure"

@@ -65,19 +65,19 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 			want := start()
 			must(want, tt.without)
 			got := start()
-			was := inventory(t, got.System)
+			was := inventory(t, got.Session)
 			for _, form := range tt.with {
 				must(got, form)
 			}
 			must(got, tt.without)
-			if d := cmp.Diff(inventory(t, want.System), inventory(t, got.System)); d != "" {
+			if d := cmp.Diff(inventory(t, want.Session), inventory(t, got.Session)); d != "" {
 				t.Errorf("nodes with equal configuration differ: %s", d)
 			}
 			if results, _ := got.converge(Check, tt.without); results[0].Status != Unchanged {
 				t.Errorf("it drifts at once: %v", results[0].Differences)
 			}
 			got.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
-			if d := cmp.Diff(was, inventory(t, got.System)); d != "" {
+			if d := cmp.Diff(was, inventory(t, got.Session)); d != "" {
 				t.Errorf("after the tear-down: %s", d)
 			}
 		})

@@ -98,7 +98,7 @@ func TestMountOfAnOlderLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Entries[0].Object = ""
-	if err := l.fold(k.sys); err != nil {
+	if err := l.fold(); err != nil {
 		t.Fatal(err)
 	}
 	k.calls = nil

@@ -12,7 +12,7 @@ import (
 // TestHardLinksThatContradict: two names of one file whose resources want different attributes would change them for ever.
 // The second one is refused, in whichever run it comes.
 func TestHardLinksThatContradict(t *testing.T) {
-	linked := func(t *testing.T) *System {
+	linked := func(t *testing.T) *Session {
 		s := folder(t, map[string]string{"a": "old"})
 		if err := os.Link(filepath.Join(s.root, "a"), filepath.Join(s.root, "b")); err != nil {
 			t.Fatal(err)
@@ -66,10 +66,10 @@ func TestHardLinksThatContradict(t *testing.T) {
 }
 
 // looked checks items and changes nothing.
-func looked(t *testing.T, s *System, items ...Item) []Result {
+func looked(t *testing.T, s *Session, items ...Item) []Result {
 	t.Helper()
 	var results []Result
-	summary := Run(t.Context(), s, Catalog{Protocol: Protocol, Mode: Check, Site: "s", Items: items}, func(r Result) { results = append(results, r) })
+	summary := Run(t.Context(), s.System, Catalog{Protocol: Protocol, Mode: Check, Site: "s", Items: items}, func(r Result) { results = append(results, r) })
 	if summary.Error != nil {
 		t.Fatal(summary.Error.Message)
 	}

@@ -179,7 +179,7 @@ func TestACatalogThatIsNoneIsRefused(t *testing.T) {
 		"tear_down": {Protocol: 1, Mode: Apply, Site: "s", Run: "r", TearDown: true, Items: []Item{item("plain[a]")}},
 		"prepare":   {Protocol: 1, Mode: Prepare, Site: "s", Items: []Item{item("plain[a]")}},
 	} {
-		s := runWith(t.Context(), b.System, b.types, c, func(r Result) { t.Errorf("%s: result %v", name, r) })
+		s := runWith(t.Context(), b.Session, b.types, c, func(r Result) { t.Errorf("%s: result %v", name, r) })
 		if s.Error == nil || s.Error.Code != CodeProtocol || s.Ledger == nil {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -247,7 +247,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	b.put("/fake/plain-a", "hunter1")
 	b.hook = func(stage, title string) error {
 		if stage == "check" {
-			b.work.log.WriteString("the command printed hunter2 and hunter1\n")
+			b.Session.log.WriteString("the command printed hunter2 and hunter1\n")
 		}
 		return nil
 	}
@@ -291,7 +291,7 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 func TestResultsDoNotActOnTerminals(t *testing.T) {
 	b := newBench(t)
 	b.hook = func(stage, _ string) error {
-		b.work.log.WriteString("\x1b]0;title\x07a\tb\r\n10%\r20%\u009b2J\u202e\n")
+		b.Session.log.WriteString("\x1b]0;title\x07a\tb\r\n10%\r20%\u009b2J\u202e\n")
 		return nil
 	}
 	r := func() Result {
@@ -307,7 +307,7 @@ func TestResultsAreBounded(t *testing.T) {
 	b := newBench(t)
 	long := strings.Repeat("ä", 5000)
 	b.hook = func(stage, _ string) error {
-		b.work.log.WriteString(long + "end")
+		b.Session.log.WriteString(long + "end")
 		return nil
 	}
 	results, _ := b.converge(Apply, item("plain[a]", "value", long, "fail", long))

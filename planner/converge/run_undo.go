@@ -113,3 +113,22 @@ func (x *session) tearDown(ctx context.Context) {
 	}
 	x.tornDown = x.broken == nil
 }
+
+// there reports whether the object of an entry is on the node, where its type can say that.
+func (x *session) there(ctx context.Context, typ Type, e *entry) (bool, error) {
+	f, ok := typ.(Finder)
+	if !ok {
+		return false, nil
+	}
+	return guarded(e.Type, func() (bool, error) { return f.There(ctx, x.sys, e.Title, e.Before) })
+}
+
+// missing reports that others have taken the object of an entry away since it was applied. One that cannot be looked
+// for is left to Undo, which reports that.
+func (x *session) missing(ctx context.Context, typ Type, e *entry) bool {
+	if !e.There {
+		return false
+	}
+	there, err := x.there(ctx, typ, e)
+	return err == nil && !there
+}

@@ -143,7 +143,7 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 }
 
 func (x *session) window(ctx context.Context, command string) (Output, error) {
-	x.sys.work.log = nil
+	x.sys.log = nil
 	out, err := x.sys.Run(ctx, Command{Argv: []string{"/bin/sh", "-c", command}, EndsWithSession: true})
 	x.sys.Forget()
 	return out, err

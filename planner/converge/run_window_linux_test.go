@@ -21,7 +21,7 @@ func TestAWindowOutlivesItsSession(t *testing.T) {
 		defer s.Close()
 		w := newWindow(t)
 		s.commands = w.commands
-		w.sandbox = &sandbox{s, os.Getenv("DIR"), t}
+		w.sandbox = &sandbox{&Session{System: s}, os.Getenv("DIR"), t}
 		hook := w.hook
 		w.hook = func(stage, title string) error {
 			if stage == role() {

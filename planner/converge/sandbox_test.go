@@ -9,7 +9,7 @@ import (
 
 // sandbox is a node in a folder of its own.
 type sandbox struct {
-	*System
+	*Session
 	dir string
 	t   *testing.T
 }
@@ -23,7 +23,7 @@ func newSandbox(t *testing.T) *sandbox {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	s.lockWait = 50 * time.Millisecond
-	return &sandbox{System: s, dir: dir, t: t}
+	return &sandbox{Session: &Session{System: s}, dir: dir, t: t}
 }
 
 // real returns where a path of the node is on this machine.

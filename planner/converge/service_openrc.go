@@ -14,7 +14,7 @@ type openrc struct{}
 func (openrc) unit(name string) string { return name }
 
 // states asks for all runlevels at once, and for each service whether it is there and runs.
-func (openrc) states(ctx context.Context, s *System, units []string) (map[string]serviceState, error) {
+func (openrc) states(ctx context.Context, s *Session, units []string) (map[string]serviceState, error) {
 	show := Command{Argv: []string{"rc-update", "show", "--verbose"}}
 	out, err := ask(ctx, s, show)
 	if err != nil {
@@ -27,7 +27,7 @@ func (openrc) states(ctx context.Context, s *System, units []string) (map[string
 	states := map[string]serviceState{}
 	for _, unit := range units {
 		var state serviceState
-		if state.exists, err = exists(s, "/etc/init.d/"+unit); err != nil {
+		if state.exists, err = s.exists("/etc/init.d/" + unit); err != nil {
 			return nil, err
 		}
 		state.active = stopped
@@ -77,7 +77,7 @@ func parseRunlevels(text string) map[string][]string {
 	return out
 }
 
-func (m openrc) set(ctx context.Context, s *System, unit string, is serviceState, want serviceWant) error {
+func (m openrc) set(ctx context.Context, s *Session, unit string, is serviceState, want serviceWant) error {
 	switch {
 	case want.enabled == masked:
 		return errors.New("OpenRC cannot mask a service; use enable = false")
@@ -113,12 +113,12 @@ func (m openrc) set(ctx context.Context, s *System, unit string, is serviceState
 	return nil
 }
 
-func (m openrc) restart(ctx context.Context, s *System, unit string) error {
+func (m openrc) restart(ctx context.Context, s *Session, unit string) error {
 	return m.activate(ctx, s, unit, "restart", running)
 }
 
 // activate runs a verb and reads the state again.
-func (m openrc) activate(ctx context.Context, s *System, unit, verb, should string) error {
+func (m openrc) activate(ctx context.Context, s *Session, unit, verb, should string) error {
 	c := Command{Argv: []string{"rc-service", "--nocolor", unit, verb}}
 	out, err := s.Run(ctx, c)
 	s.Forget()

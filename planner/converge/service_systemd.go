@@ -31,7 +31,7 @@ const unitSettles = 30 * time.Second
 const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Type," +
 	"ConditionResult,ConditionTimestampMonotonic"
 
-func (m systemd) states(ctx context.Context, s *System, units []string) (map[string]serviceState, error) {
+func (m systemd) states(ctx context.Context, s *Session, units []string) (map[string]serviceState, error) {
 	c := Command{Argv: append([]string{"systemctl", "show", "--no-pager", "-p", unitProperties, "--"}, units...)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
@@ -137,7 +137,7 @@ func isEnabled(word string, status int) enablement {
 	}
 }
 
-func (m systemd) set(ctx context.Context, s *System, unit string, is serviceState, want serviceWant) error {
+func (m systemd) set(ctx context.Context, s *Session, unit string, is serviceState, want serviceWant) error {
 	systemctl := func(verb string) error {
 		return mustRun(ctx, s, Command{Argv: []string{"systemctl", verb, "--", unit}})
 	}
@@ -181,7 +181,7 @@ func (m systemd) set(ctx context.Context, s *System, unit string, is serviceStat
 	return nil
 }
 
-func (m systemd) restart(ctx context.Context, s *System, unit string) error {
+func (m systemd) restart(ctx context.Context, s *Session, unit string) error {
 	is, err := m.look(ctx, s, unit)
 	if err != nil {
 		return err
@@ -195,13 +195,13 @@ func (m systemd) restart(ctx context.Context, s *System, unit string) error {
 }
 
 // look reads the state of one unit as it is now.
-func (m systemd) look(ctx context.Context, s *System, unit string) (serviceState, error) {
+func (m systemd) look(ctx context.Context, s *Session, unit string) (serviceState, error) {
 	states, err := m.states(ctx, s, []string{unit})
 	return states[unit], err
 }
 
 // activate starts, stops or restarts a unit and waits until it is neither here nor there any more.
-func (m systemd) activate(ctx context.Context, s *System, unit, verb, should string) error {
+func (m systemd) activate(ctx context.Context, s *Session, unit, verb, should string) error {
 	c := Command{Argv: []string{"systemctl", verb, "--", unit}}
 	out, err := s.Run(ctx, c)
 	s.Forget()

@@ -20,7 +20,7 @@ const forgotten = "ConditionResult=no\nConditionTimestampMonotonic=0\n"
 
 const systemctlShow = "systemctl show --no-pager -p " + unitProperties + " -- "
 
-func systemdNode(t *testing.T, r *recorder) *System {
+func systemdNode(t *testing.T, r *recorder) *Session {
 	t.Helper()
 	return wholeMachine(t, map[string]string{"/run/systemd/system/": ""}, r.run)
 }
@@ -260,7 +260,7 @@ func TestQuestionsAreNoOutput(t *testing.T) {
 	s := systemdNode(t, r)
 	a := Item{Resource: res(t, serviceType{}, "a", resource.Parameters{"ensure": "running"})}
 	for _, want := range []string{"Starting a.\n", ""} {
-		Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{a}}, func(got Result) {
+		Run(t.Context(), s.System, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{a}}, func(got Result) {
 			if got.Output != want || got.Status == Failed {
 				t.Errorf("%+v, want output %q", got, want)
 			}

@@ -3,12 +3,12 @@ package converge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // System is one node: the file system below a root directory, and, when the root is the machine's own, its commands.
@@ -26,21 +26,8 @@ type System struct {
 	remembered map[string]any
 	generation int // counts Forget
 
-	work work // the item at work, set by the engine
-}
-
-// work is what the engine passes to the System about the session and the item at work.
-type work struct {
-	site   string
-	id     resource.ID
-	digest string  // of the item at work, as the ledger will hold it
-	log    *tail   // what the item's commands print; nil keeps nothing
-	notice *string // of the item, see [System.notice]; nil keeps nothing
-	ledger *ledger
-	lock   *nodeLock            // commands keep it until they have ended; nil where slipway has no directory on the node
-	ran    map[resource.ID]bool // applied or refreshed in this session
-
-	applying bool // the session is in mode Apply
+	log      *tail     // gets what commands print that are not quiet; nil keeps nothing
+	nodeLock *nodeLock // commands keep it until they have ended; nil where slipway has no directory on the node
 }
 
 // errSandbox says why a command is refused below a sandbox root.
@@ -114,18 +101,6 @@ func (s *System) Remember(key string, find func() (any, error)) (any, error) {
 	return value, nil
 }
 
-// Applied returns the digest that the ledger holds for a resource, empty when it holds none or the resource was begun
-// and not finished.
-func (s *System) Applied(id resource.ID) string {
-	if s.work.ledger == nil {
-		return ""
-	}
-	if e := s.work.ledger.entry(s.work.site, id); e != nil {
-		return e.Digest
-	}
-	return ""
-}
-
 // Command is a program to run on the machine. It is run without a shell, with a plain environment (PATH, LANG=C, HOME,
 // plus Env). After Timeout it is ended with everything that it started, also in sessions of their own (package
 // supervisor). What a command that ends by itself leaves running lives on.
@@ -168,17 +143,10 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 		run = s.commands
 	}
 	out, err := run(ctx, c)
-	if s.work.log != nil && !c.Quiet {
-		s.work.log.WriteString(out.Combined)
+	if s.log != nil && !c.Quiet {
+		s.log.WriteString(out.Combined)
 	}
 	return out, err
-}
-
-// notice sets in the result of the item at work what a person should know, though nothing failed.
-func (s *System) notice(text string) {
-	if s.work.notice != nil {
-		*s.work.notice = text
-	}
 }
 
 // defaultLockWait is how long a session waits for another one that works on the node, so that the rest of a session
@@ -211,4 +179,33 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.kept)
+}
+
+// remembered is [System.Remember] for values of one type.
+func remembered[T any](s *System, key string, find func() (T, error)) (T, error) {
+	v, err := s.Remember(key, func() (any, error) { return find() })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	t, ok := v.(T)
+	if !ok {
+		return t, fmt.Errorf("%s is remembered as %T, not as %T", key, v, t)
+	}
+	return t, nil
+}
+
+// bootID returns what distinguishes this boot of the machine from others. A sandbox has none.
+func (s *System) bootID() (string, error) {
+	if !s.Machine() {
+		return "", errSandbox
+	}
+	id, err := s.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	if text := strings.TrimSpace(string(id)); text != "" {
+		return text, nil
+	}
+	return "", errors.New("the machine's boot id is empty")
 }

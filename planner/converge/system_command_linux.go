@@ -38,18 +38,18 @@ func (s *System) execute(ctx context.Context, c Command) (Output, error) {
 	}
 	cgroup := ""
 	if c.EndsWithSession {
-		cgroup = s.work.lock.cgroup()
-		defer s.work.lock.drop(cgroup)
+		cgroup = s.nodeLock.cgroup()
+		defer s.nodeLock.drop(cgroup)
 	}
 	stdout, combined := &head{limit: stdoutLimit}, &tail{limit: OutputLimit}
 	ended, err := supervisor.Run(ctx, supervisor.Command{
 		Path: program, Argv: c.Argv, Env: env, Dir: cmp.Or(c.Dir, "/"), Stdin: c.Stdin, User: user,
 		Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup,
-	}, io.MultiWriter(stdout, combined), combined, s.work.lock.file())
+	}, io.MultiWriter(stdout, combined), combined, s.nodeLock.file())
 	out := Output{Status: ended.Status, Stdout: stdout.bytes(), Combined: combined.String()}
 	switch {
 	case errors.Is(err, supervisor.ErrLeft):
-		s.work.lock.leave(c.Argv[0])
+		s.nodeLock.leave(c.Argv[0])
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case err != nil:
 	case ended.Refused != "":

@@ -160,13 +160,13 @@ func alive(pid int) bool {
 
 func TestOutputGoesToTheItemAtWork(t *testing.T) {
 	s := machine(t)
-	s.work.log = &tail{limit: 10}
+	s.log = &tail{limit: 10}
 	for _, word := range []string{"aaaaaaaa", "bbbbbbbb"} {
 		if _, err := s.Run(t.Context(), Command{Argv: []string{"sh", "-c", "echo -n " + word + " >&2"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := s.work.log.String(); got != "aabbbbbbbb" {
+	if got := s.log.String(); got != "aabbbbbbbb" {
 		t.Errorf("%q", got)
 	}
 }

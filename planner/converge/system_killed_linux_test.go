@@ -137,14 +137,14 @@ func pidIn(t *testing.T, dir, name string) int {
 // A tool that a resource type calls, as dpkg, must not be cut: it finishes after its session was killed, and the next session waits for it.
 func TestKilledSessionLeavesItsToolToFinish(t *testing.T) {
 	if role() != "" {
-		b := &bench{sandbox: &sandbox{machineIn(t, os.Getenv("DIR")), os.Getenv("DIR"), t}, run: "r1"}
+		b := &bench{sandbox: &sandbox{&Session{System: machineIn(t, os.Getenv("DIR"))}, os.Getenv("DIR"), t}, run: "r1"}
 		b.useTypes()
 		b.hook = func(stage, _ string) error {
 			if stage != "apply" {
 				return nil
 			}
 			script := fmt.Sprintf(`cd %s; kill -9 %d; until test -e go; do echo still here; sleep 0.01; done; touch done`, b.dir, os.Getpid())
-			return mustRun(t.Context(), b.System, Command{Argv: []string{"/bin/sh", "-c", script}})
+			return mustRun(t.Context(), b.Session, Command{Argv: []string{"/bin/sh", "-c", script}})
 		}
 		b.converge(Apply, item("plain[a]", "value", "1"))
 		t.Fatal("not killed")
@@ -188,7 +188,7 @@ func machineIn(t *testing.T, dir string) *System {
 // A session that is given up while a tool is at work ends in time, and the tool finishes with the node's lock.
 func TestGivenUpSessionLeavesItsToolToFinish(t *testing.T) {
 	dir := t.TempDir()
-	b := &bench{sandbox: &sandbox{machineIn(t, dir), dir, t}, run: "r1"}
+	b := &bench{sandbox: &sandbox{&Session{System: machineIn(t, dir)}, dir, t}, run: "r1"}
 	b.useTypes()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.hook = func(stage, _ string) error {
@@ -201,7 +201,7 @@ func TestGivenUpSessionLeavesItsToolToFinish(t *testing.T) {
 			}
 			cancel(errors.New("it is late"))
 		}()
-		return mustRun(ctx, b.System, Command{Argv: []string{"/bin/sh", "-c", "cd " + dir + "; touch began; until test -e go; do sleep 0.01; done; touch done"}})
+		return mustRun(ctx, b.Session, Command{Argv: []string{"/bin/sh", "-c", "cd " + dir + "; touch began; until test -e go; do sleep 0.01; done; touch done"}})
 	}
 	results, _ := b.converge(Apply, item("plain[a]", "value", "1"))
 	if r := results[0]; r.Status != Failed || !strings.Contains(r.Message, "/bin/sh: it is late: it runs on to its end, and the node stays locked until then") {

@@ -44,7 +44,7 @@ type cronBefore struct {
 }
 
 // crontab returns the file in which r belongs.
-func (cronType) crontab(s *System, r resource.Resource) (string, error) {
+func (cronType) crontab(s *Session, r resource.Resource) (string, error) {
 	for _, dir := range cronSpools {
 		info, err := s.Lstat(dir)
 		if err == nil && info.IsDir() {
@@ -63,7 +63,7 @@ func (cronType) crontab(s *System, r resource.Resource) (string, error) {
 
 // owner returns the attributes that cron demands of a crontab: mode 0600, owned by its user, with the group crontab
 // where there is one. In a sandbox, where users mean nothing, the owner is left alone.
-func (cronType) owner(s *System, name string) (Attributes, error) {
+func (cronType) owner(s *Session, name string) (Attributes, error) {
 	mode := fs.FileMode(0o600)
 	a := Attributes{Mode: &mode}
 	if !s.Machine() {
@@ -88,7 +88,7 @@ func (cronType) owner(s *System, name string) (Attributes, error) {
 	return a, nil
 }
 
-func (t cronType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (t cronType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	crontab, err := t.crontab(s, r)
 	if errors.Is(err, errNoCron) && schema.WantsAbsent(r) {
 		return nil, nil
@@ -152,7 +152,7 @@ func cronParameters() []string {
 	return out
 }
 
-func (t cronType) compareOwner(s *System, r resource.Resource, crontab string, c *comparison) error {
+func (t cronType) compareOwner(s *Session, r resource.Resource, crontab string, c *comparison) error {
 	should, err := t.owner(s, schema.CronUser(r))
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (t cronType) compareOwner(s *System, r resource.Resource, crontab string, c
 	return nil
 }
 
-func (t cronType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (t cronType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	b := cronBefore{User: schema.CronUser(r)}
 	crontab, err := t.crontab(s, r)
 	if errors.Is(err, errNoCron) && schema.WantsAbsent(r) {
@@ -206,7 +206,7 @@ func (t cronType) Capture(_ context.Context, s *System, r resource.Resource) (js
 
 // Widen notes the job as it is about to be.
 func (t cronType) Widen(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var b cronBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -244,7 +244,7 @@ func (cronType) find(r resource.Resource) (func(lines) []span, error) {
 	return findJob(r.Title, func(other schema.CronJob) bool { return other.Line() == line }), nil
 }
 
-func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error {
+func (t cronType) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	crontab, err := t.crontab(s, r)
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func (t cronType) Apply(_ context.Context, s *System, r resource.Resource) error
 	return f.write(s, a)
 }
 
-func (cronType) There(_ context.Context, s *System, title string, before json.RawMessage) (bool, error) {
+func (cronType) There(_ context.Context, s *Session, title string, before json.RawMessage) (bool, error) {
 	var b cronBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return false, err
@@ -285,7 +285,7 @@ func (cronType) There(_ context.Context, s *System, title string, before json.Ra
 	return s.findsIn(b.Crontab, find)
 }
 
-func (cronType) Undo(_ context.Context, s *System, title string, before json.RawMessage) error {
+func (cronType) Undo(_ context.Context, s *Session, title string, before json.RawMessage) error {
 	var b cronBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("what was there before: %w", err)

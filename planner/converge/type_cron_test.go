@@ -56,7 +56,7 @@ func TestCron(t *testing.T) {
 			}
 			was := inventory(t, s)
 			r := res(t, cronType{}, "tidy", tt.parameters)
-			s.work.id = r.ID()
+			s.id = r.ID()
 			diffs, err := cronType{}.Check(t.Context(), s, r)
 			if err != nil {
 				t.Fatal(err)
@@ -130,7 +130,7 @@ func TestCronRecognisesJobs(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := res(t, cronType{}, "b", tt.parameters)
-			s.work.id = r.ID()
+			s.id = r.ID()
 			if diffs, err := (cronType{}).Check(t.Context(), s, r); err != nil || len(diffs) == 0 {
 				t.Errorf("nothing differs: %v", err)
 			}
@@ -153,9 +153,9 @@ func TestCronMarkerSurvivesCrontabOfDebian(t *testing.T) {
 	was := inventory(t, s)
 	first := res(t, cronType{}, "a", resource.Parameters{"command": "x"})
 	second := res(t, cronType{}, "b", resource.Parameters{"command": "y"})
-	s.work.id = first.ID()
+	s.id = first.ID()
 	one := applied(t, s, cronType{}, first)
-	s.work.id = second.ID()
+	s.id = second.ID()
 	two := applied(t, s, cronType{}, second)
 	content, err := s.ReadFile(tab)
 	if err != nil {
@@ -171,7 +171,7 @@ func TestCronMarkerSurvivesCrontabOfDebian(t *testing.T) {
 		t.Errorf("of\n%s\nonly this is left:\n%s", content, kept)
 	}
 	undone(t, s, cronType{}, second, two)
-	s.work.id = first.ID()
+	s.id = first.ID()
 	undone(t, s, cronType{}, first, one)
 	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
 		t.Error(diff)
@@ -214,7 +214,7 @@ func TestCronUndoesAJobInAnotherSpelling(t *testing.T) {
 	} {
 		s := folder(t, map[string]string{tab: "0 1 * * * a\n"})
 		r := res(t, cronType{}, "b", resource.Parameters{"command": "/bin/w", "hour": "4", "minute": "0", "weekday": "7"})
-		s.work.id = r.ID()
+		s.id = r.ID()
 		before := applied(t, s, cronType{}, r)
 		if tt.jobs != "" {
 			var fields map[string]json.RawMessage
@@ -297,7 +297,7 @@ func TestCronOwner(t *testing.T) {
 	}
 	apply(t, s, cronType{}, r)
 	undone(t, s, cronType{}, r, before)
-	if there, err := exists(s, "/var/spool/cron/crontabs/ann"); there || err != nil {
+	if there, err := s.exists("/var/spool/cron/crontabs/ann"); there || err != nil {
 		t.Errorf("the crontab that slipway made is still there: %v", err)
 	}
 	stranger := res(t, cronType{}, "tidy", resource.Parameters{"command": "x", "user": "bob"})

@@ -24,9 +24,9 @@ func (execType) Declared() schema.Type { return schema.Exec{} }
 // returnsParameter names the difference of a command that is to run, as in Puppet.
 const returnsParameter = "returns"
 
-func (t execType) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (t execType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	p := r.Parameters
-	if s.work.ran[r.ID()] || p.Bool("refreshonly") {
+	if s.ran[r.ID()] || p.Bool("refreshonly") {
 		return nil, nil
 	}
 	wanted := s.Applied(r.ID()) != s.digestOf(r)
@@ -43,16 +43,16 @@ func (t execType) Check(ctx context.Context, s *System, r resource.Resource) ([]
 }
 
 // digestOf returns the digest of the resource as the ledger holds it when it is applied in this form.
-func (s *System) digestOf(r resource.Resource) string {
-	if s.work.id == r.ID() && s.work.digest != "" {
-		return s.work.digest
+func (s *Session) digestOf(r resource.Resource) string {
+	if s.id == r.ID() && s.digest != "" {
+		return s.digest
 	}
 	return resource.Digest(r)
 }
 
 // permitted asks the guards. Where they cannot run because their program, the directory or the user is still to be
 // made, the command is taken to be wanted at plan time; it fails clearly when that is so at its own turn.
-func (t execType) permitted(ctx context.Context, s *System, r resource.Resource) (bool, error) {
+func (t execType) permitted(ctx context.Context, s *Session, r resource.Resource) (bool, error) {
 	p := r.Parameters
 	for _, path := range p.Strings("creates") {
 		_, err := s.Lstat(path)
@@ -76,7 +76,7 @@ func (t execType) permitted(ctx context.Context, s *System, r resource.Resource)
 				return false, fmt.Errorf("%s: %w", guard.name, err)
 			}
 			if wrong := notRun(command, out); wrong != "" {
-				if !s.work.applying {
+				if !s.applying {
 					continue
 				}
 				if r.Sensitive() {
@@ -124,7 +124,7 @@ func notRun(command string, out Output) string {
 }
 
 // missing returns what the command needs and is not there, empty when nothing is.
-func (execType) missing(s *System, r resource.Resource) (string, error) {
+func (execType) missing(s *Session, r resource.Resource) (string, error) {
 	if name := r.Parameters.String("user"); name != "" {
 		users, err := s.Users()
 		if err != nil {
@@ -171,11 +171,11 @@ func successes(r resource.Resource) []string {
 	return []string{"0"}
 }
 
-func (execType) Capture(context.Context, *System, resource.Resource) (json.RawMessage, error) {
+func (execType) Capture(context.Context, *Session, resource.Resource) (json.RawMessage, error) {
 	return nil, nil
 }
 
-func (t execType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (t execType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	missing, err := t.missing(s, r)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func lastLines(output string) string {
 }
 
 // Refresh runs the command when its guards permit it, as in Puppet.
-func (t execType) Refresh(ctx context.Context, s *System, r resource.Resource) error {
+func (t execType) Refresh(ctx context.Context, s *Session, r resource.Resource) error {
 	permitted, err := t.permitted(ctx, s, r)
 	if err != nil || !permitted {
 		return err
@@ -233,4 +233,4 @@ func (t execType) Refresh(ctx context.Context, s *System, r resource.Resource) e
 }
 
 // Undo has nothing to do.
-func (execType) Undo(context.Context, *System, string, json.RawMessage) error { return nil }
+func (execType) Undo(context.Context, *Session, string, json.RawMessage) error { return nil }

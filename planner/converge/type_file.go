@@ -44,7 +44,7 @@ func kindOf(info Info) string {
 }
 
 // look returns what is at a path; absent is no error.
-func look(s *System, path string) (kind string, info Info, err error) {
+func look(s *Session, path string) (kind string, info Info, err error) {
 	info, err = s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fileAbsent, Info{}, nil
@@ -69,7 +69,7 @@ func wantedKind(r resource.Resource, kind string) string {
 	return kind
 }
 
-func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (fileType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	p, at := r.Parameters, schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil {
@@ -98,7 +98,7 @@ func (fileType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 	}
 	switch {
 	case p.Has("mode") && kind == fileLink:
-		s.notice(at + " is a link, and links have no mode of their own; mode is ignored")
+		s.note(at + " is a link, and links have no mode of their own; mode is ignored")
 	case p.Has("mode"):
 		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
 		if err != nil {
@@ -147,7 +147,7 @@ func compareAccount(
 	return nil
 }
 
-func userNames(s *System) (map[int]string, error) {
+func userNames(s *Session) (map[int]string, error) {
 	users, err := s.Users()
 	out := make(map[int]string, len(users))
 	for name, u := range users {
@@ -158,7 +158,7 @@ func userNames(s *System) (map[int]string, error) {
 	return out, err
 }
 
-func groupNames(s *System) (map[int]string, error) {
+func groupNames(s *Session) (map[int]string, error) {
 	groups, err := s.Groups()
 	out := make(map[int]string, len(groups))
 	for name, g := range groups {
@@ -170,7 +170,7 @@ func groupNames(s *System) (map[int]string, error) {
 }
 
 // wantedContent returns the content that a file should have; given is false when any will do.
-func wantedContent(s *System, r resource.Resource) (content []byte, given bool, err error) {
+func wantedContent(s *Session, r resource.Resource) (content []byte, given bool, err error) {
 	switch {
 	case r.Parameters.Has("content"):
 		return []byte(r.Parameters.String("content")), true, nil
@@ -190,7 +190,7 @@ func contentDigest(content []byte) string {
 	return "{sha256}" + hex.EncodeToString(sum[:4])
 }
 
-func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error {
+func (t fileType) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil {
@@ -247,7 +247,7 @@ func (t fileType) Apply(_ context.Context, s *System, r resource.Resource) error
 }
 
 // applyDirectory makes a directory, where kind is what is there now, or sets its attributes.
-func applyDirectory(s *System, at, kind string, a Attributes) error {
+func applyDirectory(s *Session, at, kind string, a Attributes) error {
 	if kind == fileDirectory {
 		return s.SetAttributes(at, a)
 	}
@@ -258,7 +258,7 @@ func applyDirectory(s *System, at, kind string, a Attributes) error {
 }
 
 // parentThere returns a clear error when the directory is missing: slipway makes none that nobody asked for.
-func parentThere(s *System, at string) error {
+func parentThere(s *Session, at string) error {
 	parent := path.Dir(at)
 	_, err := s.Lstat(parent + "/.")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -269,7 +269,7 @@ func parentThere(s *System, at string) error {
 }
 
 // clearDirectory removes a directory that is to give way, when the resource says that it may.
-func clearDirectory(s *System, at string, r resource.Resource) error {
+func clearDirectory(s *Session, at string, r resource.Resource) error {
 	if !r.Parameters.Bool("force") {
 		return fmt.Errorf("%s is a directory; set force = true to remove it, with everything in it", at)
 	}
@@ -277,7 +277,7 @@ func clearDirectory(s *System, at string, r resource.Resource) error {
 }
 
 // wantedAttributes returns the owner and group that a resource wants.
-func wantedAttributes(s *System, r resource.Resource) (Attributes, error) {
+func wantedAttributes(s *Session, r resource.Resource) (Attributes, error) {
 	var a Attributes
 	p := r.Parameters
 	if p.Has("owner") {

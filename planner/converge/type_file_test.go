@@ -372,7 +372,7 @@ func TestFileUndo(t *testing.T) {
 	t.Run("a planted ledger entry is refused", func(t *testing.T) {
 		b := nodeOf(t, map[string]string{"/f": "old"})
 		for _, before := range []string{`{"path":"../f","kind":"absent"}`, `{"path":"/f","kind":"file","kept":"../../etc/shadow"}`, `{"path":"/f","kind":"pipe","said":["content"]}`, `{`} {
-			if err := (fileType{}).Undo(t.Context(), b.System, "/f", []byte(before)); err == nil {
+			if err := (fileType{}).Undo(t.Context(), b.Session, "/f", []byte(before)); err == nil {
 				t.Errorf("%s was undone", before)
 			}
 		}

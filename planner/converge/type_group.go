@@ -28,7 +28,7 @@ type groupBefore struct {
 	Members []string `json:"members,omitempty"`
 }
 
-func (groupType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	groups, err := s.Groups()
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func ensureDifference(there bool) Difference {
 	return Difference{Parameter: "ensure", Is: "absent", Should: "present"}
 }
 
-func (groupType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (groupType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	groups, err := s.Groups()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (groupType) Capture(_ context.Context, s *System, r resource.Resource) (jso
 
 // Widen takes down the id when r is the first to say something of it.
 func (groupType) Widen(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -83,7 +83,7 @@ func (groupType) Widen(
 // Release returns the id that the group had or, where slipway made it with the one that was given, the one that
 // groupadd gives.
 func (groupType) Release(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (resource.Parameters, json.RawMessage, error) {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -117,7 +117,7 @@ func captureGroup(groups map[string]Group, name string, want bool) groupBefore {
 	return groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}
 }
 
-func (groupType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (groupType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	name := schema.AccountName(r)
 	groups, err := s.Groups()
 	if err != nil {
@@ -154,14 +154,14 @@ func groupAddArguments(name, gid string, system bool) []string {
 }
 
 // runShadow runs one of the shadow tools. None of their arguments is secret.
-func runShadow(ctx context.Context, s *System, tool string, args ...string) error {
+func runShadow(ctx context.Context, s *Session, tool string, args ...string) error {
 	if err := shadowTool(s, tool); err != nil {
 		return err
 	}
 	return mustRun(ctx, s, Command{Argv: append([]string{tool}, args...)})
 }
 
-func (groupType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+func (groupType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return false, err
@@ -171,7 +171,7 @@ func (groupType) There(_ context.Context, s *System, _ string, before json.RawMe
 }
 
 // Undo deletes a group that slipway made, and gives one that was there before its id, or itself with its members, back.
-func (groupType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+func (groupType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
 	var b groupBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("group %q: the ledger's record of what was there before: %w", title, err)
@@ -182,7 +182,7 @@ func (groupType) Undo(ctx context.Context, s *System, title string, before json.
 	return nil
 }
 
-func undoGroup(ctx context.Context, s *System, b groupBefore) error {
+func undoGroup(ctx context.Context, s *Session, b groupBefore) error {
 	groups, err := s.Groups()
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func undoGroup(ctx context.Context, s *System, b groupBefore) error {
 }
 
 // deleteGroup deletes a group, unless a user has it as primary group: groupdel would refuse in fewer words.
-func deleteGroup(ctx context.Context, s *System, g Group) error {
+func deleteGroup(ctx context.Context, s *Session, g Group) error {
 	users, err := s.Users()
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func accountFiles() map[string]string {
 }
 
 // edit replaces text in a node's file, as a command would.
-func edit(t *testing.T, s *System, path, old, replacement string) {
+func edit(t *testing.T, s *Session, path, old, replacement string) {
 	t.Helper()
 	file := filepath.Join(s.root, path)
 	content, err := os.ReadFile(file)

@@ -90,7 +90,7 @@ type hostBefore struct {
 }
 
 // Aim takes the family of an entry without one from the line that is there: slipway wrote or removed it.
-func (hostType) Aim(s *System, title, recorded string, before json.RawMessage) (string, error) {
+func (hostType) Aim(s *Session, title, recorded string, before json.RawMessage) (string, error) {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil || recorded != "" || e.Family != "" {
 		return recorded, err
@@ -108,7 +108,7 @@ func (hostType) Aim(s *System, title, recorded string, before json.RawMessage) (
 	return aim, nil
 }
 
-func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (hostType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	f, err := s.readText(hostsPath)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (hostType) Check(_ context.Context, s *System, r resource.Resource) ([]Diff
 	return c.found, nil
 }
 
-func (hostType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (hostType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	e, err := s.remember(r, hostsPath, findHost(r.Title, schema.HostFamily(r)))
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (hostType) Capture(_ context.Context, s *System, r resource.Resource) (json
 
 // Widen takes down what r says something of for the first time.
 func (hostType) Widen(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
@@ -160,7 +160,7 @@ func (hostType) Widen(
 
 // Release returns parts of the line that was there; a line that slipway made has neither aliases nor a comment.
 func (hostType) Release(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (resource.Parameters, json.RawMessage, error) {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
@@ -214,7 +214,7 @@ func takeHost(line, from string, parts []string) string {
 	return e.String()
 }
 
-func (hostType) Apply(_ context.Context, s *System, r resource.Resource) error {
+func (hostType) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	f, err := s.readText(hostsPath)
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func applyHost(l lines, r resource.Resource) lines {
 	return l
 }
 
-func (hostType) There(_ context.Context, s *System, title string, before json.RawMessage) (bool, error) {
+func (hostType) There(_ context.Context, s *Session, title string, before json.RawMessage) (bool, error) {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
 		return false, err
@@ -254,7 +254,7 @@ func (hostType) There(_ context.Context, s *System, title string, before json.Ra
 	return s.findsIn(hostsPath, findHost(title, e.Family))
 }
 
-func (hostType) Undo(_ context.Context, s *System, title string, before json.RawMessage) error {
+func (hostType) Undo(_ context.Context, s *Session, title string, before json.RawMessage) error {
 	var e hostBefore
 	if err := json.Unmarshal(before, &e); err != nil {
 		return fmt.Errorf("what was there before: %w", err)

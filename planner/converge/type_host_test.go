@@ -58,7 +58,7 @@ func TestHost(t *testing.T) {
 			if diff := cmp.Diff(tt.diffs, diffs); diff != "" {
 				t.Error(diff)
 			}
-			s.work.id = r.ID()
+			s.id = r.ID()
 			before := applied(t, s, hostType{}, r)
 			content, err := s.ReadFile("/etc/hosts")
 			if err != nil || string(content) != tt.want {
@@ -133,7 +133,7 @@ func TestHostNotUTF8(t *testing.T) {
 	const latin1 = "10.0.0.1 db # Datenbankserver f\xfcr alle\n"
 	s := folder(t, map[string]string{"etc/hosts": latin1})
 	r := res(t, hostType{}, "db", resource.Parameters{"ensure": "absent"})
-	s.work.id = r.ID()
+	s.id = r.ID()
 	undone(t, s, hostType{}, r, applied(t, s, hostType{}, r))
 	if content, err := s.ReadFile("/etc/hosts"); err != nil || string(content) != latin1 {
 		t.Errorf("%q, %v", content, err)

@@ -35,12 +35,12 @@ type iniBefore struct {
 }
 
 // Resolve follows the links in the path: a setting is written into the file that a link leads to.
-func (iniType) Resolve(s *System, object string) string {
+func (iniType) Resolve(s *Session, object string) string {
 	file, rest, _ := strings.Cut(object, " [")
 	return s.resolved(file, true) + " [" + rest
 }
 
-func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (iniType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	p := placeOf(r)
 	f, err := s.readText(p.Path)
 	if err != nil {
@@ -68,7 +68,7 @@ func (iniType) Check(_ context.Context, s *System, r resource.Resource) ([]Diffe
 	return c.found, nil
 }
 
-func (iniType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (iniType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	p := placeOf(r)
 	e, err := s.remember(r, p.Path, p.find)
 	if err != nil {
@@ -96,7 +96,7 @@ func (iniType) Capture(_ context.Context, s *System, r resource.Resource) (json.
 }
 
 // inheritEnd corrects b for a last line that has an end only because slipway gave it one for another setting.
-func (b *iniBefore) inheritEnd(s *System) error {
+func (b *iniBefore) inheritEnd(s *Session) error {
 	_, err := othersIn(s, b.In, func(e *entry, _ entries) (bool, error) {
 		var other iniBefore
 		if e.Type != "ini_setting" || b.Unended != "" {
@@ -112,7 +112,7 @@ func (b *iniBefore) inheritEnd(s *System) error {
 }
 
 // inheritSection corrects b for a section that is there only because slipway made it for another setting.
-func (b *iniBefore) inheritSection(s *System) error {
+func (b *iniBefore) inheritSection(s *Session) error {
 	_, err := othersIn(s, b.In, func(e *entry, _ entries) (bool, error) {
 		var other iniBefore
 		if e.Type != "ini_setting" {
@@ -130,7 +130,7 @@ func (b *iniBefore) inheritSection(s *System) error {
 	return err
 }
 
-func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
+func (iniType) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	p := placeOf(r)
 	f, err := s.readText(p.Path)
 	if err != nil {
@@ -165,11 +165,11 @@ func (iniType) Apply(_ context.Context, s *System, r resource.Resource) error {
 }
 
 // ownIni returns what the ledger holds of the resource at work, nil when it holds nothing.
-func ownIni(s *System) (*iniBefore, error) {
-	if s.work.ledger == nil {
+func ownIni(s *Session) (*iniBefore, error) {
+	if s.ledger == nil {
 		return nil, nil
 	}
-	e := s.work.ledger.entry(s.work.site, s.work.id)
+	e := s.ledger.entry(s.site, s.id)
 	if e == nil || len(e.Before) == 0 {
 		return nil, nil
 	}
@@ -180,7 +180,7 @@ func ownIni(s *System) (*iniBefore, error) {
 	return &b, nil
 }
 
-func (iniType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+func (iniType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
 	var b iniBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return false, err
@@ -188,7 +188,7 @@ func (iniType) There(_ context.Context, s *System, _ string, before json.RawMess
 	return s.findsIn(b.Path, b.find)
 }
 
-func (iniType) Undo(_ context.Context, s *System, _ string, before json.RawMessage) error {
+func (iniType) Undo(_ context.Context, s *Session, _ string, before json.RawMessage) error {
 	var b iniBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("what was there before: %w", err)

@@ -62,7 +62,7 @@ func TestIniSetting(t *testing.T) {
 			s := folder(t, map[string]string{"etc/x.ini": tt.file})
 			was := inventory(t, s)
 			r := res(t, iniType{}, "any title", ini("/etc/x.ini", tt.parameters))
-			s.work.id = r.ID()
+			s.id = r.ID()
 			diffs, err := iniType{}.Check(t.Context(), s, r)
 			if err != nil {
 				t.Fatal(err)

@@ -40,7 +40,7 @@ type mountBefore struct {
 	Mounted *mounted `json:"mounted,omitempty"`
 }
 
-func (mountType) mounted(s *System, point string) (*mounted, error) {
+func (mountType) mounted(s *Session, point string) (*mounted, error) {
 	content, err := s.ReadFile(mountinfoPath)
 	if err != nil {
 		return nil, err
@@ -53,14 +53,14 @@ func (mountType) mounted(s *System, point string) (*mounted, error) {
 
 // Resolve follows the links in the path, except where something is mounted by it: then it has none, and a look at it
 // may hang.
-func (mountType) Resolve(s *System, object string) string {
+func (mountType) Resolve(s *Session, object string) string {
 	if content, err := s.ReadFile(mountinfoPath); err == nil && findMounted(string(content), object) != nil {
 		return object
 	}
 	return s.resolved(object, true)
 }
 
-func (t mountType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (t mountType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	f, err := s.readText(fstabPath)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func mountState(should string, inFstab, live bool) string {
 	return "unmounted"
 }
 
-func (t mountType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (t mountType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	e, err := s.remember(r, fstabPath, findMount(r.Title))
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (t mountType) Capture(_ context.Context, s *System, r resource.Resource) (j
 
 // Widen takes down what is mounted, and parts of the line, when r is the first to say something of them.
 func (t mountType) Widen(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -130,7 +130,7 @@ func (t mountType) Widen(
 // Release returns parts of the line that was there, or fstab's defaults for a line that slipway made, and what was
 // mounted when the resource no longer says anything of that.
 func (mountType) Release(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (resource.Parameters, json.RawMessage, error) {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -162,7 +162,7 @@ func (mountType) Release(
 	return returning, rest, err
 }
 
-func (t mountType) widen(s *System, r resource.Resource, b mountBefore, fstab lines) (json.RawMessage, error) {
+func (t mountType) widen(s *Session, r resource.Resource, b mountBefore, fstab lines) (json.RawMessage, error) {
 	b.widen(r, mountParts, fstab, findMount(r.Title)(fstab), takeMount)
 	if !b.Said && mountEnsure(r) != "present" {
 		live, err := t.mounted(s, r.Title)
@@ -174,7 +174,7 @@ func (t mountType) widen(s *System, r resource.Resource, b mountBefore, fstab li
 	return json.Marshal(b)
 }
 
-func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	f, err := s.readText(fstabPath)
 	if err != nil {
 		return err
@@ -212,11 +212,11 @@ func (t mountType) Apply(ctx context.Context, s *System, r resource.Resource) er
 
 // announce makes systemd read fstab again when that is no longer as it was read. Its mount units are made from fstab:
 // with those of before it would go on to list what is gone, and might unmount what is mounted now.
-func (mountType) announce(ctx context.Context, s *System, fstab *textFile) error {
+func (mountType) announce(ctx context.Context, s *Session, fstab *textFile) error {
 	if fstab.mark+string(fstab.lines.bytes()) == fstab.read {
 		return nil
 	}
-	if systemd, err := exists(s, "/run/systemd/system"); err != nil || !systemd {
+	if systemd, err := s.exists("/run/systemd/system"); err != nil || !systemd {
 		return err // without one systemd does not run this node
 	}
 	return mustRun(ctx, s, Command{Argv: []string{"systemctl", "daemon-reload"}})
@@ -236,7 +236,7 @@ func movesMount(former, now lines, live mounted, point string) bool {
 	return a.device != b.device || a.fstype != b.fstype
 }
 
-func (mountType) mount(ctx context.Context, s *System, point string) error {
+func (mountType) mount(ctx context.Context, s *Session, point string) error {
 	if info, err := s.Lstat(point); err == nil && !info.IsDir() && !info.IsRegular() && !info.IsLink() {
 		return fmt.Errorf("the mount point %s is neither a directory nor a file", point)
 	} else if err != nil {
@@ -248,7 +248,7 @@ func (mountType) mount(ctx context.Context, s *System, point string) error {
 	return nil
 }
 
-func (mountType) unmount(ctx context.Context, s *System, point string) error {
+func (mountType) unmount(ctx context.Context, s *Session, point string) error {
 	if err := mustRun(ctx, s, Command{Argv: []string{"umount", point}}); err != nil {
 		return fmt.Errorf("unmount %s: %w", point, err)
 	}
@@ -256,7 +256,7 @@ func (mountType) unmount(ctx context.Context, s *System, point string) error {
 }
 
 // Refresh mounts again what is mounted, with the options of fstab. What is to be unmounted is not, and swap cannot be.
-func (t mountType) Refresh(ctx context.Context, s *System, r resource.Resource) error {
+func (t mountType) Refresh(ctx context.Context, s *Session, r resource.Resource) error {
 	live, err := t.mounted(s, r.Title)
 	if err != nil || live == nil || live.FSType == "swap" {
 		return err
@@ -267,14 +267,14 @@ func (t mountType) Refresh(ctx context.Context, s *System, r resource.Resource) 
 	return t.remount(ctx, s, r.Title)
 }
 
-func (mountType) remount(ctx context.Context, s *System, point string) error {
+func (mountType) remount(ctx context.Context, s *Session, point string) error {
 	if err := mustRun(ctx, s, Command{Argv: []string{"mount", "-o", "remount", point}}); err != nil {
 		return fmt.Errorf("remount %s: %w", point, err)
 	}
 	return nil
 }
 
-func (t mountType) There(_ context.Context, s *System, title string, _ json.RawMessage) (bool, error) {
+func (t mountType) There(_ context.Context, s *Session, title string, _ json.RawMessage) (bool, error) {
 	live, err := t.mounted(s, title)
 	if err != nil || live != nil {
 		return live != nil, err
@@ -284,7 +284,7 @@ func (t mountType) There(_ context.Context, s *System, title string, _ json.RawM
 
 // Undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by
 // its line, and mounts again what was mounted.
-func (t mountType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+func (t mountType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
 	var b mountBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("what was there before: %w", err)

@@ -15,7 +15,7 @@ import (
 // kernel keeps account of mounts as the commands mount and umount change them, from the sandbox's own fstab.
 type kernel struct {
 	t     *testing.T
-	sys   *System
+	sys   *Session
 	fail  string   // a command that begins with this fails
 	calls []string // what was run
 }

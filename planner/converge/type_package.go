@@ -27,7 +27,7 @@ func wantPackage(r resource.Resource) packageWant {
 
 // Prefetch remembers what the catalog wants, so that Capture can look at one transaction as a whole, and asks for the
 // newest versions of all packages with ensure = latest at once.
-func (packageType) Prefetch(ctx context.Context, s *System, rs []resource.Resource) error {
+func (packageType) Prefetch(ctx context.Context, s *Session, rs []resource.Resource) error {
 	latest := map[string][]string{}
 	wants := map[string][]packageWant{}
 	for _, r := range rs {
@@ -55,12 +55,12 @@ func (packageType) Prefetch(ctx context.Context, s *System, rs []resource.Resour
 }
 
 // alongside returns the wants that Prefetch remembered, or those given when there are none.
-func alongside(s *System, provider string, wants ...packageWant) ([]packageWant, error) {
-	return remembered(s, "package.wants."+provider, func() ([]packageWant, error) { return wants, nil })
+func alongside(s *Session, provider string, wants ...packageWant) ([]packageWant, error) {
+	return remembered(s.System, "package.wants."+provider, func() ([]packageWant, error) { return wants, nil })
 }
 
 // newestVersions asks for names, unless an earlier question covered them.
-func newestVersions(ctx context.Context, s *System, provider string, names []string) (map[string]string, error) {
+func newestVersions(ctx context.Context, s *Session, provider string, names []string) (map[string]string, error) {
 	type answer struct {
 		asked  []string
 		newest map[string]string
@@ -73,14 +73,14 @@ func newestVersions(ctx context.Context, s *System, provider string, names []str
 		newest, err := m.newest(ctx, s, names)
 		return answer{names, newest}, err
 	}
-	a, err := remembered(s, "package.newest."+provider, ask)
+	a, err := remembered(s.System, "package.newest."+provider, ask)
 	if err == nil && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(a.asked, n) }) {
 		a, err = ask()
 	}
 	return a.newest, err
 }
 
-func (packageType) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (packageType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	want := wantPackage(r)
 	m, provider, err := managerOf(s, r)
 	if err != nil {
@@ -126,7 +126,7 @@ func comparePackage(
 
 func packageError(w packageWant, err error) error { return fmt.Errorf("package %q: %w", w.name, err) }
 
-func (t packageType) Capture(ctx context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (t packageType) Capture(ctx context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	want := wantPackage(r)
 	m, provider, err := managerOf(s, r)
 	if err != nil {
@@ -158,7 +158,7 @@ func (t packageType) Capture(ctx context.Context, s *System, r resource.Resource
 }
 
 // Resolve leaves the node's own architecture out of the name, where dpkg's database says it.
-func (packageType) Resolve(s *System, object string) string {
+func (packageType) Resolve(s *Session, object string) string {
 	name, arch, qualified := strings.Cut(object, ":")
 	if !qualified {
 		return object
@@ -170,13 +170,13 @@ func (packageType) Resolve(s *System, object string) string {
 	return db.key(name, arch)
 }
 
-func (t packageType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (t packageType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	return t.ApplyBatch(ctx, s, []resource.Resource{r})[0]
 }
 
 // ApplyBatch makes one transaction of all; when that fails, each that is not yet as wanted is tried by itself, so that
 // each error is its own. The node's database decides what succeeded, not the manager's exit status (execution.md 2).
-func (t packageType) ApplyBatch(ctx context.Context, s *System, rs []resource.Resource) []error {
+func (t packageType) ApplyBatch(ctx context.Context, s *Session, rs []resource.Resource) []error {
 	errs := make([]error, len(rs))
 	groups := map[packageManager][]int{}
 	for i, r := range rs {
@@ -196,7 +196,7 @@ func (t packageType) ApplyBatch(ctx context.Context, s *System, rs []resource.Re
 }
 
 func (t packageType) applyWith(
-	ctx context.Context, s *System, m packageManager, rs []resource.Resource, indexes []int, errs []error,
+	ctx context.Context, s *Session, m packageManager, rs []resource.Resource, indexes []int, errs []error,
 ) {
 	wants := func(indexes []int) []packageWant {
 		out := make([]packageWant, len(indexes))
@@ -234,7 +234,7 @@ func (t packageType) applyWith(
 // verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still
 // different. After an error, what came along must be in order, too, and a transaction that was cut off has not
 // succeeded, whatever it has reached.
-func (t packageType) verify(ctx context.Context, s *System, r resource.Resource, transaction error) error {
+func (t packageType) verify(ctx context.Context, s *Session, r resource.Resource, transaction error) error {
 	differences, err := t.Check(ctx, s, r)
 	switch {
 	case err != nil:
@@ -252,7 +252,7 @@ func (t packageType) verify(ctx context.Context, s *System, r resource.Resource,
 
 // Widen forgets the companions that an undo was about to take away: they stay.
 func (packageType) Widen(
-	_ context.Context, _ *System, _ resource.Resource, before json.RawMessage,
+	_ context.Context, _ *Session, _ resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var b packageBefore
 	if err := json.Unmarshal(before, &b); err != nil || len(b.Leaving) == 0 {
@@ -265,7 +265,7 @@ func (packageType) Widen(
 // Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are
 // not.
 func (packageType) Resume(
-	ctx context.Context, s *System, before json.RawMessage, undo bool,
+	ctx context.Context, s *Session, before json.RawMessage, undo bool,
 ) ([]Difference, error) {
 	var b packageBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -295,12 +295,12 @@ func (packageType) Resume(
 }
 
 // verifyCompanions returns the transaction's error when a package that it brought along is not in order.
-func (packageType) verifyCompanions(ctx context.Context, s *System, r resource.Resource, transaction error) error {
+func (packageType) verifyCompanions(ctx context.Context, s *Session, r resource.Resource, transaction error) error {
 	m, _, err := managerOf(s, r)
-	if err != nil || s.work.ledger == nil {
+	if err != nil || s.ledger == nil {
 		return err
 	}
-	e := s.work.ledger.entry(s.work.site, r.ID())
+	e := s.ledger.entry(s.site, r.ID())
 	if e == nil {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (packageType) verifyCompanions(ctx context.Context, s *System, r resource.R
 
 // companionsInOrder returns an error that names a package that came along with another one and is not completely
 // installed.
-func companionsInOrder(ctx context.Context, s *System, m packageManager, b packageBefore) error {
+func companionsInOrder(ctx context.Context, s *Session, m packageManager, b packageBefore) error {
 	for _, name := range b.Came {
 		state, err := m.state(ctx, s, name)
 		if err != nil {
@@ -329,7 +329,7 @@ func companionsInOrder(ctx context.Context, s *System, m packageManager, b packa
 	return nil
 }
 
-func (packageType) There(ctx context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+func (packageType) There(ctx context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
 	var b packageBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return false, err
@@ -345,7 +345,7 @@ func (packageType) There(ctx context.Context, s *System, _ string, before json.R
 // Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before
 // stays, in the version that it has by now; one that was there and was taken away comes back, in its former version if
 // that can still be had.
-func (packageType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+func (packageType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
 	var b packageBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("package %q: the ledger's record of what was there before: %w", title, err)

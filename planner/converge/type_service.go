@@ -23,10 +23,10 @@ type serviceManager interface {
 	// unit returns the manager's own name for a service.
 	unit(name string) string
 	// states looks at many services at once; each unit asked for is in the answer.
-	states(ctx context.Context, s *System, units []string) (map[string]serviceState, error)
+	states(ctx context.Context, s *Session, units []string) (map[string]serviceState, error)
 	// set changes whether a service is running and enabled, from what it is to what is wanted.
-	set(ctx context.Context, s *System, unit string, is serviceState, want serviceWant) error
-	restart(ctx context.Context, s *System, unit string) error
+	set(ctx context.Context, s *Session, unit string, is serviceState, want serviceWant) error
+	restart(ctx context.Context, s *Session, unit string) error
 }
 
 // serviceManagers is the table of service managers, with the sign that each is the one that runs the node.
@@ -102,7 +102,7 @@ func wantService(r resource.Resource) serviceWant {
 }
 
 // serviceOf returns the service manager that r asks for, or the one that runs the node, and r's unit.
-func serviceOf(s *System, r resource.Resource) (m serviceManager, provider, unit string, err error) {
+func serviceOf(s *Session, r resource.Resource) (m serviceManager, provider, unit string, err error) {
 	m, provider, err = findServiceManager(s, r.Parameters.String("provider"))
 	if err != nil {
 		return nil, "", "", err
@@ -110,12 +110,12 @@ func serviceOf(s *System, r resource.Resource) (m serviceManager, provider, unit
 	return m, provider, m.unit(r.Parameters.StringOr("name", r.Title)), nil
 }
 
-func findServiceManager(s *System, provider string) (serviceManager, string, error) {
+func findServiceManager(s *Session, provider string) (serviceManager, string, error) {
 	for _, m := range serviceManagers {
 		if provider != "" && provider != m.provider {
 			continue
 		}
-		found, err := firstThere(s, m.signs...)
+		found, err := s.firstThere(m.signs...)
 		if err != nil {
 			return nil, "", err
 		}
@@ -135,7 +135,7 @@ func serviceError(r resource.Resource, err error) error {
 }
 
 // Prefetch looks at all services at once.
-func (serviceType) Prefetch(ctx context.Context, s *System, rs []resource.Resource) error {
+func (serviceType) Prefetch(ctx context.Context, s *Session, rs []resource.Resource) error {
 	units := map[string][]string{}
 	for _, r := range rs {
 		if _, provider, unit, err := serviceOf(s, r); err == nil { // Check reports an error for the resource that it concerns
@@ -154,10 +154,10 @@ func (serviceType) Prefetch(ctx context.Context, s *System, rs []resource.Resour
 
 // serviceStates looks at units, unless an earlier look covered them.
 func serviceStates(
-	ctx context.Context, s *System, m serviceManager, provider string, units []string,
+	ctx context.Context, s *Session, m serviceManager, provider string, units []string,
 ) (map[string]serviceState, error) {
 	look := func() (map[string]serviceState, error) { return m.states(ctx, s, units) }
-	states, err := remembered(s, "service."+provider, look)
+	states, err := remembered(s.System, "service."+provider, look)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func serviceStates(
 
 // stateOf returns the manager and state of r's service.
 func (serviceType) stateOf(
-	ctx context.Context, s *System, r resource.Resource,
+	ctx context.Context, s *Session, r resource.Resource,
 ) (m serviceManager, provider, unit string, is serviceState, err error) {
 	m, provider, unit, err = serviceOf(s, r)
 	if err != nil {
@@ -181,7 +181,7 @@ func (serviceType) stateOf(
 	return m, provider, unit, states[unit], err
 }
 
-func (t serviceType) Check(ctx context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (t serviceType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	_, _, _, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
 		return nil, serviceError(r, err)
@@ -223,7 +223,7 @@ func compareService(is serviceState, want serviceWant) []Difference {
 	return out
 }
 
-func (t serviceType) Capture(ctx context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (t serviceType) Capture(ctx context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	_, provider, unit, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
 		return nil, serviceError(r, err)
@@ -235,7 +235,7 @@ func (t serviceType) Capture(ctx context.Context, s *System, r resource.Resource
 
 // Widen takes down what r says something of for the first time.
 func (t serviceType) Widen(
-	ctx context.Context, s *System, r resource.Resource, before json.RawMessage,
+	ctx context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -251,7 +251,7 @@ func (t serviceType) Widen(
 
 // Release returns whether the service ran and was enabled. What did not exist before stays as it is.
 func (t serviceType) Release(
-	ctx context.Context, s *System, r resource.Resource, before json.RawMessage,
+	ctx context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (resource.Parameters, json.RawMessage, error) {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -300,7 +300,7 @@ func (b *serviceBefore) widen(want serviceWant, is serviceState) {
 }
 
 // Resolve follows a unit's other names, which are links of systemd to its file.
-func (serviceType) Resolve(s *System, object string) string {
+func (serviceType) Resolve(s *Session, object string) string {
 	for range aliasLimit {
 		unit := systemd{}.unit(object)
 		next := unit
@@ -328,7 +328,7 @@ var unitDirs = []string{
 
 const aliasLimit = 8
 
-func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (t serviceType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	m, _, unit, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
 		return serviceError(r, err)
@@ -355,7 +355,7 @@ func (t serviceType) Apply(ctx context.Context, s *System, r resource.Resource) 
 
 // Refresh restarts the service if it is to run, or nothing is said of that and it runs (Puppet: only a running
 // service).
-func (t serviceType) Refresh(ctx context.Context, s *System, r resource.Resource) error {
+func (t serviceType) Refresh(ctx context.Context, s *Session, r resource.Resource) error {
 	m, _, unit, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
 		return serviceError(r, err)
@@ -378,7 +378,7 @@ func (t serviceType) Refresh(ctx context.Context, s *System, r resource.Resource
 	return nil
 }
 
-func (serviceType) There(ctx context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+func (serviceType) There(ctx context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return false, err
@@ -394,7 +394,7 @@ func (serviceType) There(ctx context.Context, s *System, _ string, before json.R
 // Undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that
 // did not exist before slipway is stopped, and disabled if slipway saw to that, so that nothing of it is left when its
 // files go; one that is gone needs nothing.
-func (serviceType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+func (serviceType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
 	var b serviceBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("service %q: the ledger's record of what was there before: %w", title, err)

@@ -45,7 +45,7 @@ type sysctlBefore struct {
 	Made     []string `json:"made,omitempty"`      // directories that were not there
 }
 
-func (sysctlType) live(s *System, key string) (string, error) {
+func (sysctlType) live(s *Session, key string) (string, error) {
 	file, err := schema.SysctlPath(key)
 	if err != nil {
 		return "", err
@@ -58,7 +58,7 @@ func (sysctlType) live(s *System, key string) (string, error) {
 	return strings.TrimRight(string(content), "\n"), err
 }
 
-func (t sysctlType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (t sysctlType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	c := comparison{resource: r}
 	switch live, err := t.live(s, r.Title); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -97,7 +97,7 @@ var sysctlDirs = []string{sysctlDir, "/run/sysctl.d", "/usr/local/lib/sysctl.d",
 
 // contradicted returns the other value that the parameter gets after slipway's file was read, and from which file;
 // empty when it gets none. Patterns count less than a name, so they contradict nothing.
-func (sysctlType) contradicted(s *System, r resource.Resource) (string, error) {
+func (sysctlType) contradicted(s *Session, r resource.Resource) (string, error) {
 	files := map[string]string{}
 	for _, dir := range slices.Backward(sysctlDirs) {
 		names, err := s.ReadDir(dir)
@@ -142,7 +142,7 @@ func (sysctlType) contradicted(s *System, r resource.Resource) (string, error) {
 	return value + " by " + by + ", which is read later", nil
 }
 
-func (t sysctlType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (t sysctlType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	var b sysctlBefore
 	live, err := t.live(s, r.Title)
 	if err != nil {
@@ -159,7 +159,7 @@ func (t sysctlType) Capture(_ context.Context, s *System, r resource.Resource) (
 		}
 	}
 	file := sysctlFile(r.Title)
-	there, err := exists(s, file)
+	there, err := s.exists(file)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (t sysctlType) Capture(_ context.Context, s *System, r resource.Resource) (
 	return json.Marshal(b)
 }
 
-func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (t sysctlType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	value := plainBlanks(r.Parameters.String("value"))
 	live, err := t.live(s, r.Title)
 	if err != nil {
@@ -220,7 +220,7 @@ func (t sysctlType) Apply(ctx context.Context, s *System, r resource.Resource) e
 
 // set writes the live value. A file below /proc/sys cannot be replaced, so a command writes to it; the value goes in by
 // standard input, where other users do not see it.
-func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
+func (sysctlType) set(ctx context.Context, s *Session, key, value string) error {
 	file, err := schema.SysctlPath(key)
 	if err != nil {
 		return err
@@ -237,11 +237,11 @@ func (sysctlType) set(ctx context.Context, s *System, key, value string) error {
 	return nil
 }
 
-func (t sysctlType) There(_ context.Context, s *System, title string, _ json.RawMessage) (bool, error) {
-	return exists(s, sysctlFile(title))
+func (t sysctlType) There(_ context.Context, s *Session, title string, _ json.RawMessage) (bool, error) {
+	return s.exists(sysctlFile(title))
 }
 
-func (t sysctlType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+func (t sysctlType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
 	var b sysctlBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("what was there before: %w", err)
@@ -277,7 +277,7 @@ func (t sysctlType) Undo(ctx context.Context, s *System, title string, before js
 	return left
 }
 
-func (sysctlType) undoFile(s *System, title string, b sysctlBefore) error {
+func (sysctlType) undoFile(s *Session, title string, b sysctlBefore) error {
 	file := sysctlFile(title)
 	if b.File != "" {
 		if err := s.directoryGone(file, "what was in "+file+" before"); err != nil {

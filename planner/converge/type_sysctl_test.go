@@ -13,8 +13,8 @@ import (
 )
 
 // kernelParameters is a machine whose commands write below /proc/sys, with tabs between words as the kernel shows them.
-func kernelParameters(t *testing.T, files map[string]string) *System {
-	var s *System
+func kernelParameters(t *testing.T, files map[string]string) *Session {
+	var s *Session
 	s = wholeMachine(t, files, func(c Command) (Output, error) {
 		file, ok := strings.CutPrefix(c.Argv[1], "of=")
 		if c.Argv[0] != "dd" || !ok {
@@ -59,7 +59,7 @@ func TestSysctl(t *testing.T) {
 			s := kernelParameters(t, tt.files)
 			was := inventory(t, s)
 			r := res(t, sysctlType{}, tt.title, tt.parameters)
-			s.work.id = r.ID()
+			s.id = r.ID()
 			diffs, err := sysctlType{}.Check(t.Context(), s, r)
 			if err != nil {
 				t.Fatal(err)
@@ -98,7 +98,7 @@ func TestSysctlRefused(t *testing.T) {
 	if err := (sysctlType{}).Apply(t.Context(), s, bad); err == nil || !strings.Contains(err.Error(), "kernel parameter kernel.x: the kernel refuses the value") || !strings.Contains(err.Error(), "Invalid argument") {
 		t.Errorf("%v", err)
 	}
-	if there, err := exists(s, "/etc/sysctl.d"); there || err != nil {
+	if there, err := s.exists("/etc/sysctl.d"); there || err != nil {
 		t.Errorf("what the kernel refuses must not be set at boot: %v", err)
 	}
 	unknown := res(t, sysctlType{}, "kernel.y", resource.Parameters{"value": "1"})

@@ -28,7 +28,7 @@ func wrapUser(name string, err error) error {
 	return fmt.Errorf("user %q: %w", name, err)
 }
 
-func (userType) Check(_ context.Context, s *System, r resource.Resource) ([]Difference, error) {
+func (userType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	name := schema.AccountName(r)
 	users, err := s.Users()
 	if err != nil {
@@ -108,11 +108,11 @@ func wantedGroups(u User, groups map[string]Group, p resource.Parameters) []stri
 	return slices.Compact(out)
 }
 
-func (t userType) Apply(ctx context.Context, s *System, r resource.Resource) error {
+func (t userType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	return wrapUser(schema.AccountName(r), t.apply(ctx, s, r))
 }
 
-func (userType) apply(ctx context.Context, s *System, r resource.Resource) error {
+func (userType) apply(ctx context.Context, s *Session, r resource.Resource) error {
 	name, p := schema.AccountName(r), r.Parameters
 	users, err := s.Users()
 	if err != nil {
@@ -239,7 +239,7 @@ func userModArguments(u User, groups map[string]Group, p resource.Parameters) []
 
 // setHash sets a password's hash. It goes through standard input: argument lists can be read by every user of a
 // machine.
-func setHash(ctx context.Context, s *System, name, hash string) error {
+func setHash(ctx context.Context, s *Session, name, hash string) error {
 	if err := shadowTool(s, "chpasswd"); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func setHash(ctx context.Context, s *System, name, hash string) error {
 }
 
 // deleteUser deletes a user. userdel takes a group of the user's name along, which is right for one that useradd made.
-func deleteUser(ctx context.Context, s *System, name string, withHome bool) error {
+func deleteUser(ctx context.Context, s *Session, name string, withHome bool) error {
 	args := []string{name}
 	if withHome {
 		args = []string{"-r", name}

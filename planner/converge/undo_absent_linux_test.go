@@ -11,7 +11,7 @@ import (
 )
 
 // absentNode is a node with what each type needs. Its commands keep the files of the shadow suite and of dpkg.
-func absentNode(t *testing.T) *System {
+func absentNode(t *testing.T) *Session {
 	t.Helper()
 	s := shadowNode(t)
 	for file, content := range map[string]string{
@@ -48,7 +48,7 @@ func absentNode(t *testing.T) *System {
 	return s
 }
 
-func onDisk(t *testing.T, s *System, file, content string) {
+func onDisk(t *testing.T, s *Session, file, content string) {
 	t.Helper()
 	file = filepath.Join(s.root, file)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -82,7 +82,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"service":   {"service", "web", resource.Parameters{"enable": true}, "/run/unit-gone", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			apply := func() *System {
+			apply := func() *Session {
 				s := absentNode(t)
 				if got := runAll(t, s, managed(t, tt.typ, tt.title, tt.parameters))[0]; got.Status == Failed {
 					t.Fatalf("%s: %s", got.Status, got.Message)
@@ -92,7 +92,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 			if got := runAll(t, apply())[0]; got.Status != Changed || got.Message != "" {
 				t.Errorf("there: %s: %q", got.Status, got.Message)
 			}
-			take := func(s *System) {
+			take := func(s *Session) {
 				if tt.is != "-" {
 					onDisk(t, s, tt.file, tt.is)
 				} else if err := os.RemoveAll(filepath.Join(s.root, tt.file)); err != nil {
@@ -112,7 +112,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 			}
 			l.Entries[0].Digest = "" // as an undo leaves it that was cut off
 			l.change(record{Entry: l.Entries[0]})
-			if err := l.fold(s); err != nil {
+			if err := l.fold(); err != nil {
 				t.Fatal(err)
 			}
 			take(s)

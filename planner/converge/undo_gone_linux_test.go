@@ -21,15 +21,15 @@ func managed(t testing.TB, typ, title string, parameters resource.Parameters) It
 
 // TestUndoFinishesWhatItCan: what an undo needs was taken away by others. It is no obstacle, and is reported.
 func TestUndoFinishesWhatItCan(t *testing.T) {
-	remove := func(path string) func(*testing.T, *System) {
-		return func(t *testing.T, s *System) {
+	remove := func(path string) func(*testing.T, *Session) {
+		return func(t *testing.T, s *Session) {
 			if err := os.RemoveAll(filepath.Join(s.root, path)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	replace := func(path string) func(*testing.T, *System) {
-		return func(t *testing.T, s *System) {
+	replace := func(path string) func(*testing.T, *Session) {
+		return func(t *testing.T, s *Session) {
 			remove(path)(t, s)
 			if err := os.WriteFile(filepath.Join(s.root, path), nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -41,7 +41,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 	for name, tt := range map[string]struct {
 		typ, title string
 		parameters resource.Parameters
-		meanwhile  func(*testing.T, *System)
+		meanwhile  func(*testing.T, *Session)
 		message    string
 		left       string // what is in /d/file or /d/a.ini afterwards
 	}{

@@ -15,7 +15,7 @@ func (i Item) after(ids ...resource.ID) Item {
 }
 
 // undoneInOrder tears the node down and returns the ids in the order in which they were undone.
-func undoneInOrder(t *testing.T, s *System) []string {
+func undoneInOrder(t *testing.T, s *Session) []string {
 	t.Helper()
 	var ids []string
 	for _, r := range runAll(t, s) {

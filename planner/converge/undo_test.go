@@ -21,7 +21,7 @@ import (
 )
 
 // folder is a sandbox with what a test puts into it.
-func folder(t testing.TB, files map[string]string) *System {
+func folder(t testing.TB, files map[string]string) *Session {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
@@ -44,11 +44,11 @@ func folder(t testing.TB, files map[string]string) *System {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return &Session{System: s}
 }
 
 // wholeMachine is a sandbox that passes for a whole machine, with commands that do what run says.
-func wholeMachine(t testing.TB, files map[string]string, run func(Command) (Output, error)) *System {
+func wholeMachine(t testing.TB, files map[string]string, run func(Command) (Output, error)) *Session {
 	t.Helper()
 	s := folder(t, files)
 	s.commands = func(_ context.Context, c Command) (Output, error) { return run(c) }
@@ -60,7 +60,7 @@ func noCommand(c Command) (Output, error) {
 }
 
 // inventory lists everything in a sandbox but slipway's own directory: path -> mode and content.
-func inventory(t testing.TB, s *System) map[string]string {
+func inventory(t testing.TB, s *Session) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(s.root, func(name string, d fs.DirEntry, err error) error {
@@ -92,7 +92,7 @@ func inventory(t testing.TB, s *System) map[string]string {
 }
 
 // interrupted writes into the node's ledger that an apply of an item was started and not finished.
-func interrupted(t testing.TB, s *System, i Item, before string) {
+func interrupted(t testing.TB, s *Session, i Item, before string) {
 	t.Helper()
 	if _, err := s.makeHome(); err != nil {
 		t.Fatal(err)
@@ -106,17 +106,17 @@ func interrupted(t testing.TB, s *System, i Item, before string) {
 		e.Object, e.Aim = n.Object(i.Resource)
 	}
 	l.change(record{Entry: e})
-	if err := l.fold(s); err != nil {
+	if err := l.fold(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // runAll applies items in one session, or tears the site down when there are none.
-func runAll(t testing.TB, s *System, items ...Item) []Result {
+func runAll(t testing.TB, s *Session, items ...Item) []Result {
 	t.Helper()
 	var results []Result
 	c := Catalog{Protocol: Protocol, Mode: Apply, Site: "s", Run: "2", Items: items, TearDown: len(items) == 0}
-	summary := Run(t.Context(), s, c, func(r Result) { results = append(results, r) })
+	summary := Run(t.Context(), s.System, c, func(r Result) { results = append(results, r) })
 	if summary.Error != nil {
 		t.Fatal(summary.Error.Message)
 	}
@@ -135,7 +135,7 @@ func res(t testing.TB, typ Type, title string, parameters resource.Parameters) r
 }
 
 // applied captures and applies r as the engine does, and returns what was captured.
-func applied(t testing.TB, s *System, typ Type, r resource.Resource) json.RawMessage {
+func applied(t testing.TB, s *Session, typ Type, r resource.Resource) json.RawMessage {
 	t.Helper()
 	before, err := typ.Capture(t.Context(), s, r)
 	if err != nil {
@@ -146,7 +146,7 @@ func applied(t testing.TB, s *System, typ Type, r resource.Resource) json.RawMes
 }
 
 // updated widens before and applies another form of a resource, as the engine does.
-func updated(t testing.TB, s *System, typ Type, r resource.Resource, before json.RawMessage) json.RawMessage {
+func updated(t testing.TB, s *Session, typ Type, r resource.Resource, before json.RawMessage) json.RawMessage {
 	t.Helper()
 	if w, ok := typ.(Widener); ok {
 		for range 2 { // it may be repeated
@@ -160,7 +160,7 @@ func updated(t testing.TB, s *System, typ Type, r resource.Resource, before json
 	return before
 }
 
-func apply(t testing.TB, s *System, typ Type, r resource.Resource) {
+func apply(t testing.TB, s *Session, typ Type, r resource.Resource) {
 	t.Helper()
 	diffs, err := typ.Check(t.Context(), s, r)
 	if err != nil {
@@ -178,7 +178,7 @@ func apply(t testing.TB, s *System, typ Type, r resource.Resource) {
 }
 
 // undone undoes r, twice, because a crash may hide that it was done.
-func undone(t testing.TB, s *System, typ Type, r resource.Resource, before json.RawMessage) {
+func undone(t testing.TB, s *Session, typ Type, r resource.Resource, before json.RawMessage) {
 	t.Helper()
 	for range 2 {
 		if err := typ.Undo(t.Context(), s, r.Title, before); err != nil {
@@ -195,7 +195,7 @@ type change struct {
 
 // checkUndo applies changes one after the other and undoes them backwards. Afterwards everything must be as it was, also with
 // a foreign line that came in between.
-func checkUndo(t testing.TB, s *System, changes []change, path, foreign string) {
+func checkUndo(t testing.TB, s *Session, changes []change, path, foreign string) {
 	t.Helper()
 	was := inventory(t, s)
 	original, readErr := s.ReadFile(path)

@@ -47,7 +47,7 @@ type userBefore struct {
 // userAttributes are the parameters whose former values can be brought back.
 var userAttributes = []string{"uid", "gid", "groups", "comment", "home", "shell", "password"}
 
-func (t userType) Capture(_ context.Context, s *System, r resource.Resource) (json.RawMessage, error) {
+func (t userType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	b, err := captureUser(s, r)
 	if err != nil {
 		return nil, wrapUser(schema.AccountName(r), err)
@@ -55,7 +55,7 @@ func (t userType) Capture(_ context.Context, s *System, r resource.Resource) (js
 	return json.Marshal(b)
 }
 
-func captureUser(s *System, r resource.Resource) (userBefore, error) {
+func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 	b := userBefore{Name: schema.AccountName(r), Want: schema.AccountWanted(r)}
 	users, err := s.Users()
 	if err != nil {
@@ -83,7 +83,7 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 	}
 	home := false
 	if path.IsAbs(u.Home) {
-		if home, err = exists(s, u.Home); err != nil && !errors.Is(err, syscall.ENOTDIR) {
+		if home, err = s.exists(u.Home); err != nil && !errors.Is(err, syscall.ENOTDIR) {
 			return b, err
 		}
 	}
@@ -95,7 +95,7 @@ func captureUser(s *System, r resource.Resource) (userBefore, error) {
 
 // Widen takes down what r says something of for the first time.
 func (userType) Widen(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -137,7 +137,7 @@ func (b *userBefore) note(p resource.Parameters) {
 	b.Listed = sortedUnion(b.Listed, p.Strings("groups"))
 }
 
-func (b *userBefore) widen(s *System, p resource.Parameters, u User, groups map[string]Group) error {
+func (b *userBefore) widen(s *Session, p resource.Parameters, u User, groups map[string]Group) error {
 	for _, name := range userAttributes {
 		if !p.Has(name) || b.says(name) {
 			continue
@@ -185,7 +185,7 @@ func (b *userBefore) widenGroups(p resource.Parameters, u User, groups map[strin
 }
 
 // followHome notes where the home directory that came with the user goes.
-func (b *userBefore) followHome(s *System, p resource.Parameters, u User) error {
+func (b *userBefore) followHome(s *Session, p resource.Parameters, u User) error {
 	to, moves := p.String("home"), p.Bool("managehome")
 	if to == "" && b.says("home") { // it returns
 		var err error
@@ -197,7 +197,7 @@ func (b *userBefore) followHome(s *System, p resource.Parameters, u User) error 
 	if to == "" || to == u.Home || !moves || !slices.Contains(b.MakesHome, u.Home) {
 		return nil
 	}
-	there, err := exists(s, to)
+	there, err := s.exists(to)
 	if err == nil && !there {
 		b.MakesHome = sortedUnion(b.MakesHome, []string{to})
 	}
@@ -207,7 +207,7 @@ func (b *userBefore) followHome(s *System, p resource.Parameters, u User) error 
 func (b userBefore) says(name string) bool { return slices.Contains(b.Said, name) }
 
 // homeToMake returns the home directory that useradd is going to make, empty when it makes none or finds one.
-func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
+func homeToMake(s *Session, name string, p resource.Parameters) (string, error) {
 	if !schema.AccountWanted(resource.Resource{Parameters: p}) || !p.Bool("managehome") {
 		return "", nil
 	}
@@ -218,7 +218,7 @@ func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
 			return "", err
 		}
 	}
-	there, err := exists(s, home)
+	there, err := s.exists(home)
 	if err != nil || there {
 		return "", err
 	}
@@ -226,7 +226,7 @@ func homeToMake(s *System, name string, p resource.Parameters) (string, error) {
 }
 
 // newHome returns the home directory that useradd gives.
-func newHome(s *System, name string) (string, error) {
+func newHome(s *Session, name string) (string, error) {
 	defaults, err := useraddDefaults(s)
 	return path.Join(cmp.Or(defaults["HOME"], "/home"), name), err
 }
@@ -241,7 +241,7 @@ func texts(list []string) []any {
 }
 
 // keepHash keeps a hash as a file that only root can read, as /etc/shadow is.
-func (b *userBefore) keepHash(s *System, u User) (err error) {
+func (b *userBefore) keepHash(s *Session, u User) (err error) {
 	b.Ageing = u.Ageing
 	if u.Hash != "" {
 		b.Hash, err = s.keepText("password of "+b.Name, u.Hash)

@@ -17,7 +17,7 @@ const ownGroup = "own group"
 // Release returns what the user had. One that slipway made returns to what it had before the parameter was given or,
 // where that was from the first, to what useradd gives.
 func (userType) Release(
-	_ context.Context, s *System, r resource.Resource, before json.RawMessage,
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (resource.Parameters, json.RawMessage, error) {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
@@ -45,7 +45,7 @@ func (userType) Release(
 	return returning, rest, err
 }
 
-func (b userBefore) returning(s *System, r resource.Resource) (resource.Parameters, error) {
+func (b userBefore) returning(s *Session, r resource.Resource) (resource.Parameters, error) {
 	users, err := s.Users()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (b userBefore) returning(s *System, r resource.Resource) (resource.Paramete
 		out[ownGroup] = true
 	}
 	if out.Has("home") && (b.Moves || p.Bool("managehome") || slices.Contains(b.MakesHome, u.Home)) {
-		taken, err := exists(s, out.String("home"))
+		taken, err := s.exists(out.String("home"))
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (b userBefore) returning(s *System, r resource.Resource) (resource.Paramete
 
 // former returns the parameters to which what was said of the user returns; what is not among them stays.
 func (b userBefore) former(
-	s *System, system bool, users map[string]User, groups map[string]Group,
+	s *Session, system bool, users map[string]User, groups map[string]Group,
 ) (resource.Parameters, error) {
 	was := b.parameters(groups)
 	if b.Hash != "" {
@@ -127,7 +127,7 @@ func (b userBefore) former(
 // fresh returns what useradd gives a user of whom nothing is said, as far as the node says it. used are the ids of
 // the others.
 func (b userBefore) fresh(
-	s *System, system bool, used map[int]bool, groups map[string]Group,
+	s *Session, system bool, used map[int]bool, groups map[string]Group,
 ) (resource.Parameters, error) {
 	p := resource.Parameters{"comment": "", "password": "!"}
 	uid, err := newID(s, "UID", system, used)
@@ -161,7 +161,7 @@ func (b userBefore) fresh(
 }
 
 // formerHome returns the home directory to which that of a user that slipway made returns.
-func (b userBefore) formerHome(s *System) (string, error) {
+func (b userBefore) formerHome(s *Session) (string, error) {
 	if slices.Contains(b.Later, "home") {
 		return string(b.Home), nil
 	}
@@ -169,7 +169,7 @@ func (b userBefore) formerHome(s *System) (string, error) {
 }
 
 // makeOwnGroup makes the group of a user's name as useradd does: with the user's id where no group has that.
-func makeOwnGroup(ctx context.Context, s *System, name string, uid int, p resource.Parameters) error {
+func makeOwnGroup(ctx context.Context, s *Session, name string, uid int, p resource.Parameters) error {
 	groups, err := s.Groups()
 	if _, there := groups[name]; err != nil || there || !p.Bool(ownGroup) {
 		return err

@@ -19,7 +19,7 @@ import (
 // them: a user without a gid gets a group of its own, and ids are the next free ones.
 type shadowSuite struct {
 	t *testing.T
-	s *System
+	s *Session
 }
 
 func (x shadowSuite) run(c Command) (Output, error) {
@@ -176,7 +176,7 @@ func TestUserAndGroupEndEqual(t *testing.T) {
 }
 
 // shadowNode is a node with a user and the shadow suite.
-func shadowNode(t *testing.T) *System {
+func shadowNode(t *testing.T) *Session {
 	t.Helper()
 	files := map[string]string{
 		"/etc/login.defs": "# UID_MIN 1\nUID_MIN\t1000\nUSERGROUPS_ENAB yes\n", "/etc/default/useradd": "SHELL=/bin/sh\n",

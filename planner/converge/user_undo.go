@@ -11,7 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-func (userType) There(_ context.Context, s *System, _ string, before json.RawMessage) (bool, error) {
+func (userType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return false, err
@@ -20,7 +20,7 @@ func (userType) There(_ context.Context, s *System, _ string, before json.RawMes
 	return users[b.Name].Name != "", err
 }
 
-func (userType) Undo(ctx context.Context, s *System, title string, before json.RawMessage) error {
+func (userType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
 	var b userBefore
 	if err := json.Unmarshal(before, &b); err != nil {
 		return fmt.Errorf("user %q: the ledger's record of what was there before: %w", title, err)
@@ -30,7 +30,7 @@ func (userType) Undo(ctx context.Context, s *System, title string, before json.R
 
 // undoUser deletes a user that slipway made, and gives one that was there before what it had, or itself, back. The
 // content of a home directory that was removed does not come back.
-func undoUser(ctx context.Context, s *System, b userBefore) error {
+func undoUser(ctx context.Context, s *Session, b userBefore) error {
 	users, err := s.Users()
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func undoUser(ctx context.Context, s *System, b userBefore) error {
 }
 
 // undoAttributes brings back what slipway was asked to look after.
-func (b userBefore) undoAttributes(ctx context.Context, s *System, u User, groups map[string]Group) error {
+func (b userBefore) undoAttributes(ctx context.Context, s *Session, u User, groups map[string]Group) error {
 	p := b.parameters(groups)
 	if b.Want {
 		for name := range p {
@@ -88,7 +88,7 @@ func (b userBefore) undoAttributes(ctx context.Context, s *System, u User, group
 		return nil
 	}
 	if b.Moves && slices.Contains(args, "-d") {
-		taken, err := exists(s, string(b.Home))
+		taken, err := s.exists(string(b.Home))
 		if err != nil {
 			return err
 		}
@@ -118,10 +118,10 @@ func (b userBefore) undoGroups(u User, groups map[string]Group) []any {
 }
 
 // makeAgain makes a user that slipway deleted.
-func (b userBefore) makeAgain(ctx context.Context, s *System, groups map[string]Group) error {
+func (b userBefore) makeAgain(ctx context.Context, s *Session, groups map[string]Group) error {
 	p := b.parameters(groups)
 	if !b.Homeless {
-		home, err := exists(s, string(b.Home))
+		home, err := s.exists(string(b.Home))
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (b userBefore) parameters(groups map[string]Group) resource.Parameters {
 }
 
 // bringPrivateGroup makes the group of the user's name again, if it was there before slipway and went with the user.
-func bringPrivateGroup(ctx context.Context, s *System, b userBefore) error {
+func bringPrivateGroup(ctx context.Context, s *Session, b userBefore) error {
 	if b.Private == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func bringPrivateGroup(ctx context.Context, s *System, b userBefore) error {
 }
 
 // bringHash sets the password that the user had.
-func bringHash(ctx context.Context, s *System, b userBefore, is string) error {
+func bringHash(ctx context.Context, s *Session, b userBefore, is string) error {
 	if b.Hash == "" {
 		return nil
 	}
@@ -183,7 +183,7 @@ func bringHash(ctx context.Context, s *System, b userBefore, is string) error {
 
 // bringAgeing sets the age of the password, and of a user that was made again all that /etc/shadow said about its
 // expiry.
-func bringAgeing(ctx context.Context, s *System, b userBefore) error {
+func bringAgeing(ctx context.Context, s *Session, b userBefore) error {
 	s.Forget()
 	users, err := s.Users()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // Keep copies a regular file with its attributes below slipway's own directory on the node and returns the copy's name;
 // Restore puts it back. A copy that no ledger entry names any more is dropped.
-func (s *System) Keep(path string) (name string, err error) {
+func (s *Session) Keep(path string) (name string, err error) {
 	content, info, err := s.read(path)
 	if err != nil {
 		return "", err
@@ -27,18 +27,18 @@ func (s *System) Keep(path string) (name string, err error) {
 }
 
 // keepText keeps a text that is not in a file of its own, under a name of the caller's choice.
-func (s *System) keepText(what, text string) (name string, err error) {
+func (s *Session) keepText(what, text string) (name string, err error) {
 	return s.keep(what, []byte(text), Info{Mode: 0o600})
 }
 
-func (s *System) keep(what string, content []byte, info Info) (name string, err error) {
+func (s *Session) keep(what string, content []byte, info Info) (name string, err error) {
 	if _, err := s.makeHome(); err != nil {
 		return "", err
 	}
 	if err := s.ownDirectory(backupPath); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(s.work.site + "\x00" + string(s.work.id) + "\x00" + what))
+	sum := sha256.Sum256([]byte(s.site + "\x00" + string(s.id) + "\x00" + what))
 	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), chmodBits(info.Mode), info.UID, info.GID)
 	secret := fs.FileMode(0o600)
 	if err := s.ReplaceFile(backupPath+"/"+name, content, Attributes{Mode: &secret}); err != nil {
@@ -48,7 +48,7 @@ func (s *System) keep(what string, content []byte, info Info) (name string, err 
 }
 
 // Restore puts a kept file back at path, with the attributes it had. A link at path gives way to it.
-func (s *System) Restore(name, path string) error {
+func (s *Session) Restore(name, path string) error {
 	content, a, err := s.kept(name)
 	if err != nil {
 		return fmt.Errorf("restore %s: the copy of what was there before: %w", path, err)
@@ -57,7 +57,7 @@ func (s *System) Restore(name, path string) error {
 }
 
 // kept returns a kept file's content, and the attributes that it had.
-func (s *System) kept(name string) ([]byte, Attributes, error) {
+func (s *Session) kept(name string) ([]byte, Attributes, error) {
 	a, err := keptAttributes(name)
 	if err != nil {
 		return nil, a, err

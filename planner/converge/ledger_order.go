@@ -3,7 +3,6 @@ package converge
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -85,24 +84,6 @@ func (e *entry) madeDirectory() string {
 	return b.Path
 }
 
-// leaveDirectory handles a directory that slipway made and that has names in it. While something of slipway's is in it,
-// it is noted and goes later; else it stays, because others keep something in it, which the error says.
-func (s *System) leaveDirectory(dir string, names []string) error {
-	if l := s.work.ledger; l != nil && l.below(dir, key{s.work.site, s.work.id}) {
-		l.change(record{Left: dir})
-		return nil
-	}
-	slices.Sort(names)
-	more := ""
-	if rest := len(names) - namesShown; rest > 0 {
-		names, more = names[:namesShown], fmt.Sprintf(" and %d more", rest)
-	}
-	return gone{fmt.Sprintf("%s is not empty, so it stays: others have %s%s in it", dir, strings.Join(names, ", "), more)}
-}
-
-// namesShown bounds the names in the message about a directory that stays.
-const namesShown = 5
-
 // below reports whether an entry other than one is about something in a directory.
 func (l *ledger) below(dir string, not key) bool {
 	return slices.ContainsFunc(l.Entries, func(e *entry) bool {
@@ -112,16 +93,16 @@ func (l *ledger) below(dir string, not key) bool {
 
 // removeLeft removes the directories that were left and are empty now, and forgets those in which nothing of slipway's
 // is any more.
-func (s *System) removeLeft(l *ledger) error {
+func (l *ledger) removeLeft() error {
 	left := slices.Clone(l.Left)
 	slices.SortFunc(left, func(a, b string) int { return len(b) - len(a) }) // the inner ones first
 	for _, dir := range left {
 		if slices.ContainsFunc(l.Entries, func(e *entry) bool { return e.path() == dir }) {
 			continue // a resource looks after it again
 		}
-		names, err := s.ReadDir(dir)
+		names, err := l.sys.ReadDir(dir)
 		if err == nil && len(names) == 0 {
-			err = s.Remove(dir)
+			err = l.sys.Remove(dir)
 		}
 		switch {
 		case err == nil && len(names) > 0 && l.below(dir, key{}):

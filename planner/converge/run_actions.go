@@ -1,0 +1,37 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// beginActions writes into the ledger, in memory, that the actions of Catalog.Begins are begun: until each has run in
+// this run, the next plan holds it again. What is not recorded is in the next plan anyway.
+func (x *session) beginActions() {
+	for _, id := range x.catalog.Begins {
+		if e := x.ledger.entry(x.catalog.Site, id); e != nil && e.Digest != "" && e.Run != x.catalog.Run {
+			e.Digest, e.Run = "", x.catalog.Run
+			x.ledger.change(record{Entry: e})
+		}
+	}
+}
+
+// excuse writes into the ledger that an action which may fail is done, though it failed: it would be in every plan from
+// now on, and its node never at rest (fuel.md A4, fail_on_error). What was given up with the session is not done.
+func (x *session) excuse(ctx context.Context, j *job) {
+	_, acts := j.typ.(Acting)
+	if !acts || !j.Tolerate || j.Remove || j.Title == "" || j.result.Status != Failed || !x.applying() ||
+		ctx.Err() != nil || x.broken != nil {
+		return
+	}
+	e := x.ledger.entry(x.catalog.Site, j.id)
+	if e == nil {
+		e = &entry{Site: x.catalog.Site, Type: j.Type, Title: j.Title, id: j.id}
+	}
+	e.Digest, e.Before, e.Run = j.Digest, json.RawMessage("null"), x.catalog.Run
+	x.ledger.change(record{Entry: e})
+	if err := x.save(); err != nil {
+		j.fail(fmt.Errorf("%s; and that is not recorded: %w", j.result.Message, err))
+	}
+}
