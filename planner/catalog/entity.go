@@ -3,24 +3,25 @@ package catalog
 // Entity is a type of service (lsm.md 2). A definition names types and ancestors; a resolved entity, as
 // [Catalog.Entities] has it, is complete by itself: it holds what its ancestors bring, and every type is known.
 type Entity struct {
-	Name        string `json:"name"`
+	Name        string `json:"name" key:"-"`
 	Description string `json:"description,omitempty"`
 	Version     int    `json:"version"`            // of the entity, 0 and up
 	Extends     string `json:"extends,omitempty"`  // the entity that this one adds to
 	Abstract    bool   `json:"abstract,omitempty"` // only there to be extended or embedded: no service is of it
-	Lifecycle   string `json:"lifecycle"`          // name; an ancestor's, or [DefaultLifecycle], where none is written
+	// name; an ancestor's, or [DefaultLifecycle], where none is written
+	Lifecycle string `json:"lifecycle" key:",filled"`
 	// Section is the section of a node that its tasks stand in (litp.md 90); an ancestor's, or Services, where none is
 	// written.
 	Section  Section `json:"section"`
 	Identity string  `json:"identity,omitempty"` // attribute that names a service among those of the entity (lsm.md 14)
 	// Loose turns off strict enforcement of modifiers in embedded entities (lsm.md 13). A descendant of a loose entity
 	// is loose.
-	Loose bool   `json:"loose,omitempty"`
+	Loose bool   `json:"loose,omitempty" key:"-"`
 	Owner *Owner `json:"owner,omitempty"`
 	Structure
 	Tasks       []Task         `json:"tasks,omitempty"`
 	Annotations map[string]any `json:"annotations,omitempty"`
-	Ancestors   []string       `json:"ancestors,omitempty"` // resolved only: nearest first
+	Ancestors   []string       `json:"ancestors,omitempty" key:"-"` // resolved only: nearest first
 }
 
 // DefaultLifecycle is the lifecycle of an entity that names none.
@@ -28,8 +29,8 @@ const DefaultLifecycle = "slipway_default"
 
 // Owner says which service owns a service of the entity (lsm.md 15).
 type Owner struct {
-	Entity   string `json:"entity"`
-	Relation string `json:"relation"` // relation of the entity that leads to the owner
+	Entity   string `json:"entity" key:",required"`
+	Relation string `json:"relation" key:",required"` // relation of the entity that leads to the owner
 }
 
 // Section is a part of a node. Tasks in a later section wait for those in the earlier ones it needs (litp.md 90,
@@ -77,26 +78,26 @@ type Structure struct {
 
 // Attribute is a plain attribute.
 type Attribute struct {
-	Name        string         `json:"name"`
+	Name        string         `json:"name" key:"-"`
 	Description string         `json:"description,omitempty"`
 	Type        Type           `json:"type"`
 	Modifier    Modifier       `json:"modifier"`
-	HasDefault  bool           `json:"has_default,omitempty"` // without one, a value is required (lsm.md 2)
-	Default     any            `json:"default"`               // nil is a real default: null
-	Sensitive   bool           `json:"sensitive,omitempty"`   // never shown, nor is anything made from it
-	Allocate    *Allocation    `json:"allocate,omitempty"`    // for the modifier r: how slipway chooses the value
+	HasDefault  bool           `json:"has_default,omitempty" key:"-"` // without one, a value is required (lsm.md 2)
+	Default     any            `json:"default"`                       // nil is a real default: null
+	Sensitive   bool           `json:"sensitive,omitempty"`           // never shown, nor is anything made from it
+	Allocate    *Allocation    `json:"allocate,omitempty"`            // for the modifier r: how slipway chooses the value
 	Annotations map[string]any `json:"annotations,omitempty"`
 }
 
 // Embedded is a collection of children that live and die with the service (lsm.md 13).
 type Embedded struct {
-	Name        string   `json:"name"`
+	Name        string   `json:"name" key:"-"`
 	Description string   `json:"description,omitempty"`
 	Of          string   `json:"of,omitempty"` // entity whose structure the children have, beside what is written here
 	Modifier    Modifier `json:"modifier"`
 	Lower       int      `json:"lower"`
 	// nil: no limit; with 1 the value is an object or null, else a list of objects
-	Upper *int     `json:"upper"`
+	Upper *int     `json:"upper" key:",null"`
 	Key   []string `json:"key,omitempty"` // attributes that distinguish the children of a list
 	Structure
 	Annotations map[string]any `json:"annotations,omitempty"`
@@ -104,12 +105,13 @@ type Embedded struct {
 
 // Relation is a reference to other services (lsm.md 14).
 type Relation struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description,omitempty"`
-	Entity      string         `json:"entity"` // what the services are; a descendant will do
-	Modifier    Modifier       `json:"modifier"`
-	Lower       int            `json:"lower"`
-	Upper       *int           `json:"upper"` // nil: no limit; with 1 the value is an id or null, else a list of ids
+	Name        string   `json:"name" key:"-"`
+	Description string   `json:"description,omitempty"`
+	Entity      string   `json:"entity" key:",required"` // what the services are; a descendant will do
+	Modifier    Modifier `json:"modifier"`
+	Lower       int      `json:"lower"`
+	// nil: no limit; with 1 the value is an id or null, else a list of ids
+	Upper       *int           `json:"upper" key:",null"`
 	Annotations map[string]any `json:"annotations,omitempty"`
 }
 

@@ -32,23 +32,23 @@ const maxNamed = 100
 // Class is a priority class: tasks that match have phases of their own, as early as their requirements let them
 // (litp.md D1).
 type Class struct {
-	Name  string   `json:"name"`
-	Tasks Selector `json:"tasks"`
+	Name  string   `json:"name" key:",required"`
+	Tasks Selector `json:"tasks" key:",required"`
 }
 
 // Wait makes every task that matches Tasks require every task on the same node that matches For (litp.md D2). Those
 // that match For do not wait for each other, whatever else they match.
 type Wait struct {
-	Tasks Selector `json:"tasks"`
-	For   Selector `json:"for"`
+	Tasks Selector `json:"tasks" key:",required"`
+	For   Selector `json:"for" key:",required"`
 }
 
 // Counting places the tasks that match in another section than their entity's (litp.md D3). Its own selector is about
 // the section that they would stand in without it; those of classes and waits are about the section that they stand in
 // then.
 type Counting struct {
-	Tasks   Selector `json:"tasks"`
-	Section Section  `json:"section"`
+	Tasks   Selector `json:"tasks" key:",required"`
+	Section Section  `json:"section" key:",required"`
 }
 
 // Selector matches tasks. Each list that is not empty must hold the task's own; a selector without any list is a

@@ -16,7 +16,7 @@ type Allocation struct {
 	// Pool is the name of a pool of the catalog, empty for a pool of its own. In a resolved entity it distinguishes pools
 	// apart: that of a pool of its own is the entity and the path of the attribute, so that all descendants share it.
 	Pool string `json:"pool,omitempty"`
-	Own  *Pool  `json:"own,omitempty"` // the pool of its own; in a resolved entity the pool, always
+	Own  *Pool  `json:"own,omitempty" key:"-"` // the pool of its own; in a resolved entity the pool, always
 	// Per are attributes or relations beside this one: when one of them changes in an update, a new value is chosen
 	// (lsm.md 3).
 	Per []string `json:"per,omitempty"`
@@ -24,7 +24,7 @@ type Allocation struct {
 
 // Pool is what values are chosen from. Exactly one of Integer, Address and Prefix is set.
 type Pool struct {
-	Name        string       `json:"name,omitempty"` // of a pool of the catalog
+	Name        string       `json:"name,omitempty" key:"-"` // of a pool of the catalog
 	Description string       `json:"description,omitempty"`
 	Integer     *IntegerPool `json:"integer,omitempty"`
 	Address     *AddressPool `json:"address,omitempty"`
@@ -45,16 +45,16 @@ const (
 
 // IntegerPool has whole numbers; both bounds are in it.
 type IntegerPool struct {
-	From     int64    `json:"from"`
-	To       int64    `json:"to"`
+	From     int64    `json:"from" key:",required"`
+	To       int64    `json:"to" key:",required"`
 	Excluded []string `json:"excluded,omitempty"` // `7` or `10-19`
 }
 
 // AddressPool has the addresses of networks, in their order. An attribute whose type is an address with its prefix gets
 // the length of the network beside the address.
 type AddressPool struct {
-	Networks []string `json:"networks"`           // without host bits: `10.0.0.0/24`, `fd00::/64`
-	Excluded []string `json:"excluded,omitempty"` // `10.0.0.1`, `10.0.0.10-10.0.0.19` or `10.0.0.128/25`
+	Networks []string `json:"networks" key:",required"` // without host bits: `10.0.0.0/24`, `fd00::/64`
+	Excluded []string `json:"excluded,omitempty"`       // `10.0.0.1`, `10.0.0.10-10.0.0.19` or `10.0.0.128/25`
 	// Whole keeps the first and the last address of an IPv4 network, and the first of an IPv6 network, in the pool.
 	// They are not: those of networks that have more than two addresses are for the network itself, for all of it, and
 	// for any router.
@@ -63,9 +63,9 @@ type AddressPool struct {
 
 // PrefixPool has the networks of one length inside others, in their order.
 type PrefixPool struct {
-	Networks []string `json:"networks"`
-	Length   int      `json:"length"`             // of the prefixes, in bits
-	Excluded []string `json:"excluded,omitempty"` // as for addresses; a prefix that holds one of them is not given
+	Networks []string `json:"networks" key:",required"`
+	Length   int      `json:"length" key:",required"` // of the prefixes, in bits
+	Excluded []string `json:"excluded,omitempty"`     // as for addresses; a prefix that holds one of them is not given
 }
 
 const (

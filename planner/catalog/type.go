@@ -39,8 +39,8 @@ type Type struct {
 // TypeDefinition is a named type of the user's.
 type TypeDefinition struct {
 	Name        string
-	Description string
-	Extends     string // a kind or a named type
+	Description string `key:"description"`
+	Extends     string `key:"extends,required"` // a kind or a named type
 	Rules       []Rule
 }
 

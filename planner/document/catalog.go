@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -252,39 +251,32 @@ func (r *catalogReader) add(object, name string, key, node *yaml.Node) {
 }
 
 func (r *catalogReader) document(n *yaml.Node, path string) {
+	d := &r.definitions
 	r.object(n, path,
-		key{"types", false, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) {
-				r.add("type", f.name, f.key, f.value)
-				r.definitions.Types = append(r.definitions.Types, r.typeDefinition(f.name, f.value, path))
-			})
-		}},
-		key{"pools", false, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) {
-				r.add("pool", f.name, f.key, f.value)
-				r.definitions.Pools = append(r.definitions.Pools, r.pool(f.name, f.value, path))
-			})
-		}},
-		key{"entities", false, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) {
-				r.add("entity", f.name, f.key, f.value)
-				r.definitions.Entities = append(r.definitions.Entities, r.entity(f.name, f.value, path))
-			})
-		}},
+		key{"types", false, definitionsInto(r, "type", &d.Types, r.typeDefinition)},
+		key{"pools", false, definitionsInto(r, "pool", &d.Pools, r.pool)},
+		key{"entities", false, definitionsInto(r, "entity", &d.Entities, r.entity)},
 		key{"ordering", false, r.ordering},
 		key{lifecyclesKey, false, r.lifecycles},
 	)
 }
 
-// members reads the members of a mapping.
-func (r *reader) members(n *yaml.Node, path string, read func(f field, path string)) {
-	fs, ok := r.mapping(n, path)
-	if !ok {
-		return
+// definitionsInto reads the definitions of a kind and notes their positions.
+func definitionsInto[T any](r *catalogReader, object string, target *[]T, read func(f field, path string) T) readFunc {
+	return membersInto(r.reader, target, func(f field, path string) T {
+		r.add(object, f.name, f.key, f.value)
+		return read(f, path)
+	})
+}
+
+// deeper reads what may hold itself, with an alias. tooDeep is the error for that, with a verb for the bound.
+func (r *catalogReader) deeper(n *yaml.Node, path, tooDeep string, read readFunc) {
+	if r.depth++; r.depth > maxNesting {
+		r.report(n, path, Schema, tooDeep, maxNesting)
+	} else {
+		read(n, path)
 	}
-	for _, f := range fs.list {
-		read(f, join(path, f.name))
-	}
+	r.depth--
 }
 
 // ruleKeys are the keys of rules, and those of a validation as Inmanta's catalogs have it.
@@ -300,14 +292,7 @@ func (r *reader) ruleKeys(into *[]catalog.Rule) []key {
 	var parameters map[string]any
 	return append(keys,
 		// The keys are read in this order, whatever their order in the document.
-		key{"validation_parameters", false, func(n *yaml.Node, path string) {
-			parameters = make(map[string]any)
-			r.members(n, path, func(f field, path string) {
-				if value, ok := r.nullable(f.value, path); ok {
-					parameters[f.name] = value
-				}
-			})
-		}},
+		key{"validation_parameters", false, func(n *yaml.Node, path string) { parameters = r.nullables(n, path) }},
 		key{"validation_type", false, func(n *yaml.Node, path string) {
 			typ, ok := r.text(n, path)
 			if !ok {
@@ -322,67 +307,19 @@ func (r *reader) ruleKeys(into *[]catalog.Rule) []key {
 	)
 }
 
-// nullable returns a value that may be null.
-func (r *reader) nullable(n *yaml.Node, path string) (any, bool) {
-	if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
-		return nil, at != nil
-	}
-	return r.value(n, path, 0)
-}
-
-func (r *reader) intoValue(target *any) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) { *target, _ = r.value(n, path, 0) }
-}
-
-func (r *reader) intoValues(target *map[string]any) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) { *target = r.parameters(n, path) }
-}
-
-func (r *reader) intoCount(target *int) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) { *target, _ = r.integer(n, path, math.MaxInt32) }
-}
-
-// intoUpper reads a limit; null means no limit.
-func (r *reader) intoUpper(target **int) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) {
-		if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
-			return
-		}
-		if number, ok := r.integer(n, path, math.MaxInt32); ok {
-			*target = &number
-		}
-	}
-}
-
-func (r *catalogReader) typeDefinition(name string, n *yaml.Node, path string) catalog.TypeDefinition {
-	out := catalog.TypeDefinition{Name: name}
-	r.object(n, path, append([]key{
-		{"extends", true, r.intoText(&out.Extends)},
-		{"description", false, r.intoText(&out.Description)},
-	}, r.ruleKeys(&out.Rules)...)...)
+func (r *catalogReader) typeDefinition(f field, path string) catalog.TypeDefinition {
+	out := catalog.TypeDefinition{Name: f.name}
+	r.object(f.value, path, r.keys(&out, r.ruleKeys(&out.Rules)...)...)
 	return out
 }
 
-func (r *catalogReader) entity(name string, n *yaml.Node, path string) catalog.Entity {
-	out := catalog.Entity{Name: name}
+func (r *catalogReader) entity(f field, path string) catalog.Entity {
+	out := catalog.Entity{Name: f.name}
 	strict := true
-	r.object(n, path, append([]key{
-		{"description", false, r.intoText(&out.Description)},
-		{"version", false, r.intoCount(&out.Version)},
-		{"extends", false, r.intoText(&out.Extends)},
-		{"abstract", false, r.intoBoolean(&out.Abstract)},
-		{"lifecycle", false, r.intoFilled(&out.Lifecycle)},
-		{"section", false, intoNamed(r.reader, &out.Section)},
-		{"identity", false, r.intoText(&out.Identity)},
-		{"strict", false, r.intoBoolean(&strict)},
-		{"owner", false, func(n *yaml.Node, path string) {
-			out.Owner = new(catalog.Owner)
-			r.object(n, path, key{"entity", true, r.intoText(&out.Owner.Entity)},
-				key{"relation", true, r.intoText(&out.Owner.Relation)})
-		}},
-		{"annotations", false, r.intoValues(&out.Annotations)},
-		{"tasks", false, r.each(func(n *yaml.Node, path string) { out.Tasks = append(out.Tasks, r.task(n, path)) })},
-	}, r.structureKeys(&out.Structure)...)...)
+	r.object(f.value, path, r.keys(&out, append(r.structureKeys(&out.Structure),
+		key{"strict", false, r.into(&strict)},
+		key{"tasks", false, listInto(r.reader, &out.Tasks, r.task)},
+	)...)...)
 	out.Loose = !strict
 	return out
 }
@@ -390,82 +327,36 @@ func (r *catalogReader) entity(name string, n *yaml.Node, path string) catalog.E
 // structureKeys are the keys of entities and embedded entities.
 func (r *catalogReader) structureKeys(into *catalog.Structure) []key {
 	return []key{
-		{"attributes", false, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) {
-				into.Attributes = append(into.Attributes, r.attribute(f.name, f.value, path))
-			})
-		}},
+		{"attributes", false, membersInto(r.reader, &into.Attributes, r.attribute)},
 		{"embedded", false, func(n *yaml.Node, path string) {
-			if r.depth++; r.depth > maxNesting {
-				r.report(n, path, Schema, "embedded entities are more than %d levels deep, or one holds itself",
-					maxNesting)
-			} else {
-				r.members(n, path, func(f field, path string) {
-					into.Embedded = append(into.Embedded,
-						r.embedded(f.name, f.value, path))
-				})
-			}
-			r.depth--
+			r.deeper(n, path, "embedded entities are more than %d levels deep, or one holds itself",
+				membersInto(r.reader, &into.Embedded, r.embedded))
 		}},
-		{"relations", false, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) {
-				into.Relations = append(into.Relations,
-					r.relation(f.name, f.value, path))
-			})
-		}},
+		{"relations", false, membersInto(r.reader, &into.Relations, func(f field, path string) catalog.Relation {
+			out := catalog.Relation{Name: f.name, Modifier: catalog.Fixed}
+			r.into(&out)(f.value, path)
+			return out
+		})},
 	}
 }
 
 // attribute reads an attribute. A text is the type.
-func (r *catalogReader) attribute(name string, n *yaml.Node, path string) catalog.Attribute {
-	out := catalog.Attribute{Name: name, Modifier: catalog.Fixed}
-	if at := r.resolve(n); at != nil && isScalar(at, "!!str") {
+func (r *catalogReader) attribute(f field, path string) catalog.Attribute {
+	out := catalog.Attribute{Name: f.name, Modifier: catalog.Fixed}
+	if at := r.resolve(f.value); at != nil && isScalar(at, "!!str") {
 		out.Type.Name = at.Value
 		return out
 	}
-	r.object(n, path, append([]key{
-		{"type", true, r.intoText(&out.Type.Name)},
-		{"description", false, r.intoText(&out.Description)},
-		{"modifier", false, intoNamed(r.reader, &out.Modifier)},
-		{"default", false, func(n *yaml.Node, path string) { out.Default, out.HasDefault = r.nullable(n, path) }},
-		{"sensitive", false, r.intoBoolean(&out.Sensitive)},
-		{"allocate", false, func(n *yaml.Node, path string) { out.Allocate = r.allocation(n, path) }},
-		{"annotations", false, r.intoValues(&out.Annotations)},
-	}, r.ruleKeys(&out.Type.Rules)...)...)
+	r.object(f.value, path, r.keys(&out, append(r.ruleKeys(&out.Type.Rules),
+		key{"type", true, r.into(&out.Type.Name)},
+		key{"default", false, func(n *yaml.Node, path string) { out.Default, out.HasDefault = r.nullable(n, path) }},
+		key{"allocate", false, func(n *yaml.Node, path string) { out.Allocate = r.allocation(n, path) }},
+	)...)...)
 	return out
 }
 
-func (r *catalogReader) embedded(name string, n *yaml.Node, path string) catalog.Embedded {
-	out := catalog.Embedded{Name: name, Modifier: catalog.Fixed}
-	r.object(n, path, append([]key{
-		{"description", false, r.intoText(&out.Description)},
-		{"of", false, r.intoText(&out.Of)},
-		{"modifier", false, intoNamed(r.reader, &out.Modifier)},
-		{"lower", false, r.intoCount(&out.Lower)},
-		{"upper", false, r.intoUpper(&out.Upper)},
-		{"key", false, r.intoTexts(&out.Key)},
-		{"annotations", false, r.intoValues(&out.Annotations)},
-	}, r.structureKeys(&out.Structure)...)...)
+func (r *catalogReader) embedded(f field, path string) catalog.Embedded {
+	out := catalog.Embedded{Name: f.name, Modifier: catalog.Fixed}
+	r.object(f.value, path, r.keys(&out, r.structureKeys(&out.Structure)...)...)
 	return out
-}
-
-func (r *catalogReader) relation(name string, n *yaml.Node, path string) catalog.Relation {
-	out := catalog.Relation{Name: name, Modifier: catalog.Fixed}
-	r.object(n, path,
-		key{"description", false, r.intoText(&out.Description)},
-		key{"entity", true, r.intoText(&out.Entity)},
-		key{"modifier", false, intoNamed(r.reader, &out.Modifier)},
-		key{"lower", false, r.intoCount(&out.Lower)},
-		key{"upper", false, r.intoUpper(&out.Upper)},
-		key{"annotations", false, r.intoValues(&out.Annotations)},
-	)
-	return out
-}
-
-// intoNamed reads a text into a string type. The catalog checks the value later.
-func intoNamed[T ~string](r *reader, target *T) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) {
-		text, _ := r.text(n, path)
-		*target = T(text)
-	}
 }

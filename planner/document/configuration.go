@@ -15,7 +15,7 @@ import (
 const maxNesting = 32
 
 // intoConfiguration reads type -> title -> parameters. Types and parameters are checked later, with the site.
-func (r *reader) intoConfiguration(target *resource.Configuration) func(*yaml.Node, string) {
+func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 	return func(n *yaml.Node, path string) {
 		types, ok := r.mapping(n, path)
 		if !ok {
@@ -36,21 +36,7 @@ func (r *reader) intoConfiguration(target *resource.Configuration) func(*yaml.No
 	}
 }
 
-// intoDefaults reads type -> parameters.
-func (r *reader) intoDefaults(target *map[string]map[string]any) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) {
-		types, ok := r.mapping(n, path)
-		if !ok {
-			return
-		}
-		out := make(map[string]map[string]any, len(types.list))
-		for _, t := range types.list {
-			out[t.name] = r.parameters(t.value, join(path, t.name))
-		}
-		*target = out
-	}
-}
-
+// parameters reads name -> value.
 func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	fs, ok := r.mapping(n, path)
 	if !ok {
@@ -60,6 +46,27 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	for _, f := range fs.list {
 		if value, ok := r.value(f.value, join(path, f.name), 0); ok {
 			out[f.name] = value
+		}
+	}
+	return out
+}
+
+// nullable returns a value that may itself be null.
+func (r *reader) nullable(n *yaml.Node, path string) (any, bool) {
+	if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
+		return nil, at != nil
+	}
+	return r.value(n, path, 0)
+}
+
+// nullables is parameters whose values may themselves be null.
+func (r *reader) nullables(n *yaml.Node, path string) resource.Parameters {
+	out := make(resource.Parameters)
+	if fs, ok := r.mapping(n, path); ok {
+		for _, f := range fs.list {
+			if value, ok := r.nullable(f.value, join(path, f.name)); ok {
+				out[f.name] = value
+			}
 		}
 	}
 	return out

@@ -70,8 +70,8 @@ func ParseLayer(source Source) (*Layer, error) {
 	if ok {
 		var data, direct site.OverrideOptions
 		r.object(n, "",
-			key{"name", false, r.intoText(&o.Name)},
-			key{"merge", false, r.intoText(&o.Merge)},
+			key{"name", false, r.into(&o.Name)},
+			key{"merge", false, r.into(&o.Merge)},
 			key{"configuration_options", false, r.intoOptions(&data)},
 			key{"options", false, r.intoOptions(&direct)},
 			key{"configuration", false, r.intoLayer(&o.Configuration, LayerMismatch, func(typ string) bool {
@@ -154,7 +154,7 @@ func (r *reader) nested(n *yaml.Node, path string, code invalid.Code, form strin
 // with titles of types that are filtered out does not matter (fuel.md B2). What is null goes into nulls, where there
 // may be any.
 func (r *reader) intoLayer(target *resource.Configuration, code invalid.Code, filtered func(typ string) bool,
-	nulls *[]null) func(*yaml.Node, string) {
+	nulls *[]null) readFunc {
 	const form = "type: {title: {parameter: value}}"
 	return func(n *yaml.Node, path string) {
 		for _, t := range r.nested(n, path, code, form) {
@@ -215,13 +215,13 @@ func (r *reader) layerParameters(n *yaml.Node, path string) resource.Parameters 
 }
 
 // intoOptions reads the options of an override.
-func (r *reader) intoOptions(o *site.OverrideOptions) func(*yaml.Node, string) {
+func (r *reader) intoOptions(o *site.OverrideOptions) readFunc {
 	return func(n *yaml.Node, path string) {
 		r.nested(n, path, invalid.BadStructure, "option: value")
 		if at := r.resolve(n); at == nil || at.Kind != yaml.MappingNode {
 			return
 		}
-		r.object(n, path,
+		r.object(n, path, r.keys(o,
 			key{"create", false, func(n *yaml.Node, path string) {
 				at := r.resolve(n)
 				if at == nil {
@@ -234,10 +234,6 @@ func (r *reader) intoOptions(o *site.OverrideOptions) func(*yaml.Node, string) {
 				create := r.boolean(n, path)
 				o.Create = &create
 			}},
-			key{"types_filter", false, r.intoTexts(&o.TypesFilter)},
-			key{"titles_filter", false, r.intoTexts(&o.TitlesFilter)},
-			key{"types_create_exception", false, r.intoTexts(&o.TypesCreateException)},
-			key{"titles_create_exception", false, r.intoTexts(&o.TitlesCreateException)},
 			key{"defaults", false, func(n *yaml.Node, path string) {
 				o.Defaults = make(map[string]map[string]any)
 				for _, t := range r.nested(n, path, invalid.BadStructure, "type: {parameter: value}") {
@@ -248,6 +244,6 @@ func (r *reader) intoOptions(o *site.OverrideOptions) func(*yaml.Node, string) {
 					o.Defaults[t.name] = r.layerParameters(t.value, join(path, t.name))
 				}
 			}},
-		)
+		)...)
 	}
 }

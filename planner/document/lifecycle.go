@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -56,11 +55,11 @@ type lifecycleReader struct {
 }
 
 func (r *lifecycleReader) lifecycles(n *yaml.Node, path string) {
-	r.members(n, path, func(f field, path string) {
+	membersInto(r.reader, &r.out, func(f field, path string) lifecycle.Lifecycle {
 		id := [2]string{lifecycleObject, f.name}
 		r.places[id] = append(r.places[id], catalogPlace{place{r.file, f.value}, f.key, r.lines})
-		r.out = append(r.out, r.lifecycle(f.name, f.value, path))
-	})
+		return r.lifecycle(f, path)
+	})(n, path)
 }
 
 // lint returns the errors of lifecycles whose structure is valid.
@@ -99,80 +98,14 @@ func (p catalogPlace) wrong(name string, found invalid.Error) invalid.Error {
 	return found
 }
 
-func (r *lifecycleReader) lifecycle(name string, n *yaml.Node, path string) lifecycle.Lifecycle {
-	out := lifecycle.Lifecycle{Name: name}
-	r.object(n, path,
-		key{"description", false, r.intoText(&out.Description)},
-		key{"initial", true, r.intoText(&out.Initial)},
-		key{"alternative_initial", false, r.intoTexts(&out.AlternativeInitial)},
-		key{"states", true, func(n *yaml.Node, path string) {
-			r.members(n, path, func(f field, path string) {
-				out.States = append(out.States,
-					r.state(f.name, f.value, path))
-			})
-		}},
-		key{"transfers", true, r.each(func(n *yaml.Node,
-			path string) {
-			out.Transfers = append(out.Transfers, r.transfer(n, path))
-		})},
-		key{"annotations", false, r.intoValues(&out.Annotations)},
-	)
+func (r *reader) lifecycle(f field, path string) lifecycle.Lifecycle {
+	out := lifecycle.Lifecycle{Name: f.name}
+	r.object(f.value, path, r.keys(&out, key{"states", true, membersInto(r, &out.States, r.state)})...)
 	return out
 }
 
-func (r *lifecycleReader) state(name string, n *yaml.Node, path string) lifecycle.State {
-	out := lifecycle.State{Name: name, Label: lifecycle.Info}
-	r.object(n, path,
-		key{"description", false, r.intoText(&out.Description)},
-		key{"label", false, intoNullable(r.reader, &out.Label)},
-		key{"export", false, r.intoBoolean(&out.Export)},
-		key{"self", false, intoNullable(r.reader, &out.ValidateSelf)},
-		key{"others", false, intoNullable(r.reader, &out.ValidateOthers)},
-		key{"purge", false, r.intoBoolean(&out.Purge)},
-		key{"deleted", false, r.intoBoolean(&out.Deleted)},
-		key{"previous_on_validate", false, intoNullable(r.reader, &out.PreviousOnValidate)},
-		key{"previous_on_export", false, intoNullable(r.reader, &out.PreviousOnExport)},
-		key{"model_state", false, intoNullable(r.reader, &out.ModelState)},
-		key{"values", false, r.intoValues(&out.Values)},
-		key{"annotations", false, r.intoValues(&out.Annotations)},
-	)
+func (r *reader) state(f field, path string) lifecycle.State {
+	out := lifecycle.State{Name: f.name, Label: lifecycle.Info}
+	r.into(&out)(f.value, path)
 	return out
-}
-
-func (r *lifecycleReader) transfer(n *yaml.Node, path string) lifecycle.Transfer {
-	var out lifecycle.Transfer
-	r.object(n, path,
-		key{"from", true, r.intoText(&out.Source)},
-		key{"to", true, r.intoText(&out.Target)},
-		key{"trigger", true, intoNamed(r.reader, &out.Trigger)},
-		key{"error", false, intoNullable(r.reader, &out.Error)},
-		key{"validate", false, r.intoBoolean(&out.Validate)},
-		key{"config", false, intoNullable(r.reader, &out.Config)},
-		key{"op", false, intoNullable(r.reader, &out.Operation)},
-		key{"error_op", false, intoNullable(r.reader, &out.ErrorOperation)},
-		key{"same", false, r.intoBoolean(&out.Preserves)},
-		key{"error_same", false, r.intoBoolean(&out.ErrorPreserves)},
-		key{"description", false, r.intoText(&out.Description)},
-		key{"annotations", false, r.intoValues(&out.Annotations)},
-	)
-	return out
-}
-
-// intoNullable reads a text that may be null. An empty text is an error; write null.
-func intoNullable[T ~string](r *reader, target *T) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) {
-		at := r.resolve(n)
-		if at == nil {
-			return
-		}
-		if isScalar(at, "!!null") {
-			*target = ""
-			return
-		}
-		text, ok := r.text(n, path)
-		if ok && strings.TrimSpace(text) == "" {
-			r.report(n, path, Schema, "is empty; write null, or leave it out, for none")
-		}
-		*target = T(text)
-	}
 }

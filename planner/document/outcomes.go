@@ -35,7 +35,7 @@ func ParseOutcomes(source Source, nodes []string) (simulate.Outcomes, error) {
 	return out, nil
 }
 
-func (r *reader) intoResults(out simulate.Outcomes, phase simulate.Phase, nodes []string) func(*yaml.Node, string) {
+func (r *reader) intoResults(out simulate.Outcomes, phase simulate.Phase, nodes []string) readFunc {
 	known := make(map[string]bool, len(nodes))
 	for _, name := range nodes {
 		known[name] = true

@@ -119,8 +119,7 @@ func (r *pluginReader) read(n *yaml.Node) {
 		}
 		return
 	}
-	r.object(n, "", append(r.pluginKeys(&r.Plugin.Plugin), key{"tasks", false, r.each(r.task)},
-		key{"graph_tasks", false, r.each(r.graphTask)})...)
+	r.object(n, "", r.pluginKeys(&r.Plugin.Plugin, r.each(r.task), r.each(r.graphTask))...)
 }
 
 func (r *pluginReader) task(n *yaml.Node, path string) {
@@ -134,77 +133,45 @@ func (r *pluginReader) graphTask(n *yaml.Node, path string) {
 }
 
 // plugin reads a plugin of a site, which must have a name.
-func (r *reader) plugin(n *yaml.Node, path string) (p site.Plugin, name string) {
-	keys := append(r.pluginKeys(&p),
-		key{"tasks", false, r.each(func(n *yaml.Node, path string) {
-			p.Tasks = append(p.Tasks,
-				r.stageTask(n, path))
-		})},
-		key{"graph_tasks", false, r.each(func(n *yaml.Node,
-			path string) {
-			p.GraphTasks = append(p.GraphTasks, r.graphTask(n, path))
-		})},
-	)
+func (r *reader) plugin(n *yaml.Node, path string) (p site.Plugin) {
+	keys := r.pluginKeys(&p, listInto(r, &p.Tasks, r.stageTask), listInto(r, &p.GraphTasks, r.graphTask))
 	keys[0].required = true
 	if r.converts { // from data.slipway_plugin
 		keys = append(keys, key{"path", false, func(*yaml.Node, string) {}})
 	}
 	r.object(n, path, keys...)
-	return p, p.Name
+	return p
 }
 
-// pluginKeys are the keys of a plugin that are not tasks.
-func (r *reader) pluginKeys(p *site.Plugin) []key {
-	return []key{
-		{"name", false, r.intoText(&p.Name)},
-		{"version", false, r.intoText(&p.Version)},
-		{"files", false, r.intoTextMap(&p.Files)},
-	}
-}
-
-// each reads the items of a list.
-func (r *reader) each(read func(*yaml.Node, string)) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) {
-		for i, item := range r.list(n, path) {
-			read(item, index(path, i))
-		}
-	}
+// pluginKeys are the keys of a plugin, the name first.
+func (r *reader) pluginKeys(p *site.Plugin, tasks, graphTasks readFunc) []key {
+	return r.keys(p, key{"tasks", false, tasks}, key{"graph_tasks", false, graphTasks})
 }
 
 func (r *reader) stageTask(n *yaml.Node, path string) site.Task {
 	t := site.Task{FailOnError: true}
-	r.object(n, path,
+	r.object(n, path, r.keys(&t,
 		key{"role", true, r.intoRole(&t.Role, true)},
-		key{"stage", true, r.intoText(&t.Stage)},
-		key{"type", true, r.intoText(&t.Type)},
 		key{"parameters", true, r.intoTaskParameters(&t.Parameters, nil)},
-		key{"fail_on_error", false, r.intoBoolean(&t.FailOnError)},
-	)
+	)...)
 	return t
 }
 
 func (r *reader) graphTask(n *yaml.Node, path string) site.GraphTask {
 	t := site.GraphTask{FailOnError: true}
-	r.object(n, path,
-		key{"id", true, r.intoText(&t.ID)},
-		key{"type", true, r.intoText(&t.Type)},
+	r.object(n, path, r.keys(&t,
 		key{"role", false, r.intoRole(&t.Role, false)},
-		key{"groups", false, r.intoTexts(&t.Groups)},
-		key{"requires", false, r.intoTexts(&t.Requires)},
-		key{"required_for", false, r.intoTexts(&t.RequiredFor)},
-		key{"tasks", false, r.intoTexts(&t.Tasks)},
 		key{"parameters", false, r.intoTaskParameters(&t.Parameters, &t.Strategy)},
-		key{"fail_on_error", false, r.intoBoolean(&t.FailOnError)},
 		key{"stage", false, func(n *yaml.Node, path string) {
-			r.report(n, path, Schema,
-				"a task with an id has no stage; name the tasks before and after it in requires and required_for, or leave the id out")
+			r.report(n, path, Schema, "a task with an id has no stage; name the tasks before and after it in requires "+
+				"and required_for, or leave the id out")
 		}},
-	)
+	)...)
 	return t
 }
 
 // intoRole reads a role: a text or a list. If anything is true, other values mean no node and a run warns (fuel.md A4).
-func (r *reader) intoRole(target *[]string, anything bool) func(*yaml.Node, string) {
+func (r *reader) intoRole(target *[]string, anything bool) readFunc {
 	return func(n *yaml.Node, path string) {
 		at := r.resolve(n)
 		switch {
@@ -220,7 +187,7 @@ func (r *reader) intoRole(target *[]string, anything bool) func(*yaml.Node, stri
 }
 
 // intoTaskParameters reads parameters: texts, whole numbers and, for groups, the strategy.
-func (r *reader) intoTaskParameters(target *site.Parameters, strategy *site.Strategy) func(*yaml.Node, string) {
+func (r *reader) intoTaskParameters(target *site.Parameters, strategy *site.Strategy) readFunc {
 	return func(n *yaml.Node, path string) {
 		fs, ok := r.mapping(n, path)
 		if !ok {
@@ -293,7 +260,7 @@ func PluginValue(data []byte) (site.Plugin, error) {
 	if err != nil {
 		return site.Plugin{}, invalid.Errors{{Code: Schema, Message: "not well formed: " + err.Error()}}
 	}
-	p, _ := r.plugin(root, "")
+	p := r.plugin(root, "")
 	r.errs.SortByPosition(nil)
 	if len(r.errs) > 0 {
 		return p, r.errs

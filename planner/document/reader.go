@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -230,8 +231,9 @@ func (r *reader) merge(n *yaml.Node, path string, fs *fields, depth int) bool {
 	return true
 }
 
-// known reports keys that are not in names.
-func (r *reader) known(fs *fields, path string, names ...string) {
+// known reports keys of a mapping that are not among keys.
+func (r *reader) known(fs *fields, path string, keys []key) {
+	names := namesOf(keys)
 	for _, f := range fs.list {
 		if slices.Contains(names, f.name) {
 			continue
@@ -340,10 +342,10 @@ func (r *reader) oldBoolean(n *yaml.Node, path string) bool {
 	return r.boolean(n, path)
 }
 
-// integer returns a whole number from 0 to most, or without an upper bound if most is negative.
+// integer returns a whole number from 0 to most, and not above math.MaxInt32.
 func (r *reader) integer(n *yaml.Node, path string, most int) (int, bool) {
 	want := "a whole number, 0 or more"
-	if most >= 0 {
+	if most < math.MaxInt32 {
 		want = fmt.Sprintf("a whole number from 0 to %d", most)
 	}
 	at := r.resolve(n)
@@ -361,7 +363,7 @@ func (r *reader) integer(n *yaml.Node, path string, most int) (int, bool) {
 		return 0, false
 	}
 	var value int
-	if err := at.Decode(&value); err != nil || tag != "!!int" || value < 0 || most >= 0 && value > most {
+	if err := at.Decode(&value); err != nil || tag != "!!int" || value < 0 || value > most {
 		r.report(n, path, Schema, "%s is not %s", at.Value, want)
 		return 0, false
 	}

@@ -13,15 +13,15 @@ import (
 )
 
 // service returns what reads one service of a site: of an entity, or configuration as it is.
-func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service, string) {
-	return func(n *yaml.Node, path string) (out site.Service, name string) {
+func (r *reader) service(s *Site) func(n *yaml.Node, path string) site.Service {
+	return func(n *yaml.Node, path string) (out site.Service) {
 		const entity, attributes, configuration = "entity", "attributes", "configuration"
 		ofEntities := []string{"lifecycle", "gates", "rollback_on_failure", "target_state"}
 		if r.converts {
 			ofEntities[0] = serviceLifecycle
 		}
 		given := make(map[string]*yaml.Node)
-		note := func(name string, read func(*yaml.Node, string)) key {
+		note := func(name string, read readFunc) key {
 			return key{name, false, func(n *yaml.Node, path string) {
 				given[name] = n
 				read(n, path)
@@ -29,15 +29,15 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service,
 		}
 		before := len(r.errs)
 		r.object(n, path,
-			key{"name", true, r.intoText(&out.Name)},
-			key{"selectors", true, func(n *yaml.Node, path string) { out.Selectors = r.selectors(n, path) }},
+			key{"name", true, r.into(&out.Name)},
+			key{"selectors", true, r.into(&out.Selectors)},
 			note(entity, func(n *yaml.Node, path string) { out.Entity = r.entityOf(n, path, s) }),
 			note(attributes, func(n *yaml.Node, path string) { out.Attributes = r.attributes(n, path) }),
 			note(configuration, r.intoConfiguration(&out.Configuration)),
 			note(ofEntities[0], func(n *yaml.Node, path string) { out.Lifecycle = r.lifecycleOf(n, path, s) }),
-			note(ofEntities[1], func(n *yaml.Node, path string) { out.Gates = r.gates(n, path) }),
-			note(ofEntities[2], r.intoBoolean(&out.RollbackOnFailure)),
-			note(ofEntities[3], r.intoFilled(&out.TargetState)),
+			note(ofEntities[1], r.into(&out.Gates)),
+			note(ofEntities[2], r.into(&out.RollbackOnFailure)),
+			note(ofEntities[3], func(n *yaml.Node, path string) { out.TargetState = r.textWith(n, path, "filled") }),
 		)
 		isOf, hasAttributes, has := given[entity] != nil, given[attributes] != nil, given[configuration] != nil
 		switch {
@@ -63,7 +63,7 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) (site.Service,
 		if r.converts && out.Entity != nil {
 			out.Attributes = out.Entity.FillNulls(out.Attributes)
 		}
-		return out, out.Name
+		return out
 	}
 }
 

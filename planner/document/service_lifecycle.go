@@ -142,30 +142,6 @@ func (r *reader) lifecycleOf(n *yaml.Node, path string, s *Site) *lifecycle.Life
 	return found
 }
 
-// gates reads which gates a service opens and closes.
-func (r *reader) gates(n *yaml.Node, path string) map[string]bool {
-	fs, ok := r.mapping(n, path)
-	if !ok {
-		return nil
-	}
-	out := make(map[string]bool, len(fs.list))
-	for _, f := range fs.list {
-		out[f.name] = r.boolean(f.value, keyed(path, f.name))
-	}
-	return out
-}
-
-// intoFilled is intoText for a text that says something.
-func (r *reader) intoFilled(target *string) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) {
-		text, ok := r.text(n, path)
-		if ok && text == "" {
-			r.report(n, path, Schema, "is empty; give a name, or leave it out")
-		}
-		*target = text
-	}
-}
-
 // furnishLifecycles gives services the lifecycles that they name, and those of the documents that their entities name.
 func (s *Site) furnishLifecycles() invalid.Errors {
 	var errs invalid.Errors

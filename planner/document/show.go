@@ -92,7 +92,8 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	if !ok {
 		return
 	}
-	r.siteFields(chosen.values, fs, chosen.address, s)
+	s.places.add(deployment, "", place{r.file, chosen.values})
+	r.read(chosen.values, fs, chosen.address, append(r.siteFields(s), key{orderingObject, false, r.orderingText(s)})...)
 	s.mark(chosen.values, chosen.sensitive)
 	s.Warnings = append(s.Warnings, r.besideDeployments(values, found)...)
 	s.Inventory = true
@@ -310,8 +311,8 @@ func (r *reader) drift(n *yaml.Node, path string, s *Site) {
 	for i, item := range r.list(n, path) {
 		var node, id string
 		r.object(item, index(path, i),
-			key{"node", true, r.intoText(&node)},
-			key{"resource", true, r.intoText(&id)},
+			key{"node", true, r.into(&node)},
+			key{"resource", true, r.into(&id)},
 			key{"change", false, func(*yaml.Node, string) {}},
 		)
 		if s.Drift == nil {

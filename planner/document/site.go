@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -191,87 +192,91 @@ func (r *reader) siteDocument(n *yaml.Node, data []byte, s *Site) {
 		r.report(n, "", Schema, "%s", is)
 		return
 	}
-	fs, ok := r.mapping(n, "")
-	if !ok {
-		return
-	}
-	r.known(fs, "", append(siteKeys(), inlineCatalog)...)
-	r.siteFields(n, fs, "", s)
-	if value, ok := fs.get(inlineCatalog); ok {
-		s.define(r, data, value, inlineCatalog)
-	}
-}
-
-// siteFields takes what belongs to a site from a site document, or from a deployment's attributes.
-func (r *reader) siteFields(n *yaml.Node, fs *fields, path string, s *Site) {
 	s.places.add(deployment, "", place{r.file, n})
-	if value, ok := fs.get("site"); ok {
-		name, ok := r.text(value, join(path, "site"))
-		if ok && s.Site.Name != "" && s.Site.Name != name {
-			r.report(value, join(path, "site"), Schema, "is %q, but another document says %q; name one site", name,
-				s.Site.Name)
-		}
-		if ok && name == "" {
-			r.report(value, join(path, "site"), Schema, "is empty; give the site a name, or leave it out")
-		}
-		s.Site.Name = name
-	}
-	if value, ok := fs.get("nodes"); ok {
-		s.Inventory = true
-		s.Site.Nodes = append(s.Site.Nodes, membersOf(r, s, value, join(path, "nodes"), "node", r.node)...)
-	}
-	if value, ok := fs.get("groups"); ok {
-		if s.Site.Groups == nil {
-			s.Site.Groups = []site.Group{}
-		}
-		s.Site.Groups = append(s.Site.Groups, membersOf(r, s, value, join(path, "groups"), "group", r.siteGroup)...)
-	}
-	if value, ok := fs.get("services"); ok {
-		s.Site.Services = append(s.Site.Services, membersOf(r, s, value, join(path, "services"), "service",
-			r.service(s))...)
-	}
-	if value, ok := fs.get("overrides"); ok {
-		s.Site.Overrides = append(s.Site.Overrides, membersOf(r, s, value, join(path, "overrides"), "override",
-			r.override)...)
-	}
-	if value, ok := fs.get("plugins"); ok {
-		s.Site.Plugins = append(s.Site.Plugins, membersOf(r, s, value, join(path, "plugins"), "plugin", r.plugin)...)
-	}
-	if value, ok := fs.get(orderingObject); ok && r.converts {
-		s.Site.Ordering = r.orderingText(value, join(path, orderingObject))
+	r.object(n, "", append(r.siteFields(s), key{inlineCatalog, false,
+		func(n *yaml.Node, path string) { s.define(r, data, n, path) }})...)
+}
+
+// siteFields are the keys of a site document that a deployment has as attributes, too.
+func (r *reader) siteFields(s *Site) []key {
+	return []key{
+		{"site", false, func(n *yaml.Node, path string) {
+			name, ok := r.text(n, path)
+			if ok && s.Site.Name != "" && s.Site.Name != name {
+				r.report(n, path, Schema, "is %q, but another document says %q; name one site", name, s.Site.Name)
+			}
+			if ok && name == "" {
+				r.report(n, path, Schema, "is empty; give the site a name, or leave it out")
+			}
+			s.Site.Name = name
+		}},
+		{"nodes", false, func(n *yaml.Node, path string) {
+			s.Inventory = true
+			objectsInto(r, s, "node", &s.Site.Nodes, readObject[site.Node](r))(n, path)
+		}},
+		{"groups", false, func(n *yaml.Node, path string) {
+			s.Site.Groups = append([]site.Group{}, s.Site.Groups...)
+			objectsInto(r, s, "group", &s.Site.Groups, r.siteGroup)(n, path)
+		}},
+		{"services", false, objectsInto(r, s, "service", &s.Site.Services, r.service(s))},
+		{"overrides", false, objectsInto(r, s, "override", &s.Site.Overrides, readObject[site.Override](r))},
+		{"plugins", false, objectsInto(r, s, "plugin", &s.Site.Plugins, r.plugin)},
 	}
 }
 
-// membersOf reads the objects of a list. In Terraform's values they may stand in a map, too, which counts in the order
-// of its keys.
-func membersOf[T any](r *reader, s *Site, n *yaml.Node, path, object string,
-	read func(*yaml.Node, string) (T, string)) []T {
-	type member struct {
-		node *yaml.Node
-		path string
-	}
-	var members []member
-	if at := r.resolve(n); r.converts && at != nil && at.Kind == yaml.MappingNode {
-		fs, ok := r.mapping(n, path)
-		if !ok {
-			return nil
-		}
-		for _, name := range slices.Sorted(maps.Keys(fs.index)) {
-			members = append(members, member{fs.list[fs.index[name]].value, keyed(path, name)})
-		}
-	} else {
-		for i, item := range r.list(n, path) {
-			members = append(members, member{item, index(path, i)})
-		}
-	}
-	out := make([]T, 0, len(members))
-	for _, m := range members {
+// objectsInto reads the objects of a list, notes their positions and adds them to target. In Terraform's values they
+// may be in a map, too, in the order of its keys.
+func objectsInto[T any](r *reader, s *Site, object string, target *[]T, read func(*yaml.Node, string) T) readFunc {
+	add := func(n *yaml.Node, path string) {
 		if r.full() {
-			break
+			return
 		}
-		t, name := read(m.node, m.path)
-		s.places.add(object, name, place{r.file, m.node})
-		out = append(out, t)
+		t := read(n, path)
+		s.places.add(object, reflect.ValueOf(t).FieldByName("Name").String(), place{r.file, n})
+		*target = append(*target, t)
 	}
-	return out
+	return func(n *yaml.Node, path string) {
+		if at := r.resolve(n); !r.converts || at == nil || at.Kind != yaml.MappingNode {
+			r.each(add)(n, path)
+			return
+		}
+		if fs, ok := r.mapping(n, path); ok {
+			for _, name := range slices.Sorted(maps.Keys(fs.index)) {
+				add(fs.list[fs.index[name]].value, keyed(path, name))
+			}
+		}
+	}
+}
+
+// readObject returns what reads an object whose keys are the tags of its type.
+func readObject[T any](r *reader) func(*yaml.Node, string) T {
+	return func(n *yaml.Node, path string) (out T) {
+		r.into(&out)(n, path)
+		return out
+	}
+}
+
+// siteGroup reads a group of a site document. Its keys are those of slipway_group; Airship's depends_on means
+// depends_on_groups.
+func (r *reader) siteGroup(n *yaml.Node, path string) (g site.Group) {
+	var parents *yaml.Node
+	dependsOn := func(n *yaml.Node, path string) {
+		if parents != nil {
+			r.report(n, path, Schema, "stands beside depends_on_groups, which means the same; keep one")
+			return
+		}
+		parents = n
+		r.into(&g.DependsOn)(n, path)
+	}
+	r.object(n, path, r.keys(&g,
+		key{"depends_on_groups", false, dependsOn},
+		key{"depends_on", false, dependsOn},
+		key{"rolling", false, func(n *yaml.Node, path string) {
+			g.Rolling = &site.Rolling{MaxParallel: 1}
+			lockNew := true
+			r.object(n, path, r.keys(g.Rolling, key{"lock_new_nodes", false, r.into(&lockNew)})...)
+			g.Rolling.SpareNew = !lockNew
+		}},
+	)...)
+	return g
 }

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"strings"
-
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -103,113 +101,20 @@ func (r *reader) envelope(n *yaml.Node) (content *yaml.Node, path string, ok boo
 }
 
 func (r *reader) groups(n *yaml.Node, path string) []site.Group {
-	fs, ok := r.mapping(n, path)
-	if !ok {
-		return nil
-	}
-	value, ok := r.required(n, fs, path, "groups")
-	if !ok {
-		return nil
-	}
-	path = join(path, "groups")
-	items := r.list(value, path)
-	groups := make([]site.Group, 0, len(items))
-	for i, item := range items {
-		groups = append(groups, r.group(item, index(path, i)))
+	groups := []site.Group{}
+	if fs, ok := r.mapping(n, path); ok {
+		r.read(n, fs, path, key{"groups", true, listInto(r, &groups, r.group)})
 	}
 	return groups
 }
 
-func (r *reader) group(n *yaml.Node, path string) site.Group {
-	var g site.Group
-	fs, ok := r.mapping(n, path)
-	if !ok {
-		return g
-	}
-	if value, ok := r.required(n, fs, path, "critical"); ok {
-		g.Critical = r.oldBoolean(value, join(path, "critical"))
-	}
-	if value, ok := r.required(n, fs, path, "depends_on"); ok {
-		g.DependsOn = r.texts(value, join(path, "depends_on"))
-	}
-	if value, ok := r.required(n, fs, path, "name"); ok {
-		if g.Name, ok = r.text(value, join(path, "name")); ok && g.Name == "" {
-			r.report(value, join(path, "name"), Schema, "is empty; give the group a name")
-		}
-	}
-	if value, ok := r.required(n, fs, path, "selectors"); ok {
-		g.Selectors = r.selectors(value, join(path, "selectors"))
-	}
-	if value, ok := fs.get("success_criteria"); ok {
-		g.SuccessCriteria = r.criteria(value, join(path, "success_criteria"))
+func (r *reader) group(n *yaml.Node, path string) (g site.Group) {
+	if fs, ok := r.mapping(n, path); ok {
+		r.read(n, fs, path, r.keys(&g,
+			key{"critical", true, func(n *yaml.Node, path string) { g.Critical = r.oldBoolean(n, path) }},
+			key{"depends_on", true, r.into(&g.DependsOn)},
+			key{"name", true, func(n *yaml.Node, path string) { g.Name = r.textWith(n, path, "filled=give the group a name") }},
+		)...)
 	}
 	return g
-}
-
-func (r *reader) selectors(n *yaml.Node, path string) site.Selectors {
-	items := r.list(n, path)
-	selectors := make(site.Selectors, 0, len(items))
-	for i, item := range items {
-		at := index(path, i)
-		var s site.Selector
-		criteria := []struct {
-			key  string
-			into *[]string
-		}{
-			{"node_names", &s.NodeNames}, {"node_labels", &s.NodeLabels},
-			{"node_tags", &s.NodeTags}, {"rack_names", &s.RackNames},
-		}
-		fs, ok := r.mapping(item, at)
-		if !ok {
-			continue
-		}
-		names := make([]string, len(criteria))
-		for j, c := range criteria {
-			names[j] = c.key
-			if value, ok := fs.get(c.key); ok {
-				*c.into = r.texts(value, join(at, c.key))
-			}
-		}
-		r.known(fs, at, names...)
-		r.notEmpty(item, fs, at, "a selector", names)
-		selectors = append(selectors, s)
-	}
-	return selectors
-}
-
-func (r *reader) criteria(n *yaml.Node, path string) *site.SuccessCriteria {
-	fs, ok := r.mapping(n, path)
-	if !ok {
-		return nil
-	}
-	var c site.SuccessCriteria
-	const noBound = -1
-	criteria := []struct {
-		key  string
-		into **int
-		most int
-	}{
-		{"percent_successful_nodes", &c.PercentSuccessfulNodes, 100},
-		{"minimum_successful_nodes", &c.MinimumSuccessfulNodes, noBound},
-		{"maximum_failed_nodes", &c.MaximumFailedNodes, noBound},
-	}
-	names := make([]string, len(criteria))
-	for i, k := range criteria {
-		names[i] = k.key
-		if value, ok := fs.get(k.key); ok {
-			if number, ok := r.integer(value, join(path, k.key), k.most); ok {
-				*k.into = &number
-			}
-		}
-	}
-	r.known(fs, path, names...)
-	r.notEmpty(n, fs, path, "success criteria", names)
-	return &c
-}
-
-// notEmpty reports a mapping without any key (airship.md D-19).
-func (r *reader) notEmpty(n *yaml.Node, fs *fields, path, what string, names []string) {
-	if len(fs.list) == 0 {
-		r.report(n, path, Schema, "is empty; %s must have at least one of %s", what, strings.Join(names, ", "))
-	}
 }

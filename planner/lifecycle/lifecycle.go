@@ -3,53 +3,53 @@ package lifecycle
 // Lifecycle is a state machine as data (lsm.md 5). [Lint] validates one, [New] makes the [Machine] that an inventory
 // follows.
 type Lifecycle struct {
-	Name        string `json:"name"`
+	Name        string `json:"name" key:"-"`
 	Description string `json:"description,omitempty"`
-	Initial     string `json:"initial"` // state of a new service
+	Initial     string `json:"initial" key:",required"` // state of a new service
 	// initial states that a creation may choose instead
 	AlternativeInitial []string       `json:"alternative_initial,omitempty"`
-	States             []State        `json:"states"`
-	Transfers          []Transfer     `json:"transfers,omitempty"`
+	States             []State        `json:"states" key:",required"`
+	Transfers          []Transfer     `json:"transfers,omitempty" key:",required"`
 	Annotations        map[string]any `json:"annotations,omitempty"`
 }
 
 // State is a state of a lifecycle. It decides what is deployed of a service and what other services see of it.
 type State struct {
-	Name        string `json:"name"`
+	Name        string `json:"name" key:"-"`
 	Description string `json:"description,omitempty"`
-	Label       Label  `json:"label,omitempty"`
+	Label       Label  `json:"label,omitempty" key:",null"`
 	// Export says that the service's tasks are planned and applied, with its active attributes.
 	Export bool `json:"export,omitempty"`
 	// ValidateSelf is the set that the service uses in its own validation. With None the service is left out, as if
 	// removed.
-	ValidateSelf Set `json:"self,omitempty"`
+	ValidateSelf Set `json:"self,omitempty" key:",null"`
 	// ValidateOthers is the set that other services see in their validation. With None they do not see the service.
-	ValidateOthers Set  `json:"others,omitempty"`
+	ValidateOthers Set  `json:"others,omitempty" key:",null"`
 	Purge          bool `json:"purge,omitempty"`   // what is exported is removed
 	Deleted        bool `json:"deleted,omitempty"` // the final state: the service is ignored everywhere
 	// PreviousOnValidate and PreviousOnExport name the sets that an update is compared with (lsm.md 13). [Lint] checks
 	// them; plans do not use them, because ledgers say what was deployed.
-	PreviousOnValidate Set `json:"previous_on_validate,omitempty"`
-	PreviousOnExport   Set `json:"previous_on_export,omitempty"`
+	PreviousOnValidate Set `json:"previous_on_validate,omitempty" key:",null"`
+	PreviousOnExport   Set `json:"previous_on_export,omitempty" key:",null"`
 	// ModelState replaces Export, ValidateSelf and ValidateOthers in the form of old lifecycles.
-	ModelState  ModelState     `json:"model_state,omitempty"`
+	ModelState  ModelState     `json:"model_state,omitempty" key:",null"`
 	Values      map[string]any `json:"values,omitempty"`
 	Annotations map[string]any `json:"annotations,omitempty"`
 }
 
 // Transfer leads from one state to another.
 type Transfer struct {
-	Source  string  `json:"from"`
-	Target  string  `json:"to"`
-	Error   string  `json:"error,omitempty"` // state after a failed validation or deployment
-	Trigger Trigger `json:"trigger"`
+	Source  string  `json:"from" key:",required"`
+	Target  string  `json:"to" key:",required"`
+	Error   string  `json:"error,omitempty" key:",null"` // state after a failed validation or deployment
+	Trigger Trigger `json:"trigger" key:",required"`
 	// Validate requires a validation first; its result decides between Target and Error. Only for auto and
 	// api_set_state.
 	Validate bool `json:"validate,omitempty"`
 	// Config is the gate that can close an auto transfer; empty if it has none.
-	Config         string    `json:"config,omitempty"`
-	Operation      Operation `json:"op,omitempty"`       // on the way to Target
-	ErrorOperation Operation `json:"error_op,omitempty"` // on the way to Error
+	Config         string    `json:"config,omitempty" key:",null"`
+	Operation      Operation `json:"op,omitempty" key:",null"`       // on the way to Target
+	ErrorOperation Operation `json:"error_op,omitempty" key:",null"` // on the way to Error
 	// Preserves and ErrorPreserves say that the desired state does not change on the way to Target, and to Error
 	// (lsm.md 10).
 	Preserves      bool           `json:"same,omitempty"`

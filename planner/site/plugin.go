@@ -3,12 +3,12 @@ package site
 // Plugin is what one plugin brings: tasks, and the files that they work with (seed 003; fuel.md A). Package plugin
 // defines what its tasks mean.
 type Plugin struct {
-	Name       string
-	Version    string // may be empty
+	Name       string `key:"name"`
+	Version    string `key:"version"` // may be empty
 	Tasks      []Task
 	GraphTasks []GraphTask
 	// path below the plugin's folder, with slashes -> content in base64; at most 1 MiB of content together
-	Files map[string]string
+	Files map[string]string `key:"files"`
 }
 
 // FullName is the name that messages of a run show: name-version (fuel.md A4, diagnostic_name).
@@ -22,25 +22,28 @@ func (p Plugin) FullName() string {
 // Task is a stage task as written: it says in which stage of a run it belongs, and where in it by a number
 // (`post_deployment/100`).
 type Task struct {
-	Role        []string // names of roles, /regex/ over them, `*` or `master`
-	Stage       string   // `pre_deployment` or `post_deployment`, alone or with a number after a slash
-	Type        string   // shell, puppet or reboot
-	Parameters  Parameters
-	FailOnError bool // whether a failure of the task is one of the run; documents that do not say mean true
+	Role []string // names of roles, /regex/ over them, `*` or `master`
+	// `pre_deployment` or `post_deployment`, alone or with a number after a slash
+	Stage      string `key:"stage,required"`
+	Type       string `key:"type,required"` // shell, puppet or reboot
+	Parameters Parameters
+	// whether a failure of the task is one of the run; documents that do not say mean true
+	FailOnError bool `key:"fail_on_error"`
 }
 
 // GraphTask is a task that names those before and after it, as written.
 type GraphTask struct {
-	ID          string
-	Type        string   // shell, puppet, reboot, group, stage or skipped
-	Role        []string // as of a stage task; a group without roles has the nodes with the role of its id
-	Groups      []string // groups that it is a part of: their ids, or /regex/ over them, anchored at the start
-	Requires    []string // ids of the tasks before it
-	RequiredFor []string // ids of the tasks after it
-	Tasks       []string // of a group only: ids of the tasks that are parts of it
+	ID   string   `key:"id,required"`
+	Type string   `key:"type,required"` // shell, puppet, reboot, group, stage or skipped
+	Role []string // as of a stage task; a group without roles has the nodes with the role of its id
+	// groups that it is a part of: their ids, or /regex/ over them, anchored at the start
+	Groups      []string `key:"groups"`
+	Requires    []string `key:"requires"`     // ids of the tasks before it
+	RequiredFor []string `key:"required_for"` // ids of the tasks after it
+	Tasks       []string `key:"tasks"`        // of a group only: ids of the tasks that are parts of it
 	Strategy    Strategy // of a group only
 	Parameters  Parameters
-	FailOnError bool
+	FailOnError bool `key:"fail_on_error"`
 }
 
 // Strategy says how the nodes of a group of graph tasks are worked on.

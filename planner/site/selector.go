@@ -12,10 +12,10 @@ import (
 // Selector is an intersection of criteria; within one criterion any value matches. A criterion that is absent or empty
 // is ignored, so a selector with none selects every node (seed 001, "Selectors"; airship.md 3).
 type Selector struct {
-	NodeNames  []string
-	NodeTags   []string
-	NodeLabels []string // "key:value", trimmed around the colon
-	RackNames  []string
+	NodeNames  []string `key:"node_names"`
+	NodeLabels []string `key:"node_labels"` // "key:value", trimmed around the colon
+	NodeTags   []string `key:"node_tags"`
+	RackNames  []string `key:"rack_names"`
 }
 
 // Selectors is a union; an empty list selects every node.

@@ -1,5 +1,6 @@
 // Package site holds the desired state of a site as plain values: nodes, groups, services, overrides and plugins, and
-// the errors found in them. It is pure and knows nothing of Terraform, of documents or of the network.
+// the errors found in them. It is pure and knows nothing of Terraform or of the network. The tag `key` of a field is
+// its key in documents, see package document.
 package site
 
 import (
@@ -29,74 +30,77 @@ type Site struct {
 
 // Node is a machine, or a folder that stands for one (Connection.Root).
 type Node struct {
-	Name       string
-	Address    string // host name or address; empty for a local node
-	Rack       string
-	Tags       []string
-	Labels     map[string]string
-	Roles      []string
-	Connection Connection
+	Name       string            `key:"name,required"`
+	Address    string            `key:"address"` // host name or address; empty for a local node
+	Rack       string            `key:"rack"`
+	Tags       []string          `key:"tags"`
+	Labels     map[string]string `key:"labels"`
+	Roles      []string          `key:"roles"`
+	Connection Connection        `key:"connect"`
 }
 
 // Connection says how a node is reached. A nil pointer or an empty value is unset: the provider's default counts
 // (see [Connection.Over]).
 type Connection struct {
-	Transport      string // "ssh" (default) or "local"
-	Root           string // local only: the folder that is the node's file system; empty is the machine itself
-	User           string
-	Port           int
-	PrivateKey     string // PEM text; secret
-	PrivateKeyFile string
-	Passphrase     string // of the private key; secret
-	Certificate    string // OpenSSH certificate text that belongs to the private key
-	Agent          *bool  // use the agent at SSH_AUTH_SOCK
-	KnownHosts     []string
-	KnownHostsFile string
-	HostKeyPolicy  string // "strict" (default), "accept-new" (trust on first use, remembered in KnownHostsFile)
-	Bastions       []Bastion
-	Sudo           *bool  // become root through sudo
-	SudoPassword   string // secret
-	ConnectTimeout time.Duration
+	Transport string `key:"transport"` // "ssh" (default) or "local"
+	// local only: the folder that is the node's file system; empty is the machine itself
+	Root           string   `key:"root"`
+	User           string   `key:"user"`
+	Port           int      `key:"port,port"`
+	PrivateKey     string   `key:"private_key,secret"` // PEM text
+	PrivateKeyFile string   `key:"private_key_file"`
+	Passphrase     string   `key:"passphrase,secret"` // of the private key
+	Certificate    string   `key:"certificate"`       // OpenSSH certificate text that belongs to the private key
+	Agent          *bool    `key:"agent"`             // use the agent at SSH_AUTH_SOCK
+	KnownHosts     []string `key:"known_hosts"`
+	KnownHostsFile string   `key:"known_hosts_file"`
+	// "strict" (default), "accept-new" (trust on first use, remembered in KnownHostsFile)
+	HostKeyPolicy  string        `key:"host_key_policy"`
+	Bastions       []Bastion     `key:"bastions"`
+	Sudo           *bool         `key:"sudo"` // become root through sudo
+	SudoPassword   string        `key:"sudo_password,secret"`
+	ConnectTimeout time.Duration `key:"connect_timeout"`
 }
 
 // Bastion is one hop of a chain: the first is dialled from the controller, each next through the one before.
 // Unset credentials are those of the connection it serves.
 type Bastion struct {
-	Host           string
-	Port           int
-	User           string
-	PrivateKey     string // secret
-	PrivateKeyFile string
+	Host           string `key:"host,required"`
+	Port           int    `key:"port,port"`
+	User           string `key:"user"`
+	PrivateKey     string `key:"private_key,secret"`
+	PrivateKeyFile string `key:"private_key_file"`
 }
 
 // Group is a named set of nodes that is rolled out together.
 type Group struct {
-	Name            string
-	Critical        bool
-	DependsOn       []string
-	Selectors       Selectors
-	SuccessCriteria *SuccessCriteria
-	Rolling         *Rolling
-	PrepareTimeout  time.Duration // of one prepare call; 0 is 30 minutes (airship.md 10)
-	DeployTimeout   time.Duration // of one deploy call; 0 is one hour (airship.md 10)
+	Name            string           `key:"name,required"`
+	Critical        bool             `key:"critical,required"`
+	DependsOn       []string         `key:"depends_on_groups"`
+	Selectors       Selectors        `key:"selectors,required,some=a selector"`
+	SuccessCriteria *SuccessCriteria `key:"success_criteria,some=success criteria"`
+	Rolling         *Rolling         `key:"rolling"`
+	PrepareTimeout  time.Duration    `key:"prepare_timeout"` // of one prepare call; 0 is 30 minutes (airship.md 10)
+	DeployTimeout   time.Duration    `key:"deploy_timeout"`  // of one deploy call; 0 is one hour (airship.md 10)
 }
 
 // SuccessCriteria are judged one by one; any that fails, fails the group (airship.md 8). nil is "not given".
 type SuccessCriteria struct {
-	PercentSuccessfulNodes *int // 0..100
-	MinimumSuccessfulNodes *int // >= 0
-	MaximumFailedNodes     *int // >= 0
+	PercentSuccessfulNodes *int `key:"percent_successful_nodes,most=100"` // 0..100
+	MinimumSuccessfulNodes *int `key:"minimum_successful_nodes"`          // >= 0
+	MaximumFailedNodes     *int `key:"maximum_failed_nodes"`              // >= 0
 }
 
 // Rolling limits how many nodes of a group are worked on at once, each between lock and unlock.
 type Rolling struct {
-	MaxParallel int    // >= 1
-	Lock        string // command run on the node before its tasks; empty: none. A lock needs an unlock
-	Unlock      string // command run on the node after its tasks, whatever their outcome; empty: none
-	SpareNew    bool   // nodes on which nothing is applied yet are worked on without Lock and Unlock (litp.md 78)
+	MaxParallel int `key:"max_parallel"` // >= 1
+	// commands run on the node before its tasks, and after them whatever their outcome; empty: none. A lock needs an unlock
+	Lock     string `key:"lock"`
+	Unlock   string `key:"unlock"`
+	SpareNew bool   // nodes on which nothing is applied yet are worked on without Lock and Unlock (litp.md 78)
 	// NodeOrder names the nodes of the group in the order in which they are locked (litp.md 82); [OtherNodes] stands for
 	// those that it does not name. Empty: by name.
-	NodeOrder []string
+	NodeOrder []string `key:"node_order"`
 }
 
 // OtherNodes stands in [Rolling.NodeOrder] for all nodes of the group that it does not name, by name.
@@ -124,21 +128,21 @@ type Service struct {
 // Override changes configuration resources, or adds some, for one scope. At most one of Groups, Roles and Nodes is
 // set; none of them is the whole site (design.md 5.3).
 type Override struct {
-	Name          string
-	Groups        []string
-	Roles         []string
-	Nodes         []string
-	Merge         string // "parameter" (default) or "title"
-	Configuration resource.Configuration
-	Options       OverrideOptions
+	Name          string                 `key:"name,required"`
+	Groups        []string               `key:"groups"`
+	Roles         []string               `key:"roles"`
+	Nodes         []string               `key:"nodes"`
+	Merge         string                 `key:"merge"` // "parameter" (default) or "title"
+	Configuration resource.Configuration `key:"configuration,required"`
+	Options       OverrideOptions        `key:"options"`
 }
 
 // OverrideOptions are seed 004's configuration_options.
 type OverrideOptions struct {
-	Create                *bool // default true
-	TypesFilter           []string
-	TitlesFilter          []string
-	TypesCreateException  []string
-	TitlesCreateException []string
-	Defaults              map[string]map[string]any // type -> parameter -> value
+	Create                *bool                     `key:"create"` // default true
+	TypesFilter           []string                  `key:"types_filter"`
+	TitlesFilter          []string                  `key:"titles_filter"`
+	TypesCreateException  []string                  `key:"types_create_exception"`
+	TitlesCreateException []string                  `key:"titles_create_exception"`
+	Defaults              map[string]map[string]any `key:"defaults"` // type -> parameter -> value
 }
