@@ -152,15 +152,11 @@ func (r *reading) plain(at string, v tftypes.Value) (any, bool) {
 		b, ok := flagOf(v)
 		return b, ok
 	case v.Type().Is(tftypes.Number):
-		if n, ok := wholeOf(v); ok {
-			return n, true
-		}
 		var n big.Float
 		if err := v.As(&n); err != nil {
 			return nil, false
 		}
-		f, _ := n.Float64()
-		return f, true
+		return planresource.Number(&n), true
 	case v.Type().Is(tftypes.String):
 		s, ok := textOf(v)
 		return s, ok

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Plain returns a value that is known as strings, bools, int64, float64, []any and map[string]any. What is null is nil;
@@ -32,11 +34,7 @@ func Plain(v tftypes.Value) (any, error) {
 	case v.As(&flag) == nil:
 		return flag, nil
 	case v.As(&number) == nil:
-		if n, accuracy := number.Int64(); accuracy == big.Exact {
-			return n, nil
-		}
-		f, _ := number.Float64()
-		return f, nil
+		return planresource.Number(&number), nil
 	case v.As(&members) == nil:
 		out := make(map[string]any, len(members))
 		for _, key := range slices.Sorted(maps.Keys(members)) {

@@ -129,7 +129,7 @@ func (m *errs) resolvedStructure(path string, s Structure, depth int) {
 
 // normalize converts values that were read from JSON to the types that documents give them.
 func (e *Entity) normalize() {
-	e.Annotations = plainMap(e.Annotations)
+	resource.PlainNumbers(e.Annotations)
 	e.Structure.normalize()
 	for i := range e.Tasks {
 		e.Tasks[i].normalize()
@@ -139,61 +139,33 @@ func (e *Entity) normalize() {
 func (s *Structure) normalize() {
 	for i := range s.Attributes {
 		a := &s.Attributes[i]
-		a.Default, a.Annotations = PlainNumbers(a.Default), plainMap(a.Annotations)
+		a.Default = resource.PlainNumbers(a.Default)
+		resource.PlainNumbers(a.Annotations)
 		for j := range a.Type.Rules {
-			a.Type.Rules[j].Argument = PlainNumbers(a.Type.Rules[j].Argument)
+			a.Type.Rules[j].Argument = resource.PlainNumbers(a.Type.Rules[j].Argument)
 		}
 	}
 	for i := range s.Embedded {
-		s.Embedded[i].Annotations = plainMap(s.Embedded[i].Annotations)
+		resource.PlainNumbers(s.Embedded[i].Annotations)
 		s.Embedded[i].normalize()
 	}
 	for i := range s.Relations {
-		s.Relations[i].Annotations = plainMap(s.Relations[i].Annotations)
+		resource.PlainNumbers(s.Relations[i].Annotations)
 	}
 }
 
 func (t *Task) normalize() {
-	t.ForEach = PlainNumbers(t.ForEach)
+	t.ForEach = resource.PlainNumbers(t.ForEach)
 	if t.Config != nil {
-		t.Config.Parameters = plainMap(t.Config.Parameters)
+		resource.PlainNumbers(t.Config.Parameters)
 	}
 	if t.Remote != nil {
-		t.Remote.Parameters = plainMap(t.Remote.Parameters)
+		resource.PlainNumbers(t.Remote.Parameters)
 	}
 	if t.Callback != nil {
-		t.Callback.Parameters = plainMap(t.Callback.Parameters)
+		resource.PlainNumbers(t.Callback.Parameters)
 	}
 	for i := range t.Steps {
 		t.Steps[i].normalize()
 	}
-}
-
-func plainMap(m map[string]any) map[string]any {
-	for k, v := range m {
-		m[k] = PlainNumbers(v)
-	}
-	return m
-}
-
-// PlainNumbers replaces each json.Number in a decoded value, in place: by an int64 if it is whole, else by a float64,
-// else, out of range, by its text, which no attribute accepts.
-func PlainNumbers(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		plain := resource.PlainNumbers(v)
-		if f, ok := plain.(float64); ok {
-			if n, ok := Number.normal(f); ok {
-				return n
-			}
-		}
-		return plain
-	case []any:
-		for i := range v {
-			v[i] = PlainNumbers(v[i])
-		}
-	case map[string]any:
-		return plainMap(v)
-	}
-	return value
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Kind is the kind of a value (lsm.md 2).
@@ -159,9 +160,6 @@ func (t Type) want() string {
 	return want
 }
 
-// exactFloat bounds the whole numbers that a float64 distinguishes from their neighbours.
-const exactFloat = 1 << 53
-
 // normal returns a value in its one form, and whether it is of the kind.
 func (k Kind) normal(value any) (any, bool) {
 	switch v := value.(type) {
@@ -175,8 +173,8 @@ func (k Kind) normal(value any) (any, bool) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return v, false
 		}
-		if v == math.Trunc(v) && math.Abs(v) < exactFloat {
-			return int64(v), k == Int || k == Float || k == Number
+		if whole, ok := resource.Whole(v); ok {
+			return whole, k == Int || k == Float || k == Number
 		}
 		return v, k == Float || k == Number
 	case map[string]any:

@@ -126,7 +126,7 @@ func decodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
 	}
 	for i := range c.Items {
 		for name, value := range c.Items[i].Parameters {
-			plain, err := plainValue(value)
+			plain, err := resource.Plain(value, resource.RefuseNulls)
 			if err != nil {
 				return Catalog{}, nil, fmt.Errorf("%s: parameter %q: %w", c.Items[i].ID(), name, err)
 			}
@@ -134,30 +134,6 @@ func decodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
 		}
 	}
 	return c, rest, nil
-}
-
-// plainValue turns what the decoder gave into the kinds that resource.Parameters holds.
-func plainValue(value any) (any, error) {
-	var err error
-	switch v := value.(type) {
-	case nil:
-		return nil, errors.New("is null; it must be left out instead")
-	case json.Number:
-		return resource.PlainNumber(v)
-	case []any:
-		for i := range v {
-			if v[i], err = plainValue(v[i]); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for k := range v {
-			if v[k], err = plainValue(v[k]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return value, nil
 }
 
 // lineWriter writes messages as lines until the first error.

@@ -142,8 +142,8 @@ func (r *reader) scalar(n, at *yaml.Node, path string) (any, bool) {
 		}
 		var f float64
 		if at.Decode(&f) == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
-			if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-				return int64(f), true
+			if whole, ok := resource.Whole(f); ok {
+				return whole, true
 			}
 			return f, true
 		}

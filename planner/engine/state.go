@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
-	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
@@ -59,7 +58,7 @@ func (s *State) UnmarshalJSON(text []byte) error {
 	}
 	for _, values := range p.Values {
 		for name, v := range values {
-			values[name] = catalog.PlainNumbers(v)
+			values[name] = resource.PlainNumbers(v)
 		}
 	}
 	*s = State(p.fields)

@@ -57,7 +57,7 @@ func (p *Parameter) normalize(value any) (normal any, changed bool) {
 		return p.text(value)
 	case Integer:
 		if f, ok := value.(float64); ok {
-			if n, ok := wholeNumber(f); ok {
+			if n, ok := Whole(f); ok {
 				return n, true
 			}
 		}

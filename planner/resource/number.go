@@ -4,39 +4,103 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/big"
 )
 
-// PlainNumber returns a number of a JSON document as Go has it: an int64 when it is whole and written so, else a
-// float64. A number out of bounds is an error.
-func PlainNumber(n json.Number) (any, error) {
+// exactFloat bounds the whole numbers that a float64 distinguishes from their neighbours.
+const exactFloat = 1 << 53
+
+// Whole returns the integer that v is. JSON and HCL know one kind of number only, so a float64 counts when it is whole
+// (lsm.md 18, 1).
+func Whole(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case float64:
+		if n == math.Trunc(n) && math.Abs(n) < exactFloat {
+			return int64(n), true
+		}
+	}
+	return 0, false
+}
+
+// Number returns a number of Terraform or of a template in its one form: an int64 if it is whole, else the nearest
+// float64, which may be infinite.
+func Number(f *big.Float) any {
+	if n, accuracy := f.Int64(); accuracy == big.Exact {
+		return n
+	}
+	n, _ := f.Float64()
+	return n
+}
+
+// numberOf returns a number of JSON in its one form: 1000 and 1e3 are one int64. A number out of bounds is an error.
+func numberOf(n json.Number) (any, error) {
 	if whole, err := n.Int64(); err == nil {
 		return whole, nil
 	}
 	f, err := n.Float64()
-	if err != nil || math.IsInf(f, 0) {
+	if err != nil {
 		return nil, errors.New("is a number out of bounds")
+	}
+	if whole, ok := Whole(f); ok {
+		return whole, nil
 	}
 	return f, nil
 }
 
-// PlainNumbers replaces each json.Number in a decoded value, in place, see [PlainNumber]. One out of bounds becomes its
-// text, which nothing accepts as a number.
+// Nulls says what becomes of null in a value, which no parameter has.
+type Nulls int
+
+// The rules for null.
+const (
+	KeepNulls   Nulls = iota
+	DropNulls         // from objects; a null in a list is an error
+	RefuseNulls       // any null is an error
+)
+
+// Plain makes a value that JSON was decoded to, with [json.Decoder.UseNumber], one of string, bool, int64 for whole
+// numbers, float64 for others, []any and map[string]any. It changes the value in place. A number out of bounds is an
+// error.
+func Plain(value any, nulls Nulls) (any, error) {
+	return plain(value, nulls, numberOf)
+}
+
+// PlainNumbers is [Plain] for what slipway itself wrote: nulls stay, and a number out of bounds becomes its text, which
+// nothing accepts as a number.
 func PlainNumbers(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		n, err := PlainNumber(v)
-		if err != nil {
-			return v.String()
+	value, _ = plain(value, KeepNulls, func(n json.Number) (any, error) { // has no error
+		if number, err := numberOf(n); err == nil {
+			return number, nil
 		}
-		return n
+		return n.String(), nil
+	})
+	return value
+}
+
+func plain(value any, nulls Nulls, number func(json.Number) (any, error)) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case nil:
+		if nulls != KeepNulls {
+			return nil, errors.New("is null; it must be left out instead")
+		}
+	case json.Number:
+		return number(v)
 	case []any:
 		for i := range v {
-			v[i] = PlainNumbers(v[i])
+			if v[i], err = plain(v[i], nulls, number); err != nil {
+				return nil, err
+			}
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = PlainNumbers(v[k])
+			if v[k] == nil && nulls == DropNulls {
+				delete(v, k)
+			} else if v[k], err = plain(v[k], nulls, number); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return value
+	return value, nil
 }

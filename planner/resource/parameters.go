@@ -41,7 +41,7 @@ func (p Parameters) Int(name string) int64 { return p.IntOr(name, 0) }
 
 // IntOr returns a parameter of kind [Integer], or what stands for one that is absent.
 func (p Parameters) IntOr(name string, absent int64) int64 {
-	if n, ok := wholeNumber(p[name]); ok {
+	if n, ok := Whole(p[name]); ok {
 		return n
 	}
 	return absent
@@ -94,23 +94,6 @@ func textMapOf(m map[string]any) map[string]string {
 	return out
 }
 
-// exactFloat bounds the whole numbers that a float64 distinguishes from their neighbours.
-const exactFloat = 1 << 53
-
-// wholeNumber returns the integer that v is. JSON and HCL know one kind of number only, so a float64 counts when it is
-// whole.
-func wholeNumber(v any) (int64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return n, true
-	case float64:
-		if n == math.Trunc(n) && math.Abs(n) <= exactFloat {
-			return int64(n), true
-		}
-	}
-	return 0, false
-}
-
 // scalarText returns the text of a string, a bool or a finite number.
 func scalarText(v any) (string, bool) {
 	switch v := v.(type) {
@@ -121,7 +104,7 @@ func scalarText(v any) (string, bool) {
 	case int64:
 		return strconv.FormatInt(v, 10), true
 	case float64:
-		if n, ok := wholeNumber(v); ok {
+		if n, ok := Whole(v); ok {
 			return strconv.FormatInt(n, 10), true
 		}
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -39,7 +40,7 @@ func (s *Inventory) UnmarshalJSON(text []byte) error {
 	for name, r := range s.Records {
 		for _, set := range []map[string]any{r.Candidate, r.Active, r.Rollback} {
 			for attribute, value := range set {
-				set[attribute] = catalog.PlainNumbers(value)
+				set[attribute] = resource.PlainNumbers(value)
 			}
 		}
 		s.Records[name] = r

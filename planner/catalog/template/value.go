@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // mark is what a value carries along to everything that is made from it.
@@ -106,16 +108,13 @@ func toGo(v cty.Value, left *int) (any, error) {
 
 var errTooLarge = fmt.Errorf("the result is larger than %d bytes", MaxResult)
 
-// number returns an int64 where the number is one, else the float64 nearest to it.
+// number returns a number in its one form.
 func number(f *big.Float) (any, error) {
-	if n, accuracy := f.Int64(); accuracy == big.Exact {
-		return n, nil
-	}
 	if f.IsInf() {
 		return nil, errors.New("the result is infinite, as what is divided by zero is")
 	}
-	n, _ := f.Float64()
-	if math.IsInf(n, 0) {
+	n := resource.Number(f)
+	if float, ok := n.(float64); ok && math.IsInf(float, 0) {
 		return nil, errors.New("the result is a number that is too large")
 	}
 	return n, nil
