@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -114,8 +115,24 @@ func lifecycleNamed(t testing.TB, v *vector, name string) lifecycle.Lifecycle {
 	return l
 }
 
+// vectorEntity is an entity of a vector, with the gates that all its services have.
+type vectorEntity struct {
+	lifecycle.Entity
+	Config map[string]bool
+}
+
+// gates returns those of a service.
+func (e vectorEntity) gates(own map[string]bool) map[string]bool {
+	if e.Config == nil {
+		return own
+	}
+	all := maps.Clone(e.Config)
+	maps.Copy(all, own)
+	return all
+}
+
 // entitiesOf returns the entities of the file and those of the vector, which win, with their lifecycles.
-func entitiesOf(t testing.TB, f *file, v *vector) map[string]lifecycle.Entity {
+func entitiesOf(t testing.TB, f *file, v *vector) map[string]vectorEntity {
 	t.Helper()
 	all := mapping(t, f.root["entities"])
 	for name, node := range mapping(t, v.keys["entities"]) {
@@ -146,14 +163,14 @@ func entitiesOf(t testing.TB, f *file, v *vector) map[string]lifecycle.Entity {
 	if len(errs) > 0 {
 		t.FailNow()
 	}
-	out := make(map[string]lifecycle.Entity)
+	out := make(map[string]vectorEntity)
 	for i := range resolved.Entities {
 		e := &resolved.Entities[i]
 		machine, faults := lifecycle.New(lifecycleNamed(t, v, e.Lifecycle))
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		out[e.Name] = lifecycle.Entity{Entity: e, Machine: machine, Config: gates[e.Name]}
+		out[e.Name] = vectorEntity{lifecycle.Entity{Entity: e, Machine: machine}, gates[e.Name]}
 	}
 	return out
 }

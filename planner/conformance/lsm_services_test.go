@@ -19,7 +19,7 @@ import (
 
 // planRun is a site whose services go through plans and runs, as those of terraform apply do.
 type planRun struct {
-	entities map[string]lifecycle.Entity
+	entities map[string]vectorEntity
 	state    services.Inventory
 	site     site.Site
 	history  map[string]map[int]services.Revision // of each service, by its versions
@@ -87,12 +87,7 @@ func (p *planRun) wants(id string) int {
 func (p *planRun) want(id, entity string, attributes map[string]any, gates map[string]bool) {
 	e := p.entities[entity]
 	own := e.Machine.Lifecycle()
-	all := maps.Clone(e.Config)
-	if all == nil {
-		all = make(map[string]bool)
-	}
-	maps.Copy(all, gates)
-	p.site.Services = append(p.site.Services, site.Service{Name: id, Entity: e.Entity, Lifecycle: &own, Attributes: attributes, Gates: all})
+	p.site.Services = append(p.site.Services, site.Service{Name: id, Entity: e.Entity.Entity, Lifecycle: &own, Attributes: attributes, Gates: e.gates(gates)})
 }
 
 // given makes the state that earlier runs left: services at rest. Others have no plan.
@@ -105,7 +100,7 @@ func (p *planRun) given(t testing.TB, list []yaml.Node) bool {
 			return false
 		}
 		all = append(all, in)
-		p.want(in.ID, in.Entity, unallocated(p.entities[in.Entity].Entity, in.Active), in.Config)
+		p.want(in.ID, in.Entity, unallocated(p.entities[in.Entity].Entity.Entity, in.Active), in.Config)
 	}
 	transition, errs := services.Plan(services.Inventory{}, p.site, time.Time{})
 	if len(errs.Errors()) > 0 {

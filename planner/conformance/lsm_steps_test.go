@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -24,7 +25,7 @@ import (
 // lsmRun is an inventory during the steps of a vector.
 type lsmRun struct {
 	inventory *lifecycle.Inventory
-	entities  map[string]lifecycle.Entity
+	entities  map[string]vectorEntity
 	touched   map[string]bool // services that a step was about
 }
 
@@ -52,15 +53,16 @@ type lsmVerb struct {
 // lsmVerbs is the table of verbs.
 var lsmVerbs = map[string]lsmVerb{
 	"create": {[]string{"entity", "attrs", "initial_state", "config"}, func(t testing.TB, s *lsmStep) {
-		c := lifecycle.Create{ID: s.id, Entity: text(t, s.args["entity"]), Initial: text(t, s.args["initial_state"]), Attributes: attributesOf(t, s.args["attrs"])}
+		e := s.run.entities[text(t, s.args["entity"])]
+		c := lifecycle.Create{ID: s.id, Entity: e.Entity, Config: e.Config, Initial: text(t, s.args["initial_state"]), Attributes: attributesOf(t, s.args["attrs"])}
 		if config, ok := s.args["config"]; ok {
-			c.Config = decode[map[string]bool](t, config)
+			c.Config = e.gates(decode[map[string]bool](t, config))
 		}
 		s.result, s.refused = s.run.inventory.Create(c)
 	}},
 	"update": {[]string{"version", "patch", "put", "edits", "ignore_read_only"}, func(t testing.TB, s *lsmStep) {
 		in, _ := s.run.inventory.Instance(s.id)
-		s.result, s.refused = s.run.inventory.Update(s.call(t), s.wanted(t, s.run.entities[in.Entity].Entity, in.Base()), "")
+		s.result, s.refused = s.run.inventory.Update(s.call(t), s.wanted(t, s.run.entities[in.Entity].Entity.Entity, in.Base()), "")
 	}},
 	"delete": {[]string{"version"}, func(t testing.TB, s *lsmStep) {
 		s.result, s.refused = s.run.inventory.Delete(s.call(t))
@@ -72,7 +74,7 @@ var lsmVerbs = map[string]lsmVerb{
 		s.result, s.refused = s.run.inventory.ForceState(s.call(t), text(t, s.args["state"]), lifecycle.Operation(text(t, s.args["op"])))
 	}},
 	"config": {[]string{"version", "config", "values"}, func(t testing.TB, s *lsmStep) {
-		s.result, s.refused = s.run.inventory.SetConfig(s.call(t), s.gates(t))
+		s.result, s.refused = s.run.inventory.SetConfig(s.call(t), s.run.gates(s.id, s.gates(t)))
 	}},
 	"validation": {[]string{"ok", "allocated", "for_version"}, func(t testing.TB, s *lsmStep) {
 		s.run.seeded(t, s.id)
@@ -167,7 +169,7 @@ func outcomeOf(t testing.TB, node yaml.Node) lifecycle.Outcome {
 // replayAllocate chooses a value for an attribute of the service, or of a new child of it (`files[].uid`).
 func replayAllocate(t testing.TB, s *lsmStep) {
 	name := text(t, s.args["entity"])
-	own := *s.run.entities[name].Entity
+	own := *s.run.entities[name].Entity.Entity
 	path := strings.Split(text(t, s.args["attribute"]), "[].")
 	pool := catalog.Pool{Name: "pool", Integer: &catalog.IntegerPool{From: int64(number(t, s.args["lower"])), To: int64(number(t, s.args["upper"]))}}
 	in, _ := s.run.inventory.Instance(s.id)
@@ -198,7 +200,7 @@ func replayAllocate(t testing.TB, s *lsmStep) {
 	}
 	got, errs := allocation.NewUsage(live).Allocate(s.id, &own, nil, candidate)
 	if len(errs) > 0 {
-		s.refused = &lifecycle.Error{Kind: errs[0].Code, Service: s.id, Path: errs[0].Attribute, Message: errs[0].Message}
+		s.refused = invalid.Errors(errs)
 		return
 	}
 	for _, list := range path[:len(path)-1] {
@@ -211,11 +213,6 @@ func replayAllocate(t testing.TB, s *lsmStep) {
 // replaySteps carries the steps out, and compares after each.
 func replaySteps(t testing.TB, f *file, v *vector) {
 	run := &lsmRun{inventory: lifecycle.NewInventory(), entities: entitiesOf(t, f, v), touched: make(map[string]bool)}
-	for _, e := range run.entities {
-		if err := run.inventory.Add(e); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, node := range items(t, v.keys["given"]) {
 		run.given(t, node)
 	}
@@ -255,7 +252,10 @@ func replaySteps(t testing.TB, f *file, v *vector) {
 // given puts a service into the inventory.
 func (r *lsmRun) given(t testing.TB, node yaml.Node) {
 	t.Helper()
-	if err := r.inventory.Load(instanceOf(t, node)); err != nil {
+	in := instanceOf(t, node)
+	e := r.entities[in.Entity]
+	in.Config = e.gates(in.Config)
+	if err := r.inventory.Load(in, e.Entity); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -292,6 +292,12 @@ func (r *lsmRun) seeded(t testing.TB, id string) {
 	}
 }
 
+// gates returns the gates of a service, with those of its entity.
+func (r *lsmRun) gates(id string, own map[string]bool) map[string]bool {
+	in, _ := r.inventory.Instance(id)
+	return r.entities[in.Entity].gates(own)
+}
+
 // settle lets a service go on by itself: its gates are set as they are.
 func (r *lsmRun) settle(t testing.TB, id string) lifecycle.Result {
 	t.Helper()
@@ -315,13 +321,8 @@ func (r *lsmRun) restart(t testing.TB) {
 		t.Fatal(err)
 	}
 	r.inventory = lifecycle.NewInventory()
-	for _, e := range r.entities {
-		if err := r.inventory.Add(e); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for id, record := range state.Records {
-		if err := r.inventory.Load(record.Instance); err != nil {
+		if err := r.inventory.Load(record.Instance, r.entities[record.Entity].Entity); err != nil {
 			t.Fatal(err)
 		}
 		if !record.Deleted {
@@ -375,14 +376,14 @@ func (s *lsmStep) compareError(t testing.TB, k map[string]yaml.Node) {
 		}
 		return
 	}
-	var refused *lifecycle.Error
+	var refused invalid.Errors
 	if !errors.As(s.refused, &refused) {
 		t.Errorf("got the error %v, want %s", s.refused, want)
 		return
 	}
 	t.Log(refused)
-	if string(refused.Kind) != want || path != "" && refused.Path != path {
-		t.Errorf("got %s %s, want %s %s", refused.Kind, refused.Path, want, path)
+	if at := refused[0].Attribute; string(refused[0].Code) != want || path != "" && at != path && withoutPlaces(at) != path {
+		t.Errorf("got %s %s, want %s %s", refused[0].Code, at, want, path)
 	}
 }
 
@@ -392,7 +393,7 @@ var lsmLooks = map[string]func(t testing.TB, s *lsmStep) any{
 	"trace": func(_ testing.TB, s *lsmStep) any {
 		out := []any{}
 		for _, h := range s.result.Trace {
-			if h.Service == s.id {
+			if h.ID == s.id {
 				out = append(out, []any{int64(h.Version), h.State})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -35,19 +36,13 @@ func TestShippedLifecycles(t *testing.T) {
 	}
 }
 
-func TestGatesOfTheDefaultAreItsOwn(t *testing.T) {
-	for _, l := range ShippedLifecycles() {
-		m, errs := lifecycle.New(l)
-		if errs != nil {
-			t.Fatal(errs)
-		}
-		for gate := range lifecycle.Gates(l.Name) {
-			if !slices.Contains(m.Gates(), gate) {
-				t.Errorf("%s has no gate %s", l.Name, gate)
-			}
-		}
+func TestTheDefaultHasTheGateOfRollbacks(t *testing.T) {
+	l, ok := ShippedLifecycle(catalog.DefaultLifecycle)
+	if !ok {
+		t.Fatal("it is missing")
 	}
-	if open, ok := lifecycle.Gates(lifecycle.Default)[lifecycle.AutoRollback]; !ok || open {
-		t.Error("a failed update is rolled back without being asked")
+	m, errs := lifecycle.New(l)
+	if errs != nil || !slices.Contains(m.Gates(), lifecycle.AutoRollback) {
+		t.Errorf("got %v, %v", m.Gates(), errs)
 	}
 }

@@ -8,39 +8,46 @@ import (
 
 // transaction is one call on one service. Its changes are written together when it succeeds, otherwise not at all.
 type transaction struct {
+	service
 	inventory *Inventory
-	entity    *Entity
-	in        Instance // the changed service
-	changed   bool     // attributes changed before the transfer, so the transfer has an effect
+	changed   bool // attributes changed before the transfer, so the transfer has an effect
 	at        time.Time
 	message   string
 	result    Result
 }
 
-func (v *Inventory) begin(in *Instance, at time.Time, message string) *transaction {
-	return &transaction{inventory: v, entity: v.entityOf(in), in: *in, at: at, message: message}
+func (v *Inventory) begin(s *service, at time.Time, message string) *transaction {
+	return &transaction{service: *s, inventory: v, at: at, message: message}
 }
 
 // commit writes the changes.
 func (w *transaction) commit() (Result, error) {
-	in := w.in
-	w.inventory.store(&in)
+	s := w.service
+	w.inventory.store(&s)
 	return w.result, nil
 }
 
-// settleAndCommit follows automatic transfers as far as possible, then commits.
-func (w *transaction) settleAndCommit(preserved bool) (Result, error) {
+// settle follows automatic transfers as far as possible, then commits. preserved says that the call executed a transfer
+// that preserved the desired state.
+func (w *transaction) settle(preserved bool) (Result, error) {
 	w.followAutomatic(preserved)
 	return w.commit()
 }
 
-// failed returns a refusal. The events remain, because the log of a transfer outlives it (lsm.md 7).
-func (w *transaction) failed(err *Error) (Result, error) { return Result{Events: w.result.Events}, err }
+// run executes a transfer, follows automatic ones and commits. If the transfer is aborted, only the events remain,
+// because the log of a transfer outlives it (lsm.md 7).
+func (w *transaction) run(t Transfer, ok, triggered bool) (Result, error) {
+	moved, err := w.execute(t, ok, triggered)
+	if err != nil {
+		return Result{Events: w.result.Events}, err
+	}
+	return w.settle(moved && w.Preserved)
+}
 
 // log adds an event. Its versions are those of the service before the transfer.
 func (w *transaction) log(e Event) {
-	e.Service, e.At = w.in.ID, w.at
-	e.Version, e.DesiredVersion = w.in.Version, w.in.DesiredVersion
+	e.Service, e.At = w.ID, w.at
+	e.Version, e.DesiredVersion = w.Version, w.DesiredVersion
 	e.Correlation = Correlation(e.Service, e.Version)
 	if e.Severity == 0 {
 		e.Severity = SeverityInfo
@@ -48,14 +55,10 @@ func (w *transaction) log(e Event) {
 	w.result.Events = append(w.result.Events, e)
 }
 
-func (w *transaction) state() State { return w.entity.Machine.states[w.in.State] }
-
-func (w *transaction) role() Role { return w.state().Role(w.in.Active != nil) }
-
 // execute executes a transfer, to its target or, if ok is false, to its error state. It reports whether the service
 // moved. If the operation lacks the set that it needs, nothing changes and execute returns the reason (lsm.md 6).
 // triggered says that the step Triggered is in the log already.
-func (w *transaction) execute(t Transfer, ok, triggered bool) (bool, *Error) {
+func (w *transaction) execute(t Transfer, ok, triggered bool) (bool, error) {
 	target, op, preserves := t.end(ok)
 	kind := eventTypes[t.Trigger]
 	event := func(step Step, severity Severity, message string) {
@@ -70,20 +73,20 @@ func (w *transaction) execute(t Transfer, ok, triggered bool) (bool, *Error) {
 	if !triggered {
 		event(Triggered, SeverityInfo, how+w.reason())
 	}
-	sets, missing := w.in.Apply(op)
+	sets, missing := w.Apply(op)
 	if missing != None {
 		message := fmt.Sprintf("%s: the operation %q needs a %s set, and there is none", how, op, missing)
 		event(Aborted, SeverityError, message)
-		err := refuse(Precondition, w.in.ID, "%s", message)
-		err.Path = string(missing)
-		return false, err
+		errs := refuse(Precondition, w.ID, "%s", message)
+		errs[0].Attribute = string(missing)
+		return false, errs
 	}
 	severity := SeverityInfo
 	if !ok {
 		severity = SeverityWarning
 	}
-	w.in.Cause = kind
-	w.move(move{w.role(), target, sets, preserves}, func(step Step) { event(step, severity, how) })
+	w.Cause = kind
+	w.move(target, sets, preserves, func(step Step) { event(step, severity, how) })
 	return true, nil
 }
 
@@ -94,34 +97,25 @@ func (w *transaction) reason() string {
 	return ": " + w.message
 }
 
-// move is a change of state with its consequences.
-type move struct {
-	before    Role // of the service before the move
-	state     string
-	sets      Sets
-	preserves bool
-}
-
-// move changes the state of the service. event logs a step.
-func (w *transaction) move(m move, event func(Step)) {
-	target := w.entity.Machine.states[m.state]
-	after := target.Role(m.sets.Active != nil)
-	if (m.before.Export || after.Export) && !m.preserves {
+// move changes the state of the service, with its consequences. event logs a step.
+func (w *transaction) move(state string, sets Sets, preserves bool, event func(Step)) {
+	target := w.entity.Machine.states[state]
+	if (w.role().Export || target.Role(sets.Active != nil).Export) && !preserves {
 		event(Compiling)
 	}
 	event(Executed)
-	w.in.State, w.in.Sets = m.state, m.sets
-	w.in.Version++
-	w.in.Preserved = m.preserves
-	if !m.preserves {
-		w.in.DesiredVersion++
-		w.in.Last = ""
+	w.State, w.Sets = state, sets
+	w.Version++
+	w.Preserved = preserves
+	if !preserves {
+		w.DesiredVersion++
+		w.Last = ""
 	}
-	w.in.Deleted = target.Deleted
-	w.in.Pending = nil
-	w.in.Updated = w.at
+	w.Deleted = target.Deleted
+	w.Pending = nil
+	w.Updated = w.at
 	w.changed = false
-	w.result.Trace = append(w.result.Trace, ExecutedTransfer{w.in.ID, w.in.Version, w.in.State, w.in})
+	w.result.Trace = append(w.result.Trace, w.Instance)
 }
 
 // validate requests the validation that a transfer needs first.
@@ -130,38 +124,38 @@ func (w *transaction) validate(t Transfer) {
 		w.log(Event{Type: eventTypes[t.Trigger], Step: step, Source: t.Source, Destination: t.Target,
 			Message: fmt.Sprintf("from %s to %s by %s%s", t.Source, t.Target, t.Trigger, w.reason())})
 	}
-	w.in.Pending = &Pending{t.Trigger, t.Target, t.Error, w.in.Version}
+	w.Pending = &Pending{t.Trigger, t.Target, t.Error, w.Version}
 }
 
 // followAutomatic follows automatic transfers whose gate is open. After a transfer that preserved the desired state
 // nothing is deployed, so it also follows the transfer of the last deployment result, if there is one (lsm.md 6, 10).
 func (w *transaction) followAutomatic(preserved bool) {
-	been := []string{w.in.State}
-	for !w.in.Deleted {
-		if preserved && w.in.Last != "" && w.role().Export {
-			if t, ok := w.entity.Machine.Transfer(w.in.State, ResourceBased); ok {
+	been := []string{w.State}
+	for !w.Deleted {
+		if preserved && w.Last != "" && w.role().Export {
+			if t, ok := w.entity.Machine.Transfer(w.State, ResourceBased); ok {
 				// A known result leads to each state once. Otherwise two states could alternate for ever.
-				target, _, _ := t.end(w.in.Last == Succeeded)
+				target, _, _ := t.end(w.Last == Succeeded)
 				if target == t.Source || !slices.Contains(been, target) {
-					moved, err := w.execute(t, w.in.Last == Succeeded, false)
+					moved, err := w.execute(t, w.Last == Succeeded, false)
 					if err != nil {
 						w.result.Stopped = err
 						return
 					}
 					if moved {
-						been = append(been, w.in.State)
-						preserved = w.in.Preserved
+						been = append(been, w.State)
+						preserved = w.Preserved
 						continue
 					}
 				}
 			}
 		}
-		t, ok := w.entity.Machine.Transfer(w.in.State, Auto)
+		t, ok := w.entity.Machine.Transfer(w.State, Auto)
 		if !ok || !w.open(t.Config) {
 			return
 		}
 		if t.Validate {
-			if w.in.Pending == nil {
+			if w.Pending == nil {
 				w.validate(t)
 			}
 			return
@@ -173,20 +167,12 @@ func (w *transaction) followAutomatic(preserved bool) {
 		if !moved {
 			return
 		}
-		preserved = w.in.Preserved
+		preserved = w.Preserved
 	}
 }
 
-// open reports whether a gate is open. The service decides, else its entity; by default gates are open (lsm.md 18, 6).
+// open reports whether a gate is open; by default gates are (lsm.md 18, 6).
 func (w *transaction) open(gate string) bool {
-	if gate == "" {
-		return true
-	}
-	if open, ok := w.in.Config[gate]; ok {
-		return open
-	}
-	if open, ok := w.entity.Config[gate]; ok {
-		return open
-	}
-	return true
+	open, set := w.Config[gate]
+	return open || !set
 }

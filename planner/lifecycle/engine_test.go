@@ -129,7 +129,7 @@ func TestGates(t *testing.T) {
 		t.Fatal("a closed gate lets through")
 	}
 	r.did(r.SetConfig(lifecycle.Call{ID: "a"}, nil)).refused(lifecycle.MissingVersion, "")
-	r.gates("a", map[string]bool{"auto_desined": true}).refused(lifecycle.UnknownConfig, `config["auto_desined"]`)
+	r.gates("a", map[string]bool{"auto_desined": true}).refused(lifecycle.UnknownConfig, `gates["auto_desined"]`)
 	// Opening a gate takes effect at once, and is no transfer (lsm.md 18, 7).
 	r.gates("a", map[string]bool{"auto_designed": true}).at("a", "acknowledged", 2).events("2 AUTO trigger",
 		"2 AUTO validation")
@@ -234,9 +234,8 @@ func TestAnAutomaticTransferThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.did(r.SetConfig(r.call("a"), nil)).at("a", "acknowledged", 2).events("2 AUTO trigger", "2 AUTO aborted!")
-	if r.last.Stopped == nil || r.last.Stopped.Kind != lifecycle.Precondition {
-		t.Errorf("stopped: %v", r.last.Stopped)
-	}
+	r.err = r.last.Stopped
+	r.refused(lifecycle.Precondition, "candidate")
 }
 
 func TestKnownResultsEndCirclesAndFollowOnce(t *testing.T) {
@@ -248,9 +247,7 @@ func TestKnownResultsEndCirclesAndFollowOnce(t *testing.T) {
 		{Source: "a", Target: "gone", Trigger: lifecycle.OnDelete},
 	}}
 	r := newRig(t, nil)
-	if err := r.AddEntity(resolved(t, plain("p", "simple"))[0], l, nil); err != nil {
-		t.Fatal(err)
-	}
+	r.AddEntity(resolved(t, plain("p", "simple"))[0], l)
 	if err := r.Load(lifecycle.Instance{ID: "x", Entity: "p", State: "a", Version: 1, DesiredVersion: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -267,9 +264,7 @@ func TestAnUpdateIsNeverWithoutEffect(t *testing.T) {
 		{Source: "s", Target: "s", Trigger: lifecycle.OnUpdate}, {Source: "s", Target: "gone",
 			Trigger: lifecycle.OnDelete}}}
 	r := newRig(t, nil)
-	if err := r.AddEntity(resolved(t, plain("p", "simple"))[0], l, nil); err != nil {
-		t.Fatal(err)
-	}
+	r.AddEntity(resolved(t, plain("p", "simple"))[0], l)
 	// Whoever has seen version 1 has not seen the new candidate.
 	r.create("a", "p", values("n", 1)).patch("a", object{"size": int64(2)}).at("a", "s", 2).sets("a", values("n", 2),
 		nil, nil)
@@ -287,9 +282,7 @@ func TestAStateWithoutExportHasNoResult(t *testing.T) {
 		{Source: "u", Target: "gone", Trigger: lifecycle.OnDelete},
 	}}
 	r := newRig(t, nil)
-	if err := r.AddEntity(resolved(t, plain("p", "simple"))[0], l, nil); err != nil {
-		t.Fatal(err)
-	}
+	r.AddEntity(resolved(t, plain("p", "simple"))[0], l)
 	in := lifecycle.Instance{ID: "a", Entity: "p", State: "s", Version: 1, DesiredVersion: 1, Last: good}
 	in.Active = values("n", 1)
 	if err := r.Load(in); err != nil {
@@ -350,7 +343,6 @@ func TestForce(t *testing.T) {
 	r.did(r.ForceState(lifecycle.Call{ID: "a"}, "up", lifecycle.Promote)).refused(lifecycle.Precondition, "candidate")
 	// counts, although nothing moves
 	r.did(r.ForceState(lifecycle.Call{ID: "a"}, "up", "")).at("a", "up", 5).events("4 FORCE_UPDATE executed")
-	r.did(r.Forget(lifecycle.Call{ID: "a", Version: 4})).refused(lifecycle.VersionConflict, "")
 	r.did(r.Forget(lifecycle.Call{ID: "a"})).ok()
 	if _, ok := r.Instance("a"); ok {
 		t.Error("it is there still")
@@ -369,7 +361,7 @@ func TestAbstractEntitiesHaveNoServices(t *testing.T) {
 func TestEventsTellNoValues(t *testing.T) {
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	r := newRig(t, nil, plain("p", "simple"))
-	r.did(r.Create(lifecycle.Create{ID: "0b6e3b33-6f2b-4a86-8a39-5d14d2f7c3f1", Entity: "p", Attributes: values("n", 1),
+	r.did(r.Create(lifecycle.Create{ID: "0b6e3b33-6f2b-4a86-8a39-5d14d2f7c3f1", Entity: r.entities["p"], Attributes: values("n", 1),
 		At: at, Message: "because"})).ok()
 	e := r.last.Events[0]
 	want := lifecycle.Event{Service: "0b6e3b33-6f2b-4a86-8a39-5d14d2f7c3f1", Type: lifecycle.CreateTransition,

@@ -2,21 +2,15 @@ package lifecycle
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
-// Kind classifies the refusal of a call. The codes of errors in attributes ([catalog.Code]) are kinds too.
-
-// The kinds of refusals that do not concern attributes.
+// The codes of refused calls, beside those of errors in attributes, which package catalog has.
 const (
 	UnknownInstance     invalid.Code = "not_found"
 	InstanceExists      invalid.Code = "instance_exists"
-	UnknownEntity       invalid.Code = "unknown_entity"
-	EntityExists        invalid.Code = "entity_exists"
+	UnknownEntity       invalid.Code = "unknown_entity" // an abstract entity has no services
 	InvalidInitialState invalid.Code = "invalid_initial_state"
 	Deleted             invalid.Code = "deleted"
 	MissingVersion      invalid.Code = "missing_version"
@@ -33,57 +27,19 @@ const (
 	NothingToExport    invalid.Code = "nothing_to_export"
 )
 
-// Error is the refusal of a call. The call wrote nothing except the events of an aborted transfer.
-type Error struct {
-	Kind    invalid.Code
-	Service string // id; empty if the call concerns no service
-	Path    string // of the attribute; empty for the service as a whole
-	Message string // what is wrong, then what would be right; never a sensitive value
-	// Errors are all errors in the attributes; Kind, Path and Message are those of the first one. Empty for other
-	// kinds.
-	Errors []invalid.Error
+// refuse returns the refusal of a call on a service. The call wrote nothing except the events of an aborted transfer.
+func refuse(code invalid.Code, service, format string, args ...any) invalid.Errors {
+	e := invalid.Error{Code: code, Name: service, Message: fmt.Sprintf(format, args...)}
+	if service != "" {
+		e.Object = "service"
+	}
+	return invalid.Errors{e}
 }
 
-// Error returns all errors, one line each.
-func (e *Error) Error() string {
-	object := ""
-	if e.Service != "" {
-		object = fmt.Sprintf("service %q", e.Service)
+// refuseAttributes returns the refusal for one or more errors in attributes.
+func refuseAttributes(service string, errs []invalid.Error) invalid.Errors {
+	for i := range errs {
+		errs[i].Object, errs[i].Name = "service", service
 	}
-	if len(e.Errors) == 0 {
-		return line(object, e.Path, e.Message)
-	}
-	lines := make([]string, len(e.Errors))
-	for i, m := range e.Errors {
-		lines[i] = line(object, m.Attribute, m.Message)
-	}
-	return strings.Join(lines, "\n")
-}
-
-func line(object, path, message string) string {
-	for _, part := range []string{path, object} {
-		if part != "" {
-			message = part + ": " + message
-		}
-	}
-	return message
-}
-
-func refuse(kind invalid.Code, service, format string, args ...any) *Error {
-	return &Error{Kind: kind, Service: service, Message: fmt.Sprintf(format, args...)}
-}
-
-// ofAllChildren are the codes of errors in what a modifier or a pool says of an attribute in all children: the path of
-// the refusal has no indices (`files.mode`), those of the errors have them (`files[2].mode`).
-var ofAllChildren = []invalid.Code{catalog.ReadOnly, catalog.Immutable, catalog.IdentityFixed, catalog.PoolExhausted,
-	catalog.PoolConflict, catalog.OutOfPool}
-
-// refuseAttributes returns the refusal for one or more errors.
-func refuseAttributes(service string, errs []invalid.Error) *Error {
-	first := errs[0]
-	path := first.Attribute
-	if slices.Contains(ofAllChildren, first.Code) {
-		path = withoutNumbers(path)
-	}
-	return &Error{Kind: first.Code, Service: service, Path: path, Message: first.Message, Errors: errs}
+	return errs
 }

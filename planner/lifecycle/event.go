@@ -83,20 +83,11 @@ func Correlation(service string, version int) string {
 	return uuid.NewMD5(namespace, []byte(strconv.Itoa(version))).String()
 }
 
-// ExecutedTransfer is a transfer that was executed.
-type ExecutedTransfer struct {
-	Service string `json:"service"`
-	Version int    `json:"version"` // after it
-	State   string `json:"state"`   // after it
-
-	After Instance `json:"-"` // the service, right after it
-}
-
 // Result is the result of a call.
 type Result struct {
 	Events []Event
-	Trace  []ExecutedTransfer // every executed transfer, in order
+	Trace  []Instance // the service after every executed transfer, in order
 	// Stopped is set if the call succeeded but an automatic transfer after it was aborted. The service then rests in a
 	// state that it should have left.
-	Stopped *Error
+	Stopped error
 }

@@ -62,34 +62,38 @@ func network(lifecycle string) []catalog.Entity {
 type rig struct {
 	*testing.T
 	*lifecycle.Inventory
-	last lifecycle.Result
-	err  error
+	entities map[string]lifecycle.Entity
+	closed   map[string]bool // gates of services that say nothing else
+	last     lifecycle.Result
+	err      error
 }
 
 // newRig makes an inventory of entities whose lifecycles are shipped ones; gates are those of all of them.
 func newRig(t *testing.T, gates map[string]bool, entities ...catalog.Entity) *rig {
 	t.Helper()
-	r := &rig{T: t, Inventory: lifecycle.NewInventory()}
+	r := &rig{T: t, Inventory: lifecycle.NewInventory(), entities: make(map[string]lifecycle.Entity), closed: gates}
 	for _, e := range resolved(t, entities...) {
 		l, ok := document.ShippedLifecycle(e.Lifecycle)
 		if !ok {
 			t.Fatalf("no lifecycle %q", e.Lifecycle)
 		}
-		if err := r.AddEntity(e, l, gates); err != nil {
-			t.Fatal(err)
-		}
+		r.AddEntity(e, l)
 	}
 	return r
 }
 
 // AddEntity adds an entity with a lifecycle of its own.
-func (r *rig) AddEntity(e *catalog.Entity, l lifecycle.Lifecycle, gates map[string]bool) error {
+func (r *rig) AddEntity(e *catalog.Entity, l lifecycle.Lifecycle) {
+	r.Helper()
 	m, errs := lifecycle.New(l)
 	if len(errs) > 0 {
-		return errs[0]
+		r.Fatal(errs[0])
 	}
-	return r.Add(lifecycle.Entity{Entity: e, Machine: m, Config: gates})
+	r.entities[e.Name] = lifecycle.Entity{Entity: e, Machine: m}
 }
+
+// Load loads a service of one of the entities.
+func (r *rig) Load(in lifecycle.Instance) error { return r.Inventory.Load(in, r.entities[in.Entity]) }
 
 func resolved(t *testing.T, entities ...catalog.Entity) []*catalog.Entity {
 	t.Helper()
@@ -113,7 +117,8 @@ func (r *rig) call(id string) lifecycle.Call {
 func (r *rig) did(result lifecycle.Result, err error) *rig { r.last, r.err = result, err; return r }
 
 func (r *rig) create(id, entity string, attributes object) *rig {
-	return r.did(r.Create(lifecycle.Create{ID: id, Entity: entity, Attributes: attributes}))
+	return r.did(r.Create(lifecycle.Create{ID: id, Entity: r.entities[entity], Attributes: attributes,
+		Config: r.closed}))
 }
 
 func (r *rig) patch(id string, attributes object) *rig {
@@ -135,7 +140,12 @@ func (r *rig) delete(id string) *rig { return r.did(r.Delete(r.call(id))) }
 func (r *rig) set(id, target string) *rig { return r.did(r.SetState(r.call(id), target)) }
 
 func (r *rig) gates(id string, gates map[string]bool) *rig {
-	return r.did(r.SetConfig(r.call(id), gates))
+	all := maps.Clone(r.closed)
+	if all == nil {
+		all = make(map[string]bool)
+	}
+	maps.Copy(all, gates)
+	return r.did(r.SetConfig(r.call(id), all))
 }
 
 func (r *rig) validated(id string, ok bool) *rig {
@@ -195,8 +205,8 @@ func (r *rig) sets(id string, candidate, active, rollback object) *rig {
 // refused checks that the last call was refused, and why.
 func (r *rig) refused(kind invalid.Code, path string) *rig {
 	r.Helper()
-	var e *lifecycle.Error
-	if !errors.As(r.err, &e) || e.Kind != kind || e.Path != path || e.Error() == "" {
+	var errs invalid.Errors
+	if !errors.As(r.err, &errs) || errs[0].Code != kind || errs[0].Attribute != path || errs[0].Message == "" {
 		r.Fatalf("got %v, want %s %s", r.err, kind, path)
 	}
 	return r

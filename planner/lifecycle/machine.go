@@ -109,3 +109,16 @@ func (m *Machine) PathTo(state string, trigger Trigger) ([]string, bool) {
 	}
 	return nil, false
 }
+
+// names returns the names of the states.
+func (m *Machine) names() []string {
+	out := make([]string, len(m.lifecycle.States))
+	for i, s := range m.lifecycle.States {
+		out[i] = s.Name
+	}
+	return out
+}
+
+// AutoRollback is the gate of the lifecycle slipway_default for automatic rollbacks of failed updates. Gates are open by
+// default (lsm.md 18, 6), but a rollback must be asked for, so a caller closes this one.
+const AutoRollback = "auto_rollback"

@@ -21,10 +21,10 @@ type Member struct {
 func (v *Inventory) Export() ([]Member, error) {
 	var members []Member
 	var errs []error
-	for _, in := range v.sorted() {
-		role, ok := v.role(in)
+	for _, in := range v.live() {
+		role := in.role()
 		switch {
-		case !ok || !role.Export:
+		case !role.Export:
 		case in.Active == nil:
 			errs = append(errs, refuse(NothingToExport, in.ID,
 				"is in state %s, which exports, but has no active set", in.State))
@@ -35,30 +35,21 @@ func (v *Inventory) Export() ([]Member, error) {
 	return members, errors.Join(errs...)
 }
 
-// role returns the role of a service, and false if it is deleted.
-func (v *Inventory) role(in *Instance) (Role, bool) {
-	if in.Deleted {
-		return Role{}, false
-	}
-	s, ok := v.entityOf(in).Machine.State(in.State)
-	return s.Role(in.Active != nil), ok
-}
-
 // Validation returns the services that take part in the validation of a service, sorted by id: the service itself with
 // the set that its state names, and every other service that others see (lsm.md 8). A service without the set is left
 // out.
 func (v *Inventory) Validation(id string) ([]Member, error) {
-	if _, ok := v.instances[id]; !ok {
+	if _, ok := v.services[id]; !ok {
 		return nil, refuse(UnknownInstance, id, "there is no such service")
 	}
 	var members []Member
-	for _, in := range v.sorted() {
-		role, ok := v.role(in)
+	for _, in := range v.live() {
+		role := in.role()
 		set := role.Others
 		if in.ID == id {
 			set = role.Self
 		}
-		if ok && set != None && in.Get(set) != nil {
+		if set != None && in.Get(set) != nil {
 			members = append(members, Member{in.ID, set, role.Purge && set == Active})
 		}
 	}
@@ -86,8 +77,8 @@ func (v *Inventory) Dangling(id string) ([]Reference, error) {
 	}
 	var out []Reference
 	for _, m := range members {
-		service := v.instances[m.ID]
-		relations(v.entityOf(service).Structure, service.Get(m.Set), "", func(path, target string, _ catalog.Relation) {
+		service := v.services[m.ID]
+		relations(service.entity.Structure, service.Get(m.Set), "", func(path, target string, _ catalog.Relation) {
 			if !in[target] {
 				out = append(out, Reference{m.ID, m.Set, path, target})
 			}
@@ -100,12 +91,9 @@ func (v *Inventory) Dangling(id string) ([]Reference, error) {
 // sorted by id.
 func (v *Inventory) ReferencedBy(id string) []Reference {
 	var out []Reference
-	for _, in := range v.sorted() {
-		if in.Deleted {
-			continue
-		}
+	for _, in := range v.live() {
 		for _, set := range []Set{Candidate, Active} {
-			relations(v.entityOf(in).Structure, in.Get(set), "", func(path, target string, _ catalog.Relation) {
+			relations(in.entity.Structure, in.Get(set), "", func(path, target string, _ catalog.Relation) {
 				if target == id {
 					out = append(out, Reference{in.ID, set, path, target})
 				}
@@ -158,12 +146,12 @@ func (v *Inventory) references(s catalog.Structure, attributes map[string]any) [
 	var out []invalid.Error
 	relations(s, attributes, "", func(path, target string, r catalog.Relation) {
 		message := ""
-		switch in, ok := v.instances[target]; {
+		switch in, ok := v.services[target]; {
 		case !ok:
 			message = fmt.Sprintf("there is no service %q; name one of the entity %s", target, r.Entity)
 		case in.Deleted:
 			message = fmt.Sprintf("the service %q is deleted; name one that is not", target)
-		case !v.entityOf(in).Is(r.Entity):
+		case !in.entity.Is(r.Entity):
 			message = fmt.Sprintf("the service %q is of the entity %s; name one of the entity %s", target, in.Entity,
 				r.Entity)
 		default:

@@ -124,9 +124,8 @@ func TestExport(t *testing.T) {
 func TestLoad(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple"))
 	for want, in := range map[invalid.Code]lifecycle.Instance{
-		lifecycle.BadCall:       {},
-		lifecycle.UnknownEntity: {ID: "a", Entity: "q", State: "up"},
-		lifecycle.UnknownState:  {ID: "a", Entity: "p", State: "upp"},
+		lifecycle.BadCall:      {},
+		lifecycle.UnknownState: {ID: "a", Entity: "p", State: "upp"},
 	} {
 		r.err = r.Load(in)
 		r.refused(want, "")

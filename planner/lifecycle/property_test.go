@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -80,8 +81,8 @@ func anyLifecycle(rnd *rand.Rand) lifecycle.Lifecycle {
 }
 
 // stimulus does something at random with one of a few services, and returns which one it was.
-func stimulus(rnd *rand.Rand, v *lifecycle.Inventory, m *lifecycle.Machine) (string, lifecycle.Result, error) {
-	id := pick(rnd, []string{"a", "b", "c"})
+func stimulus(rnd *rand.Rand, v *lifecycle.Inventory, e lifecycle.Entity) (string, lifecycle.Result, error) {
+	id, m := pick(rnd, []string{"a", "b", "c"}), e.Machine
 	in, _ := v.Instance(id)
 	call := lifecycle.Call{ID: id, Version: in.Version, At: time.Unix(int64(rnd.IntN(1000)), 0)}
 	if rnd.IntN(10) == 0 {
@@ -96,7 +97,7 @@ func stimulus(rnd *rand.Rand, v *lifecycle.Inventory, m *lifecycle.Machine) (str
 	}
 	calls := []func() (lifecycle.Result, error){
 		func() (lifecycle.Result, error) {
-			return v.Create(lifecycle.Create{ID: id, Entity: "p",
+			return v.Create(lifecycle.Create{ID: id, Entity: e,
 				Attributes: object{"name": pick(rnd, []string{"n", "m", id}), "size": int64(rnd.IntN(3))}})
 		},
 		func() (lifecycle.Result, error) {
@@ -173,9 +174,7 @@ func walk(t *testing.T, seed uint64, m *lifecycle.Machine) []lifecycle.Event {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 2))
 	v := lifecycle.NewInventory()
-	if err := v.Add(lifecycle.Entity{Entity: resolvedPlain(t), Machine: m}); err != nil {
-		t.Fatal(err)
-	}
+	e := lifecycle.Entity{Entity: resolvedPlain(t), Machine: m}
 	var events []lifecycle.Event
 	stuck := make(map[string]bool) // where an automatic transfer was aborted
 	for range 60 {
@@ -183,11 +182,11 @@ func walk(t *testing.T, seed uint64, m *lifecycle.Machine) []lifecycle.Event {
 		for _, in := range v.Instances() {
 			before[in.ID] = in
 		}
-		id, result, err := stimulus(rnd, v, m)
+		id, result, err := stimulus(rnd, v, e)
 		events = append(events, result.Events...)
-		var refusal *lifecycle.Error
+		var refusal invalid.Errors
 		if err != nil {
-			if !errors.As(err, &refusal) || refusal.Message == "" || len(result.Trace) > 0 {
+			if !errors.As(err, &refusal) || refusal[0].Message == "" || len(result.Trace) > 0 {
 				t.Errorf("a refusal that is none: %v, %+v", err, result)
 			}
 			after := make(map[string]lifecycle.Instance)
@@ -201,8 +200,8 @@ func walk(t *testing.T, seed uint64, m *lifecycle.Machine) []lifecycle.Event {
 		}
 		hops := make(map[string]int)
 		for _, h := range result.Trace {
-			hops[h.Service]++
-			delete(stuck, h.Service)
+			hops[h.ID]++
+			delete(stuck, h.ID)
 		}
 		for _, e := range result.Events {
 			if e.Step == lifecycle.Aborted {

@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
@@ -16,6 +18,24 @@ const (
 	Waiting   Outcome = "waiting" // some task is not deployed and has not failed: it is tried again
 )
 
+// Progress counts the tasks of a service. Deployed, Failed and Waiting sum to Total. Tasks that were applied before
+// count as deployed; waiting tasks were skipped, or their node was unreachable (lsm.md 9).
+type Progress struct {
+	Total, Deployed, Failed, Waiting int
+}
+
+// Outcome combines the tasks: any failed task makes it Failed, else any waiting task makes it Waiting. Without tasks it
+// is Succeeded.
+func (p Progress) Outcome() Outcome {
+	switch {
+	case p.Failed > 0:
+		return Failed
+	case p.Waiting > 0:
+		return Waiting
+	}
+	return Succeeded
+}
+
 // Validation is the result of a validation.
 type Validation struct {
 	ForVersion int // version of the service that was validated; 0: the present one
@@ -29,7 +49,7 @@ type Validation struct {
 // version, or for a service that waits for none, is out of date: Validated logs it and returns no error. Call.Version
 // is ignored.
 func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
-	in, ok := v.instances[c.ID]
+	in, ok := v.services[c.ID]
 	if !ok {
 		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
 	}
@@ -41,7 +61,7 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 		}
 		w.log(Event{Type: kind, Step: Ignored, Source: in.State, Severity: SeverityDebug,
 			Message: "the validation is out of date"})
-		return w.settleAndCommit(false)
+		return w.settle(false)
 	}
 	t, ok := w.pendingTransfer()
 	if !ok {
@@ -51,47 +71,42 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 	if err := w.allocate(result.Candidate); err != nil {
 		return Result{}, err
 	}
-	w.in.Pending = nil
-	moved, err := w.execute(t, result.OK, true)
-	if err != nil {
-		return w.failed(err)
-	}
-	return w.settleAndCommit(moved && w.in.Preserved)
+	w.Pending = nil
+	return w.run(t, result.OK, true)
 }
 
 // pendingTransfer returns the transfer that waits for a validation.
 func (w *transaction) pendingTransfer() (Transfer, bool) {
-	if w.in.Pending.Trigger == APISetState {
-		return w.entity.Machine.SetState(w.in.State, w.in.Pending.Target)
+	if w.Pending.Trigger == APISetState {
+		return w.entity.Machine.SetState(w.State, w.Pending.Target)
 	}
-	return w.entity.Machine.Transfer(w.in.State, Auto)
+	return w.entity.Machine.Transfer(w.State, Auto)
 }
 
 // allocate replaces the candidate by one with allocated values.
-func (w *transaction) allocate(next map[string]any) *Error {
+func (w *transaction) allocate(next map[string]any) error {
 	if next == nil {
 		return nil
 	}
-	base := w.in.Base()
+	base := w.Base()
 	complete, errs := w.entity.Check(next)
 	if len(errs) > 0 {
-		return refuseAttributes(w.in.ID, errs)
+		return refuseAttributes(w.ID, errs)
 	}
 	before, _ := w.entity.Check(base)
 	// Apart from allocated values, both must be equal.
-	if theirs := RestoreAllocated(w.entity.Entity, before,
-		complete); catalog.Canonical(theirs) != catalog.Canonical(
+	if theirs := RestoreAllocated(w.entity.Entity, before, complete); catalog.Canonical(theirs) != catalog.Canonical(
 		before) {
-		return refuse(BadCall, w.in.ID,
+		return refuse(BadCall, w.ID,
 			"an allocation sets attributes with the modifier r only; others differ from the candidate")
 	}
 	if catalog.Canonical(complete) == catalog.Canonical(before) {
 		return nil
 	}
-	if len(w.in.Candidate) == 0 {
-		w.in.Definitions.Candidate = w.in.Definitions.Active
+	if len(w.Candidate) == 0 {
+		w.Definitions.Candidate = w.Definitions.Active
 	}
-	w.in.Candidate = complete
+	w.Candidate = complete
 	w.log(Event{Type: AllocationUpdate, Step: Executed, Message: "allocated"})
 	return nil
 }
@@ -100,7 +115,7 @@ func (w *transaction) allocate(next map[string]any) *Error {
 // version, or for a service in a state that exports nothing, is out of date: Deployed logs it and returns no error
 // (lsm.md 18, 8 and 9). Call.Version is ignored.
 func (v *Inventory) Deployed(c Call, outcome Outcome, desiredVersion int) (Result, error) {
-	in, ok := v.instances[c.ID]
+	in, ok := v.services[c.ID]
 	if !ok {
 		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
 	}
@@ -112,19 +127,52 @@ func (v *Inventory) Deployed(c Call, outcome Outcome, desiredVersion int) (Resul
 	if in.Deleted || !w.role().Export || desiredVersion != 0 && desiredVersion != in.DesiredVersion {
 		w.log(Event{Type: ResourceEvent, Step: Ignored, Source: in.State, Severity: SeverityDebug,
 			Message: "the result is not about the desired state of the service"})
-		return w.settleAndCommit(false)
+		return w.settle(false)
 	}
 	if outcome == Waiting {
-		return w.settleAndCommit(false)
+		return w.settle(false)
 	}
-	w.in.Last = outcome
+	w.Last = outcome
 	t, ok := w.entity.Machine.Transfer(in.State, ResourceBased)
 	if !ok {
-		return w.settleAndCommit(false)
+		return w.settle(false)
 	}
-	moved, err := w.execute(t, outcome == Succeeded, false)
+	return w.run(t, outcome == Succeeded, false)
+}
+
+// StoreReturned writes values that became known during a deployment into the active set: values of top-level attributes
+// with the modifier r, and no others (lsm.md 12, `update_read_only_attribute`). It is not a transfer, the version
+// remains, and Call.Version is ignored.
+func (v *Inventory) StoreReturned(c Call, values map[string]any) (Result, error) {
+	in, ok := v.services[c.ID]
+	switch {
+	case !ok:
+		return Result{}, refuse(UnknownInstance, c.ID, "there is no such service")
+	case in.Deleted || in.Active == nil:
+		return Result{}, refuse(NothingToExport, c.ID, "has no active attributes (state %s)", in.State)
+	}
+	w := v.begin(in, c.At, c.Message)
+	next := maps.Clone(in.Active)
+	var learned []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		a, ok := w.entity.Attribute(name)
+		if !ok || a.Modifier != catalog.Allocated {
+			return Result{}, refuse(catalog.ReadOnly, c.ID, "the attribute %s is not one that slipway sets", name)
+		}
+		if catalog.Canonical(next[name]) != catalog.Canonical(values[name]) {
+			next[name] = values[name]
+			learned = append(learned, name)
+		}
+	}
+	if len(learned) == 0 {
+		return w.result, nil
+	}
+	complete, err := v.complete(w.entity.Entity, c.ID, next)
 	if err != nil {
-		return w.failed(err)
+		return Result{}, err
 	}
-	return w.settleAndCommit(moved && w.in.Preserved)
+	w.Active = complete
+	w.log(Event{Type: AllocationUpdate, Step: Executed, Message: "learned " + strings.Join(learned, ", ") +
+		w.reason()})
+	return w.commit()
 }

@@ -260,20 +260,3 @@ func (c *updateChecker) fresh(p attributePath, s catalog.Structure, child map[st
 		c.add(p.to(m.Attribute), catalog.ReadOnly, readOnly)
 	}
 }
-
-// withoutNumbers removes the indices from an exact path.
-func withoutNumbers(path string) string {
-	out := make([]byte, 0, len(path))
-	inside := false
-	for i := range len(path) {
-		switch {
-		case path[i] == '[':
-			inside = true
-		case path[i] == ']':
-			inside = false
-		case !inside:
-			out = append(out, path[i])
-		}
-	}
-	return string(out)
-}

@@ -30,8 +30,7 @@ func (t *Transition) Conclude(outcomes map[string]Outcome, at time.Time) map[str
 	t.at = at
 	again := make(map[string]bool)
 	for _, before := range t.live() {
-		state, _ := t.definitions[t.records[before.ID].Definition].machine.State(before.State)
-		role := state.Role(before.Active != nil)
+		role := t.engine.Role(before.ID)
 		if !role.Export {
 			continue
 		}
@@ -40,25 +39,13 @@ func (t *Transition) Conclude(outcomes map[string]Outcome, at time.Time) map[str
 			outcome.Outcome = lifecycle.Succeeded
 		}
 		t.deployed(before, outcome)
-		after, ok := t.engine.Instance(before.ID)
-		if !ok || after.Version == before.Version {
-			continue
-		}
-		if after.Deleted {
-			if !role.Purge { // it was deployed until now
-				again[after.ID] = true
-			}
-			continue
-		}
-		now, _ := t.definitions[t.records[after.ID].Definition].machine.State(after.State)
-		next := now.Role(after.Active != nil)
-		if !same(after.Active, before.Active) || next.Export != role.Export || next.Purge != role.Purge {
-			again[after.ID] = true
-			continue
-		}
-		onward, ok := t.definitions[t.records[after.ID].Definition].machine.Transfer(after.State,
-			lifecycle.ResourceBased)
-		if ok && outcome.Outcome == lifecycle.Succeeded && onward.Target != after.State && next.Export {
+		after, _ := t.engine.Instance(before.ID)
+		next := t.engine.Role(before.ID)
+		switch {
+		case after.Version == before.Version:
+		case after.Deleted && role.Purge: // it is not deployed any more
+		case after.Deleted, !same(after.Active, before.Active), next.Export != role.Export, next.Purge != role.Purge,
+			outcome.Outcome == lifecycle.Succeeded && t.movesOn(after):
 			again[after.ID] = true
 		}
 	}
@@ -80,7 +67,7 @@ func (t *Transition) deployed(before lifecycle.Instance, outcome Outcome) {
 	t.recordResult(name, before, result)
 	wanted, isWanted := t.wanted[name]
 	after, _ := t.engine.Instance(name)
-	machine := t.definitions[t.records[name].Definition].machine
+	machine := t.definition(name).entity.Machine
 	if isWanted && wanted.RollbackOnFailure && outcome.Outcome == lifecycle.Failed && after.Rollback != nil &&
 		same(after.Active, before.Active) {
 		for _, target := range machine.Targets(after.State) {
@@ -103,7 +90,7 @@ func (t *Transition) deployed(before lifecycle.Instance, outcome Outcome) {
 	now, _ := t.engine.Instance(name)
 	if outcome.Outcome == lifecycle.Failed && before.Rollback != nil && same(now.Active, before.Rollback) {
 		t.rolledBack = append(t.rolledBack, RolledBack{name, failedIn, previous, outcome.Message})
-		if _, both := t.definitions[now.Definitions.Active].machine.State(now.State); both {
+		if _, both := t.definitions[now.Definitions.Active].entity.Machine.State(now.State); both {
 			r := t.records[name]
 			r.Definition = now.Definitions.Active // the definition of the restored attributes applies again
 			t.records[name] = r

@@ -129,7 +129,7 @@ entities:
 }
 
 func TestAllocatedInside(t *testing.T) {
-	s := site.Site{Name: "lon1", Services: []site.Service{{Name: "h", Entity: hubs(t, lifecycle.Default),
+	s := site.Site{Name: "lon1", Services: []site.Service{{Name: "h", Entity: hubs(t, catalog.DefaultLifecycle),
 		Attributes: map[string]any{
 			"ports": []any{map[string]any{"host": "b"}, map[string]any{"host": "a.x"}},
 		}}}}

@@ -91,7 +91,7 @@ func (s Inventory) hasState(digest, state string) bool {
 	if err != nil {
 		return false // also for the zero Definition, which has no entity
 	}
-	_, ok := b.machine.State(state)
+	_, ok := b.entity.Machine.State(state)
 	return ok
 }
 
@@ -135,7 +135,7 @@ func (t *Transition) forceDeletion(name string, r Record, why string) {
 		return
 	}
 	in, _ := t.engine.Instance(name)
-	for _, s := range t.definitions[r.Definition].machine.Lifecycle().States {
+	for _, s := range t.definitions[r.Definition].entity.Machine.Lifecycle().States {
 		if !s.Deleted {
 			continue
 		}

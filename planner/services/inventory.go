@@ -90,8 +90,7 @@ func (b Definition) digest() (string, error) {
 // parsedDefinition is a definition with its entity and state machine.
 type parsedDefinition struct {
 	Definition
-	entity  *catalog.Entity
-	machine *lifecycle.Machine
+	entity lifecycle.Entity
 }
 
 // parse parses the definition. The error says which part is invalid.
@@ -106,7 +105,7 @@ func (b Definition) parse() (parsedDefinition, error) {
 // resolve adds the entity, which the caller has parsed, and its state machine.
 func (b Definition) resolve(e *catalog.Entity) (parsedDefinition, error) {
 	machine, err := machineOf(e, b.Lifecycle)
-	return parsedDefinition{b, e, machine}, err
+	return parsedDefinition{b, lifecycle.Entity{Entity: e, Machine: machine}}, err
 }
 
 // machineOf returns the state machine for the services of an entity.

@@ -141,7 +141,7 @@ func (t *Transition) replaces(r Record, wanted site.Service) bool {
 // isEnding reports whether the service is being deleted. If the configuration has it again, that is a new service.
 func (t *Transition) isEnding(r Record) bool {
 	b, known := t.definitions[r.Definition]
-	return known && leadsToDeletion(b.machine, r.State)
+	return known && leadsToDeletion(b.entity.Machine, r.State)
 }
 
 // leadsToDeletion reports whether a service in the state ends up deleted if nothing fails.
@@ -163,13 +163,15 @@ func (t *Transition) startChanges() {
 		var again []string
 		for _, name := range open {
 			err := t.reconcile(name)
-			var refusal *lifecycle.Error
-			if errors.As(err, &refusal) && refusal.Kind == lifecycle.BadReference && len(open) > 1 {
+			if isRefused(err, lifecycle.BadReference) && len(open) > 1 {
 				again = append(again, name)
 				continue
 			}
+			if isRefused(err, lifecycle.IdentityConflict) {
+				t.explainIdentityConflict(t.wanted[name], err)
+			}
 			if err != nil {
-				t.addRefusal(name, t.explainIdentityConflict(name, err))
+				t.addRefusal(name, err)
 			}
 			progress = true
 		}
@@ -188,25 +190,21 @@ func (t *Transition) startChanges() {
 	}
 }
 
+// isRefused reports whether a call was refused with the code.
+func isRefused(err error, code invalid.Code) bool {
+	var refusal invalid.Errors
+	return errors.As(err, &refusal) && refusal[0].Code == code
+}
+
 // explainIdentityConflict adds to an identity conflict that the service which has the identity is removed by the same
 // plan, if it is. Deletions come last, so the conflict remains.
-func (t *Transition) explainIdentityConflict(name string, err error) error {
-	wanted := t.wanted[name]
-	var refusal *lifecycle.Error
-	if !errors.As(err, &refusal) || refusal.Kind != lifecycle.IdentityConflict {
-		return err
-	}
+func (t *Transition) explainIdentityConflict(wanted site.Service, err error) {
 	holder, ok := t.engine.ByIdentity(wanted.Entity.Name, wanted.Attributes[wanted.Entity.Identity])
-	if _, stays := t.wanted[holder]; ok && !stays {
-		explained := *refusal
-		explained.Errors = slices.Clone(refusal.Errors)
-		for i := range explained.Errors {
-			explained.Errors[i].Message += fmt.Sprintf(
-				"; the service %q is removed by the same plan: apply its removal first, or keep its name", holder)
-		}
-		return &explained
+	var refusal invalid.Errors
+	if _, stays := t.wanted[holder]; ok && !stays && errors.As(err, &refusal) {
+		refusal[0].Message += fmt.Sprintf(
+			"; the service %q is removed by the same plan: apply its removal first, or keep its name", holder)
 	}
-	return err
 }
 
 // reconcile creates or updates one service so that it matches the configuration.
@@ -232,7 +230,7 @@ func (t *Transition) reconcile(name string) error {
 	}
 	deployed := func(in lifecycle.Instance) bool { return is(in.Active, in.Definitions.Active) }
 	b := t.definitions[digest]
-	_, updatable := b.machine.Transfer(in.State, lifecycle.OnUpdate)
+	_, updatable := b.entity.Machine.Transfer(in.State, lifecycle.OnUpdate)
 	if deployed(in) || is(in.Candidate, in.Definitions.Candidate) && !updatable {
 		return nil // it is deployed, or waits for a gate or a request
 	}
@@ -243,7 +241,7 @@ func (t *Transition) reconcile(name string) error {
 	}
 	changed := changedAttributes(before, complete)
 	if !updatable {
-		if err := t.reachTransfer(name, b.machine, lifecycle.OnUpdate, "updated", deployed); err != nil {
+		if err := t.reachTransfer(name, b.entity.Machine, lifecycle.OnUpdate, "updated", deployed); err != nil {
 			return err
 		}
 		if in, _ = t.engine.Instance(name); deployed(in) { // the rollback gave what is wanted
@@ -258,28 +256,16 @@ func (t *Transition) reconcile(name string) error {
 	}
 	t.recordResult(name, in, result)
 	t.changes = append(t.changes, Change{Service: name, Kind: Update, From: from.State, Attributes: changed})
-	return stopped(result)
-}
-
-// stopped returns the error of an automatic transfer that failed after the call itself succeeded.
-func stopped(r lifecycle.Result) error {
-	if r.Stopped == nil {
-		return nil
-	}
-	return r.Stopped
+	return result.Stopped
 }
 
 func (t *Transition) create(wanted site.Service, digest string) error {
-	number, err := t.register(digest)
-	if err != nil {
-		return err
-	}
 	r, replaced := t.records[wanted.Name]
 	if !replaced {
 		r.Incarnation = t.former[wanted.Name]
 	}
 	call := lifecycle.Create{
-		ID: wanted.Name, Entity: wanted.Entity.Name, EntityVersion: &number, Attributes: wanted.Attributes,
+		ID: wanted.Name, Entity: t.definitions[digest].entity, Attributes: wanted.Attributes,
 		Definition: digest, Config: t.gatesOf(wanted, digest), At: t.at,
 	}
 	result, err := t.engine.Create(call)
@@ -291,7 +277,7 @@ func (t *Transition) create(wanted site.Service, digest string) error {
 	if !replaced {
 		t.changes = append(t.changes, Change{Service: wanted.Name, Kind: Create})
 	}
-	return stopped(result)
+	return result.Stopped
 }
 
 // gatesOf returns the gates of a wanted service. rollback_on_failure opens the lifecycle's gate for automatic
@@ -299,7 +285,7 @@ func (t *Transition) create(wanted site.Service, digest string) error {
 func (t *Transition) gatesOf(wanted site.Service, digest string) map[string]bool {
 	gates := maps.Clone(wanted.Gates)
 	if _, written := gates[lifecycle.AutoRollback]; !written &&
-		slices.Contains(t.definitions[digest].machine.Gates(), lifecycle.AutoRollback) {
+		slices.Contains(t.definitions[digest].entity.Machine.Gates(), lifecycle.AutoRollback) {
 		if gates == nil {
 			gates = make(map[string]bool, 1)
 		}
@@ -320,7 +306,7 @@ func (t *Transition) setGates(in lifecycle.Instance, wanted site.Service) error 
 	}
 	t.recordResult(in.ID, in, result)
 	t.addRequest(in)
-	return stopped(result)
+	return result.Stopped
 }
 
 // reachTransfer moves the service until its state has a transfer with the trigger, or until enough returns true. A
@@ -359,8 +345,9 @@ func (t *Transition) reachTransfer(name string, machine *lifecycle.Machine, trig
 		in, _ = t.engine.Instance(name)
 	}
 	if _, ok := machine.Transfer(in.State, trigger); !ok {
-		return &lifecycle.Error{Kind: lifecycle.TransferNotAllowed, Service: name, Message: fmt.Sprintf(
-			"cannot be %s in the state %s of the lifecycle %q; apply the configuration that it was deployed with, so that its deployment ends, and %s", what, in.State, machine.Lifecycle().Name, requestableStates(machine, in.State))}
+		return invalid.Errors{{Code: lifecycle.TransferNotAllowed, Message: fmt.Sprintf(
+			"cannot be %s in the state %s of the lifecycle %q; apply the configuration that it was deployed with, so that its deployment ends, and %s",
+			what, in.State, machine.Lifecycle().Name, requestableStates(machine, in.State))}}
 	}
 	return nil
 }
@@ -376,7 +363,7 @@ func requestableStates(machine *lifecycle.Machine, state string) string {
 
 // startDeletion starts the deletion of a service that the configuration no longer has.
 func (t *Transition) startDeletion(in lifecycle.Instance) {
-	machine := t.definitions[t.records[in.ID].Definition].machine
+	machine := t.definition(in.ID).entity.Machine
 	if leadsToDeletion(machine, in.State) {
 		t.unvalidatedDeletions = append(t.unvalidatedDeletions, in.ID)
 		return // its deletion has started before
@@ -412,7 +399,7 @@ func (t *Transition) checkReferences() {
 	for _, id := range t.unvalidatedDeletions {
 		for _, r := range t.engine.ReferencedBy(id) {
 			by, _ := t.engine.Instance(r.ID)
-			if r.Set == lifecycle.Candidate && t.selfSet(by) != lifecycle.Candidate {
+			if r.Set == lifecycle.Candidate && t.engine.Role(by.ID).Self != lifecycle.Candidate {
 				continue // left over from a rollback
 			}
 			if t.Wanted(r.ID) {
@@ -440,7 +427,7 @@ func (t *Transition) requestState(name string) {
 	if !ok || wanted.TargetState == "" {
 		return
 	}
-	machine := t.definitions[t.records[name].Definition].machine
+	machine := t.definition(name).entity.Machine
 	if _, known := machine.State(wanted.TargetState); !known {
 		t.addError(name, "target_state", invalid.BadValue, fmt.Sprintf("the lifecycle %q has no state %q%s",
 			machine.Lifecycle().Name, wanted.TargetState,

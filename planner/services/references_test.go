@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -13,7 +13,7 @@ import (
 // TestReferrersThatLeave: who refers to a service that is deleted may go in the same plan, or turn to another one,
 // whatever the names are.
 func TestReferrersThatLeave(t *testing.T) {
-	for _, name := range []string{lifecycle.Default, "simple", "simple_with_delete_validate", "service",
+	for _, name := range []string{catalog.DefaultLifecycle, "simple", "simple_with_delete_validate", "service",
 		"service_with_delete_validate"} {
 		for _, link := range []string{"a-link", "z-link"} {
 			own := through(t, name)

@@ -43,11 +43,11 @@ type Revision struct {
 // revision returns the service as a revision for its history.
 func (t *Transition) revision(r Record, in lifecycle.Instance) Revision {
 	b := t.definitions[r.Definition]
-	state, _ := b.machine.State(in.State)
+	state, _ := b.entity.Machine.State(in.State)
 	out := Revision{
 		Service: in.ID, Incarnation: r.Incarnation, Version: in.Version, DesiredVersion: in.DesiredVersion, ID: in.ID,
 		Entity: b.entity.Name, EntityVersion: b.entity.Version, EntityDigest: in.Definitions.Active,
-		Lifecycle: b.machine.Lifecycle().Name, State: in.State, Label: string(state.Label), Deleted: in.Deleted,
+		Lifecycle: b.entity.Machine.Lifecycle().Name, State: in.State, Label: string(state.Label), Deleted: in.Deleted,
 		TransferContext: string(in.Cause), Config: in.Config, Time: in.Updated,
 	}
 	if out.EntityDigest == "" {

@@ -38,7 +38,7 @@ func (t *Transition) Allocated(service string) map[string]any {
 		return nil
 	}
 	out := make(map[string]any)
-	collectAllocated(t.definitions[t.records[service].Definition].entity.Structure, in.Base(), "", out)
+	collectAllocated(t.definition(service).entity.Structure, in.Base(), "", out)
 	return out
 }
 
@@ -90,8 +90,8 @@ func (t *Transition) Status(name string) Status {
 	if !ok {
 		return Status{}
 	}
-	b := t.definitions[t.records[name].Definition]
-	state, _ := b.machine.State(in.State)
+	b := t.definition(name)
+	state, _ := b.entity.Machine.State(in.State)
 	out := Status{Entity: in.Entity, State: in.State, Label: state.Label, Version: in.Version}
 	if value, ok := t.engine.Identity(name); ok {
 		if a, _ := b.entity.Attribute(b.entity.Identity); !a.Sensitive {

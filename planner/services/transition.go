@@ -22,8 +22,6 @@ type Transition struct {
 	engine               *lifecycle.Inventory
 	records              map[string]Record           // by name; their Instance is in the engine
 	definitions          map[string]parsedDefinition // by digest
-	numbers              map[string]int              // digest of a definition -> version of its entity in the engine
-	highest              map[string]int              // entity -> highest version in the engine
 	errs                 invalid.Errors
 	changes              []Change
 	revisions            []Revision
@@ -94,11 +92,9 @@ func Unchanged(state Inventory, s site.Site) (*Transition, invalid.Errors) {
 
 func newTransition(state Inventory, s site.Site, at time.Time) *Transition {
 	t := &Transition{
-		at: at, site: s, wanted: make(map[string]site.Service), engine: lifecycle.NewInventory(), records: make(
-			map[string]Record),
-		definitions: make(map[string]parsedDefinition, len(state.Definitions)), numbers: make(
-			map[string]int), highest: make(
-			map[string]int), former: make(map[string]int, len(state.Former)),
+		at: at, site: s, wanted: make(map[string]site.Service), engine: lifecycle.NewInventory(),
+		records: make(map[string]Record), definitions: make(map[string]parsedDefinition, len(state.Definitions)),
+		former: make(map[string]int, len(state.Former)),
 	}
 	maps.Copy(t.former, state.Former)
 	for _, service := range s.Services {
@@ -126,46 +122,23 @@ func (t *Transition) addError(service, attribute string, code invalid.Code, mess
 	t.errs = append(t.errs, p)
 }
 
-// addRefusal adds the error that a call was refused, with the attribute that the refusal names.
+// addRefusal adds the errors of a refused call.
 func (t *Transition) addRefusal(service string, err error) {
-	var refusal *lifecycle.Error
+	var refusal invalid.Errors
 	if !errors.As(err, &refusal) {
 		t.addError(service, "", invalid.BadStructure, err.Error())
-		return
 	}
-	at := func(path string) string {
-		switch {
-		case path == "":
-			return ""
-		case refusal.Kind == lifecycle.UnknownConfig:
-			return "gates" + path[len("config"):]
+	for _, e := range refusal {
+		if e.Attribute != "" && e.Code != lifecycle.UnknownConfig {
+			e.Attribute = "attributes." + e.Attribute
 		}
-		return "attributes." + path
-	}
-	if len(refusal.Errors) == 0 {
-		t.addError(service, at(refusal.Path), refusal.Kind, refusal.Message)
-	}
-	for _, m := range refusal.Errors {
-		t.addError(service, at(m.Attribute), m.Code, m.Message)
+		t.addError(service, e.Attribute, e.Code, e.Message)
 	}
 }
 
-// register adds the entity of a definition to the engine. Definitions that differ become versions of the entity there,
-// whatever version they state.
-func (t *Transition) register(digest string) (int, error) {
-	if n, ok := t.numbers[digest]; ok {
-		return n, nil
-	}
-	b := t.definitions[digest]
-	entity := *b.entity
-	t.highest[entity.Name]++
-	entity.Version = t.highest[entity.Name]
-	if err := t.engine.Add(lifecycle.Entity{Entity: &entity, Machine: b.machine,
-		Config: lifecycle.Gates(b.machine.Lifecycle().Name)}); err != nil {
-		return 0, err
-	}
-	t.numbers[digest] = entity.Version
-	return entity.Version, nil
+// definition returns the definition that applies to a service of the engine.
+func (t *Transition) definition(service string) parsedDefinition {
+	return t.definitions[t.records[service].Definition]
 }
 
 // load loads a service of the inventory into the engine, with the given definition.
@@ -175,13 +148,8 @@ func (t *Transition) load(name string, r Record, digest string) bool {
 		return false
 	}
 	r.replaceUnknown(t.definitions, digest)
-	number, err := t.register(digest)
-	if err != nil {
-		t.addRefusal(name, err)
-		return false
-	}
-	r.Definition, r.Entity, r.EntityVersion = digest, b.entity.Name, number
-	if err := t.engine.Load(r.Instance); err != nil {
+	r.Definition, r.Entity, r.EntityVersion = digest, b.entity.Name, b.entity.Version
+	if err := t.engine.Load(r.Instance, b.entity); err != nil {
 		t.addError(name, "lifecycle", invalid.BadValue,
 			err.Error()+"; replace the service, or keep its lifecycle until it rests in a state that both have")
 		return false
@@ -208,15 +176,15 @@ func (t *Transition) recordResult(name string, before lifecycle.Instance, result
 		t.revisions = append(t.revisions, t.revision(r, first))
 	}
 	for _, hop := range result.Trace {
-		t.revisions = append(t.revisions, t.revision(r, hop.After))
+		t.revisions = append(t.revisions, t.revision(r, hop))
 		switch {
-		case same(hop.After.Active, before.Active):
-		case before.Rollback != nil && same(hop.After.Active, before.Rollback):
+		case same(hop.Active, before.Active):
+		case before.Rollback != nil && same(hop.Active, before.Rollback):
 			r.ActiveVersion, r.RollbackVersion = r.RollbackVersion, 0
 		default:
 			r.ActiveVersion, r.RollbackVersion = hop.Version, r.ActiveVersion
 		}
-		before = hop.After
+		before = hop
 	}
 	t.records[name] = r
 }
@@ -258,7 +226,7 @@ func (t *Transition) Site() site.Site {
 			continue
 		}
 		s.Services = append(s.Services, site.Service{
-			Name: m.ID, Selectors: b.Selectors, Entity: b.entity, Attributes: withoutUnset(b.entity.Structure,
+			Name: m.ID, Selectors: b.Selectors, Entity: b.entity.Entity, Attributes: withoutUnset(b.entity.Structure,
 				in.Active), Complete: true,
 		})
 	}
@@ -290,7 +258,7 @@ func (t *Transition) State() Inventory {
 	for _, in := range t.live() {
 		r := t.records[in.ID]
 		r.Instance = in
-		r.EntityVersion = t.definitions[r.Definition].entity.Version
+		r.EntityVersion = t.definition(in.ID).entity.Version // a rollback may have restored another one
 		out.Records[in.ID] = r
 		delete(out.Former, in.ID)
 	}

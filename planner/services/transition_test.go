@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -93,7 +92,7 @@ func TestRemovalOfWhatDoesNotPurge(t *testing.T) {
 
 // TestReferrersProtect, whether the lifecycle validates a deletion or not.
 func TestReferrersProtect(t *testing.T) {
-	for _, name := range []string{lifecycle.Default, "simple", "service"} {
+	for _, name := range []string{catalog.DefaultLifecycle, "simple", "service"} {
 		f := newFixture(t)
 		own := through(t, name)
 		f.want(f.link("link", "web"), f.web("web", nil, own))

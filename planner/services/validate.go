@@ -27,7 +27,7 @@ func (t *Transition) validatePending() {
 		for _, in := range t.live() {
 			switch {
 			case in.Pending == nil:
-			case t.selfSet(in) == lifecycle.None:
+			case t.engine.Role(in.ID).Self == lifecycle.None:
 				deletions = append(deletions, in)
 			default:
 				changes = append(changes, in)
@@ -50,18 +50,12 @@ func (t *Transition) validatePending() {
 			maxTransfers))
 }
 
-// selfSet returns the set that the service uses in its own validation.
-func (t *Transition) selfSet(in lifecycle.Instance) lifecycle.Set {
-	state, _ := t.definitions[t.records[in.ID].Definition].machine.State(in.State)
-	return state.Role(in.Active != nil).Self
-}
-
 // poolUsage returns the values of pools that are in use, also by candidates: a candidate may have values from an update
 // that was rolled back.
 func (t *Transition) poolUsage() *allocation.Usage {
 	var all []allocation.Service
 	for _, in := range t.live() {
-		all = append(all, allocation.Service{Name: in.ID, Entity: t.definitions[t.records[in.ID].Definition].entity,
+		all = append(all, allocation.Service{Name: in.ID, Entity: t.definition(in.ID).entity.Entity,
 			Sets: []map[string]any{in.Candidate, in.Active, in.Rollback}})
 	}
 	return allocation.NewUsage(all)
@@ -71,14 +65,13 @@ func (t *Transition) poolUsage() *allocation.Usage {
 // error.
 func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bool {
 	result := lifecycle.Validation{OK: true}
-	switch t.selfSet(in) {
+	switch t.engine.Role(in.ID).Self {
 	case lifecycle.None:
 		if !t.isUnreferenced(in.ID) {
 			return false
 		}
 	case lifecycle.Candidate:
-		entity := t.definitions[t.records[in.ID].Definition].entity
-		candidate, faults := usage.Allocate(in.ID, entity, in.Active, in.Candidate)
+		candidate, faults := usage.Allocate(in.ID, t.definition(in.ID).entity.Entity, in.Active, in.Candidate)
 		for _, m := range faults {
 			t.addError(in.ID, "attributes."+m.Attribute, m.Code, m.Message)
 		}
@@ -92,7 +85,7 @@ func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bo
 	done, err := t.engine.Validated(lifecycle.Call{ID: in.ID, At: t.at}, result)
 	if err == nil {
 		t.recordResult(in.ID, in, done)
-		err = stopped(done)
+		err = done.Stopped
 	}
 	if err != nil {
 		t.addRefusal(in.ID, err)
@@ -111,12 +104,7 @@ func (t *Transition) isUnreferenced(id string) bool {
 	}
 	free := true
 	for _, r := range references {
-		other, ok := t.engine.Instance(r.ID)
-		if !ok {
-			continue
-		}
-		if state, _ := t.definitions[t.records[r.ID].Definition].machine.State(other.State); state.Purge ||
-			!t.Wanted(r.ID) {
+		if t.engine.Role(r.ID).Purge || !t.Wanted(r.ID) {
 			continue // it is deleted too
 		}
 		free = false
@@ -152,12 +140,15 @@ func (t *Transition) Changing() map[string]bool {
 		moving[c.Service] = true
 	}
 	for _, in := range t.live() {
-		machine := t.definitions[t.records[in.ID].Definition].machine
-		state, _ := machine.State(in.State)
-		onward, ok := machine.Transfer(in.State, lifecycle.ResourceBased)
-		if ok && state.Role(in.Active != nil).Export && onward.Target != in.State {
+		if t.movesOn(in) {
 			moving[in.ID] = true
 		}
 	}
 	return moving
+}
+
+// movesOn reports whether a successful deployment moves a service to another state.
+func (t *Transition) movesOn(in lifecycle.Instance) bool {
+	onward, ok := t.definition(in.ID).entity.Machine.Transfer(in.State, lifecycle.ResourceBased)
+	return ok && onward.Target != in.State && t.engine.Role(in.ID).Export
 }
