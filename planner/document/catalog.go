@@ -19,22 +19,9 @@ type Catalog struct {
 	// Lifecycles are those that the documents define beside the shipped ones, in their order.
 	Lifecycles []lifecycle.Lifecycle
 
-	places      catalogPlaces
+	places      places                // of types and entities, and of ordering rules by kind and number
 	definitions []catalog.Definitions // of each document
 }
-
-// catalogPlaces has the positions of types and entities by kind and name, and of ordering rules by kind and number.
-// Objects with the same name follow each other.
-type catalogPlaces map[[2]string][]catalogPlace
-
-// catalogPlace is the position of an object of a catalog.
-type catalogPlace struct {
-	place
-	key   *yaml.Node // that names it
-	lines []string   // of the file
-}
-
-func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.key.Line) }
 
 // ParseCatalog reads a catalog from one or more sources, each a stream of YAML documents with the keys types, pools,
 // entities, ordering and lifecycles. All sources form one catalog: definitions may refer to those of other documents,
@@ -42,26 +29,16 @@ func (p catalogPlace) String() string { return fmt.Sprintf("%s:%d", p.file, p.ke
 //
 // ParseCatalog checks everything that needs no service, including templates. The error is of type [invalid.Errors].
 func ParseCatalog(sources []Source) (*Catalog, error) {
-	out := &Catalog{places: make(catalogPlaces)}
-	var errs invalid.Errors
-	for _, source := range sources {
-		r := &reader{file: source.Name}
-		documents := r.documents(source.Data)
-		if len(documents) == 0 && len(r.errs) == 0 {
-			r.report(nil, "", Schema, "the document is empty; a catalog has the keys %s",
-				strings.Join(catalogKeys(), ", "))
-		}
-		for _, d := range documents {
+	out := newCatalog()
+	errs := out.readAll(sources, "a catalog has the keys "+strings.Join(catalogKeys(), ", "),
+		func(r *catalogReader, d *yaml.Node) {
 			if isScalar(d, "!!str") {
 				r.report(d, "", Schema,
 					"is text, not a mapping; give what the file holds, as file(\"catalog.yaml\") does, and not its name")
-				continue
+				return
 			}
-			out.read(r, lines(source.Data), d, "")
-		}
-		r.errs.SortByPosition(nil)
-		errs = append(errs, r.errs...)
-	}
+			r.document(d, "")
+		})
 	if len(errs) == 0 {
 		errs = out.resolve()
 	}
@@ -71,17 +48,32 @@ func ParseCatalog(sources []Source) (*Catalog, error) {
 	return out, nil
 }
 
-func catalogKeys() []string { return []string{"types", "pools", "entities", "ordering", lifecyclesKey} }
+func newCatalog() *Catalog { return &Catalog{places: make(places)} }
 
-func lines(data []byte) []string { return strings.Split(string(data), "\n") }
-
-// read adds the definitions of a document, or of a part of one. lines are those of its file.
-func (c *Catalog) read(r *reader, lines []string, n *yaml.Node, path string) {
-	cr := catalogReader{reader: r, places: c.places, lines: lines}
-	cr.document(n, path)
-	c.definitions = append(c.definitions, cr.definitions)
-	c.Lifecycles = append(c.Lifecycles, cr.own...)
+// readAll reads the documents of all sources. keys is what the documents have, for the error of an empty one.
+func (c *Catalog) readAll(sources []Source, keys string, read func(*catalogReader, *yaml.Node)) invalid.Errors {
+	var errs invalid.Errors
+	for _, source := range sources {
+		r := c.reader(&reader{file: source.Name}, source.Data)
+		documents := r.documents(source.Data)
+		if len(documents) == 0 && len(r.errs) == 0 {
+			r.report(nil, "", Schema, "the document is empty; %s", keys)
+		}
+		for _, d := range documents {
+			read(r, d)
+		}
+		r.errs.SortByPosition(nil)
+		errs = append(errs, r.errs...)
+	}
+	return errs
 }
+
+// reader returns a reader of documents in data, which adds what it finds to the catalog.
+func (c *Catalog) reader(r *reader, data []byte) *catalogReader {
+	return &catalogReader{reader: r, out: c, lines: strings.Split(string(data), "\n")}
+}
+
+func catalogKeys() []string { return []string{"types", "pools", "entities", "ordering", lifecyclesKey} }
 
 // resolve resolves the definitions and returns all errors.
 func (c *Catalog) resolve() invalid.Errors {
@@ -110,12 +102,9 @@ func (c *Catalog) templates(e catalog.Entity) invalid.Errors {
 	var errs invalid.Errors
 	for _, m := range template.Check(e, from) {
 		path := c.asDefined(e.Name, m.Attribute)
-		out := invalid.Error{File: at.file, Object: "entity", Name: e.Name, Attribute: path,
-			Code: catalog.BadTemplate}
-		found := at.find(path)
-		out.Line, out.Column = found.Line, found.Column
-		out.Message = m.Text()
-		if line, column, ok := within(at.lines, found, m.Line, m.Column); ok {
+		out := at.locate(invalid.Error{Object: "entity", Name: e.Name, Attribute: path, Code: catalog.BadTemplate,
+			Message: m.Text()})
+		if line, column, ok := within(at.lines, at.find(path), m.Line, m.Column); ok {
 			out.Line, out.Column, out.Message = line, column, m.Message
 		}
 		errs = append(errs, out)
@@ -157,27 +146,13 @@ func (c *Catalog) Locate(entity string, p invalid.Error) (invalid.Error, bool) {
 	if len(candidates) == 0 {
 		return invalid.Error{}, false
 	}
-	path = c.asDefined(entity, path)
-	found := candidates[0].find(path)
-	return invalid.Error{File: candidates[0].file, Line: found.Line, Column: found.Column,
-		Object: "entity", Name: origin.Entity, Attribute: path,
-		Code: p.Code, Message: fmt.Sprintf("%s (service %q)", p.Message, p.Name), Warning: p.Warning}, true
-}
-
-// find returns the node that is nearest to a path below an object.
-func (p catalogPlace) find(path string) *yaml.Node {
-	if path == "" {
-		return p.key
-	}
-	found := descend(p.node, path)
-	if found == p.node {
-		return p.key
-	}
-	return found
+	p.Message = fmt.Sprintf("%s (service %q)", p.Message, p.Name)
+	p.Object, p.Name, p.Attribute = "entity", origin.Entity, c.asDefined(entity, path)
+	return candidates[0].locate(p), true
 }
 
 // locate returns the position of an error of definitions.
-func (ps catalogPlaces) locate(p invalid.Error) invalid.Error {
+func (ps places) locate(p invalid.Error) invalid.Error {
 	out, name, path := p, p.Name, p.Attribute
 	if p.Object == orderingObject {
 		out.Object, out.Attribute = "", orderingObject
@@ -193,13 +168,18 @@ func (ps catalogPlaces) locate(p invalid.Error) invalid.Error {
 	at := candidates[0]
 	if p.Later {
 		at = candidates[1]
-		out.Message += fmt.Sprintf("; the first one is at %s", candidates[0])
+		out.Message += candidates[0].isFirst()
 		// A third one has an error of its own.
 		ps[[2]string{p.Object, name}] = slices.Delete(slices.Clone(candidates), 1, 2)
 	}
 	found := at.find(path)
 	out.File, out.Line, out.Column = at.file, found.Line, found.Column
 	return out
+}
+
+// isFirst says where the first of several objects with one name is.
+func (p place) isFirst() string {
+	return fmt.Sprintf("; the first one is at %s:%d", p.file, p.key.Line)
 }
 
 // within converts a position in a text to one in the file. It returns false if the file writes the text with escapes or
@@ -236,28 +216,28 @@ func within(lines []string, n *yaml.Node, line, column int) (int, int, bool) {
 	return n.Line, at + column - 1, true
 }
 
+// catalogReader reads documents, or parts of them, into a catalog.
 type catalogReader struct {
 	*reader
-	places      catalogPlaces
-	lines       []string
-	depth       int // of nested embedded entities and steps; an alias can even refer to its own container
-	definitions catalog.Definitions
-	own         []lifecycle.Lifecycle
+	out   *Catalog
+	lines []string
+	depth int // of nested embedded entities and steps; an alias can even refer to its own container
 }
 
+// add notes the position of an object.
 func (r *catalogReader) add(object, name string, key, node *yaml.Node) {
-	id := [2]string{object, name}
-	r.places[id] = append(r.places[id], catalogPlace{place{r.file, node}, key, r.lines})
+	r.out.places.add(object, name, place{r.file, r.lines, key, node})
 }
 
 func (r *catalogReader) document(n *yaml.Node, path string) {
-	d := &r.definitions
+	r.out.definitions = append(r.out.definitions, catalog.Definitions{})
+	d := &r.out.definitions[len(r.out.definitions)-1]
 	r.object(n, path,
 		key{"types", false, definitionsInto(r, "type", &d.Types, r.typeDefinition)},
 		key{"pools", false, definitionsInto(r, "pool", &d.Pools, r.pool)},
 		key{"entities", false, definitionsInto(r, "entity", &d.Entities, r.entity)},
-		key{"ordering", false, r.ordering},
-		key{lifecyclesKey, false, r.lifecycles},
+		key{"ordering", false, func(n *yaml.Node, path string) { r.ordering(&d.Ordering, n, path) }},
+		key{lifecyclesKey, false, definitionsInto(r, lifecycleObject, &r.out.Lifecycles, r.lifecycle)},
 	)
 }
 

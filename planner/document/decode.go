@@ -70,20 +70,24 @@ func (o options) has(name string) bool {
 	return ok
 }
 
-// keys returns the keys of the struct that target points to, and own ones, which replace those of the same name. The
-// name of a field's key is in its tag `key`, else in its tag `json`; without a name, or with the name -, it has no key.
+// keyOf returns the name of a field's key and its options. The name is in the tag `key`, else in the tag `json`; without
+// one, or with the name -, the field has no key.
+func keyOf(f reflect.StructField) (name string, o options, ok bool) {
+	name, rest, _ := strings.Cut(f.Tag.Get("key"), ",")
+	inJSON, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	name = cmp.Or(name, inJSON)
+	return name, options(rest), name != "" && name != "-"
+}
+
+// keys returns the keys of the struct that target points to, and own ones, which replace those of the same name.
 func (r *reader) keys(target any, own ...key) []key {
 	var out, secrets []key
 	v := reflect.ValueOf(target).Elem()
 	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, rest, _ := strings.Cut(f.Tag.Get("key"), ",")
-		inJSON, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		name = cmp.Or(name, inJSON)
-		if name == "" || name == "-" || slices.ContainsFunc(own, func(k key) bool { return k.name == name }) {
+		name, o, ok := keyOf(v.Type().Field(i))
+		if !ok || slices.ContainsFunc(own, func(k key) bool { return k.name == name }) {
 			continue
 		}
-		o := options(rest)
 		if k := (key{name, o.has("required"), r.intoField(v.Field(i), o)}); o.has("secret") {
 			secrets = append(secrets, k)
 		} else {

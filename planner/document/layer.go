@@ -85,7 +85,7 @@ func ParseLayer(source Source) (*Layer, error) {
 		}
 		o.Options = override.Settings(data, direct)
 	}
-	return &Layer{o, place{source.Name, n}, nulls}, r.result()
+	return &Layer{o, place{file: source.Name, node: n}, nulls}, r.result()
 }
 
 // ParseConfiguration reads the configuration below overrides: a mapping with the key configuration. It does not check
@@ -98,7 +98,7 @@ func ParseConfiguration(source Source) (*Layer, error) {
 		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, invalid.BadStructure,
 			func(string) bool { return false }, nil)})
 	}
-	return &Layer{o, place{source.Name, n}, nil}, r.result()
+	return &Layer{o, place{file: source.Name, node: n}, nil}, r.result()
 }
 
 // Locate returns the position of an error of the override: that of its attribute, else the nearest one.
@@ -107,7 +107,8 @@ func (l *Layer) Locate(p invalid.Error) invalid.Error {
 	if _, written := child(l.place.node, ours); written == nil && strings.HasPrefix(p.Attribute, ours+".") {
 		p.Attribute = fuels + strings.TrimPrefix(p.Attribute, ours)
 	}
-	return l.place.locate(p, p.Attribute)
+	p.Object, p.Name = "", ""
+	return l.place.locate(p)
 }
 
 // result returns the errors in document order, as an error.

@@ -18,8 +18,8 @@ var shipped = sync.OnceValue(func() []lifecycle.Lifecycle {
 	if len(errs) > 0 {
 		panic(errs)
 	}
-	slices.SortFunc(all.out, func(a, b lifecycle.Lifecycle) int { return strings.Compare(a.Name, b.Name) })
-	return all.out
+	slices.SortFunc(all.Lifecycles, func(a, b lifecycle.Lifecycle) int { return strings.Compare(a.Name, b.Name) })
+	return all.Lifecycles
 })
 
 // ShippedLifecycles returns the shipped lifecycles, sorted by name. The result must not be changed.

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"reflect"
 
 	"gopkg.in/yaml.v3"
 
@@ -12,7 +13,7 @@ import (
 // refuses the name of a shipped lifecycle.
 func WriteLifecycle(l lifecycle.Lifecycle) ([]byte, error) {
 	w := lifecycleWriter{}
-	root := w.mapping(entry{lifecyclesKey, w.mapping(entry{l.Name, w.lifecycle(l)})})
+	root := w.mapping(lifecyclesKey, w.mapping(l.Name, w.object(l)))
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -28,99 +29,62 @@ func WriteLifecycle(l lifecycle.Lifecycle) ([]byte, error) {
 // lifecycleWriter makes the nodes of a document and keeps the first error.
 type lifecycleWriter struct{ err error }
 
-// entry is a key with its value. A nil value is left out.
-type entry struct {
-	name  string
-	value *yaml.Node
+// mapping returns a mapping with one key.
+func (w *lifecycleWriter) mapping(name string, value *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{w.value(name), value}}
 }
 
-func (w *lifecycleWriter) mapping(entries ...entry) *yaml.Node {
-	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	for _, e := range entries {
-		if e.value != nil {
-			out.Content = append(out.Content, w.value(e.name), e.value)
-		}
-	}
-	return out
-}
-
-// value returns the node of a value.
+// value returns the node of a value; lists are on one line.
 func (w *lifecycleWriter) value(v any) *yaml.Node {
 	out := new(yaml.Node)
 	if err := out.Encode(v); err != nil && w.err == nil {
 		w.err = err
 	}
+	if out.Kind == yaml.SequenceNode {
+		out.Style = yaml.FlowStyle
+	}
 	return out
 }
 
-// given returns the value, or nil if it is the zero value of its type.
-func given[T comparable](w *lifecycleWriter, v T) *yaml.Node {
-	var none T
-	if v == none {
-		return nil
+// object returns the node of a struct with the keys that [reader.keys] reads, without what counts anyway.
+func (w *lifecycleWriter) object(v any) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	fields := reflect.ValueOf(v)
+	for i := range fields.NumField() {
+		name, o, ok := keyOf(fields.Type().Field(i))
+		if !ok || fields.Field(i).IsZero() && !o.has("required") && name != "label" {
+			continue
+		}
+		value := &yaml.Node{}
+		switch v := fields.Field(i).Interface().(type) {
+		case []lifecycle.State:
+			value.Kind = yaml.MappingNode
+			for _, s := range v {
+				value.Content = append(value.Content, w.mapping(s.Name, w.line(s)).Content...)
+			}
+		case []lifecycle.Transfer:
+			value.Kind = yaml.SequenceNode
+			for _, t := range v {
+				value.Content = append(value.Content, w.line(t))
+			}
+		case lifecycle.Label:
+			if v == lifecycle.Info {
+				continue
+			}
+			if value = w.value(v); v == "" {
+				value = w.value(nil)
+			}
+		default:
+			value = w.value(v)
+		}
+		out.Content = append(out.Content, w.mapping(name, value).Content...)
 	}
-	return w.value(v)
+	return out
 }
 
-func (w *lifecycleWriter) values(v map[string]any) *yaml.Node {
-	if len(v) == 0 {
-		return nil
-	}
-	return w.value(v)
-}
-
-func flow(n *yaml.Node) *yaml.Node {
-	n.Style = yaml.FlowStyle
-	return n
-}
-
-func (w *lifecycleWriter) lifecycle(l lifecycle.Lifecycle) *yaml.Node {
-	var alternative *yaml.Node
-	if len(l.AlternativeInitial) > 0 {
-		alternative = flow(w.value(l.AlternativeInitial))
-	}
-	states := make([]entry, len(l.States))
-	for i, s := range l.States {
-		states[i] = entry{s.Name, w.state(s)}
-	}
-	transfers := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for _, t := range l.Transfers {
-		transfers.Content = append(transfers.Content, w.transfer(t))
-	}
-	return w.mapping(
-		entry{"description", given(w, l.Description)}, entry{"initial",
-			w.value(l.Initial)}, entry{"alternative_initial", alternative},
-		entry{"annotations", w.values(l.Annotations)}, entry{"states", w.mapping(states...)}, entry{"transfers",
-			transfers},
-	)
-}
-
-func (w *lifecycleWriter) state(s lifecycle.State) *yaml.Node {
-	label := given(w, s.Label)
-	switch s.Label {
-	case lifecycle.Info:
-		label = nil // which is what counts then
-	case "":
-		label = w.value(nil)
-	}
-	return flow(w.mapping(
-		entry{"description", given(w, s.Description)}, entry{"label", label}, entry{"export", given(w, s.Export)},
-		entry{"self", given(w, s.ValidateSelf)}, entry{"others", given(w, s.ValidateOthers)}, entry{"purge",
-			given(w, s.Purge)},
-		entry{"deleted", given(w, s.Deleted)}, entry{"previous_on_validate", given(w, s.PreviousOnValidate)},
-		entry{"previous_on_export", given(w, s.PreviousOnExport)}, entry{"model_state", given(w, s.ModelState)},
-		entry{"values", w.values(s.Values)}, entry{"annotations", w.values(s.Annotations)},
-	))
-}
-
-func (w *lifecycleWriter) transfer(t lifecycle.Transfer) *yaml.Node {
-	return flow(w.mapping(
-		entry{"from", w.value(t.Source)}, entry{"to", w.value(t.Target)}, entry{"error",
-			given(w, t.Error)}, entry{"trigger", w.value(t.Trigger)},
-		entry{"validate", given(w, t.Validate)}, entry{"config", given(w, t.Config)}, entry{"op",
-			given(w, t.Operation)},
-		entry{"error_op", given(w, t.ErrorOperation)}, entry{"same", given(w, t.Preserves)}, entry{"error_same",
-			given(w, t.ErrorPreserves)},
-		entry{"description", given(w, t.Description)}, entry{"annotations", w.values(t.Annotations)},
-	))
+// line is object on one line.
+func (w *lifecycleWriter) line(v any) *yaml.Node {
+	out := w.object(v)
+	out.Style = yaml.FlowStyle
+	return out
 }

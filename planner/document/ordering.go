@@ -14,8 +14,7 @@ import (
 const orderingObject = "ordering"
 
 // ordering reads the ordering rules of tasks.
-func (r *catalogReader) ordering(n *yaml.Node, path string) {
-	o := &r.definitions.Ordering
+func (r *catalogReader) ordering(o *catalog.Ordering, n *yaml.Node, path string) {
 	r.add(orderingObject, "", n, n)
 	r.object(n, path,
 		key{"classes", false, rulesInto(r, "classes", &o.Classes)},
@@ -30,7 +29,7 @@ func rulesInto[T any](r *catalogReader, kind string, target *[]T) readFunc {
 	return listInto(r.reader, target, func(n *yaml.Node, path string) (rule T) {
 		// Rules of this document and of earlier ones come before it.
 		for number := len(*target); number < catalog.MaxRules; number++ {
-			if name := index(kind, number); len(r.places[[2]string{orderingObject, name}]) == 0 {
+			if name := index(kind, number); len(r.out.places[[2]string{orderingObject, name}]) == 0 {
 				r.add(orderingObject, name, n, n)
 				break
 			}
@@ -42,7 +41,7 @@ func rulesInto[T any](r *catalogReader, kind string, target *[]T) readFunc {
 
 // rule splits the path of an error into the rule that has a position, and the rest. The rules as a whole have a
 // position too.
-func (ps catalogPlaces) rule(path string) (name, rest string) {
+func (ps places) rule(path string) (name, rest string) {
 	name, rest, found := strings.Cut(path, "]")
 	if name += "]"; !found || len(ps[[2]string{orderingObject, name}]) == 0 {
 		return "", path

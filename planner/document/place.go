@@ -14,15 +14,35 @@ const deployment = "deployment"
 
 // place is the position of an object.
 type place struct {
-	file string
-	node *yaml.Node
+	file  string
+	lines []string   // of the file, where they are of use
+	key   *yaml.Node // that names the object; nil: none
+	node  *yaml.Node
 }
 
-// places has the positions of all objects of a site by kind and name. Objects with the same name follow each other.
+// places has the positions of objects by kind and name. Objects with the same name follow each other.
 type places map[[2]string][]place
 
 func (ps places) add(object, name string, p place) {
 	ps[[2]string{object, name}] = append(ps[[2]string{object, name}], p)
+}
+
+// find returns the node that is nearest to a path below the object.
+func (p place) find(path string) *yaml.Node {
+	if found := descend(p.node, path); found != p.node || p.key == nil {
+		return found
+	}
+	return p.key
+}
+
+// locate gives an error of the object its position: that of its attribute, else the nearest one.
+func (p place) locate(wrong invalid.Error) invalid.Error {
+	wrong.File = p.file
+	if p.node != nil {
+		found := p.find(wrong.Attribute)
+		wrong.Line, wrong.Column = found.Line, found.Column
+	}
+	return wrong
 }
 
 // Sort sorts errors of the site by source and line.
@@ -55,8 +75,7 @@ func (s *Site) Locate(p invalid.Error) invalid.Error {
 		if p.Object == deployment {
 			at = holding(candidates, p.Attribute)
 		}
-		found := descend(at.node, p.Attribute)
-		p.File, p.Line, p.Column = at.file, found.Line, found.Column
+		p = at.locate(p)
 	}
 	return p
 }
@@ -139,39 +158,30 @@ func descend(n *yaml.Node, path string) *yaml.Node {
 
 // child returns a key of a mapping and its value, or nil.
 func child(n *yaml.Node, name string) (key, value *yaml.Node) {
-	steps := maxChildSteps
-	return childAt(n, name, 0, &steps)
-}
-
-// maxChildSteps bounds the mappings that are searched for a key, because nested merges can expand to billions.
-const maxChildSteps = 1 << 12
-
-func childAt(n *yaml.Node, name string, depth int, steps *int) (key, value *yaml.Node) {
-	at := follow(n)
-	if *steps--; at.Kind != yaml.MappingNode || depth > maxMerges || *steps < 0 {
+	at, merges := follow(n), false
+	if at.Kind != yaml.MappingNode {
 		return nil, nil
 	}
 	for i := 0; i+1 < len(at.Content); i += 2 {
-		if k := follow(at.Content[i]); k.Kind == yaml.ScalarNode && k.Value == name && k.ShortTag() != "!!merge" {
+		switch k := follow(at.Content[i]); {
+		case k.ShortTag() == "!!merge":
+			merges = true
+		case k.Kind == yaml.ScalarNode && k.Value == name:
 			return at.Content[i], at.Content[i+1]
 		}
 	}
-	for i := 0; i+1 < len(at.Content); i += 2 {
-		if at.Content[i].ShortTag() != "!!merge" {
-			continue
-		}
-		sources := []*yaml.Node{at.Content[i+1]}
-		if list := follow(at.Content[i+1]); list.Kind == yaml.SequenceNode {
-			sources = list.Content
-		}
-		for _, source := range sources {
-			if key, value := childAt(source, name, depth+1, steps); value != nil {
-				return key, value
-			}
-		}
+	fs := fields{}
+	if !merges || !(&reader{visits: maxVisits - maxMergedVisits}).collect(at, "", &fs, 0) {
+		return nil, nil
+	}
+	if i, ok := fs.index[name]; ok {
+		return fs.list[i].key, fs.list[i].value
 	}
 	return nil, nil
 }
+
+// maxMergedVisits bounds the merged keys that are searched, because nested merges can expand to billions.
+const maxMergedVisits = 1 << 14
 
 func follow(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {

@@ -79,25 +79,14 @@ func (p *Plugin) misread(wrong invalid.Error, errs invalid.Errors) bool {
 
 // Locate returns the position of an error of the plugin: that of its attribute, else the nearest one.
 func (p *Plugin) Locate(wrong invalid.Error) invalid.Error {
-	at, attribute := taskPlace{place: p.root}, wrong.Attribute
+	at := taskPlace{place: p.root}
 	task, rest, _ := strings.Cut(wrong.Attribute, ".")
 	if found, ok := p.tasks[task]; ok {
-		at, attribute = found, rest
+		at, wrong.Attribute = found, rest
 	}
-	out := at.locate(wrong, attribute)
-	out.Attribute = join(at.path, attribute)
-	return out
-}
-
-// locate returns the position of an error at or below a position.
-func (p place) locate(wrong invalid.Error, attribute string) invalid.Error {
-	out := invalid.Error{File: p.file, Attribute: attribute, Code: wrong.Code, Message: wrong.Message,
-		Warning: wrong.Warning}
-	if p.node != nil {
-		found := descend(p.node, attribute)
-		out.Line, out.Column = found.Line, found.Column
-	}
-	return out
+	wrong = at.locate(wrong)
+	wrong.Object, wrong.Name, wrong.Attribute = "", "", join(at.path, wrong.Attribute)
+	return wrong
 }
 
 type pluginReader struct {
@@ -107,7 +96,7 @@ type pluginReader struct {
 
 func (r *pluginReader) read(n *yaml.Node) {
 	if r.root.node == nil || n.Kind == yaml.MappingNode {
-		r.root = place{r.file, n}
+		r.root = place{file: r.file, node: n}
 	}
 	if n.Kind == yaml.SequenceNode {
 		for i, item := range r.list(n, "") {
@@ -123,12 +112,12 @@ func (r *pluginReader) read(n *yaml.Node) {
 }
 
 func (r *pluginReader) task(n *yaml.Node, path string) {
-	r.tasks[fmt.Sprintf("tasks[%d]", len(r.Plugin.Plugin.Tasks))] = taskPlace{place{r.file, n}, path}
+	r.tasks[fmt.Sprintf("tasks[%d]", len(r.Plugin.Plugin.Tasks))] = taskPlace{place{file: r.file, node: n}, path}
 	r.Plugin.Plugin.Tasks = append(r.Plugin.Plugin.Tasks, r.stageTask(n, path))
 }
 
 func (r *pluginReader) graphTask(n *yaml.Node, path string) {
-	r.tasks[fmt.Sprintf("graph_tasks[%d]", len(r.Plugin.Plugin.GraphTasks))] = taskPlace{place{r.file, n}, path}
+	r.tasks[fmt.Sprintf("graph_tasks[%d]", len(r.Plugin.Plugin.GraphTasks))] = taskPlace{place{file: r.file, node: n}, path}
 	r.Plugin.Plugin.GraphTasks = append(r.Plugin.Plugin.GraphTasks, r.reader.graphTask(n, path))
 }
 

@@ -74,16 +74,11 @@ func (r *reader) attributes(n *yaml.Node, path string) map[string]any {
 	return r.parameters(n, path)
 }
 
-// namedEntity is an entity that a document names: a stand-in with nothing but its name, until the whole catalog is
-// read.
-type namedEntity struct {
-	entity *catalog.Entity
-	path   string
+// reference is where a service names an entity or a lifecycle.
+type reference struct {
+	path string
 	place
 }
-
-// definition is an entity of a plan or state, nil when it is wrong.
-type definition struct{ entity *catalog.Entity }
 
 // entityOf reads which entity a service is of: its name, or in Terraform's values an object with its definition.
 // Services of one entity share it.
@@ -94,7 +89,7 @@ func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
 			return nil
 		}
 		out := &catalog.Entity{Name: name}
-		s.named = append(s.named, namedEntity{out, path, place{r.file, n}})
+		s.named[out] = reference{path, place{file: r.file, node: n}}
 		return out
 	}
 	const key = "definition"
@@ -111,14 +106,16 @@ func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
 	if !ok {
 		return nil
 	}
-	if s.parsed[text] == nil {
-		entity, faults := catalog.ParseDefinition(text)
-		for _, m := range faults {
+	entity, known := s.parsed[text]
+	if !known {
+		var errs []invalid.Error
+		entity, errs = catalog.ParseDefinition(text)
+		for _, m := range errs {
 			r.report(value, join(path, key), m.Code, "%s", m.Error())
 		}
-		s.parsed[text] = &definition{entity}
+		s.parsed[text] = entity
 	}
-	return s.parsed[text].entity
+	return entity
 }
 
 // isCatalog reports whether a document holds a catalog and nothing else of a site.
@@ -137,13 +134,14 @@ func isCatalog(n *yaml.Node) bool {
 // define takes a catalog document, or the part of a site document that is one.
 func (s *Site) define(r *reader, data []byte, n *yaml.Node, path string) {
 	if s.catalog == nil {
-		s.catalog = &Catalog{places: make(catalogPlaces)}
+		s.catalog = newCatalog()
 	}
-	s.catalog.read(r, lines(data), n, path)
+	s.catalog.reader(r, data).document(n, path)
 }
 
-// resolveEntities makes the catalog and gives services their entities.
-func (s *Site) resolveEntities() invalid.Errors {
+// resolve makes the catalog, and gives services the entities and lifecycles that they name, and the lifecycles of the
+// documents that their entities name.
+func (s *Site) resolve() invalid.Errors {
 	if s.catalog != nil {
 		if errs := s.catalog.resolve(); len(errs) > 0 {
 			return errs
@@ -154,24 +152,33 @@ func (s *Site) resolveEntities() invalid.Errors {
 		}
 	}
 	var errs invalid.Errors
-	found := make(map[*catalog.Entity]*catalog.Entity, len(s.named))
-	for _, n := range s.named {
-		e, ok := s.entity(n.entity.Name)
-		if !ok {
-			errs = append(errs, invalid.Error{File: n.file, Line: n.node.Line, Column: n.node.Column,
-				Attribute: n.path,
-				Code:      catalog.UnknownEntity,
-				Message:   s.noEntity(n.entity.Name, len(errs))})
-		}
-		found[n.entity] = e
+	wrong := func(at reference, code invalid.Code, message string) {
+		errs = append(errs, invalid.Error{File: at.file, Line: at.node.Line, Column: at.node.Column, Attribute: at.path,
+			Code: code, Message: message})
 	}
 	for i := range s.Site.Services {
 		service := &s.Site.Services[i]
-		if e, ok := found[service.Entity]; ok {
+		if at, named := s.named[service.Entity]; named {
+			e, ok := s.entity(service.Entity.Name)
+			if !ok {
+				wrong(at, catalog.UnknownEntity, s.noEntity(service.Entity.Name, len(errs)))
+			}
 			service.Entity = e
 		}
+		if at, named := s.named[service.Lifecycle]; named {
+			l := s.catalog.lifecycle(service.Lifecycle.Name)
+			if shipped, ok := ShippedLifecycle(service.Lifecycle.Name); ok {
+				l = &shipped
+			}
+			if l == nil {
+				wrong(at, invalid.BadValue, noLifecycle(service.Lifecycle.Name, s.Lifecycles)+defineAnother)
+			}
+			service.Lifecycle = l
+		} else if service.Lifecycle == nil && service.Entity != nil {
+			service.Lifecycle = s.catalog.lifecycle(service.Entity.Lifecycle)
+		}
 	}
-	return append(errs, s.furnishLifecycles()...)
+	return errs
 }
 
 func (s *Site) entity(name string) (*catalog.Entity, bool) {

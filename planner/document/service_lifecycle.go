@@ -16,6 +16,7 @@ const (
 	lifecyclesKey = "lifecycles"
 	// serviceLifecycle is what a service's lifecycle is called in Terraform, which keeps the word lifecycle for itself.
 	serviceLifecycle = "service_lifecycle"
+	defineAnother    = `; define another one under the key "lifecycles", in a document beside this one`
 )
 
 // ParseServiceLifecycle reads what `service_lifecycle` of slipway_service holds: the name of a shipped lifecycle, or a
@@ -70,18 +71,10 @@ func (c *Catalog) lifecycle(name string) *lifecycle.Lifecycle {
 	return nil
 }
 
-// lifecycles reads lifecycles that stand in a catalog.
-func (r *catalogReader) lifecycles(n *yaml.Node, path string) {
-	own := lifecycleReader{reader: r.reader, places: r.places, lines: r.lines}
-	own.lifecycles(n, path)
-	r.own = own.out
-}
-
 // namedLifecycles reports what is wrong with the lifecycles of the documents, and with the names that entities have for
 // theirs.
 func (c *Catalog) namedLifecycles() invalid.Errors {
-	own := lifecycleReader{places: c.places, out: c.Lifecycles}
-	errs := own.lint()
+	errs := c.lint()
 	seen := make(map[string]int)
 	for _, d := range c.definitions {
 		for _, e := range d.Entities {
@@ -91,29 +84,17 @@ func (c *Catalog) namedLifecycles() invalid.Errors {
 				c.lifecycle(e.Lifecycle) != nil {
 				continue
 			}
-			found := at.find("lifecycle")
-			message := noLifecycle(e.Lifecycle, c.Lifecycles) +
-				fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey) +
-				fmt.Sprintf(
-					"; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as %s, too",
-					serviceLifecycle)
-			errs = append(errs, invalid.Error{File: at.file, Line: found.Line, Column: found.Column,
-				Object: "entity", Name: cut(e.Name, maxPathKey), Attribute: "lifecycle",
-				Code: invalid.BadValue, Message: message})
+			message := noLifecycle(e.Lifecycle, c.Lifecycles) + defineAnother +
+				"; in Terraform an entity carries no more than the name, so services of it give such a lifecycle as " +
+				serviceLifecycle + ", too"
+			errs = append(errs, at.locate(invalid.Error{Object: "entity", Name: cut(e.Name, maxPathKey),
+				Attribute: "lifecycle", Code: invalid.BadValue, Message: message}))
 			if len(errs) > maxErrors {
 				return errs
 			}
 		}
 	}
 	return errs
-}
-
-// lifecycleNamed is a lifecycle that a service names: a stand-in with nothing but its name, until all documents are
-// read.
-type lifecycleNamed struct {
-	lifecycle *lifecycle.Lifecycle
-	path      string
-	place
 }
 
 // lifecycleOf reads the lifecycle of a service: its name, or in Terraform's values a name or a document. Services of
@@ -128,7 +109,7 @@ func (r *reader) lifecycleOf(n *yaml.Node, path string, s *Site) *lifecycle.Life
 		return nil
 	case !r.converts:
 		out := &lifecycle.Lifecycle{Name: text}
-		s.lifecycles = append(s.lifecycles, lifecycleNamed{out, path, place{r.file, n}})
+		s.named[out] = reference{path, place{file: r.file, node: n}}
 		return out
 	}
 	if known, ok := s.machines[text]; ok {
@@ -140,37 +121,4 @@ func (r *reader) lifecycleOf(n *yaml.Node, path string, s *Site) *lifecycle.Life
 	}
 	s.machines[text] = found
 	return found
-}
-
-// furnishLifecycles gives services the lifecycles that they name, and those of the documents that their entities name.
-func (s *Site) furnishLifecycles() invalid.Errors {
-	var errs invalid.Errors
-	found := make(map[*lifecycle.Lifecycle]*lifecycle.Lifecycle, len(s.lifecycles))
-	for _, n := range s.lifecycles {
-		l := s.catalog.lifecycle(n.lifecycle.Name)
-		if shipped, ok := ShippedLifecycle(n.lifecycle.Name); ok {
-			l = &shipped
-		}
-		if l == nil {
-			var own []lifecycle.Lifecycle
-			if s.catalog != nil {
-				own = s.catalog.Lifecycles
-			}
-			errs = append(errs, invalid.Error{File: n.file, Line: n.node.Line, Column: n.node.Column,
-				Attribute: n.path,
-				Code:      invalid.BadValue,
-				Message: noLifecycle(n.lifecycle.Name, own) +
-					fmt.Sprintf("; define another one under the key %q, in a document beside this one", lifecyclesKey)})
-		}
-		found[n.lifecycle] = l
-	}
-	for i := range s.Site.Services {
-		service := &s.Site.Services[i]
-		if l, named := found[service.Lifecycle]; named {
-			service.Lifecycle = l
-		} else if service.Lifecycle == nil && service.Entity != nil {
-			service.Lifecycle = s.catalog.lifecycle(service.Entity.Lifecycle)
-		}
-	}
-	return errs
 }

@@ -92,7 +92,7 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	if !ok {
 		return
 	}
-	s.places.add(deployment, "", place{r.file, chosen.values})
+	s.places.add(deployment, "", place{file: r.file, node: chosen.values})
 	r.read(chosen.values, fs, chosen.address, append(r.siteFields(s), key{orderingObject, false, r.orderingText(s)})...)
 	s.mark(chosen.values, chosen.sensitive)
 	s.Warnings = append(s.Warnings, r.besideDeployments(values, found)...)

@@ -51,14 +51,15 @@ type Site struct {
 	// Lifecycles are those that the documents define beside the ones that slipway brings.
 	Lifecycles []lifecycle.Lifecycle
 
-	order      map[string]int // of the sources, by name
-	places     places
-	marks      marks
-	catalog    *Catalog               // nil without any definitions
-	named      []namedEntity          // services that name their entities
-	lifecycles []lifecycleNamed       // services that name their lifecycles
-	parsed     map[string]*definition // entities of plans and states
-	// lifecycles of services of plans and states, by their texts; nil is a wrong one
+	order   map[string]int // of the sources, by name
+	places  places
+	marks   marks
+	catalog *Catalog // nil without any definitions
+	// named are the entities and lifecycles that services name: stand-ins with nothing but the name, until all documents
+	// are read.
+	named map[any]reference
+	// entities and lifecycles of services of plans and states, by their texts; nil is a wrong one
+	parsed   map[string]*catalog.Entity
 	machines map[string]*lifecycle.Lifecycle
 }
 
@@ -77,8 +78,8 @@ type Site struct {
 // Of sites only the form is checked, and that there is the entity of each service; what the parts mean together is for
 // [site.Site.Validate]. A catalog is checked whole. The error is of type [invalid.Errors].
 func ParseSite(sources []Source, o Options) (*Site, error) {
-	s := &Site{order: make(map[string]int, len(sources)), places: places{}, parsed: make(map[string]*definition),
-		machines: make(map[string]*lifecycle.Lifecycle)}
+	s := &Site{order: make(map[string]int, len(sources)), places: places{}, named: make(map[any]reference),
+		parsed: make(map[string]*catalog.Entity), machines: make(map[string]*lifecycle.Lifecycle)}
 	var errs invalid.Errors
 	for i, source := range sources {
 		s.order[source.Name] = i
@@ -99,7 +100,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 	}
 	lists := allObjects(errs)
 	if len(errs) == 0 {
-		errs = s.resolveEntities()
+		errs = s.resolve()
 	}
 	if s.Site.Name == "" {
 		s.Site.Name = Unnamed
@@ -154,10 +155,10 @@ func (r *reader) strategyDocument(content *yaml.Node, path string, s *Site) {
 		s.Site.Groups = []site.Group{}
 	}
 	s.Site.Groups = append(s.Site.Groups, groups...)
-	s.places.add(deployment, "", place{r.file, content})
+	s.places.add(deployment, "", place{file: r.file, node: content})
 	if _, list := child(content, "groups"); list != nil {
 		for i, item := range follow(list).Content[:len(groups)] {
-			s.places.add("group", groups[i].Name, place{r.file, item})
+			s.places.add("group", groups[i].Name, place{file: r.file, node: item})
 		}
 	}
 }
@@ -192,7 +193,7 @@ func (r *reader) siteDocument(n *yaml.Node, data []byte, s *Site) {
 		r.report(n, "", Schema, "%s", is)
 		return
 	}
-	s.places.add(deployment, "", place{r.file, n})
+	s.places.add(deployment, "", place{file: r.file, node: n})
 	r.object(n, "", append(r.siteFields(s), key{inlineCatalog, false,
 		func(n *yaml.Node, path string) { s.define(r, data, n, path) }})...)
 }
@@ -232,7 +233,7 @@ func objectsInto[T any](r *reader, s *Site, object string, target *[]T, read fun
 			return
 		}
 		t := read(n, path)
-		s.places.add(object, reflect.ValueOf(t).FieldByName("Name").String(), place{r.file, n})
+		s.places.add(object, reflect.ValueOf(t).FieldByName("Name").String(), place{file: r.file, node: n})
 		*target = append(*target, t)
 	}
 	return func(n *yaml.Node, path string) {
