@@ -42,7 +42,7 @@ func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.
 		if err != nil {
 			return nil, inputError(err)
 		}
-		if out, err = document.ParseOutcomes(read, nodes); err != nil {
+		if out, err = document.ParseOutcomes(read, simulate.Phases(), simulate.Results(), nodes); err != nil {
 			return nil, inputError(err)
 		}
 	}

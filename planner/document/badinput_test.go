@@ -33,7 +33,10 @@ var parsers = map[string]struct {
 	"configuration": {func(s Source) error { _, err := ParseConfiguration(s); return err },
 		"configuration: {file: {/a: {mode: '0644'}}}\n"},
 	"selectors": {func(s Source) error { _, err := ParseSelectors(s); return err }, "- node_names: [a]\n"},
-	"outcomes": {func(s Source) error { _, err := ParseOutcomes(s, []string{"n"}); return err },
+	"outcomes": {func(s Source) error {
+		_, err := ParseOutcomes(s, []string{"prepare", "deploy"}, []string{"success", "failure", "timeout"}, []string{"n"})
+		return err
+	},
 		"deploy:\n  n: failure\n"},
 }
 

@@ -157,18 +157,19 @@ func TestShowRefuses(t *testing.T) {
 }
 
 func TestParseOutcomes(t *testing.T) {
-	nodes := []string{"ntp01", "ctl1"}
-	got, err := ParseOutcomes(Source{"o.yaml",
-		[]byte("prepare: {ntp01: failure}\ndeploy:\n  ctl1: timeout\n  ntp01: success\n")}, nodes)
+	parse := func(text string) (map[string]map[string]string, error) {
+		return ParseOutcomes(Source{"o.yaml", []byte(text)}, []string{"prepare", "deploy"},
+			[]string{"success", "failure", "timeout"}, []string{"ntp01", "ctl1"})
+	}
+	got, err := parse("prepare: {ntp01: failure}\ndeploy:\n  ctl1: timeout\n  ntp01: success\n")
 	if err != nil || got["prepare"]["ntp01"] != "failure" || got["deploy"]["ctl1"] != "timeout" ||
 		got["deploy"]["ntp01"] != "success" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if got, err := ParseOutcomes(Source{"o.yaml", nil}, nodes); err != nil || len(got) != 0 {
+	if got, err := parse(""); err != nil || len(got) != 0 {
 		t.Errorf("an empty document: got %v, %v", got, err)
 	}
-	_, err = ParseOutcomes(Source{"o.yaml",
-		[]byte("prepare: {ntp1: failure, ctl1: fails, ctl1: 1}\ndeplo: {}\n---\na: 1\n")}, nodes)
+	_, err = parse("prepare: {ntp1: failure, ctl1: fails, ctl1: 1}\ndeplo: {}\n---\na: 1\n")
 	want := `o.yaml:1:11: prepare["ntp1"]: there is no node "ntp1"; did you mean "ntp01"?
 o.yaml:1:32: prepare["ctl1"]: is "fails"; give success, failure or timeout
 o.yaml:1:39: key "ctl1" is there twice, first at line 1; keep one

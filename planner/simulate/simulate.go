@@ -1,14 +1,19 @@
 // Package simulate computes the result of a run in which some nodes fail, from scripted outcomes. It is pure:
-// [strategy.Machine] decides as in a run, and no node is touched.
+// [run.Machine] decides as in a run, and no node is touched.
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // Phase is one of the two calls that a run makes for a group.
@@ -92,50 +97,129 @@ type Run struct {
 // New simulates the first run on a site: every node of a group has changes. Groups that are nil are the default
 // strategy. Invalid groups, and an outcome for a node that the site does not have, are a [invalid.Errors] error.
 func New(s site.Site, outcomes Outcomes) (Run, error) {
+	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
+		return Run{}, errs
+	}
+	plan, err := changes(s)
+	if err != nil {
+		return Run{}, err
+	}
+	program, err := run.Compile(s, plan, run.Settings{})
+	if err != nil {
+		return Run{}, err
+	}
+	steps, report := outcomes.play(program)
+	out := Run{Site: s.Name, Status: Status(report.Status), Steps: []Step{}, Report: report.Report}
+	for _, g := range report.Groups {
+		out.Steps = append(out.Steps, judged(g, steps[g.Name])...)
+	}
+	return out, report.Err
+}
+
+// changes returns the plan of a site in which every node of a group has one change.
+func changes(s site.Site) (*planner.Plan, error) {
 	groups := s.Groups
 	if groups == nil {
 		groups = strategy.Default()
 	}
-	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
-		return Run{}, errs
-	}
 	m, err := strategy.New(groups, s.Nodes, nil)
 	if err != nil {
-		return Run{}, err
+		return nil, err
 	}
-	steps := map[string][]Step{}
+	p := &planner.Plan{Site: s.Name}
+	owned := map[string]bool{}
+	for _, name := range m.Order() {
+		g := planner.Group{Name: name, Members: m.Members(name)}
+		prepare := planner.Phase{TaskGroup: task.Prepare, Group: name}
+		deploy := planner.Phase{TaskGroup: task.Node, Group: name}
+		for _, n := range g.Members {
+			if !owned[n] {
+				owned[n] = true
+				prepare.Tasks = append(prepare.Tasks, task.Task{Node: n, Action: task.PrepareNode})
+				deploy.Tasks = append(deploy.Tasks, task.Task{Node: n})
+			}
+		}
+		p.Groups, p.Phases = append(p.Groups, g), append(p.Phases, prepare, deploy)
+	}
+	return p, nil
+}
+
+// play runs a program, and returns the steps of its groups as far as they show in commands: who was worked on, and who
+// did not succeed. Sessions end at once, but for those that do not end in time: theirs passes when nothing else runs.
+func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Report) {
+	steps := make(map[string]map[Phase]*Step, len(program.Groups))
+	for _, g := range program.Groups {
+		steps[g.Name] = map[Phase]*Step{}
+		for _, phase := range Phases() {
+			steps[g.Name][phase] = &Step{Group: g.Name, Phase: phase, Nodes: []string{}, Failed: []string{},
+				TimedOut: []string{}}
+		}
+	}
+	m := run.New(program)
+	var clock time.Time
+	var ending, late []run.Command // sessions that run
+	commands := m.Handle(run.Event{Kind: run.Begin}, clock)
 	for {
-		group, ok := m.Next()
-		if !ok {
-			break
+		for _, c := range commands {
+			switch c.Kind {
+			case run.Finish:
+				return steps, c.Report
+			case run.Fail: // its time was up before it started
+				steps[c.Group][Phase(c.Call)].take(c.Node, Timeout)
+			case run.Start:
+				result := o[Phase(c.Call)][c.Node]
+				if c.Purpose == run.Work {
+					steps[c.Group][Phase(c.Call)].take(c.Node, result)
+				}
+				if c.Purpose == run.Work && result == Timeout {
+					late = append(late, c)
+				} else {
+					ending = append(ending, c)
+				}
+			}
 		}
-		step := outcomes.step(group, Prepare, m.StartPrepare(group))
-		step.Shortfalls, _ = m.FinishPrepare(group, step.succeeded())
-		steps[group] = append(steps[group], step.judged())
-		if len(step.Shortfalls) > 0 {
-			continue
+		if len(ending) == 0 { // a run that is not over has a session that runs
+			ending, late = late[:1], late[1:]
+			clock = ending[0].Until
 		}
-		step = outcomes.step(group, Deploy, m.StartDeploy(group))
-		step.Shortfalls = m.FinishDeploy(group, step.succeeded())
-		steps[group] = append(steps[group], step.judged())
+		c := ending[0]
+		ending = ending[1:]
+		commands = m.Handle(run.Event{Kind: run.Ended, Number: c.Number, Result: o.result(c)}, clock)
 	}
-	if err := m.Err(); err != nil {
-		return Run{}, err
+}
+
+// result is how a session ends.
+func (o Outcomes) result(c run.Command) run.Result {
+	r := run.Result{Outcome: run.Succeeded, Sent: true}
+	scripted := o[Phase(c.Call)][c.Node]
+	switch {
+	case c.Purpose != run.Work:
+	case scripted == Timeout:
+		r.Outcome, r.Err = run.Failed, c.Limit
+	case scripted == Failure:
+		r.Outcome, r.Err = run.Failed, errFailed
 	}
-	run := Run{Site: s.Name, Status: Succeeded, Steps: []Step{}, Report: m.Report()}
-	for _, g := range run.Report.Groups {
-		run.Steps = append(run.Steps, complete(g, steps[g.Name])...)
-		if g.Stage == strategy.Failed {
-			run.Status = Degraded
-		}
+	switch {
+	case c.Window && (c.Keep || scripted == Timeout && c.Purpose == run.Work):
+		r.Lock = run.IsLocked
+	case c.Window:
+		r.Lock = run.IsUnlocked
 	}
-	if len(run.Report.In(strategy.Failed)) > 0 {
-		run.Status = Degraded
+	return r
+}
+
+var errFailed = errors.New("the outcomes say so")
+
+// take adds a node to a step that works on it.
+func (s *Step) take(node string, result Result) {
+	s.Nodes = append(s.Nodes, node)
+	switch result {
+	case Failure:
+		s.Failed = append(s.Failed, node)
+	case Timeout:
+		s.TimedOut = append(s.TimedOut, node)
+	case Success:
 	}
-	if run.Report.CriticalFailed {
-		run.Status = Failed
-	}
-	return run, nil
 }
 
 // validate reports outcomes for nodes that do not exist.
@@ -158,47 +242,30 @@ func (o Outcomes) validate(nodes []site.Node) invalid.Errors {
 	return errs
 }
 
-// step simulates a phase.
-func (o Outcomes) step(group string, phase Phase, todo []string) Step {
-	s := Step{Group: group, Phase: phase, Nodes: append([]string{}, todo...), Failed: []string{}, TimedOut: []string{}}
-	for _, node := range todo {
-		switch o[phase][node] {
-		case Failure:
-			s.Failed = append(s.Failed, node)
-		case Timeout:
-			s.TimedOut = append(s.TimedOut, node)
+// judged returns the steps of a group, with how they ended.
+func judged(g strategy.GroupReport, steps map[Phase]*Step) []Step {
+	out := make([]Step, 0, len(steps))
+	for _, phase := range Phases() {
+		s := *steps[phase]
+		slices.Sort(s.Nodes)
+		slices.Sort(s.Failed)
+		slices.Sort(s.TimedOut)
+		failedIn := strategy.Deployed
+		if len(g.Shortfalls) > 0 {
+			failedIn = g.Shortfalls[0].Phase
 		}
-	}
-	return s
-}
-
-// succeeded returns the nodes that did what was asked.
-func (s Step) succeeded() []string {
-	return slices.DeleteFunc(slices.Clone(s.Nodes), func(node string) bool {
-		_, failed := slices.BinarySearch(s.Failed, node)
-		_, late := slices.BinarySearch(s.TimedOut, node)
-		return failed || late
-	})
-}
-
-func (s Step) judged() Step {
-	if s.Succeeded = len(s.Shortfalls) == 0; !s.Succeeded {
-		s.Cause = ByCriteria
-	}
-	return s
-}
-
-// complete adds the steps of a group that were never made.
-func complete(g strategy.GroupReport, made []Step) []Step {
-	for _, phase := range Phases()[len(made):] {
-		step := Step{Group: g.Name, Phase: phase, Cause: ByPrepare, Nodes: []string{}, Failed: []string{},
-			TimedOut: []string{}}
-		if g.FailedBy != "" {
-			step.Cause, step.FailedBy = ByDependency, g.FailedBy
+		switch {
+		case g.FailedBy != "":
+			s.Cause, s.FailedBy = ByDependency, g.FailedBy
+		case phase == Deploy && failedIn == strategy.Prepared:
+			s.Cause = ByPrepare
+		case len(g.Shortfalls) > 0 && (phase == Deploy) == (failedIn == strategy.Deployed):
+			s.Cause, s.Shortfalls = ByCriteria, g.Shortfalls
 		}
-		made = append(made, step)
+		s.Succeeded = s.Cause == ""
+		out = append(out, s)
 	}
-	return made
+	return out
 }
 
 // Result describes the result of the step in the words of seed 001 ("Example Processing").

@@ -113,6 +113,25 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// In a rolling group, who waits behind a node that does not finish in time is not started, as in a run.
+func TestRolling(t *testing.T) {
+	s := example()
+	s.Groups[0].Rolling = &site.Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain"}
+	for _, node := range []string{"ctl1", "ctl2"} {
+		run, err := New(s, Outcomes{Deploy: {node: Timeout}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := []string{"ctl1", "ctl2"}
+		if node == "ctl2" { // it is the last one
+			late = late[1:]
+		}
+		if got := run.Steps[5]; !slices.Equal(got.TimedOut, late) || !slices.Equal(got.Nodes, []string{"ctl1", "ctl2"}) {
+			t.Errorf("%s: %+v", node, got)
+		}
+	}
+}
+
 func TestDefaultStrategy(t *testing.T) {
 	run, err := New(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}},
 		Outcomes{Deploy: {"b": Failure}})

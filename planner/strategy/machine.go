@@ -75,22 +75,6 @@ func New(groups []site.Group, nodes []site.Node, deployed []string) (*Machine, e
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{byName: make(map[string]*group, len(groups)), nodes: make(map[string]Stage, len(nodes))}
-	for _, g := range groups {
-		members := g.Selectors.Members(nodes)
-		for _, node := range members {
-			m.nodes[node] = NotStarted
-		}
-		m.byName[g.Name] = &group{Group: g, stage: NotStarted, members: members}
-	}
-	for i, name := range order {
-		g := m.byName[name]
-		g.index = i
-		m.groups = append(m.groups, g)
-		for _, parent := range g.DependsOn {
-			m.byName[parent].dependents = append(m.byName[parent].dependents, g)
-		}
-	}
 	known := make(map[string]bool, len(nodes))
 	for _, n := range nodes {
 		known[n.Name] = true
@@ -99,11 +83,38 @@ func New(groups []site.Group, nodes []site.Node, deployed []string) (*Machine, e
 		if !known[name] {
 			return nil, fmt.Errorf("%w %q among the deployed nodes; it is not a node of the site", ErrUnknownNode, name)
 		}
+	}
+	members := make(map[string][]string, len(groups))
+	named := make(map[string]site.Group, len(groups))
+	for _, g := range groups {
+		members[g.Name], named[g.Name] = g.Selectors.Members(nodes), g
+	}
+	ordered := make([]site.Group, len(order))
+	for i, name := range order {
+		ordered[i] = named[name]
+	}
+	return Walk(ordered, members, deployed), nil
+}
+
+// Walk is [New] for valid groups in processing order whose members are known, sorted.
+func Walk(groups []site.Group, members map[string][]string, deployed []string) *Machine {
+	m := &Machine{byName: make(map[string]*group, len(groups)), nodes: map[string]Stage{}}
+	for i, g := range groups {
+		added := &group{Group: g, stage: NotStarted, members: members[g.Name], index: i}
+		m.byName[g.Name], m.groups = added, append(m.groups, added)
+		for _, node := range added.members {
+			m.nodes[node] = NotStarted
+		}
+		for _, parent := range g.DependsOn { // it comes before
+			m.byName[parent].dependents = append(m.byName[parent].dependents, added)
+		}
+	}
+	for _, name := range deployed {
 		if _, ok := m.nodes[name]; ok {
 			m.nodes[name] = Deployed
 		}
 	}
-	return m, nil
+	return m
 }
 
 // Next returns the first group in order that is not complete, and false when all are or when [Machine.Err] is set. It

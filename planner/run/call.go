@@ -1,0 +1,442 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// call is the preparation of a group, the rest of its block, a phase outside of groups, or the tear-down.
+type call struct {
+	name    string
+	group   *Group         // nil outside of groups
+	stage   strategy.Stage // of a node that succeeds; empty outside of groups
+	until   time.Time
+	limit   time.Duration
+	width   int      // nodes at once
+	todo    []string // the nodes of a group that the call works on, sorted
+	outside *outsidePhase
+	decided map[string]Removal // of a tear-down: the nodes that it leaves alone
+
+	rounds  []round         // those to come
+	now     *round          // the one under way
+	queue   []*chain        // of the round, not begun
+	atWork  int             // chains of the round
+	blocked []*chain        // those of them that wait to start their next session
+	free    map[int]int     // phase -> its free places in a round of lock windows
+	gone    map[string]bool // nodes that get no further session in this call: they failed, or the run was stopped
+	failed  map[int]bool    // phases in which something failed or was not done
+	whole   bool            // false: the run was stopped before every node finished
+}
+
+// round is a part of a call: it begins when the one before it is over.
+type round struct {
+	kind   Kind
+	window bool // its chains are lock windows
+	chains []*chain
+	phases []int // in order
+}
+
+// chain is the sessions of one node that follow each other, or one callback.
+type chain struct {
+	call     *call
+	node     string    // empty: a callback that belongs to no node
+	sessions []Session // those to come; the first one may run
+	index    int       // in its phase, outside of groups
+	window   bool      // it runs between lock and unlock
+	last     Session   // that was started or given up
+	purpose  Purpose   // of the session that runs
+	opened   bool      // a session has locked the node before a callback
+	closing  bool      // the session that unlocks the node runs, or ran
+}
+
+// single returns a round whose chains have one session each.
+func (c *call) single(kind Kind, sessions []Session) round {
+	r := round{kind: kind, chains: make([]*chain, len(sessions))}
+	for i, s := range sessions {
+		r.chains[i] = &chain{call: c, node: s.Node, sessions: sessions[i : i+1], index: i}
+	}
+	return r
+}
+
+// verdict is the result of a session for its call.
+type verdict int
+
+const (
+	done     verdict = iota
+	failure          // the node gets no further session in this call
+	cutShort         // not started, or given up, because the run was stopped
+	waiting          // it cannot start yet
+	started
+)
+
+// begin starts the time of a call.
+func (m *Machine) begin(c *call) {
+	c.gone, c.failed, c.whole = map[string]bool{}, map[int]bool{}, true
+	c.until = m.at.Add(c.limit)
+	m.calls = append(m.calls, c)
+}
+
+// work starts what may start in a call, and reports whether the call is over.
+func (m *Machine) work(c *call) bool {
+	for c.now != nil || m.nextRound(c) {
+		blocked := c.blocked
+		c.blocked = nil
+		for _, ch := range blocked {
+			m.proceed(ch)
+		}
+		for len(c.queue) > 0 && m.room(c, c.queue[0]) {
+			ch := c.queue[0]
+			c.queue = c.queue[1:]
+			c.atWork++
+			if c.now.kind != Callback {
+				m.free--
+			}
+			if c.now.window {
+				m.windows[ch.node] = true
+			}
+			m.proceed(ch)
+		}
+		if c.now.window && c.atWork == 0 && len(c.queue) > 0 && m.free > 0 {
+			m.refuseLocked(c)
+		}
+		if c.atWork > 0 || len(c.queue) > 0 {
+			return false
+		}
+		if c.group != nil {
+			for _, phase := range c.now.phases {
+				m.do(Command{Kind: PhaseFinished, Group: c.group.Name, Phase: phase, Failed: c.failed[phase]})
+			}
+		}
+		c.now = nil
+	}
+	return true
+}
+
+// nextRound begins the next round of a call with what is left of it for the nodes that go on. A node that failed is
+// unlocked all the same (litp.md 84). It returns false when no round is left.
+func (m *Machine) nextRound(c *call) bool {
+	for len(c.rounds) > 0 {
+		r := c.rounds[0]
+		c.rounds = c.rounds[1:]
+		r.chains = slices.DeleteFunc(r.chains, func(ch *chain) bool {
+			return c.gone[ch.node] && ch.sessions[0].Kind != Unlock || !m.wanted(c, ch)
+		})
+		if len(r.chains) == 0 {
+			continue
+		}
+		c.free = map[int]int{}
+		for _, ch := range r.chains {
+			for _, s := range ch.sessions {
+				c.free[s.Phase] = s.Limit
+				if s.Phase > 0 && !slices.Contains(r.phases, s.Phase) {
+					r.phases = append(r.phases, s.Phase)
+				}
+			}
+		}
+		slices.Sort(r.phases)
+		if r.window { // those that are locked come first, so that they are unlocked first
+			slices.SortStableFunc(r.chains, func(a, b *chain) int {
+				return order(m.locked[b.node]) - order(m.locked[a.node])
+			})
+		}
+		for _, phase := range r.phases {
+			if c.decided == nil {
+				m.do(Command{Kind: PhaseStarted, Group: c.groupName(), Phase: phase})
+			}
+		}
+		c.now, c.queue = &r, r.chains
+		if c.outside != nil {
+			c.outside.ran = true
+		}
+		return true
+	}
+	return false
+}
+
+// order puts what is true behind what is false.
+func order(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (c *call) groupName() string {
+	if c.group == nil {
+		return ""
+	}
+	return c.group.Name
+}
+
+// wanted reports whether the next session of a chain is still to run.
+func (m *Machine) wanted(c *call, ch *chain) bool {
+	switch s := ch.sessions[0]; {
+	case c.outside != nil:
+		return m.left(c.outside, s)
+	case c.group != nil && s.Node == "": // else nobody waits for it
+		return len(c.group.Members) == 0 || slices.ContainsFunc(c.group.Members, func(n string) bool {
+			return m.walk.NodeStage(n) != strategy.Failed && !c.gone[n]
+		})
+	}
+	return true
+}
+
+// room reports whether a chain may begin now.
+func (m *Machine) room(c *call, ch *chain) bool {
+	if c.now.kind == Callback {
+		return c.atWork == 0
+	}
+	width := c.width
+	if limit := ch.sessions[0].Limit; limit > 0 && !c.now.window {
+		width = min(width, limit)
+	}
+	if c.atWork >= width || m.free == 0 {
+		return false
+	}
+	return !c.now.window || m.locked[ch.node] || c.atWork+len(m.leftLocked(c)) < c.group.Rolling.MaxParallel
+}
+
+// leftLocked returns the nodes of a group that are locked, or may be, while nobody works on them, sorted.
+func (m *Machine) leftLocked(c *call) []string {
+	var out []string
+	for name := range m.locked {
+		if _, member := slices.BinarySearch(c.group.Members, name); member && !m.windows[name] {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// refuseLocked fails the nodes of a round that have no place because others stay locked: never are more than
+// MaxParallel nodes locked.
+func (m *Machine) refuseLocked(c *call) {
+	err := fmt.Errorf("not started: %s may still be locked, and no more than %d nodes of group %q may be; "+
+		"the next plan unlocks first", m.leftLocked(c)[0], c.group.Rolling.MaxParallel, c.group.Name)
+	queue := c.queue
+	c.queue = nil
+	for _, ch := range queue {
+		m.refuse(ch, err)
+	}
+}
+
+// refuse fails the next session of a chain, which cannot start.
+func (m *Machine) refuse(ch *chain, err error) {
+	if m.stop() {
+		m.conclude(ch, cutShort, nil)
+		return
+	}
+	if ch.node != "" {
+		m.fail(ch.call, ch.node, err)
+	}
+	m.conclude(ch, failure, err)
+}
+
+// proceed starts the next session of a chain, or ends the chain.
+func (m *Machine) proceed(ch *chain) {
+	for len(ch.sessions) > 0 {
+		switch v, err := m.try(ch); {
+		case v == started:
+			return
+		case v == waiting:
+			ch.call.blocked = append(ch.call.blocked, ch)
+			return
+		case v == failure:
+			m.refuse(ch, err)
+		default:
+			m.conclude(ch, v, nil)
+		}
+	}
+	m.endChain(ch)
+}
+
+// try starts the next session of a chain if it may start now.
+func (m *Machine) try(ch *chain) (verdict, error) {
+	c, s := ch.call, ch.sessions[0]
+	switch late := !m.at.Before(c.until); {
+	case s.Kind == TearDown:
+		if m.spared(c, s, late) {
+			return done, nil
+		}
+	case s.Kind == Separation:
+	case !m.wanted(c, ch), c.outside != nil && m.pointless(c.outside, s):
+		return done, nil
+	case m.stop():
+		return cutShort, nil
+	case s.Waits != "":
+		return failure, errors.New(s.Waits)
+	case late && s.Kind == Callback:
+		return failure, &CallbackError{s.Name, fmt.Errorf("not started: %w", c.limitError())}
+	case late:
+		return failure, fmt.Errorf("not started: %w", c.limitError())
+	case s.Kind == Callback && ch.window && c.locks(s.Node) && !m.locked[s.Node] && !ch.opened:
+		ch.opened = true
+		m.start(ch, s, LockFirst)
+		return started, nil
+	case s.Kind == Callback && m.calling, ch.window && s.Limit > 0 && c.free[s.Phase] == 0:
+		return waiting, nil
+	}
+	m.calling = m.calling || s.Kind == Callback
+	c.free[s.Phase]--
+	m.start(ch, s, Work)
+	return started, nil
+}
+
+// limitError is the cause with which the time of a call ends.
+func (c *call) limitError() *TimeLimitError {
+	return &TimeLimitError{Call: c.name, Group: c.groupName(), Limit: c.limit}
+}
+
+// locks reports whether a node of a rolling group is locked before work and unlocked after it.
+func (c *call) locks(node string) bool {
+	r := c.group.Rolling
+	return r.Lock != "" && r.Unlock != "" && !c.group.Spared[node]
+}
+
+// start starts a session of a chain.
+func (m *Machine) start(ch *chain, s Session, purpose Purpose) {
+	c := ch.call
+	m.number++
+	m.running[m.number] = ch
+	ch.last, ch.purpose = s, purpose
+	out := Command{Kind: Start, Number: m.number, Session: s, Purpose: purpose, Call: c.name, Group: c.groupName(),
+		Node: s.Node, Phase: s.Phase, Until: c.until, Limit: c.limitError()}
+	if ch.window {
+		r := c.group.Rolling
+		out.Window = r.Lock+r.Unlock != "" && !c.group.Spared[s.Node]
+		out.Keep = out.Window && (len(ch.sessions) > 1 || purpose == LockFirst)
+	}
+	if purpose == UnlockAfter {
+		out.Keep, out.Until = false, m.at.Add(DefaultUnlockTimeout)
+		out.Limit = &TimeLimitError{Call: "unlock", Group: out.Group, Limit: DefaultUnlockTimeout}
+	}
+	m.do(out)
+}
+
+// ended takes the result of the session of a chain that ran.
+func (m *Machine) ended(ch *chain, r Result) {
+	c, s, n := ch.call, ch.last, m.node(ch.node)
+	v := verdictOf[r.Outcome]
+	m.cut = m.cut || v == cutShort
+	if r.Sent && ch.purpose != UnlockAfter {
+		n.attempted, n.group = true, or(c.groupName(), n.group)
+	}
+	n.failed = n.failed || v == failure || v == cutShort && r.Sent
+	switch {
+	case r.Lock == IsUnlocked:
+		delete(m.locked, ch.node)
+	case r.Lock != "":
+		m.locked[ch.node] = true
+	}
+	if v != done || r.Lock != "" {
+		n.stuck = r.Lock == IsStuck
+	}
+	switch {
+	case ch.purpose == UnlockAfter:
+		if v != done {
+			m.finished(c.group.Name, ch.node, strategy.Failed)
+			c.add(s, failure)
+		}
+		m.endChain(ch)
+		return
+	case ch.purpose == Work:
+		m.calling = m.calling && s.Kind != Callback
+		c.free[s.Phase]++
+	case v == done: // it is locked
+		m.proceed(ch)
+		return
+	}
+	switch {
+	case s.Kind == TearDown:
+		m.remove(s, r.Removal, nil)
+	case s.Kind == Separation:
+		c.decided = r.Decided
+	case v == cutShort && r.Sent && c.group != nil:
+		m.finished(c.group.Name, ch.node, strategy.Failed)
+	}
+	m.conclude(ch, v, r.Err)
+	m.proceed(ch)
+}
+
+var verdictOf = map[Outcome]verdict{Succeeded: done, Failed: failure, GivenUp: cutShort, NotStarted: cutShort}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// conclude takes the verdict on the next session of a chain.
+func (m *Machine) conclude(ch *chain, v verdict, err error) {
+	c, s := ch.call, ch.sessions[0]
+	ch.last = s
+	if ch.sessions = ch.sessions[1:]; v != done {
+		ch.sessions = nil
+	}
+	c.add(s, v)
+	switch {
+	case c.outside != nil:
+		c.outside.add(ch, v, err)
+	case v == done || c.group == nil:
+	case s.Node == "":
+		m.failWaiting(c, s, v, err)
+	case v == failure:
+		m.finished(c.group.Name, s.Node, strategy.Failed)
+	}
+}
+
+// add takes the verdict on a session.
+func (c *call) add(s Session, v verdict) {
+	if v == done {
+		return
+	}
+	c.failed[s.Phase] = true
+	c.whole = c.whole && v != cutShort
+	if s.Node != "" {
+		c.gone[s.Node] = true
+	}
+}
+
+// failWaiting ends the call of a group whose callback failed: all its nodes wait for it (litp.md 114). When the group
+// had nothing else to do, the nodes that it owns fail, so that its criteria count them.
+func (m *Machine) failWaiting(c *call, s Session, v verdict, err error) {
+	c.queue = nil
+	affected := c.todo
+	if v == failure {
+		m.failRun(c.group.Critical && len(c.group.Members) == 0) // else the criteria decide
+		if len(affected) == 0 {
+			affected = c.group.Owned
+		}
+	}
+	for _, n := range affected {
+		if c.gone[n] || v == failure && m.walk.NodeStage(n) == strategy.Failed {
+			continue
+		}
+		c.add(Session{Phase: s.Phase, Node: n}, v)
+		if v == failure {
+			m.fail(c, n, err)
+			m.setNode(n, strategy.Failed)
+			m.finished(c.group.Name, n, strategy.Failed)
+		}
+	}
+}
+
+// endChain gives the place of a chain back. A node whose lock window did not end as planned is unlocked first by a
+// session of its own, also while the run is being stopped and after the time limit of its call.
+func (m *Machine) endChain(ch *chain) {
+	if ch.window && m.locked[ch.node] && !m.node(ch.node).stuck && !ch.closing {
+		ch.closing = true
+		m.start(ch, ch.last, UnlockAfter)
+		return
+	}
+	ch.call.atWork--
+	if ch.call.now.kind != Callback {
+		m.free++
+	}
+	delete(m.windows, ch.node)
+}

@@ -1,0 +1,303 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// randomSite makes a site with overlapping groups, and a plan that uses every task group and kind of task.
+func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
+	s := site.Site{Name: "random"}
+	p := &planner.Plan{Site: "random", Digest: "d"}
+	for i := range 8 + r.IntN(12) {
+		s.Nodes = append(s.Nodes, site.Node{Name: fmt.Sprintf("n%02d", i)})
+	}
+	chance := func(percent int) bool { return r.IntN(100) < percent }
+	number := func(n int) *int { return &n }
+	for i := range 2 + r.IntN(4) {
+		g := site.Group{Name: fmt.Sprintf("g%d", i), Critical: chance(40),
+			DeployTimeout: time.Duration(1+r.IntN(40)) * time.Minute}
+		names := []string{"none"}
+		for _, n := range s.Nodes {
+			if chance(35) {
+				names = append(names, n.Name)
+			}
+		}
+		g.Selectors = site.Selectors{{NodeNames: names}}
+		if i > 0 && chance(40) {
+			g.DependsOn = []string{fmt.Sprintf("g%d", r.IntN(i))}
+		}
+		if chance(60) {
+			g.SuccessCriteria = &site.SuccessCriteria{PercentSuccessfulNodes: number(r.IntN(100))}
+		}
+		if chance(50) {
+			g.Rolling = &site.Rolling{MaxParallel: 1 + r.IntN(3), Lock: "drain", Unlock: "undrain"}
+		}
+		s.Groups = append(s.Groups, g)
+	}
+	m, err := strategy.New(s.Groups, s.Nodes, nil)
+	if err != nil {
+		panic(err)
+	}
+	phase := func(in task.Group, group string, kind task.Kind, action task.Action, percent int, nodes ...string) {
+		ph := planner.Phase{TaskGroup: in, Group: group}
+		for _, n := range nodes {
+			if chance(percent) {
+				ph.Tasks = append(ph.Tasks, task.Task{Node: n, Kind: kind, Action: action,
+					Name: fmt.Sprintf("p/%d", len(p.Phases)), Limit: r.IntN(3) * r.IntN(3),
+					Resource: resource.Resource{Type: "file", Title: "/a"}})
+			}
+		}
+		if len(ph.Tasks) > 0 {
+			p.Phases = append(p.Phases, ph)
+		}
+	}
+	var all []string
+	for _, n := range s.Nodes {
+		all = append(all, n.Name)
+	}
+	phase(task.Management, "", task.Config, task.Create, 5, all...)
+	phase(task.Boot, "", task.Callback, task.Run, 20, "", "")
+	owned := map[string]bool{}
+	for _, name := range m.Order() {
+		g := planner.Group{Name: name, Members: m.Members(name)}
+		for _, n := range g.Members {
+			if !owned[n] {
+				owned[n] = true
+				g.Owned = append(g.Owned, n)
+			}
+		}
+		p.Groups = append(p.Groups, g)
+		phase(task.Prepare, name, task.Config, task.PrepareNode, 100, g.Owned...)
+		phase(task.PreNode, name, task.Callback, task.Run, 30, g.Owned...)
+		phase(task.PreNode, name, task.Callback, task.Run, 20, "")
+		phase(task.PreNode, name, task.Config, task.Unlock, 5, g.Owned...)
+		phase(task.StorageUpgrade, name, task.Remote, task.Run, 50, g.Owned...)
+		phase(task.Node, name, task.Config, task.Create, 70, g.Owned...)
+		phase(task.Node, name, task.Callback, task.Run, 30, g.Owned...)
+		phase(task.Node, name, task.Config, task.Create, 50, g.Owned...)
+		phase(task.Cluster, name, task.Callback, task.Run, 20, "")
+	}
+	phase(task.PostCluster, "", task.Config, task.Create, 20, all...)
+	phase(task.PostCluster, "", task.Callback, task.Run, 30, "", "")
+	phase(task.Cleanup, "", task.Config, task.Forget, 50, "old1", "old2", "old3")
+	return s, p
+}
+
+// world executes commands at random and checks them.
+type world struct {
+	t       *testing.T
+	seed    uint64
+	r       *rand.Rand
+	program Program
+	groups  map[string]Group
+	faults  int // of 100 sessions
+
+	clock   time.Time
+	running []Command
+	locked  map[string]bool
+	owed    map[string]bool // nodes that this run locked, and did not try to unlock yet
+	reached map[string]int  // node -> phase of the last session that succeeded, in the present call
+	calls   map[string]string
+	failed  map[string]bool // nodes that get nothing more
+	stopped bool
+	report  *Report
+	kinds   map[string]int
+}
+
+func (w *world) wrong(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("seed %d: "+format, append([]any{w.seed}, args...)...)
+}
+
+// take checks commands and executes them.
+func (w *world) take(commands []Command) {
+	for _, c := range commands {
+		w.kinds[string(c.Kind)]++
+		if w.report != nil {
+			w.wrong("%+v after the end", c)
+		}
+		switch c.Kind {
+		case Finish:
+			w.report = c.Report
+		case Fail:
+			w.failed[c.Node] = true
+		case Start:
+			w.kinds[string(c.Purpose)+" "+string(c.Session.Kind)]++
+			w.check(c)
+			w.running = append(w.running, c)
+		}
+	}
+	if w.report == nil && len(w.running) == 0 {
+		w.wrong("nothing runs, and the run is not over")
+	}
+	places, callbacks := 0, 0
+	for _, c := range w.running {
+		if c.Session.Kind == Callback && c.Purpose == Work {
+			callbacks++
+		} else {
+			places++
+		}
+	}
+	if places > w.program.Parallelism || callbacks > 1 {
+		w.wrong("%d sessions and %d callbacks at once", places, callbacks)
+	}
+}
+
+// check checks a session that starts.
+func (w *world) check(c Command) {
+	n := c.Node
+	if n != "" && slices.ContainsFunc(w.running, func(other Command) bool { return other.Node == n }) {
+		w.wrong("%s has two sessions at once", n)
+	}
+	if w.stopped && c.Purpose != UnlockAfter && c.Session.Kind != Separation {
+		w.wrong("%+v after the run was stopped", c)
+	}
+	if c.Purpose == UnlockAfter {
+		delete(w.owed, n)
+	}
+	if c.Purpose == UnlockAfter && !w.locked[n] {
+		w.wrong("%s is unlocked, and is not locked", n)
+	}
+	if g, grouped := w.groups[c.Group]; grouped {
+		if w.failed[n] && c.Purpose != UnlockAfter && c.Session.Kind != Unlock {
+			w.wrong("%s failed and gets %+v", n, c)
+		}
+		if g.Rolling != nil && c.Window && c.Purpose != UnlockAfter { // the session locks it, if it is not locked
+			already := w.locked[n]
+			w.locked[n], w.owed[n] = true, true
+			others := slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return !w.locked[m] })
+			if locked := len(others); !already && locked > g.Rolling.MaxParallel {
+				w.wrong("%s is the node %d of %s that is locked", n, locked, g.Name)
+			}
+		}
+		if g.Rolling != nil && c.Session.Locked && c.Purpose == Work && !w.locked[n] {
+			w.wrong("%s is worked on without a lock", n)
+		}
+	}
+	if n != "" && c.Purpose == Work && c.Call == w.calls[n] && c.Phase < w.reached[n] {
+		w.wrong("%s comes back to phase %d", n, c.Phase)
+	}
+	if n != "" {
+		w.calls[n], w.reached[n] = c.Call, c.Phase
+	}
+}
+
+// event ends a random session, or stops the run.
+func (w *world) event() Event {
+	if !w.stopped && w.r.IntN(400) == 0 {
+		w.stopped = true
+		return Event{Kind: []EventKind{Stop, GiveUp}[w.r.IntN(2)]}
+	}
+	i := w.r.IntN(len(w.running))
+	c := w.running[i]
+	w.running = slices.Delete(w.running, i, i+1)
+	w.clock = w.clock.Add(time.Duration(w.r.IntN(60)) * time.Second)
+	e := Event{Kind: Ended, Number: c.Number, Result: Result{Outcome: Succeeded, Sent: true, Removal: TornDown}}
+	if c.Session.Kind == Separation {
+		e.Result.Decided = map[string]Removal{"old1": Unreachable}
+		return e
+	}
+	if w.r.IntN(100) < w.faults {
+		e.Result = Result{Outcome: Failed, Sent: true, Removal: NotTornDown, Err: errors.New("broken")}
+		if w.stopped && w.r.IntN(2) == 0 {
+			e.Result.Outcome = GivenUp
+		}
+		w.failed[c.Node] = w.failed[c.Node] || c.Node != ""
+	}
+	if c.Session.Kind == Callback && c.Purpose == Work {
+		e.Result.Sent = false
+		return e
+	}
+	switch {
+	case !c.Window && c.Session.Kind != Unlock:
+	case e.Result.Outcome == Succeeded && !c.Keep:
+		e.Result.Lock = IsUnlocked
+	case c.Keep || c.Purpose == UnlockAfter && w.r.IntN(2) == 0:
+		e.Result.Lock = IsLocked
+	default: // the session failed at the last step
+		e.Result.Lock = []Lock{IsUnlocked, IsLocked, IsStuck}[w.r.IntN(3)]
+	}
+	if e.Result.Lock == IsUnlocked {
+		delete(w.locked, c.Node)
+	}
+	if e.Result.Lock == IsUnlocked || e.Result.Lock == IsStuck {
+		delete(w.owed, c.Node)
+	}
+	if e.Result.Lock == IsStuck || c.Purpose == UnlockAfter && e.Result.Lock != IsUnlocked {
+		w.kinds["left locked"]++
+	}
+	return e
+}
+
+// TestRandomRuns checks after every event of many runs that the rules hold: who is locked, that each node has one
+// session at a time, that nothing comes twice or too late, and that the run ends. Equal events give equal commands.
+func TestRandomRuns(t *testing.T) {
+	kinds := map[string]int{}
+	nodes, groups, statuses := 0, 0, map[Status]int{}
+	const runs = 5000
+	for seed := range uint64(runs) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		s, p := randomSite(r)
+		program, err := Compile(s, p, Settings{Parallelism: 1 + r.IntN(8), ParallelGroups: 1 + r.IntN(3),
+			Lost: map[string]bool{"old2": true}})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		nodes, groups = nodes+len(s.Nodes), groups+len(s.Groups)
+		w := &world{t: t, seed: seed, r: r, program: program, groups: map[string]Group{},
+			faults: r.IntN(3) * r.IntN(15), locked: map[string]bool{}, owed: map[string]bool{}, reached: map[string]int{}, calls: map[string]string{},
+			failed: map[string]bool{}, kinds: kinds}
+		for _, g := range program.Groups {
+			w.groups[g.Name] = g
+		}
+		for name, sessions := range program.Deploy {
+			if slices.ContainsFunc(sessions, func(s Session) bool { return s.Kind == Unlock }) {
+				w.locked[name] = true
+			}
+		}
+		m, again := New(program), New(program)
+		e := Event{Kind: Begin}
+		for {
+			commands := m.Handle(e, w.clock)
+			if twin := again.Handle(e, w.clock); !reflect.DeepEqual(commands, twin) {
+				w.wrong("equal events gave %+v and %+v", commands, twin)
+			}
+			if w.take(commands); w.report != nil {
+				break
+			}
+			e = w.event()
+		}
+		if len(w.owed) > 0 {
+			w.wrong("%v were locked and never unlocked", w.owed)
+		}
+		if len(w.running) > 0 || w.report.Err != nil {
+			w.wrong("%d sessions still run at the end; error %v", len(w.running), w.report.Err)
+		}
+		if !reflect.DeepEqual(w.report.Locked, w.locked) && len(w.locked)+len(w.report.Locked) > 0 {
+			w.wrong("locked are %v, reported %v", w.locked, w.report.Locked)
+		}
+		statuses[w.report.Status]++
+	}
+	t.Logf("%d nodes and %d groups a run; %v; %v", nodes/runs, groups/runs, statuses, kinds)
+	for _, kind := range []string{"start", "fail", "warn", "removed", "depart", "lock callback", "unlock callback",
+		"unlock config", "work unlock", "work tear down", "left locked", "phase_finished", "node_finished", "group_finished"} {
+		if kinds[kind] == 0 {
+			t.Errorf("%q never happened", kind)
+		}
+	}
+	if len(statuses) < 4 {
+		t.Errorf("the runs ended as %v", statuses)
+	}
+}

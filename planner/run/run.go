@@ -1,0 +1,495 @@
+// Package run is the run of a plan as a state machine (design.md 6): events in, commands out. It decides everything
+// that is decided in a run: the order of groups and phases, which session starts when, success criteria, locks, time
+// limits, failures, cancellation, what is never started, and how the run ends. It has no clock, no goroutine and no
+// connection: whoever drives it, a run or a simulation, executes the commands in their order and returns what came of
+// them.
+//
+//	m := run.New(program)
+//	commands := m.Handle(run.Event{Kind: run.Begin}, now)
+//	for the last command is not run.Finish {
+//		... execute the commands ...
+//		commands = m.Handle(the next event, now)
+//	}
+//
+// Sessions wait in rounds. A call (the preparation of a group, the rest of its block, a phase outside of groups, the
+// tear-down) is a sequence of rounds with one time limit, and a round begins when the one before it is over. A round has
+// chains: the sessions of one node that follow each other, one in general, and all between lock and unlock in a rolling
+// group. A chain takes a place of the run, of its call, and of its phase for as long as it lasts; one callback runs at a
+// time (litp.md 46).
+package run
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Event is what happened.
+type Event struct {
+	Kind   EventKind
+	Number int // of the session that ended, as its command gave it; others are ignored
+	Result Result
+	// Twice are the nodes of the site that are the same machine as another one, as far as anyone knows now. Nothing is
+	// done on them, and the run fails; nil: no news.
+	Twice []string
+}
+
+// EventKind is the kind of an event.
+type EventKind string
+
+// The kinds of events.
+const (
+	Begin  EventKind = "begin"
+	Ended  EventKind = "ended"   // a session or a callback
+	Stop   EventKind = "stop"    // nothing is started any more, except what unlocks a node
+	GiveUp EventKind = "give up" // running sessions are given up
+)
+
+// Result is the result of a session.
+type Result struct {
+	Outcome Outcome
+	Sent    bool // the node may have changed
+	Lock    Lock
+	Removal Removal // of a tear-down
+	Err     error   // why it failed, for reports: it is only passed on
+	// Decided are the nodes that are not torn down, or need not be, with how their tear-down ends; of a separation.
+	Decided map[string]Removal
+}
+
+// Outcome is how a session ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded  Outcome = "succeeded"
+	Failed     Outcome = "failed"
+	GivenUp    Outcome = "given up"    // it failed because the run was stopped
+	NotStarted Outcome = "not started" // because the run was stopped
+)
+
+// Lock is what a session reported of the lock of its node.
+type Lock string
+
+// The reports. Empty is no report: what was known counts.
+const (
+	IsLocked   Lock = "locked" // or may be
+	IsUnlocked Lock = "unlocked"
+	IsStuck    Lock = "stuck" // its unlock command failed
+)
+
+// Removal is how the tear-down of a node ended.
+type Removal string
+
+// The ends of a tear-down.
+const (
+	TornDown    Removal = "torn_down"   // nothing of the site is left on it
+	Kept        Removal = "kept"        // it is the machine of a node of the site: nothing is undone
+	Forgotten   Removal = "forgotten"   // it left the site and did not answer: it is not asked again
+	Unreachable Removal = "unreachable" // it did not answer
+	// something is left on it, or may be: its ledger knows, so it can be tried again.
+	NotTornDown Removal = "failed"
+)
+
+// Command is what is to be done now.
+type Command struct {
+	Kind    CommandKind
+	Number  int // of a session that starts
+	Session Session
+	Purpose Purpose   // of a session that starts
+	Window  bool      // the lock and unlock commands of its group are part of the session
+	Keep    bool      // it leaves the node locked
+	Until   time.Time // when the session is given up, because of Limit
+	Limit   *TimeLimitError
+	Call    string // of a session or a node that fails: prepare, deploy, or the task group of a phase outside of groups
+	Group   string
+	Node    string
+	Phase   int
+	Stage   strategy.Stage // of the node or group that finished
+	Failed  bool           // of a phase that finished: something failed or was not done in it
+	Removal Removal
+	Text    string
+	Err     error // why a node fails
+	Report  *Report
+}
+
+// CommandKind is the kind of a command.
+type CommandKind string
+
+// The kinds of commands.
+const (
+	Start CommandKind = "start" // start a session or a callback
+	Fail  CommandKind = "fail"  // a node fails without a session, because of Err
+	Warn  CommandKind = "warn"  // of Text
+
+	PhaseStarted  CommandKind = "phase_started" // record it, like the next ones
+	PhaseFinished CommandKind = "phase_finished"
+	NodeFinished  CommandKind = "node_finished"
+	GroupFinished CommandKind = "group_finished"
+
+	Removed CommandKind = "removed" // record how the tear-down of a node ended; Err: why it was not started
+	Depart  CommandKind = "depart"  // report how the tear-down of a node that left ended
+	Finish  CommandKind = "finish"  // the run is over, see Report
+)
+
+// Purpose is what a session is for.
+type Purpose string
+
+// The purposes.
+const (
+	Work        Purpose = "work"
+	LockFirst   Purpose = "lock"   // lock the node before a callback
+	UnlockAfter Purpose = "unlock" // unlock a node whose lock window did not end as planned
+)
+
+// TimeLimitError is the cause of a session that did not finish within the time limit of its call (airship.md 10).
+type TimeLimitError struct {
+	Call  string // "prepare", "deploy", "unlock", "tear down", or the task group of a phase outside of groups
+	Group string // empty outside of a group
+	Limit time.Duration
+}
+
+func (e *TimeLimitError) Error() string {
+	s := fmt.Sprintf("the time limit of %s for %s", e.Limit, e.Call)
+	if e.Group != "" {
+		s += fmt.Sprintf(" of group %q", e.Group)
+	}
+	return s + " is over"
+}
+
+// Status is how a run or a phase ended.
+type Status string
+
+// The statuses of a run. A phase knows all but degraded.
+const (
+	StatusSucceeded   Status = "succeeded"
+	StatusDegraded    Status = "degraded"    // something failed, but no critical group: there is work for the next plan
+	StatusFailed      Status = "failed"      // a critical group failed (airship.md 9), or a phase outside of groups
+	StatusInterrupted Status = "interrupted" // stopped before everything was started
+)
+
+// Report is how a run ended.
+type Report struct {
+	strategy.Report
+	Status  Status
+	Outside []PhaseReport             // the phases outside of groups that were started, in their order
+	Alone   map[string]strategy.Stage // of the nodes in no group with sessions outside of groups
+	Locked  map[string]bool           // nodes that are locked, or may be
+	Err     error                     // this package misused the walk of the groups
+}
+
+// PhaseReport is the result of a phase outside of groups that was started.
+type PhaseReport struct {
+	Phase     int // its number in the plan, from 1
+	TaskGroup task.Group
+	Status    Status         // succeeded, failed, or interrupted
+	Failures  []PhaseFailure // in the order of the phase
+}
+
+// PhaseFailure is a node or a callback that failed in a phase outside of groups.
+type PhaseFailure struct {
+	Node    string // empty for a callback that belongs to no node
+	Message string
+}
+
+// Machine is the state of a run. It is for one goroutine.
+type Machine struct {
+	p    Program
+	walk *strategy.Machine
+	at   time.Time
+	out  []Command // of the event that is handled
+
+	part    part // of the run that is under way
+	next    int  // the next phase of the part
+	goOn    bool // groups may be started
+	calls   []*call
+	running map[int]*chain // by the number of the session
+	number  int            // of the last session
+	free    int            // places of the run
+	calling bool           // a callback runs
+
+	regroup  bool // a group may be ready that was not before
+	nodes    map[string]*node
+	locked   map[string]bool // nodes that are locked, or may be
+	windows  map[string]bool // nodes that are in a lock window
+	later    map[string]bool // nodes with sessions after the groups
+	recorded map[string]bool // groups whose end was recorded
+	twice    []string
+	stopped  bool
+	gaveUp   bool
+	cut      bool   // something was left out because the run was stopped
+	halted   error  // why no group was started
+	worst    Status // of what the walk does not see: degraded, failed, or empty
+	outside  []PhaseReport
+	removed  map[string]Removal
+	wrong    error
+}
+
+// part is a part of a run.
+type part int
+
+const (
+	beforeGroups part = iota
+	inGroups
+	afterGroups
+	cleanup
+	over
+)
+
+// node is what is known of a node.
+type node struct {
+	group     string // that worked on it last, or the first that has it
+	attempted bool   // a session was sent
+	failed    bool
+	recorded  bool // its last stage
+	stuck     bool // its last session could not unlock it
+}
+
+// New returns the machine of a program. Its first event is Begin.
+func New(p Program) *Machine {
+	if p.Parallelism == 0 {
+		p.Parallelism = DefaultParallelism
+	}
+	p.ParallelGroups = max(p.ParallelGroups, 1)
+	m := &Machine{p: p, running: map[int]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
+		locked: map[string]bool{}, windows: map[string]bool{}, later: nodesOf(p.After), recorded: map[string]bool{},
+		removed: map[string]Removal{}}
+	members, after := map[string][]string{}, map[string][]string{}
+	groups := make([]site.Group, len(p.Groups))
+	for i, g := range p.Groups {
+		groups[i], members[g.Name], after[g.Name] = g.Group, g.Members, g.After
+		for _, n := range g.Members {
+			if n := m.node(n); n.group == "" {
+				n.group = g.Name
+			}
+		}
+	}
+	m.walk = strategy.Walk(groups, members, p.Idle)
+	if p.ParallelGroups > 1 {
+		m.walk.AllowParallel(after)
+	}
+	for name, sessions := range p.Deploy {
+		for _, s := range sessions {
+			if s.Kind == Unlock {
+				m.locked[name] = true
+			}
+		}
+	}
+	return m
+}
+
+func (m *Machine) node(name string) *node {
+	n := m.nodes[name]
+	if n == nil {
+		n = &node{}
+		m.nodes[name] = n
+	}
+	return n
+}
+
+// Handle takes an event that happened at a time, which never decreases, and returns what is to be done, in order. Equal
+// events give equal commands.
+func (m *Machine) Handle(e Event, at time.Time) []Command {
+	m.at, m.out = at, nil
+	if e.Twice != nil {
+		m.twice = e.Twice
+		m.failRun(true)
+	}
+	switch e.Kind {
+	case Stop:
+		m.stopped = true
+	case GiveUp:
+		m.stopped, m.gaveUp = true, true
+	case Ended:
+		if ch := m.running[e.Number]; ch != nil {
+			delete(m.running, e.Number)
+			m.ended(ch, e.Result)
+		}
+	case Begin:
+	}
+	for m.part != over && m.advance() {
+	}
+	return m.out
+}
+
+// advance starts what may start and ends what is over. It reports whether anything changed that lets more start or end.
+func (m *Machine) advance() bool {
+	for i, c := range m.calls {
+		if m.work(c) {
+			m.calls = slices.Delete(m.calls, i, i+1)
+			switch {
+			case c.group != nil:
+				m.groupOver(c)
+			case c.outside != nil:
+				m.outsideOver(c.outside)
+			default:
+				m.cleanupOver()
+			}
+			return true
+		}
+	}
+	if m.part == inGroups && m.goOn && m.startGroup() {
+		return true
+	}
+	if len(m.calls) > 0 {
+		return false
+	}
+	switch m.part {
+	case beforeGroups:
+		m.phaseBefore()
+	case inGroups:
+		m.part, m.next = afterGroups, 0
+	case afterGroups:
+		m.phaseAfter()
+	case cleanup:
+		m.finish()
+	case over:
+	}
+	return m.part != over
+}
+
+// do adds a command.
+func (m *Machine) do(c Command) { m.out = append(m.out, c) }
+
+// stop reports whether no session may be started any more, and remembers that something was left out.
+func (m *Machine) stop() bool {
+	m.cut = m.cut || m.stopped
+	return m.stopped
+}
+
+// failRun remembers that something failed that the walk does not see.
+func (m *Machine) failRun(critical bool) {
+	switch {
+	case critical:
+		m.worst = StatusFailed
+	case m.worst == "":
+		m.worst = StatusDegraded
+	}
+}
+
+// setNode sets the stage of a node that the walk cannot see. A node without a group has no stage.
+func (m *Machine) setNode(name string, stage strategy.Stage) {
+	if m.walk.NodeStage(name) == "" {
+		return
+	}
+	if err := m.walk.SetNode(name, stage); err != nil && m.wrong == nil {
+		m.wrong = err
+	}
+}
+
+// finished records that a node reached its last stage of the run, once.
+func (m *Machine) finished(group, name string, stage strategy.Stage) {
+	if n := m.node(name); !n.recorded {
+		n.recorded = true
+		m.do(Command{Kind: NodeFinished, Group: group, Node: name, Stage: stage})
+	}
+}
+
+// fail fails a node without a session, in a call or after all of them.
+func (m *Machine) fail(c *call, name string, err error) {
+	n := m.node(name)
+	n.failed = true
+	out := Command{Kind: Fail, Node: name, Err: err}
+	if c != nil {
+		out.Call, out.Group = c.name, c.groupName()
+		n.group = or(out.Group, n.group)
+	}
+	m.do(out)
+}
+
+// finishGroups records the groups that finished.
+func (m *Machine) finishGroups() {
+	var report strategy.Report
+	for _, g := range m.p.Groups {
+		stage := m.walk.GroupStage(g.Name)
+		if !stage.Complete() || m.recorded[g.Name] {
+			continue
+		}
+		if len(report.Groups) == 0 {
+			report = m.walk.Report()
+		}
+		m.recorded[g.Name] = true
+		r, _ := report.Group(g.Name)
+		m.do(Command{Kind: GroupFinished, Group: g.Name, Stage: stage, Text: strings.Join(Reasons(r), "; ")})
+	}
+}
+
+// Reasons says why a group failed; nothing for one that did not.
+func Reasons(g strategy.GroupReport) []string {
+	var out []string
+	if g.FailedBy != "" {
+		out = append(out, fmt.Sprintf("it depends on %s, which failed", g.FailedBy))
+	}
+	for _, s := range g.Shortfalls {
+		out = append(out, s.String())
+	}
+	return out
+}
+
+// remaining records what is left of groups and nodes when no group is worked on any more.
+func (m *Machine) remaining() {
+	for _, name := range m.twice { // such a machine is left alone under both names
+		if n := m.node(name); m.walk.NodeStage(name) == strategy.Deployed && !n.attempted {
+			m.setNode(name, strategy.Failed)
+			m.fail(nil, name, nil)
+			m.finished(n.group, name, strategy.Failed)
+		}
+	}
+	m.finishGroups()
+	for _, s := range m.walk.Report().Nodes {
+		for _, name := range s.Nodes {
+			if n := m.node(name); n.attempted {
+				m.finished(n.group, name, s.Stage)
+			}
+		}
+	}
+}
+
+// finish ends the run.
+func (m *Machine) finish() {
+	m.part = over
+	r := &Report{Report: m.walk.Report(), Outside: m.outside, Alone: map[string]strategy.Stage{}, Locked: m.locked,
+		Err: m.wrong}
+	if err := m.walk.Err(); err != nil {
+		r.Err = err
+	}
+	for name, n := range m.nodes {
+		_, cleaned := m.removed[name]
+		switch { // one in no group
+		case name == "" || m.walk.NodeStage(name) != "" || cleaned || !n.attempted && !n.failed:
+		case m.halted != nil:
+			r.Alone[name] = strategy.NotStarted
+		case n.failed:
+			r.Alone[name] = strategy.Failed
+		default:
+			r.Alone[name] = strategy.Deployed
+		}
+	}
+	r.Status = m.status(r)
+	m.do(Command{Kind: Finish, Report: r})
+}
+
+func (m *Machine) status(r *Report) Status {
+	wanted := []Removal{TornDown}
+	if !m.p.Destroy {
+		wanted = []Removal{TornDown, Kept, Forgotten}
+	}
+	switch {
+	case m.cut || m.gaveUp && !m.p.Destroy:
+		return StatusInterrupted
+	case r.CriticalFailed || m.worst == StatusFailed:
+		return StatusFailed
+	case m.worst == StatusDegraded || len(r.In(strategy.Failed)) > 0,
+		slices.ContainsFunc(r.Groups, func(g strategy.GroupReport) bool { return g.Stage == strategy.Failed }),
+		slices.ContainsFunc(slices.Collect(maps.Values(m.removed)), func(r Removal) bool {
+			return !slices.Contains(wanted, r)
+		}):
+		return StatusDegraded
+	}
+	return StatusSucceeded
+}
