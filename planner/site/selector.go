@@ -10,11 +10,12 @@ import (
 )
 
 // Selector is an intersection of criteria; within one criterion any value matches. A criterion that is absent or empty
-// is ignored, so a selector with none selects every node (seed 001, "Selectors"; airship.md 3).
+// is ignored, so a selector with none selects every node (seed 001, "Selectors"; airship.md 3). The
+// order of the fields is that of its JSON, which digests of services cover.
 type Selector struct {
 	NodeNames  []string `key:"node_names"`
-	NodeLabels []string `key:"node_labels"` // "key:value", trimmed around the colon
 	NodeTags   []string `key:"node_tags"`
+	NodeLabels []string `key:"node_labels"` // "key:value", trimmed around the colon
 	RackNames  []string `key:"rack_names"`
 }
 
