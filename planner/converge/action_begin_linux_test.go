@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // beginning is a bench whose actions act; the commands of shells do nothing.
 func beginning(b *bench) *bench {
 	b.types["shell"] = shellType{}
-	b.commands = newWindow(b.t).commands
+	b.Commands = newWindow(b.t).Commands
 	return b
 }
 
@@ -97,11 +98,11 @@ func TestWhereNothingCanBeBegun(t *testing.T) {
 		t.Error(nameless.Error)
 	}
 	b.converge(Apply, item("plain[a]", "value", "1"))
-	looking, err := b.lock(t.Context(), false, "")
+	looking, err := b.Lock(t.Context(), false, "")
 	if err != nil || looking == nil {
 		t.Fatal(looking, err)
 	}
-	defer looking.release()
+	defer looking.Release()
 	if _, s := b.session(t.Context(), Catalog{Mode: Prepare, Begins: planned}); s.Error == nil || s.Error.Code != CodeLocked {
 		t.Errorf("beside another session: %v", s.Error)
 	}
@@ -112,7 +113,7 @@ func TestWhereNothingCanBeBegun(t *testing.T) {
 func TestKilledBeforeThePlannedActions(t *testing.T) {
 	config := item("plain[a]", "value", "1")
 	if role() != "" {
-		s, err := New(os.Getenv("DIR"))
+		s, err := system.New(os.Getenv("DIR"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -40,8 +41,8 @@ func encoded(text string) string { return base64.StdEncoding.EncodeToString([]by
 // actionSandbox is a sandbox whose commands run on this machine, in folders of the sandbox.
 func actionSandbox(t *testing.T) *sandbox {
 	b := commandSandbox(t)
-	run := machine(t).execute
-	b.commands = func(ctx context.Context, c Command) (Output, error) {
+	run := machine(t).Execute
+	b.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
 		c.Dir = b.real(c.Dir)
 		return run(ctx, c)
 	}
@@ -91,7 +92,7 @@ func TestAnActionHasItsFiles(t *testing.T) {
 	b := actionSandbox(t)
 	b.mkdir("/elsewhere")
 	files := resource.Parameters{"deploy.sh": encoded("#!/bin/sh\ncat data/list; pwd\n"), "data/list": encoded("it's $HOME\n"), "data/more/x": encoded("\x00\xff")}
-	folder := b.real(workPath)
+	folder := b.real(system.WorkPath)
 	for _, test := range []struct{ command, cwd, want string }{
 		{"./deploy.sh", "", "it's $HOME\n" + folder + "\n"},
 		{"pwd; cat list", "data", folder + "/data\nit's $HOME\n"},
@@ -104,22 +105,22 @@ func TestAnActionHasItsFiles(t *testing.T) {
 		if test.cwd != "" {
 			i.Parameters["cwd"] = test.cwd
 		}
-		b.put(workPath+"/left/over", "by a session that was killed")
+		b.put(system.WorkPath+"/left/over", "by a session that was killed")
 		if r := b.wantStatus(Apply, i, Changed); r.Output != test.want {
 			t.Errorf("%s: printed %q, want %q", test.command, r.Output, test.want)
 		}
-		if b.there(workPath) {
+		if b.there(system.WorkPath) {
 			t.Errorf("%s: the folder is left behind", test.command)
 		}
 	}
 	fails := item("shell[s/t]", "command", "exit 1", "files", map[string]any(files), "retries", 0)
 	b.wantStatus(Apply, fails, Failed)
-	if b.there(workPath) {
+	if b.there(system.WorkPath) {
 		t.Error("the folder of a command that failed is left behind")
 	}
-	b.put(workPath+"/left/over", "by a session that was killed")
+	b.put(system.WorkPath+"/left/over", "by a session that was killed")
 	b.apply()
-	if b.there(workPath) {
+	if b.there(system.WorkPath) {
 		t.Error("the folder of a session that was killed stays")
 	}
 }
@@ -168,11 +169,11 @@ func TestTries(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newSandbox(t)
 				tries := 0
-				b.commands = func(_ context.Context, c Command) (Output, error) {
+				b.Commands = func(_ context.Context, c system.Command) (system.Output, error) {
 					if tries++; tries <= test.fail {
-						return Output{Status: 7, Combined: fmt.Sprintln("try", tries)}, nil
+						return system.Output{Status: 7, Combined: fmt.Sprintln("try", tries)}, nil
 					}
-					return Output{}, nil
+					return system.Output{}, nil
 				}
 				ctx := t.Context()
 				if test.limit > 0 {
@@ -251,7 +252,7 @@ func FuzzFileOfAnAction(f *testing.F) {
 			return
 		}
 		r := resource.Resource{Type: "shell", Title: "t", Parameters: resource.Parameters{"files": map[string]any{name: ""}}}
-		if file := reach(r, workPath, name); file != workPath+"/"+name || slices.Contains(strings.Split(file, "/"), "..") {
+		if file := reach(r, system.WorkPath, name); file != system.WorkPath+"/"+name || slices.Contains(strings.Split(file, "/"), "..") {
 			t.Errorf("%q is laid out as %q", name, file)
 		}
 	})
@@ -265,17 +266,17 @@ func TestPuppet(t *testing.T) {
 		want       string // the command
 		message    string
 	}{
-		"no change":        {[]any{"manifest", "site.pp", "files", files}, 0, "apply --detailed-exitcodes --color=false " + workPath + "/site.pp", ""},
-		"changes":          {[]any{"manifest", "./site.pp", "modules", "modules/", "files", files}, 2, "apply --detailed-exitcodes --color=false --modulepath=" + workPath + "/modules " + workPath + "/site.pp", ""},
-		"failures":         {[]any{"manifest", "/m/site.pp", "modules", "modules:/etc/m", "files", files}, 4, "apply --detailed-exitcodes --color=false --modulepath=" + workPath + "/modules:/etc/m /m/site.pp", "resources of the manifest failed (status 4)"},
+		"no change":        {[]any{"manifest", "site.pp", "files", files}, 0, "apply --detailed-exitcodes --color=false " + system.WorkPath + "/site.pp", ""},
+		"changes":          {[]any{"manifest", "./site.pp", "modules", "modules/", "files", files}, 2, "apply --detailed-exitcodes --color=false --modulepath=" + system.WorkPath + "/modules " + system.WorkPath + "/site.pp", ""},
+		"failures":         {[]any{"manifest", "/m/site.pp", "modules", "modules:/etc/m", "files", files}, 4, "apply --detailed-exitcodes --color=false --modulepath=" + system.WorkPath + "/modules:/etc/m /m/site.pp", "resources of the manifest failed (status 4)"},
 		"changes and":      {[]any{"manifest", "/m.pp"}, 6, "apply --detailed-exitcodes --color=false /m.pp", "resources of the manifest failed, and others were changed (status 6)"},
 		"does not compile": {[]any{"manifest", "x/-m.pp", "cwd", "/etc/p"}, 1, "apply --detailed-exitcodes --color=false /etc/p/x/-m.pp", "Puppet could not apply the manifest (status 1)"},
 		"is killed":        {[]any{"manifest", "/m.pp"}, 137, "apply --detailed-exitcodes --color=false /m.pp", "Puppet ended unexpectedly (status 137)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newSandbox(t)
-			ran := &recorder{answers: map[string]Output{"/opt": {Status: test.status}}}
-			b.commands = func(_ context.Context, c Command) (Output, error) { return ran.run(c) }
+			ran := &recorder{answers: map[string]system.Output{"/opt": {Status: test.status}}}
+			b.Commands = func(_ context.Context, c system.Command) (system.Output, error) { return ran.run(c) }
 			act := item("puppet[p/t]", test.parameters...)
 			if r := b.apply(act)[0]; !strings.Contains(r.Message, "no such program on the node") || !strings.Contains(r.Message, "/opt/puppetlabs/bin") || len(ran.ran) > 0 {
 				t.Errorf("without Puppet: %s %s", r.Status, r.Message)
@@ -311,9 +312,9 @@ func TestNeeds(t *testing.T) {
 	b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
 	c := Catalog{Mode: Apply, Needs: []string{"there", "puppet", "no-program", "dangling", "file/in", "puppet"}, Items: []Item{item("plain[a]", "value", "1")}}
 	results, summary := b.session(t.Context(), c)
-	want := "the programs puppet, no-program, dangling, file/in are not on the node (looked in " + actionPath + "); tasks of this run call them: install them first"
-	if summary.Error == nil || summary.Error.Code != CodeNeeds || summary.Error.Message != want || len(results) > 0 || b.there(home) {
-		t.Errorf("%+v, results %v, touched: %v", summary.Error, results, b.there(home))
+	want := "the programs puppet, no-program, dangling, file/in are not on the node (looked in " + system.ProgramPath + "); tasks of this run call them: install them first"
+	if summary.Error == nil || summary.Error.Code != CodeNeeds || summary.Error.Message != want || len(results) > 0 || b.there(system.Home) {
+		t.Errorf("%+v, results %v, touched: %v", summary.Error, results, b.there(system.Home))
 	}
 	c.Mode, c.Items, c.Needs = Prepare, nil, []string{"puppet"}
 	if _, summary := b.session(t.Context(), c); summary.Error == nil || !strings.HasPrefix(summary.Error.Message, "the program puppet is not on the node") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -22,12 +23,12 @@ var puppetStatuses = map[int]string{
 }
 
 func (puppetType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
-	program, err := s.program("puppet")
+	program, err := s.Program("puppet")
 	if err != nil {
 		return err
 	}
 	if program == "" {
-		return fmt.Errorf("puppet: no such program on the node in %s; install the package puppet-agent before", actionPath)
+		return fmt.Errorf("puppet: no such program on the node in %s; install the package puppet-agent before", system.ProgramPath)
 	}
 	return s.inFolder(r, func(folder string) error {
 		argv := []string{program, "apply", "--detailed-exitcodes", "--color=false"}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -40,7 +41,7 @@ func (rebootType) Check(_ context.Context, s *Session, r resource.Resource) ([]D
 	if !s.due(r) {
 		return nil, nil
 	}
-	id, err := s.bootID()
+	id, err := s.BootID()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (rebootType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	if err != nil {
 		return err
 	}
-	id, err := s.bootID()
+	id, err := s.BootID()
 	switch {
 	case err != nil:
 		return err
@@ -97,7 +98,7 @@ func (rebootType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 
 // restart has the machine restart in two seconds, so that the session can end before.
 func (s *Session) restart(ctx context.Context) error {
-	systemd, err := s.exists("/run/systemd/system")
+	systemd, err := s.Exists("/run/systemd/system")
 	if err != nil {
 		return err
 	}
@@ -106,12 +107,12 @@ func (s *Session) restart(ctx context.Context) error {
 		// A unit of its own, because the session's processes may end with it.
 		argv, needed = []string{"systemd-run", "--quiet", "/bin/sh", "-c", "sleep 2; exec systemctl reboot"}, "systemd-run"
 	}
-	switch program, err := s.program(needed); {
+	switch program, err := s.Program(needed); {
 	case err != nil:
 		return err
 	case program == "":
 		return fmt.Errorf("%s: no such program on the node in %s; without it the node cannot be restarted",
-			needed, actionPath)
+			needed, system.ProgramPath)
 	}
-	return mustRun(ctx, s, Command{Argv: argv})
+	return mustRun(ctx, s, system.Command{Argv: argv})
 }

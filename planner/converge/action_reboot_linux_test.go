@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // booted is a sandbox of a machine that can be restarted.
@@ -35,13 +37,13 @@ func (b *booted) prepare() {
 	if err := os.Chmod(b.real("/usr/bin/systemd-run"), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	b.commands = func(_ context.Context, c Command) (Output, error) {
+	b.Commands = func(_ context.Context, c system.Command) (system.Output, error) {
 		b.ran = append(b.ran, strings.Join(c.Argv, " "))
 		if strings.Contains(c.Argv[len(c.Argv)-1], "reboot") {
 			b.triggers++
-			return Output{}, b.fail
+			return system.Output{}, b.fail
 		}
-		return Output{}, nil
+		return system.Output{}, nil
 	}
 }
 
@@ -176,7 +178,7 @@ func TestItemsAfterARestartWait(t *testing.T) {
 func TestARestartAndAKilledSession(t *testing.T) {
 	reboot := item("reboot[p/r]")
 	at := func(dir string) *booted {
-		s, err := New(dir)
+		s, err := system.New(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,9 +189,9 @@ func TestARestartAndAKilledSession(t *testing.T) {
 	}
 	if role() != "" {
 		b := at(os.Getenv("DIR"))
-		run := b.commands
-		b.commands = func(ctx context.Context, c Command) (Output, error) {
-			return Output{}, errors.Join(unix.Kill(os.Getpid(), unix.SIGKILL), errors.New(fmt.Sprint(run(ctx, c))))
+		run := b.Commands
+		b.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
+			return system.Output{}, errors.Join(unix.Kill(os.Getpid(), unix.SIGKILL), errors.New(fmt.Sprint(run(ctx, c))))
 		}
 		b.session(applying(reboot))
 		t.Fatal("not killed")

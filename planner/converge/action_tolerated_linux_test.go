@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 func (i Item) tolerated() Item { i.Tolerate = true; return i }
@@ -12,7 +14,7 @@ func (i Item) tolerated() Item { i.Tolerate = true; return i }
 func TestAToleratedFailureIsDone(t *testing.T) {
 	b := newBench(t)
 	b.types["shell"], b.types["puppet"] = shellType{}, puppetType{}
-	b.commands = func(context.Context, Command) (Output, error) { return Output{Status: 3}, nil }
+	b.Commands = func(context.Context, system.Command) (system.Output, error) { return system.Output{Status: 3}, nil }
 	shell, config := item("shell[p/t]", "command", "x", "retries", 0), item("plain[a]", "fail", "x")
 	unfit := item("shell[p/t]", "command", "x", "timeout", -1)
 	puppet, nameless := item("puppet[p/t]", "manifest", "/x.pp"), shell
@@ -59,9 +61,9 @@ func TestAToleratedActionThatDidNotRun(t *testing.T) {
 	b := newBench(t)
 	b.types["shell"] = shellType{}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	b.commands = func(ctx context.Context, _ Command) (Output, error) {
+	b.Commands = func(ctx context.Context, _ system.Command) (system.Output, error) {
 		cancel(errors.New("the run was stopped"))
-		return Output{}, ctx.Err()
+		return system.Output{}, ctx.Err()
 	}
 	given, held := item("shell[p/given]", "command", "x").tolerated(), item("shell[p/held]", "command", "x").requires("plain[a]").tolerated()
 	results, s := b.session(ctx, Catalog{Mode: Apply, Items: []Item{item("plain[a]", "fail", "x"), held, given}})

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // tryCommand is one try.
-func tryCommand(r resource.Resource, folder string, argv ...string) Command {
-	c := Command{Argv: argv, Dir: folder, Env: []string{"PATH=" + actionPath}, Timeout: -1, EndsWithSession: true}
+func tryCommand(r resource.Resource, folder string, argv ...string) system.Command {
+	c := system.Command{Argv: argv, Dir: folder, Env: []string{"PATH=" + system.ProgramPath}, Timeout: -1, EndsWithSession: true}
 	if r.Parameters.Has("cwd") {
 		c.Dir = reach(r, folder, r.Parameters.String("cwd"))
 	}

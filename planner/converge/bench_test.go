@@ -3,6 +3,8 @@ package converge
 import (
 	"fmt"
 	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // BenchmarkFiles applies 2,000 files to a node, and does it again without a change.
@@ -11,7 +13,7 @@ func BenchmarkFiles(b *testing.B) {
 	for i := range 2000 {
 		items = append(items, item(fmt.Sprintf("file[/srv/%04d]", i), "content", fmt.Sprint(i), "mode", "0640"))
 	}
-	session := func(s *System, c Catalog) {
+	session := func(s *system.System, c Catalog) {
 		c.Protocol, c.Site, c.Run, c.Mode = Protocol, "one", "r", Apply
 		summary := Run(b.Context(), s, c, func(r Result) {
 			if r.Status == Failed {
@@ -23,7 +25,7 @@ func BenchmarkFiles(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		s, err := New(b.TempDir())
+		s, err := system.New(b.TempDir())
 		if err != nil {
 			b.Fatal(err)
 		}

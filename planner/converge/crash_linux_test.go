@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // A session that is killed at any point leaves a ledger from which the next one goes on: nothing that it changed is unknown, what
@@ -18,7 +20,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 		item("svc[s]", "value", "up").requires("plain[conf]"),
 	}
 	at := func(dir string) *bench {
-		s, err := New(dir)
+		s, err := system.New(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -51,9 +52,9 @@ func parseText(path string, content []byte) *textFile {
 }
 
 // write brings the lines to the file when they or its attributes differ.
-func (f *textFile) write(s *Session, a Attributes) error {
+func (f *textFile) write(s *Session, a system.Attributes) error {
 	content := append([]byte(f.mark), f.lines.bytes()...)
-	if f.there && string(content) == f.read && a == (Attributes{}) {
+	if f.there && string(content) == f.read && a == (system.Attributes{}) {
 		return nil
 	}
 	if !f.there && len(content) == 0 {
@@ -113,7 +114,7 @@ func (s *Session) remember(r resource.Resource, path string, find func(lines) []
 		return entries{}, err
 	}
 	e := entries{In: path, File: f.there}
-	if e.Made, err = s.missingAbove(path); err != nil {
+	if e.Made, err = s.MissingAbove(path); err != nil {
 		return entries{}, err
 	}
 	if e.File {
@@ -199,7 +200,7 @@ func (e *entries) former(s *Session, find func(lines) []span) ([]block, error) {
 	if _, err := keptAttributes(e.Kept); err != nil {
 		return nil, err
 	}
-	content, err := s.ReadFile(backupPath + "/" + e.Kept)
+	content, err := s.ReadFile(system.BackupPath + "/" + e.Kept)
 	if err != nil {
 		e.lost = copyGone(err, e.In)
 		_, err = asGone(e.lost)
@@ -211,7 +212,7 @@ func (e *entries) former(s *Session, find func(lines) []span) ([]block, error) {
 
 // writeBack writes a file whose entry has its former content again, or removes it when slipway made it and nothing is
 // left in it, with the directories that slipway made for it.
-func (e entries) writeBack(s *Session, f *textFile, a Attributes) error {
+func (e entries) writeBack(s *Session, f *textFile, a system.Attributes) error {
 	if e.File || len(f.lines) > 0 {
 		if !f.there && len(f.lines) > 0 {
 			if err := s.directoryGone(f.path, "what was in "+f.path+" before"); err != nil {

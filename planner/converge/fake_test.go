@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -97,7 +98,7 @@ func (f fake) write(s *Session, r resource.Resource) error {
 	if p.Bool("deaf") {
 		return nil
 	}
-	return s.WriteFile(f.path(r.Title), []byte(p.StringOr("secret", p.String("value"))), Attributes{})
+	return s.WriteFile(f.path(r.Title), []byte(p.StringOr("secret", p.String("value"))), system.Attributes{})
 }
 
 func (f fake) Undo(_ context.Context, s *Session, title string, before json.RawMessage) error {
@@ -261,7 +262,7 @@ func (b *bench) wantLog(want ...string) {
 // ledgerNow reads the ledger as it is on the disk.
 func (b *bench) ledgerNow() *ledger {
 	b.t.Helper()
-	l, err := b.readLedger()
+	l, err := readLedger(b.System)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -10,16 +10,16 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // The bounds of a diff: of each of the two texts, of the diff itself, and of one of its lines.
 const (
-	diffTextLimit  = 64 << 10 // bytes
-	diffLines      = 30
-	diffLineLimit  = 160         // characters
-	diffBytesLimit = OutputLimit // the journal has it in the place of what a command prints
+	diffTextLimit = 64 << 10 // bytes
+	diffLines     = 30
+	diffLineLimit = 160 // characters
 )
 
 // Diff shows how the content of a file differs, when any user of the node may read it, now and as it is wanted. Nobody
@@ -46,8 +46,8 @@ func (fileType) Diff(s *Session, r resource.Resource) (string, error) {
 }
 
 // openToAll reports whether every user of the node may read a file, in its mode and in the one that is wanted.
-func openToAll(s *Session, r resource.Resource, at string, info Info) (bool, error) {
-	if chmodBits(info.Mode)&0o004 == 0 {
+func openToAll(s *Session, r resource.Resource, at string, info system.Info) (bool, error) {
+	if system.ChmodBits(info.Mode)&0o004 == 0 {
 		return false, nil
 	}
 	if r.Parameters.Has("mode") {
@@ -58,7 +58,7 @@ func openToAll(s *Session, r resource.Resource, at string, info Info) (bool, err
 	}
 	for dir := path.Dir(at); dir != "/"; dir = path.Dir(dir) {
 		info, err := s.Lstat(dir + "/.")
-		if err != nil || chmodBits(info.Mode)&0o001 == 0 {
+		if err != nil || system.ChmodBits(info.Mode)&0o001 == 0 {
 			return false, err
 		}
 	}

@@ -3,14 +3,15 @@ package converge
 import (
 	"io/fs"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // wantedMode returns the mode that a resource wants of what is to be a file or directory: kind and info are what is
 // there now.
-func wantedMode(text, ensure, kind string, info Info) (fs.FileMode, error) {
+func wantedMode(text, ensure, kind string, info system.Info) (fs.FileMode, error) {
 	m, err := schema.ParseMode(text)
-	is := chmodBits(info.Mode)
+	is := system.ChmodBits(info.Mode)
 	if kind != ensure { // it is made
 		is = 0o644
 		if ensure == fileDirectory {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -49,7 +50,7 @@ func (t fileType) Release(
 	case b.Kind == fileAbsent && kind == fileAbsent && ensure == "": // it has gone
 		rest.Said = slices.DeleteFunc(rest.Said, func(name string) bool { return name == saidContent })
 	case b.made(s, r, kind) && ensure == "":
-		returning["ensure"], a, kind = fileAbsent, Attributes{}, fileAbsent
+		returning["ensure"], a, kind = fileAbsent, system.Attributes{}, fileAbsent
 	case b.made(s, r, kind):
 		returning["ensure"], returning["content"], kind = fileFile, "", fileFile
 		if a, err = b.attributesOfNew(s, kind); err != nil {
@@ -64,7 +65,7 @@ func (t fileType) Release(
 		(b.says("target") || returning["ensure"] == fileLink) {
 		returning["ensure"], returning["target"] = fileLink, string(b.Target)
 	}
-	if err := a.returnTo(s, returning, r, kind); err != nil {
+	if err := addAttributes(s, returning, a, r, kind); err != nil {
 		return nil, nil, err
 	}
 	text, err := json.Marshal(rest)
@@ -73,19 +74,19 @@ func (t fileType) Release(
 
 // former adds what was there before, where kind is what is there now, to the parameters that return, and returns its
 // attributes.
-func (b fileBefore) former(s *Session, kind string, returning resource.Parameters) (Attributes, error) {
+func (b fileBefore) former(s *Session, kind string, returning resource.Parameters) (system.Attributes, error) {
 	returning["ensure"] = b.Kind
 	if b.Kind == fileFile {
 		content, kept, err := s.kept(b.Kept)
 		if err != nil {
-			return Attributes{}, fmt.Errorf("what was in %s before: %w", b.Path, err)
+			return system.Attributes{}, fmt.Errorf("what was in %s before: %w", b.Path, err)
 		}
 		if returning["content"] = string(content); kind != fileFile {
 			return kept, nil
 		}
 	} else if kind != b.Kind {
 		mode := fs.FileMode(b.Mode)
-		return Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID}, nil
+		return system.Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID}, nil
 	}
 	return b.attributes(), nil
 }
@@ -106,17 +107,17 @@ func (b fileBefore) made(s *Session, r resource.Resource, kind string) bool {
 }
 
 // attributesOfNew returns those of b.attributes as a new file or directory gets them.
-func (b fileBefore) attributesOfNew(s *Session, kind string) (Attributes, error) {
+func (b fileBefore) attributesOfNew(s *Session, kind string) (system.Attributes, error) {
 	mode, uid, gid := fs.FileMode(0o644), os.Geteuid(), os.Getegid()
 	if kind == fileDirectory {
 		mode = 0o755
 	}
 	if info, err := s.Lstat(path.Dir(b.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Attributes{}, err
-	} else if chmodBits(info.Mode)&0o2000 != 0 {
+		return system.Attributes{}, err
+	} else if system.ChmodBits(info.Mode)&0o2000 != 0 {
 		gid = info.GID // the directory gives its group to what is made in it
 	}
-	var a Attributes
+	var a system.Attributes
 	if b.says("mode") {
 		a.Mode = &mode
 	}
@@ -129,10 +130,10 @@ func (b fileBefore) attributesOfNew(s *Session, kind string) (Attributes, error)
 	return a, nil
 }
 
-// returnTo adds attributes to the parameters of what is a kind, but for those that r gives.
-func (a Attributes) returnTo(s *Session, p resource.Parameters, r resource.Resource, kind string) error {
+// addAttributes adds attributes to the parameters of what is a kind, but for those that r gives.
+func addAttributes(s *Session, p resource.Parameters, a system.Attributes, r resource.Resource, kind string) error {
 	if a.Mode != nil && kind != fileLink && !r.Parameters.Has("mode") {
-		p["mode"] = fmt.Sprintf("%04o", chmodBits(*a.Mode))
+		p["mode"] = fmt.Sprintf("%04o", system.ChmodBits(*a.Mode))
 	}
 	account := func(parameter string, id *int, names func(*Session) (map[int]string, error)) error {
 		if id == nil || r.Parameters.Has(parameter) {

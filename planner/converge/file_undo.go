@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -24,8 +25,8 @@ type fileBefore struct {
 	UID    int    `json:"uid,omitempty"`
 	GID    int    `json:"gid,omitempty"`
 	// Extended holds the access lists and the label of a file or directory that may be made anew.
-	Extended extended `json:"extended,omitempty"`
-	Stays    bool     `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
+	Extended system.Extended `json:"extended,omitempty"`
+	Stays    bool            `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
 	// Said lists what the resource has said something of so far: content (or that it is another thing than it was),
 	// target, mode, owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
 	Said []string `json:"said,omitempty"`
@@ -60,7 +61,7 @@ func (t fileType) Capture(_ context.Context, s *Session, r resource.Resource) (j
 	if err != nil {
 		return nil, err
 	}
-	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
+	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
 	b.Said = t.said(r, kind)
 	b.writes(s, r)
 	b.share(t, s, r)
@@ -90,7 +91,7 @@ func (t fileType) Widen(
 		return nil, err
 	}
 	if b.Kind == fileAbsent && !b.says(saidContent) { // others have put there what is there now
-		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
+		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
 	}
 	b.writes(s, r)
 	b.share(t, s, r)
@@ -102,7 +103,7 @@ func (t fileType) Widen(
 		switch {
 		case name == saidContent && b.Kind == fileFile:
 			if kind != fileFile { // it was replaced by hand
-				b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), chmodBits(info.Mode), info.UID, info.GID
+				b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
 			}
 			if err := b.keep(s, r); err != nil {
 				return nil, err
@@ -112,7 +113,7 @@ func (t fileType) Widen(
 		case name == "target":
 			b.Target = octets(info.Target)
 		case name == "mode":
-			b.Mode = chmodBits(info.Mode)
+			b.Mode = system.ChmodBits(info.Mode)
 		case name == "owner":
 			b.UID = info.UID
 		case name == "group":
@@ -127,7 +128,7 @@ func (b *fileBefore) keep(s *Session, r resource.Resource) (err error) {
 	if !b.says(saidContent) || b.Kind != fileFile && b.Kind != fileDirectory {
 		return nil
 	}
-	if b.Extended, err = s.extended(b.Path); err != nil || b.Kind == fileDirectory {
+	if b.Extended, err = s.Extended(b.Path); err != nil || b.Kind == fileDirectory {
 		return err
 	}
 	if !r.Parameters.BoolOr("backup", true) {
@@ -139,7 +140,7 @@ func (b *fileBefore) keep(s *Session, r resource.Resource) (err error) {
 }
 
 // Resolve follows the links in the path's directory: /var/run/x is /run/x.
-func (fileType) Resolve(s *Session, object string) string { return s.resolved(object, false) }
+func (fileType) Resolve(s *Session, object string) string { return s.ResolveLinks(object, false) }
 
 func parseFileBefore(before json.RawMessage) (fileBefore, error) {
 	var b fileBefore
@@ -237,20 +238,20 @@ func (b fileBefore) undoFile(s *Session, kind string) error {
 		a.Extended = &b.Extended
 	}
 	if kind != fileFile { // else those that slipway did not change stay as others left them
-		a = a.or(kept)
+		a = a.Or(kept)
 	}
 	return s.ReplaceFile(b.Path, content, a)
 }
 
 // undoLink brings a link back that was there. kind and info are what is there now.
-func (b fileBefore) undoLink(s *Session, kind string, info Info) error {
+func (b fileBefore) undoLink(s *Session, kind string, info system.Info) error {
 	a := b.attributes()
 	a.Mode = nil
 	if kind != fileLink || info.Target != string(b.Target) && b.says("target") {
 		if err := s.Symlink(b.Path, string(b.Target)); err != nil {
 			return err
 		}
-		a = a.or(Attributes{UID: &b.UID, GID: &b.GID})
+		a = a.Or(system.Attributes{UID: &b.UID, GID: &b.GID})
 	}
 	return s.SetAttributes(b.Path, a)
 }
@@ -263,12 +264,12 @@ func (b fileBefore) undoDirectory(s *Session, kind string) error {
 		return err
 	}
 	mode := fs.FileMode(b.Mode)
-	return s.Mkdir(b.Path, Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID, Extended: &b.Extended})
+	return s.Mkdir(b.Path, system.Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID, Extended: &b.Extended})
 }
 
 // attributes returns those that slipway has changed, as they were.
-func (b fileBefore) attributes() Attributes {
-	var a Attributes
+func (b fileBefore) attributes() system.Attributes {
+	var a system.Attributes
 	if b.says("mode") {
 		mode := fs.FileMode(b.Mode)
 		a.Mode = &mode
@@ -282,16 +283,12 @@ func (b fileBefore) attributes() Attributes {
 	return a
 }
 
-// or completes a with others.
-func (a Attributes) or(others Attributes) Attributes {
-	if a.Mode == nil {
-		a.Mode = others.Mode
+// unmade reports of a file that was not there before that it is not there now.
+func unmade(s *Session, before json.RawMessage) bool {
+	b, err := parseFileBefore(before)
+	if err != nil || b.Kind != fileAbsent {
+		return false
 	}
-	if a.UID == nil {
-		a.UID = others.UID
-	}
-	if a.GID == nil {
-		a.GID = others.GID
-	}
-	return a
+	there, err := s.Exists(b.Path)
+	return err == nil && !there
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"syscall"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // gone is the error of an Undo that has finished what it can, because something that it needed was taken away by
@@ -41,7 +43,7 @@ func (s *Session) directoryGone(name, what string) error {
 func copyGone(err error, of string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone{fmt.Sprintf("the copy of what was in %s before is gone from %s, so that does not come back",
-			of, backupPath)}
+			of, system.BackupPath)}
 	}
 	return fmt.Errorf("the copy of what was in %s before: %w", of, err)
 }

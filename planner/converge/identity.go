@@ -1,5 +1,12 @@
 package converge
 
+import (
+	"os"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+)
+
 // Identity says which machine a node is, so that one machine is recognised under two names and two addresses. Each part
 // may be empty when it cannot be found out.
 type Identity struct {
@@ -44,4 +51,18 @@ func (i Identity) bounded() Identity {
 		}
 	}
 	return i
+}
+
+// identify returns the node's identity without that of its ledger. Machine-id and boot id are those of the machine that
+// the session runs on, also for a sandbox: its root distinguishes it from others.
+func identify(s *system.System) Identity {
+	return Identity{
+		Machine: machineText("/etc/machine-id"), Boot: machineText("/proc/sys/kernel/random/boot_id"), Root: s.RootID(),
+	}.bounded()
+}
+
+// machineText returns the text of a file of the machine, empty when it cannot be read.
+func machineText(path string) string {
+	content, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(content))
 }

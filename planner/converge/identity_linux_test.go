@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // A node's identity comes with every summary: the same in every session and through every spelling of its root; a copy of its folder has the
@@ -21,14 +23,14 @@ func TestIdentity(t *testing.T) {
 	}
 
 	link, other := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "copy")
-	if err := os.Symlink(b.root, link); err != nil {
+	if err := os.Symlink(b.Root, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(other, os.DirFS(b.root)); err != nil {
+	if err := os.CopyFS(other, os.DirFS(b.Root)); err != nil {
 		t.Fatal(err)
 	}
 	for root, same := range map[string]bool{link: true, other: false} {
-		s, err := New(root)
+		s, err := system.New(root)
 		if err != nil {
 			t.Fatal(err)
 		}

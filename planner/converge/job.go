@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -30,7 +31,7 @@ type job struct {
 	followed bool
 
 	started time.Time
-	log     *tail
+	log     *system.Tail
 	notice  string
 	moved   []Difference // it has left another object, or what was cut off is completed
 	diffs   []Difference
@@ -86,7 +87,7 @@ func (x *session) unfit(j *job) error {
 		j.object, j.aim = n.Object(j.Resource)
 	}
 	if declared.NeedsMachine && !x.sys.Machine() {
-		return fmt.Errorf("type %q needs a whole machine: %w", j.Type, errSandbox)
+		return fmt.Errorf("type %q needs a whole machine: %w", j.Type, system.ErrSandbox)
 	}
 	return nil
 }
@@ -117,9 +118,9 @@ func (j *job) joins(others []*job) bool {
 // start makes a job the one at work.
 func (x *session) start(j *job) {
 	if j.log == nil {
-		j.started, j.log = time.Now(), &tail{limit: OutputLimit}
+		j.started, j.log = time.Now(), &system.Tail{Limit: system.OutputLimit}
 	}
-	x.sys.id, x.sys.digest, x.sys.log, x.sys.notice = j.id, j.Digest, j.log, &j.notice
+	x.sys.id, x.sys.digest, x.sys.Log, x.sys.notice = j.id, j.Digest, j.log, &j.notice
 }
 
 // The bounds of what a result says, in bytes.
@@ -165,8 +166,8 @@ func (j *job) conceal(r *Result) {
 	}
 	r.Message = clean(r.Message, messageLimit)
 	r.Notice = clean(j.notice, messageLimit)
-	r.Output = clean(returns.Replace(r.Output), OutputLimit)
-	r.Diff = clean(r.Diff, diffBytesLimit)
+	r.Output = clean(r.Output, system.OutputLimit)
+	r.Diff = clean(r.Diff, system.OutputLimit)
 	if j.Sensitive() {
 		r.Output, r.Diff = "", ""
 	}
@@ -179,9 +180,6 @@ func (j *job) conceal(r *Result) {
 		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)
 	}
 }
-
-// returns makes lines of what a command wrote over its own lines.
-var returns = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // bounded cuts a text to a number of bytes, at a whole character.
 func bounded(text string, limit int) string {
@@ -205,7 +203,7 @@ func guarded[T any](typ string, call func() (T, error)) (value T, err error) {
 // check asks the type how the node differs, after it had the chance to learn about all items still to come at once.
 func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
 	if p, ok := j.typ.(Prefetcher); ok {
-		if at, done := x.prefetched[j.Type]; !done || at != x.sys.generation {
+		if at, done := x.prefetched[j.Type]; !done || at != x.sys.Generation {
 			var rs []resource.Resource
 			for _, other := range x.jobs {
 				if other.Type == j.Type && other.wrong == nil && !other.Remove && !other.RefreshOnly &&
@@ -215,7 +213,7 @@ func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
 			}
 			// Prefetch only saves time: where it fails, the Check of each item finds out for itself and reports it.
 			_, _ = guarded(j.Type, func() (any, error) { return nil, p.Prefetch(ctx, x.sys, rs) })
-			x.prefetched[j.Type] = x.sys.generation
+			x.prefetched[j.Type] = x.sys.Generation
 		}
 	}
 	return guarded(j.Type, func() ([]Difference, error) { return j.typ.Check(ctx, x.sys, j.Resource) })

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
@@ -19,7 +20,7 @@ import (
 // Keep copies a regular file with its attributes below slipway's own directory on the node and returns the copy's name;
 // Restore puts it back. A copy that no ledger entry names any more is dropped.
 func (s *Session) Keep(path string) (name string, err error) {
-	content, info, err := s.read(path)
+	content, info, err := s.ReadInfo(path)
 	if err != nil {
 		return "", err
 	}
@@ -28,20 +29,20 @@ func (s *Session) Keep(path string) (name string, err error) {
 
 // keepText keeps a text that is not in a file of its own, under a name of the caller's choice.
 func (s *Session) keepText(what, text string) (name string, err error) {
-	return s.keep(what, []byte(text), Info{Mode: 0o600})
+	return s.keep(what, []byte(text), system.Info{Mode: 0o600})
 }
 
-func (s *Session) keep(what string, content []byte, info Info) (name string, err error) {
-	if _, err := s.makeHome(); err != nil {
+func (s *Session) keep(what string, content []byte, info system.Info) (name string, err error) {
+	if _, err := s.MakeHome(); err != nil {
 		return "", err
 	}
-	if err := s.ownDirectory(backupPath); err != nil {
+	if err := s.MakeOwnDirectory(system.BackupPath); err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(s.site + "\x00" + string(s.id) + "\x00" + what))
-	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), chmodBits(info.Mode), info.UID, info.GID)
+	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), system.ChmodBits(info.Mode), info.UID, info.GID)
 	secret := fs.FileMode(0o600)
-	if err := s.ReplaceFile(backupPath+"/"+name, content, Attributes{Mode: &secret}); err != nil {
+	if err := s.ReplaceFile(system.BackupPath+"/"+name, content, system.Attributes{Mode: &secret}); err != nil {
 		return "", fmt.Errorf("keep a copy of %s: %w", what, err)
 	}
 	return name, nil
@@ -57,29 +58,29 @@ func (s *Session) Restore(name, path string) error {
 }
 
 // kept returns a kept file's content, and the attributes that it had.
-func (s *Session) kept(name string) ([]byte, Attributes, error) {
+func (s *Session) kept(name string) ([]byte, system.Attributes, error) {
 	a, err := keptAttributes(name)
 	if err != nil {
 		return nil, a, err
 	}
-	content, err := s.ReadFile(backupPath + "/" + name)
+	content, err := s.ReadFile(system.BackupPath + "/" + name)
 	return content, a, err
 }
 
 var errKeptName = errors.New("is not the name of a kept file")
 
 // keptAttributes reads the attributes from a kept file's name. Names come from the ledger, so they are checked.
-func keptAttributes(name string) (Attributes, error) {
+func keptAttributes(name string) (system.Attributes, error) {
 	parts := strings.Split(name, "-")
 	if len(parts) != 4 || strings.ContainsAny(name, "/.") {
-		return Attributes{}, fmt.Errorf("%q %w", name, errKeptName)
+		return system.Attributes{}, fmt.Errorf("%q %w", name, errKeptName)
 	}
 	mode, err1 := strconv.ParseUint(parts[1], 8, 12)
 	uid, ok2 := schema.AccountNumber(parts[2])
 	gid, ok3 := schema.AccountNumber(parts[3])
 	if err1 != nil || !ok2 || !ok3 {
-		return Attributes{}, fmt.Errorf("%q %w", name, errKeptName)
+		return system.Attributes{}, fmt.Errorf("%q %w", name, errKeptName)
 	}
 	m := fs.FileMode(mode)
-	return Attributes{Mode: &m, UID: &uid, GID: &gid}, nil
+	return system.Attributes{Mode: &m, UID: &uid, GID: &gid}, nil
 }

@@ -1,14 +1,13 @@
 package converge
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -38,7 +37,7 @@ type ledger struct {
 	// Owners says for each site the lineage of the state that has it. A site that Terraform manages has none.
 	Owners map[string]string `json:"owners,omitempty"`
 
-	sys   *System
+	sys   *system.System
 	index map[resource.ID][]*entry
 	file  ledgerFile
 }
@@ -277,7 +276,7 @@ func parseLedger(content []byte) (*ledger, error) {
 			version.Version, ledgerVersion)
 	}
 	l := &ledger{}
-	if err := decodeStrictly(content, l); err != nil {
+	if err := resource.DecodeStrictly(content, l); err != nil {
 		return nil, fmt.Errorf("is damaged: %w", err)
 	}
 	entries := l.Entries
@@ -307,22 +306,9 @@ func (e *entry) complete() error {
 
 func (l *ledger) checkMade() error {
 	for _, dir := range l.Made {
-		if !strings.HasPrefix(home, dir+"/") {
-			return fmt.Errorf("is damaged: %q is not above %s", dir, home)
+		if !strings.HasPrefix(system.Home, dir+"/") {
+			return fmt.Errorf("is damaged: %q is not above %s", dir, system.Home)
 		}
-	}
-	return nil
-}
-
-// decodeStrictly reads one JSON value without unknown fields, and nothing after it.
-func decodeStrictly(content []byte, value any) error {
-	dec := json.NewDecoder(bytes.NewReader(content))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(value); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows its end")
 	}
 	return nil
 }

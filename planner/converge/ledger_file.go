@@ -8,6 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+const (
+	ledgerPath    = system.Home + "/ledger.json"
+	ledgerLogPath = system.Home + "/ledger.log"
 )
 
 // The ledger is a file that is written as a whole, and a log of what changed since. A session appends a line to the log
@@ -36,19 +44,19 @@ type logLine struct {
 }
 
 // readLedger reads the node's ledger. A node without one gives an empty ledger.
-func (s *System) readLedger() (*ledger, error) {
+func readLedger(s *system.System) (*ledger, error) {
 	l := &ledger{Version: ledgerVersion, sys: s}
-	switch info, err := s.Lstat(home); {
+	switch info, err := s.Lstat(system.Home); {
 	case errors.Is(err, fs.ErrNotExist):
 		return l, nil
 	case err != nil:
 		return nil, err
 	default:
-		if err := s.checkOwnDirectory(home, info); err != nil {
+		if err := s.CheckOwnDirectory(system.Home, info); err != nil {
 			return nil, err
 		}
 	}
-	content, there, err := s.readOwnFile(ledgerPath)
+	content, there, err := s.ReadOwnFile(ledgerPath)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +66,7 @@ func (s *System) readLedger() (*ledger, error) {
 		}
 		l.sys = s
 	}
-	if content, l.file.stale, err = s.readOwnFile(ledgerLogPath); err != nil {
+	if content, l.file.stale, err = s.ReadOwnFile(ledgerLogPath); err != nil {
 		return nil, err
 	}
 	if err := l.replay(content); err != nil {
@@ -87,7 +95,7 @@ func (l *ledger) replay(log []byte) error {
 	at := 0
 	for i, text := range texts[1:] {
 		var line logLine
-		switch err := decodeStrictly(text, &line); {
+		switch err := resource.DecodeStrictly(text, &line); {
 		case err != nil && torn == nil:
 			torn, at = err, i+2
 		case err != nil:
@@ -141,7 +149,7 @@ func (l *ledger) note() error {
 		if f.stale {
 			return l.fold()
 		}
-		log, err := l.sys.createLog(ledgerLogPath)
+		log, err := l.sys.CreateLog(ledgerLogPath)
 		if err != nil {
 			return err
 		}
@@ -177,7 +185,7 @@ func (l *ledger) fold() error {
 		return fmt.Errorf("%s: %w", ledgerPath, err)
 	}
 	private := fs.FileMode(0o600)
-	if err := l.sys.ReplaceFile(ledgerPath, append(content, '\n'), Attributes{Mode: &private}); err != nil {
+	if err := l.sys.ReplaceFile(ledgerPath, append(content, '\n'), system.Attributes{Mode: &private}); err != nil {
 		l.Generation--
 		return err
 	}

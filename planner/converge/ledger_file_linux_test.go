@@ -16,10 +16,10 @@ import (
 // logged makes a ledger of a session that was killed, and returns what was in it after each save.
 func logged(t *testing.T, b *sandbox) (saved []string) {
 	t.Helper()
-	if _, err := b.makeHome(); err != nil {
+	if _, err := b.MakeHome(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := b.readLedger()
+	l, err := readLedger(b.System)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestTheLogIsReplayed(t *testing.T) {
 	if !strings.Contains(want, `"title":"new"`) || strings.Index(want, `"title":"new"`) > strings.Index(want, `"title":"c"`) {
 		t.Errorf("a renamed entry must keep its place: %s", want)
 	}
-	l, err := b.readLedger()
+	l, err := readLedger(b.System)
 	if err != nil || shownLedger(t, l) != want {
 		t.Fatalf("%v\n%s\nwant\n%s", err, shownLedger(t, l), want)
 	}
@@ -84,7 +84,7 @@ func TestTheLogIsReplayed(t *testing.T) {
 	if b.there(ledgerLogPath) {
 		t.Error("the log is still there")
 	}
-	if l, err = b.readLedger(); err != nil || len(l.Entries) != 4 || l.Generation != 2 {
+	if l, err = readLedger(b.System); err != nil || len(l.Entries) != 4 || l.Generation != 2 {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
@@ -98,7 +98,7 @@ func TestATornLogIsReadAsFarAsItGoes(t *testing.T) {
 	for cut := range whole {
 		for _, tail := range []string{"", "\x00\x00\n", "\x00\x00"} {
 			b.put(ledgerLogPath, string(whole[:cut])+tail)
-			l, err := b.readLedger()
+			l, err := readLedger(b.System)
 			if err != nil {
 				t.Fatalf("cut at %d: %v", cut, err)
 			}
@@ -120,7 +120,7 @@ func TestATornLogIsReadAsFarAsItGoes(t *testing.T) {
 			damaged[i] = []byte("\x00\x00\x00\n")
 		}
 		b.put(ledgerLogPath, string(bytes.Join(damaged, nil)))
-		if l, err := b.readLedger(); err != nil || shownLedger(t, l) != saved[bad[0]-2] {
+		if l, err := readLedger(b.System); err != nil || shownLedger(t, l) != saved[bad[0]-2] {
 			t.Errorf("without %v: %v, %s", bad, err, shownLedger(t, l))
 		}
 	}
@@ -129,7 +129,7 @@ func TestATornLogIsReadAsFarAsItGoes(t *testing.T) {
 		damaged := slices.Clone(texts)
 		damaged[bad] = []byte("\x00\x00\x00\n")
 		b.put(ledgerLogPath, string(bytes.Join(damaged, nil)))
-		if _, err := b.readLedger(); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		if _, err := readLedger(b.System); err == nil || !strings.Contains(err.Error(), "is damaged") {
 			t.Errorf("line %d: %v", bad, err)
 		}
 	}
@@ -143,12 +143,12 @@ func TestALogThatDoesNotBelongToTheLedger(t *testing.T) {
 		"entry of nothing":     {`{"version":1,"generation":3}` + "\n" + `{"synced":0,"records":[{"entry":{"site":"one"}}]}` + "\n", "an entry names no site"},
 	} {
 		b := newSandbox(t)
-		if _, err := b.makeHome(); err != nil {
+		if _, err := b.MakeHome(); err != nil {
 			t.Fatal(err)
 		}
 		b.put(ledgerPath, `{"version":1,"generation":3,"locked":{"one":"r"},"entries":[]}`)
 		b.put(ledgerLogPath, test.log)
-		l, err := b.readLedger()
+		l, err := readLedger(b.System)
 		if test.want == "" && (err != nil || l.Locked["one"].Run != "r") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}

@@ -1,6 +1,10 @@
 package converge
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
 
 // hold is what the ledger says of a node that is locked.
 type hold struct {
@@ -17,5 +21,5 @@ func (h *hold) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, &h.Run)
 	}
 	type plain hold // has no UnmarshalJSON
-	return decodeStrictly(text, (*plain)(h))
+	return resource.DecodeStrictly(text, (*plain)(h))
 }

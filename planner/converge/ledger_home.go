@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"slices"
 	"syscall"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // removeHome removes every trace of slipway: its directory, ledger and lock last, and the directories above that it had
 // made and that are empty now.
 func (l *ledger) removeHome() error {
-	names, err := l.sys.ReadDir(home)
+	names, err := l.sys.ReadDir(system.Home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -19,15 +21,15 @@ func (l *ledger) removeHome() error {
 		return err
 	}
 	for _, name := range names {
-		if path := home + "/" + name; path != lockPath && path != ledgerPath {
+		if path := system.Home + "/" + name; path != system.LockPath && path != ledgerPath {
 			if err := l.sys.RemoveAll(path); err != nil {
 				return err
 			}
 		}
 	}
-	for _, path := range []string{ledgerPath, lockPath, home} {
+	for _, path := range []string{ledgerPath, system.LockPath, system.Home} {
 		err := l.sys.Remove(path)
-		if path == home && (errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EBUSY)) {
+		if path == system.Home && (errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EBUSY)) {
 			return nil // a session that waited for the lock works here already, or it is a file system of its own, and stays
 		}
 		if err != nil {
@@ -48,7 +50,7 @@ func (l *ledger) removeHome() error {
 // dropUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash cut
 // short.
 func (l *ledger) dropUnnamed() error {
-	names, err := l.sys.ReadDir(backupPath)
+	names, err := l.sys.ReadDir(system.BackupPath)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
 		return nil
 	}
@@ -65,7 +67,7 @@ func (l *ledger) dropUnnamed() error {
 		if named[name] {
 			continue
 		}
-		if err := l.sys.Remove(backupPath + "/" + name); err != nil {
+		if err := l.sys.Remove(system.BackupPath + "/" + name); err != nil {
 			return err
 		}
 	}

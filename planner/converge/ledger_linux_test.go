@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 func TestADamagedLedgerIsLeftAlone(t *testing.T) {
@@ -27,7 +29,7 @@ func TestADamagedLedgerIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.put(ledgerPath, test.content)
-			if err := os.Chmod(b.real(home), 0o700); err != nil {
+			if err := os.Chmod(b.real(system.Home), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range []Catalog{{Mode: Prepare}, {Mode: Check, Items: []Item{item("plain[x]")}}, {Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}}, {Mode: Apply, TearDown: true}} {
@@ -46,16 +48,16 @@ func TestADamagedLedgerIsLeftAlone(t *testing.T) {
 func TestAHomeThatOthersControlIsRefused(t *testing.T) {
 	needRoot(t)
 	for name, prepare := range map[string]func(b *bench) error{
-		"other owner": func(b *bench) error { b.mkdir(home); return os.Chown(b.real(home), foreigner, foreigner) },
-		"writable":    func(b *bench) error { b.mkdir(home); return os.Chmod(b.real(home), 0o777) },
-		"a link":      func(b *bench) error { b.mkdir("/elsewhere"); b.link(home, "/elsewhere"); return nil },
-		"a file":      func(b *bench) error { b.put(home, ""); return nil },
+		"other owner": func(b *bench) error { b.mkdir(system.Home); return os.Chown(b.real(system.Home), foreigner, foreigner) },
+		"writable":    func(b *bench) error { b.mkdir(system.Home); return os.Chmod(b.real(system.Home), 0o777) },
+		"a link":      func(b *bench) error { b.mkdir("/elsewhere"); b.link(system.Home, "/elsewhere"); return nil },
+		"a file":      func(b *bench) error { b.put(system.Home, ""); return nil },
 		"foreign ledger": func(b *bench) error {
 			b.put(ledgerPath, `{"version":1,"entries":[]}`)
 			return os.Chown(b.real(ledgerPath), foreigner, foreigner)
 		},
 		"linked ledger": func(b *bench) error { b.put("/x", `{"version":1,"entries":[]}`); b.link(ledgerPath, "/x"); return nil },
-		"linked lock":   func(b *bench) error { b.put("/x", "x"); b.link(lockPath, "/x"); return nil },
+		"linked lock":   func(b *bench) error { b.put("/x", "x"); b.link(system.LockPath, "/x"); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -68,8 +70,8 @@ func TestAHomeThatOthersControlIsRefused(t *testing.T) {
 				t.Errorf("%+v", summary.Error)
 			}
 			after := b.tree()
-			if _, was := before[lockPath]; !was {
-				delete(after, lockPath)
+			if _, was := before[system.LockPath]; !was {
+				delete(after, system.LockPath)
 			}
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Error(diff)
@@ -107,8 +109,8 @@ func TestLedgerForm(t *testing.T) {
 	if got := b.get(ledgerPath); got != want {
 		t.Errorf("ledger\n%s\nwant\n%s", got, want)
 	}
-	for path, mode := range map[string]uint32{home: 0o700, ledgerPath: 0o600, lockPath: 0o600} {
-		if info, err := b.Lstat(path); err != nil || chmodBits(info.Mode) != mode {
+	for path, mode := range map[string]uint32{system.Home: 0o700, ledgerPath: 0o600, system.LockPath: 0o600} {
+		if info, err := b.Lstat(path); err != nil || system.ChmodBits(info.Mode) != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode, err)
 		}
 	}
@@ -117,10 +119,10 @@ func TestLedgerForm(t *testing.T) {
 // execution.md 2, rule 4: a second controller is told that the node is busy, and the lock ends with its holder.
 func TestLock(t *testing.T) {
 	b := newBench(t)
-	if _, err := b.makeHome(); err != nil {
+	if _, err := b.MakeHome(); err != nil {
 		t.Fatal(err)
 	}
-	held, err := b.lock(t.Context(), true, `site "other", run "r9"`)
+	held, err := b.Lock(t.Context(), true, `site "other", run "r9"`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,16 +140,16 @@ func TestLock(t *testing.T) {
 	if diff := cmp.Diff(before, b.tree()); diff != "" {
 		t.Error(diff)
 	}
-	held.release()
+	held.Release()
 	results, _ := b.converge(Apply, item("plain[a]", "value", "1"))
 	b.wantStatuses(results, "plain[a] changed")
 
 	// Two that only look do not disturb each other, and keep out one that changes.
-	looking, err := b.lock(t.Context(), false, "")
+	looking, err := b.Lock(t.Context(), false, "")
 	if err != nil || looking == nil {
 		t.Fatal(looking, err)
 	}
-	defer looking.release()
+	defer looking.Release()
 	if _, summary := b.converge(Check, item("plain[a]", "value", "1")); summary.Error != nil {
 		t.Errorf("check beside check: %v", summary.Error)
 	}
@@ -159,29 +161,29 @@ func TestLock(t *testing.T) {
 // A lock that was waited for may be on a file that a tear-down has removed meanwhile.
 func TestLockOfARemovedFileIsNone(t *testing.T) {
 	b := newBench(t)
-	if _, err := b.makeHome(); err != nil {
+	if _, err := b.MakeHome(); err != nil {
 		t.Fatal(err)
 	}
-	b.put(lockPath, "")
+	b.put(system.LockPath, "")
 	b.hook = nil
-	old, err := unix.Open(b.real(lockPath), unix.O_RDWR, 0)
+	old, err := unix.Open(b.real(system.LockPath), unix.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(old)
-	if err := os.Remove(b.real(lockPath)); err != nil {
+	if err := os.Remove(b.real(system.LockPath)); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Flock(old, unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
 	// Who holds the removed file keeps nobody out, and whoever locks now has the file that is there.
-	l, err := b.lock(t.Context(), true, "x")
+	l, err := b.Lock(t.Context(), true, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.release()
-	if !strings.HasPrefix(b.get(lockPath), "x, process ") {
-		t.Errorf("lock says %q", b.get(lockPath))
+	defer l.Release()
+	if !strings.HasPrefix(b.get(system.LockPath), "x, process ") {
+		t.Errorf("lock says %q", b.get(system.LockPath))
 	}
 }

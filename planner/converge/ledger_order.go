@@ -77,8 +77,8 @@ func (e *entry) path() string {
 // madeDirectory returns the path of a file entry where there was something else, or nothing, before: while it is a
 // directory, slipway made it.
 func (e *entry) madeDirectory() string {
-	var b fileBefore
-	if e.Type != "file" || json.Unmarshal(e.Before, &b) != nil || b.Kind == fileDirectory {
+	var b struct{ Path, Kind string }
+	if e.Type != "file" || json.Unmarshal(e.Before, &b) != nil || b.Kind == "directory" {
 		return ""
 	}
 	return b.Path

@@ -3,6 +3,8 @@ package converge
 import (
 	"encoding/json"
 	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // octets is a text of the node that need not be UTF-8: a link's target, a user's full name. In JSON it is a string, or
@@ -25,7 +27,7 @@ func (o octets) MarshalJSON() ([]byte, error) {
 func (o *octets) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '{' {
 		var e encodedOctets
-		if err := decodeStrictly(text, &e); err != nil {
+		if err := resource.DecodeStrictly(text, &e); err != nil {
 			return err
 		}
 		*o = octets(e.Bytes)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // apk is Alpine's package manager. What is installed is read from its own database.
@@ -23,8 +25,8 @@ type apkPackage struct {
 }
 
 func readAPK(s *Session) (map[string]apkPackage, error) {
-	return remembered(s.System, "apk", func() (map[string]apkPackage, error) {
-		path, err := s.firstThere(apkDatabases...)
+	return system.Remember(s.System, "apk", func() (map[string]apkPackage, error) {
+		path, err := s.FirstThere(apkDatabases...)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +87,8 @@ func (apk) matches(is, should string) bool {
 	return is == should || strings.HasPrefix(is, should+"-r")
 }
 
-func apkCommand(args ...string) Command {
-	return Command{Argv: append([]string{"apk", "--no-progress", "--wait", "120"}, args...), Timeout: packageTimeout}
+func apkCommand(args ...string) system.Command {
+	return system.Command{Argv: append([]string{"apk", "--no-progress", "--wait", "120"}, args...), Timeout: packageTimeout}
 }
 
 func (apk) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
@@ -177,7 +179,7 @@ func (apk) add(ctx context.Context, s *Session, args []string) error {
 	if !lacks("unable to select packages") && !lacks("unsatisfiable constraints") {
 		return lockError(s, toolError(c, out), out, started)
 	}
-	fresh, err := remembered(s.System, "apk.fresh", func() (*bool, error) { return new(bool), nil })
+	fresh, err := system.Remember(s.System, "apk.fresh", func() (*bool, error) { return new(bool), nil })
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,7 @@ func (apk) add(ctx context.Context, s *Session, args []string) error {
 	if err := mustRun(ctx, s, apkCommand("update")); err != nil {
 		return err
 	}
-	if fresh, err = remembered(s.System, "apk.fresh", func() (*bool, error) { return new(bool), nil }); err != nil {
+	if fresh, err = system.Remember(s.System, "apk.fresh", func() (*bool, error) { return new(bool), nil }); err != nil {
 		return err
 	}
 	*fresh = true

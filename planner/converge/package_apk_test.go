@@ -6,13 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 const apkSample = "C:Q1abc=\nP:busybox\nV:1.36.1-r15\nA:x86_64\nF:bin\nR:busybox\nZ:Q1x=\n\nC:Q1d=\nP:ca-certificates-bundle\nV:20240226-r0\nA:x86_64\n\nP:last\nV:1-r0"
 
 func TestAPK(t *testing.T) {
-	r := &recorder{answers: map[string]Output{
+	r := &recorder{answers: map[string]system.Output{
 		"apk --no-progress --wait 120 version": prints("Installed:                                Available:\nbusybox-1.36.1-r15                       < 1.36.1-r29 \nca-certificates-bundle-20240226-r0       < 20250911-r0\nother-1-r0 < 2-r0\n"),
 	}}
 	s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": apkSample}, r.run)
@@ -40,7 +41,7 @@ func TestAPK(t *testing.T) {
 
 // TestAPKRefreshesItsIndexOnce: an index that lacks something is refreshed, and then the answer stands.
 func TestAPKRefreshesItsIndexOnce(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"apk --no-progress --wait 120 add": {Status: 1, Combined: "ERROR: unable to select packages:\n  nosuch (no such package):"}}}
+	r := &recorder{answers: map[string]system.Output{"apk --no-progress --wait 120 add": {Status: 1, Combined: "ERROR: unable to select packages:\n  nosuch (no such package):"}}}
 	s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": apkSample}, r.run)
 	if err := (packageType{}).Apply(t.Context(), s, res(t, packageType{}, "nosuch", nil)); err == nil {
 		t.Error("no error")
@@ -85,7 +86,7 @@ func TestAPKBrokenPackage(t *testing.T) {
 	const marked, sound = "P:jq\nV:1.7-r0\nf:s\n\n", "P:jq\nV:1.7-r0\n\n"
 	s = wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": marked}, r.run)
 	r.effects = map[string]func(){"apk --no-progress --wait 120 fix": func() {
-		if err := s.WriteFile("/lib/apk/db/installed", []byte(sound), Attributes{}); err != nil {
+		if err := s.WriteFile("/lib/apk/db/installed", []byte(sound), system.Attributes{}); err != nil {
 			t.Error(err)
 		}
 	}}

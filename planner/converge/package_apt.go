@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // apt is the package manager of Debian and its kin. What is installed is read from dpkg's own database.
@@ -14,8 +16,8 @@ type apt struct{}
 
 // aptGet is a transaction without questions: configuration files that were changed by hand stay, and another
 // transaction on the node is waited for.
-func aptGet(args ...string) Command {
-	return Command{
+func aptGet(args ...string) system.Command {
+	return system.Command{
 		Argv: append([]string{"apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0",
 			"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold"}, args...),
 		Env:     []string{"DEBIAN_FRONTEND=noninteractive", "APT_LISTCHANGES_FRONTEND=none"},
@@ -55,7 +57,7 @@ type aptPolicy struct {
 
 // aptPolicies asks `apt-cache policy`; a name that the index does not know is left out.
 func aptPolicies(ctx context.Context, s *Session, names []string) (map[string]aptPolicy, error) {
-	c := Command{Argv: append([]string{"apt-cache", "policy", "--"}, names...)}
+	c := system.Command{Argv: append([]string{"apt-cache", "policy", "--"}, names...)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func parseAptPolicy(text string) map[string]aptPolicy {
 // added in between needs another look.
 func (apt) known(ctx context.Context, s *Session, wants []packageWant) []error {
 	fail := func(err error) []error { return slices.Repeat([]error{err}, len(wants)) }
-	fresh, err := remembered(s.System, "apt.fresh", func() (*bool, error) { return new(bool), nil })
+	fresh, err := system.Remember(s.System, "apt.fresh", func() (*bool, error) { return new(bool), nil })
 	if err != nil {
 		return fail(err)
 	}
@@ -149,7 +151,7 @@ func aptMissing(ctx context.Context, s *Session, wants []packageWant, fresh bool
 		return errs, nil
 	}
 	question := fmt.Sprintf("apt.policies %t %s", fresh, strings.Join(ask, " "))
-	policies, err := remembered(s.System, question, func() (map[string]aptPolicy, error) {
+	policies, err := system.Remember(s.System, question, func() (map[string]aptPolicy, error) {
 		return aptPolicies(ctx, s, ask)
 	})
 	if err != nil {
@@ -177,7 +179,7 @@ func aptUpdate(ctx context.Context, s *Session) error {
 
 // runUnlocked runs a command that does not wait for a lock by itself, for up to two minutes again while it prints that
 // another process has the lock.
-func runUnlocked(ctx context.Context, s *Session, c Command, locked string) error {
+func runUnlocked(ctx context.Context, s *Session, c system.Command, locked string) error {
 	started := time.Now()
 	for {
 		out, err := s.Run(ctx, c)
@@ -235,7 +237,7 @@ func (a apt) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		}
 	}
 	if len(held) > 0 {
-		if err := mustRun(ctx, s, Command{Argv: append([]string{"apt-mark", "unhold", "--"}, held...)}); err != nil {
+		if err := mustRun(ctx, s, system.Command{Argv: append([]string{"apt-mark", "unhold", "--"}, held...)}); err != nil {
 			return err
 		}
 	}

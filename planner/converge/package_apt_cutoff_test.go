@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -23,7 +24,7 @@ const (
 func jqBrought(t *testing.T, r *recorder) *Session {
 	t.Helper()
 	var s *Session
-	r.answers = map[string]Output{
+	r.answers = map[string]system.Output{
 		"apt-cache policy":             prints("jq:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),
 		"apt-get" + aptOptions + " -s --allow-change-held-packages" + purging: prints("Purg jq [1]\nPurg onig [1]\n"),
@@ -46,7 +47,7 @@ func TestAptUndoCutOffBeforeItsCompanionsGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}
 			s := jqBrought(t, r)
-			r.answers["apt-get"+aptOptions+purging] = Output{Status: 100, Combined: "E: killed\n"}
+			r.answers["apt-get"+aptOptions+purging] = system.Output{Status: 100, Combined: "E: killed\n"}
 			r.effects = map[string]func(){"apt-get" + aptOptions + purging: nowInstalled(t, &s,
 				in(jqIs, stanza("jq", "Depends: onig\n"))+in("purge ok installed", stanza("onig", "")), "")}
 			if got := runAll(t, s)[0]; got.Status != Failed {
@@ -67,7 +68,7 @@ func TestAptUndoCutOffBeforeItsCompanionsGo(t *testing.T) {
 func TestAptPurgesWhatItOnlyRemoved(t *testing.T) {
 	purgeOnce := func(t *testing.T) (*Session, *recorder) {
 		var s *Session
-		r := &recorder{answers: map[string]Output{"apt-get" + aptOptions + " -s": prints("Remv jq [1]\n")}}
+		r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Remv jq [1]\n")}}
 		half := in("deinstall ok half-installed", stanza("jq", ""))
 		s = aptNode(t, half, r)
 		times := 0
@@ -112,7 +113,7 @@ func TestAptInstallsAgainWhatAnUndoHalfRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}
 			s := jqBrought(t, r)
-			r.answers["apt-get"+aptOptions+purging] = Output{Status: 100, Combined: "E: killed\n"}
+			r.answers["apt-get"+aptOptions+purging] = system.Output{Status: 100, Combined: "E: killed\n"}
 			r.effects = map[string]func(){"apt-get" + aptOptions + purging: nowInstalled(t, &s,
 				in(tt.jq, stanza("jq", "Depends: onig\n"))+in(tt.onig, stanza("onig", "")), "")}
 			runAll(t, s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -53,7 +54,7 @@ func aptNode(t *testing.T, database string, r *recorder) *Session {
 func nowInstalled(t *testing.T, s **Session, database, auto string) func() {
 	return func() {
 		for path, text := range map[string]string{dpkgStatus: dpkgStanza + database, aptExtended: auto} {
-			file := filepath.Join((*s).root, path)
+			file := filepath.Join((*s).Root, path)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				t.Error(err)
 			}
@@ -66,7 +67,7 @@ func nowInstalled(t *testing.T, s **Session, database, auto string) func() {
 
 func TestAptInstallsAllInOneTransaction(t *testing.T) {
 	var s *Session
-	r := &recorder{answers: map[string]Output{
+	r := &recorder{answers: map[string]system.Output{
 		"apt-cache policy -- jq tree":  prints(policySample + "tree:\n  Candidate: 2\n"),
 		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\nInst tree (2 x [amd64])\n"),
 	}}
@@ -122,7 +123,7 @@ func TestAptInstallsAllInOneTransaction(t *testing.T) {
 
 func TestAptTriesOneByOneWhenTheBatchFails(t *testing.T) {
 	var s *Session
-	r := &recorder{answers: map[string]Output{
+	r := &recorder{answers: map[string]system.Output{
 		"apt-cache policy": prints("good:\n  Candidate: 1\nbad:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " install -- good bad": {Status: 100, Combined: "E: held broken packages\n"},
 		"apt-get" + aptOptions + " install -- bad":      {Status: 100, Combined: "noise\nE: bad cannot be configured\n"},
@@ -148,7 +149,7 @@ func TestAptTriesOneByOneWhenTheBatchFails(t *testing.T) {
 
 // TestAptDoesNotBelieveStatus: apt-get ends with 0, and the package is not there (execution.md 2).
 func TestAptDoesNotBelieveStatus(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"apt-cache policy": prints("jq:\n  Candidate: 1\n")}}
+	r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\n")}}
 	s := aptNode(t, "", r)
 	err := packageType{}.Apply(t.Context(), s, res(t, packageType{}, "jq", nil))
 	if err == nil || !strings.Contains(err.Error(), "reported success, yet it is absent, not installed") {
@@ -174,7 +175,7 @@ func TestAptTransact(t *testing.T) {
 }
 
 func TestAptVersions(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"apt-cache policy": prints(policySample)}}
+	r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints(policySample)}}
 	s := aptNode(t, "", r)
 	errs := apt{}.known(t.Context(), s, []packageWant{{"jq", "1.6-2.1"}, {"jq", "1.7"}, {"mail-transport-agent", "installed"}, {"nosuch", "absent"}})
 	for i, want := range []string{"", "has no version 1.7, but 1.6-2.1+deb12u3, 1.6-2.1", "a virtual package", ""} {
@@ -238,7 +239,7 @@ func TestAptUndo(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var s *Session
-			r := &recorder{answers: map[string]Output{"apt-get" + aptOptions + " -s": prints(tt.simulate)}}
+			r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints(tt.simulate)}}
 			s = aptNode(t, tt.database, r)
 			nowInstalled(t, &s, tt.database, tt.auto)()
 			if tt.after != "" {
@@ -278,9 +279,9 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s *Session
-			r := &recorder{answers: map[string]Output{}}
+			r := &recorder{answers: map[string]system.Output{}}
 			if strings.Contains(tt.after, "half") {
-				r.answers[configure] = Output{Status: 1, Combined: "dpkg: error processing package\n"}
+				r.answers[configure] = system.Output{Status: 1, Combined: "dpkg: error processing package\n"}
 			}
 			s = aptNode(t, half, r)
 			r.effects = map[string]func(){configure: nowInstalled(t, &s, tt.after, "")}
@@ -298,7 +299,7 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 // TestAptFailsWithWhatCameAlong: apt-get failed because of a package that came along; the one that was asked for is configured.
 func TestAptFailsWithWhatCameAlong(t *testing.T) {
 	var s *Session
-	r := &recorder{answers: map[string]Output{
+	r := &recorder{answers: map[string]system.Output{
 		"apt-cache policy":                  prints("jq:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " -s":      prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),
 		"apt-get" + aptOptions + " install": {Status: 100, Combined: "E: Sub-process /usr/bin/dpkg returned an error code (1)\n"},

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // capture records what the transaction is going to bring and to take. All packages that the catalog installs are looked
@@ -96,7 +98,7 @@ func (a apt) plan(
 		return aptPlan{}, nil
 	}
 	install := []string{"install", "--allow-downgrades", "--"}
-	plan, err := remembered(s.System, "apt.plan "+strings.Join(all, " "), func() (aptPlan, error) {
+	plan, err := system.Remember(s.System, "apt.plan "+strings.Join(all, " "), func() (aptPlan, error) {
 		return simulate(ctx, s, append(install, all...)...)
 	})
 	if err != nil && len(all) > 1 && ctx.Err() == nil {
@@ -210,7 +212,7 @@ func (a apt) restore(ctx context.Context, s *Session, b packageBefore) (was stri
 		}
 	})
 	if err == nil && selections.Len() > 0 {
-		err = mustRun(ctx, s, Command{Argv: []string{"dpkg", "--set-selections"}, Stdin: []byte(selections.String())})
+		err = mustRun(ctx, s, system.Command{Argv: []string{"dpkg", "--set-selections"}, Stdin: []byte(selections.String())})
 	}
 	if err != nil {
 		return "", err
@@ -293,7 +295,7 @@ func (apt) purge(ctx context.Context, s *Session, keys []string, key string, b p
 		return err
 	}
 	if held := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !db.packages[k].held }); len(held) > 0 {
-		if err := mustRun(ctx, s, Command{Argv: append([]string{"apt-mark", "unhold", "--"}, held...)}); err != nil {
+		if err := mustRun(ctx, s, system.Command{Argv: append([]string{"apt-mark", "unhold", "--"}, held...)}); err != nil {
 			return err
 		}
 	}
@@ -361,7 +363,7 @@ func (apt) bringBack(ctx context.Context, s *Session, b packageBefore) error {
 		return err
 	}
 	if _, p := db.find(b.Name); b.Present && b.Held && !p.held {
-		return mustRun(ctx, s, Command{Argv: []string{"apt-mark", "hold", "--", b.Name}})
+		return mustRun(ctx, s, system.Command{Argv: []string{"apt-mark", "hold", "--", b.Name}})
 	}
 	return nil
 }
@@ -380,5 +382,5 @@ func markAuto(ctx context.Context, s *Session, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return mustRun(ctx, s, Command{Argv: append([]string{"apt-mark", "auto", "--"}, names...)})
+	return mustRun(ctx, s, system.Command{Argv: append([]string{"apt-mark", "auto", "--"}, names...)})
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // dnf is the package manager of Fedora and its kin. What is installed is read through rpm.
@@ -29,8 +31,8 @@ const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{A
 
 // readRPM lists what is installed by name and by name.arch.
 func readRPM(ctx context.Context, s *Session) (map[string][]rpmPackage, error) {
-	return remembered(s.System, "rpm", func() (map[string][]rpmPackage, error) {
-		c := Command{Argv: []string{"rpm", "-qa", "--queryformat", rpmFormat}}
+	return system.Remember(s.System, "rpm", func() (map[string][]rpmPackage, error) {
+		c := system.Command{Argv: []string{"rpm", "-qa", "--queryformat", rpmFormat}}
 		out, err := ask(ctx, s, c)
 		if err != nil {
 			return nil, err
@@ -91,7 +93,7 @@ func (dnf) matches(is, should string) bool {
 
 // newest asks for updates: status 100 says that there are some. A package without one is at its newest.
 func (dnf) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
-	c := Command{Argv: append([]string{"dnf", "-q", "check-update", "--"}, names...)}
+	c := system.Command{Argv: append([]string{"dnf", "-q", "check-update", "--"}, names...)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
@@ -135,8 +137,8 @@ func (dnf) known(_ context.Context, _ *Session, wants []packageWant) []error {
 	return make([]error, len(wants))
 }
 
-func dnfCommand(args ...string) Command {
-	return Command{Argv: append([]string{"dnf", "-y", "-q"}, args...), Timeout: packageTimeout}
+func dnfCommand(args ...string) system.Command {
+	return system.Command{Argv: append([]string{"dnf", "-y", "-q"}, args...), Timeout: packageTimeout}
 }
 
 func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) error {
@@ -235,7 +237,7 @@ func (d dnf) undo(ctx context.Context, s *Session, b packageBefore) error {
 		return nil
 	}
 	// What others by now depend on stays.
-	out, err := ask(ctx, s, Command{Argv: []string{"rpm", "--erase", "--test", "--", b.Name}})
+	out, err := ask(ctx, s, system.Command{Argv: []string{"rpm", "--erase", "--test", "--", b.Name}})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -53,7 +54,7 @@ old.x86_64                 1-1                   updates
 const rpmSample = "bash\t0\t5.2\t1\tx86_64\nglibc\t0\t2.39\t4\tx86_64\nglibc\t0\t2.39\t4\ti686\nkernel\t0\t6.2\t1\tx86_64\nkernel\t0\t6.1\t1\tx86_64\nnm\t1\t1.46\t2\tx86_64\n"
 
 func TestRPMStates(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"rpm -qa": prints(rpmSample)}}
+	r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(rpmSample)}}
 	s := wholeMachine(t, nil, r.run)
 	for name, want := range map[string]string{
 		"bash": "5.2-1", "glibc": "2.39-4", "glibc.i686": "2.39-4", "kernel": "6.1-1, 6.2-1", "nm": "1:1.46-2", "nosuch": "absent",
@@ -72,7 +73,7 @@ func TestRPMStates(t *testing.T) {
 }
 
 func TestDnfTransact(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"rpm -qa": prints(rpmSample)}}
+	r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(rpmSample)}}
 	s := wholeMachine(t, nil, r.run)
 	err := dnf{}.transact(t.Context(), s, []packageWant{{"vim", "installed"}, {"bash", "latest"}, {"mc", "latest"}, {"nm", "absent"}, {"glibc", "2.38"}})
 	if err != nil {
@@ -88,22 +89,22 @@ func TestDnfUndo(t *testing.T) {
 	tests := []struct {
 		name   string
 		before packageBefore
-		erase  Output
+		erase  system.Output
 		after  string // what rpm lists after dnf remove
 		want   []string
 		fails  bool
 	}{
-		{"slipway's", packageBefore{Name: "bash", Install: true}, Output{}, "", []string{query, "rpm --erase --test -- bash", "dnf -y -q remove -- bash", query}, false},
-		{"needed by now", packageBefore{Name: "bash", Install: true}, Output{Status: 1, Combined: "error: Failed dependencies:\n\tbash is needed by (installed) x-1"}, "",
+		{"slipway's", packageBefore{Name: "bash", Install: true}, system.Output{}, "", []string{query, "rpm --erase --test -- bash", "dnf -y -q remove -- bash", query}, false},
+		{"needed by now", packageBefore{Name: "bash", Install: true}, system.Output{Status: 1, Combined: "error: Failed dependencies:\n\tbash is needed by (installed) x-1"}, "",
 			[]string{query, "rpm --erase --test -- bash"}, false},
-		{"a status that lies", packageBefore{Name: "bash", Install: true}, Output{}, rpmSample, []string{query, "rpm --erase --test -- bash", "dnf -y -q remove -- bash", query}, true},
-		{"was there", packageBefore{Name: "bash", Install: true, Present: true}, Output{}, "", []string{query}, false},
-		{"gone already", packageBefore{Name: "mc", Install: true}, Output{}, "", []string{query}, false},
-		{"taken away", packageBefore{Name: "mc", Present: true, Version: "4-1"}, Output{}, "", []string{query, "dnf -y -q install -- mc-4-1"}, false},
+		{"a status that lies", packageBefore{Name: "bash", Install: true}, system.Output{}, rpmSample, []string{query, "rpm --erase --test -- bash", "dnf -y -q remove -- bash", query}, true},
+		{"was there", packageBefore{Name: "bash", Install: true, Present: true}, system.Output{}, "", []string{query}, false},
+		{"gone already", packageBefore{Name: "mc", Install: true}, system.Output{}, "", []string{query}, false},
+		{"taken away", packageBefore{Name: "mc", Present: true, Version: "4-1"}, system.Output{}, "", []string{query, "dnf -y -q install -- mc-4-1"}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &recorder{answers: map[string]Output{"rpm -qa": prints(rpmSample), "rpm --erase": tt.erase}}
+			r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(rpmSample), "rpm --erase": tt.erase}}
 			r.effects = map[string]func(){"dnf -y -q remove": func() { r.answers["rpm -qa"] = prints(tt.after) }}
 			s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
 			tt.before.Provider = "dnf"
@@ -126,7 +127,7 @@ func TestDnfFinishesWhatWasCutOff(t *testing.T) {
 		"dnf 4": "Transaction ID : 7\nReturn-Code    : ** Aborted **\nUser           : root\n",
 		"dnf 5": "Transaction ID : 7\nStatus         : Started\nReleasever     : 40\n",
 	} {
-		r := &recorder{answers: map[string]Output{"rpm -qa": prints(sample), "dnf -y -q history info last": prints(info)}}
+		r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(sample), "dnf -y -q history info last": prints(info)}}
 		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
 		item := Item{Resource: resource.Resource{Type: "package", Title: "bash"}, Digest: "d"}
 		interrupted(t, s, item, `{"name":"bash","provider":"dnf","install":true,"present":false}`)

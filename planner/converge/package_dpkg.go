@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // dpkgPackage is what dpkg's status database says of one package that is, or was, on the node.
@@ -46,7 +48,7 @@ const statusReinstall = "broken, to be reinstalled"
 
 // readDpkg reads the status database, with what an interrupted dpkg did not yet merge into it.
 func readDpkg(s *Session) (dpkgDatabase, error) {
-	return remembered(s.System, "dpkg", func() (dpkgDatabase, error) {
+	return system.Remember(s.System, "dpkg", func() (dpkgDatabase, error) {
 		status, err := s.ReadFile(dpkgStatus)
 		if err != nil {
 			return dpkgDatabase{}, err

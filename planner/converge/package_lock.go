@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 var (
@@ -19,7 +21,7 @@ var (
 
 // lockError adds to the error of a tool, started at a time, which process has the lock that the tool did not get, and
 // how long it was waited for.
-func lockError(s *Session, failure error, out Output, started time.Time) error {
+func lockError(s *Session, failure error, out system.Output, started time.Time) error {
 	line := lockLine(out.Combined)
 	if failure == nil || line == "" {
 		return failure
@@ -45,7 +47,7 @@ func lockError(s *Session, failure error, out Output, started time.Time) error {
 // that it waits for the lock and then something else: it got it.
 func lockLine(printed string) string {
 	found := ""
-	for line := range strings.Lines(strings.ReplaceAll(printed, "\r", "\n")) {
+	for line := range strings.Lines(printed) {
 		prints := func(text string) bool { return strings.Contains(line, text) }
 		switch line = strings.TrimSpace(line); {
 		case slices.ContainsFunc(lockTaken, prints):

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // The error of a package manager that does not get its lock says which process has it, and how long it was waited for.
@@ -25,10 +27,10 @@ func TestTheHolderOfAPackageManagersLockIsNamed(t *testing.T) {
 			[]string{"Unable to lock database", "another process has the lock", "waited for"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := wholeMachine(t, map[string]string{"/proc/4711/comm": "unattended-upgr\n"}, func(Command) (Output, error) {
-				return Output{Status: 100, Combined: test.prints}, nil
+			s := wholeMachine(t, map[string]string{"/proc/4711/comm": "unattended-upgr\n"}, func(system.Command) (system.Output, error) {
+				return system.Output{Status: 100, Combined: test.prints}, nil
 			})
-			err := mustRun(t.Context(), s, Command{Argv: []string{name}})
+			err := mustRun(t.Context(), s, system.Command{Argv: []string{name}})
 			for _, want := range test.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("the error is %v, want %q in it", err, want)
@@ -51,11 +53,11 @@ func TestTheHolderOfALockIsNamedWhenTheSessionEnds(t *testing.T) {
 		"working": {strings.ReplaceAll(waits, "%s", "4711") + "Unpacking tree\n", "the controller ended", "has the lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := wholeMachine(t, map[string]string{"/proc/4711/comm": "unattended-upgr\n"}, func(Command) (Output, error) {
-				return Output{Combined: test.prints}, errEnded
+			s := wholeMachine(t, map[string]string{"/proc/4711/comm": "unattended-upgr\n"}, func(system.Command) (system.Output, error) {
+				return system.Output{Combined: test.prints}, errEnded
 			})
 			for way, run := range map[string]func() error{
-				"mustRun":     func() error { return mustRun(t.Context(), s, Command{Argv: []string{name}}) },
+				"mustRun":     func() error { return mustRun(t.Context(), s, system.Command{Argv: []string{name}}) },
 				"runUnlocked": func() error { return aptUpdate(t.Context(), s) },
 				"apk":         func() error { return apk{}.add(t.Context(), s, nil) },
 			} {

@@ -146,7 +146,7 @@ func findManager(s *Session, provider string) (packageManager, string, error) {
 		if provider != "" && provider != m.provider {
 			continue
 		}
-		found, err := s.firstThere(m.paths...)
+		found, err := s.FirstThere(m.paths...)
 		if err != nil {
 			return nil, "", err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -45,7 +46,7 @@ func TestCompanionAskedForByName(t *testing.T) {
 // TestCompanionsAreHandedOver: what stays for another package that slipway installed goes with that one, and what is asked for by name
 // does not go at all.
 func TestCompanionsAreHandedOver(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"apt-get" + aptOptions + " -s": prints("Purg me [1]\n")}}
+	r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg me [1]\n")}}
 	s := aptNode(t, "", r)
 	auto := "Package: d\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: asked\nArchitecture: amd64\nAuto-Installed: 1\n"
 	rest := stanza("x", "Depends: d\n") + stanza("d", "") + stanza("asked", "")

@@ -108,9 +108,6 @@ type Result struct {
 	Millis int64  `json:"millis"`
 }
 
-// OutputLimit bounds Result.Output, in bytes.
-const OutputLimit = 4096
-
 // The bounds of what a helper sends, in bytes. A node that exceeds one is given up. The helper leaves Diff and Output
 // out of further results when half of the session's bound is reached, so that what counts has room.
 const (

@@ -5,18 +5,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // recorder stands for a node's commands: it notes each command line, and answers with what a real node printed.
 type recorder struct {
 	ran     []string
 	stdin   []string
-	answers map[string]Output          // by the start of the command line, the longest that fits; none is success
+	answers map[string]system.Output   // by the start of the command line, the longest that fits; none is success
 	effects map[string]func()          // what a command changes on the node
 	env     map[string]map[string]bool // command line -> its environment
 }
 
-func (r *recorder) run(c Command) (Output, error) {
+func (r *recorder) run(c system.Command) (system.Output, error) {
 	line := strings.Join(c.Argv, " ")
 	r.ran = append(r.ran, line)
 	r.stdin = append(r.stdin, string(c.Stdin))
@@ -28,7 +30,7 @@ func (r *recorder) run(c Command) (Output, error) {
 		r.env = map[string]map[string]bool{}
 	}
 	r.env[line] = env
-	out, best := Output{}, ""
+	out, best := system.Output{}, ""
 	for start, answer := range r.answers {
 		if strings.HasPrefix(line, start) && len(start) > len(best) {
 			out, best = answer, start
@@ -46,7 +48,7 @@ func (r *recorder) run(c Command) (Output, error) {
 }
 
 // prints is the answer of a command that succeeded.
-func prints(text string) Output { return Output{Stdout: []byte(text)} }
+func prints(text string) system.Output { return system.Output{Stdout: []byte(text)} }
 
 // wantRan compares the commands that were run, apt-get's fixed options left out, with those wanted, and starts a new record.
 func (r *recorder) wantRan(t *testing.T, want ...string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -23,7 +24,7 @@ import (
 //
 // Summary.Error says that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result says how far it came.
-func Run(ctx context.Context, s *System, c Catalog, emit func(Result)) Summary {
+func Run(ctx context.Context, s *system.System, c Catalog, emit func(Result)) Summary {
 	return runWith(ctx, &Session{System: s}, every, c, emit)
 }
 
@@ -35,7 +36,7 @@ func runWith(ctx context.Context, s *Session, types map[string]Type, c Catalog, 
 		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
 		return summary
 	}
-	summary.Facts, summary.Identity = s.Facts(), s.identity()
+	summary.Facts, summary.Identity = facts(s.System), identify(s.System)
 	summary.Error = x.run(ctx)
 	if x.ledger != nil {
 		summary.Identity.Ledger = x.ledger.ID
@@ -99,7 +100,7 @@ func (x *session) key(j *job) key { return key{x.catalog.Site, j.id} }
 
 // run does the session's work between taking the node's lock and giving it back.
 func (x *session) run(ctx context.Context) *SessionError {
-	if x.sys.root == "/" && os.Geteuid() != 0 {
+	if x.sys.Root == "/" && os.Geteuid() != 0 {
 		return &SessionError{Code: CodeRoot, Message: fmt.Sprintf("the session runs as user %d, "+
 			"and only root may change the node; connect as root or use sudo", os.Geteuid())}
 	}
@@ -110,8 +111,8 @@ func (x *session) run(ctx context.Context) *SessionError {
 	if failure != nil {
 		return failure
 	}
-	defer lock.release()
-	l, err := x.sys.readLedger()
+	defer lock.Release()
+	l, err := readLedger(x.sys.System)
 	if err != nil {
 		return ledgerError(err)
 	}
@@ -135,7 +136,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 			return ledgerError(err)
 		}
 	}
-	defer func() { x.sys.log = nil }()
+	defer func() { x.sys.Log = nil }()
 	x.sys.Forget()
 	failure = x.inWindow(ctx, func() {
 		if x.catalog.TearDown {
@@ -151,21 +152,21 @@ func (x *session) run(ctx context.Context) *SessionError {
 }
 
 // enter makes slipway's directory, where the session may, and takes the node's lock.
-func (x *session) enter(ctx context.Context) (made []string, lock *nodeLock, failure *SessionError) {
+func (x *session) enter(ctx context.Context) (made []string, lock *system.Lock, failure *SessionError) {
 	who := fmt.Sprintf("site %q, run %q", x.catalog.Site, x.catalog.Run)
 	for tries := 0; ; tries++ {
 		if x.applying() {
-			more, err := x.sys.makeHome()
+			more, err := x.sys.MakeHome()
 			made = append(made, more...)
 			if err != nil {
 				return nil, nil, ledgerError(err)
 			}
 		}
-		lock, err := x.sys.lock(ctx, x.writes(), who)
+		lock, err := x.sys.Lock(ctx, x.writes(), who)
 		switch {
 		case err == nil:
 			return made, lock, nil
-		case errors.As(err, new(errBusy)):
+		case errors.As(err, new(system.BusyError)):
 			return nil, nil, &SessionError{Code: CodeLocked, Message: err.Error()}
 		case errors.Is(err, fs.ErrNotExist) && !x.applying(): // slipway has no directory on the node: nothing is recorded
 			return nil, nil, nil
@@ -200,7 +201,7 @@ func (x *session) leave() error {
 		x.ledger.ID = ""
 		return x.ledger.removeHome()
 	}
-	return errors.Join(x.ledger.dropUnnamed(), x.sys.RemoveAll(workPath)) // the latter when a session was killed
+	return errors.Join(x.ledger.dropUnnamed(), x.sys.RemoveAll(system.WorkPath)) // the latter when a session was killed
 }
 
 func ledgerError(err error) *SessionError {

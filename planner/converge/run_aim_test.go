@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -33,10 +34,10 @@ func TestHostsOfAnOlderLedger(t *testing.T) {
 				before = "10.0.0.9 h"
 			}
 			s := folder(t, map[string]string{"/etc/hosts": tt.is + "\n"})
-			if _, err := s.makeHome(); err != nil {
+			if _, err := s.MakeHome(); err != nil {
 				t.Fatal(err)
 			}
-			private := Attributes{Mode: pointer[fs.FileMode](0o600)}
+			private := system.Attributes{Mode: pointer[fs.FileMode](0o600)}
 			if err := s.WriteFile(ledgerPath, []byte(strings.Replace(olderLedger, "BEFORE", before, 1)), private); err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -369,8 +370,8 @@ func (x *session) carryOutBatch(ctx context.Context, batcher Batcher, jobs []*jo
 	if len(begun) == 0 {
 		return
 	}
-	log := &tail{limit: OutputLimit} // of all together: what commands print cannot be separated
-	x.sys.log = log
+	log := &system.Tail{Limit: system.OutputLimit} // of all together: what commands print cannot be separated
+	x.sys.Log = log
 	errs, err := guarded(begun[0].Type, func() ([]error, error) { return batcher.ApplyBatch(ctx, x.sys, rs), nil })
 	if err == nil && len(errs) != len(begun) {
 		err = fmt.Errorf("internal error in the type %q: %d answers for %d resources; please report it",
@@ -437,17 +438,9 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 // dropUnmade drops the entry of a file that could not be made: nothing was there before, and nothing is there now, so
 // the next plan makes it.
 func (x *session) dropUnmade(j *job) {
-	e := x.ledger.entry(x.catalog.Site, j.id)
-	if e == nil || e.Type != "file" {
-		return
-	}
-	b, err := parseFileBefore(e.Before)
-	if err != nil || b.Kind != fileAbsent {
-		return
-	}
-	if there, err := x.sys.exists(b.Path); err == nil && !there {
-		gone := e.key()
-		x.ledger.change(record{Drop: &gone})
+	if e := x.ledger.entry(x.catalog.Site, j.id); e != nil && e.Type == "file" && unmade(x.sys, e.Before) {
+		key := e.key()
+		x.ledger.change(record{Drop: &key})
 	}
 }
 

@@ -34,7 +34,7 @@ func TestSessionThatAppliedNothingLeavesNothing(t *testing.T) {
 		if s.Identity.Ledger == "" || s.Identity.Ledger != before.Identity.Ledger {
 			t.Errorf("%+v, before %+v", s, before)
 		}
-		l, err := b.readLedger()
+		l, err := readLedger(b.System)
 		if err != nil || len(l.of("other")) != 1 || l.Owners["other"] != "o" {
 			t.Errorf("%+v, %v", l, err)
 		}

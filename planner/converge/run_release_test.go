@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // A parameter that an earlier form of a resource gave and the present one does not returns to what was there before, or, where slipway made the object, to
@@ -96,8 +98,8 @@ func TestAFileThatWentIsLeftAlone(t *testing.T) {
 	b.put("/etc/f", "theirs")
 	b.converge(Apply, item("file[/etc/f]", "mode", "0600"))
 	b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
-	if info, err := b.Lstat("/etc/f"); err != nil || chmodBits(info.Mode) != 0o644 {
-		t.Errorf("%v, mode %04o", err, chmodBits(info.Mode))
+	if info, err := b.Lstat("/etc/f"); err != nil || system.ChmodBits(info.Mode) != 0o644 {
+		t.Errorf("%v, mode %04o", err, system.ChmodBits(info.Mode))
 	}
 }
 
@@ -139,7 +141,7 @@ func TestWhatWasReleasedIsLeftAlone(t *testing.T) {
 		}
 	}
 	info, err := b.Lstat("/etc/f")
-	if got := fmt.Sprintf("%04o %s", chmodBits(info.Mode), b.get("/etc/f")); err != nil || got != "0604 was" {
+	if got := fmt.Sprintf("%04o %s", system.ChmodBits(info.Mode), b.get("/etc/f")); err != nil || got != "0604 was" {
 		t.Errorf("the file is %s", got)
 	}
 }
@@ -156,7 +158,7 @@ func TestReleaseIsRepeated(t *testing.T) {
 	}
 	results, _ := b.converge(Apply, item("file[/etc/f]", "content", "a"))
 	info, err := b.Lstat("/etc/f")
-	if err != nil || chmodBits(info.Mode) != 0o640 || results[0].Status != Changed {
-		t.Errorf("%v: mode %04o, %v", err, chmodBits(info.Mode), results)
+	if err != nil || system.ChmodBits(info.Mode) != 0o640 || results[0].Status != Changed {
+		t.Errorf("%v: mode %04o, %v", err, system.ChmodBits(info.Mode), results)
 	}
 }

@@ -32,7 +32,7 @@ func TestOneFileByTwoPaths(t *testing.T) {
 			s := folder(t, map[string]string{"/real/f": "original", "/real/i": "[s]\nk = original\n"})
 			if tt.link {
 				for name, target := range map[string]string{"alias": "real", "i": "real/i"} {
-					if err := os.Symlink(target, filepath.Join(s.root, name)); err != nil {
+					if err := os.Symlink(target, filepath.Join(s.Root, name)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -68,11 +68,11 @@ func TestOneMountPointByTwoPaths(t *testing.T) {
 	for name, paths := range map[string][2]string{"a link above": {"/alias/x", "/real/x"}, "a link": {"/point", "/real/x"}} {
 		t.Run(name, func(t *testing.T) {
 			k := newKernel(t, rootFstab)
-			if err := os.MkdirAll(filepath.Join(k.sys.root, "real/x"), 0o755); err != nil {
+			if err := os.MkdirAll(filepath.Join(k.sys.Root, "real/x"), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			for name, target := range map[string]string{"alias": "real", "point": "real/x"} {
-				if err := os.Symlink(target, filepath.Join(k.sys.root, name)); err != nil {
+				if err := os.Symlink(target, filepath.Join(k.sys.Root, name)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -93,7 +93,7 @@ func TestMountOfAnOlderLedger(t *testing.T) {
 	k := newKernel(t, rootFstab)
 	p := resource.Parameters{"device": "tmpfs", "fstype": "tmpfs"}
 	runAll(t, k.sys, managed(t, "mount", "/mnt", p))
-	l, err := k.sys.readLedger()
+	l, err := readLedger(k.sys.System)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestMountOfAnOlderLedger(t *testing.T) {
 			t.Errorf("it was unmounted: %q", k.calls)
 		}
 	}
-	if l, err = k.sys.readLedger(); err != nil || l.Entries[0].Object != "/mnt" {
+	if l, err = readLedger(k.sys.System); err != nil || l.Entries[0].Object != "/mnt" {
 		t.Errorf("the ledger knows %+v, %v", l.Entries[0], err)
 	}
 }
@@ -128,13 +128,13 @@ func TestHardLinksOfOneFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := folder(t, map[string]string{"a": "old"})
-			if err := os.Link(filepath.Join(s.root, "a"), filepath.Join(s.root, "b")); err != nil {
+			if err := os.Link(filepath.Join(s.Root, "a"), filepath.Join(s.Root, "b")); err != nil {
 				t.Fatal(err)
 			}
 			was := inventory(t, s)
 			one := func() bool {
-				a, errA := os.Stat(filepath.Join(s.root, "a"))
-				b, errB := os.Stat(filepath.Join(s.root, "b"))
+				a, errA := os.Stat(filepath.Join(s.Root, "a"))
+				b, errB := os.Stat(filepath.Join(s.Root, "b"))
 				return errA == nil && errB == nil && os.SameFile(a, b)
 			}
 			items := []Item{managed(t, "file", "/a", tt.parameters), managed(t, "file", "/b", tt.parameters)}
@@ -162,11 +162,11 @@ func TestHardLinksOfOneFile(t *testing.T) {
 func TestOneServiceByTwoNames(t *testing.T) {
 	s := systemdNode(t, &recorder{})
 	for _, dir := range []string{"/etc/systemd/system", "/usr/lib/systemd/system"} {
-		if err := os.MkdirAll(filepath.Join(s.root, dir), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(s.Root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("/usr/lib/systemd/system/ssh.service", filepath.Join(s.root, "etc/systemd/system/sshd.service")); err != nil {
+	if err := os.Symlink("/usr/lib/systemd/system/ssh.service", filepath.Join(s.Root, "etc/systemd/system/sshd.service")); err != nil {
 		t.Fatal(err)
 	}
 	x := &session{sys: s, types: every}

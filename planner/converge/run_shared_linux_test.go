@@ -14,7 +14,7 @@ import (
 func TestHardLinksThatContradict(t *testing.T) {
 	linked := func(t *testing.T) *Session {
 		s := folder(t, map[string]string{"a": "old"})
-		if err := os.Link(filepath.Join(s.root, "a"), filepath.Join(s.root, "b")); err != nil {
+		if err := os.Link(filepath.Join(s.Root, "a"), filepath.Join(s.Root, "b")); err != nil {
 			t.Fatal(err)
 		}
 		return s

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -47,7 +48,7 @@ func TestApplyThenNothingThenRemove(t *testing.T) {
 	if len(summary.Ledger) != 0 || b.get("/fake/plain-there") != "before" || b.there("/fake/plain-new") {
 		t.Errorf("ledger %v, there %q, new is there: %v", summary.Ledger, b.get("/fake/plain-there"), b.there("/fake/plain-new"))
 	}
-	if b.there(home) {
+	if b.there(system.Home) {
 		t.Error("slipway's directory is left, and nothing is applied")
 	}
 	_, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
@@ -214,7 +215,7 @@ func TestNoop(t *testing.T) {
 	b.wantStatuses(results, "plain[same] changed")
 	results, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
 	b.wantStatuses(results, "plain[same] changed")
-	if b.get("/fake/plain-same") != "1" || len(summary.Ledger) != 0 || b.there(home) {
+	if b.get("/fake/plain-same") != "1" || len(summary.Ledger) != 0 || b.there(system.Home) {
 		t.Errorf("ledger %v after the tear-down", summary.Ledger)
 	}
 }
@@ -247,7 +248,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	b.put("/fake/plain-a", "hunter1")
 	b.hook = func(stage, title string) error {
 		if stage == "check" {
-			b.Session.log.WriteString("the command printed hunter2 and hunter1\n")
+			b.Session.Log.WriteString("the command printed hunter2 and hunter1\n")
 		}
 		return nil
 	}
@@ -291,7 +292,7 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 func TestResultsDoNotActOnTerminals(t *testing.T) {
 	b := newBench(t)
 	b.hook = func(stage, _ string) error {
-		b.Session.log.WriteString("\x1b]0;title\x07a\tb\r\n10%\r20%\u009b2J\u202e\n")
+		b.Session.Log.WriteString("\x1b]0;title\x07a\tb\r\n10%\r20%\u009b2J\u202e\n")
 		return nil
 	}
 	r := func() Result {
@@ -307,12 +308,12 @@ func TestResultsAreBounded(t *testing.T) {
 	b := newBench(t)
 	long := strings.Repeat("ä", 5000)
 	b.hook = func(stage, _ string) error {
-		b.Session.log.WriteString(long + "end")
+		b.Session.Log.WriteString(long + "end")
 		return nil
 	}
 	results, _ := b.converge(Apply, item("plain[a]", "value", long, "fail", long))
 	r := results[0]
-	if len(r.Message) > messageLimit || len(r.Output) > OutputLimit+3 || len(r.Differences[0].Should) > differenceLimit || !strings.HasSuffix(r.Output, "end") {
+	if len(r.Message) > messageLimit || len(r.Output) > system.OutputLimit+3 || len(r.Differences[0].Should) > differenceLimit || !strings.HasSuffix(r.Output, "end") {
 		t.Errorf("message %d, output %d, difference %d bytes", len(r.Message), len(r.Output), len(r.Differences[0].Should))
 	}
 }
@@ -393,8 +394,8 @@ func TestTearDown(t *testing.T) {
 	b := newBench(t)
 	b.put("/fake/plain-a", "before")
 	before := b.tree()
-	b.put(home+"/helper-abc", "binary") // as the controller places it
-	if err := os.Chmod(b.real(home), 0o700); err != nil {
+	b.put(system.Home+"/helper-abc", "binary") // as the controller places it
+	if err := os.Chmod(b.real(system.Home), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	b.session(t.Context(), Catalog{Site: "two", Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}})
@@ -427,7 +428,7 @@ func TestTearDown(t *testing.T) {
 		t.Errorf("%v\n%s", summary.Error, diff)
 	}
 	results, summary = b.session(t.Context(), Catalog{Site: "two", Mode: Apply, TearDown: true})
-	if len(results) > 0 || summary.Error != nil || b.there(home) {
+	if len(results) > 0 || summary.Error != nil || b.there(system.Home) {
 		t.Errorf("once more: %v, %v", results, summary.Error)
 	}
 }

@@ -17,7 +17,7 @@ func TestFileThatCouldNotBeMade(t *testing.T) {
 			t.Errorf("%s: %s", r.ID, r.Status)
 		}
 	}
-	l, err := s.readLedger()
+	l, err := readLedger(s.System)
 	if err != nil {
 		t.Fatal(err)
 	}

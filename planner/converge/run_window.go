@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -142,19 +143,19 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 	return nil
 }
 
-func (x *session) window(ctx context.Context, command string) (Output, error) {
-	x.sys.log = nil
-	out, err := x.sys.Run(ctx, Command{Argv: []string{"/bin/sh", "-c", command}, EndsWithSession: true})
+func (x *session) window(ctx context.Context, command string) (system.Output, error) {
+	x.sys.Log = nil
+	out, err := x.sys.Run(ctx, system.Command{Argv: []string{"/bin/sh", "-c", command}, EndsWithSession: true})
 	x.sys.Forget()
 	return out, err
 }
 
 // printed returns what a command printed, for an error.
-func printed(out Output) string {
+func printed(out system.Output) string {
 	if out.Combined == "" {
 		return ""
 	}
-	return "; it printed: " + resource.Visible(bounded(returns.Replace(out.Combined), differenceLimit))
+	return "; it printed: " + resource.Visible(bounded(out.Combined, differenceLimit))
 }
 
 // skipAll reports that no item was begun.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // A session that is killed inside a window leaves a ledger that tells of it: the same run goes on inside, another one unlocks first
@@ -14,13 +16,13 @@ import (
 func TestAWindowOutlivesItsSession(t *testing.T) {
 	c := Catalog{Mode: Apply, Items: []Item{item("plain[a]", "value", "1")}, Lock: "drain", Unlock: "undrain", Keep: true}
 	if role() != "" {
-		s, err := New(os.Getenv("DIR"))
+		s, err := system.New(os.Getenv("DIR"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
 		w := newWindow(t)
-		s.commands = w.commands
+		s.Commands = w.Commands
 		w.sandbox = &sandbox{&Session{System: s}, os.Getenv("DIR"), t}
 		hook := w.hook
 		w.hook = func(stage, title string) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // window is a bench whose commands are scripted: they are noted, and end with the status given for them.
@@ -17,13 +19,13 @@ type window struct {
 
 func newWindow(t *testing.T) *window {
 	w := &window{bench: newBench(t), status: map[string]int{}}
-	w.commands = func(ctx context.Context, c Command) (Output, error) {
+	w.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
 		if err := ctx.Err(); err != nil {
-			return Output{}, err
+			return system.Output{}, err
 		}
 		command := c.Argv[len(c.Argv)-1]
 		w.ran = append(w.ran, command)
-		return Output{Status: w.status[command], Combined: "it says so"}, nil
+		return system.Output{Status: w.status[command], Combined: "it says so"}, nil
 	}
 	w.hook = func(stage, title string) error {
 		if stage == "apply" {
@@ -139,8 +141,8 @@ func TestTearDownInsideTheWindow(t *testing.T) {
 	w.converge(Apply, item("plain[a]", "value", "1"))
 	w.ran = nil
 	_, summary := w.session(t.Context(), Catalog{Mode: Apply, TearDown: true, Lock: "drain", Unlock: "undrain"})
-	if want := []string{"drain", "undrain"}; !slices.Equal(w.ran, want) || summary.Error != nil || w.there(home) {
-		t.Errorf("ran %q, want %q; %v; home is there: %v", w.ran, want, summary.Error, w.there(home))
+	if want := []string{"drain", "undrain"}; !slices.Equal(w.ran, want) || summary.Error != nil || w.there(system.Home) {
+		t.Errorf("ran %q, want %q; %v; home is there: %v", w.ran, want, summary.Error, w.there(system.Home))
 	}
 	// An unlock that fails keeps the mark, and with it the ledger.
 	w.converge(Apply, item("plain[a]", "value", "1"))
@@ -189,8 +191,8 @@ func TestTearDownOfALockedNode(t *testing.T) {
 		if summary.Error != nil {
 			code = summary.Error.Code
 		}
-		if !slices.Equal(w.ran, test.want) || code != test.code || summary.Locked != test.locked || w.there(home) != test.left {
-			t.Errorf("%s: ran %q, %v, locked %v, ledger is there: %v; want %+v", name, w.ran, summary.Error, summary.Locked, w.there(home), test)
+		if !slices.Equal(w.ran, test.want) || code != test.code || summary.Locked != test.locked || w.there(system.Home) != test.left {
+			t.Errorf("%s: ran %q, %v, locked %v, ledger is there: %v; want %+v", name, w.ran, summary.Error, summary.Locked, w.there(system.Home), test)
 		}
 		if len(results) != 1 || (results[0].Status == Failed) != test.fail || len(w.ledgerNow().Locked) > 0 != (test.left && test.locked) {
 			t.Errorf("%s: %+v, ledger %+v", name, results, w.ledgerNow().Locked)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // sandbox is a node in a folder of its own.
@@ -17,12 +19,12 @@ type sandbox struct {
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := New(dir)
+	s, err := system.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	s.lockWait = 50 * time.Millisecond
+	s.LockWait = 50 * time.Millisecond
 	return &sandbox{Session: &Session{System: s}, dir: dir, t: t}
 }
 

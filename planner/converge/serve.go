@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -28,7 +29,7 @@ const SessionEnd = "end\n"
 // for longer than silence, the item at work is given up and the others are skipped, and the ledger is brought to its
 // end all the same. A lost controller cannot read the results, so an out that fails is no reason to stop; the error
 // says so.
-func Serve(ctx context.Context, s *System, in io.Reader, out io.Writer, silence time.Duration) (Summary, error) {
+func Serve(ctx context.Context, s *system.System, in io.Reader, out io.Writer, silence time.Duration) (Summary, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	life := time.AfterFunc(silence, func() { cancel(fmt.Errorf("%w for %s", errSilence, silence)) })
@@ -43,7 +44,7 @@ func Serve(ctx context.Context, s *System, in io.Reader, out io.Writer, silence 
 	}
 	go func() {
 		// It ends with the input, at the latest with the process.
-		last := &tail{limit: len(SessionEnd)}
+		last := &system.Tail{Limit: len(SessionEnd)}
 		_, err := io.Copy(last, rest)
 		switch {
 		case err != nil:

@@ -167,7 +167,7 @@ func TestTheControllerIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			b := newSandbox(t)
-			b.commands = machine(t).execute // a sandbox that runs commands, so that the ledger is not this machine's
+			b.Commands = machine(t).Execute // a sandbox that runs commands, so that the ledger is not this machine's
 			catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
 				item("file[/a]", "content", "1"), item("exec[endless]", "command", "touch started; sleep 600", "cwd", b.dir), item("file[/b]", "content", "1")}})
 			if err != nil {
@@ -192,7 +192,7 @@ func TestTheControllerIsLost(t *testing.T) {
 			if want := map[resource.ID]string{"file[/a]": item("file[/a]", "content", "1").Digest, "exec[endless]": ""}; !cmp.Equal(summary.Ledger, want) {
 				t.Errorf("ledger %v", summary.Ledger)
 			}
-			l, err := b.readLedger()
+			l, err := readLedger(b.System)
 			if err != nil || len(l.Entries) != 2 || b.there("/b") {
 				t.Errorf("%+v, %v", l, err)
 			}
@@ -200,10 +200,10 @@ func TestTheControllerIsLost(t *testing.T) {
 				t.Errorf("sent %q", got)
 			}
 			// The lock is free: the next controller can go on at once.
-			if lock, err := b.lock(t.Context(), true, "next"); err != nil {
+			if lock, err := b.Lock(t.Context(), true, "next"); err != nil {
 				t.Error(err)
 			} else {
-				lock.release()
+				lock.Release()
 			}
 			controller.Close()
 		})
@@ -230,7 +230,7 @@ func (w *brokenAfter) Write(p []byte) (int, error) {
 func TestSignsOfLifeKeepTheSession(t *testing.T) {
 	needRoot(t)
 	b := newSandbox(t)
-	b.commands = machine(t).execute
+	b.Commands = machine(t).Execute
 	catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{item("exec[slow]", "command", "sleep 1")}})
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func TestTheEndOfTheSessionIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newSandbox(t)
-			b.commands = machine(t).execute
+			b.Commands = machine(t).Execute
 			b.mkdir(b.dir)
 			catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
 				item("exec[endless]", "command", "touch started; sleep 600", "cwd", b.dir)}})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // openrc manages services by rc-service and rc-update.
@@ -15,7 +17,7 @@ func (openrc) unit(name string) string { return name }
 
 // states asks for all runlevels at once, and for each service whether it is there and runs.
 func (openrc) states(ctx context.Context, s *Session, units []string) (map[string]serviceState, error) {
-	show := Command{Argv: []string{"rc-update", "show", "--verbose"}}
+	show := system.Command{Argv: []string{"rc-update", "show", "--verbose"}}
 	out, err := ask(ctx, s, show)
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func (openrc) states(ctx context.Context, s *Session, units []string) (map[strin
 	states := map[string]serviceState{}
 	for _, unit := range units {
 		var state serviceState
-		if state.exists, err = s.exists("/etc/init.d/" + unit); err != nil {
+		if state.exists, err = s.Exists("/etc/init.d/" + unit); err != nil {
 			return nil, err
 		}
 		state.active = stopped
@@ -36,7 +38,7 @@ func (openrc) states(ctx context.Context, s *Session, units []string) (map[strin
 			if len(state.levels) > 0 {
 				state.enabled = enabled
 			}
-			out, err := ask(ctx, s, Command{Argv: []string{"rc-service", "--nocolor", unit, "status"}})
+			out, err := ask(ctx, s, system.Command{Argv: []string{"rc-service", "--nocolor", unit, "status"}})
 			if err != nil {
 				return nil, err
 			}
@@ -84,7 +86,7 @@ func (m openrc) set(ctx context.Context, s *Session, unit string, is serviceStat
 	case want.enabled == disabled, want.enabled == enabled && len(is.levels) > 0:
 		if len(is.levels) > 0 {
 			// With --all, OpenRC fails wherever a runlevel does not have the service.
-			if err := mustRun(ctx, s, Command{Argv: append([]string{"rc-update", "del", unit}, is.levels...)}); err != nil {
+			if err := mustRun(ctx, s, system.Command{Argv: append([]string{"rc-update", "del", unit}, is.levels...)}); err != nil {
 				return err
 			}
 		}
@@ -94,7 +96,7 @@ func (m openrc) set(ctx context.Context, s *Session, unit string, is serviceStat
 		if len(levels) == 0 {
 			levels = []string{"default"}
 		}
-		if err := mustRun(ctx, s, Command{Argv: append([]string{"rc-update", "add", unit}, levels...)}); err != nil {
+		if err := mustRun(ctx, s, system.Command{Argv: append([]string{"rc-update", "add", unit}, levels...)}); err != nil {
 			return err
 		}
 	}
@@ -102,7 +104,7 @@ func (m openrc) set(ctx context.Context, s *Session, unit string, is serviceStat
 	case running:
 		if is.active == "crashed" {
 			// What is left of it must be cleared away before it can start.
-			if err := mustRun(ctx, s, Command{Argv: []string{"rc-service", "--nocolor", unit, "zap"}}); err != nil {
+			if err := mustRun(ctx, s, system.Command{Argv: []string{"rc-service", "--nocolor", unit, "zap"}}); err != nil {
 				return err
 			}
 		}
@@ -119,7 +121,7 @@ func (m openrc) restart(ctx context.Context, s *Session, unit string) error {
 
 // activate runs a verb and reads the state again.
 func (m openrc) activate(ctx context.Context, s *Session, unit, verb, should string) error {
-	c := Command{Argv: []string{"rc-service", "--nocolor", unit, verb}}
+	c := system.Command{Argv: []string{"rc-service", "--nocolor", unit, verb}}
 	out, err := s.Run(ctx, c)
 	s.Forget()
 	if err != nil {

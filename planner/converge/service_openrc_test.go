@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -23,7 +24,7 @@ func TestParseRunlevels(t *testing.T) {
 }
 
 func TestOpenRC(t *testing.T) {
-	r := &recorder{answers: map[string]Output{
+	r := &recorder{answers: map[string]system.Output{
 		"rc-update show":                    prints(runlevels),
 		"rc-service --nocolor crond status": {Status: 0},
 		"rc-service --nocolor sshd status":  {Status: 3},
@@ -45,10 +46,10 @@ func TestOpenRC(t *testing.T) {
 	r.ran = nil
 
 	r.effects = map[string]func(){
-		"rc-service --nocolor sshd start": func() { r.answers["rc-service --nocolor sshd status"] = Output{Status: 0} },
+		"rc-service --nocolor sshd start": func() { r.answers["rc-service --nocolor sshd status"] = system.Output{Status: 0} },
 		"rc-update add sshd":              func() { r.answers["rc-update show"] = prints(runlevels + "sshd | default\n") },
 		"rc-update del crond default":     func() { r.answers["rc-update show"] = prints("sshd | default\n") },
-		"rc-service --nocolor crond stop": func() { r.answers["rc-service --nocolor crond status"] = Output{Status: 3} },
+		"rc-service --nocolor crond stop": func() { r.answers["rc-service --nocolor crond status"] = system.Output{Status: 3} },
 	}
 	apply(t, s, serviceType{}, res(t, serviceType{}, "sshd", resource.Parameters{"ensure": "running", "enable": true}))
 	before := applied(t, s, serviceType{}, res(t, serviceType{}, "crond", resource.Parameters{"ensure": "stopped", "enable": false}))
@@ -66,7 +67,7 @@ func TestOpenRC(t *testing.T) {
 }
 
 func TestOpenRCErrors(t *testing.T) {
-	r := &recorder{answers: map[string]Output{
+	r := &recorder{answers: map[string]system.Output{
 		"rc-service --nocolor a status": {Status: 32},
 		"rc-service --nocolor a start":  {Status: 1, Combined: " * ERROR: a failed to start\n"},
 	}}

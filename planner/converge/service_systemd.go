@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // systemd manages services by systemctl. Its exit statuses say little (execution.md 2), so the state is read again
@@ -32,7 +34,7 @@ const unitProperties = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaem
 	"ConditionResult,ConditionTimestampMonotonic"
 
 func (m systemd) states(ctx context.Context, s *Session, units []string) (map[string]serviceState, error) {
-	c := Command{Argv: append([]string{"systemctl", "show", "--no-pager", "-p", unitProperties, "--"}, units...)}
+	c := system.Command{Argv: append([]string{"systemctl", "show", "--no-pager", "-p", unitProperties, "--"}, units...)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func (m systemd) states(ctx context.Context, s *Session, units []string) (map[st
 		state := unitState(shown[i])
 		if shown[i]["UnitFileState"] == "generated" {
 			// A script of the old kind: only is-enabled knows.
-			out, err := ask(ctx, s, Command{Argv: []string{"systemctl", "is-enabled", "--", unit}})
+			out, err := ask(ctx, s, system.Command{Argv: []string{"systemctl", "is-enabled", "--", unit}})
 			if err != nil {
 				return nil, err
 			}
@@ -139,10 +141,10 @@ func isEnabled(word string, status int) enablement {
 
 func (m systemd) set(ctx context.Context, s *Session, unit string, is serviceState, want serviceWant) error {
 	systemctl := func(verb string) error {
-		return mustRun(ctx, s, Command{Argv: []string{"systemctl", verb, "--", unit}})
+		return mustRun(ctx, s, system.Command{Argv: []string{"systemctl", verb, "--", unit}})
 	}
 	if is.reload {
-		if err := mustRun(ctx, s, Command{Argv: []string{"systemctl", "daemon-reload"}}); err != nil {
+		if err := mustRun(ctx, s, system.Command{Argv: []string{"systemctl", "daemon-reload"}}); err != nil {
 			return err
 		}
 	}
@@ -187,7 +189,7 @@ func (m systemd) restart(ctx context.Context, s *Session, unit string) error {
 		return err
 	}
 	if is.reload {
-		if err := mustRun(ctx, s, Command{Argv: []string{"systemctl", "daemon-reload"}}); err != nil {
+		if err := mustRun(ctx, s, system.Command{Argv: []string{"systemctl", "daemon-reload"}}); err != nil {
 			return err
 		}
 	}
@@ -202,7 +204,7 @@ func (m systemd) look(ctx context.Context, s *Session, unit string) (serviceStat
 
 // activate starts, stops or restarts a unit and waits until it is neither here nor there any more.
 func (m systemd) activate(ctx context.Context, s *Session, unit, verb, should string) error {
-	c := Command{Argv: []string{"systemctl", verb, "--", unit}}
+	c := system.Command{Argv: []string{"systemctl", verb, "--", unit}}
 	out, err := s.Run(ctx, c)
 	s.Forget()
 	if err != nil {
@@ -228,7 +230,7 @@ func (m systemd) activate(ctx context.Context, s *Session, unit, verb, should st
 			cause = toolError(c, out).Error() + "; "
 		}
 		// What the service said goes into the result's output.
-		c := Command{Argv: []string{"systemctl", "status", "--no-pager", "--full", "-n", "10", "--", unit}}
+		c := system.Command{Argv: []string{"systemctl", "status", "--no-pager", "--full", "-n", "10", "--", unit}}
 		if _, err := s.Run(ctx, c); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -26,7 +27,7 @@ func systemdNode(t *testing.T, r *recorder) *Session {
 }
 
 func TestSystemdStates(t *testing.T) {
-	r := &recorder{answers: map[string]Output{
+	r := &recorder{answers: map[string]system.Output{
 		"systemctl show": prints(strings.Join([]string{
 			shown("cron.service", "loaded", "active", "running", "enabled"),
 			shown("ssh.service", "loaded", "active", "running", "enabled"), // asked for as sshd: another name of it
@@ -66,7 +67,7 @@ func TestSystemdStates(t *testing.T) {
 	r.wantRan(t, systemctlShow+"cron.service sshd.service nosuch.service systemd-resolved.service a.timer removed.service old.service",
 		"systemctl is-enabled -- old.service")
 
-	r.answers["systemctl show"] = Output{Status: 1, Combined: "Failed to connect to bus"}
+	r.answers["systemctl show"] = system.Output{Status: 1, Combined: "Failed to connect to bus"}
 	s.Forget()
 	if err := (serviceType{}).Prefetch(t.Context(), s, rs); err == nil || !strings.Contains(err.Error(), "Failed to connect to bus") {
 		t.Error(err)
@@ -121,7 +122,7 @@ func TestSystemdApply(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &recorder{answers: map[string]Output{"systemctl show": prints(tt.is)}, effects: map[string]func(){}}
+			r := &recorder{answers: map[string]system.Output{"systemctl show": prints(tt.is)}, effects: map[string]func(){}}
 			for verb, then := range tt.becomes {
 				if verb == "show" {
 					continue
@@ -168,7 +169,7 @@ func TestServiceRefresh(t *testing.T) {
 		{"a command of its own", resource.Parameters{"ensure": "running", "restart": "a -s reload"}, up, "/bin/sh -c a -s reload"},
 	}
 	for _, tt := range tests {
-		r := &recorder{answers: map[string]Output{"systemctl show": prints(tt.is)}}
+		r := &recorder{answers: map[string]system.Output{"systemctl show": prints(tt.is)}}
 		if err := (serviceType{}).Refresh(t.Context(), systemdNode(t, r), res(t, serviceType{}, "a", tt.p)); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -185,7 +186,7 @@ func TestServiceRefresh(t *testing.T) {
 }
 
 func TestSystemdUndo(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"systemctl show": prints(shown("a", "loaded", "inactive", "dead", "disabled"))}, effects: map[string]func(){}}
+	r := &recorder{answers: map[string]system.Output{"systemctl show": prints(shown("a", "loaded", "inactive", "dead", "disabled"))}, effects: map[string]func(){}}
 	s := systemdNode(t, r)
 	resource := res(t, serviceType{}, "a", resource.Parameters{"ensure": "running", "enable": true})
 	become := func(verb, then string) {
@@ -224,7 +225,7 @@ func TestServiceManagerOfTheNode(t *testing.T) {
 
 // TestUndoOfAServiceLeavesTheRest: whether it runs is brought back only where the resource has spoken of it, and as it was by then.
 func TestUndoOfAServiceLeavesTheRest(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"systemctl show": prints(shown("a", "loaded", "active", "running", "enabled"))}}
+	r := &recorder{answers: map[string]system.Output{"systemctl show": prints(shown("a", "loaded", "active", "running", "enabled"))}}
 	s := systemdNode(t, r)
 	first := res(t, serviceType{}, "a", resource.Parameters{"enable": true})
 	before := applied(t, s, serviceType{}, first)
@@ -252,11 +253,11 @@ func TestUndoOfAServiceLeavesTheRest(t *testing.T) {
 
 // TestQuestionsAreNoOutput: what the service manager answers is not what happened to a service.
 func TestQuestionsAreNoOutput(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"systemctl show": prints(shown("a", "loaded", "inactive", "dead", "disabled"))}}
+	r := &recorder{answers: map[string]system.Output{"systemctl show": prints(shown("a", "loaded", "inactive", "dead", "disabled"))}}
 	r.effects = map[string]func(){"systemctl start": func() {
 		r.answers["systemctl show"] = prints(shown("a", "loaded", "active", "running", "disabled"))
 	}}
-	r.answers["systemctl start"] = Output{Combined: "Starting a.\n"}
+	r.answers["systemctl start"] = system.Output{Combined: "Starting a.\n"}
 	s := systemdNode(t, r)
 	a := Item{Resource: res(t, serviceType{}, "a", resource.Parameters{"ensure": "running"})}
 	for _, want := range []string{"Starting a.\n", ""} {

@@ -1,10 +1,13 @@
 package converge
 
-import "github.com/slipway/terraform-provider-slipway/planner/resource"
+import (
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
 
 // Session is what types see of a session on a node: its System, what the ledger says, and the item that is handled.
 type Session struct {
-	*System
+	*system.System
 	site     string
 	ledger   *ledger
 	applying bool                 // the session is in mode Apply

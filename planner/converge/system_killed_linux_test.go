@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // A session that is killed takes the command of the user that it runs with it, with everything that the command started, also in sessions of their
@@ -35,12 +36,12 @@ sh -c 'echo $$ >shell; exec sleep 600'`, os.Getenv("DIR"), os.Getpid())
 		t.Fatalf("the session was not killed: %v\n%s", state, out)
 	}
 	next := machineIn(t, dir)
-	next.lockWait = 30 * time.Second
-	lock, err := next.lock(t.Context(), true, "next")
+	next.LockWait = 30 * time.Second
+	lock, err := next.Lock(t.Context(), true, "next")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.release()
+	defer lock.Release()
 	for _, name := range []string{"session", "child", "shell"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, os.ErrNotExist) && name == "shell" {
 			continue // it ended before it came to that
@@ -77,12 +78,12 @@ exec sleep 600`, os.Getenv("DIR"), os.Getpid())
 		}
 	}()
 	next := machineIn(t, dir)
-	next.lockWait = 30 * time.Second
-	lock, err := next.lock(t.Context(), true, "next")
+	next.LockWait = 30 * time.Second
+	lock, err := next.Lock(t.Context(), true, "next")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.release()
+	defer lock.Release()
 	if alive(pidIn(t, dir, "session")) {
 		t.Error("the next session has the lock, and what the killed one's command started still runs")
 	}
@@ -144,7 +145,7 @@ func TestKilledSessionLeavesItsToolToFinish(t *testing.T) {
 				return nil
 			}
 			script := fmt.Sprintf(`cd %s; kill -9 %d; until test -e go; do echo still here; sleep 0.01; done; touch done`, b.dir, os.Getpid())
-			return mustRun(t.Context(), b.Session, Command{Argv: []string{"/bin/sh", "-c", script}})
+			return mustRun(t.Context(), b.Session, system.Command{Argv: []string{"/bin/sh", "-c", script}})
 		}
 		b.converge(Apply, item("plain[a]", "value", "1"))
 		t.Fatal("not killed")
@@ -154,34 +155,35 @@ func TestKilledSessionLeavesItsToolToFinish(t *testing.T) {
 		t.Fatalf("the session was not killed: %v\n%s", state, out)
 	}
 	next := machineIn(t, dir)
-	var busy errBusy
-	if lock, err := next.tryLock(true, "next"); !errors.As(err, &busy) || !strings.Contains(busy.holder, `run "r1"`) {
-		lock.release()
+	var busy system.BusyError
+	next.LockWait = 0
+	if lock, err := next.Lock(t.Context(), true, "next"); !errors.As(err, &busy) || !strings.Contains(busy.Holder, `run "r1"`) {
+		lock.Release()
 		t.Errorf("the tool of the killed session works, and the lock gives %v; it must be held by that session", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	next.lockWait = 30 * time.Second
-	lock, err := next.lock(t.Context(), true, "next")
+	next.LockWait = 30 * time.Second
+	lock, err := next.Lock(t.Context(), true, "next")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.release()
+	defer lock.Release()
 	if _, err := os.Stat(filepath.Join(dir, "done")); err != nil {
 		t.Errorf("the next session has the lock before the tool has finished: %v", err)
 	}
 }
 
 // machineIn returns a node in a folder that runs this machine's commands.
-func machineIn(t *testing.T, dir string) *System {
+func machineIn(t *testing.T, dir string) *system.System {
 	t.Helper()
-	s, err := New(dir)
+	s, err := system.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	s.commands = s.execute
+	s.Commands = s.Execute
 	return s
 }
 
@@ -201,23 +203,24 @@ func TestGivenUpSessionLeavesItsToolToFinish(t *testing.T) {
 			}
 			cancel(errors.New("it is late"))
 		}()
-		return mustRun(ctx, b.Session, Command{Argv: []string{"/bin/sh", "-c", "cd " + dir + "; touch began; until test -e go; do sleep 0.01; done; touch done"}})
+		return mustRun(ctx, b.Session, system.Command{Argv: []string{"/bin/sh", "-c", "cd " + dir + "; touch began; until test -e go; do sleep 0.01; done; touch done"}})
 	}
 	results, _ := b.converge(Apply, item("plain[a]", "value", "1"))
 	if r := results[0]; r.Status != Failed || !strings.Contains(r.Message, "/bin/sh: it is late: it runs on to its end, and the node stays locked until then") {
 		t.Errorf("%+v", r)
 	}
-	var busy errBusy
-	if _, err := b.tryLock(true, "next"); !errors.As(err, &busy) || !strings.Contains(busy.holder, `run "r1", process `+strconv.Itoa(os.Getpid())+", which has ended while /bin/sh was at work") {
+	var busy system.BusyError
+	b.LockWait = 0
+	if _, err := b.Lock(t.Context(), true, "next"); !errors.As(err, &busy) || !strings.Contains(busy.Holder, `run "r1", process `+strconv.Itoa(os.Getpid())+", which has ended while /bin/sh was at work") {
 		t.Errorf("while the tool works, the lock gives %v", err)
 	}
 	b.put("/go", "")
-	b.lockWait = 30 * time.Second
-	lock, err := b.lock(t.Context(), true, "next")
+	b.LockWait = 30 * time.Second
+	lock, err := b.Lock(t.Context(), true, "next")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.release()
+	defer lock.Release()
 	if !b.there("/done") {
 		t.Error("the next session has the lock before the tool has finished")
 	}
@@ -226,7 +229,7 @@ func TestGivenUpSessionLeavesItsToolToFinish(t *testing.T) {
 // What a command that ended by itself left running lives on, whatever becomes of the commands after it and of the session.
 func TestWhatASuccessfulCommandLeavesLivesOn(t *testing.T) {
 	s, dir := machine(t), t.TempDir()
-	daemon := Command{Argv: []string{"sh", "-c", `setsid sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 & until test -s pid; do sleep 0.01; done`}, Dir: dir, EndsWithSession: true}
+	daemon := system.Command{Argv: []string{"sh", "-c", `setsid sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 & until test -s pid; do sleep 0.01; done`}, Dir: dir, EndsWithSession: true}
 	if out, err := s.Run(t.Context(), daemon); err != nil || out.Status != 0 {
 		t.Fatal(out, err)
 	}
@@ -236,7 +239,7 @@ func TestWhatASuccessfulCommandLeavesLivesOn(t *testing.T) {
 			t.Errorf("the daemon %d: %v", pid, err)
 		}
 	}()
-	if _, err := s.Run(t.Context(), Command{Argv: []string{"sleep", "600"}, Timeout: 20 * time.Millisecond, EndsWithSession: true}); !errors.Is(err, errTimeout) {
+	if _, err := s.Run(t.Context(), system.Command{Argv: []string{"sleep", "600"}, Timeout: 20 * time.Millisecond, EndsWithSession: true}); !errors.Is(err, system.ErrTimeout) {
 		t.Fatal(err)
 	}
 	if !alive(pid) {

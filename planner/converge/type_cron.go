@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -63,9 +64,9 @@ func (cronType) crontab(s *Session, r resource.Resource) (string, error) {
 
 // owner returns the attributes that cron demands of a crontab: mode 0600, owned by its user, with the group crontab
 // where there is one. In a sandbox, where users mean nothing, the owner is left alone.
-func (cronType) owner(s *Session, name string) (Attributes, error) {
+func (cronType) owner(s *Session, name string) (system.Attributes, error) {
 	mode := fs.FileMode(0o600)
-	a := Attributes{Mode: &mode}
+	a := system.Attributes{Mode: &mode}
 	if !s.Machine() {
 		return a, nil
 	}
@@ -259,7 +260,7 @@ func (t cronType) Apply(_ context.Context, s *Session, r resource.Resource) erro
 	}
 	if schema.WantsAbsent(r) {
 		f.lines = setJob(f.lines, find(f.lines), r.Title, nil)
-		return f.write(s, Attributes{})
+		return f.write(s, system.Attributes{})
 	}
 	j, err := schema.WantedJob(r)
 	if err != nil {
@@ -269,7 +270,7 @@ func (t cronType) Apply(_ context.Context, s *Session, r resource.Resource) erro
 	if err != nil {
 		return err
 	}
-	if err := s.makeAbove(crontab); err != nil {
+	if err := s.MakeAbove(crontab); err != nil {
 		return err
 	}
 	f.lines = setJob(f.lines, find(f.lines), r.Title, &j)
@@ -306,7 +307,7 @@ func (cronType) Undo(_ context.Context, s *Session, title string, before json.Ra
 	if !b.File && !slices.ContainsFunc(f.lines, func(x line) bool { return !isCrontabComment(x.text) }) {
 		f.lines = nil
 	}
-	a := Attributes{Mode: b.Mode}
+	a := system.Attributes{Mode: b.Mode}
 	if s.Machine() {
 		a.UID, a.GID = b.UID, b.GID
 	}

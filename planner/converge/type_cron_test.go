@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -51,7 +52,7 @@ func TestCron(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			const tab = "/var/spool/cron/crontabs/root"
 			s := folder(t, map[string]string{tab: tt.tab})
-			if err := os.Chmod(s.root+tab, 0o600); err != nil {
+			if err := os.Chmod(s.Root+tab, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			was := inventory(t, s)
@@ -126,7 +127,7 @@ func TestCronRecognisesJobs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := folder(t, map[string]string{tab: tt.tab})
-			if err := os.Chmod(s.root+tab, 0o600); err != nil {
+			if err := os.Chmod(s.Root+tab, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			r := res(t, cronType{}, "b", tt.parameters)
@@ -192,7 +193,7 @@ func TestCronLeavesNoCommentsOfCrontab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.WriteFile(tab, []byte(comments+more+string(content)), Attributes{}); err != nil {
+		if err := s.WriteFile(tab, []byte(comments+more+string(content)), system.Attributes{}); err != nil {
 			t.Fatal(err)
 		}
 		undone(t, s, cronType{}, r, before)
@@ -227,7 +228,7 @@ func TestCronUndoesAJobInAnotherSpelling(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.WriteFile(tab, []byte(tt.now), Attributes{}); err != nil {
+		if err := s.WriteFile(tab, []byte(tt.now), system.Attributes{}); err != nil {
 			t.Fatal(err)
 		}
 		undone(t, s, cronType{}, r, before)
@@ -288,7 +289,7 @@ func TestCronOwner(t *testing.T) {
 	if err != nil || info.UID != 1234 || info.GID != 77 || info.Mode.Perm() != 0o600 {
 		t.Errorf("%+v, %v", info, err)
 	}
-	if err := os.Chown(filepath.Join(s.root, "var/spool/cron/crontabs/ann"), 0, 0); err != nil {
+	if err := os.Chown(filepath.Join(s.Root, "var/spool/cron/crontabs/ann"), 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	diffs, err := cronType{}.Check(t.Context(), s, r)
@@ -297,7 +298,7 @@ func TestCronOwner(t *testing.T) {
 	}
 	apply(t, s, cronType{}, r)
 	undone(t, s, cronType{}, r, before)
-	if there, err := s.exists("/var/spool/cron/crontabs/ann"); there || err != nil {
+	if there, err := s.Exists("/var/spool/cron/crontabs/ann"); there || err != nil {
 		t.Errorf("the crontab that slipway made is still there: %v", err)
 	}
 	stranger := res(t, cronType{}, "tidy", resource.Parameters{"command": "x", "user": "bob"})

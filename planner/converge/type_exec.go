@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -110,7 +111,7 @@ func asksForProgram(command string) bool {
 }
 
 // notRun reports why a guard did not run, empty when it did: its status is then no answer.
-func notRun(command string, out Output) string {
+func notRun(command string, out system.Output) string {
 	const statusDenied, statusMissing = 126, 127 // of every POSIX shell
 	switch {
 	case asksForProgram(command):
@@ -147,12 +148,12 @@ func (execType) missing(s *Session, r resource.Resource) (string, error) {
 }
 
 // command builds the command for words: one is a line for the shell, several are a program and its arguments.
-func (execType) command(r resource.Resource, words []string) Command {
+func (execType) command(r resource.Resource, words []string) system.Command {
 	p := r.Parameters
 	if len(words) == 1 {
 		words = []string{"/bin/sh", "-c", words[0]}
 	}
-	c := Command{
+	c := system.Command{
 		Argv: words, Dir: p.String("cwd"), User: p.String("user"), Env: p.Strings("environment"), EndsWithSession: true,
 	}
 	if p.Has("path") {
@@ -197,7 +198,7 @@ func (t execType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 
 // commandError describes a command of the user that failed: which one, why, and what it printed last. Of a sensitive
 // resource, it shows why only.
-func commandError(r resource.Resource, command string, out Output, err error) error {
+func commandError(r resource.Resource, command string, out system.Output, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -213,11 +214,11 @@ func commandError(r resource.Resource, command string, out Output, err error) er
 
 // lastLines returns the last lines of an output that hold anything, in one line of bounded length.
 func lastLines(output string) string {
-	const most = 3
+	const most, outputShown = 3, 200 // bytes
 	empty := func(l string) bool { return strings.TrimSpace(l) == "" }
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(returns.Replace(output)), "\n"), empty)
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(output), "\n"), empty)
 	text := strings.Join(lines[max(0, len(lines)-most):], "; ")
-	if extra := len(text) - differenceLimit; extra > 0 {
+	if extra := len(text) - outputShown; extra > 0 {
 		text = "…" + strings.ToValidUTF8(text[extra:], "")
 	}
 	return text

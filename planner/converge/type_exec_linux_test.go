@@ -11,7 +11,7 @@ import (
 func commandSandbox(t *testing.T) *sandbox {
 	needRoot(t)
 	b := newSandbox(t)
-	b.commands = machine(t).execute
+	b.Commands = machine(t).Execute
 	return b
 }
 

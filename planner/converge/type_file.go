@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -31,7 +32,7 @@ const (
 )
 
 // kindOf returns what is at a path.
-func kindOf(info Info) string {
+func kindOf(info system.Info) string {
 	switch {
 	case info.IsRegular():
 		return fileFile
@@ -44,13 +45,13 @@ func kindOf(info Info) string {
 }
 
 // look returns what is at a path; absent is no error.
-func look(s *Session, path string) (kind string, info Info, err error) {
+func look(s *Session, path string) (kind string, info system.Info, err error) {
 	info, err = s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fileAbsent, Info{}, nil
+		return fileAbsent, system.Info{}, nil
 	}
 	if err != nil {
-		return "", Info{}, err
+		return "", system.Info{}, err
 	}
 	return kindOf(info), info, nil
 }
@@ -104,7 +105,7 @@ func (fileType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 		if err != nil {
 			return nil, err
 		}
-		c.text("mode", fmt.Sprintf("%04o", chmodBits(info.Mode)), fmt.Sprintf("%04o", uint32(mode)))
+		c.text("mode", fmt.Sprintf("%04o", system.ChmodBits(info.Mode)), fmt.Sprintf("%04o", uint32(mode)))
 	}
 	users := func() (map[int]string, error) { return userNames(s) }
 	if err := compareAccount(&c, "owner", info.UID, s.LookupUser, users); err != nil {
@@ -247,7 +248,7 @@ func (t fileType) Apply(_ context.Context, s *Session, r resource.Resource) erro
 }
 
 // applyDirectory makes a directory, where kind is what is there now, or sets its attributes.
-func applyDirectory(s *Session, at, kind string, a Attributes) error {
+func applyDirectory(s *Session, at, kind string, a system.Attributes) error {
 	if kind == fileDirectory {
 		return s.SetAttributes(at, a)
 	}
@@ -277,8 +278,8 @@ func clearDirectory(s *Session, at string, r resource.Resource) error {
 }
 
 // wantedAttributes returns the owner and group that a resource wants.
-func wantedAttributes(s *Session, r resource.Resource) (Attributes, error) {
-	var a Attributes
+func wantedAttributes(s *Session, r resource.Resource) (system.Attributes, error) {
+	var a system.Attributes
 	p := r.Parameters
 	if p.Has("owner") {
 		uid, ok, err := s.LookupUser(p.String("owner"))

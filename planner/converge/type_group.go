@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -112,7 +113,7 @@ func (groupType) Release(
 	return resource.Parameters{"gid": int64(gid)}, rest, err
 }
 
-func captureGroup(groups map[string]Group, name string, want bool) groupBefore {
+func captureGroup(groups map[string]system.Group, name string, want bool) groupBefore {
 	g, existed := groups[name]
 	return groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}
 }
@@ -158,7 +159,7 @@ func runShadow(ctx context.Context, s *Session, tool string, args ...string) err
 	if err := shadowTool(s, tool); err != nil {
 		return err
 	}
-	return mustRun(ctx, s, Command{Argv: append([]string{tool}, args...)})
+	return mustRun(ctx, s, system.Command{Argv: append([]string{tool}, args...)})
 }
 
 func (groupType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
@@ -211,7 +212,7 @@ func undoGroup(ctx context.Context, s *Session, b groupBefore) error {
 }
 
 // deleteGroup deletes a group, unless a user has it as primary group: groupdel would refuse in fewer words.
-func deleteGroup(ctx context.Context, s *Session, g Group) error {
+func deleteGroup(ctx context.Context, s *Session, g system.Group) error {
 	users, err := s.Users()
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -29,7 +30,7 @@ func accountFiles() map[string]string {
 // edit replaces text in a node's file, as a command would.
 func edit(t *testing.T, s *Session, path, old, replacement string) {
 	t.Helper()
-	file := filepath.Join(s.root, path)
+	file := filepath.Join(s.Root, path)
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -76,12 +77,12 @@ func TestGroup(t *testing.T) {
 		if got != tt.diff || err != nil {
 			t.Errorf("%s: %q, %v; want %q", tt.title, got, err, tt.diff)
 		}
-		former, _ := os.ReadFile(filepath.Join(s.root, "/etc/group"))
+		former, _ := os.ReadFile(filepath.Join(s.Root, "/etc/group"))
 		before := applied(t, s, groupType{}, each)
 		r.wantRan(t, tt.want...)
 		undone(t, s, groupType{}, each, before)
 		r.wantRan(t, tt.undo...)
-		now, _ := os.ReadFile(filepath.Join(s.root, "/etc/group"))
+		now, _ := os.ReadFile(filepath.Join(s.Root, "/etc/group"))
 		if len(former) != len(now) {
 			t.Errorf("%s: /etc/group was %s, is %s", tt.title, former, now)
 		}
@@ -89,7 +90,7 @@ func TestGroup(t *testing.T) {
 }
 
 func TestGroupErrors(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"groupadd": {Status: 4, Combined: "groupadd: GID '0' already exists\n"}}}
+	r := &recorder{answers: map[string]system.Output{"groupadd": {Status: 4, Combined: "groupadd: GID '0' already exists\n"}}}
 	s := wholeMachine(t, accountFiles(), r.run)
 	err := groupType{}.Apply(t.Context(), s, res(t, groupType{}, "new", resource.Parameters{"gid": int64(0)}))
 	if err == nil || err.Error() != `group "new": groupadd ended with status 4: groupadd: GID '0' already exists` {
@@ -149,7 +150,7 @@ func TestAccountSchemas(t *testing.T) {
 }
 
 func TestGroupNamed(t *testing.T) {
-	if diff := cmp.Diff("adm", groupNamed(map[string]Group{"zz": {GID: 4}, "adm": {GID: 4}}, 4)); diff != "" {
+	if diff := cmp.Diff("adm", groupNamed(map[string]system.Group{"zz": {GID: 4}, "adm": {GID: 4}}, 4)); diff != "" {
 		t.Error(diff)
 	}
 }

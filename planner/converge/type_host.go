@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -220,10 +221,10 @@ func (hostType) Apply(_ context.Context, s *Session, r resource.Resource) error 
 		return err
 	}
 	f.lines = applyHost(f.lines, r)
-	if err := s.makeAbove(hostsPath); err != nil {
+	if err := s.MakeAbove(hostsPath); err != nil {
 		return err
 	}
-	return f.write(s, Attributes{})
+	return f.write(s, system.Attributes{})
 }
 
 func applyHost(l lines, r resource.Resource) lines {
@@ -269,7 +270,7 @@ func (hostType) Undo(_ context.Context, s *Session, title string, before json.Ra
 		return err
 	}
 	f.lines = undoHost(f.lines, find(f.lines), former, append([]string{"ip"}, e.Fields...))
-	return e.writeBack(s, f, Attributes{})
+	return e.writeBack(s, f, system.Attributes{})
 }
 
 // undoHost brings former lines back in place of slipway's, the first of those found. Further ones are not slipway's and

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -37,7 +38,7 @@ type iniBefore struct {
 // Resolve follows the links in the path: a setting is written into the file that a link leads to.
 func (iniType) Resolve(s *Session, object string) string {
 	file, rest, _ := strings.Cut(object, " [")
-	return s.resolved(file, true) + " [" + rest
+	return s.ResolveLinks(file, true) + " [" + rest
 }
 
 func (iniType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
@@ -152,7 +153,7 @@ func (iniType) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	if !slices.Equal(was, f.lines) {
 		f.lines = f.lines.close()
 	}
-	var a Attributes
+	var a system.Attributes
 	if !f.there && r.Sensitive() {
 		private := fs.FileMode(0o600)
 		a.Mode = &private
@@ -202,7 +203,7 @@ func (iniType) Undo(_ context.Context, s *Session, _ string, before json.RawMess
 		return err
 	}
 	f.lines = b.undo(f.lines, former)
-	return b.writeBack(s, f, Attributes{})
+	return b.writeBack(s, f, system.Attributes{})
 }
 
 // undo brings the setting's former lines back. All lines that it has now count as slipway's, because set wrote them

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -114,12 +115,12 @@ func TestIniSettingMakesAndRemovesTheFile(t *testing.T) {
 
 func TestIniSettingKeepsModeAndForeignEdits(t *testing.T) {
 	s := folder(t, map[string]string{"etc/x.ini": "[a]\nb=1\n"})
-	if err := os.Chmod(s.root+"/etc/x.ini", 0o640); err != nil {
+	if err := os.Chmod(s.Root+"/etc/x.ini", 0o640); err != nil {
 		t.Fatal(err)
 	}
 	r := res(t, iniType{}, "one", ini("/etc/x.ini", resource.Parameters{"section": "new"}))
 	before := applied(t, s, iniType{}, r)
-	if err := s.WriteFile("/etc/x.ini", []byte("[a]\nb=2\n\n[new]\ncolor = red\nforeign = 1\n"), Attributes{}); err != nil {
+	if err := s.WriteFile("/etc/x.ini", []byte("[a]\nb=2\n\n[new]\ncolor = red\nforeign = 1\n"), system.Attributes{}); err != nil {
 		t.Fatal(err)
 	}
 	undone(t, s, iniType{}, r, before)

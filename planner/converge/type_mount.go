@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -48,7 +49,7 @@ func (mountType) mounted(s *Session, point string) (*mounted, error) {
 	if m := findMounted(string(content), point); m != nil {
 		return m, nil
 	}
-	return findMounted(string(content), s.resolved(point, true)), nil // the kernel knows it without links
+	return findMounted(string(content), s.ResolveLinks(point, true)), nil // the kernel knows it without links
 }
 
 // Resolve follows the links in the path, except where something is mounted by it: then it has none, and a look at it
@@ -57,7 +58,7 @@ func (mountType) Resolve(s *Session, object string) string {
 	if content, err := s.ReadFile(mountinfoPath); err == nil && findMounted(string(content), object) != nil {
 		return object
 	}
-	return s.resolved(object, true)
+	return s.ResolveLinks(object, true)
 }
 
 func (t mountType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
@@ -193,7 +194,7 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 		}
 		live = nil
 	}
-	if err := f.write(s, Attributes{}); err != nil {
+	if err := f.write(s, system.Attributes{}); err != nil {
 		return err
 	}
 	if err := t.announce(ctx, s, f); err != nil || ensure != "mounted" {
@@ -205,7 +206,7 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 	if err := t.remount(ctx, s, r.Title); err != nil {
 		// With the new line left in fstab, the next check would take the mount for as it should be.
 		f.there, f.read, f.lines = true, "", former
-		return errors.Join(err, f.write(s, Attributes{}))
+		return errors.Join(err, f.write(s, system.Attributes{}))
 	}
 	return nil
 }
@@ -216,10 +217,10 @@ func (mountType) announce(ctx context.Context, s *Session, fstab *textFile) erro
 	if fstab.mark+string(fstab.lines.bytes()) == fstab.read {
 		return nil
 	}
-	if systemd, err := s.exists("/run/systemd/system"); err != nil || !systemd {
+	if systemd, err := s.Exists("/run/systemd/system"); err != nil || !systemd {
 		return err // without one systemd does not run this node
 	}
-	return mustRun(ctx, s, Command{Argv: []string{"systemctl", "daemon-reload"}})
+	return mustRun(ctx, s, system.Command{Argv: []string{"systemctl", "daemon-reload"}})
 }
 
 // movesMount reports whether what is mounted at a point becomes another thing, so that remounting is not enough.
@@ -242,14 +243,14 @@ func (mountType) mount(ctx context.Context, s *Session, point string) error {
 	} else if err != nil {
 		return fmt.Errorf("the mount point: %w; make the directory first, and require it", err)
 	}
-	if err := mustRun(ctx, s, Command{Argv: []string{"mount", point}}); err != nil {
+	if err := mustRun(ctx, s, system.Command{Argv: []string{"mount", point}}); err != nil {
 		return fmt.Errorf("mount %s: %w", point, err)
 	}
 	return nil
 }
 
 func (mountType) unmount(ctx context.Context, s *Session, point string) error {
-	if err := mustRun(ctx, s, Command{Argv: []string{"umount", point}}); err != nil {
+	if err := mustRun(ctx, s, system.Command{Argv: []string{"umount", point}}); err != nil {
 		return fmt.Errorf("unmount %s: %w", point, err)
 	}
 	return nil
@@ -268,7 +269,7 @@ func (t mountType) Refresh(ctx context.Context, s *Session, r resource.Resource)
 }
 
 func (mountType) remount(ctx context.Context, s *Session, point string) error {
-	if err := mustRun(ctx, s, Command{Argv: []string{"mount", "-o", "remount", point}}); err != nil {
+	if err := mustRun(ctx, s, system.Command{Argv: []string{"mount", "-o", "remount", point}}); err != nil {
 		return fmt.Errorf("remount %s: %w", point, err)
 	}
 	return nil
@@ -313,7 +314,7 @@ func (t mountType) Undo(ctx context.Context, s *Session, title string, before js
 		former[0].Lines = []string{takeMount(f.lines[found[0].from].text, former[0].Lines[0], parts)}
 	}
 	f.lines = f.lines.restore(found, former, 1)
-	if err := b.writeBack(s, f, Attributes{}); err != nil {
+	if err := b.writeBack(s, f, system.Attributes{}); err != nil {
 		return err
 	}
 	if err := t.announce(ctx, s, f); err != nil || b.Mounted == nil {
@@ -330,9 +331,9 @@ func (t mountType) Undo(ctx context.Context, s *Session, title string, before js
 	case live == nil:
 		// It was mounted by hand. The kernel's own account of it holds no password.
 		argv := []string{"mount", "-t", b.Mounted.FSType, "-o", b.Mounted.Options, b.Mounted.Source, title}
-		return mustRun(ctx, s, Command{Argv: argv})
+		return mustRun(ctx, s, system.Command{Argv: argv})
 	case live.Options != b.Mounted.Options:
-		return mustRun(ctx, s, Command{Argv: []string{"mount", "-o", "remount," + b.Mounted.Options, title}})
+		return mustRun(ctx, s, system.Command{Argv: []string{"mount", "-o", "remount," + b.Mounted.Options, title}})
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -29,7 +30,7 @@ func newKernel(t *testing.T, fstab string, live ...string) *kernel {
 
 // live are lines `point source type options`.
 func (k *kernel) live() []string {
-	content, err := os.ReadFile(k.sys.root + mountinfoPath)
+	content, err := os.ReadFile(k.sys.Root + mountinfoPath)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -47,21 +48,21 @@ func (k *kernel) set(live []string) {
 		f := strings.Fields(l)
 		fmt.Fprintf(&b, "%d 1 0:1 / %s %s - %s %s rw\n", i, f[0], f[3], f[2], f[1])
 	}
-	if err := os.WriteFile(k.sys.root+mountinfoPath, []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile(k.sys.Root+mountinfoPath, []byte(b.String()), 0o644); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *kernel) run(c Command) (Output, error) {
+func (k *kernel) run(c system.Command) (system.Output, error) {
 	call := strings.Join(c.Argv, " ")
 	k.calls = append(k.calls, call)
 	if k.fail != "" && strings.HasPrefix(call, k.fail) {
-		return Output{Status: 32, Combined: "mount: refused\n"}, nil
+		return system.Output{Status: 32, Combined: "mount: refused\n"}, nil
 	}
 	live, point := k.live(), c.Argv[len(c.Argv)-1]
 	onDisk := point
-	if name, err := filepath.EvalSymlinks(k.sys.root + point); err == nil {
-		onDisk = strings.TrimPrefix(name, k.sys.root)
+	if name, err := filepath.EvalSymlinks(k.sys.Root + point); err == nil {
+		onDisk = strings.TrimPrefix(name, k.sys.Root)
 	}
 	at := -1
 	for i, l := range live {
@@ -72,7 +73,7 @@ func (k *kernel) run(c Command) (Output, error) {
 	entry := ""
 	f, err := k.sys.readText(fstabPath)
 	if err != nil {
-		return Output{}, err
+		return system.Output{}, err
 	}
 	if found := findMount(point)(f.lines); len(found) > 0 {
 		e, _ := parseFstab(f.lines[found[0].from].text)
@@ -96,7 +97,7 @@ func (k *kernel) run(c Command) (Output, error) {
 		k.t.Errorf("unexpected command: %s", call)
 	}
 	k.set(live)
-	return Output{}, nil
+	return system.Output{}, nil
 }
 
 const rootFstab = "UUID=1 / ext4 defaults 0 1\n# end\n"
@@ -169,7 +170,7 @@ func TestMount(t *testing.T) {
 // systemd makes mount units from fstab, so it reads each change, before the mount that follows; and a change only.
 func TestMountIsAnnouncedToSystemd(t *testing.T) {
 	k := newKernel(t, rootFstab)
-	if err := os.MkdirAll(k.sys.root+"/run/systemd/system", 0o755); err != nil {
+	if err := os.MkdirAll(k.sys.Root+"/run/systemd/system", 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "noexec"})
@@ -270,7 +271,7 @@ func TestUndoOfAMountLeavesTheRest(t *testing.T) {
 	before := applied(t, k.sys, mountType{}, first)
 	// By others: mounted, and with other options.
 	k.set([]string{"/mnt shm tmpfs rw"})
-	if err := k.sys.WriteFile(fstabPath, []byte("shm /mnt tmpfs size=2m 0 2\n"), Attributes{}); err != nil {
+	if err := k.sys.WriteFile(fstabPath, []byte("shm /mnt tmpfs size=2m 0 2\n"), system.Attributes{}); err != nil {
 		t.Fatal(err)
 	}
 	undone(t, k.sys, mountType{}, first, before)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -56,7 +57,7 @@ func (packageType) Prefetch(ctx context.Context, s *Session, rs []resource.Resou
 
 // alongside returns the wants that Prefetch remembered, or those given when there are none.
 func alongside(s *Session, provider string, wants ...packageWant) ([]packageWant, error) {
-	return remembered(s.System, "package.wants."+provider, func() ([]packageWant, error) { return wants, nil })
+	return system.Remember(s.System, "package.wants."+provider, func() ([]packageWant, error) { return wants, nil })
 }
 
 // newestVersions asks for names, unless an earlier question covered them.
@@ -73,7 +74,7 @@ func newestVersions(ctx context.Context, s *Session, provider string, names []st
 		newest, err := m.newest(ctx, s, names)
 		return answer{names, newest}, err
 	}
-	a, err := remembered(s.System, "package.newest."+provider, ask)
+	a, err := system.Remember(s.System, "package.newest."+provider, ask)
 	if err == nil && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(a.asked, n) }) {
 		a, err = ask()
 	}

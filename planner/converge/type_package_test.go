@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -123,14 +124,14 @@ func TestPackageRecordIsDamaged(t *testing.T) {
 }
 
 func TestToolErrorShowsNoArguments(t *testing.T) {
-	c := Command{Argv: []string{"tool", "secret"}, Stdin: []byte("secret")}
+	c := system.Command{Argv: []string{"tool", "secret"}, Stdin: []byte("secret")}
 	for combined, want := range map[string]string{
 		"":                          "tool ended with status 4: it printed nothing",
 		"one\ntwo\n\n":              "tool ended with status 4: two",
 		"E: a\nnoise\nE: b\nmore\n": "tool ended with status 4: a; b",
 		"dpkg: error processing package bp (--configure):\n why\nE: Sub-process\n": "tool ended with status 4: dpkg: error processing package bp (--configure):; Sub-process",
 	} {
-		if got := toolError(c, Output{Status: 4, Combined: combined}).Error(); got != want {
+		if got := toolError(c, system.Output{Status: 4, Combined: combined}).Error(); got != want {
 			t.Errorf("%q: %q, want %q", combined, got, want)
 		}
 	}

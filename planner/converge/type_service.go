@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -115,7 +116,7 @@ func findServiceManager(s *Session, provider string) (serviceManager, string, er
 		if provider != "" && provider != m.provider {
 			continue
 		}
-		found, err := s.firstThere(m.signs...)
+		found, err := s.FirstThere(m.signs...)
 		if err != nil {
 			return nil, "", err
 		}
@@ -157,7 +158,7 @@ func serviceStates(
 	ctx context.Context, s *Session, m serviceManager, provider string, units []string,
 ) (map[string]serviceState, error) {
 	look := func() (map[string]serviceState, error) { return m.states(ctx, s, units) }
-	states, err := remembered(s.System, "service."+provider, look)
+	states, err := system.Remember(s.System, "service."+provider, look)
 	if err != nil {
 		return nil, err
 	}
@@ -368,7 +369,7 @@ func (t serviceType) Refresh(ctx context.Context, s *Session, r resource.Resourc
 			"install its package first (require), or check the name"))
 	}
 	if command := r.Parameters.String("restart"); command != "" {
-		err = mustRun(ctx, s, Command{Argv: []string{"/bin/sh", "-c", command}})
+		err = mustRun(ctx, s, system.Command{Argv: []string{"/bin/sh", "-c", command}})
 	} else {
 		err = m.restart(ctx, s, unit)
 	}

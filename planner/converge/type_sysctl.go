@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -121,7 +122,7 @@ func (sysctlType) contradicted(s *Session, r resource.Resource) (string, error) 
 	value, by := plainBlanks(r.Parameters.String("value")), ""
 	should := value
 	for _, file := range append(later, "/etc/sysctl.conf") {
-		if info, err := s.behind(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsRegular() {
+		if info, err := s.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsRegular() {
 			continue // a link to /dev/null leaves the file out
 		}
 		content, err := s.ReadFile(file)
@@ -159,7 +160,7 @@ func (t sysctlType) Capture(_ context.Context, s *Session, r resource.Resource) 
 		}
 	}
 	file := sysctlFile(r.Title)
-	there, err := s.exists(file)
+	there, err := s.Exists(file)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (t sysctlType) Capture(_ context.Context, s *Session, r resource.Resource) 
 			return nil, err
 		}
 	}
-	if b.Made, err = s.missingAbove(file); err != nil {
+	if b.Made, err = s.MissingAbove(file); err != nil {
 		return nil, err
 	}
 	return json.Marshal(b)
@@ -196,10 +197,10 @@ func (t sysctlType) Apply(ctx context.Context, s *Session, r resource.Resource) 
 	if !r.Parameters.BoolOr("persist", true) {
 		return s.Remove(file)
 	}
-	if err := s.makeAbove(file); err != nil {
+	if err := s.MakeAbove(file); err != nil {
 		return err
 	}
-	a := Attributes{}
+	a := system.Attributes{}
 	if r.Sensitive() {
 		private := fs.FileMode(0o600)
 		a.Mode = &private
@@ -225,7 +226,7 @@ func (sysctlType) set(ctx context.Context, s *Session, key, value string) error 
 	if err != nil {
 		return err
 	}
-	c := Command{Argv: []string{"dd", "of=" + file, "conv=notrunc", "bs=64k", "status=none"}, Stdin: []byte(value + "\n")}
+	c := system.Command{Argv: []string{"dd", "of=" + file, "conv=notrunc", "bs=64k", "status=none"}, Stdin: []byte(value + "\n")}
 	out, err := s.Run(ctx, c)
 	if err != nil {
 		return err
@@ -238,7 +239,7 @@ func (sysctlType) set(ctx context.Context, s *Session, key, value string) error 
 }
 
 func (t sysctlType) There(_ context.Context, s *Session, title string, _ json.RawMessage) (bool, error) {
-	return s.exists(sysctlFile(title))
+	return s.Exists(sysctlFile(title))
 }
 
 func (t sysctlType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
@@ -262,7 +263,7 @@ func (t sysctlType) Undo(ctx context.Context, s *Session, title string, before j
 		if _, err := keptAttributes(b.LiveKept); err != nil {
 			return err
 		}
-		content, err := s.ReadFile(path.Join(backupPath, b.LiveKept))
+		content, err := s.ReadFile(path.Join(system.BackupPath, b.LiveKept))
 		if err != nil {
 			return copyGone(err, title)
 		}
@@ -292,5 +293,5 @@ func (sysctlType) undoFile(s *Session, title string, b sysctlBefore) error {
 		}
 		return copyGone(err, file)
 	}
-	return entries{Made: b.Made}.writeBack(s, &textFile{path: file}, Attributes{})
+	return entries{Made: b.Made}.writeBack(s, &textFile{path: file}, system.Attributes{})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -15,16 +16,16 @@ import (
 // kernelParameters is a machine whose commands write below /proc/sys, with tabs between words as the kernel shows them.
 func kernelParameters(t *testing.T, files map[string]string) *Session {
 	var s *Session
-	s = wholeMachine(t, files, func(c Command) (Output, error) {
+	s = wholeMachine(t, files, func(c system.Command) (system.Output, error) {
 		file, ok := strings.CutPrefix(c.Argv[1], "of=")
 		if c.Argv[0] != "dd" || !ok {
 			return noCommand(c)
 		}
 		if strings.Contains(string(c.Stdin), "bad") {
-			return Output{Status: 1, Combined: "dd: error writing: Invalid argument\n"}, nil
+			return system.Output{Status: 1, Combined: "dd: error writing: Invalid argument\n"}, nil
 		}
 		shown := strings.Join(strings.Fields(string(c.Stdin)), "\t") + "\n"
-		return Output{}, os.WriteFile(filepath.Join(s.root, file), []byte(shown), 0o644)
+		return system.Output{}, os.WriteFile(filepath.Join(s.Root, file), []byte(shown), 0o644)
 	})
 	return s
 }
@@ -98,7 +99,7 @@ func TestSysctlRefused(t *testing.T) {
 	if err := (sysctlType{}).Apply(t.Context(), s, bad); err == nil || !strings.Contains(err.Error(), "kernel parameter kernel.x: the kernel refuses the value") || !strings.Contains(err.Error(), "Invalid argument") {
 		t.Errorf("%v", err)
 	}
-	if there, err := s.exists("/etc/sysctl.d"); there || err != nil {
+	if there, err := s.Exists("/etc/sysctl.d"); there || err != nil {
 		t.Errorf("what the kernel refuses must not be set at boot: %v", err)
 	}
 	unknown := res(t, sysctlType{}, "kernel.y", resource.Parameters{"value": "1"})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -50,7 +51,7 @@ func (userType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 
 // compareUser returns how a user that is there differs. A group that is not there yet is a difference: it may come in
 // the same run.
-func compareUser(u User, groups map[string]Group, p resource.Parameters) []Difference {
+func compareUser(u system.User, groups map[string]system.Group, p resource.Parameters) []Difference {
 	var out []Difference
 	differ := func(parameter, is, should string) {
 		if p.Has(parameter) && is != should {
@@ -82,7 +83,7 @@ func compareUser(u User, groups map[string]Group, p resource.Parameters) []Diffe
 }
 
 // primaryGroup finds a group by name or number.
-func primaryGroup(groups map[string]Group, text string) (gid int, ok bool) {
+func primaryGroup(groups map[string]system.Group, text string) (gid int, ok bool) {
 	if g, found := groups[text]; found {
 		return g.GID, true
 	}
@@ -90,12 +91,12 @@ func primaryGroup(groups map[string]Group, text string) (gid int, ok bool) {
 }
 
 // supplementary returns the groups that list u, without its primary group.
-func supplementary(u User, groups map[string]Group) []string {
+func supplementary(u system.User, groups map[string]system.Group) []string {
 	return slices.DeleteFunc(memberships(groups, u.Name), func(g string) bool { return groups[g].GID == u.GID })
 }
 
 // wantedGroups returns the groups that must list u, sorted. A user need not be listed in its primary group.
-func wantedGroups(u User, groups map[string]Group, p resource.Parameters) []string {
+func wantedGroups(u system.User, groups map[string]system.Group, p resource.Parameters) []string {
 	gid := u.GID
 	if wanted, ok := primaryGroup(groups, p.String("gid")); ok {
 		gid = wanted
@@ -136,7 +137,7 @@ func (userType) apply(ctx context.Context, s *Session, r resource.Resource) erro
 		return err
 	}
 	if shell := p.String("shell"); shell != "" && shell != u.Shell {
-		program, err := s.program(shell)
+		program, err := s.Program(shell)
 		if err == nil && program == "" {
 			err = fmt.Errorf("the node has no program %s; install its package first and require it, or name another shell",
 				shell)
@@ -162,7 +163,7 @@ func (userType) apply(ctx context.Context, s *Session, r resource.Resource) erro
 }
 
 // missingGroups returns an error that names the groups that must be there and are not.
-func missingGroups(groups map[string]Group, p resource.Parameters) error {
+func missingGroups(groups map[string]system.Group, p resource.Parameters) error {
 	var missing []string
 	if gid, ok := primaryGroup(groups, p.String("gid")); p.Has("gid") && (!ok || groupNamed(groups, gid) == "") {
 		missing = append(missing, fmt.Sprintf("gid: the node has no group %q", p.String("gid")))
@@ -210,7 +211,7 @@ func userAddArguments(name string, p resource.Parameters, private bool) []string
 }
 
 // userModArguments are those of usermod for what differs, none when nothing does.
-func userModArguments(u User, groups map[string]Group, p resource.Parameters) []string {
+func userModArguments(u system.User, groups map[string]system.Group, p resource.Parameters) []string {
 	var args []string
 	for _, d := range compareUser(u, groups, p) {
 		switch d.Parameter {
@@ -243,7 +244,7 @@ func setHash(ctx context.Context, s *Session, name, hash string) error {
 	if err := shadowTool(s, "chpasswd"); err != nil {
 		return err
 	}
-	return mustRun(ctx, s, Command{Argv: []string{"chpasswd", "-e"}, Stdin: []byte(name + ":" + hash + "\n")})
+	return mustRun(ctx, s, system.Command{Argv: []string{"chpasswd", "-e"}, Stdin: []byte(name + ":" + hash + "\n")})
 }
 
 // deleteUser deletes a user. userdel takes a group of the user's name along, which is right for one that useradd made.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -155,7 +156,7 @@ func TestUserThatWasThere(t *testing.T) {
 	if strings.Contains(string(before), "former") {
 		t.Errorf("the ledger holds the hash: %s", before)
 	}
-	if info, err := s.Lstat(backupPath + "/" + hash); err != nil || info.Mode.Perm() != 0o600 {
+	if info, err := s.Lstat(system.BackupPath + "/" + hash); err != nil || info.Mode.Perm() != 0o600 {
 		t.Errorf("kept hash: %v, %v", info.Mode, err)
 	}
 	if err := (userType{}).Apply(t.Context(), s, each); err != nil {
@@ -229,7 +230,7 @@ func TestUserdelTakesTheGroupAlong(t *testing.T) {
 }
 
 func TestUserErrors(t *testing.T) {
-	r := &recorder{answers: map[string]Output{"userdel": {Status: 8, Combined: "userdel: user ann is currently used by process 7\n"}}}
+	r := &recorder{answers: map[string]system.Output{"userdel": {Status: 8, Combined: "userdel: user ann is currently used by process 7\n"}}}
 	s := wholeMachine(t, accountFiles(), r.run)
 	apply := func(p resource.Parameters) error {
 		return userType{}.Apply(t.Context(), s, res(t, userType{}, "ann", p))
@@ -250,7 +251,7 @@ func TestUserErrors(t *testing.T) {
 	if err := apply(resource.Parameters{"ensure": "absent"}); err == nil || !strings.Contains(err.Error(), "reported success, yet the user is still there") {
 		t.Error(err)
 	}
-	if err := os.Remove(filepath.Join(s.root, "/usr/sbin/useradd")); err != nil {
+	if err := os.Remove(filepath.Join(s.Root, "/usr/sbin/useradd")); err != nil {
 		t.Fatal(err)
 	}
 	err := userType{}.Apply(t.Context(), s, res(t, userType{}, "bob", nil))
@@ -313,7 +314,7 @@ func TestHomeThatMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(t, s, "/etc/passwd", "/home/ann", "/srv/ann")
-	if err := os.RemoveAll(filepath.Join(s.root, "/home/ann")); err != nil {
+	if err := os.RemoveAll(filepath.Join(s.Root, "/home/ann")); err != nil {
 		t.Fatal(err)
 	}
 	s.Forget()

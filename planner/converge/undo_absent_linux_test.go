@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -21,8 +22,8 @@ func absentNode(t *testing.T) *Session {
 	} {
 		onDisk(t, s, file, content)
 	}
-	shadow := s.commands
-	s.commands = func(ctx context.Context, c Command) (Output, error) {
+	shadow := s.Commands
+	s.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
 		line := strings.Join(c.Argv, " ")
 		switch {
 		case c.Argv[0] == "dd":
@@ -43,14 +44,14 @@ func absentNode(t *testing.T) *Session {
 		default:
 			return shadow(ctx, c)
 		}
-		return Output{}, nil
+		return system.Output{}, nil
 	}
 	return s
 }
 
 func onDisk(t *testing.T, s *Session, file, content string) {
 	t.Helper()
-	file = filepath.Join(s.root, file)
+	file = filepath.Join(s.Root, file)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 			take := func(s *Session) {
 				if tt.is != "-" {
 					onDisk(t, s, tt.file, tt.is)
-				} else if err := os.RemoveAll(filepath.Join(s.root, tt.file)); err != nil {
+				} else if err := os.RemoveAll(filepath.Join(s.Root, tt.file)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -106,7 +107,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 			}
 
 			s = apply()
-			l, err := s.readLedger()
+			l, err := readLedger(s.System)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -31,10 +32,10 @@ func TestUndoBringsAccessListsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			needRoot(t)
 			s := folder(t, map[string]string{"/f": "old", "/d/": ""})
-			onDisk := filepath.Join(s.root, tt.path)
+			onDisk := filepath.Join(s.Root, tt.path)
 			for _, attribute := range tt.lists {
 				if err := unix.Setxattr(onDisk, attribute, []byte(mask), 0); errors.Is(err, unix.ENOTSUP) {
-					t.Skipf("NOT TESTED: the file system of %s knows no access lists", s.root)
+					t.Skipf("NOT TESTED: the file system of %s knows no access lists", s.Root)
 				} else if err != nil {
 					t.Fatal(err)
 				}
@@ -58,7 +59,7 @@ func TestUndoBringsAccessListsBack(t *testing.T) {
 func TestUndoBringsAnyBytesBack(t *testing.T) {
 	const latin1 = "/caf\xe9"
 	s := folder(t, nil)
-	if err := os.Symlink(latin1, filepath.Join(s.root, "link")); err != nil {
+	if err := os.Symlink(latin1, filepath.Join(s.Root, "link")); err != nil {
 		t.Fatal(err)
 	}
 	runAll(t, s, managed(t, "file", "/link", resource.Parameters{"target": "/elsewhere"}))
@@ -131,7 +132,7 @@ func TestWhatAppearsLaterIsKept(t *testing.T) {
 		items := []Item{managed(t, "file", "/f", resource.Parameters{"ensure": "absent"}), managed(t, "host", "h", resource.Parameters{"ensure": "absent"})}
 		runAll(t, s, items...)
 		for path, content := range map[string]string{"/f": "theirs", "/etc/hosts": "10.0.0.2 h\n"} {
-			if err := s.WriteFile(path, []byte(content), Attributes{}); err != nil {
+			if err := s.WriteFile(path, []byte(content), system.Attributes{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -23,7 +24,7 @@ func managed(t testing.TB, typ, title string, parameters resource.Parameters) It
 func TestUndoFinishesWhatItCan(t *testing.T) {
 	remove := func(path string) func(*testing.T, *Session) {
 		return func(t *testing.T, s *Session) {
-			if err := os.RemoveAll(filepath.Join(s.root, path)); err != nil {
+			if err := os.RemoveAll(filepath.Join(s.Root, path)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -31,7 +32,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 	replace := func(path string) func(*testing.T, *Session) {
 		return func(t *testing.T, s *Session) {
 			remove(path)(t, s)
-			if err := os.WriteFile(filepath.Join(s.root, path), nil, 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(s.Root, path), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,9 +51,9 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 		"a new file, its directory gone":     {"file", "/d/new", content, remove("/d"), alreadyGone, ""},
 		"a link, its directory gone":         {"file", "/d/link", resource.Parameters{"target": "/x"}, remove("/d"), "/d is gone", ""},
 		"a directory, its directory gone":    {"file", "/d/dir", resource.Parameters{"ensure": "absent", "force": true}, remove("/d"), "/d is gone", ""},
-		"a file, its copy gone":              {"file", "/d/file", content, remove(backupPath), "the copy of what was in /d/file before is gone", "new"},
+		"a file, its copy gone":              {"file", "/d/file", content, remove(system.BackupPath), "the copy of what was in /d/file before is gone", "new"},
 		"a setting, its directory gone":      {"ini_setting", "x", setting, remove("/d"), "/d is gone", ""},
-		"a secret setting, its copy gone":    {"ini_setting", "x", with(setting, "sensitive", true), remove(backupPath), "the copy of what was in /d/a.ini before is gone", "[s]\n"},
+		"a secret setting, its copy gone":    {"ini_setting", "x", with(setting, "sensitive", true), remove(system.BackupPath), "the copy of what was in /d/a.ini before is gone", "[s]\n"},
 		"a host, its directory gone":         {"host", "h", resource.Parameters{"ip": "10.0.0.2"}, remove("/etc"), "/etc is gone", ""},
 		"a kernel parameter, directory gone": {"sysctl", "net.x", resource.Parameters{"value": "2"}, remove("/etc/sysctl.d"), "/etc/sysctl.d is gone", ""},
 		"a job, its directory gone":          {"cron", "j", resource.Parameters{"command": "/bin/new", "user": "root"}, remove("/var/spool/cron"), "/var/spool/cron/crontabs is gone", ""},
@@ -63,10 +64,10 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 				"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", sysctlFile("net.x"): "net.x = 1\n",
 				"/var/spool/cron/crontabs/root": "# Puppet Name: j\n0 1 * * * /bin/old\n",
 			})
-			s.commands = func(_ context.Context, c Command) (Output, error) { // the only command: dd, of a kernel parameter
-				return Output{}, os.WriteFile(filepath.Join(s.root, "/proc/sys/net/x"), c.Stdin, 0o600)
+			s.Commands = func(_ context.Context, c system.Command) (system.Output, error) { // the only command: dd, of a kernel parameter
+				return system.Output{}, os.WriteFile(filepath.Join(s.Root, "/proc/sys/net/x"), c.Stdin, 0o600)
 			}
-			if err := os.Symlink("/old", filepath.Join(s.root, "/d/link")); err != nil {
+			if err := os.Symlink("/old", filepath.Join(s.Root, "/d/link")); err != nil {
 				t.Fatal(err)
 			}
 			if got := runAll(t, s, managed(t, tt.typ, tt.title, tt.parameters))[0]; got.Status != Changed {
@@ -77,7 +78,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 			if got.Status != Changed || !strings.Contains(got.Message, tt.message) || tt.message == "" && got.Message != "" {
 				t.Errorf("undone: %q, message %q", got.Status, got.Message)
 			}
-			if _, err := s.Lstat(home); err == nil {
+			if _, err := s.Lstat(system.Home); err == nil {
 				t.Error("slipway's directory is left")
 			}
 			if tt.left != "" {
@@ -105,7 +106,7 @@ func with(p resource.Parameters, name string, value any) resource.Parameters {
 func TestUndoOfMountPoints(t *testing.T) {
 	s := folder(t, nil)
 	mount := func(path string) {
-		onDisk := filepath.Join(s.root, path)
+		onDisk := filepath.Join(s.Root, path)
 		if err := os.MkdirAll(onDisk, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -118,14 +119,14 @@ func TestUndoOfMountPoints(t *testing.T) {
 			}
 		})
 	}
-	mount(home)
+	mount(system.Home)
 	runAll(t, s, managed(t, "file", "/made", resource.Parameters{"ensure": "directory"}))
 	mount("/made")
 	got := runAll(t, s)[0]
 	if got.Status != Changed || !strings.Contains(got.Message, "/made is a mount point") {
 		t.Errorf("%q: %s", got.Status, got.Message)
 	}
-	if names, err := s.ReadDir(home); len(names) > 0 || err != nil {
-		t.Errorf("left in %s: %q, %v", home, names, err)
+	if names, err := s.ReadDir(system.Home); len(names) > 0 || err != nil {
+		t.Errorf("left in %s: %q, %v", system.Home, names, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -76,7 +77,7 @@ func TestMadeDirectoryGoesWithItsLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		if foreign {
-			if err := s.WriteFile("/dd/others", nil, Attributes{}); err != nil {
+			if err := s.WriteFile("/dd/others", nil, system.Attributes{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -105,7 +106,7 @@ func TestMadeDirectoryWithOthersFilesSaysSo(t *testing.T) {
 	} {
 		s := folder(t, nil)
 		runAll(t, s, item)
-		if err := s.WriteFile(dir+"/notes", nil, Attributes{}); err != nil {
+		if err := s.WriteFile(dir+"/notes", nil, system.Attributes{}); err != nil {
 			t.Fatal(err)
 		}
 		got := runAll(t, s)[0]

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -39,7 +40,7 @@ func folder(t testing.TB, files map[string]string) *Session {
 			t.Fatal(err)
 		}
 	}
-	s, err := New(root)
+	s, err := system.New(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,27 +49,27 @@ func folder(t testing.TB, files map[string]string) *Session {
 }
 
 // wholeMachine is a sandbox that passes for a whole machine, with commands that do what run says.
-func wholeMachine(t testing.TB, files map[string]string, run func(Command) (Output, error)) *Session {
+func wholeMachine(t testing.TB, files map[string]string, run func(system.Command) (system.Output, error)) *Session {
 	t.Helper()
 	s := folder(t, files)
-	s.commands = func(_ context.Context, c Command) (Output, error) { return run(c) }
+	s.Commands = func(_ context.Context, c system.Command) (system.Output, error) { return run(c) }
 	return s
 }
 
-func noCommand(c Command) (Output, error) {
-	return Output{}, errors.New("unexpected command " + c.Argv[0])
+func noCommand(c system.Command) (system.Output, error) {
+	return system.Output{}, errors.New("unexpected command " + c.Argv[0])
 }
 
 // inventory lists everything in a sandbox but slipway's own directory: path -> mode and content.
 func inventory(t testing.TB, s *Session) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := filepath.WalkDir(s.root, func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(s.Root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		path := "/" + strings.TrimPrefix(strings.TrimPrefix(name, s.root), "/")
-		if path == home {
+		path := "/" + strings.TrimPrefix(strings.TrimPrefix(name, s.Root), "/")
+		if path == system.Home {
 			return fs.SkipDir
 		}
 		info, err := d.Info()
@@ -94,10 +95,10 @@ func inventory(t testing.TB, s *Session) map[string]string {
 // interrupted writes into the node's ledger that an apply of an item was started and not finished.
 func interrupted(t testing.TB, s *Session, i Item, before string) {
 	t.Helper()
-	if _, err := s.makeHome(); err != nil {
+	if _, err := s.MakeHome(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.readLedger()
+	l, err := readLedger(s.System)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func checkUndo(t testing.TB, s *Session, changes []change, path, foreign string)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.WriteFile(path, append([]byte(foreign), content...), Attributes{}); err != nil {
+		if err := s.WriteFile(path, append([]byte(foreign), content...), system.Attributes{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -83,7 +84,7 @@ func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 	}
 	home := false
 	if path.IsAbs(u.Home) {
-		if home, err = s.exists(u.Home); err != nil && !errors.Is(err, syscall.ENOTDIR) {
+		if home, err = s.Exists(u.Home); err != nil && !errors.Is(err, syscall.ENOTDIR) {
 			return b, err
 		}
 	}
@@ -137,7 +138,7 @@ func (b *userBefore) note(p resource.Parameters) {
 	b.Listed = sortedUnion(b.Listed, p.Strings("groups"))
 }
 
-func (b *userBefore) widen(s *Session, p resource.Parameters, u User, groups map[string]Group) error {
+func (b *userBefore) widen(s *Session, p resource.Parameters, u system.User, groups map[string]system.Group) error {
 	for _, name := range userAttributes {
 		if !p.Has(name) || b.says(name) {
 			continue
@@ -168,7 +169,7 @@ func (b *userBefore) widen(s *Session, p resource.Parameters, u User, groups map
 }
 
 // widenGroups notes which of the groups that the resource speaks of for the first time the user is in.
-func (b *userBefore) widenGroups(p resource.Parameters, u User, groups map[string]Group) {
+func (b *userBefore) widenGroups(p resource.Parameters, u system.User, groups map[string]system.Group) {
 	if !p.Has("groups") {
 		return
 	}
@@ -185,7 +186,7 @@ func (b *userBefore) widenGroups(p resource.Parameters, u User, groups map[strin
 }
 
 // followHome notes where the home directory that came with the user goes.
-func (b *userBefore) followHome(s *Session, p resource.Parameters, u User) error {
+func (b *userBefore) followHome(s *Session, p resource.Parameters, u system.User) error {
 	to, moves := p.String("home"), p.Bool("managehome")
 	if to == "" && b.says("home") { // it returns
 		var err error
@@ -197,7 +198,7 @@ func (b *userBefore) followHome(s *Session, p resource.Parameters, u User) error
 	if to == "" || to == u.Home || !moves || !slices.Contains(b.MakesHome, u.Home) {
 		return nil
 	}
-	there, err := s.exists(to)
+	there, err := s.Exists(to)
 	if err == nil && !there {
 		b.MakesHome = sortedUnion(b.MakesHome, []string{to})
 	}
@@ -218,7 +219,7 @@ func homeToMake(s *Session, name string, p resource.Parameters) (string, error) 
 			return "", err
 		}
 	}
-	there, err := s.exists(home)
+	there, err := s.Exists(home)
 	if err != nil || there {
 		return "", err
 	}
@@ -241,7 +242,7 @@ func texts(list []string) []any {
 }
 
 // keepHash keeps a hash as a file that only root can read, as /etc/shadow is.
-func (b *userBefore) keepHash(s *Session, u User) (err error) {
+func (b *userBefore) keepHash(s *Session, u system.User) (err error) {
 	b.Ageing = u.Ageing
 	if u.Hash != "" {
 		b.Hash, err = s.keepText("password of "+b.Name, u.Hash)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -73,7 +74,7 @@ func (b userBefore) returning(s *Session, r resource.Resource) (resource.Paramet
 		out[ownGroup] = true
 	}
 	if out.Has("home") && (b.Moves || p.Bool("managehome") || slices.Contains(b.MakesHome, u.Home)) {
-		taken, err := s.exists(out.String("home"))
+		taken, err := s.Exists(out.String("home"))
 		if err != nil {
 			return nil, err
 		}
@@ -89,11 +90,11 @@ func (b userBefore) returning(s *Session, r resource.Resource) (resource.Paramet
 
 // former returns the parameters to which what was said of the user returns; what is not among them stays.
 func (b userBefore) former(
-	s *Session, system bool, users map[string]User, groups map[string]Group,
+	s *Session, ofSystem bool, users map[string]system.User, groups map[string]system.Group,
 ) (resource.Parameters, error) {
 	was := b.parameters(groups)
 	if b.Hash != "" {
-		hash, err := s.ReadFile(backupPath + "/" + b.Hash)
+		hash, err := s.ReadFile(system.BackupPath + "/" + b.Hash)
 		if err != nil {
 			return nil, fmt.Errorf("the copy of its former password's hash: %w", err)
 		}
@@ -108,7 +109,7 @@ func (b userBefore) former(
 			used[u.UID] = true
 		}
 	}
-	fresh, err := b.fresh(s, system, used, groups)
+	fresh, err := b.fresh(s, ofSystem, used, groups)
 	for _, name := range userAttributes {
 		known := slices.Contains(b.Later, name)
 		switch {
@@ -127,10 +128,10 @@ func (b userBefore) former(
 // fresh returns what useradd gives a user of whom nothing is said, as far as the node says it. used are the ids of
 // the others.
 func (b userBefore) fresh(
-	s *Session, system bool, used map[int]bool, groups map[string]Group,
+	s *Session, ofSystem bool, used map[int]bool, groups map[string]system.Group,
 ) (resource.Parameters, error) {
 	p := resource.Parameters{"comment": "", "password": "!"}
-	uid, err := newID(s, "UID", system, used)
+	uid, err := newID(s, "UID", ofSystem, used)
 	if err != nil {
 		return nil, err
 	}

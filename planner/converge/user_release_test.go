@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -22,16 +23,16 @@ type shadowSuite struct {
 	s *Session
 }
 
-func (x shadowSuite) run(c Command) (Output, error) {
+func (x shadowSuite) run(c system.Command) (system.Output, error) {
 	x.t.Helper()
 	x.s.Forget()
 	users, err := x.s.Users()
 	if err != nil {
-		return Output{}, err
+		return system.Output{}, err
 	}
 	groups, err := x.s.Groups()
 	if err != nil {
-		return Output{}, err
+		return system.Output{}, err
 	}
 	tool, args := c.Argv[0], c.Argv[1:]
 	options, name := map[string]string{}, args[len(args)-1]
@@ -55,10 +56,10 @@ func (x shadowSuite) run(c Command) (Output, error) {
 		}
 		return number("-g", otherwise)
 	}
-	_, system := options["-r"]
+	_, ofSystem := options["-r"]
 	free := func(taken func(int) bool) int {
 		id, step := 1000, 1
-		if system {
+		if ofSystem {
 			id, step = 999, -1
 		}
 		for taken(id) {
@@ -67,20 +68,20 @@ func (x shadowSuite) run(c Command) (Output, error) {
 		return id
 	}
 	uid := free(func(id int) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Values(users)), func(u User) bool { return u.UID == id })
+		return slices.ContainsFunc(slices.Collect(maps.Values(users)), func(u system.User) bool { return u.UID == id })
 	})
 	u := users[name]
 	switch tool {
 	case "groupadd":
-		groups[name] = Group{Name: name, GID: gid(free(func(id int) bool { return groupNamed(groups, id) != "" }))}
+		groups[name] = system.Group{Name: name, GID: gid(free(func(id int) bool { return groupNamed(groups, id) != "" }))}
 	case "groupmod":
-		groups[name] = Group{Name: name, GID: gid(0), Members: groups[name].Members}
+		groups[name] = system.Group{Name: name, GID: gid(0), Members: groups[name].Members}
 	case "groupdel":
 		delete(groups, name)
 	case "useradd":
-		u = User{Name: name, UID: number("-u", uid), Home: "/home/" + name, Shell: "/bin/sh"}
+		u = system.User{Name: name, UID: number("-u", uid), Home: "/home/" + name, Shell: "/bin/sh"}
 		if u.GID = gid(u.UID); options["-g"] == "" {
-			groups[name] = Group{Name: name, GID: u.GID}
+			groups[name] = system.Group{Name: name, GID: u.GID}
 		}
 		fallthrough
 	case "usermod":
@@ -94,17 +95,17 @@ func (x shadowSuite) run(c Command) (Output, error) {
 		}
 		if _, moves := options["-m"]; moves {
 			if err := x.s.RemoveAll(was); err != nil {
-				return Output{}, err
+				return system.Output{}, err
 			}
-			if err := x.s.Mkdir(u.Home, Attributes{}); err != nil {
-				return Output{}, err
+			if err := x.s.Mkdir(u.Home, system.Attributes{}); err != nil {
+				return system.Output{}, err
 			}
 		}
 		users[name] = u
 	case "userdel":
 		if _, removes := options["-r"]; removes {
 			if err := x.s.RemoveAll(u.Home); err != nil {
-				return Output{}, err
+				return system.Output{}, err
 			}
 		}
 		delete(users, name)
@@ -121,11 +122,11 @@ func (x shadowSuite) run(c Command) (Output, error) {
 		fmt.Fprintf(&group, "%s:x:%d:%s\n", name, groups[name].GID, strings.Join(groups[name].Members, ","))
 	}
 	for file, text := range map[string]string{"/etc/passwd": passwd.String(), "/etc/group": group.String()} {
-		if err := x.s.WriteFile(file, []byte(text), Attributes{}); err != nil {
-			return Output{}, err
+		if err := x.s.WriteFile(file, []byte(text), system.Attributes{}); err != nil {
+			return system.Output{}, err
 		}
 	}
-	return Output{}, nil
+	return system.Output{}, nil
 }
 
 // What only an earlier form gave of a user or group that slipway made returns to what it had, or to what a new one has.
@@ -191,10 +192,10 @@ func shadowNode(t *testing.T) *Session {
 	}
 	s := wholeMachine(t, files, nil)
 	for _, program := range programs {
-		if err := s.SetAttributes(program, Attributes{Mode: pointer[fs.FileMode](0o755)}); err != nil {
+		if err := s.SetAttributes(program, system.Attributes{Mode: pointer[fs.FileMode](0o755)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.commands = func(_ context.Context, c Command) (Output, error) { return shadowSuite{t, s}.run(c) }
+	s.Commands = func(_ context.Context, c system.Command) (system.Output, error) { return shadowSuite{t, s}.run(c) }
 	return s
 }

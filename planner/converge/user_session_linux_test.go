@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // A session that is not root may work on a sandbox of its own, and is refused by a machine.
@@ -33,7 +35,7 @@ func TestSessionOfAnotherUser(t *testing.T) {
 }
 
 func asUser(t *testing.T, dir string) {
-	machine, err := New("/")
+	machine, err := system.New("/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,19 +45,19 @@ func asUser(t *testing.T, dir string) {
 			t.Errorf("mode %s on a machine as user %d: %+v", mode, os.Geteuid(), s.Error)
 		}
 	}
-	s, err := New(dir)
+	s, err := system.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.WriteFile("/x", []byte("old"), Attributes{}); err != nil {
+	if err := s.WriteFile("/x", []byte("old"), system.Attributes{}); err != nil {
 		t.Fatal(err)
 	}
-	err = s.WriteFile("/x", []byte("new"), Attributes{UID: pointer(0)})
+	err = s.WriteFile("/x", []byte("new"), system.Attributes{UID: pointer(0)})
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "this needs root") {
 		t.Errorf("giving a file to root: %v", err)
 	}
-	if err := s.SetAttributes("/x", Attributes{GID: pointer(0)}); !errors.Is(err, fs.ErrPermission) {
+	if err := s.SetAttributes("/x", system.Attributes{GID: pointer(0)}); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("giving a file to the group root: %v", err)
 	}
 	// A failed write leaves the old file, and nothing beside it.
@@ -66,10 +68,10 @@ func asUser(t *testing.T, dir string) {
 		t.Errorf("%q, %v", content, err)
 	}
 	// A file of another user gives way to one with the same attributes or to none.
-	if err := s.WriteFile("/theirs", []byte("x"), Attributes{}); err == nil {
+	if err := s.WriteFile("/theirs", []byte("x"), system.Attributes{}); err == nil {
 		t.Error("the owner of a file of root changed silently")
 	}
-	if err := s.WriteFile("/theirs", []byte("x"), Attributes{UID: pointer(foreigner), GID: pointer(foreigner)}); err != nil {
+	if err := s.WriteFile("/theirs", []byte("x"), system.Attributes{UID: pointer(foreigner), GID: pointer(foreigner)}); err != nil {
 		t.Errorf("taking over a file: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -72,7 +73,7 @@ func undoUser(ctx context.Context, s *Session, b userBefore) error {
 }
 
 // undoAttributes brings back what slipway was asked to look after.
-func (b userBefore) undoAttributes(ctx context.Context, s *Session, u User, groups map[string]Group) error {
+func (b userBefore) undoAttributes(ctx context.Context, s *Session, u system.User, groups map[string]system.Group) error {
 	p := b.parameters(groups)
 	if b.Want {
 		for name := range p {
@@ -88,7 +89,7 @@ func (b userBefore) undoAttributes(ctx context.Context, s *Session, u User, grou
 		return nil
 	}
 	if b.Moves && slices.Contains(args, "-d") {
-		taken, err := s.exists(string(b.Home))
+		taken, err := s.Exists(string(b.Home))
 		if err != nil {
 			return err
 		}
@@ -101,7 +102,7 @@ func (b userBefore) undoAttributes(ctx context.Context, s *Session, u User, grou
 
 // undoGroups returns the groups that the user is to be in again: without those that slipway added, and with those that
 // it took away. A membership that it never spoke of stays as it is.
-func (b userBefore) undoGroups(u User, groups map[string]Group) []any {
+func (b userBefore) undoGroups(u system.User, groups map[string]system.Group) []any {
 	var out []any
 	is := supplementary(u, groups)
 	for _, g := range is {
@@ -118,10 +119,10 @@ func (b userBefore) undoGroups(u User, groups map[string]Group) []any {
 }
 
 // makeAgain makes a user that slipway deleted.
-func (b userBefore) makeAgain(ctx context.Context, s *Session, groups map[string]Group) error {
+func (b userBefore) makeAgain(ctx context.Context, s *Session, groups map[string]system.Group) error {
 	p := b.parameters(groups)
 	if !b.Homeless {
-		home, err := s.exists(string(b.Home))
+		home, err := s.Exists(string(b.Home))
 		if err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func (b userBefore) makeAgain(ctx context.Context, s *Session, groups map[string
 }
 
 // parameters are those of a resource that makes the user as it was.
-func (b userBefore) parameters(groups map[string]Group) resource.Parameters {
+func (b userBefore) parameters(groups map[string]system.Group) resource.Parameters {
 	p := resource.Parameters{
 		"uid": int64(b.UID), "gid": strconv.Itoa(b.GID), "comment": string(b.Comment), "home": string(b.Home),
 	}
@@ -171,7 +172,7 @@ func bringHash(ctx context.Context, s *Session, b userBefore, is string) error {
 	if b.Hash == "" {
 		return nil
 	}
-	hash, err := s.ReadFile(backupPath + "/" + b.Hash)
+	hash, err := s.ReadFile(system.BackupPath + "/" + b.Hash)
 	if err != nil {
 		return copyGone(err, "its password's hash")
 	}

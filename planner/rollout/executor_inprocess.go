@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/outside"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -112,7 +113,7 @@ func local(ctx context.Context, node site.Node, c converge.Catalog, each func(co
 			return converge.Summary{}, err
 		}
 	}
-	system, err := converge.New(root)
+	system, err := system.New(root)
 	if err != nil {
 		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name,
 			Message: outside.Textf("connect.root: %v", err), Err: err}

@@ -3,7 +3,6 @@ package remote
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
@@ -162,13 +162,8 @@ func (f *far) unsaid() error {
 // decode reads one message.
 func decode(line string) (converge.Message, error) {
 	var m converge.Message
-	d := json.NewDecoder(strings.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&m); err != nil {
+	if err := resource.DecodeStrictly([]byte(line), &m); err != nil {
 		return m, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return m, errors.New("something follows the message")
 	}
 	if (m.Result == nil) == (m.Summary == nil) {
 		return m, errors.New("one of result and summary is wanted")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 // The exit statuses. The summary says more; a controller that got none must not take any status for success.
@@ -43,7 +44,7 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 	syscall.Umask(0o022) // commands must not depend on what the user's login scripts or sudo say
 	ctx, stop := untilAsked(context.Background())
 	defer stop()
-	system, err := converge.New("/")
+	system, err := system.New("/")
 	if err != nil {
 		fmt.Fprintln(complaints, err)
 		return statusFailed

@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"
@@ -69,8 +69,8 @@ func modeOf(m uint32) fs.FileMode {
 	return mode
 }
 
-// chmodBits turns Go's permission bits into those of chmod; bits that are written as in chmod already stay.
-func chmodBits(mode fs.FileMode) uint32 {
+// ChmodBits turns Go's permission bits into those of chmod; bits that are written as in chmod already stay.
+func ChmodBits(mode fs.FileMode) uint32 {
 	m := uint32(mode & 0o7777)
 	for bit, flag := range specialBits {
 		if mode&flag != 0 {
@@ -86,11 +86,11 @@ var specialBits = map[uint32]fs.FileMode{
 
 // ReadFile returns the content of a regular file of at most 256 MiB.
 func (s *System) ReadFile(path string) ([]byte, error) {
-	content, _, err := s.read(path)
+	content, _, err := s.ReadInfo(path)
 	return content, err
 }
 
-func (s *System) read(path string) ([]byte, Info, error) {
+func (s *System) ReadInfo(path string) ([]byte, Info, error) {
 	p, err := s.locate(path, true)
 	if err != nil {
 		return nil, Info{}, err

@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"
@@ -252,7 +252,7 @@ func TestMkdirSymlinkRemove(t *testing.T) {
 	check(b.WriteFile("/a/b/f", []byte("x"), Attributes{}))
 	check(b.Symlink("/a/l", "b"))
 	check(b.Symlink("/a/l", "b/f"))
-	if info, err := b.Lstat("/a"); err != nil || chmodBits(info.Mode) != 0o2750 || !info.IsDir() {
+	if info, err := b.Lstat("/a"); err != nil || ChmodBits(info.Mode) != 0o2750 || !info.IsDir() {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if info, err := b.Lstat("/a/l"); err != nil || info.Target != "b/f" {
@@ -270,39 +270,6 @@ func TestMkdirSymlinkRemove(t *testing.T) {
 	check(b.Remove("/a/b/c"))
 	if got := b.tree(); len(got) > 0 {
 		t.Errorf("left: %v", got)
-	}
-}
-
-func TestKeepAndRestore(t *testing.T) {
-	b := newSandbox(t)
-	b.put("/etc/motd", "old")
-	if err := os.Chmod(b.real("/etc/motd"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	name, err := b.Keep("/etc/motd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := b.Keep("/etc/motd"); err != nil || again != name {
-		t.Errorf("kept again under %q, %v", again, err)
-	}
-	b.put("/etc/motd", "new")
-	if err := b.Restore(name, "/etc/motd"); err != nil {
-		t.Fatal(err)
-	}
-	info, err := b.Lstat("/etc/motd")
-	if err != nil || b.get("/etc/motd") != "old" || chmodBits(info.Mode) != 0o640 {
-		t.Errorf("restored %q %v, %v", b.get("/etc/motd"), info.Mode, err)
-	}
-	for _, bad := range []string{"../ledger.json", "a-0644-0", "a/b-0644-0-0", "", "x-9999-0-0", "x-0644--1-0"} {
-		if b.Restore(bad, "/etc/motd") == nil {
-			t.Errorf("%q was taken for the name of a kept file", bad)
-		}
-	}
-	for _, dir := range []string{home, backupPath} {
-		if info, err := b.Lstat(dir); err != nil || chmodBits(info.Mode) != 0o700 {
-			t.Errorf("%s: %v, %v", dir, info.Mode, err)
-		}
 	}
 }
 
@@ -355,19 +322,19 @@ func TestAccounts(t *testing.T) {
 func TestRememberKeepsNoErrorAndNothingOlderThanForget(t *testing.T) {
 	b := newSandbox(t)
 	calls := 0
-	fail := func() (any, error) { calls++; return nil, errors.New("no") }
+	fail := func() (int, error) { calls++; return 0, errors.New("no") }
 	for range 2 {
-		if _, err := b.Remember("k", fail); err == nil {
+		if _, err := Remember(b.System, "k", fail); err == nil {
 			t.Fatal("error lost")
 		}
 	}
 	if calls != 2 {
 		t.Errorf("%d calls", calls)
 	}
-	if _, err := b.Remember("k", func() (any, error) { b.Forget(); return 1, nil }); err != nil {
+	if _, err := Remember(b.System, "k", func() (int, error) { b.Forget(); return 1, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if v, _ := b.Remember("k", func() (any, error) { return 2, nil }); v != 2 {
+	if v, _ := Remember(b.System, "k", func() (int, error) { return 2, nil }); v != 2 {
 		t.Errorf("%v is from before Forget", v)
 	}
 }

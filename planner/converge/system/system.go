@@ -1,9 +1,10 @@
-package converge
+// Package system is a node as slipway reads and changes it: files, processes and accounts below a root directory, and
+// the lock that keeps two sessions apart. It knows nothing of resources and of the ledger.
+package system
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -15,27 +16,27 @@ import (
 // All paths given to its methods are absolute as seen from the node. A link in a path is followed only when no other
 // user could have put it there, and never out of the root. A System serves one session at a time.
 type System struct {
-	root     string
-	base     *os.File // the root directory, open for as long as the System is
-	lockWait time.Duration
+	Root     string        // absolute
+	LockWait time.Duration // of [System.Lock]
 
-	// commands stands in for the machine's commands where a test says what they do; nil runs them.
-	commands func(context.Context, Command) (Output, error)
+	// Commands stands in for the machine's commands where a test says what they do; nil runs them.
+	Commands func(context.Context, Command) (Output, error)
 
+	Log        *Tail // gets what commands print that are not quiet; nil keeps nothing
+	Generation int   // counts Forget
+
+	base       *os.File // the root directory, open for as long as the System is
+	lock       *Lock    // commands keep it until they have ended; nil where slipway has no directory on the node
 	mu         sync.Mutex
 	remembered map[string]any
-	generation int // counts Forget
-
-	log      *tail     // gets what commands print that are not quiet; nil keeps nothing
-	nodeLock *nodeLock // commands keep it until they have ended; nil where slipway has no directory on the node
 }
 
-// errSandbox says why a command is refused below a sandbox root.
-var errSandbox = errors.New("the node is a sandbox folder and has no machine to run commands on; " +
+// ErrSandbox says why a command is refused below a sandbox root.
+var ErrSandbox = errors.New("the node is a sandbox folder and has no machine to run commands on; " +
 	"use a node with a machine of its own")
 
 // Machine reports whether the root is a whole machine, so that commands may be run; false for a sandbox folder.
-func (s *System) Machine() bool { return s.root == "/" || s.commands != nil }
+func (s *System) Machine() bool { return s.Root == "/" || s.Commands != nil }
 
 // Close releases the root directory.
 func (s *System) Close() error { return s.base.Close() }
@@ -46,11 +47,11 @@ type Attributes struct {
 	UID  *int
 	GID  *int
 	// Extended is given to a file that is written or a directory that is made, in place of what is there.
-	Extended *extended
+	Extended *Extended
 }
 
-// extended is extended attributes of a file, by name.
-type extended map[string][]byte
+// Extended is extended attributes of a file, by name.
+type Extended map[string][]byte
 
 // Info is what Lstat returns of a file.
 type Info struct {
@@ -72,33 +73,7 @@ func (s *System) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remembered = nil
-	s.generation++
-}
-
-// Remember returns the value that find gave for key since the last Forget, calling find when there is none. An error is
-// not remembered.
-func (s *System) Remember(key string, find func() (any, error)) (any, error) {
-	s.mu.Lock()
-	value, ok := s.remembered[key]
-	generation := s.generation
-	s.mu.Unlock()
-	if ok {
-		return value, nil
-	}
-	// find runs without the lock, because it may remember other things itself.
-	value, err := find()
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if generation == s.generation {
-		if s.remembered == nil {
-			s.remembered = map[string]any{}
-		}
-		s.remembered[key] = value
-	}
-	return value, nil
+	s.Generation++
 }
 
 // Command is a program to run on the machine. It is run without a shell, with a plain environment (PATH, LANG=C, HOME,
@@ -118,6 +93,9 @@ type Command struct {
 	Quiet           bool // it only asks: what it prints is its answer, and not part of the result of the item at work
 }
 
+// OutputLimit bounds what is kept of the output of a command, and of all commands of an item, in bytes.
+const OutputLimit = 4096
+
 // Output is what a command printed and how it ended.
 type Output struct {
 	Status   int    // exit status; 128 + n for a signal n
@@ -130,7 +108,7 @@ type Output struct {
 // work, unless it is quiet.
 func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 	if !s.Machine() {
-		return Output{}, errSandbox
+		return Output{}, ErrSandbox
 	}
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return Output{}, errors.New("no command was given")
@@ -138,16 +116,20 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
 	}
-	run := s.execute
-	if s.commands != nil {
-		run = s.commands
+	run := s.Execute
+	if s.Commands != nil {
+		run = s.Commands
 	}
 	out, err := run(ctx, c)
-	if s.log != nil && !c.Quiet {
-		s.log.WriteString(out.Combined)
+	out.Combined = overwritten.Replace(out.Combined)
+	if s.Log != nil && !c.Quiet {
+		s.Log.WriteString(out.Combined)
 	}
 	return out, err
 }
+
+// overwritten makes lines of what a command wrote over its own lines.
+var overwritten = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // defaultLockWait is how long a session waits for another one that works on the node, so that the rest of a session
 // that lost its controller can end.
@@ -156,49 +138,61 @@ const defaultLockWait = 5 * time.Second
 // defaultTimeout bounds a command that names no bound of its own (Puppet's default for exec).
 const defaultTimeout = 5 * time.Minute
 
-// tail keeps the last bytes that were written to it.
-type tail struct {
-	limit int
+// Tail keeps the last bytes that were written to it.
+type Tail struct {
+	Limit int
 	mu    sync.Mutex
 	kept  []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, p...)
-	if extra := len(t.kept) - t.limit; extra > 0 {
+	if extra := len(t.kept) - t.Limit; extra > 0 {
 		t.kept = append(t.kept[:0], t.kept[extra:]...)
 	}
 	return len(p), nil
 }
 
-func (t *tail) WriteString(text string) { _, _ = t.Write([]byte(text)) } // Write cannot fail
+func (t *Tail) WriteString(text string) { _, _ = t.Write([]byte(text)) } // Write cannot fail
 
-func (t *tail) String() string {
+func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.kept)
 }
 
-// remembered is [System.Remember] for values of one type.
-func remembered[T any](s *System, key string, find func() (T, error)) (T, error) {
-	v, err := s.Remember(key, func() (any, error) { return find() })
+// Remember returns the value that find gave for key since the last Forget, calling find when there is none. An error is
+// not remembered.
+func Remember[T any](s *System, key string, find func() (T, error)) (T, error) {
+	s.mu.Lock()
+	value, ok := s.remembered[key].(T)
+	generation := s.Generation
+	s.mu.Unlock()
+	if ok {
+		return value, nil
+	}
+	// find runs without the lock, because it may remember other things itself.
+	value, err := find()
 	if err != nil {
-		var none T
-		return none, err
+		return value, err
 	}
-	t, ok := v.(T)
-	if !ok {
-		return t, fmt.Errorf("%s is remembered as %T, not as %T", key, v, t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation == s.Generation {
+		if s.remembered == nil {
+			s.remembered = map[string]any{}
+		}
+		s.remembered[key] = value
 	}
-	return t, nil
+	return value, nil
 }
 
-// bootID returns what distinguishes this boot of the machine from others. A sandbox has none.
-func (s *System) bootID() (string, error) {
+// BootID returns what distinguishes this boot of the machine from others. A sandbox has none.
+func (s *System) BootID() (string, error) {
 	if !s.Machine() {
-		return "", errSandbox
+		return "", ErrSandbox
 	}
 	id, err := s.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -208,4 +202,18 @@ func (s *System) bootID() (string, error) {
 		return text, nil
 	}
 	return "", errors.New("the machine's boot id is empty")
+}
+
+// Or completes a with others.
+func (a Attributes) Or(others Attributes) Attributes {
+	if a.Mode == nil {
+		a.Mode = others.Mode
+	}
+	if a.UID == nil {
+		a.UID = others.UID
+	}
+	if a.GID == nil {
+		a.GID = others.GID
+	}
+	return a
 }

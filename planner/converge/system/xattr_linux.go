@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"bytes"
@@ -16,12 +16,12 @@ func keptAttribute(name string) bool {
 
 // extendedOf reads them from the regular file at p, if it belongs to owner: the file that replaces it will, and another
 // user's access list must not open it.
-func (p place) extendedOf(owner int) (extended, error) {
+func (p place) extendedOf(owner int) (Extended, error) {
 	return p.extendedIf(owner, keptAttribute)
 }
 
-// extended reads the access lists and the label of the file or directory at a path.
-func (s *System) extended(path string) (extended, error) {
+// Extended reads the access lists and the label of the file or directory at a path.
+func (s *System) Extended(path string) (Extended, error) {
 	p, err := s.locate(path, false)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s *System) extended(path string) (extended, error) {
 	})
 }
 
-func (p place) extendedIf(owner int, wanted func(name string) bool) (extended, error) {
+func (p place) extendedIf(owner int, wanted func(name string) bool) (Extended, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) {
 		return nil, nil // a session that is not root; it cannot read the content either
@@ -60,7 +60,7 @@ func (p place) extendedIf(owner int, wanted func(name string) bool) (extended, e
 	if err != nil {
 		return nil, p.fail("listxattr", err)
 	}
-	var out extended
+	var out Extended
 	for name := range bytes.SplitSeq(names[:n], []byte{0}) {
 		if !wanted(string(name)) {
 			continue
@@ -71,7 +71,7 @@ func (p place) extendedIf(owner int, wanted func(name string) bool) (extended, e
 			return nil, p.fail("getxattr", err)
 		}
 		if out == nil {
-			out = extended{}
+			out = Extended{}
 		}
 		out[string(name)] = value[:n]
 	}
@@ -79,7 +79,7 @@ func (p place) extendedIf(owner int, wanted func(name string) bool) (extended, e
 }
 
 // set gives them to an open file.
-func (x extended) set(p place, fd int) error {
+func (x Extended) set(p place, fd int) error {
 	for name, value := range x {
 		if err := unix.Fsetxattr(fd, name, value, 0); err != nil {
 			return p.fail("setxattr "+name, err)

@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 	}
 	defer p.close()
 	mode, uid, gid := fs.FileMode(0o644), -1, -1
-	var more extended
+	var more Extended
 	switch info, err := p.lstat(); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -98,7 +98,7 @@ func (p place) fill(f *os.File, content []byte, a Attributes) error {
 		return err
 	}
 	// The mode comes last: giving a file away takes its setuid bit.
-	if err := unix.Fchmod(fd, chmodBits(*a.Mode)); err != nil {
+	if err := unix.Fchmod(fd, ChmodBits(*a.Mode)); err != nil {
 		return p.fail("chmod", err)
 	}
 	return f.Sync()
@@ -153,9 +153,9 @@ func (p place) renameTo(to place) error {
 	return nil
 }
 
-// createLog makes a file of slipway's own, in the place of one that is there, to append to: mode 0600. Its name lasts;
+// CreateLog makes a file of slipway's own, in the place of one that is there, to append to: mode 0600. Its name lasts;
 // what is written does when the caller has synced it.
-func (s *System) createLog(path string) (*os.File, error) {
+func (s *System) CreateLog(path string) (*os.File, error) {
 	p, err := s.locate(path, false)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func sessionHome() string {
 }
 
 func TestRunInASandboxIsRefused(t *testing.T) {
-	if _, err := newSandbox(t).Run(t.Context(), Command{Argv: []string{"true"}}); !errors.Is(err, errSandbox) {
+	if _, err := newSandbox(t).Run(t.Context(), Command{Argv: []string{"true"}}); !errors.Is(err, ErrSandbox) {
 		t.Errorf("%v", err)
 	}
 }
@@ -160,13 +160,13 @@ func alive(pid int) bool {
 
 func TestOutputGoesToTheItemAtWork(t *testing.T) {
 	s := machine(t)
-	s.log = &tail{limit: 10}
+	s.Log = &Tail{Limit: 10}
 	for _, word := range []string{"aaaaaaaa", "bbbbbbbb"} {
 		if _, err := s.Run(t.Context(), Command{Argv: []string{"sh", "-c", "echo -n " + word + " >&2"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := s.log.String(); got != "aabbbbbbbb" {
+	if got := s.Log.String(); got != "aabbbbbbbb" {
 		t.Errorf("%q", got)
 	}
 }

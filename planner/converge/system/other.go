@@ -1,6 +1,6 @@
 //go:build !linux
 
-package converge
+package system
 
 import (
 	"context"
@@ -17,12 +17,15 @@ var errNotLinux = fmt.Errorf("this machine runs %s, and nodes run Linux: give th
 // New refuses: only a Linux machine, or a folder on one, can be a local node.
 func New(root string) (*System, error) { return nil, errNotLinux }
 
+// What follows is never called, for want of a System.
+
 func trusted(uint32) bool { return false }
 
-func chmodBits(mode fs.FileMode) uint32 { return uint32(mode & 0o7777) }
+func ChmodBits(mode fs.FileMode) uint32 { return uint32(mode & 0o7777) }
 
 func (s *System) Lstat(path string) (Info, error)                             { return Info{}, errNotLinux }
 func (s *System) ReadFile(path string) ([]byte, error)                        { return nil, errNotLinux }
+func (s *System) ReadInfo(path string) ([]byte, Info, error)                  { return nil, Info{}, errNotLinux }
 func (s *System) ReadDir(path string) ([]string, error)                       { return nil, errNotLinux }
 func (s *System) WriteFile(path string, content []byte, a Attributes) error   { return errNotLinux }
 func (s *System) ReplaceFile(path string, content []byte, a Attributes) error { return errNotLinux }
@@ -31,23 +34,20 @@ func (s *System) Mkdir(path string, a Attributes) error                       { 
 func (s *System) Symlink(path, target string) error                           { return errNotLinux }
 func (s *System) Remove(path string) error                                    { return errNotLinux }
 func (s *System) RemoveAll(path string) error                                 { return errNotLinux }
-func (s *System) extended(path string) (extended, error)                      { return nil, errNotLinux }
-func (s *System) createLog(path string) (*os.File, error)                     { return nil, errNotLinux }
-func (s *System) read(path string) ([]byte, Info, error)                      { return nil, Info{}, errNotLinux }
-func (s *System) execute(context.Context, Command) (Output, error)            { return Output{}, errNotLinux }
+func (s *System) Extended(path string) (Extended, error)                      { return nil, errNotLinux }
+func (s *System) CreateLog(path string) (*os.File, error)                     { return nil, errNotLinux }
+func (s *System) Execute(context.Context, Command) (Output, error)            { return Output{}, errNotLinux }
+func (s *System) ResolveLinks(path string, _ bool) string                     { return path }
+func (s *System) RootID() string                                              { return "" }
 
-func (s *System) resolved(path string, _ bool) string { return path }
-
-func (s *System) identity() Identity { return Identity{} }
-
-type nodeLock struct{}
-
-func (l *nodeLock) release() {}
-
-type errBusy struct{}
-
-func (errBusy) Error() string { return errNotLinux.Error() }
-
-func (s *System) lock(ctx context.Context, alone bool, who string) (*nodeLock, error) {
+func (s *System) Lock(ctx context.Context, alone bool, who string) (*Lock, error) {
 	return nil, errNotLinux
 }
+
+type Lock struct{}
+
+func (l *Lock) Release() {}
+
+type BusyError struct{}
+
+func (BusyError) Error() string { return errNotLinux.Error() }

@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"
@@ -30,12 +30,12 @@ type Group struct {
 
 // Users reads the node's own database, by name; it is read once until Forget. A node without one has no users.
 func (s *System) Users() (map[string]User, error) {
-	return remembered(s, "converge.users", s.readUsers)
+	return Remember(s, "converge.users", s.readUsers)
 }
 
 // Groups reads the node's own database, by name; it is read once until Forget. A node without one has no groups.
 func (s *System) Groups() (map[string]Group, error) {
-	return remembered(s, "converge.groups", s.readGroups)
+	return Remember(s, "converge.groups", s.readGroups)
 }
 
 func (s *System) readUsers() (map[string]User, error) {

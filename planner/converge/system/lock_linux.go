@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"context"
@@ -18,30 +18,30 @@ import (
 // lockPoll is the time between two tries to get the lock.
 const lockPoll = 20 * time.Millisecond
 
-// nodeLock keeps two sessions apart that would change a node. It is a flock, so it ends with its holder, however that
+// Lock keeps two sessions apart that would change a node. It is a flock, so it ends with its holder, however that
 // ends. A command that is at work has it too.
-type nodeLock struct {
+type Lock struct {
 	of   *System
 	f    *os.File
 	text string // who holds it, as the first line of the file says; empty when that may be shared
 	left bool   // a command has it for longer than the session
 }
 
-func (l *nodeLock) release() {
+func (l *Lock) Release() {
 	if l == nil {
 		return
 	}
 	if !l.left {
 		_ = l.f.Truncate(0) // who holds it is only shown to those who wait
 	}
-	if l.of.nodeLock == l {
-		l.of.nodeLock = nil
+	if l.of.lock == l {
+		l.of.lock = nil
 	}
 	_ = l.f.Close() // the lock goes with the file
 }
 
 // file returns what a command must keep open.
-func (l *nodeLock) file() *os.File {
+func (l *Lock) file() *os.File {
 	if l == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (l *nodeLock) file() *os.File {
 }
 
 // leave says in the lock that a program has it for longer than the session.
-func (l *nodeLock) leave(program string) {
+func (l *Lock) leave(program string) {
 	if l == nil || l.text == "" {
 		return
 	}
@@ -59,7 +59,7 @@ func (l *nodeLock) leave(program string) {
 
 // cgroup makes a cgroup for a command, named in the lock, so that the next session ends what is left of the command
 // should all that knows of it be killed. It is empty where there can be none, and where the lock may be shared.
-func (l *nodeLock) cgroup() string {
+func (l *Lock) cgroup() string {
 	if l == nil || l.text == "" {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (l *nodeLock) cgroup() string {
 }
 
 // drop removes the cgroup of a command that has ended.
-func (l *nodeLock) drop(cgroup string) {
+func (l *Lock) drop(cgroup string) {
 	if cgroup != "" {
 		_ = os.Remove(cgroup)   // what the command left in cgroups of its own below this one lives on
 		_ = l.write(l.text, "") // the name is gone in any case, and who holds the lock is only shown to those who wait
@@ -80,7 +80,7 @@ func (l *nodeLock) drop(cgroup string) {
 }
 
 // write empties the lock, then says in it who holds it and, in a second line, the cgroup of the command at work.
-func (l *nodeLock) write(who, cgroup string) error {
+func (l *Lock) write(who, cgroup string) error {
 	if err := l.f.Truncate(0); err != nil {
 		return err
 	}
@@ -89,32 +89,32 @@ func (l *nodeLock) write(who, cgroup string) error {
 }
 
 // read returns what write wrote.
-func (l *nodeLock) read() (who, cgroup string, err error) {
+func (l *Lock) read() (who, cgroup string, err error) {
 	text, err := io.ReadAll(io.NewSectionReader(l.f, 0, 1<<16))
 	who, cgroup, _ = strings.Cut(string(text), "\n")
 	return who, cgroup, err
 }
 
-// errBusy says that another session holds the lock.
-type errBusy struct{ holder string }
+// BusyError says that another session holds the lock.
+type BusyError struct{ Holder string }
 
-func (e errBusy) Error() string {
+func (e BusyError) Error() string {
 	by := "another session"
-	if e.holder != "" {
-		by += " (" + e.holder + ")"
+	if e.Holder != "" {
+		by += " (" + e.Holder + ")"
 	}
 	return by + " works on this node; wait until it has ended, then try again"
 }
 
-// lock takes the node's lock. A session that changes the node holds it alone and says in it who it is; others share it,
+// Lock takes the node's lock. A session that changes the node holds it alone and says in it who it is; others share it,
 // and go without when slipway has no directory on the node yet, because they must not make one: lock then returns nil.
-func (s *System) lock(ctx context.Context, alone bool, who string) (*nodeLock, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.lockWait)
+func (s *System) Lock(ctx context.Context, alone bool, who string) (*Lock, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.LockWait)
 	defer cancel()
 	for {
 		l, err := s.tryLock(alone, who)
-		if !errors.As(err, new(errBusy)) {
-			s.nodeLock = l
+		if !errors.As(err, new(BusyError)) {
+			s.lock = l
 			return l, err
 		}
 		select {
@@ -125,8 +125,8 @@ func (s *System) lock(ctx context.Context, alone bool, who string) (*nodeLock, e
 	}
 }
 
-func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
-	p, err := s.locate(lockPath, false)
+func (s *System) tryLock(alone bool, who string) (*Lock, error) {
+	p, err := s.locate(LockPath, false)
 	if !alone && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -145,12 +145,12 @@ func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
 	if err != nil {
 		return nil, p.fail("lock", err)
 	}
-	f := os.NewFile(uintptr(fd), lockPath)
+	f := os.NewFile(uintptr(fd), LockPath)
 	if err := unix.Flock(fd, how|unix.LOCK_NB); err != nil {
 		defer f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			holder, _, _ := (&nodeLock{f: f}).read() // only to say more in the error
-			return nil, errBusy{holder}
+			holder, _, _ := (&Lock{f: f}).read() // only to say more in the error
+			return nil, BusyError{holder}
 		}
 		return nil, p.fail("lock", err)
 	}
@@ -160,9 +160,9 @@ func (s *System) tryLock(alone bool, who string) (*nodeLock, error) {
 		return nil, errors.Join(p.fail("lock", err), f.Close())
 	}
 	if err := unix.Fstatat(p.dir, p.name, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil || there.Ino != held.Ino {
-		return nil, errors.Join(errBusy{}, f.Close())
+		return nil, errors.Join(BusyError{}, f.Close())
 	}
-	l := &nodeLock{of: s, f: f}
+	l := &Lock{of: s, f: f}
 	if alone {
 		l.text = fmt.Sprintf("%s, process %d", who, os.Getpid())
 		_, cgroup, err := l.read()

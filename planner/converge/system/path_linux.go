@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func New(root string) (*System, error) {
 	if err != nil {
 		return nil, fmt.Errorf("root %q: %w; name a directory that is there", root, err)
 	}
-	return &System{root: root, base: os.NewFile(uintptr(fd), root), lockWait: defaultLockWait}, nil
+	return &System{Root: root, base: os.NewFile(uintptr(fd), root), LockWait: defaultLockWait}, nil
 }
 
 // place is the directory that holds a file, open, and the file's name in it. The name of the root itself is ".".
@@ -64,7 +64,7 @@ func (s *System) locate(name string, follow bool) (place, error) {
 	defer w.close()
 	top, err := unix.FcntlInt(s.base.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return place{}, &fs.PathError{Op: "open", Path: s.root, Err: err}
+		return place{}, &fs.PathError{Op: "open", Path: s.Root, Err: err}
 	}
 	w.dirs = []int{top}
 	for len(w.rest) > 0 {
@@ -109,9 +109,9 @@ func (s *System) locate(name string, follow bool) (place, error) {
 	return w.end("."), nil
 }
 
-// resolved returns a path with the links in its directory followed, as seen from the root, and with follow a link at
+// ResolveLinks returns a path with the links in its directory followed, as seen from the root, and with follow a link at
 // its end; it is returned as it is where its directory is not there.
-func (s *System) resolved(name string, follow bool) string {
+func (s *System) ResolveLinks(name string, follow bool) string {
 	p, err := s.locate(name, follow)
 	if err != nil {
 		return name

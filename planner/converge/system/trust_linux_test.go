@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"
@@ -12,21 +12,21 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// actionPath is the PATH of actions: Puppet's own packages put it beside the other programs.
-const actionPath = schema.PlainPath + ":/opt/puppetlabs/bin"
+// ProgramPath is the PATH of actions: Puppet's own packages put it beside the other programs.
+const ProgramPath = schema.PlainPath + ":/opt/puppetlabs/bin"
 
-// program returns where a program is that actions call by name, empty when the node does not have it. An absolute path
+// Program returns where a program is that actions call by name, empty when the node does not have it. An absolute path
 // counts as it is.
-func (s *System) program(name string) (string, error) {
+func (s *System) Program(name string) (string, error) {
 	candidates := []string{name}
 	if !path.IsAbs(name) {
 		candidates = nil
-		for dir := range strings.SplitSeq(actionPath, ":") {
+		for dir := range strings.SplitSeq(ProgramPath, ":") {
 			candidates = append(candidates, dir+"/"+name)
 		}
 	}
 	for _, file := range candidates {
-		info, err := s.behind(file)
+		info, err := s.Stat(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		case err != nil:
@@ -38,8 +38,8 @@ func (s *System) program(name string) (string, error) {
 	return "", nil
 }
 
-// behind is Lstat, except that it follows links.
-func (s *System) behind(file string) (Info, error) {
+// Stat is Lstat, except that it follows links.
+func (s *System) Stat(file string) (Info, error) {
 	for range 40 { // as the kernel does
 		info, err := s.Lstat(file)
 		if err != nil || !info.IsLink() {
@@ -54,11 +54,11 @@ func (s *System) behind(file string) (Info, error) {
 	return Info{}, &fs.PathError{Op: "stat", Path: file, Err: syscall.ELOOP}
 }
 
-// lacks returns the programs of names that the node does not have, in their order, each once.
-func (s *System) lacks(names []string) ([]string, error) {
+// MissingPrograms returns the programs of names that the node does not have, in their order, each once.
+func (s *System) MissingPrograms(names []string) ([]string, error) {
 	var missing []string
 	for _, name := range names {
-		program, err := s.program(name)
+		program, err := s.Program(name)
 		if err != nil {
 			return nil, fmt.Errorf("look for the program %q: %w", name, err)
 		}
@@ -69,8 +69,8 @@ func (s *System) lacks(names []string) ([]string, error) {
 	return missing, nil
 }
 
-// exists reports whether there is anything at path.
-func (s *System) exists(path string) (bool, error) {
+// Exists reports whether there is anything at path.
+func (s *System) Exists(path string) (bool, error) {
 	_, err := s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -78,21 +78,21 @@ func (s *System) exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// firstThere returns the first of paths at which there is anything, empty for none.
-func (s *System) firstThere(paths ...string) (string, error) {
+// FirstThere returns the first of paths at which there is anything, empty for none.
+func (s *System) FirstThere(paths ...string) (string, error) {
 	for _, p := range paths {
-		if there, err := s.exists(p); there || err != nil {
+		if there, err := s.Exists(p); there || err != nil {
 			return p, err
 		}
 	}
 	return "", nil
 }
 
-// missingAbove lists the directories above a path that are not there, outermost first.
-func (s *System) missingAbove(name string) ([]string, error) {
+// MissingAbove lists the directories above a path that are not there, outermost first.
+func (s *System) MissingAbove(name string) ([]string, error) {
 	var out []string
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		there, err := s.exists(dir)
+		there, err := s.Exists(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -104,9 +104,9 @@ func (s *System) missingAbove(name string) ([]string, error) {
 	return out, nil
 }
 
-// makeAbove makes the directories above a path that are not there.
-func (s *System) makeAbove(name string) error {
-	missing, err := s.missingAbove(name)
+// MakeAbove makes the directories above a path that are not there.
+func (s *System) MakeAbove(name string) error {
+	missing, err := s.MissingAbove(name)
 	if err != nil {
 		return err
 	}

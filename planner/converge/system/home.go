@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"
@@ -6,23 +6,23 @@ import (
 	"io/fs"
 )
 
-// home is slipway's own directory on a node, and what is in it besides the helper.
+// Home is slipway's own directory on a node. Besides the helper and the ledger it has the node's lock, kept copies of
+// files, and the folder of an action at work.
 const (
-	home          = "/var/lib/slipway"
-	ledgerPath    = home + "/ledger.json"
-	ledgerLogPath = home + "/ledger.log"
-	lockPath      = home + "/lock"
-	backupPath    = home + "/backup"
+	Home       = "/var/lib/slipway"
+	LockPath   = Home + "/lock"
+	BackupPath = Home + "/backup"
+	WorkPath   = Home + "/work"
 )
 
-// makeHome makes slipway's own directory and those above it that are not there, and returns the latter, outermost
+// MakeHome makes slipway's own directory and those above it that are not there, and returns the latter, outermost
 // first.
-func (s *System) makeHome() (made []string, err error) {
-	for i := 1; i < len(home); i++ {
-		if home[i] != '/' {
+func (s *System) MakeHome() (made []string, err error) {
+	for i := 1; i < len(Home); i++ {
+		if Home[i] != '/' {
 			continue
 		}
-		dir := home[:i]
+		dir := Home[:i]
 		_, err := s.ReadDir(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = s.Mkdir(dir, Attributes{}); err == nil {
@@ -33,15 +33,15 @@ func (s *System) makeHome() (made []string, err error) {
 			return made, err
 		}
 	}
-	if err := s.ownDirectory(home); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := s.MakeOwnDirectory(Home); err != nil && !errors.Is(err, fs.ErrExist) {
 		return made, err
 	}
 	return made, nil
 }
 
-// ownDirectory makes one of slipway's own directories, 0700, when it is not there, and refuses one that another user
+// MakeOwnDirectory makes one of slipway's own directories, 0700, when it is not there, and refuses one that another user
 // could change.
-func (s *System) ownDirectory(path string) error {
+func (s *System) MakeOwnDirectory(path string) error {
 	info, err := s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		private := fs.FileMode(0o700)
@@ -50,10 +50,10 @@ func (s *System) ownDirectory(path string) error {
 	if err != nil {
 		return err
 	}
-	return s.checkOwnDirectory(path, info)
+	return s.CheckOwnDirectory(path, info)
 }
 
-func (s *System) checkOwnDirectory(path string, info Info) error {
+func (s *System) CheckOwnDirectory(path string, info Info) error {
 	if !info.IsDir() || !trusted(uint32(info.UID)) || info.Mode&0o022 != 0 {
 		return &fs.PathError{Op: "open", Path: path, Err: errors.New("must be a directory of the session's user that no " +
 			"other may write; remove it or fix its owner and mode")}
@@ -61,8 +61,8 @@ func (s *System) checkOwnDirectory(path string, info Info) error {
 	return nil
 }
 
-// readOwnFile reads a file that only slipway can have written.
-func (s *System) readOwnFile(path string) (content []byte, there bool, err error) {
+// ReadOwnFile reads a file that only slipway can have written.
+func (s *System) ReadOwnFile(path string) (content []byte, there bool, err error) {
 	info, err := s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil

@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"bytes"
@@ -20,11 +20,11 @@ import (
 // stdoutLimit bounds Output.Stdout, in bytes.
 const stdoutLimit = 1 << 20
 
-// errTimeout says that a command was ended because its time was over.
-var errTimeout = errors.New("ran into its timeout")
+// ErrTimeout says that a command was ended because its time was over.
+var ErrTimeout = errors.New("ran into its timeout")
 
-// execute runs a command on the machine.
-func (s *System) execute(ctx context.Context, c Command) (Output, error) {
+// Execute runs a command on the machine.
+func (s *System) Execute(ctx context.Context, c Command) (Output, error) {
 	env, user, err := s.environment(c)
 	if err != nil {
 		return Output{}, err
@@ -38,24 +38,24 @@ func (s *System) execute(ctx context.Context, c Command) (Output, error) {
 	}
 	cgroup := ""
 	if c.EndsWithSession {
-		cgroup = s.nodeLock.cgroup()
-		defer s.nodeLock.drop(cgroup)
+		cgroup = s.lock.cgroup()
+		defer s.lock.drop(cgroup)
 	}
-	stdout, combined := &head{limit: stdoutLimit}, &tail{limit: OutputLimit}
+	stdout, combined := &head{limit: stdoutLimit}, &Tail{Limit: OutputLimit}
 	ended, err := supervisor.Run(ctx, supervisor.Command{
 		Path: program, Argv: c.Argv, Env: env, Dir: cmp.Or(c.Dir, "/"), Stdin: c.Stdin, User: user,
 		Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup,
-	}, io.MultiWriter(stdout, combined), combined, s.nodeLock.file())
+	}, io.MultiWriter(stdout, combined), combined, s.lock.file())
 	out := Output{Status: ended.Status, Stdout: stdout.bytes(), Combined: combined.String()}
 	switch {
 	case errors.Is(err, supervisor.ErrLeft):
-		s.nodeLock.leave(c.Argv[0])
+		s.lock.leave(c.Argv[0])
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case err != nil:
 	case ended.Refused != "":
 		err = errors.New("cannot be started: " + ended.Refused)
 	case ended.TimedOut:
-		err = fmt.Errorf("ended: %w of %s", errTimeout, c.Timeout)
+		err = fmt.Errorf("ended: %w of %s", ErrTimeout, c.Timeout)
 	case ctx.Err() != nil && c.EndsWithSession:
 		err = fmt.Errorf("ended: %w", context.Cause(ctx))
 	}

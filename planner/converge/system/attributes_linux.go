@@ -1,4 +1,4 @@
-package converge
+package system
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func (p place) setAttributes(fd int, st *unix.Stat_t, a Attributes) error {
 	}
 	mode := st.Mode & 0o7777
 	if a.Mode != nil {
-		mode = chmodBits(*a.Mode)
+		mode = ChmodBits(*a.Mode)
 	}
 	given := uid != -1 || gid != -1
 	if given {
