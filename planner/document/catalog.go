@@ -272,7 +272,9 @@ func (r *reader) ruleKeys(into *[]catalog.Rule) []key {
 	var parameters map[string]any
 	return append(keys,
 		// The keys are read in this order, whatever their order in the document.
-		key{"validation_parameters", false, func(n *yaml.Node, path string) { parameters = r.nullables(n, path) }},
+		key{"validation_parameters", false, func(n *yaml.Node, path string) {
+			r.withNulls(1, func() { parameters = r.parameters(n, path) })
+		}},
 		key{"validation_type", false, func(n *yaml.Node, path string) {
 			typ, ok := r.text(n, path)
 			if !ok {
@@ -329,7 +331,9 @@ func (r *catalogReader) attribute(f field, path string) catalog.Attribute {
 	}
 	r.object(f.value, path, r.keys(&out, append(r.ruleKeys(&out.Type.Rules),
 		key{"type", true, r.into(&out.Type.Name)},
-		key{"default", false, func(n *yaml.Node, path string) { out.Default, out.HasDefault = r.nullable(n, path) }},
+		key{"default", false, func(n *yaml.Node, path string) {
+			r.withNulls(1, func() { out.Default, out.HasDefault = r.value(n, path, 0) })
+		}},
 		key{"allocate", false, func(n *yaml.Node, path string) { out.Allocate = r.allocation(n, path) }},
 	)...)...)
 	return out

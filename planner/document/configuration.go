@@ -17,33 +17,43 @@ const maxNesting = 32
 // intoConfiguration reads type -> title -> parameters. Types and parameters are checked later, with the site.
 func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 	return func(n *yaml.Node, path string) {
-		types, ok := r.mapping(n, path)
-		if !ok {
-			return
-		}
-		out := make(resource.Configuration, len(types.list))
-		for _, t := range types.list {
-			titles, ok := r.mapping(t.value, join(path, t.name))
-			if !ok {
+		const form = "type: {title: {parameter: value}}"
+		*target = resource.Configuration{}
+		for _, t := range r.members(n, path, form) {
+			if t.name == "" {
+				r.report(t.key, path, invalid.EmptyType, "a type is empty; write %s", form)
 				continue
 			}
-			out[t.name] = make(map[string]resource.Parameters, len(titles.list))
-			for _, title := range titles.list {
-				out[t.name][title.name] = r.parameters(title.value, keyed(join(path, t.name), title.name))
+			at := join(path, t.name)
+			titles, before := make(map[string]resource.Parameters), len(r.errs)
+			list := r.members(t.value, at, "title: {parameter: value}")
+			if r.setAside(before, t.value, t.name, "") {
+				continue
+			}
+			found := len(r.errs)
+			for _, title := range list {
+				if title.name == "" {
+					r.report(title.key, at, invalid.EmptyTitle, "a title is empty; write %s", form)
+					continue
+				}
+				before := len(r.errs)
+				p := r.parameters(title.value, keyed(at, title.name))
+				if r.filtered(t.name) || !r.setAside(before, title.value, t.name, title.name) {
+					titles[title.name] = p
+				}
+			}
+			(*target)[t.name] = titles
+			if r.filtered(t.name) {
+				r.errs = r.errs[:found]
 			}
 		}
-		*target = out
 	}
 }
 
 // parameters reads name -> value.
 func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
-	fs, ok := r.mapping(n, path)
-	if !ok {
-		return nil
-	}
-	out := make(resource.Parameters, len(fs.list))
-	for _, f := range fs.list {
+	out := make(resource.Parameters)
+	for _, f := range r.members(n, path, "parameter: value") {
 		if value, ok := r.value(f.value, join(path, f.name), 0); ok {
 			out[f.name] = value
 		}
@@ -51,25 +61,12 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	return out
 }
 
-// nullable returns a value that may itself be null.
-func (r *reader) nullable(n *yaml.Node, path string) (any, bool) {
-	if at := r.resolve(n); at == nil || isScalar(at, "!!null") {
-		return nil, at != nil
-	}
-	return r.value(n, path, 0)
-}
-
-// nullables is parameters whose values may themselves be null.
-func (r *reader) nullables(n *yaml.Node, path string) resource.Parameters {
-	out := make(resource.Parameters)
-	if fs, ok := r.mapping(n, path); ok {
-		for _, f := range fs.list {
-			if value, ok := r.nullable(f.value, join(path, f.name)); ok {
-				out[f.name] = value
-			}
-		}
-	}
-	return out
+// withNulls calls read while null is a value that may be nested so deep.
+func (r *reader) withNulls(depth int, read func()) {
+	was := r.nulls
+	r.nulls = depth
+	read()
+	r.nulls = was
 }
 
 // value returns the value of a parameter: string, bool, int64 for whole numbers, float64 for others, []any and
@@ -82,6 +79,9 @@ func (r *reader) value(n *yaml.Node, path string, depth int) (any, bool) {
 	at := r.resolve(n)
 	if at == nil {
 		return nil, false
+	}
+	if depth < r.nulls && isScalar(at, "!!null") {
+		return nil, true
 	}
 	switch at.Kind {
 	case yaml.SequenceNode:
@@ -150,9 +150,6 @@ func (r *reader) scalar(n, at *yaml.Node, path string) (any, bool) {
 		r.report(n, path, Schema, "is not a finite number")
 		return nil, false
 	case "!!null":
-		if r.nulls {
-			return nil, true
-		}
 		r.report(n, path, invalid.NullValue, "is nothing (null); give a value, or leave it out")
 		return nil, false
 	}

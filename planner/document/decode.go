@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -183,6 +184,10 @@ func (r *reader) mapInto(v reflect.Value, n *yaml.Node, path string) {
 		at = join
 	}
 	for _, f := range fs.list {
+		if f.name == "" && v.Type().Elem().Kind() == reflect.Map {
+			r.report(f.key, path, invalid.EmptyType, "a type is empty; write type: {parameter: value}")
+			continue
+		}
 		element := reflect.New(v.Type().Elem()).Elem()
 		r.intoField(element, "")(f.value, at(path, f.name))
 		v.SetMapIndex(reflect.ValueOf(f.name), element)

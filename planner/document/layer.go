@@ -63,8 +63,7 @@ func Incomplete(layers ...*Layer) error {
 // null is left out for the same reason, see [Incomplete]. Types and parameters are not checked. The error is of type
 // [invalid.Errors].
 func ParseLayer(source Source) (*Layer, error) {
-	r := &reader{file: source.Name}
-	var nulls []null
+	r := &reader{file: source.Name, nulls: 1, layer: &layerReader{}}
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
 	n, ok := r.only(source.Data, "an override has the key \"configuration\"")
 	if ok {
@@ -72,12 +71,16 @@ func ParseLayer(source Source) (*Layer, error) {
 		r.object(n, "",
 			key{"name", false, r.into(&o.Name)},
 			key{"merge", false, r.into(&o.Merge)},
-			key{"configuration_options", false, r.intoOptions(&data)},
-			key{"options", false, r.intoOptions(&direct)},
-			key{"configuration", false, r.intoLayer(&o.Configuration, LayerMismatch, func(typ string) bool {
-				filter := override.Settings(data, direct).TypesFilter
-				return len(filter) > 0 && !slices.Contains(filter, typ)
-			}, &nulls)},
+			key{"configuration_options", false, r.into(&data)},
+			key{"options", false, r.into(&direct)},
+			key{"configuration", false, func(n *yaml.Node, path string) {
+				r.layer.types = override.Settings(data, direct).TypesFilter
+				before := len(r.errs)
+				r.intoConfiguration(&o.Configuration)(n, path)
+				if at := r.resolve(n); at != nil && at.Kind != yaml.MappingNode && len(r.errs) > before {
+					r.errs[before].Code = LayerMismatch
+				}
+			}},
 		)
 		if o.Merge != "" && o.Merge != "parameter" && o.Merge != "title" {
 			r.report(descend(n, "merge"), "merge", invalid.BadValue,
@@ -85,18 +88,17 @@ func ParseLayer(source Source) (*Layer, error) {
 		}
 		o.Options = override.Settings(data, direct)
 	}
-	return &Layer{o, place{file: source.Name, node: n}, nulls}, r.result()
+	return &Layer{o, place{file: source.Name, node: n}, r.layer.nulls}, r.result()
 }
 
 // ParseConfiguration reads the configuration below overrides: a mapping with the key configuration. It does not check
 // types and parameters. The error is of type [invalid.Errors].
 func ParseConfiguration(source Source) (*Layer, error) {
-	r := &reader{file: source.Name}
+	r := &reader{file: source.Name, nulls: 1, layer: &layerReader{whole: true}}
 	o := site.Override{Name: source.Name, Configuration: resource.Configuration{}}
 	n, ok := r.only(source.Data, "it has the key \"configuration\"")
 	if ok {
-		r.object(n, "", key{"configuration", true, r.intoLayer(&o.Configuration, invalid.BadStructure,
-			func(string) bool { return false }, nil)})
+		r.object(n, "", key{"configuration", true, r.into(&o.Configuration)})
 	}
 	return &Layer{o, place{file: source.Name, node: n}, nil}, r.result()
 }
@@ -134,117 +136,26 @@ func (r *reader) only(data []byte, hint string) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// nested returns the keys of a mapping, and reports another value with the given code.
-func (r *reader) nested(n *yaml.Node, path string, code invalid.Code, form string) []field {
-	at := r.resolve(n)
-	if at == nil {
-		return nil
-	}
-	if at.Kind != yaml.MappingNode {
-		r.report(n, path, code, "is %s, not a mapping; write %s", kind(at), form)
-		return nil
-	}
-	fs, ok := r.mapping(n, path)
-	if !ok {
-		return nil
-	}
-	return fs.list
+// layerReader is what a reader knows of the layer that it reads.
+type layerReader struct {
+	whole bool     // it is what lies below the layers: a type or title must not be null
+	types []string // the filter of types; empty: none
+	nulls []null
 }
 
-// intoLayer reads type -> title -> parameters, where code says what a value is that is no mapping at all. What is wrong
-// with titles of types that are filtered out does not matter (fuel.md B2). What is null goes into nulls, where there
-// may be any.
-func (r *reader) intoLayer(target *resource.Configuration, code invalid.Code, filtered func(typ string) bool,
-	nulls *[]null) readFunc {
-	const form = "type: {title: {parameter: value}}"
-	return func(n *yaml.Node, path string) {
-		for _, t := range r.nested(n, path, code, form) {
-			if t.name == "" {
-				r.report(t.key, path, invalid.EmptyType, "a type is empty; write %s", form)
-				continue
-			}
-			typeAt := join(path, t.name)
-			titles := make(map[string]resource.Parameters)
-			before := len(r.errs)
-			list := r.nested(t.value, typeAt, invalid.BadStructure, "title: {parameter: value}")
-			if r.setAside(nulls, before, t.value, t.name, "") {
-				continue
-			}
-			found := len(r.errs)
-			for _, title := range list {
-				if title.name == "" {
-					r.report(title.key, typeAt, invalid.EmptyTitle, "a title is empty; write %s", form)
-					continue
-				}
-				before := len(r.errs)
-				p := r.layerParameters(title.value, keyed(typeAt, title.name))
-				if filtered(t.name) || !r.setAside(nulls, before, title.value, t.name, title.name) {
-					titles[title.name] = p
-				}
-			}
-			(*target)[t.name] = titles
-			if filtered(t.name) {
-				r.errs = r.errs[:found]
-			}
-		}
-	}
+// filtered reports whether the layer leaves a type out: what is wrong with its titles does not matter (fuel.md B2).
+func (r *reader) filtered(typ string) bool {
+	return r.layer != nil && len(r.layer.types) > 0 && !slices.Contains(r.layer.types, typ)
 }
 
-// setAside moves the error of a type or title that is null to nulls. before is the number of earlier errors.
-func (r *reader) setAside(nulls *[]null, before int, n *yaml.Node, typ, title string) bool {
+// setAside moves the error of a type or title of a layer that is null to its nulls. before is the number of earlier
+// errors.
+func (r *reader) setAside(before int, n *yaml.Node, typ, title string) bool {
 	at := r.resolve(n)
-	if nulls == nil || at == nil || !isScalar(at, "!!null") || len(r.errs) != before+1 {
+	if r.layer == nil || r.layer.whole || at == nil || !isScalar(at, "!!null") || len(r.errs) != before+1 {
 		return false
 	}
-	*nulls = append(*nulls, null{typ, title, r.errs[before]})
+	r.layer.nulls = append(r.layer.nulls, null{typ, title, r.errs[before]})
 	r.errs = r.errs[:before]
 	return true
-}
-
-func (r *reader) layerParameters(n *yaml.Node, path string) resource.Parameters {
-	out := make(resource.Parameters)
-	for _, p := range r.nested(n, path, invalid.BadStructure, "parameter: value") {
-		if at := r.resolve(p.value); at != nil && isScalar(at, "!!null") {
-			out[p.name] = nil
-			continue
-		}
-		if value, ok := r.value(p.value, join(path, p.name), 0); ok {
-			out[p.name] = value
-		}
-	}
-	return out
-}
-
-// intoOptions reads the options of an override.
-func (r *reader) intoOptions(o *site.OverrideOptions) readFunc {
-	return func(n *yaml.Node, path string) {
-		r.nested(n, path, invalid.BadStructure, "option: value")
-		if at := r.resolve(n); at == nil || at.Kind != yaml.MappingNode {
-			return
-		}
-		r.object(n, path, r.keys(o,
-			key{"create", false, func(n *yaml.Node, path string) {
-				at := r.resolve(n)
-				if at == nil {
-					return
-				}
-				if !isScalar(at, "!!bool") {
-					r.report(n, path, invalid.BadStructure, "is %s, not true or false without quotes", kind(at))
-					return
-				}
-				create := r.boolean(n, path)
-				o.Create = &create
-			}},
-			key{"defaults", false, func(n *yaml.Node, path string) {
-				o.Defaults = make(map[string]map[string]any)
-				for _, t := range r.nested(n, path, invalid.BadStructure, "type: {parameter: value}") {
-					if t.name == "" {
-						r.report(t.key, path, invalid.EmptyType, "a type is empty; write type: {parameter: value}")
-						continue
-					}
-					o.Defaults[t.name] = r.layerParameters(t.value, join(path, t.name))
-				}
-			}},
-		)...)
-	}
 }

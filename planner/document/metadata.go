@@ -13,17 +13,8 @@ func ParseMetadata(source Source) (Metadata, error) {
 	r := reader{file: source.Name}
 	if n, ok := r.only(source.Data, "a plugin's metadata have the key \"name\""); ok {
 		if fs, ok := r.mapping(n, ""); ok {
-			if value, ok := r.required(n, fs, "", "name"); ok {
-				m.Name, _ = r.text(value, "name")
-			}
-			if value, ok := fs.get("version"); ok {
-				m.Version, _ = r.text(value, "version")
-			}
+			r.read(n, fs, "", key{"name", true, r.into(&m.Name)}, key{"version", false, r.into(&m.Version)})
 		}
 	}
-	r.errs.SortByPosition(nil)
-	if len(r.errs) > 0 {
-		return m, r.errs
-	}
-	return m, nil
+	return m, r.result()
 }

@@ -250,9 +250,5 @@ func PluginValue(data []byte) (site.Plugin, error) {
 		return site.Plugin{}, invalid.Errors{{Code: Schema, Message: "not well formed: " + err.Error()}}
 	}
 	p := r.plugin(root, "")
-	r.errs.SortByPosition(nil)
-	if len(r.errs) > 0 {
-		return p, r.errs
-	}
-	return p, nil
+	return p, r.result()
 }

@@ -36,8 +36,9 @@ const (
 type reader struct {
 	file     string
 	converts bool // numbers, booleans and their texts are interchangeable, as in Terraform
-	nulls    bool // null is a value
-	written  int  // values in the source
+	nulls    int  // null is a value at this many levels of parameters
+	layer    *layerReader
+	written  int // values in the source
 	visits   int
 	errs     invalid.Errors
 }
@@ -165,11 +166,24 @@ func (r *reader) mapping(n *yaml.Node, path string) (*fields, bool) {
 		return nil, false
 	}
 	if at.Kind != yaml.MappingNode {
-		r.wrongKind(n, at, path, "a mapping")
+		r.wrongForm(n, at, path, "a mapping")
 		return nil, false
 	}
 	fs := &fields{}
 	return fs, r.collect(at, path, fs, 0)
+}
+
+// members returns the keys of a mapping that may be any. form is what to write, for the error of a layer.
+func (r *reader) members(n *yaml.Node, path, form string) []field {
+	if at := r.resolve(n); r.layer != nil && at != nil && at.Kind != yaml.MappingNode {
+		r.wrongForm(n, at, path, "a mapping; write "+form)
+		return nil
+	}
+	fs, ok := r.mapping(n, path)
+	if !ok {
+		return nil
+	}
+	return fs.list
 }
 
 // maxMerges bounds nested merges; a mapping can even merge itself.
@@ -318,7 +332,11 @@ func (r *reader) boolean(n *yaml.Node, path string) bool {
 	}
 	var value bool
 	if at.Kind != yaml.ScalarNode || at.ShortTag() != "!!bool" || at.Decode(&value) != nil {
-		r.wrongKind(n, at, path, "true or false")
+		want := "true or false"
+		if r.layer != nil {
+			want += " without quotes"
+		}
+		r.wrongForm(n, at, path, want)
 		return false
 	}
 	return value
@@ -376,6 +394,15 @@ func isScalar(n *yaml.Node, tags ...string) bool {
 
 func (r *reader) wrongKind(n, at *yaml.Node, path, want string) {
 	r.report(n, path, Schema, "is %s, not %s", kind(at), want)
+}
+
+// wrongForm is wrongKind with the code that a wrong structure of a layer has.
+func (r *reader) wrongForm(n, at *yaml.Node, path, want string) {
+	before := len(r.errs)
+	r.wrongKind(n, at, path, want)
+	if r.layer != nil && len(r.errs) > before {
+		r.errs[before].Code = invalid.BadStructure
+	}
 }
 
 // full reports whether no more errors are collected.

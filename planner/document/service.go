@@ -32,7 +32,10 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) site.Service {
 			key{"name", true, r.into(&out.Name)},
 			key{"selectors", true, r.into(&out.Selectors)},
 			note(entity, func(n *yaml.Node, path string) { out.Entity = r.entityOf(n, path, s) }),
-			note(attributes, func(n *yaml.Node, path string) { out.Attributes = r.attributes(n, path) }),
+			note(attributes, func(n *yaml.Node, path string) {
+				// what may be null is for the entity to say
+				r.withNulls(maxNesting+1, func() { out.Attributes = r.parameters(n, path) })
+			}),
 			note(configuration, r.intoConfiguration(&out.Configuration)),
 			note(ofEntities[0], func(n *yaml.Node, path string) { out.Lifecycle = r.lifecycleOf(n, path, s) }),
 			note(ofEntities[1], r.into(&out.Gates)),
@@ -65,13 +68,6 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) site.Service {
 		}
 		return out
 	}
-}
-
-// attributes reads the attributes of a service. Null is a value: what may be null is for the entity to say.
-func (r *reader) attributes(n *yaml.Node, path string) map[string]any {
-	r.nulls = true
-	defer func() { r.nulls = false }()
-	return r.parameters(n, path)
 }
 
 // reference is where a service names an entity or a lifecycle.

@@ -23,9 +23,8 @@ func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 	if content, path, ok := r.strategy(data); ok {
 		groups = r.groups(content, path)
 	}
-	if len(r.errs) > 0 {
-		r.errs.SortByPosition(nil)
-		return nil, r.errs
+	if err := r.result(); err != nil {
+		return nil, err
 	}
 	return groups, nil
 }
