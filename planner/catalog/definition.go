@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,8 +33,7 @@ func (e Entity) Digest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:]), nil
+	return resource.SHA256(text), nil
 }
 
 // ParseDefinition parses the result of [Entity.Definition] and checks it like a user's definition, because the text may

@@ -1,10 +1,10 @@
 package converge
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // lines is a text file that is edited line by line and otherwise kept byte for byte: ends of lines of either kind, and
@@ -218,10 +218,7 @@ func (l lines) digest(i int) string {
 	return shortDigest(l[i].text)
 }
 
-func shortDigest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:4])
-}
+func shortDigest(text string) string { return resource.SHA256(text)[:8] }
 
 // putBack inserts b, a part of the entry whose other lines are own, not before the line from, and returns where. That
 // is where all lines above or below are those of then; else between its neighbours or beside one of them; of several

@@ -3,8 +3,6 @@ package converge
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -186,10 +184,7 @@ func wantedContent(s *Session, r resource.Resource) (content []byte, given bool,
 }
 
 // contentDigest stands for a content in a difference, in Puppet's form.
-func contentDigest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return "{sha256}" + hex.EncodeToString(sum[:4])
-}
+func contentDigest(content []byte) string { return "{sha256}" + resource.SHA256(content)[:8] }
 
 func (t fileType) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	at := schema.FilePath(r)

@@ -125,10 +125,10 @@ func TestParseStrategyRefuses(t *testing.T) {
 		{"depends_on of lists", group("depends_on", "[[h]]"),
 			[]string{`schema: s.yaml:5:16: groups[0].depends_on[0]: is a list, not text`}},
 		{"selector empty", group("selectors", "[{}]"), []string{
-			`schema: s.yaml:5:15: groups[0].selectors[0]: is empty; a selector must have at least one of node_names, node_labels, node_tags, rack_names`}},
+			`schema: s.yaml:5:15: groups[0].selectors[0]: is empty; a selector must have at least one of node_names, node_tags, node_labels, rack_names`}},
 		{"selector key", group("selectors", "[{node_name: [a]}, {racks: [a]}]"), []string{
 			`schema: s.yaml:5:16: groups[0].selectors[0]: unknown key "node_name"; did you mean "node_names"?`,
-			`schema: s.yaml:5:34: groups[0].selectors[1]: unknown key "racks"; known are node_names, node_labels, node_tags, rack_names`,
+			`schema: s.yaml:5:34: groups[0].selectors[1]: unknown key "racks"; known are node_names, node_tags, node_labels, rack_names`,
 		}},
 		{"selector null", group("selectors", "[{node_tags: }]"),
 			[]string{`schema: s.yaml:5:27: groups[0].selectors[0].node_tags: is nothing (null), not a list`}},

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -113,13 +110,12 @@ func (in inputs) digest(service, node string) string {
 			attributes = complete
 		}
 	}
-	text, err := json.Marshal([]any{entity, withoutAllocated(s.Entity.Structure, attributes), in.values[service],
+	out, err := resource.DigestJSON([]any{entity, withoutAllocated(s.Entity.Structure, attributes), in.values[service],
 		in.nodes[node]})
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return out
 }
 
 // withoutAllocated leaves out of complete attributes what slipway sets: a plan of what is wanted does not know it, and

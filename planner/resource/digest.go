@@ -3,6 +3,7 @@ package resource
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -28,10 +29,23 @@ func Digest(r Resource) string {
 		b = appendCanonical(b, map[string]any(r.Parameters))
 	}
 	b = append(b, '}')
-	sum := sha256.Sum256(b)
-	var text [2 * sha256.Size]byte
-	hex.Encode(text[:], sum[:])
-	return string(text[:])
+	return SHA256(b)
+}
+
+// SHA256 returns the SHA-256 of a text, in hexadecimal.
+func SHA256[T string | []byte](text T) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// DigestJSON returns the SHA-256 of a value of Go as [json.Marshal] encodes it. It fails only on values that JSON cannot
+// encode, which no configuration has.
+func DigestJSON(value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	return SHA256(text), nil
 }
 
 func appendCanonical(b []byte, value any) []byte {

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -194,7 +192,4 @@ func (j CronJob) formerLine() string {
 	return strings.Join(schedule, " ") + " " + j.Command
 }
 
-func digestOf(line string) string {
-	sum := sha256.Sum256([]byte(line))
-	return hex.EncodeToString(sum[:8])
-}
+func digestOf(line string) string { return resource.SHA256(line)[:16] }

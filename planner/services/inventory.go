@@ -2,8 +2,6 @@ package services
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -78,14 +76,7 @@ type Definition struct {
 }
 
 // digest returns the key of the definition in the inventory.
-func (b Definition) digest() (string, error) {
-	text, err := json.Marshal(b)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
-}
+func (b Definition) digest() (string, error) { return resource.DigestJSON(b) }
 
 // parsedDefinition is a definition with its entity and state machine.
 type parsedDefinition struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -263,4 +264,24 @@ func (t *Transition) State() Inventory {
 		delete(out.Former, in.ID)
 	}
 	return out.prune()
+}
+
+// Digest combines the digest of a plan with the changes of services. Without changes it returns the digest of the plan.
+// It fails only on attributes that JSON cannot encode, which no configuration has.
+func (t *Transition) Digest(plan string) (string, error) {
+	if !t.HasChanges() {
+		return plan, nil
+	}
+	type service struct {
+		Name                 string
+		Incarnation, Version int
+		State                string
+		Sets                 any
+		Config               map[string]bool
+	}
+	var all []service
+	for _, in := range t.engine.Instances() {
+		all = append(all, service{in.ID, t.records[in.ID].Incarnation, in.Version, in.State, in.Sets, in.Config})
+	}
+	return resource.DigestJSON([]any{"slipway services 1", plan, t.changes, all})
 }
