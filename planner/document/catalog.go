@@ -100,7 +100,8 @@ func (c *Catalog) templates(e catalog.Entity) invalid.Errors {
 	}
 	at := c.places[[2]string{"entity", e.Name}][0]
 	var errs invalid.Errors
-	for _, m := range template.Check(e, from) {
+	_, wrong := template.Compile(e, from)
+	for _, m := range wrong {
 		path := c.asDefined(e.Name, m.Attribute)
 		out := at.locate(invalid.Error{Object: "entity", Name: e.Name, Attribute: path, Code: catalog.BadTemplate,
 			Message: m.Text()})

@@ -25,14 +25,6 @@ type Schemas struct {
 	Callback map[string]resource.Schema
 }
 
-// Instance is a service of an entity.
-type Instance struct {
-	Site       string // name of the site
-	Service    string // name of the service
-	Entity     *catalog.Entity
-	Attributes map[string]any // as the user gave them, with the values of r attributes that are known
-}
-
 // EntityTask is a task of a service of an entity, with its requirements.
 type EntityTask struct {
 	// Task is complete but for Node, Action, Requires and Notifies: these are for the planner. Where it has pending
@@ -68,13 +60,14 @@ type Refined struct {
 	section   catalog.Section
 	schemas   Schemas
 	scope     template.Scope
-	templates []taskTemplate
-	byName    map[string][]int // of a task, or a list of steps -> templates
-	raw       [][]made         // by template; nil for those that read the node
-	shared    [][]EntityTask   // by template; nil for those that vary
+	tasks     []template.Task
+	byName    map[string][]int // of a task, or a list of steps -> tasks
+	raw       [][]made         // by task; nil for those that read the node
+	shared    [][]EntityTask   // by task; nil for those that vary
 	everyNode []EntityTask     // when no template reads the node
 	central   []EntityTask
-	varies    bool // some template reads the node
+	varying   []bool // by task: it reads the node, or refers to a task that does
+	varies    bool   // some template reads the node
 }
 
 // NewInstance validates the attributes of a service against its entity, evaluates every template that does not read the
@@ -82,53 +75,50 @@ type Refined struct {
 // "service". Those of attributes, and of parameters that only copy an attribute, are at `attributes.x`; others are at
 // the template, such as `entity.tasks[2].config.parameters.content`. Whether the user may set an attribute is checked
 // elsewhere: see [catalog.Structure.ReadOnly].
-func NewInstance(in Instance, schemas Schemas) (*Refined, invalid.Errors) {
+func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, invalid.Errors) {
 	if in.Entity.Abstract {
-		return nil, invalid.Errors{{Object: "service", Name: in.Service, Attribute: "entity", Code: invalid.BadValue,
+		return nil, invalid.Errors{{Object: "service", Name: in.Name, Attribute: "entity", Code: invalid.BadValue,
 			Message: fmt.Sprintf("the entity %q is abstract; give one that extends it", in.Entity.Name)}}
 	}
 	var errs invalid.Errors
-	for _, m := range template.Check(*in.Entity, 0) {
-		errs = append(errs, invalid.Error{Object: "service", Name: in.Service, Attribute: "entity." + m.Attribute,
+	tasks, wrong := template.Compile(*in.Entity, 0)
+	for _, m := range wrong {
+		errs = append(errs, invalid.Error{Object: "service", Name: in.Name, Attribute: "entity." + m.Attribute,
 			Code: BadTemplate, Message: m.Text()})
 	}
 	attributes, more := in.Entity.Check(in.Attributes)
 	for _, m := range more {
-		errs = append(errs, invalid.Error{Object: "service", Name: in.Service, Attribute: "attributes." + m.Attribute,
+		errs = append(errs, invalid.Error{Object: "service", Name: in.Name, Attribute: "attributes." + m.Attribute,
 			Code: m.Code, Message: m.Message})
 	}
 	if len(errs) > 0 {
 		return nil, errs
 	}
 	r := &Refined{
-		Attributes: attributes, service: in.Service, section: in.Entity.Section, schemas: schemas,
-		scope: template.NewScope(in.Entity.Structure, attributes, in.Service, in.Site),
+		Attributes: attributes, service: in.Name, section: in.Entity.Section, schemas: schemas,
+		scope: template.NewScope(in.Entity.Structure, attributes, in.Name, siteName), tasks: tasks,
 	}
-	if errs := r.compile(in.Entity.Tasks); len(errs) > 0 {
-		return nil, errs
-	}
-	raw := make([][]made, len(r.templates))
-	r.raw, r.shared = raw, make([][]EntityTask, len(r.templates))
-	for i := range r.templates {
-		r.varies = r.varies || r.templates[i].varies
-		if r.templates[i].reads {
+	r.link()
+	r.raw, r.shared = make([][]made, len(tasks)), make([][]EntityTask, len(tasks))
+	for i := range tasks {
+		if tasks[i].ReadsNode {
 			continue
 		}
 		var wrong invalid.Errors
-		raw[i], wrong = r.make(i, r.scope)
+		r.raw[i], wrong = r.make(i, r.scope)
 		errs = append(errs, wrong...)
 	}
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	for i := range r.templates {
-		if r.templates[i].varies {
+	for i := range tasks {
+		if r.varying[i] {
 			continue
 		}
 		var wrong invalid.Errors
-		r.shared[i], wrong = r.finish(i, raw)
+		r.shared[i], wrong = r.finish(i, r.raw)
 		errs = append(errs, wrong...)
-		if r.templates[i].central {
+		if r.tasks[i].Central {
 			r.central = append(r.central, r.shared[i]...)
 		}
 	}
@@ -141,6 +131,32 @@ func NewInstance(in Instance, schemas Schemas) (*Refined, invalid.Errors) {
 	return r, nil
 }
 
+// link records the tasks that each name stands for, and those that vary from node to node.
+func (r *Refined) link() {
+	r.byName, r.varying = make(map[string][]int), make([]bool, len(r.tasks))
+	for i, t := range r.tasks {
+		r.byName[t.Definition.Name] = append(r.byName[t.Definition.Name], i)
+		if t.List != "" {
+			r.byName[t.List] = append(r.byName[t.List], i)
+		}
+	}
+	for i, t := range r.tasks {
+		var refersTo []int
+		for _, q := range t.Requires {
+			refersTo = append(refersTo, r.byName[q.Definition.Task]...)
+		}
+		for _, n := range t.Definition.Notify {
+			refersTo = append(refersTo, r.byName[n]...)
+		}
+		if t.Previous >= 0 {
+			refersTo = append(refersTo, t.Previous)
+		}
+		r.varying[i] = t.ReadsNode || !t.Central && slices.ContainsFunc(refersTo,
+			func(other int) bool { return r.tasks[other].ReadsNode })
+		r.varies = r.varies || r.varying[i]
+	}
+}
+
 // On returns the tasks of the service on a node, in the order of the entity. Nodes share them when no template reads
 // the node; the caller must not change them.
 func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
@@ -150,8 +166,8 @@ func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
 	scope := r.scope.WithNode(n)
 	raw := slices.Clone(r.raw)
 	var errs invalid.Errors
-	for i := range r.templates {
-		if !r.templates[i].reads || r.templates[i].central {
+	for i := range r.tasks {
+		if !r.tasks[i].ReadsNode || r.tasks[i].Central {
 			continue
 		}
 		var wrong invalid.Errors
@@ -162,8 +178,8 @@ func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
 		return nil, onNode(errs, n.Name)
 	}
 	all := slices.Clone(r.shared)
-	for i := range r.templates {
-		if r.templates[i].varies && !r.templates[i].central {
+	for i := range r.tasks {
+		if r.varying[i] && !r.tasks[i].Central {
 			var wrong invalid.Errors
 			all[i], wrong = r.finish(i, raw)
 			errs = append(errs, wrong...)
@@ -192,22 +208,22 @@ func (r *Refined) gather(all [][]EntityTask) ([]EntityTask, invalid.Errors) {
 	var errs invalid.Errors
 	first := make(map[resource.ID]int)
 	for i, list := range all {
-		if r.templates[i].central {
+		if r.tasks[i].Central {
 			continue
 		}
 		for _, t := range list {
 			id := t.Task.Resource.ID()
 			if j, ok := first[id]; ok {
-				errs = append(errs, r.wrong(r.templates[i].path, invalid.DuplicateResource,
+				errs = append(errs, r.wrong("entity."+r.tasks[i].Path, invalid.DuplicateResource,
 					"%s is there already, from %s; make each resource once, with a title of its own", id,
-					r.templates[j].path))
+					"entity."+r.tasks[j].Path))
 				continue
 			}
 			first[id] = i
 			out = append(out, t)
 		}
 		if len(out) > mostTasks {
-			return nil, append(errs, r.wrong(r.templates[i].path, invalid.BadValue,
+			return nil, append(errs, r.wrong("entity."+r.tasks[i].Path, invalid.BadValue,
 				"the service has more than %d tasks on one node", mostTasks))
 		}
 	}

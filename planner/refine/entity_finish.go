@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -15,12 +16,12 @@ import (
 // finish adds what refers to other tasks, validates the parameters and digests them. raw is the results of all
 // templates.
 func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, invalid.Errors) {
-	t := &r.templates[i]
+	t := &r.tasks[i]
 	out := make([]EntityTask, 0, len(raw[i]))
 	var errs invalid.Errors
 	for _, m := range raw[i] {
 		m.Needs = append(slices.Clone(m.Needs), r.needs(t, raw)...)
-		if t.kind == task.Config {
+		if t.Kind == task.Config {
 			// nodes share what they do not have a part in
 			m.Task.Resource.Parameters = maps.Clone(m.Task.Resource.Parameters)
 			r.references(&m, raw)
@@ -34,25 +35,25 @@ func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, invalid.Errors) {
 
 // needs returns the requirements on tasks of the entity. A callback of a whole service requires them on all nodes, so
 // it names no resource of one node.
-func (r *Refined) needs(t *taskTemplate, raw [][]made) []Need {
+func (r *Refined) needs(t *template.Task, raw [][]made) []Need {
 	var out []Need
 	on := func(i int) {
-		other := &r.templates[i]
-		if t.central && !other.central {
-			out = append(out, Need{Task: other.Name})
+		other := &r.tasks[i]
+		if t.Central && !other.Central {
+			out = append(out, Need{Task: other.Definition.Name})
 			return
 		}
 		for _, m := range raw[i] {
-			out = append(out, Need{Task: other.Name, Resource: m.Task.Resource.ID()})
+			out = append(out, Need{Task: other.Definition.Name, Resource: m.Task.Resource.ID()})
 		}
 	}
-	for _, q := range t.requires {
-		for _, i := range r.byName[q.Task] {
+	for _, q := range t.Requires {
+		for _, i := range r.byName[q.Definition.Task] {
 			on(i)
 		}
 	}
-	if t.previous >= 0 {
-		on(t.previous)
+	if t.Previous >= 0 {
+		on(t.Previous)
 	}
 	return out
 }
@@ -114,15 +115,13 @@ func (s Schemas) of(k task.Kind) map[string]resource.Schema {
 	return s.Config
 }
 
-var kindPaths = map[task.Kind]string{task.Config: ".config", task.Remote: ".remote", task.Callback: ".callback"}
-
 // check validates the parameters of a task, normalizes them and digests them. Unknown parameters are accepted.
-func (r *Refined) check(t *taskTemplate, m *made) invalid.Errors {
-	at := t.path + kindPaths[t.kind]
-	schemas := r.schemas.of(t.kind)
-	schema, ok := schemas[t.typ]
+func (r *Refined) check(t *template.Task, m *made) invalid.Errors {
+	at := "entity." + t.Body
+	schemas := r.schemas.of(t.Kind)
+	schema, ok := schemas[t.Type]
 	if !ok {
-		return invalid.Errors{site.UnknownTypeError("service", r.service, at+".type", t.typ, schemas)}
+		return invalid.Errors{site.UnknownTypeError("service", r.service, at+".type", t.Type, schemas)}
 	}
 	if len(m.Task.Pending) > 0 {
 		schema.Check = nil
@@ -136,13 +135,13 @@ func (r *Refined) check(t *taskTemplate, m *made) invalid.Errors {
 		if e.Code == invalid.MissingParameter && slices.Contains(m.Task.Pending, name) {
 			continue
 		}
-		p := site.ParameterError("service", r.service, t.typ, m.Task.Resource.Title, e)
+		p := site.ParameterError("service", r.service, t.Type, m.Task.Resource.Title, e)
 		p.Message = fmt.Sprintf("%s: %s", m.Task.Resource.ID(), p.Message)
 		p.Attribute = at + ".parameters." + e.Attribute
 		if e.Attribute == "title" {
 			p.Attribute = at + ".title"
 		}
-		if attribute := t.attribute(name); attribute != "" {
+		if attribute := copied(t, name); attribute != "" {
 			p.Attribute = "attributes." + attribute
 			p.Message = fmt.Sprintf("%s (it is the parameter %s)", p.Message, name)
 		}
@@ -156,14 +155,14 @@ func (r *Refined) check(t *taskTemplate, m *made) invalid.Errors {
 	return nil
 }
 
-// attribute returns the attribute that a parameter, or the title, only copies.
-func (t *taskTemplate) attribute(parameter string) string {
-	if parameter == "title" && t.title != nil {
-		return t.title.Attribute()
+// copied returns the attribute that a parameter, or the title, only copies.
+func copied(t *template.Task, parameter string) string {
+	if parameter == "title" && t.Title != nil {
+		return t.Title.Attribute()
 	}
-	for _, p := range t.parameters {
-		if p.name == parameter {
-			return p.tree.Attribute()
+	for _, p := range t.Parameters {
+		if p.Name == parameter {
+			return p.Value.Attribute()
 		}
 	}
 	return ""
@@ -171,11 +170,11 @@ func (t *taskTemplate) attribute(parameter string) string {
 
 // withTemplates returns the resource with its templates, and the known values that they read, in place of unknown
 // parameters. It includes the values that a callback returns, because they are what the callback is for.
-func (m *made) withTemplates(t *taskTemplate) resource.Resource {
+func (m *made) withTemplates(t *template.Task) resource.Resource {
 	if len(m.Task.Pending)+len(m.Returns) == 0 {
 		return m.Task.Resource
 	}
-	parameters, _ := t.Parameters()
+	parameters, _ := t.Definition.Parameters()
 	out := m.Task.Resource
 	out.Parameters = make(resource.Parameters, len(m.Task.Resource.Parameters)+len(m.Task.Pending)+1)
 	maps.Copy(out.Parameters, m.Task.Resource.Parameters)

@@ -22,14 +22,14 @@ type made struct {
 
 // make evaluates a template. The result lacks only what refers to other tasks.
 func (r *Refined) make(i int, scope template.Scope) ([]made, invalid.Errors) {
-	t := &r.templates[i]
+	t := &r.tasks[i]
 	e := evaluation{Refined: r, t: t, scope: scope}
-	if t.forEach == nil {
+	if t.ForEach == nil {
 		e.one("")
 		return e.out, e.errs
 	}
-	elements, result, err := template.EachOf(t.forEach, scope)
-	at := t.path + ".for_each"
+	elements, result, err := template.EachOf(t.ForEach, scope)
+	at := t.Path + ".for_each"
 	switch {
 	case err != nil:
 		e.failed(at, err)
@@ -51,7 +51,7 @@ func (r *Refined) make(i int, scope template.Scope) ([]made, invalid.Errors) {
 // evaluation evaluates one template to tasks.
 type evaluation struct {
 	*Refined
-	t     *taskTemplate
+	t     *template.Task
 	scope template.Scope
 	key   string // of the element, where there is one
 	out   []made
@@ -59,7 +59,7 @@ type evaluation struct {
 }
 
 func (e *evaluation) report(path string, code invalid.Code, format string, args ...any) {
-	p := e.wrong(path, code, format, args...)
+	p := e.wrong("entity."+path, code, format, args...)
 	if e.key != "" {
 		p.Message += fmt.Sprintf(" (for the element %q)", e.key)
 	}
@@ -97,14 +97,14 @@ func (e *evaluation) text(path string, t *template.Template) (string, bool) {
 
 // one makes one task.
 func (e *evaluation) one(suffix string) {
-	for _, when := range e.t.whens {
+	for _, when := range e.t.When {
 		result, err := when.EvaluateBool(e.scope)
 		switch {
 		case err != nil:
-			e.failed(e.t.path+".when", err)
+			e.failed(e.t.Path+".when", err)
 			return
 		case result.Unknown:
-			e.unknown(e.t.path+".when", result)
+			e.unknown(e.t.Path+".when", result)
 			return
 		case result.Value != true:
 			return
@@ -112,48 +112,49 @@ func (e *evaluation) one(suffix string) {
 	}
 	before := len(e.errs)
 	t := e.t
-	out := made{EntityTask: EntityTask{Template: t.Name, Path: t.path, Section: e.section, Once: t.Once}}
-	name := e.service + "/" + t.Name + suffix
-	out.Task = task.Task{Kind: t.kind, Group: t.Tag, Service: e.service, Tolerate: t.Tolerate,
-		Resource: resource.Resource{Type: t.typ, Title: name}}
+	out := made{EntityTask: EntityTask{Template: t.Definition.Name, Path: "entity." + t.Path, Section: e.section,
+		Once: t.Definition.Once}}
+	name := e.service + "/" + t.Definition.Name + suffix
+	out.Task = task.Task{Kind: t.Kind, Group: t.Definition.Tag, Service: e.service, Tolerate: t.Definition.Tolerate,
+		Resource: resource.Resource{Type: t.Type, Title: name}}
 	if out.Task.Group == "" {
 		out.Task.Group = task.Node
-		if t.central {
+		if t.Central {
 			out.Task.Group = task.Management // litp.md 65, 66
 		}
 	}
-	switch t.kind {
+	switch t.Kind {
 	case task.Config:
-		out.Task.Resource.Title, _ = e.text(t.path+".config.title", t.title)
+		out.Task.Resource.Title, _ = e.text(t.Path+".config.title", t.Title)
 	case task.Remote:
-		out.Task.Name, out.Task.Limit = name, t.Remote.Limit
+		out.Task.Name, out.Task.Limit = name, t.Definition.Remote.Limit
 	case task.Callback:
-		out.Task.Name, out.Returns = name, t.Callback.Returns
+		out.Task.Name, out.Returns = name, t.Definition.Callback.Returns
 	}
 	e.parameters(&out)
-	for i, n := range t.notify {
-		if s, ok := e.text(fmt.Sprintf("%s.notify[%d]", t.path, i), n); ok {
+	for i, n := range t.Notify {
+		if s, ok := e.text(fmt.Sprintf("%s.notify[%d]", t.Path, i), n); ok {
 			out.notify = append(out.notify, s)
 		}
 	}
-	for i, x := range t.replaces {
-		at := fmt.Sprintf("%s.replaces[%d]", t.path, i)
+	for i, x := range t.Replaces {
+		at := fmt.Sprintf("%s.replaces[%d]", t.Path, i)
 		if id, ok := e.reference(at, x); ok {
 			out.Replaces = append(out.Replaces, id)
 		}
 	}
-	for _, q := range t.requires {
+	for _, q := range t.Requires {
 		switch {
-		case q.service != nil:
-			if s, ok := e.text(q.path+".service", q.service); ok {
+		case q.Service != nil:
+			if s, ok := e.text(q.Path+".service", q.Service); ok {
 				out.Needs = append(out.Needs, Need{Service: s})
 			}
-		case q.resource != nil:
-			if id, ok := e.reference(q.path+".resource", q.resource); ok {
+		case q.Resource != nil:
+			if id, ok := e.reference(q.Path+".resource", q.Resource); ok {
 				out.Needs = append(out.Needs, Need{Resource: id})
 			}
-		case q.Section != "":
-			out.Needs = append(out.Needs, Need{Section: q.Section})
+		case q.Definition.Section != "":
+			out.Needs = append(out.Needs, Need{Section: q.Definition.Section})
 		}
 	}
 	if len(e.errs) == before {
@@ -176,31 +177,31 @@ func (e *evaluation) reference(path string, t *template.Template) (resource.ID, 
 
 // parameters evaluates the parameters. A null is left out; an unknown value is pending.
 func (e *evaluation) parameters(out *made) {
-	values := make(resource.Parameters, len(e.t.parameters))
+	values := make(resource.Parameters, len(e.t.Parameters))
 	secret := false
 	awaits := make(map[string]bool)
-	for _, p := range e.t.parameters {
-		result, err := p.tree.Evaluate(e.scope)
+	for _, p := range e.t.Parameters {
+		result, err := p.Value.Evaluate(e.scope)
 		if err != nil {
-			e.failed(p.path, err)
+			e.failed(p.Path, err)
 			continue
 		}
 		secret = secret || result.Sensitive
 		switch {
 		case result.Unknown:
-			out.Task.Pending = append(out.Task.Pending, p.name)
+			out.Task.Pending = append(out.Task.Pending, p.Name)
 			if out.known == nil {
 				out.known = make(map[string]any)
 			}
-			out.known[p.name] = p.tree.Known(e.scope)
+			out.known[p.Name] = p.Value.Known(e.scope)
 			for _, a := range result.Awaits {
 				awaits[a] = true
 			}
 		case result.Value == nil:
 		case containsNull(result.Value):
-			e.report(p.path, invalid.NullValue, "has null in it; leave the element out")
+			e.report(p.Path, invalid.NullValue, "has null in it; leave the element out")
 		default:
-			values[p.name] = result.Value
+			values[p.Name] = result.Value
 		}
 	}
 	if secret {

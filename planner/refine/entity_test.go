@@ -69,8 +69,7 @@ func entity(t testing.TB, tasks ...catalog.Task) *catalog.Entity {
 
 func instance(t testing.TB, attributes map[string]any, tasks ...catalog.Task) (*refine.Refined, invalid.Errors) {
 	t.Helper()
-	return refine.NewInstance(refine.Instance{Site: "lon1", Service: "s", Entity: entity(t, tasks...),
-		Attributes: attributes}, schemas)
+	return refine.NewInstance("lon1", site.Service{Name: "s", Entity: entity(t, tasks...), Attributes: attributes}, schemas)
 }
 
 func refined(t testing.TB, attributes map[string]any, tasks ...catalog.Task) *refine.Refined {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -24,10 +25,10 @@ type Services struct {
 }
 
 type service struct {
-	name     string
-	tasks    []task.Task // of configuration as it is: sorted by type and title; Node is empty
-	instance *Instance   // of an entity: as it was refined, or tried to be
-	refined  *Refined    // nil when there were errors
+	name    string
+	tasks   []task.Task  // of configuration as it is: sorted by type and title; Node is empty
+	given   site.Service // of an entity: as it was refined, or tried to be
+	refined *Refined     // nil when there were errors
 }
 
 // New validates the services of a site and assigns them to nodes. Values of the site count as attributes. A resource
@@ -68,10 +69,9 @@ func instantiate(s site.Site, given site.Service, schemas Schemas) (service, inv
 		errs = append(errs, invalid.Error{Object: "service", Name: given.Name, Attribute: "attributes." + m.Attribute,
 			Code: m.Code, Message: m.Message})
 	}
-	in := Instance{Site: s.Name, Service: given.Name, Entity: given.Entity, Attributes: given.Attributes}
-	in = in.with(s.Values[given.Name])
-	refined, more := NewInstance(in, schemas)
-	return service{instance: &in, refined: refined}, append(errs, more...)
+	given = withValues(given, s.Values[given.Name])
+	refined, more := NewInstance(s.Name, given, schemas)
+	return service{given: given, refined: refined}, append(errs, more...)
 }
 
 // On returns the services that are placed on a node, ascending. The result must not be changed.
@@ -82,9 +82,13 @@ func (s *Services) Name(service int) string { return s.services[service].name }
 
 // Has reports whether there is a service of that name.
 func (s *Services) Has(name string) bool {
-	_, ok := slices.BinarySearchFunc(s.services, name,
-		func(a service, name string) int { return strings.Compare(a.name, name) })
+	_, ok := s.find(name)
 	return ok
+}
+
+func (s *Services) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.services, name,
+		func(a service, name string) int { return strings.Compare(a.name, name) })
 }
 
 // Len returns the number of services.
@@ -218,4 +222,49 @@ func parameterErrors(service string, r resource.Resource, wrong []invalid.Error)
 		errs = append(errs, p)
 	}
 	return errs
+}
+
+// withValues returns the service with values of attributes that slipway sets. Other values are left out, because the
+// entity may have changed since.
+func withValues(s site.Service, values map[string]any) site.Service {
+	attributes := make(map[string]any, len(s.Attributes)+len(values))
+	maps.Copy(attributes, s.Attributes)
+	for name, value := range values {
+		if a, ok := s.Entity.Attribute(name); ok && a.Modifier == catalog.Allocated {
+			attributes[name] = value
+		}
+	}
+	s.Attributes = attributes
+	return s
+}
+
+// Again refines a service with what its callbacks returned, by the names of the values. It returns nil for a service
+// without an entity. The error names attributes and never values.
+func (s *Services) Again(name string, returned map[string]any) (*Refined, error) {
+	i, ok := s.find(name)
+	if !ok || s.services[i].refined == nil {
+		return nil, nil
+	}
+	old := s.services[i]
+	values := make(map[string]any)
+	for _, t := range old.refined.central {
+		for attribute, value := range t.Returns {
+			if v, ok := returned[value]; ok {
+				values[attribute] = v
+			}
+		}
+	}
+	if len(values) == 0 {
+		return old.refined, nil
+	}
+	refined, errs := NewInstance(s.site, withValues(old.given, values), s.schemas)
+	if len(errs) == 0 {
+		return refined, nil
+	}
+	wrong := make([]string, len(errs))
+	for i, p := range errs {
+		wrong[i] = fmt.Sprintf("%s (%s)", p.Attribute, p.Code)
+	}
+	return nil, fmt.Errorf("the service %q cannot take what its callbacks returned for %s: see %s", name,
+		strings.Join(slices.Sorted(maps.Keys(values)), ", "), strings.Join(wrong, ", "))
 }

@@ -81,11 +81,6 @@ func unknownFunctions(text string, expression hclsyntax.Expression) invalid.Erro
 // Constant reports whether the template is a plain text without any expression.
 func (t *Template) Constant() bool { return t.expression == nil }
 
-// Reads reports whether the template reads a variable: "self", "node", "service", "site" or "each".
-func (t *Template) Reads(variable string) bool {
-	return slices.ContainsFunc(t.reads, func(r hcl.Traversal) bool { return r.RootName() == variable })
-}
-
 // Attribute returns the name of the attribute of the service that the template stands for, when it is nothing but
 // `${self.name}` or a part of that attribute; else it is empty.
 func (t *Template) Attribute() string {

@@ -3,7 +3,6 @@ package template
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -24,47 +23,6 @@ type Tree struct {
 // maxDepth bounds lists and maps inside each other.
 const maxDepth = 32
 
-// ParseTree reads the templates of a value: string, bool, int64, float64, []any and map[string]any. Keys of maps are no
-// templates. The error is of type [invalid.Errors], whose attributes are paths below the value: `["a"][0]`.
-func ParseTree(value any) (*Tree, error) {
-	var wrong invalid.Errors
-	t := parseTree("", value, 0, &wrong)
-	if wrong != nil {
-		return nil, wrong
-	}
-	return t, nil
-}
-
-func parseTree(path string, value any, depth int, wrong *invalid.Errors) *Tree {
-	if depth > maxDepth {
-		*wrong = append(*wrong, invalid.Error{Attribute: path,
-			Message: fmt.Sprintf("lists and maps are more than %d levels deep", maxDepth)})
-		return nil
-	}
-	switch v := value.(type) {
-	case string:
-		t, err := Parse(v)
-		if err != nil {
-			*wrong = append(*wrong, below(path, err)...)
-			return nil
-		}
-		return &Tree{template: t}
-	case []any:
-		out := &Tree{isList: true}
-		for i, e := range v {
-			out.children = append(out.children, parseTree(fmt.Sprintf("%s[%d]", path, i), e, depth+1, wrong))
-		}
-		return out
-	case map[string]any:
-		out := &Tree{isMap: true, keys: slices.Sorted(maps.Keys(v))}
-		for _, k := range out.keys {
-			out.children = append(out.children, parseTree(fmt.Sprintf("%s[%q]", path, k), v[k], depth+1, wrong))
-		}
-		return out
-	}
-	return &Tree{value: value}
-}
-
 // below returns the errors of a template with its path.
 func below(path string, err error) invalid.Errors {
 	var errs invalid.Errors
@@ -73,14 +31,6 @@ func below(path string, err error) invalid.Errors {
 		errs[i].Attribute = path
 	}
 	return errs
-}
-
-// Reads reports whether a template in the tree reads a variable.
-func (t *Tree) Reads(variable string) bool {
-	if t.template != nil {
-		return t.template.Reads(variable)
-	}
-	return slices.ContainsFunc(t.children, func(c *Tree) bool { return c.Reads(variable) })
 }
 
 // Attribute is [Template.Attribute] of a tree that is one text.
