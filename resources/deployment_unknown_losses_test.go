@@ -60,7 +60,7 @@ func TestOneUnknownAddressAmongManyNodes(t *testing.T) {
 	c.configure(later + strings.Replace(known, "root = "+root, "root = terraform_data.root.output", 1))
 	text := c.changes()
 	assertText(t, text, `~ "n07" = 1 -> (known after apply)`, "99 unchanged elements hidden")
-	if n := strings.Count(text[strings.Index(text, "Terraform will perform"):], "\n"); n >= 80 || strings.Contains(text, `"n50"`) {
+	if n := strings.Count(text[strings.Index(text, "will perform the following actions"):], "\n"); n >= 80 || strings.Contains(text, `"n50"`) {
 		t.Errorf("%d lines:\n%s", n, text)
 	}
 	c.apply()
