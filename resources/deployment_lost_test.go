@@ -4,7 +4,7 @@ import "testing"
 
 // A creation over nodes that have a ledger of the site removes what nobody wants any more: protect counts it from the
 // ledgers, before anything is touched, and the run says what it removed.
-func TestCreationOverALostState(t *testing.T) {
+func TestTextOfACreationOverALostState(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	configure := func(more string, of map[string]string) {
@@ -33,7 +33,7 @@ func TestCreationOverALostState(t *testing.T) {
 
 // The same for a creation that continues one that failed. A refused one stays in the state, so that a destroy tears it
 // down.
-func TestContinuedCreationIsProtected(t *testing.T) {
+func TestTextOfAContinuedCreation(t *testing.T) {
 	s := newSandbox(t, "a")
 	c := newCommandLine(t)
 	configure := func(more string, of map[string]string) {

@@ -77,7 +77,7 @@ resource "slipway_service" "svc" {
 }
 
 // What was only looked at is forgotten, not removed: neither a plan that drops it nor the one that tears it down counts it.
-func TestNoopThatWasNeverAppliedIsForgotten(t *testing.T) {
+func TestTextOfAForgottenNoop(t *testing.T) {
 	s := newSandbox(t, "a")
 	s.write("a", "etc/noop", "have")
 	c := newCommandLine(t)

@@ -17,7 +17,7 @@ func assertText(t *testing.T, text string, wants ...string) {
 
 // A replacement that nobody needs undoes everything first: the plan refuses it unless protect allows that many nodes,
 // and shows then what it undoes and every step, also those that equal the last run's.
-func TestReplacementIsRefused(t *testing.T) {
+func TestTextOfARefusedReplacement(t *testing.T) {
 	for name, replace := range map[string]struct{ more, config, arg string }{
 		"by option":  {arg: "-replace=slipway_deployment.test"},
 		"by trigger": {more: "lifecycle { replace_triggered_by = [terraform_data.key] }", config: "resource \"terraform_data\" \"key\" {}\n", arg: "-replace=terraform_data.key"},
@@ -54,7 +54,7 @@ func TestReplacementIsRefused(t *testing.T) {
 }
 
 // protect.destroy of the state refuses a replacement in the plan; on_destroy = "retain" leaves nothing to refuse.
-func TestReplacementOfAProtectedDeployment(t *testing.T) {
+func TestTextOfAProtectedReplacement(t *testing.T) {
 	s := newSandbox(t, "a")
 	c := newCommandLine(t)
 	configure := func(more string) {
@@ -72,7 +72,7 @@ func TestReplacementOfAProtectedDeployment(t *testing.T) {
 }
 
 // Another site name tears the old site down: protect counts that, and the plan shows every step of the new site.
-func TestSiteNameWithTypo(t *testing.T) {
+func TestTextOfASiteNameWithATypo(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	config := s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one"}), "")
@@ -86,7 +86,7 @@ func TestSiteNameWithTypo(t *testing.T) {
 }
 
 // A deployment that was tainted by hand is not torn down: the plan says so and shows every step.
-func TestTaintedByHand(t *testing.T) {
+func TestTextOfATaintByHand(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "one"}), ""))

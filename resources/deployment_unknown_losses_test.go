@@ -7,7 +7,7 @@ import (
 )
 
 // What tears nodes down and depends on what is not known is in the text of the plan, and protect refuses it in the apply.
-func TestUnknownTearDownsAreInThePlan(t *testing.T) {
+func TestTextOfUnknownTearDowns(t *testing.T) {
 	for name, c := range map[string]struct{ tag, selector, want string }{
 		"tags": {"terraform_data.tag.output", `"web"`,
 			"May be torn down, depending on what is not known: 2 nodes: a, b. protect is checked in the apply, before anything is touched."},
@@ -40,7 +40,7 @@ func TestUnknownTearDownsAreInThePlan(t *testing.T) {
 }
 
 // Of many nodes, one with an address that is not known hides nothing of the others: the text is that of one change.
-func TestOneUnknownAddressAmongManyNodes(t *testing.T) {
+func TestTextOfOneUnknownAddress(t *testing.T) {
 	names := make([]string, 100)
 	for i := range names {
 		names[i] = fmt.Sprintf("n%02d", i)

@@ -6,7 +6,7 @@ import (
 )
 
 // The nodes of a rolling group are worked on in the order of node_order, as the plan says. An order alone is no work.
-func TestNodeOrder(t *testing.T) {
+func TestTextOfNodeOrder(t *testing.T) {
 	s := newSandbox(t, "a", "b", "c")
 	c := newCommandLine(t)
 	configure := func(order, text string) {

@@ -11,7 +11,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // commandLine is a folder in which the Terraform binary works on a sandbox, with the provider from the mirror: what it
@@ -21,9 +23,12 @@ type commandLine struct {
 	dir string
 }
 
-// newCommandLine returns an initialised one.
+// newCommandLine returns an initialised one. Its tests run with Terraform and with OpenTofu, which find them by name.
 func newCommandLine(t *testing.T) *commandLine {
 	t.Helper()
+	if !strings.HasPrefix(t.Name(), "TestText") {
+		t.Fatal("the name of a test that reads what is printed begins with TestText: `make testtext` runs it with OpenTofu")
+	}
 	if os.Getenv("SLIPWAY_MIRROR") == "" {
 		t.Skip("NOT RUN: SLIPWAY_MIRROR names no Terraform configuration that finds the provider; use `make test`")
 	}
@@ -43,9 +48,8 @@ func (c *commandLine) write(name, content string) {
 // configure sets the configuration of the commands that follow.
 func (c *commandLine) configure(config string) { c.t.Helper(); c.write("main.tf", config) }
 
-// run runs a command, which must end with a status, and returns what it prints.
-func (c *commandLine) run(status int, args ...string) string {
-	c.t.Helper()
+// command returns a command that is not started yet, and what it prints.
+func (c *commandLine) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	binary := os.Getenv("TF_ACC_TERRAFORM_PATH")
 	if binary == "" {
 		binary = "terraform"
@@ -55,6 +59,13 @@ func (c *commandLine) run(status int, args ...string) string {
 	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.Getenv("SLIPWAY_MIRROR"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
+	return cmd, &out
+}
+
+// run runs a command, which must end with a status, and returns what it prints.
+func (c *commandLine) run(status int, args ...string) string {
+	c.t.Helper()
+	cmd, out := c.command(args...)
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -119,7 +130,7 @@ func (c *commandLine) shows(text string, run int, steps []string, nodes ...strin
 }
 
 // A plan with work shows every step and every changed node, also those that the last run had.
-func TestAPlanWithWorkShowsIt(t *testing.T) {
+func TestTextShowsTheWork(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	motd := files("motd", map[string]string{"/etc/motd": "hello\n"})
@@ -177,8 +188,49 @@ func TestAPlanWithWorkShowsIt(t *testing.T) {
 	c.empty()
 }
 
+// A run that was interrupted is planned again as far as it did not come.
+func TestTextAfterAnInterruptedRun(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	configure := func(content string) {
+		c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": content}), `
+  groups = [
+    { name = "one", critical = true, selectors = [{ node_names = ["a"] }] },
+    { name = "two", critical = true, selectors = [{ node_names = ["b"] }], depends_on_groups = ["one"] },
+  ]
+`))
+	}
+	onB := []string{"two (critical): prepare 1 node (b)", "two (critical): node phase: 1 change on node b: update file[/etc/motd]"}
+	configure("one\n")
+	c.apply()
+	configure("two\n")
+	c.shows(c.changes(), 2, append([]string{
+		"one (critical): prepare 1 node (a)", "one (critical): node phase: 1 change on node a: update file[/etc/motd]",
+	}, onB...), "a", "b")
+	lock, err := os.OpenFile(s.path("b", "var/lib/slipway/lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	s.must(err)
+	s.must(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)) // the run waits for b
+	cmd, out := c.command("apply", "-input=false", "-no-color", "-auto-approve", "-refresh=false")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.must(cmd.Start())
+	for deadline := time.Now().Add(time.Minute); s.content("a", "etc/motd") != "two\n" && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.must(syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
+	if err := cmd.Wait(); err == nil {
+		t.Fatalf("the interrupted apply succeeded:\n%s", out)
+	}
+	assertText(t, out.String(), "The run was interrupted")
+	s.must(lock.Close())
+	for _, args := range [][]string{nil, {"-refresh=false"}} {
+		c.shows(c.changes(args...), 3, onB, "b")
+	}
+	c.apply()
+	c.empty()
+}
+
 // A creation that failed is planned again as a whole, and the plan says that nothing is torn down.
-func TestATaintedPlanShowsTheCreation(t *testing.T) {
+func TestTextOfATaintedPlan(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	c.configure(s.config([]string{"a", "b"}, []string{"two"}, files("two", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), ""))
@@ -217,7 +269,7 @@ func TestATaintedPlanShowsTheCreation(t *testing.T) {
 }
 
 // What a run really did is in last_run_steps; steps stays what the plan showed.
-func TestTheLastRunAndItsPlan(t *testing.T) {
+func TestTextOfTheLastRun(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	c.configure(s.config([]string{"a", "b"}, []string{"two"}, files("two", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), "") + `
@@ -242,7 +294,7 @@ output "did" { value = slipway_deployment.test.last_run_steps }
 
 // A state of slipway 0.1.0, whose runs had no numbers, is read: there is nothing to do, and the first run with work is
 // number 1.
-func TestAStateWithoutNumbers(t *testing.T) {
+func TestTextOverAStateWithoutNumbers(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n"}), ""))
@@ -279,7 +331,7 @@ func TestAStateWithoutNumbers(t *testing.T) {
 }
 
 // The text of a plan grows with the change and not with the site.
-func TestAPlanGrowsWithTheChange(t *testing.T) {
+func TestTextGrowsWithTheChange(t *testing.T) {
 	const nodes, groups = 1000, 5
 	s := newSandbox(t)
 	c := newCommandLine(t)
@@ -313,7 +365,7 @@ resource "slipway_deployment" "test" {
 }
 
 // Of services that are given as a map, a plan prints those that change.
-func TestAnUnchangedServiceIsNotPrintedAgain(t *testing.T) {
+func TestTextHasNoUnchangedService(t *testing.T) {
 	s := newSandbox(t, "a")
 	c := newCommandLine(t)
 	configure := func(content string) {
@@ -346,7 +398,7 @@ func TestAnUnchangedServiceIsNotPrintedAgain(t *testing.T) {
 }
 
 // What is not known yet hides only the steps that depend on it.
-func TestUnknownInputsHideWhatDependsOnThem(t *testing.T) {
+func TestTextHidesWhatDependsOnUnknownInputs(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	known := s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n"}), "")
@@ -390,8 +442,8 @@ resource "slipway_node" "c" {
 	c.empty()
 }
 
-// TestUnknownInputsHideNoTearDown takes nodes out while another one is not known yet.
-func TestUnknownInputsHideNoTearDown(t *testing.T) {
+// TestTextHidesNoTearDown takes nodes out while another one is not known yet.
+func TestTextHidesNoTearDown(t *testing.T) {
 	s := newSandbox(t, "a", "b", "d")
 	c := newCommandLine(t)
 	motd := files("motd", map[string]string{"/etc/motd": "hello\n"})

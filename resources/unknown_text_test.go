@@ -8,7 +8,7 @@ import (
 )
 
 // An unknown content hides nothing but itself: what else its service brings is shown, and it is, too, by name.
-func TestAnUnknownContentHidesOnlyItself(t *testing.T) {
+func TestTextHidesOnlyTheUnknownContent(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	service := func(configuration string) string {
@@ -59,7 +59,7 @@ func TestAnUnknownContentHidesOnlyItself(t *testing.T) {
 }
 
 // The text of a plan with an unknown input grows with what may change and not with the site.
-func TestAnUnknownInputPrintsWhatItMayChange(t *testing.T) {
+func TestTextOfUnknownInputsIsShort(t *testing.T) {
 	const nodes = 200
 	s := newSandbox(t, "late")
 	c := newCommandLine(t)
@@ -113,7 +113,7 @@ resource "slipway_deployment" "test" {
 }
 
 // A node that may move leaves open what stands for the machine that it leaves: the apply may find one more node.
-func TestANodeMovesToAPlaceThatIsUnknownInThePlan(t *testing.T) {
+func TestTextOfAMoveToAnUnknownPlace(t *testing.T) {
 	s := newSandbox(t, "a1", "a2", "b")
 	c := newCommandLine(t)
 	configure := func(at string) {
