@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,12 +13,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Controller is the key in [Applied] of what ran on the controller: callbacks, by type and name.
-const Controller = ""
-
-// CallbackID returns the id of a callback among what is applied on the [Controller].
-func CallbackID(t task.Task) resource.ID { return resource.MakeID(t.Resource.Type, t.Name) }
-
 // onNode returns a task of a list for one node.
 func onNode(t task.Task, node string) task.Task {
 	t.Node = node
@@ -27,57 +20,6 @@ func onNode(t task.Task, node string) task.Task {
 		t.Name += "@" + node
 	}
 	return t
-}
-
-// callback is a callback of a whole service. It belongs to no node.
-type callback struct {
-	refine.EntityTask
-	group int // index of the group in which it runs; used only when its task group repeats
-	// secret says that it returns the value of a sensitive attribute. Such a value is not kept, so every run that needs
-	// it calls again.
-	secret bool
-}
-
-// groupNameOf returns the name of the group in which a callback runs; empty when its task group does not repeat.
-func (m *membership) groupNameOf(c callback) string {
-	if !slotOf(c.Task.Group).Repeats {
-		return ""
-	}
-	return m.groups[c.group].Name
-}
-
-// describePosition names a task group, and the deployment group when the task group repeats.
-func (m *membership) describePosition(g task.Group, group int) string {
-	if !slotOf(g).Repeats || len(m.groups) == 1 {
-		return fmt.Sprintf("the task group %s", g)
-	}
-	return fmt.Sprintf("the task group %s of the group %q", g, m.groups[group].Name)
-}
-
-func slotOf(g task.Group) sequence.Slot {
-	slots := sequence.Slots()
-	i := slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Group == g })
-	if i < 0 {
-		return sequence.Slot{Group: g}
-	}
-	return slots[i]
-}
-
-// position numbers the task groups of a run: tasks of a lower position end before those of a higher one start. group
-// counts only for task groups that repeat.
-func (m *membership) position(g task.Group, group int) int {
-	slots := sequence.Slots()
-	place := slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Group == g })
-	switch {
-	case place < 0:
-		return 0
-	case slots[place].Repeats:
-		return len(slots)*(1+group) + place
-	case place > slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Repeats }):
-		return len(slots)*(1+len(m.groups)) + place
-	default:
-		return place
-	}
 }
 
 // collectCallbacks collects the callbacks of whole services. A callback whose task group repeats runs once: in pre_node

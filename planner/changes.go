@@ -150,15 +150,6 @@ func (c *changes) excludeOthers(l *taskList, actions []task.Action) (included in
 	return included
 }
 
-// split is the reverse of [resource.Resource.ID]. It takes the title as it is, unlike [resource.ParseID].
-func split(id resource.ID) resource.Resource {
-	typ, rest, _ := strings.Cut(string(id), "[")
-	return resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]")}
-}
-
-// watched reports whether a digest is that of a resource with noop that was never applied.
-func watched(digest string) bool { return strings.HasPrefix(digest, resource.Watched) }
-
 // unwanted returns what is applied and is not in the task list, not replaced by a task of it, and no action of the
 // node. What was only ever looked at has noop. The order is the reverse of type and title, so that a file comes before
 // its directory. The node's ledger knows the order of creation and may choose a better one.

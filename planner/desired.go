@@ -1,13 +1,9 @@
 package planner
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
-	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
@@ -15,6 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // desired is what every node of a site is to have, and what the controller calls for it. It does not depend on what is
@@ -43,33 +40,6 @@ type desiredBuilder struct {
 	actionSchemas map[string]resource.Schema
 }
 
-// newDesired refines the services of a site, applies the overrides and orders the tasks of each node. errors are
-// those that the site has already; they are returned with those that are found. With any error what it returns serves
-// only to find further errors. memo may be nil.
-func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo) (*desired, invalid.Errors) {
-	b := &desiredBuilder{
-		desired: &desired{
-			membership: m, wanted: make(map[string]*taskList, len(m.nodes)), byService: make(map[string][]int),
-			nodeActions: make(map[string]*nodeActions), after: make([][]string, len(m.groups)),
-		},
-		errs: errs, types: schema.Types(), actionSchemas: schema.Actions(),
-	}
-	b.rules = b.newRules()
-	var more invalid.Errors
-	b.services, more = refine.New(m.site, m.nodes,
-		refine.Schemas{Config: b.types, Remote: b.actionSchemas, Callback: callbacktype.Schemas()}, memo)
-	b.errs = append(b.errs, more...)
-	b.overrides, more = override.New(m.site.Overrides, b.types, configurations(m.site.Services)...)
-	b.errs = append(b.errs, more...)
-	b.groupNodes()
-	b.collectCallbacks()
-	b.makeTaskLists()
-	b.checkCallbacks()
-	b.checkCycles()
-	b.collectActions()
-	return b.desired, b.errs
-}
-
 // checkSizes reports the first node with more resources than a plan may have on one.
 func (d *desired) checkSizes() invalid.Errors {
 	for _, n := range d.nodes {
@@ -84,178 +54,66 @@ func (d *desired) checkSizes() invalid.Errors {
 	return nil
 }
 
-// groupNodes sorts the nodes into sets. A node whose services read properties of the node is in a set of its own.
-func (b *desiredBuilder) groupNodes() {
-	byKey := make(map[string]*nodeSet)
-	entities := slices.ContainsFunc(b.site.Services, func(s site.Service) bool { return s.Entity != nil })
-	if entities {
-		b.entityNodes = make(map[string]site.Node, len(b.nodes))
-	}
-	for _, n := range b.nodes {
-		owner, owned := b.owner[n.Name]
-		if !owned {
-			continue
-		}
-		placed, layers := b.services.On(n.Name), b.overrides.Layers(n, b.groupsOn[n.Name])
-		key := nodeSetKey(placed, layers)
-		if entities {
-			b.entityNodes[n.Name] = n
-			if b.services.DependOnNode(placed) {
-				key += "\x00" + n.Name
-			}
-		}
-		k, ok := byKey[key]
-		if !ok {
-			k = &nodeSet{services: placed, layers: layers, first: owner}
-			byKey[key] = k
-			b.nodeSets = append(b.nodeSets, k)
-		}
-		k.nodes = append(k.nodes, n.Name)
-		k.first, k.last = min(k.first, owner), max(k.last, owner)
+// action is a task of a plugin that runs on nodes.
+type action struct {
+	task  task.Task // its Node is empty
+	nodes []string  // that are in a group, sorted
+}
+
+// nodeActions are the actions of all nodes that have the same ones.
+type nodeActions struct {
+	actions []int // ascending: in the order of a run
+	index   map[resource.ID]int
+}
+
+// callback is a callback of a whole service. It belongs to no node.
+type callback struct {
+	refine.EntityTask
+	group int // index of the group in which it runs; used only when its task group repeats
+	// secret says that it returns the value of a sensitive attribute. Such a value is not kept, so every run that needs
+	// it calls again.
+	secret bool
+}
+
+// nodeSet is the nodes that have the same services and the same overrides, and so share one task list.
+type nodeSet struct {
+	services, layers []int
+	nodes            []string // sorted
+	first, last      int      // of the groups that own them
+	list             *taskList
+}
+
+// taskList is the tasks of all nodes of a set, in the order of execution. Their Node and Action are empty.
+type taskList struct {
+	tasks []task.Task
+	ids   []resource.ID // of the tasks
+	index map[resource.ID]int
+	// The following are nil on nodes without services of entities.
+	details  map[resource.ID]*refine.EntityTask
+	layers   []sequence.Layer     // of the tasks, when sections order them
+	calls    [][]int              // by task: the callbacks of services as a whole that it requires, directly or not
+	replaced map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
+	// The following are nil without ordering rules.
+	classes []int // of the tasks
+	waits   map[resource.ID][]sequence.Wait
+}
+
+// fill sets the tasks of a list, in order.
+func (l *taskList) fill(tasks []task.Task, layers []sequence.Layer) {
+	l.tasks, l.layers, l.ids, l.index = tasks, layers, make([]resource.ID, len(tasks)),
+		make(map[resource.ID]int, len(tasks))
+	for i := range tasks {
+		l.ids[i] = tasks[i].Resource.ID()
+		l.index[l.ids[i]] = i
 	}
 }
 
-// makeTaskLists gives every set of nodes its task list: tasks of services, overridden, then ordered.
-func (b *desiredBuilder) makeTaskLists() {
-	found := newNodeErrors(len(b.site.Nodes))
-	effective := make(map[string]bool)
-	var later []unresolved
-	for _, k := range b.nodeSets {
-		load, more := b.services.Tasks(k.services, b.entityNodes[k.nodes[0]])
-		b.errs = append(b.errs, more...) // they name the node
-		for _, c := range load.Clashes {
-			found.add(c.Invalid(), k.nodes)
-		}
-		tasks, more := b.overrides.Apply(k.layers, load.Tasks)
-		for _, p := range more {
-			found.add(p, k.nodes)
-		}
-		for _, p := range sameObject(b.types, tasks) {
-			found.add(p, k.nodes)
-		}
-		for _, p := range b.similar(tasks[:len(load.Tasks)], tasks[len(load.Tasks):]) {
-			found.add(p, k.nodes)
-		}
-		k.list = &taskList{details: load.Details}
-		sections := b.sectionsOf(k, tasks)
-		constraints := b.resolveRequirements(k, tasks, sections, found)
-		tasks, layers, failures := sequence.OrderNode(tasks, constraints)
-		for _, err := range failures {
-			if p, ok := b.ruleError(err); ok {
-				found.add(p, k.nodes)
-				continue
-			}
-			p := relationError(err, b.overrides, load.Details)
-			if e, ok := errors.AsType[*sequence.UnresolvedError](err); ok {
-				later = append(later, unresolved{e, p, k}) // other nodes may have it
-				continue
-			}
-			found.add(p, k.nodes)
-		}
-		k.list.fill(tasks, layers)
-		k.list.classes = b.rules.classes(tasks, sections)
-		b.resolveCalls(k.list)
-		for i := range tasks {
-			for _, name := range tasks[i].Override {
-				effective[name] = true
-			}
-		}
-		for _, node := range k.nodes {
-			b.wanted[node] = k.list
+// ruleBetween returns the rule that makes one task of the list require another; empty when none does.
+func (l *taskList) ruleBetween(later, earlier resource.ID) string {
+	for _, w := range l.waits[later] {
+		if slices.Contains(w.For, earlier) {
+			return w.Rule
 		}
 	}
-	for i, u := range later {
-		if i < resource.MostHints {
-			u.wrong.Message += b.elsewhere(u)
-		}
-		found.add(u.wrong, u.kind.nodes)
-	}
-	b.errs = append(b.errs, found.errs()...)
-	b.warnNoEffect(effective)
-}
-
-// unresolved is a reference to a resource that the nodes of a kind do not have.
-type unresolved struct {
-	*sequence.UnresolvedError
-	wrong invalid.Error
-	kind  *nodeSet
-}
-
-// elsewhere returns the end of a message about a reference to a resource that only other nodes have, or one with a
-// similar name, or of one whose type is almost an existing one. It is empty when there is none, or when a resource of
-// the same node was probably meant.
-func (b *desiredBuilder) elsewhere(u unresolved) string {
-	on := make(map[string][]string) // resource -> nodes
-	for _, k := range b.nodeSets {
-		for _, id := range k.list.ids {
-			on[string(id)] = append(on[string(id)], k.nodes...)
-		}
-	}
-	only := func(id string) string {
-		slices.Sort(on[id])
-		return "on the same node, only on others: " + list(on[id])
-	}
-	if _, there := on[string(u.Reference)]; there {
-		return " " + only(string(u.Reference))
-	}
-	if u.Nearest != "" {
-		return ""
-	}
-	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)),
-		string(u.Task.Resource.ID())))
-	if near == "" {
-		return b.almostType(u.Reference)
-	}
-	return fmt.Sprintf("; did you mean %s, which is not %s?", near, only(near))
-}
-
-// almostType returns the end of a message about a reference with a type that does not exist and is almost another one.
-func (b *desiredBuilder) almostType(id resource.ID) string {
-	r := split(id)
-	if _, is := b.types[r.Type]; is {
-		return ""
-	}
-	near := resource.Nearest(r.Type, slices.Sorted(maps.Keys(b.types)))
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", resource.MakeID(near, r.Title))
-}
-
-// resolveCalls finds the callbacks of whole services that each task of a list requires, directly or not.
-func (b *desiredBuilder) resolveCalls(l *taskList) {
-	if l.details == nil || len(b.callbacks) == 0 {
-		return
-	}
-	l.calls = make([][]int, len(l.tasks))
-	for i, t := range l.tasks {
-		var calls []int
-		if d, ok := l.details[t.Resource.ID()]; ok {
-			calls = b.namedCallbacks(t, d)
-		}
-		for _, id := range t.Requires {
-			calls = append(calls, l.calls[l.index[id]]...)
-		}
-		slices.Sort(calls)
-		l.calls[i] = slices.Compact(calls)
-	}
-}
-
-func nodeSetKey(services, layers []int) string {
-	key := binary.AppendUvarint(nil, uint64(len(services)))
-	for _, list := range [][]int{services, layers} {
-		for _, i := range list {
-			key = binary.AppendUvarint(key, uint64(i))
-		}
-	}
-	return string(key)
-}
-
-// configurations returns the inline configuration of services.
-func configurations(services []site.Service) []resource.Configuration {
-	out := make([]resource.Configuration, len(services))
-	for i, s := range services {
-		out[i] = s.Configuration
-	}
-	return out
+	return ""
 }

@@ -1,8 +1,11 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 )
 
@@ -129,3 +132,82 @@ func (m *membership) groupsOf(nodes, others []string) []int {
 	slices.Sort(out)
 	return out
 }
+
+// checkGraphOrder reports requirements between graph tasks that the order of groups contradicts. A node that runs both
+// tasks keeps their order by itself. Any other node must wait for all nodes of the earlier task.
+func (m *membership) checkGraphOrder(works []plugin.NodeTask) invalid.Errors {
+	var errs invalid.Errors
+	positions := positionsOf(works)
+	seen := make(map[[2]int]conflict) // places of the later task and the earlier one
+	for i, later := range works {
+		for _, at := range later.After {
+			earlier := works[at]
+			pair := [2]int{positions[i], positions[at]}
+			c, known := seen[pair]
+			if !known {
+				c = m.conflict(later, earlier)
+				seen[pair] = c
+			}
+			if c.waits == "" {
+				continue
+			}
+			errs = append(errs, invalid.Error{
+				Object: "plugin", Name: later.Plugin.Name,
+				Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: invalid.BadStructure,
+				Message: fmt.Sprintf("the task %q of node %s, in the group %q, must come after the task %q of node %s, in the group %q, but that group is rolled out later; "+
+					"change the order of the groups, or let %q run after all groups: requires: [%s]",
+					later.Task.ID, c.waits, m.groupOf(c.waits), earlier.Task.ID, c.late, m.groupOf(c.late),
+					later.Task.ID, plugin.PostDeploymentStart),
+			})
+		}
+	}
+	return errs
+}
+
+// positionsOf numbers the positions of graph tasks: tasks with the same nodes and span have the same number.
+func positionsOf(works []plugin.NodeTask) []int {
+	numbers := make(map[string]int)
+	out := make([]int, len(works))
+	for i, w := range works {
+		key := fmt.Sprintf("%d %s", w.Span, strings.Join(w.Nodes, " "))
+		n, ok := numbers[key]
+		if !ok {
+			n = len(numbers)
+			numbers[key] = n
+		}
+		out[i] = n
+	}
+	return out
+}
+
+// conflict is a node that runs before another one that it must wait for. The zero value is no conflict.
+type conflict struct{ waits, late string }
+
+func (m *membership) conflict(later, earlier plugin.NodeTask) conflict {
+	late, last := earlier.Nodes[0], m.spanPosition(earlier.Span, earlier.Nodes[0])
+	for _, n := range earlier.Nodes[1:] {
+		if t := m.spanPosition(earlier.Span, n); t > last {
+			late, last = n, t
+		}
+	}
+	for _, n := range later.Nodes {
+		if _, both := slices.BinarySearch(earlier.Nodes, n); !both && m.spanPosition(later.Span, n) < last {
+			return conflict{n, late}
+		}
+	}
+	return conflict{}
+}
+
+// spanPosition numbers the blocks of a run: for each group pre_node and cluster, then post_cluster.
+func (m *membership) spanPosition(span plugin.Span, node string) int {
+	switch span {
+	case plugin.BeforeDeploy:
+		return 2 * m.owner[node]
+	case plugin.InDeploy:
+		return 2*m.owner[node] + 1
+	default:
+		return 2 * len(m.groups)
+	}
+}
+
+func (m *membership) groupOf(node string) string { return m.groups[m.owner[node]].Name }

@@ -1,11 +1,15 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // membership is a site with the order of its groups and the group of each node.
@@ -85,4 +89,75 @@ func (m *membership) names() []string {
 		names[i] = g.Name
 	}
 	return names
+}
+
+// warnNoGroup warns of nodes in no group: in one warning those that the run does not touch, in another those that it
+// tears down.
+func (m *membership) warnNoGroup(applied Applied) (errs invalid.Errors) {
+	var idle, leaving []string
+	for _, n := range m.nodes {
+		if _, owned := m.owner[n.Name]; owned {
+			continue
+		}
+		if len(applied[n.Name]) > 0 {
+			leaving = append(leaving, n.Name)
+		} else {
+			idle = append(idle, n.Name)
+		}
+	}
+	for _, w := range []struct {
+		nodes       []string
+		consequence string
+	}{
+		{idle, "not touched"},
+		{leaving, "torn down: all that was applied there is undone"},
+	} {
+		if len(w.nodes) == 0 {
+			continue
+		}
+		subject, so, them := fmt.Sprintf("node %s is", w.nodes[0]), "it is", "it"
+		if len(w.nodes) > 1 {
+			subject, so, them = fmt.Sprintf("nodes %s are", list(w.nodes)), "they are", "them"
+		}
+		errs = append(errs, invalid.Error{
+			Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: invalid.NoGroup, Warning: true,
+			Message: fmt.Sprintf("%s in no group, so %s %s; select %s in a group to roll services out there",
+				subject, so, w.consequence, them),
+		})
+	}
+	return errs
+}
+
+func slotOf(g task.Group) sequence.Slot {
+	slots := sequence.Slots()
+	i := slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Group == g })
+	if i < 0 {
+		return sequence.Slot{Group: g}
+	}
+	return slots[i]
+}
+
+// position numbers the task groups of a run: tasks of a lower position end before those of a higher one start. group
+// counts only for task groups that repeat.
+func (m *membership) position(g task.Group, group int) int {
+	slots := sequence.Slots()
+	place := slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Group == g })
+	switch {
+	case place < 0:
+		return 0
+	case slots[place].Repeats:
+		return len(slots)*(1+group) + place
+	case place > slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Repeats }):
+		return len(slots)*(1+len(m.groups)) + place
+	default:
+		return place
+	}
+}
+
+// describePosition names a task group, and the deployment group when the task group repeats.
+func (m *membership) describePosition(g task.Group, group int) string {
+	if !slotOf(g).Repeats || len(m.groups) == 1 {
+		return fmt.Sprintf("the task group %s", g)
+	}
+	return fmt.Sprintf("the task group %s of the group %q", g, m.groups[group].Name)
 }

@@ -1,19 +1,17 @@
 package planner
 
 import (
+	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
-
-// namesShown bounds how many names one sentence lists.
-const namesShown = 8
 
 // nodeErrors collects errors of nodes. The same error on many nodes is reported once.
 type nodeErrors struct {
@@ -53,113 +51,60 @@ func (f *nodeErrors) errs() invalid.Errors {
 	return out
 }
 
-// warnNoGroup warns of nodes in no group: in one warning those that the run does not touch, in another those that it
-// tears down.
-func (m *membership) warnNoGroup(applied Applied) (errs invalid.Errors) {
-	var idle, leaving []string
-	for _, n := range m.nodes {
-		if _, owned := m.owner[n.Name]; owned {
-			continue
-		}
-		if len(applied[n.Name]) > 0 {
-			leaving = append(leaving, n.Name)
-		} else {
-			idle = append(idle, n.Name)
-		}
-	}
-	for _, w := range []struct {
-		nodes       []string
-		consequence string
-	}{
-		{idle, "not touched"},
-		{leaving, "torn down: all that was applied there is undone"},
-	} {
-		if len(w.nodes) == 0 {
-			continue
-		}
-		subject, so, them := fmt.Sprintf("node %s is", w.nodes[0]), "it is", "it"
-		if len(w.nodes) > 1 {
-			subject, so, them = fmt.Sprintf("nodes %s are", list(w.nodes)), "they are", "them"
-		}
-		errs = append(errs, invalid.Error{
-			Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: invalid.NoGroup, Warning: true,
-			Message: fmt.Sprintf("%s in no group, so %s %s; select %s in a group to roll services out there",
-				subject, so, w.consequence, them),
-		})
-	}
-	return errs
+// changeTags is the remedy when the order of task groups contradicts a requirement.
+const changeTags = "give one of them another tag, or leave the requirement out"
+
+// entityError returns an error of a task of an entity; at is the attribute below the task.
+func entityError(t task.Task, d *refine.EntityTask, at string, code invalid.Code, format string,
+	args ...any) invalid.Error {
+	return invalid.Error{Object: "service", Name: t.Service, Attribute: d.Path + at, Code: code,
+		Message: fmt.Sprintf(format, args...)}
 }
 
-// similar warns of a resource that an override creates and that a service brings under almost the same title: a typo
-// would make a second one. There is no warning when the titles differ in digits or in one letter only, which are names
-// of several things, or when the override sets create.
-func (b *desiredBuilder) similar(brought, made []task.Task) (errs invalid.Errors) {
-	titles := make(map[string][]string)
-	for i := range brought {
-		r := brought[i].Resource
-		titles[r.Type] = append(titles[r.Type], r.Title)
-	}
-	for _, t := range made[:min(len(made), resource.MostHints)] {
-		r := t.Resource
-		near := resource.Nearest(r.Title, titles[r.Type])
-		author := slices.IndexFunc(b.site.Overrides,
-			func(o site.Override) bool { return slices.Contains(t.Override, o.Name) })
-		if near == "" || author < 0 || path.Dir(near) == path.Dir(r.Title) &&
-			resource.Nearest(path.Base(r.Title), []string{path.Base(near)}) == "" ||
-			withoutDigits(near) == withoutDigits(r.Title) || b.site.Overrides[author].Options.Create != nil {
-			continue
+// relationError returns the error for an error in the relations of a node's resources. It names the object that
+// wrote the relation.
+func relationError(err error, overrides *override.Set, details map[resource.ID]*refine.EntityTask) invalid.Error {
+	// source adds the object and attribute in which a relation is written.
+	source := func(p invalid.Error, writer task.Task, relation string, to resource.ID) invalid.Error {
+		p.Object, p.Name, p.Attribute = overrides.Source(writer, relation, to)
+		if d, ok := details[writer.Resource.ID()]; ok && p.Object == "service" {
+			p.Attribute = d.Path + relationPath(relation)
 		}
-		errs = append(errs, invalid.Error{
-			Object: "override", Name: b.site.Overrides[author].Name,
-			Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: invalid.SimilarResource, Warning: true,
-			Message: fmt.Sprintf(
-				"makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(),
-				near),
-		})
+		return p
 	}
-	return errs
-}
-
-func withoutDigits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return -1
+	var unresolved *sequence.UnresolvedError
+	var cycle *sequence.CycleError
+	var order *sequence.GroupOrderError
+	switch {
+	case errors.As(err, &unresolved):
+		p := invalid.Error{Code: invalid.UnknownReference, Message: fmt.Sprintf("there is no %s", unresolved.Reference)}
+		if unresolved.Nearest != "" {
+			p.Message += fmt.Sprintf("; did you mean %s?", unresolved.Nearest)
+		} else if len(unresolved.Others) > 0 {
+			p.Message += fmt.Sprintf("; of the type %s there are %s", split(unresolved.Reference).Type,
+				list(unresolved.Others))
 		}
-		return r
-	}, s)
-}
-
-// warnNoEffect warns of overrides that change nothing on any node. With errors it does not know and says nothing.
-func (b *desiredBuilder) warnNoEffect(effective map[string]bool) {
-	if len(b.errs.Errors()) > 0 {
-		return
-	}
-	for i := range b.overrides.Len() {
-		name := b.overrides.Name(i)
-		text := slices.ContainsFunc(b.errs, func(p invalid.Error) bool {
-			return p.Object == "override" &&
-				p.Name == name
-		})
-		if effective[name] || text {
-			continue
-		}
-		b.errs = append(b.errs, invalid.Error{
-			Object: "override", Name: name, Code: invalid.NoEffect, Warning: true, Attribute: "configuration",
-			Message: "changes nothing on any node: the nodes that it concerns have no such resource and it may create none, " +
-				"or the values are there already; check its scope, titles and options",
-		})
+		return source(p, unresolved.Task, unresolved.Relation, unresolved.Reference)
+	case errors.As(err, &cycle):
+		p := invalid.Error{Code: invalid.DependencyCycle, Message: fmt.Sprintf(
+			"resources wait for each other: %s; remove one of these relations", cycle)}
+		return source(p, cycle.Writer, cycle.Relation, cycle.Reference)
+	case errors.As(err, &order):
+		p := invalid.Error{Code: invalid.BadStructure, Message: fmt.Sprintf("%s; %s", order, changeTags)}
+		return source(p, order.Writer, order.Relation, order.Reference)
+	default:
+		return invalid.Error{Object: "deployment", Code: invalid.BadStructure, Message: err.Error()}
 	}
 }
 
-// list joins names with commas, at most 8 of them, and counts the rest.
-func list(names []string) string {
-	short := make([]string, 0, namesShown)
-	for _, n := range names[:min(len(names), namesShown)] {
-		short = append(short, cut(n))
+// relationPath returns the attribute, below a task of an entity, in which a relation is written.
+func relationPath(relation string) string {
+	switch relation {
+	case resource.Require, sequence.Requires:
+		return ".requires"
+	case resource.Notify:
+		return ".notify"
+	default:
+		return ".config.parameters." + relation
 	}
-	s := strings.Join(short, ", ")
-	if more := len(names) - len(short); more > 0 {
-		s += fmt.Sprintf(" and %d more", more)
-	}
-	return s
 }

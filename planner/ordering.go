@@ -12,6 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -24,14 +25,15 @@ type rules struct {
 	entities map[string]*entity.Entity // service -> its entity
 }
 
-// newRules validates and returns the ordering rules of the site; nil when it has none.
-func (b *desiredBuilder) newRules() *rules {
-	s := b.site
+// newRules validates and returns the ordering rules of a site; nil when it has none. types and actions are what users
+// may write in configuration, and as actions.
+func newRules(s site.Site, types, actions map[string]resource.Schema) (*rules, invalid.Errors) {
 	if s.Ordering == nil || s.Ordering.Empty() {
-		return nil
+		return nil, nil
 	}
+	var errs invalid.Errors
 	report := func(at string, code invalid.Code, message string) {
-		b.errs = append(b.errs, invalid.Error{Object: "deployment", Name: s.Name, Attribute: at, Code: code,
+		errs = append(errs, invalid.Error{Object: "deployment", Name: s.Name, Attribute: at, Code: code,
 			Message: message})
 	}
 	for _, wrong := range s.Ordering.Check() {
@@ -41,8 +43,8 @@ func (b *desiredBuilder) newRules() *rules {
 	for _, service := range s.Services {
 		r.entities[service.Name] = service.Entity
 	}
-	configured := slices.Sorted(maps.Keys(b.types))
-	all := slices.Concat(configured, slices.Sorted(maps.Keys(b.actionSchemas)),
+	configured := slices.Sorted(maps.Keys(types))
+	all := slices.Concat(configured, slices.Sorted(maps.Keys(actions)),
 		slices.Sorted(maps.Keys(callbacktype.Schemas())))
 	known := func(at string, types, among []string) {
 		for i, typ := range types {
@@ -64,7 +66,7 @@ func (b *desiredBuilder) newRules() *rules {
 	for i, c := range r.Counts {
 		known(fmt.Sprintf("counts_as[%d].tasks.types", i), c.Tasks.Types, all)
 	}
-	return r
+	return r, errs
 }
 
 // matches reports whether a selector matches a task of a section.
@@ -167,46 +169,6 @@ func (r *rules) classes(tasks []task.Task, sections map[resource.ID]entity.Secti
 	return out
 }
 
-// classOf returns the number of a planned task's priority class, from 1; 0 is no class, as for a removal.
-func (d *desired) classOf(t task.Task) int {
-	if d.rules == nil || len(d.rules.Classes) == 0 {
-		return 0
-	}
-	if c := d.wanted[t.Node]; c != nil {
-		if i, ok := c.index[t.Resource.ID()]; ok && c.classes != nil {
-			return c.classes[i]
-		}
-		return 0
-	}
-	if of := d.rules.entities[t.Service]; of != nil && t.Node == "" { // a callback of a service as a whole
-		return d.rules.class(t, d.rules.section(t, of.Section))
-	}
-	return 0
-}
-
-// rank returns the rank of a task among phases: removals first, then priority classes, and 0, the last, without a
-// class.
-func (d *desired) rank(t task.Task) int {
-	class := d.classOf(t)
-	switch {
-	case t.Action == task.Remove && d.rules != nil && len(d.rules.Classes) > 0:
-		return 1
-	case class > 0:
-		return class + 1
-	}
-	return 0
-}
-
-// ruleBetween returns the rule that makes one task of the list require another; empty when none does.
-func (l *taskList) ruleBetween(later, earlier resource.ID) string {
-	for _, w := range l.waits[later] {
-		if slices.Contains(w.For, earlier) {
-			return w.Rule
-		}
-	}
-	return ""
-}
-
 // orRule returns the second remedy for a cycle that an ordering rule closes.
 func orRule(rule string) string {
 	if rule == "" {
@@ -216,8 +178,8 @@ func orRule(rule string) string {
 }
 
 // ruleError returns the error for a wait that cannot be kept on a node; false for any other error.
-func (b *desiredBuilder) ruleError(err error) (invalid.Error, bool) {
-	p := invalid.Error{Object: "deployment", Name: b.site.Name}
+func ruleError(site string, err error) (invalid.Error, bool) {
+	p := invalid.Error{Object: "deployment", Name: site}
 	var cycle *sequence.CycleError
 	var order *sequence.GroupOrderError
 	switch {

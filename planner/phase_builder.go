@@ -11,18 +11,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// phaseBuilder collects the tasks of a plan by task group and returns its phases.
-type phaseBuilder struct {
-	*changes
-	tasks   map[sequence.Key][][]task.Task // as they were added
-	unlocks map[int][]task.Task            // group -> tasks
-	runs    []map[int][]task.Task          // action -> group -> tasks
-	// What follows serves callbacks of services as a whole.
-	busy     activity
-	standIns map[string][][]resource.ID // node -> what replaces each of its tasks as a requirement
-	due      []bool                     // by callback
-}
-
 // sequencePhases orders changes into the phases of a plan.
 func sequencePhases(c *changes) ([]Phase, error) {
 	w := newPhaseBuilder(c)
@@ -181,4 +169,12 @@ func (w *phaseBuilder) acrossGroups(runs map[int][]task.Task) []task.Task {
 	}
 	slices.SortFunc(all, func(a, b task.Task) int { return strings.Compare(a.Node, b.Node) })
 	return all
+}
+
+// groupNameOf returns the name of the group in which a callback runs; empty when its task group does not repeat.
+func (m *membership) groupNameOf(c callback) string {
+	if !slotOf(c.Task.Group).Repeats {
+		return ""
+	}
+	return m.groups[c.group].Name
 }

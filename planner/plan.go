@@ -1,6 +1,10 @@
 package planner
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -38,7 +42,24 @@ type Plan struct {
 	Forgotten []resource.ID
 	Digest    string // over everything that the run will do: hexadecimal SHA-256
 
-	desired *desired // for Resolve
+	desired resolver
+}
+
+// resolver is the desired state that a plan was made from, as far as [Plan.Resolve] needs it.
+type resolver interface {
+	resolve(t task.Task, values map[string]map[string]any) (task.Task, error)
+}
+
+// Resolve completes a task of a service of an entity with the values that callbacks have returned by now: service ->
+// name of the value -> value (litp.md 51, 115). The result has complete parameters and the digest that the next plan
+// will compute. Other tasks are returned unchanged. The arguments are not changed. It is an error when a callback has
+// not returned a value that the task needs, or when a value does not fit the service. The error names attributes and
+// never values.
+func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task, error) {
+	if p.desired == nil {
+		return t, nil
+	}
+	return p.desired.resolve(t, values)
 }
 
 // Group is a deployment group of the plan.
@@ -72,3 +93,21 @@ type Phase struct {
 
 // Empty reports whether the plan does nothing on any node and calls no callback.
 func (p *Plan) Empty() bool { return len(p.Phases) == 0 }
+
+// Controller is the key in [Applied] of what ran on the controller: callbacks, by type and name.
+const Controller = ""
+
+// CallbackID returns the id of a callback among what is applied on the [Controller].
+func CallbackID(t task.Task) resource.ID { return resource.MakeID(t.Resource.Type, t.Name) }
+
+// split is the reverse of [resource.Resource.ID]. It takes the title as it is, unlike [resource.ParseID].
+func split(id resource.ID) resource.Resource {
+	typ, rest, _ := strings.Cut(string(id), "[")
+	return resource.Resource{Type: typ, Title: strings.TrimSuffix(rest, "]")}
+}
+
+// watched reports whether a digest is that of a resource with noop that was never applied.
+func watched(digest string) bool { return strings.HasPrefix(digest, resource.Watched) }
+
+// isAction reports whether a type is that of an action, not of a configuration resource.
+func isAction(typ string) bool { return slices.Contains(plugin.Types(), typ) }

@@ -12,9 +12,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// changeTags is the remedy when the order of task groups contradicts a requirement.
-const changeTags = "give one of them another tag, or leave the requirement out"
-
 // resolveRequirements finds what orders the tasks of a set of nodes besides their own parameters. It reports
 // requirements that cannot be kept, and invalid `replaces`. It returns nil without entities and ordering rules.
 func (b *desiredBuilder) resolveRequirements(k *nodeSet, tasks []task.Task, sections map[resource.ID]entity.Section,
@@ -196,11 +193,4 @@ func (b *desiredBuilder) resolveReplaces(l *taskList, tasks []task.Task, nodes [
 			l.replaced[id] = true
 		}
 	}
-}
-
-// entityError returns an error of a task of an entity; at is the attribute below the task.
-func entityError(t task.Task, d *refine.EntityTask, at string, code invalid.Code, format string,
-	args ...any) invalid.Error {
-	return invalid.Error{Object: "service", Name: t.Service, Attribute: d.Path + at, Code: code,
-		Message: fmt.Sprintf(format, args...)}
 }

@@ -9,27 +9,23 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Resolve completes a task of a service of an entity with the values that callbacks have returned by now: service ->
-// name of the value -> value (litp.md 51, 115). The result has complete parameters and the digest that the next plan
-// will compute. Other tasks are returned unchanged. The arguments are not changed. It is an error when a callback has
-// not returned a value that the task needs, or when a value does not fit the service. The error names attributes and
-// never values.
-func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task, error) {
-	if p.desired == nil || t.Service == "" || t.Resource.Type == "" || t.Action == task.Remove {
+// resolve is [Plan.Resolve].
+func (d *desired) resolve(t task.Task, values map[string]map[string]any) (task.Task, error) {
+	if t.Service == "" || t.Resource.Type == "" || t.Action == task.Remove {
 		return t, nil
 	}
 	returned := values[t.Service]
 	if len(returned) == 0 && len(t.Pending) == 0 {
 		return t, nil
 	}
-	service, err := p.desired.services.Again(t.Service, returned)
+	service, err := d.services.Again(t.Service, returned)
 	if service == nil || err != nil {
 		return t, err
 	}
 	list := service.Central()
 	if t.Node != "" {
 		// Errors that only a node shows are those of its templates.
-		on, errs := service.On(p.desired.entityNodes[t.Node])
+		on, errs := service.On(d.entityNodes[t.Node])
 		if len(errs) > 0 {
 			return t, fmt.Errorf("the service %q cannot take what its callbacks returned: see %s (%s)", t.Service,
 				errs[0].Attribute, errs[0].Code)
@@ -49,7 +45,7 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 	}
 	made := list[i].Task
 	if t.Kind == task.Config {
-		if made, err = p.desired.applyOverrides(made, t.Node); err != nil {
+		if made, err = d.applyOverrides(made, t.Node); err != nil {
 			return t, err
 		}
 	}

@@ -248,3 +248,45 @@ func (s *scope) cycleError(cycle sequence.Cycle) error {
 	return fmt.Errorf("tasks of services wait for each other: %s; leave one of these requirements out%s",
 		strings.Join(names, " requires "), orRule(rule))
 }
+
+// classOf returns the number of a planned task's priority class, from 1; 0 is no class, as for a removal.
+func (d *desired) classOf(t task.Task) int {
+	if d.rules == nil || len(d.rules.Classes) == 0 {
+		return 0
+	}
+	if c := d.wanted[t.Node]; c != nil {
+		if i, ok := c.index[t.Resource.ID()]; ok && c.classes != nil {
+			return c.classes[i]
+		}
+		return 0
+	}
+	if of := d.rules.entities[t.Service]; of != nil && t.Node == "" { // a callback of a service as a whole
+		return d.rules.class(t, d.rules.section(t, of.Section))
+	}
+	return 0
+}
+
+// rank returns the rank of a task among phases: removals first, then priority classes, and 0, the last, without a
+// class.
+func (d *desired) rank(t task.Task) int {
+	class := d.classOf(t)
+	switch {
+	case t.Action == task.Remove && d.rules != nil && len(d.rules.Classes) > 0:
+		return 1
+	case class > 0:
+		return class + 1
+	}
+	return 0
+}
+
+// phaseBuilder collects the tasks of a plan by task group and returns its phases.
+type phaseBuilder struct {
+	*changes
+	tasks   map[sequence.Key][][]task.Task // as they were added
+	unlocks map[int][]task.Task            // group -> tasks
+	runs    []map[int][]task.Task          // action -> group -> tasks
+	// What follows serves callbacks of services as a whole.
+	busy     activity
+	standIns map[string][][]resource.ID // node -> what replaces each of its tasks as a requirement
+	due      []bool                     // by callback
+}

@@ -8,10 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-const (
-	titlesShown = 12 // resources of one kind that a step lists
-	cutAfter    = 60 // characters of one name or title in a step
-)
+// titlesShown is how many resources of one kind a step lists.
+const titlesShown = 12
 
 // Steps returns [Plan.Lines] with numbers, such as
 //
@@ -308,19 +306,6 @@ func describeChanges(tasks []task.Task) string {
 	return listed
 }
 
-// distinct returns names sorted, each once.
-func distinct(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func onNodes(nodes []string) string {
-	if len(nodes) == 1 {
-		return "node " + cut(nodes[0])
-	}
-	return count(len(nodes), "node")
-}
-
 // gather merges the tasks that do the same on several nodes, by action and resource. The result keeps the order of the
 // nodes where they agree.
 func gather(tasks []task.Task) []change {
@@ -428,20 +413,4 @@ func (c *counts) rest() string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more (%s)", more, strings.Join(parts, ", "))
-}
-
-// cut shortens a name to 60 characters on one line.
-func cut(s string) string {
-	r := []rune(strings.Join(strings.Fields(s), " "))
-	if len(r) <= cutAfter {
-		return string(r)
-	}
-	return string(r[:cutAfter-1]) + "…"
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,0 +1,277 @@
+package planner
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
+	"github.com/slipway/terraform-provider-slipway/planner/sequence"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// newDesired refines the services of a site, applies the overrides and orders the tasks of each node. errors are
+// those that the site has already; they are returned with those that are found. With any error what it returns serves
+// only to find further errors. memo may be nil.
+func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo) (*desired, invalid.Errors) {
+	b := &desiredBuilder{
+		desired: &desired{
+			membership: m, wanted: make(map[string]*taskList, len(m.nodes)), byService: make(map[string][]int),
+			nodeActions: make(map[string]*nodeActions), after: make([][]string, len(m.groups)),
+		},
+		errs: errs, types: schema.Types(), actionSchemas: schema.Actions(),
+	}
+	var more invalid.Errors
+	b.rules, more = newRules(m.site, b.types, b.actionSchemas)
+	b.errs = append(b.errs, more...)
+	b.services, more = refine.New(m.site, m.nodes,
+		refine.Schemas{Config: b.types, Remote: b.actionSchemas, Callback: callbacktype.Schemas()}, memo)
+	b.errs = append(b.errs, more...)
+	b.overrides, more = override.New(m.site.Overrides, b.types, configurations(m.site.Services)...)
+	b.errs = append(b.errs, more...)
+	b.groupNodes()
+	b.collectCallbacks()
+	b.makeTaskLists()
+	b.checkCallbacks()
+	b.checkCycles()
+	b.collectActions()
+	return b.desired, b.errs
+}
+
+// groupNodes sorts the nodes into sets. A node whose services read properties of the node is in a set of its own.
+func (b *desiredBuilder) groupNodes() {
+	byKey := make(map[string]*nodeSet)
+	entities := slices.ContainsFunc(b.site.Services, func(s site.Service) bool { return s.Entity != nil })
+	if entities {
+		b.entityNodes = make(map[string]site.Node, len(b.nodes))
+	}
+	for _, n := range b.nodes {
+		owner, owned := b.owner[n.Name]
+		if !owned {
+			continue
+		}
+		placed, layers := b.services.On(n.Name), b.overrides.Layers(n, b.groupsOn[n.Name])
+		key := nodeSetKey(placed, layers)
+		if entities {
+			b.entityNodes[n.Name] = n
+			if b.services.DependOnNode(placed) {
+				key += "\x00" + n.Name
+			}
+		}
+		k, ok := byKey[key]
+		if !ok {
+			k = &nodeSet{services: placed, layers: layers, first: owner}
+			byKey[key] = k
+			b.nodeSets = append(b.nodeSets, k)
+		}
+		k.nodes = append(k.nodes, n.Name)
+		k.first, k.last = min(k.first, owner), max(k.last, owner)
+	}
+}
+
+// makeTaskLists gives every set of nodes its task list: tasks of services, overridden, then ordered.
+func (b *desiredBuilder) makeTaskLists() {
+	found := newNodeErrors(len(b.site.Nodes))
+	effective := make(map[string]bool)
+	var later []unresolved
+	for _, k := range b.nodeSets {
+		load, more := b.services.Tasks(k.services, b.entityNodes[k.nodes[0]])
+		b.errs = append(b.errs, more...) // they name the node
+		for _, c := range load.Clashes {
+			found.add(c.Invalid(), k.nodes)
+		}
+		tasks, more := b.overrides.Apply(k.layers, load.Tasks)
+		for _, p := range more {
+			found.add(p, k.nodes)
+		}
+		for _, p := range sameObject(b.types, tasks) {
+			found.add(p, k.nodes)
+		}
+		for _, p := range b.similar(tasks[:len(load.Tasks)], tasks[len(load.Tasks):]) {
+			found.add(p, k.nodes)
+		}
+		k.list = &taskList{details: load.Details}
+		sections := b.sectionsOf(k, tasks)
+		constraints := b.resolveRequirements(k, tasks, sections, found)
+		tasks, layers, failures := sequence.OrderNode(tasks, constraints)
+		for _, err := range failures {
+			if p, ok := ruleError(b.site.Name, err); ok {
+				found.add(p, k.nodes)
+				continue
+			}
+			p := relationError(err, b.overrides, load.Details)
+			if e, ok := errors.AsType[*sequence.UnresolvedError](err); ok {
+				later = append(later, unresolved{e, p, k}) // other nodes may have it
+				continue
+			}
+			found.add(p, k.nodes)
+		}
+		k.list.fill(tasks, layers)
+		k.list.classes = b.rules.classes(tasks, sections)
+		b.resolveCalls(k.list)
+		for i := range tasks {
+			for _, name := range tasks[i].Override {
+				effective[name] = true
+			}
+		}
+		for _, node := range k.nodes {
+			b.wanted[node] = k.list
+		}
+	}
+	for i, u := range later {
+		if i < resource.MostHints {
+			u.wrong.Message += b.elsewhere(u)
+		}
+		found.add(u.wrong, u.kind.nodes)
+	}
+	b.errs = append(b.errs, found.errs()...)
+	b.warnNoEffect(effective)
+}
+
+// unresolved is a reference to a resource that the nodes of a kind do not have.
+type unresolved struct {
+	*sequence.UnresolvedError
+	wrong invalid.Error
+	kind  *nodeSet
+}
+
+// elsewhere returns the end of a message about a reference to a resource that only other nodes have, or one with a
+// similar name, or of one whose type is almost an existing one. It is empty when there is none, or when a resource of
+// the same node was probably meant.
+func (b *desiredBuilder) elsewhere(u unresolved) string {
+	on := make(map[string][]string) // resource -> nodes
+	for _, k := range b.nodeSets {
+		for _, id := range k.list.ids {
+			on[string(id)] = append(on[string(id)], k.nodes...)
+		}
+	}
+	only := func(id string) string {
+		slices.Sort(on[id])
+		return "on the same node, only on others: " + list(on[id])
+	}
+	if _, there := on[string(u.Reference)]; there {
+		return " " + only(string(u.Reference))
+	}
+	if u.Nearest != "" {
+		return ""
+	}
+	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)),
+		string(u.Task.Resource.ID())))
+	if near == "" {
+		return b.almostType(u.Reference)
+	}
+	return fmt.Sprintf("; did you mean %s, which is not %s?", near, only(near))
+}
+
+// almostType returns the end of a message about a reference with a type that does not exist and is almost another one.
+func (b *desiredBuilder) almostType(id resource.ID) string {
+	r := split(id)
+	if _, is := b.types[r.Type]; is {
+		return ""
+	}
+	near := resource.Nearest(r.Type, slices.Sorted(maps.Keys(b.types)))
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", resource.MakeID(near, r.Title))
+}
+
+// resolveCalls finds the callbacks of whole services that each task of a list requires, directly or not.
+func (b *desiredBuilder) resolveCalls(l *taskList) {
+	if l.details == nil || len(b.callbacks) == 0 {
+		return
+	}
+	l.calls = make([][]int, len(l.tasks))
+	for i, t := range l.tasks {
+		var calls []int
+		if d, ok := l.details[t.Resource.ID()]; ok {
+			calls = b.namedCallbacks(t, d)
+		}
+		for _, id := range t.Requires {
+			calls = append(calls, l.calls[l.index[id]]...)
+		}
+		slices.Sort(calls)
+		l.calls[i] = slices.Compact(calls)
+	}
+}
+
+func nodeSetKey(services, layers []int) string {
+	key := binary.AppendUvarint(nil, uint64(len(services)))
+	for _, list := range [][]int{services, layers} {
+		for _, i := range list {
+			key = binary.AppendUvarint(key, uint64(i))
+		}
+	}
+	return string(key)
+}
+
+// similar warns of a resource that an override creates and that a service brings under almost the same title: a typo
+// would make a second one. There is no warning when the titles differ in digits or in one letter only, which are names
+// of several things, or when the override sets create.
+func (b *desiredBuilder) similar(brought, made []task.Task) (errs invalid.Errors) {
+	titles := make(map[string][]string)
+	for i := range brought {
+		r := brought[i].Resource
+		titles[r.Type] = append(titles[r.Type], r.Title)
+	}
+	for _, t := range made[:min(len(made), resource.MostHints)] {
+		r := t.Resource
+		near := resource.Nearest(r.Title, titles[r.Type])
+		author := slices.IndexFunc(b.site.Overrides,
+			func(o site.Override) bool { return slices.Contains(t.Override, o.Name) })
+		if near == "" || author < 0 || path.Dir(near) == path.Dir(r.Title) &&
+			resource.Nearest(path.Base(r.Title), []string{path.Base(near)}) == "" ||
+			withoutDigits(near) == withoutDigits(r.Title) || b.site.Overrides[author].Options.Create != nil {
+			continue
+		}
+		errs = append(errs, invalid.Error{
+			Object: "override", Name: b.site.Overrides[author].Name,
+			Attribute: site.ConfigurationPath(r.Type, r.Title, ""), Code: invalid.SimilarResource, Warning: true,
+			Message: fmt.Sprintf(
+				"makes %s, which no service brings; did you mean %q? Where it is meant, write options = { create = true }", r.ID(),
+				near),
+		})
+	}
+	return errs
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// warnNoEffect warns of overrides that change nothing on any node. With errors it does not know and says nothing.
+func (b *desiredBuilder) warnNoEffect(effective map[string]bool) {
+	if len(b.errs.Errors()) > 0 {
+		return
+	}
+	for i := range b.overrides.Len() {
+		name := b.overrides.Name(i)
+		text := slices.ContainsFunc(b.errs, func(p invalid.Error) bool {
+			return p.Object == "override" &&
+				p.Name == name
+		})
+		if effective[name] || text {
+			continue
+		}
+		b.errs = append(b.errs, invalid.Error{
+			Object: "override", Name: name, Code: invalid.NoEffect, Warning: true, Attribute: "configuration",
+			Message: "changes nothing on any node: the nodes that it concerns have no such resource and it may create none, " +
+				"or the values are there already; check its scope, titles and options",
+		})
+	}
+}
