@@ -147,7 +147,7 @@ resource "slipway_service" "deep" {
 		"default (critical): node phase: 4 changes on 2 nodes: create file[/srv/deep/x] on 2, file[" + testFile + "] on 2"}
 	w.must(w.apply(), 1)
 	r := w.plan()
-	w.must(r, 2, "is tainted, so must be replaced", "The creation of the site did not finish", "2 nodes are FAILED ("+names+")", "Nothing is torn down", "terraform untaint")
+	w.must(r, 2, "is tainted, so", "must be replaced", "The creation of the site did not finish", "2 nodes are FAILED ("+names+")", "Nothing is torn down", "terraform untaint")
 	w.shows(r, 1, two, creation...)
 	for _, n := range two {
 		n.On(t, "mkdir /srv/deep")
