@@ -86,18 +86,10 @@ func strangers(given map[string]any, known []string) []string {
 
 // instead suggests the attribute that may be meant by an unknown one.
 func (c *checker) instead(name string, known []string) string {
-	if len(known) == 0 {
-		return "; there is none at all"
-	}
-	if len(c.errs) < resource.MostHints {
-		if hint := resource.DidYouMean(name, known); hint != "" {
-			return hint
-		}
-	}
-	if len(known) > maxListed {
+	if len(c.errs) >= resource.MostHints {
 		return ""
 	}
-	return "; there are " + strings.Join(known, ", ")
+	return resource.Choices(name, known)
 }
 
 // meant asks whether an unknown attribute was meant for the one that is missing.
@@ -301,4 +293,40 @@ func (m *errs) readOnly(path string, s Structure, given map[string]any) {
 			}
 		}
 	}
+}
+
+// FillNulls sets to null the attributes that are nullable, missing and without a default. Terraform does not
+// distinguish null from missing, but [Structure.Check] does. Attributes with the modifier r are left out. The given
+// attributes do not change.
+func (s Structure) FillNulls(attributes map[string]any) map[string]any {
+	out := make(map[string]any, len(attributes))
+	maps.Copy(out, attributes)
+	for _, a := range s.Attributes {
+		if _, given := out[a.Name]; !given && a.Type.Nullable && !a.HasDefault && a.Modifier != Allocated {
+			out[a.Name] = nil
+		}
+	}
+	for _, e := range s.Embedded {
+		if value, given := out[e.Name]; given {
+			out[e.Name] = EachChild(value, e.FillNulls)
+		}
+	}
+	return out
+}
+
+// EachChild returns the value of an embedded entity with each child, which is an object, replaced.
+func EachChild(value any, replace func(child map[string]any) map[string]any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		return replace(v)
+	case []any:
+		out := slices.Clone(v)
+		for i, element := range out {
+			if child, ok := element.(map[string]any); ok {
+				out[i] = replace(child)
+			}
+		}
+		return out
+	}
+	return value
 }

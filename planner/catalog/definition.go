@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -18,13 +20,70 @@ const definitionLimit = 8 << 20
 // state keeps entities in this form; [ParseDefinition] parses it. It fails only on values that JSON cannot encode,
 // which no document has.
 func (e Entity) Definition() (string, error) {
+	text, err := encode(e)
+	if err != nil {
+		return "", fmt.Errorf("entity %q: %w", e.Name, err)
+	}
+	return text, nil
+}
+
+// encode returns a definition as canonical JSON.
+func encode(definition any) (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(e); err != nil {
-		return "", fmt.Errorf("entity %q: %w", e.Name, err)
+	err := encoder.Encode(definition)
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
+}
+
+// decode parses the result of encode. what names the definition, hint says what to write; with errors it returns nil.
+func decode[T any](m *errs, text, what, hint string) *T {
+	if len(text) > definitionLimit {
+		m.add("", BadValue, "%s has %d bytes; %d is the most", what, len(text), definitionLimit)
+		return nil
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	decoder.DisallowUnknownFields()
+	var out *T
+	err := decoder.Decode(&out)
+	if err == nil {
+		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more after its end")
+		} else if out == nil {
+			err = errors.New("it is null")
+		}
+	}
+	if err != nil {
+		m.add("", BadValue, "is not %s (%s); %s", what, err, hint)
+		return nil
+	}
+	plainNumbers(reflect.ValueOf(out))
+	return out
+}
+
+// plainNumbers converts the numbers of decoded values to the types that documents give them.
+func plainNumbers(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			v.Set(reflect.ValueOf(resource.PlainNumbers(v.Interface())))
+		}
+	case reflect.Map:
+		resource.PlainNumbers(v.Interface())
+	case reflect.Pointer:
+		if !v.IsNil() {
+			plainNumbers(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			plainNumbers(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			plainNumbers(v.Field(i))
+		}
+	}
 }
 
 // Digest returns the SHA-256 of the definition in hexadecimal. Its error is that of [Entity.Definition].
@@ -41,27 +100,10 @@ func (e Entity) Digest() (string, error) {
 // returns no entity.
 func ParseDefinition(text string) (*Entity, []invalid.Error) {
 	var m errs
-	const hint = "give the value of an entity of a catalog, as it is"
-	if len(text) > definitionLimit {
-		m.add("", BadValue, "the definition has %d bytes; %d is the most", len(text), definitionLimit)
-		return nil, m
+	e := decode[Entity](&m, text, "the definition of an entity", "give the value of an entity of a catalog, as it is")
+	if e != nil {
+		m.resolved(e)
 	}
-	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-	decoder.UseNumber()
-	decoder.DisallowUnknownFields()
-	e := new(Entity)
-	err := decoder.Decode(e)
-	if err == nil {
-		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is more after its end")
-		}
-	}
-	if err != nil {
-		m.add("", BadValue, "is not the definition of an entity (%s); %s", err, hint)
-		return nil, m
-	}
-	e.normalize()
-	m.resolved(e)
 	if len(m) > 0 {
 		return nil, m
 	}
@@ -121,48 +163,5 @@ func (m *errs) resolvedStructure(path string, s Structure, depth int) {
 	}
 	for _, e := range s.Embedded {
 		m.resolvedStructure(join(path, "embedded."+e.Name), e.Structure, depth+1)
-	}
-}
-
-// normalize converts values that were read from JSON to the types that documents give them.
-func (e *Entity) normalize() {
-	resource.PlainNumbers(e.Annotations)
-	e.Structure.normalize()
-	for i := range e.Tasks {
-		e.Tasks[i].normalize()
-	}
-}
-
-func (s *Structure) normalize() {
-	for i := range s.Attributes {
-		a := &s.Attributes[i]
-		a.Default = resource.PlainNumbers(a.Default)
-		resource.PlainNumbers(a.Annotations)
-		for j := range a.Type.Rules {
-			a.Type.Rules[j].Argument = resource.PlainNumbers(a.Type.Rules[j].Argument)
-		}
-	}
-	for i := range s.Embedded {
-		resource.PlainNumbers(s.Embedded[i].Annotations)
-		s.Embedded[i].normalize()
-	}
-	for i := range s.Relations {
-		resource.PlainNumbers(s.Relations[i].Annotations)
-	}
-}
-
-func (t *Task) normalize() {
-	t.ForEach = resource.PlainNumbers(t.ForEach)
-	if t.Config != nil {
-		resource.PlainNumbers(t.Config.Parameters)
-	}
-	if t.Remote != nil {
-		resource.PlainNumbers(t.Remote.Parameters)
-	}
-	if t.Callback != nil {
-		resource.PlainNumbers(t.Callback.Parameters)
-	}
-	for i := range t.Steps {
-		t.Steps[i].normalize()
 	}
 }

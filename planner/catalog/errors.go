@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -56,26 +55,9 @@ func (m *errs) unknown(what, name string, known func() []string) string {
 	return unknown(what, name, known())
 }
 
-// maxListed bounds the names in a message.
-const maxListed = 20
-
-// unknown returns a message for an unknown name that suggests a similar one.
+// unknown returns a message for an unknown name that suggests a similar one, or lists the known ones.
 func unknown[T ~string](what, name string, known []T) string {
-	names := make([]string, len(known))
-	for i, k := range known {
-		names[i] = string(k)
-	}
-	message := fmt.Sprintf("there is no %s %q", what, name)
-	switch hint := resource.DidYouMean(name, names); {
-	case hint != "":
-		return message + hint
-	case len(names) == 0:
-		return message + "; there is none at all"
-	}
-	if len(names) > maxListed {
-		return message
-	}
-	return message + "; use one of " + strings.Join(names, ", ")
+	return fmt.Sprintf("there is no %s %q", what, name) + resource.Choices(name, known)
 }
 
 func join(path, name string) string {

@@ -1,11 +1,7 @@
 package catalog
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -78,41 +74,23 @@ func (o Ordering) size() int { return len(o.Classes) + len(o.Waits) + len(o.Unor
 // travel through Terraform's state; [ParseOrdering] reads it. The error is one of values that JSON does not have, which
 // no document holds.
 func (o Ordering) Definition() (string, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(o); err != nil {
+	text, err := encode(o)
+	if err != nil {
 		return "", fmt.Errorf("ordering: %w", err)
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return text, nil
 }
 
 // ParseOrdering reads what [Ordering.Definition] wrote, and checks it like rules of the user's: the text may come from
 // anywhere. Which entities there are is not known here. With errors there are no rules.
 func ParseOrdering(text string) (*Ordering, []invalid.Error) {
 	var m errs
-	const hint = "give the value ordering of a catalog, as it is"
-	if len(text) > definitionLimit {
-		m.add("", BadValue, "the ordering has %d bytes; %d is the most", len(text), definitionLimit)
+	o := decode[Ordering](&m, text, "the ordering of a catalog", "give the value ordering of a catalog, as it is")
+	if o != nil {
+		m = o.Check()
+	}
+	if len(m) > 0 {
 		return nil, m
-	}
-	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-	decoder.DisallowUnknownFields()
-	var o *Ordering
-	err := decoder.Decode(&o)
-	if err == nil {
-		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is more after its end")
-		} else if o == nil {
-			err = errors.New("it is null")
-		}
-	}
-	if err != nil {
-		m.add("", BadValue, "is not the ordering of a catalog (%s); %s", err, hint)
-		return nil, m
-	}
-	if wrong := o.Check(); len(wrong) > 0 {
-		return nil, wrong
 	}
 	return o, nil
 }

@@ -70,7 +70,7 @@ func TestParseOrdering(t *testing.T) {
 		`{"classes": [{"name": "a", "tasks": {"types": [` + strings.Repeat(`"x",`, maxNamed) +
 			`"x"]}}]}`: "classes[0].tasks: names 101 types, entities and sections; 100 is the most",
 		strings.Repeat(" ",
-			definitionLimit+1): "the ordering has 8388609 bytes; 8388608 is the most",
+			definitionLimit+1): "the ordering of a catalog has 8388609 bytes; 8388608 is the most",
 	} {
 		o, wrong := ParseOrdering(text)
 		lines := make([]string, len(wrong))

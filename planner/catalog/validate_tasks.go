@@ -215,54 +215,34 @@ func (v *taskCheck) reference(path, text, or string) {
 // there are none (litp.md 109).
 func requirementCycle(tasks []Task) []string {
 	leaves := make(map[string][]string) // name of a task or list of steps -> tasks
-	var order []string
 	for _, t := range tasks {
-		if t.Steps == nil {
-			leaves[t.Name] = []string{t.Name}
-			order = append(order, t.Name)
-			continue
+		leaves[t.Name] = []string{t.Name}
+		if t.Steps != nil {
+			leaves[t.Name] = nil
 		}
 		for _, s := range t.Steps {
 			leaves[s.Name] = []string{s.Name}
 			leaves[t.Name] = append(leaves[t.Name], s.Name)
-			order = append(order, s.Name)
 		}
 	}
 	needs := make(map[string][]string)
-	need := func(name string, requires []Requirement) {
-		for _, q := range requires {
-			needs[name] = append(needs[name], leaves[q.Task]...)
-		}
-	}
 	for _, t := range tasks {
-		if t.Steps == nil {
-			need(t.Name, t.Requires)
-			continue
+		for _, name := range leaves[t.Name] {
+			for _, q := range t.Requires {
+				needs[name] = append(needs[name], leaves[q.Task]...)
+			}
 		}
 		for i, s := range t.Steps {
-			need(s.Name, t.Requires)
-			need(s.Name, s.Requires)
+			for _, q := range s.Requires {
+				needs[s.Name] = append(needs[s.Name], leaves[q.Task]...)
+			}
 			if i > 0 {
 				needs[s.Name] = append(needs[s.Name], t.Steps[i-1].Name)
 			}
 		}
 	}
-	lists, index := make([][]int, len(order)), make(map[string]int, len(order))
-	for i, name := range order {
-		index[name] = i
+	if cycles := digraph.CyclesOf(needs); len(cycles) > 0 {
+		return cycles[0]
 	}
-	for i, name := range order {
-		for _, n := range needs[name] {
-			lists[i] = append(lists[i], index[n])
-		}
-	}
-	cycles := digraph.Of(lists).Cycles()
-	if len(cycles) == 0 {
-		return nil
-	}
-	var names []string
-	for _, i := range append(cycles[0], cycles[0][0]) {
-		names = append(names, order[i])
-	}
-	return names
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Call is what all calls on an existing service have in common.
@@ -81,7 +82,7 @@ func initialState(e Entity, c Create) (string, error) {
 		return c.Initial, nil
 	}
 	return "", refuse(InvalidInitialState, c.ID, "%q is no initial state of the lifecycle %q%s", c.Initial,
-		e.Machine.lifecycle.Name, hint(c.Initial, e.Machine.Initial()))
+		e.Machine.lifecycle.Name, resource.Choices(c.Initial, e.Machine.Initial()))
 }
 
 // check makes the first checks of every call, in the order of lsm.md 3: the service exists, is not deleted, and has the
@@ -183,7 +184,7 @@ func (v *Inventory) SetState(c Call, target string) (Result, error) {
 	t, ok := w.entity.Machine.SetState(w.State, target)
 	if !ok {
 		return Result{}, refuse(TransferNotAllowed, c.ID, "cannot be brought from state %s to %q by hand%s", w.State,
-			target, hint(target, w.entity.Machine.Targets(w.State)))
+			target, resource.Choices(target, w.entity.Machine.Targets(w.State)))
 	}
 	if t.Validate {
 		w.validate(t)
@@ -239,11 +240,11 @@ func (v *Inventory) ForceState(c Call, target string, op Operation) (Result, err
 	}
 	if _, ok := w.entity.Machine.State(target); !ok {
 		return Result{}, refuse(UnknownState, c.ID, "there is no state %q in the lifecycle %q%s", target,
-			w.entity.Machine.lifecycle.Name, hint(target, w.entity.Machine.names()))
+			w.entity.Machine.lifecycle.Name, resource.Choices(target, w.entity.Machine.names()))
 	}
 	if _, ok := operationNamed(op); !ok && op != NoOperation {
 		return Result{}, refuse(UnknownOperation, c.ID, "there is no operation %q%s", op,
-			hint(string(op), Operations()))
+			resource.Choices(string(op), Operations()))
 	}
 	sets, missing := w.Apply(op)
 	if missing != None {

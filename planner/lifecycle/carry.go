@@ -83,18 +83,10 @@ func withoutAllocated(s catalog.Structure, given map[string]any) map[string]any 
 		delete(out, name)
 	}
 	for _, e := range s.Embedded {
-		switch v := out[e.Name].(type) {
-		case map[string]any:
-			out[e.Name] = withoutAllocated(e.Structure, v)
-		case []any:
-			children := make([]any, len(v))
-			for i, element := range v {
-				children[i] = element
-				if child, ok := element.(map[string]any); ok {
-					children[i] = withoutAllocated(e.Structure, child)
-				}
-			}
-			out[e.Name] = children
+		if value, given := out[e.Name]; given {
+			out[e.Name] = catalog.EachChild(value, func(child map[string]any) map[string]any {
+				return withoutAllocated(e.Structure, child)
+			})
 		}
 	}
 	return out

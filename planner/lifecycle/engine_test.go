@@ -71,7 +71,7 @@ func TestPut(t *testing.T) {
 func TestAllErrorsAreReported(t *testing.T) {
 	r := newRig(t, nil, plain("p", "simple")).up("a", "p", values("n", 1))
 	r.patch("a", object{"size": "x", "colour": "red"}).refused("type_mismatch", "size")
-	if e := r.err.Error(); e != "service \"a\": size: is the string \"x\", not a whole number\nservice \"a\": colour: there is no such attribute; there are name, size, note, vni" {
+	if e := r.err.Error(); e != "service \"a\": size: is the string \"x\", not a whole number\nservice \"a\": colour: there is no such attribute; use one of name, size, note, vni" {
 		t.Error(e)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Entity is an entity with the state machine of its services.
@@ -152,7 +153,7 @@ func checkGates(service string, m *Machine, config map[string]bool) error {
 	for _, name := range slices.Sorted(maps.Keys(config)) {
 		if !slices.Contains(m.gates, name) {
 			errs := refuse(UnknownConfig, service, "the lifecycle %q has no gate %q%s", m.lifecycle.Name, name,
-				hint(name, m.gates))
+				resource.Choices(name, m.gates))
 			errs[0].Attribute = fmt.Sprintf("gates[%q]", name)
 			return errs
 		}

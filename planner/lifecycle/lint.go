@@ -114,7 +114,7 @@ func (n *linter) known(path, state string) bool {
 		return true
 	}
 	if len(n.errs) < maxErrors {
-		n.add(path, UnknownStateCode, "there is no state %q%s", shown(state), hint(state, n.names))
+		n.add(path, UnknownStateCode, "there is no state %q%s", shown(state), resource.Choices(state, n.names))
 	}
 	return false
 }
@@ -135,29 +135,11 @@ func shown[T ~string](word T) string {
 	return strings.ToValidUTF8(string(word[:most]), "") + "..."
 }
 
-// hint names the similar name, or the known names.
-func hint[T ~string](word string, known []T) string {
-	names := make([]string, len(known))
-	for i, k := range known {
-		names[i] = string(k)
-	}
-	const most = 30
-	switch meant := resource.DidYouMean(word, names); {
-	case meant != "":
-		return meant
-	case len(names) == 0:
-		return "; there is none at all"
-	case len(names) > most:
-		return ""
-	}
-	return "; there are " + strings.Join(names, ", ")
-}
-
 func (n *linter) state(s *State) {
 	at := statePath(s.Name)
 	n.name(at, s.Name)
 	if s.Label != "" && !slices.Contains(Labels(), s.Label) {
-		n.add(at+".label", BadLabel, "there is no label %q%s", shown(s.Label), hint(string(s.Label), Labels()))
+		n.add(at+".label", BadLabel, "there is no label %q%s", shown(s.Label), resource.Choices(string(s.Label), Labels()))
 	}
 	validated := []Set{Candidate, Active}
 	for _, f := range []struct {
@@ -171,14 +153,14 @@ func (n *linter) state(s *State) {
 	} {
 		if f.set != None && !slices.Contains(f.known, f.set) {
 			n.add(at+"."+f.key, BadAttributeSet, "%q is no set of attributes for it%s", shown(f.set),
-				hint(string(f.set), f.known))
+				resource.Choices(string(f.set), f.known))
 		}
 	}
 	switch {
 	case s.ModelState == "":
 	case !slices.Contains(ModelStates(), s.ModelState):
 		n.add(at+".model_state", BadAttributeSet, "there is no model state %q%s", shown(s.ModelState),
-			hint(string(s.ModelState), ModelStates()))
+			resource.Choices(string(s.ModelState), ModelStates()))
 	case s.Export || s.ValidateSelf != None || s.ValidateOthers != None:
 		n.add(at+".model_state", BadAttributeSet,
 			"stands beside export, self or others, which say the same; keep one of the two forms")
@@ -200,7 +182,7 @@ func (n *linter) transfer(i int, t Transfer, first map[[3]string]int) {
 	}{{"op", t.Operation}, {"error_op", t.ErrorOperation}} {
 		if _, ok := operationNamed(o.op); !ok && o.op != NoOperation {
 			n.add(at+"."+o.key, BadOperation, "there is no operation %q%s", shown(o.op),
-				hint(string(o.op), Operations()))
+				resource.Choices(string(o.op), Operations()))
 		}
 	}
 	if source && n.states[t.Source].Deleted {
@@ -211,7 +193,7 @@ func (n *linter) transfer(i int, t Transfer, first map[[3]string]int) {
 		n.unambiguous(at, i, t, first)
 	} else {
 		n.add(at+".trigger", BadTrigger, "there is no trigger %q%s", shown(t.Trigger),
-			hint(string(t.Trigger), Triggers()))
+			resource.Choices(string(t.Trigger), Triggers()))
 	}
 	if source && target && t.Preserves {
 		n.preserves(at+".same", t.Source, t.Target)

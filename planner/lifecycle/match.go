@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
@@ -89,21 +90,16 @@ func fixedText(s catalog.Structure, child map[string]any) string {
 // unordered returns attributes in which children and related services are sorted.
 func unordered(s catalog.Structure, given map[string]any) map[string]any {
 	out := make(map[string]any, len(given))
-	for name, value := range given {
-		out[name] = value
-	}
+	maps.Copy(out, given)
 	for _, e := range s.Embedded {
-		switch v := out[e.Name].(type) {
-		case map[string]any:
-			out[e.Name] = unordered(e.Structure, v)
-		case []any:
-			children := slices.Clone(v)
-			for i, element := range children {
-				if child, ok := element.(map[string]any); ok {
-					children[i] = unordered(e.Structure, child)
-				}
-			}
-			out[e.Name] = sortedTexts(children)
+		value := catalog.EachChild(out[e.Name], func(child map[string]any) map[string]any {
+			return unordered(e.Structure, child)
+		})
+		if list, ok := value.([]any); ok {
+			value = sortedTexts(list)
+		}
+		if value != nil {
+			out[e.Name] = value
 		}
 	}
 	for _, r := range s.Relations {

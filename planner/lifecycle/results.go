@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Outcome is the result of a deployment of a service's tasks.
@@ -121,7 +122,7 @@ func (v *Inventory) Deployed(c Call, outcome Outcome, desiredVersion int) (Resul
 	}
 	if !slices.Contains([]Outcome{Succeeded, Failed, Waiting}, outcome) {
 		return Result{}, refuse(BadCall, c.ID, "there is no outcome %q%s", outcome,
-			hint(string(outcome), []Outcome{Succeeded, Failed, Waiting}))
+			resource.Choices(string(outcome), []Outcome{Succeeded, Failed, Waiting}))
 	}
 	w := v.begin(in, c.At, c.Message)
 	if in.Deleted || !w.role().Export || desiredVersion != 0 && desiredVersion != in.DesiredVersion {

@@ -3,6 +3,7 @@ package resource
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // nearestDistance bounds the edits after which a word still counts as a misspelling.
@@ -55,6 +56,27 @@ func DidYouMean(word string, candidates []string) string {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""
+}
+
+// mostChoices bounds the words that [Choices] lists.
+const mostChoices = 30
+
+// Choices returns the end of a message about an unknown word: the known word that it probably means, or the known ones,
+// unless they are many.
+func Choices[T ~string](word string, known []T) string {
+	words := make([]string, len(known))
+	for i, k := range known {
+		words[i] = string(k)
+	}
+	switch hint := DidYouMean(word, words); {
+	case hint != "":
+		return hint
+	case len(words) == 0:
+		return "; there is none at all"
+	case len(words) > mostChoices:
+		return ""
+	}
+	return "; use one of " + strings.Join(words, ", ")
 }
 
 // editDistance is the optimal string alignment distance of two words of at most longestHint letters, or any number

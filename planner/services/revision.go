@@ -86,17 +86,10 @@ func withoutSensitive(s catalog.Structure, set map[string]any, at string, paths 
 		}
 	}
 	for _, e := range s.Embedded {
-		switch v := out[e.Name].(type) {
-		case map[string]any:
-			out[e.Name] = withoutSensitive(e.Structure, v, at+e.Name+".", paths)
-		case []any:
-			children := slices.Clone(v)
-			for i, child := range children {
-				if object, ok := child.(map[string]any); ok {
-					children[i] = withoutSensitive(e.Structure, object, at+e.Name+".", paths)
-				}
-			}
-			out[e.Name] = children
+		if value, there := out[e.Name]; there {
+			out[e.Name] = catalog.EachChild(value, func(child map[string]any) map[string]any {
+				return withoutSensitive(e.Structure, child, at+e.Name+".", paths)
+			})
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -207,7 +206,7 @@ func (c *compiler) reads(t *Template) invalid.Errors {
 		known, ok := c.names[root]
 		switch {
 		case !ok:
-			e.Message = fmt.Sprintf("there is no variable %q; %s", root, suggestion(root, Variables()))
+			e.Message = fmt.Sprintf("there is no variable %q", root) + resource.Choices(root, Variables())
 			if slices.Contains(c.names["self"], root) {
 				e.Message = fmt.Sprintf("there is no variable %q; an attribute of the service is self.%s", root, root)
 			}
@@ -226,20 +225,10 @@ func (c *compiler) reads(t *Template) invalid.Errors {
 			e = locate(t.text, attribute.SrcRange.Start.Byte+1) // behind the dot
 			e.Message = fmt.Sprintf("%s has no %q", root, attribute.Name)
 			if len(c.errs)+len(out) < resource.MostHints {
-				e.Message += "; " + suggestion(attribute.Name, known)
+				e.Message += resource.Choices(attribute.Name, known)
 			}
 		}
 		out = append(out, e)
 	}
 	return out
-}
-
-func suggestion(name string, known []string) string {
-	if near := resource.Nearest(name, known); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	if len(known) == 0 {
-		return "there is none at all"
-	}
-	return "there are " + strings.Join(known, ", ")
 }
