@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -24,25 +23,4 @@ func actionsOf(p *planner.Plan) map[string][]resource.ID {
 		}
 	}
 	return out
-}
-
-// pendingActions returns the actions that a session starts in the ledger of a node: those of the whole run, until a
-// session has done so.
-func (d *driver) pendingActions(node string, c converge.Catalog) []resource.ID {
-	if c.TearDown {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.actionsKnown[node] {
-		return nil
-	}
-	return d.schedule.actions[node]
-}
-
-// recordActions notes that a session ended, and whether the ledger of the node has its actions.
-func (d *driver) recordActions(node string, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.actionsKnown[node] = d.actionsKnown[node] || readLedger(err)
 }

@@ -32,25 +32,19 @@ func (v Values) String() string {
 // GoString is String, so that %#v shows no value.
 func (v Values) GoString() string { return v.String() }
 
-// clone copies the maps; the values themselves are shared and never changed.
-func (v Values) clone() Values {
-	out := make(Values, len(v))
+// with returns a copy with the values of a callback, which replace those of the same name. The values themselves are
+// shared and never changed.
+func (v Values) with(t task.Task, values map[string]any) Values {
+	out := make(Values, len(v)+1)
 	for service, named := range v {
 		out[service] = maps.Clone(named)
 	}
-	return out
-}
-
-// add adds the values of a callback and replaces those of the same name.
-func (v Values) add(t task.Task, values map[string]any) {
-	if len(values) == 0 {
-		return
-	}
 	owner := owner(t)
-	if v[owner] == nil {
-		v[owner] = make(map[string]any, len(values))
+	if out[owner] == nil {
+		out[owner] = make(map[string]any, len(values))
 	}
-	maps.Copy(v[owner], values)
+	maps.Copy(out[owner], values)
+	return out
 }
 
 // owner returns the owner of the values of a callback: its service, or the plugin before the slash of its name.

@@ -2,30 +2,12 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 )
-
-// ErrInterrupted is the cause of a session that was given up because the context of the caller ended and the grace was
-// over.
-var ErrInterrupted = errors.New("the run was interrupted")
-
-// TimeLimitError is the cause of a session that did not finish within the time limit of its call (airship.md 10).
-type TimeLimitError struct {
-	Call  string // "prepare", "deploy", "unlock", "tear down", or the task group of a phase outside of groups
-	Group string // empty outside of a group
-	Limit time.Duration
-}
-
-func (e *TimeLimitError) Error() string {
-	s := fmt.Sprintf("the time limit of %s for %s", e.Limit, e.Call)
-	if e.Group != "" {
-		s += fmt.Sprintf(" of group %q", e.Group)
-	}
-	return s + " is over"
-}
 
 // unlockGrace is how long nodes may still be unlocked after the grace of running sessions.
 const unlockGrace = 30 * time.Second
@@ -59,18 +41,18 @@ func newCancellation(ctx context.Context, grace time.Duration, giveUp <-chan str
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			over := fmt.Errorf("%w and the grace of %s is over", ErrInterrupted, grace)
+			over := fmt.Errorf("%w and the grace of %s is over", run.ErrInterrupted, grace)
 			c.giveUp(over)
 			timer.Reset(unlockGrace)
 			select {
 			case <-timer.C:
 				c.leave(over)
 			case <-giveUp:
-				c.abort(fmt.Errorf("%w and this program ends", ErrInterrupted))
+				c.abort(fmt.Errorf("%w and this program ends", run.ErrInterrupted))
 			case <-c.unlocking.Done():
 			}
 		case <-giveUp:
-			c.abort(fmt.Errorf("%w and this program ends", ErrInterrupted))
+			c.abort(fmt.Errorf("%w and this program ends", run.ErrInterrupted))
 		case <-c.running.Done():
 		}
 	})

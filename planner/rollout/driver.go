@@ -1,61 +1,57 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
-	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// driver is one active run. Sessions, and groups that run in parallel, have their own goroutines. mu guards what they
-// share; walk guards the group machine. walk is never taken while mu is held.
+// driver executes the commands of a [run.Machine], which decides everything. Sessions and callbacks have their own
+// goroutines, which change nothing of the driver: what came of them is taken by the goroutine of drive.
 type driver struct {
 	Options
 	site         string
+	plan         *planner.Plan // nil: the site is torn down
+	program      run.Program
 	cancellation *cancellation
 	log          *log
-	schedule     schedule
 	nodes        map[string]site.Node
-	wanted       map[string]site.Node // those of the site; empty when it is torn down
-	owned        map[string][]string  // group -> the nodes that the plan assigns to it
-	// group -> the groups that must finish before it because of its tasks
-	waits   map[string][]string
-	locks   locks
-	slots   chan struct{} // one token per active node: Parallelism
-	calling chan struct{} // one token: the running callback
+	wanted       map[string]site.Node     // those of the site; empty when it is torn down
+	rolling      map[string]*site.Rolling // by group
+	needs        map[string][]string      // node -> programs that its remote tasks call
+	actions      map[string][]resource.ID
 
-	walk           sync.Mutex
-	machine        *strategy.Machine
-	recordedGroups map[string]bool // groups whose end is in the journal
-	wrong          error           // this package misused the machine
-
-	mu           sync.Mutex
+	endings      chan ending
+	next         run.Event // one that was received, and not handled yet
+	stopped      bool      // the machine knows that the run is stopped
+	gaveUp       bool      // and that running sessions were given up
 	report       Report
-	cut          bool            // something was left out because the run was stopped
-	halted       error           // why no group was started
-	worst        Status          // status of what the machine does not see: degraded, failed, or empty
-	ended        map[string]bool // nodes whose last stage is in the journal
+	removed      map[string]TearDownNode
 	actionsKnown map[string]bool // nodes whose ledger has their actions
 	callFailed   map[string]bool // callbacks by name
-	contacted    map[string]bool // nodes that answered in this run
+}
+
+// ending is the end of a session. take brings it into the report and the journal.
+type ending struct {
+	number int
+	take   func() run.Result
 }
 
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
 		Options: o, site: siteName, cancellation: newCancellation(ctx, o.Grace, o.GiveUp),
-		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, owned: map[string][]string{},
-		waits: map[string][]string{}, locks: locks{locked: map[string]bool{}},
-		slots: make(chan struct{}, o.Parallelism), calling: make(chan struct{}, 1),
-		recordedGroups: map[string]bool{}, ended: map[string]bool{}, actionsKnown: map[string]bool{},
-		callFailed: map[string]bool{}, contacted: map[string]bool{},
+		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, rolling: map[string]*site.Rolling{},
+		endings: make(chan ending), removed: map[string]TearDownNode{},
+		actionsKnown: map[string]bool{}, callFailed: map[string]bool{},
 		report: Report{
 			Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
 			Callbacks: map[string]string{}, Values: Values{},
@@ -72,279 +68,287 @@ func (d *driver) close() error {
 	return err
 }
 
-// outsideStage is the stage of a node without a group.
-func outsideStage(r NodeReport, halted bool) strategy.Stage {
-	switch {
-	case halted || !r.Attempted && r.Error == nil:
-		return strategy.NotStarted
-	case r.failed():
-		return strategy.Failed
-	}
-	return strategy.Deployed
-}
-
-// enroll adds every node of a group to the report.
-func (d *driver) enroll() {
-	for _, g := range d.machine.Report().Groups {
-		for _, n := range g.Members {
-			if _, ok := d.report.Nodes[n]; !ok {
-				d.report.Nodes[n] = NodeReport{Group: g.Name}
+// drive runs the program until the machine says that it is over.
+func (d *driver) drive() *run.Report {
+	m := run.New(d.program)
+	for d.next = (run.Event{Kind: run.Begin}); ; {
+		e := d.event()
+		e.Twice = d.Machines.twice()
+		for _, c := range m.Handle(e, d.Now()) {
+			if c.Kind == run.Finish {
+				return c.Report
 			}
+			d.execute(c)
 		}
 	}
 }
 
-// group prepares and deploys one group and reports whether the run may continue.
-func (d *driver) group(g site.Group) bool {
-	if d.stopped() {
-		return false
+// event waits for the next event. That the run is stopped comes before what happens after it.
+func (d *driver) event() run.Event {
+	stopping, running := d.cancellation.stopping.Done(), d.cancellation.running.Done()
+	if d.stopped {
+		stopping = nil
 	}
-	for _, c := range []call{d.prepareCall(g), d.deployCall(g)} {
-		todo := d.start(c)
-		succeeded, whole := d.run(c, todo)
-		if !whole {
-			d.recordInterrupted(todo, succeeded, c.stage)
-			return false
-		}
-		if shortfalls := d.finish(c, succeeded); len(shortfalls) > 0 {
-			break
-		}
-		if c.stage == strategy.Prepared && d.stopped() {
-			return false
+	if d.gaveUp {
+		running = nil
+	}
+	if d.next.Kind == "" {
+		select {
+		case e := <-d.endings:
+			d.next = run.Event{Kind: run.Ended, Number: e.number, Result: e.take()}
+		case <-stopping:
+		case <-running:
 		}
 	}
-	d.recordGroups()
-	return true
-}
-
-// stopped reports whether no session may be started any more, and records that something was left out.
-func (d *driver) stopped() bool {
-	if !d.cancellation.stopped() {
-		return false
+	switch {
+	case !d.stopped && d.cancellation.stopped():
+		d.stopped = true
+		return run.Event{Kind: run.Stop}
+	case !d.gaveUp && d.cancellation.running.Err() != nil:
+		d.gaveUp = true
+		return run.Event{Kind: run.GiveUp}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.cut = true
-	return true
+	e := d.next
+	d.next = run.Event{}
+	return e
 }
 
-// call is one prepare or deploy call of a group, or a phase outside of groups.
-type call struct {
-	name     string // "prepare" or "deploy", or the task group of a phase outside of groups
-	group    string // empty outside
-	critical bool
-	stage    strategy.Stage // of a node that succeeds; empty outside
-	limit    time.Duration  // for the whole call
-	width    int            // nodes at once
-	rolling  *site.Rolling  // nil: nodes are not locked
-	start    func(group string) []string
-	finish   func(group string, succeeded []string) []strategy.Shortfall
-	rounds   func(nodes []string) []round
-	fill     func(st step) converge.Catalog
-}
-
-func (d *driver) prepareCall(g site.Group) call {
-	return call{
-		name: "prepare", group: g.Name, critical: g.Critical, stage: strategy.Prepared,
-		limit: orDuration(g.PrepareTimeout, DefaultPrepareTimeout), width: d.Parallelism,
-		start: d.machine.StartPrepare,
-		finish: func(group string, succeeded []string) []strategy.Shortfall {
-			shortfalls, _ := d.machine.FinishPrepare(group, succeeded)
-			return shortfalls
-		},
-		rounds: d.schedule.prepareRounds,
-		fill: func(st step) converge.Catalog {
-			catalog := d.catalog(converge.Prepare, nil)
-			catalog.Needs = d.schedule.needs[st.node]
-			return catalog
-		},
-	}
-}
-
-// deployCall returns the call that runs a group's phases after the preparation.
-func (d *driver) deployCall(g site.Group) call {
-	c := call{
-		name: "deploy", group: g.Name, critical: g.Critical, stage: strategy.Deployed, rolling: g.Rolling,
-		limit: orDuration(g.DeployTimeout, DefaultDeployTimeout), width: d.Parallelism,
-		start: d.machine.StartDeploy, finish: d.machine.FinishDeploy,
-		rounds: func(nodes []string) []round { return d.schedule.rounds(g.Name, nodes, g.Rolling != nil) },
-		fill: func(st step) converge.Catalog {
-			catalog := d.catalog(converge.Apply, Items(st.tasks))
-			catalog.Unlock = st.unlock
-			return catalog
-		},
-	}
-	if r := g.Rolling; r != nil {
-		c.width = min(c.width, max(r.MaxParallel, 1))
-	}
-	return c
-}
-
-func orDuration(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
-}
-
-// run runs a call on its nodes, round by round, and returns those that succeeded in time, in their order. whole is
-// false when the run was stopped before every node had run.
-func (d *driver) run(c call, todo []string) (succeeded []string, whole bool) {
-	ctx, cancel := context.WithTimeoutCause(d.cancellation.running, c.limit,
-		&TimeLimitError{Call: c.name, Group: c.group, Limit: c.limit})
-	defer cancel()
-	p := newProgress(todo)
-	for _, r := range c.rounds(todo) {
-		r = r.of(p)
-		numbers := r.phases()
-		if len(r.steps)+len(r.lockWindows) == 0 || r.kind == callbackKind && !d.anyCallback(c, r, p) {
-			continue
+// execute executes a command.
+func (d *driver) execute(c run.Command) {
+	e := journal.Event{Kind: journal.Kind(c.Kind), Group: c.Group, Phase: c.Phase, Node: c.Node, Status: string(c.Stage),
+		Message: c.Text}
+	switch c.Kind {
+	case run.Start:
+		d.start(c)
+		return
+	case run.Fail:
+		d.failed(c, cmp.Or(c.Err, d.Machines.refusal(c.Node)))
+		return
+	case run.Warn:
+		d.warn(c.Group, c.Node, c.Text)
+		return
+	case run.Removed:
+		e.Kind, e.Status, e.Message = journal.NodeFinished, string(c.Removal), d.tornDown(c).Message
+	case run.Depart:
+		d.depart(c.Node, c.Removal)
+		return
+	case run.PhaseFinished:
+		e.Status = string(StatusSucceeded)
+		if c.Failed {
+			e.Status = string(StatusFailed)
 		}
-		d.recordPhases(journal.PhaseStarted, c.group, numbers, nil)
-		switch {
-		case r.lockWindows != nil:
-			d.lockWindows(ctx, c, r, p)
-		case r.kind == callbackKind:
-			d.callbacks(ctx, c, r, p)
-		default:
-			d.each(r.width(c.width), r.steps, func(st step) {
-				if st.waits != "" {
-					d.refuse(c, st, p, errors.New(st.waits))
-					return
-				}
-				p.add(st, d.step(ctx, c, st))
-			})
-		}
-		d.recordPhases(journal.PhaseFinished, c.group, numbers, p.failedIn)
+	case run.NodeFinished:
+		e.Message = d.report.Nodes[c.Node].Reason()
+	case run.PhaseStarted, run.GroupFinished, run.Finish:
 	}
-	succeeded = p.succeeded()
-	if c.stage == strategy.Deployed {
-		d.recordNodes(succeeded, strategy.Deployed)
-	}
-	return succeeded, p.whole
+	d.log.append(e)
 }
 
-// verdict is the result of a step.
-type verdict int
-
-const (
-	done     verdict = iota
-	failure          // the node gets no further task in this run
-	cutShort         // not started, or given up, because the run was stopped
-)
-
-// each calls do for every step, in order, at most width at once, and returns when all calls have returned.
-func (d *driver) each(width int, steps []step, do func(step)) {
-	var running sync.WaitGroup
-	limit := make(chan struct{}, width)
-	for _, st := range steps {
-		limit <- struct{}{}
-		d.slots <- struct{}{}
-		running.Go(func() {
-			defer func() {
-				<-d.slots
-				<-limit
-			}()
-			do(st)
-		})
-	}
-	running.Wait()
+// failed records in the report that a node failed before its session.
+func (d *driver) failed(c run.Command, err error) {
+	d.note(c.Node, func(r *NodeReport) { r.Group, r.Error = or(c.Group, r.Group), err })
 }
 
-// step runs one session and records its outcome in the report.
-func (d *driver) step(ctx context.Context, c call, st step) verdict {
-	if d.stopped() {
-		return cutShort
-	}
-	fail := func(err error) verdict {
-		d.note(st.node, func(r *NodeReport) { r.Group, r.Error = or(c.group, r.Group), err })
-		d.recordFailure(c, st.node)
-		return failure
-	}
-	if ctx.Err() != nil {
-		return fail(fmt.Errorf("not started: %w", context.Cause(ctx)))
-	}
-	st, err := d.resolved(c.group, st)
-	if err != nil {
-		return fail(err)
-	}
-	if len(st.tasks) == 0 && c.stage != strategy.Prepared && c.rolling == nil {
-		return done // none could be resolved, and all of them may fail
-	}
-	o := d.session(ctx, d.nodes[st.node], c.fill(st), st, c.group)
-	if !o.sent {
-		d.stopped()
-		return cutShort
-	}
-	for _, w := range o.warnings {
-		d.warn(c.group, st.node, w)
-	}
-	d.note(st.node, func(r *NodeReport) { r.take(c.group, o) })
-	if o.ok() {
-		return done
-	}
-	if o.err != nil && (d.cancellation.running.Err() != nil || busy(o.err) && d.cancellation.stopped()) {
-		d.recordFailure(c, st.node)
-		d.stopped()
-		return cutShort
-	}
-	d.recordFailure(c, st.node)
-	return failure
+// warn adds a warning to the report and to the journal.
+func (d *driver) warn(group, node, text string) {
+	d.report.Warnings = append(d.report.Warnings, text)
+	d.log.append(journal.Event{Kind: journal.Note, Group: group, Node: node, Message: text})
 }
 
 // note changes a node's report.
 func (d *driver) note(node string, change func(*NodeReport)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	r := d.report.Nodes[node]
 	change(&r)
 	d.report.Nodes[node] = r
 }
 
-func (d *driver) reason(node string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.report.Nodes[node].Reason()
+// session is a session that runs.
+type session struct {
+	run.Command
+	node   site.Node
+	tasks  []task.Task
+	begins []resource.ID // actions that it starts in the ledger
+	values Values        // what callbacks have returned by now; not changed
 }
 
-// remaining copies the final state of the group machine to the report.
-func (d *driver) remaining() {
-	d.refuseIdle()
-	d.recordGroups()
-	last := d.machine.Report()
-	d.report.Groups = last.Groups
-	for _, w := range last.Warnings {
-		d.warn("", "", w.Error())
+// start starts a session or a callback.
+func (d *driver) start(c run.Command) {
+	s := session{Command: c, node: d.nodes[c.Node], tasks: d.tasks(c), values: d.report.Values}
+	if c.Session.Kind != run.TearDown && !d.actionsKnown[c.Node] {
+		s.begins = d.actions[c.Node]
 	}
-	for _, s := range last.Nodes {
-		for _, n := range s.Nodes {
-			d.note(n, func(r *NodeReport) { r.Stage = s.Stage })
-			if r := d.report.Nodes[n]; r.Attempted {
-				d.recordNode(r.Group, n, s.Stage, r.Reason())
-			}
+	base := d.cancellation.running
+	if c.Purpose == run.UnlockAfter {
+		base = d.cancellation.unlocking
+	}
+	ctx, cancel := context.WithTimeoutCause(base, c.Until.Sub(d.Now()), c.Limit)
+	go func() {
+		defer cancel()
+		d.endings <- ending{c.Number, d.runs(ctx, s)}
+	}()
+}
+
+// tasks returns the tasks of a session.
+func (d *driver) tasks(c run.Command) []task.Task {
+	switch s := c.Session; {
+	case c.Purpose == run.UnlockAfter:
+		return []task.Task{{Node: s.Node, Group: task.Node, Action: task.Unlock}}
+	case c.Purpose == run.Work && s.Phase > 0 && s.Kind != run.Separation:
+		return d.plan.Phases[s.Phase-1].Tasks[s.From:s.To]
+	case s.Kind == run.TearDown:
+		return []task.Task{{Node: s.Node, Group: task.Cleanup, Action: task.Forget}}
+	}
+	return nil
+}
+
+// runs runs a session to its end.
+func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
+	switch {
+	case s.Session.Kind == run.Separation:
+		return d.separation(ctx, s)
+	case s.Session.Kind == run.TearDown:
+		return d.tearDownNode(ctx, s)
+	case s.Purpose == run.UnlockAfter:
+		return d.unlock(ctx, s)
+	case s.Purpose == run.Work && s.Session.Kind == run.Callback:
+		return d.callback(ctx, s)
+	}
+	planned := len(s.tasks)
+	warnings, err := d.resolveAll(&s)
+	if err != nil {
+		return func() run.Result {
+			d.failed(s.Command, err)
+			return run.Result{Outcome: run.Failed, Err: err}
 		}
 	}
-	for n := range d.report.Nodes {
-		d.note(n, func(r *NodeReport) {
-			if r.Stage == "" { // it is in no group and has work outside of groups
-				r.Stage = outsideStage(*r, d.halted != nil)
+	var o outcome
+	if planned > 0 && len(s.tasks) == 0 && d.rolling[s.Group] == nil { // none could be resolved, and all may fail
+		o.nothing = true
+	} else {
+		o = d.session(ctx, s, d.manifest(s))
+	}
+	o.warnings = append(warnings, o.warnings...)
+	return func() run.Result { return d.ended(s, o) }
+}
+
+// manifest returns what a node is to do in a session.
+func (d *driver) manifest(s session) converge.Catalog {
+	mode := converge.Apply
+	if s.Session.Kind == run.Prepare {
+		mode = converge.Prepare
+	}
+	c := d.catalog(mode, Items(s.tasks))
+	switch {
+	case mode == converge.Prepare:
+		c.Needs = d.needs[s.Node]
+	case s.Group == "": // no preparation has checked them
+		c.Needs = needed(s.tasks, d.needs[s.Node])
+	}
+	if r := d.rolling[s.Group]; r != nil && s.Window {
+		c.Lock, c.Unlock, c.Keep = r.Lock, r.Unlock, s.Keep
+	} else if r != nil && s.Session.Kind == run.Unlock {
+		c.Unlock = r.Unlock
+	}
+	return c
+}
+
+// ended takes the outcome of a session.
+func (d *driver) ended(s session, o outcome) run.Result {
+	for _, w := range o.warnings {
+		d.warn(s.Group, s.Node, w)
+	}
+	switch {
+	case o.nothing:
+		return run.Result{Outcome: run.Succeeded}
+	case !o.sent:
+		return run.Result{Outcome: run.NotStarted}
+	}
+	d.actionsKnown[s.Node] = d.actionsKnown[s.Node] || o.begun
+	d.note(s.Node, func(r *NodeReport) { r.take(s.Group, o) })
+	result := run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock}
+	switch {
+	case o.ok():
+		return result
+	case o.err != nil && (d.cancellation.running.Err() != nil || busy(o.err) && d.cancellation.stopped()):
+		result.Outcome = run.GivenUp
+	default:
+		result.Outcome = run.Failed
+	}
+	result.Err = fmt.Errorf("%s", d.report.Nodes[s.Node].Reason())
+	return result
+}
+
+// unlock unlocks a node, also while the run is being stopped and after the time limit of its call.
+func (d *driver) unlock(ctx context.Context, s session) func() run.Result {
+	c := d.catalog(converge.Apply, nil)
+	c.Unlock = d.rolling[s.Group].Unlock
+	o := outcome{err: context.Cause(ctx)}
+	if ctx.Err() == nil {
+		o = d.session(ctx, s, c)
+	}
+	return func() run.Result {
+		for _, w := range o.warnings {
+			d.warn(s.Group, s.Node, w)
+		}
+		if o.err != nil && o.lock != run.IsStuck {
+			d.warn(s.Group, s.Node, fmt.Sprintf("node %q may stay locked: %s", s.Node, o.err))
+		}
+		d.actionsKnown[s.Node] = d.actionsKnown[s.Node] || o.begun
+		d.note(s.Node, func(r *NodeReport) {
+			if o.ledger != nil {
+				r.Ledger = o.ledger
 			}
-			r.Locked = d.locks.isLocked(n)
+			if r.Error == nil {
+				r.Error = o.err
+			}
+		})
+		if o.err != nil {
+			return run.Result{Outcome: run.Failed, Sent: o.sent, Lock: o.lock}
+		}
+		return run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock}
+	}
+}
+
+// complete brings the end of a run into the report.
+func (d *driver) complete(end *run.Report) {
+	r := &d.report
+	r.Status, r.Groups, r.Outside = end.Status, end.Groups, end.Outside
+	for _, s := range end.Nodes {
+		for _, n := range s.Nodes {
+			d.note(n, func(r *NodeReport) { r.Stage = s.Stage })
+		}
+	}
+	for n, stage := range end.Alone {
+		d.note(n, func(r *NodeReport) { r.Stage = stage })
+	}
+	for n := range r.Nodes {
+		d.note(n, func(r *NodeReport) {
+			r.Asked, r.Locked = d.Machines.identified(n), end.Locked[n]
 			r.Ledger = withLock(r.Ledger, r.Locked)
 		})
 	}
 }
 
-// refuseIdle fails nodes without changes that are the machine of another node: such a machine is left alone under both
-// names.
-func (d *driver) refuseIdle() {
-	for _, n := range slices.Sorted(maps.Keys(d.wanted)) {
-		if err := d.Machines.refusal(n); err != nil && d.nodeStage(n) == strategy.Deployed &&
-			!d.report.Nodes[n].Attempted {
-			d.failRun(true)
-			d.setNode(n, strategy.Failed)
-			d.note(n, func(r *NodeReport) { r.Error = err })
-			d.recordNode(d.report.Nodes[n].Group, n, strategy.Failed, err.Error())
+// each calls do for every item, at most width at once, and returns when all calls have returned.
+func each[T any](width int, items []T, do func(T)) {
+	places := make(chan struct{}, width)
+	for _, item := range items {
+		places <- struct{}{}
+		go func() {
+			defer func() { <-places }()
+			do(item)
+		}()
+	}
+	for range width {
+		places <- struct{}{}
+	}
+}
+
+// enroll adds every node of a group to the report.
+func (d *driver) enroll() {
+	for _, g := range slices.Backward(d.program.Groups) {
+		for _, n := range g.Members {
+			d.report.Nodes[n] = NodeReport{Group: g.Name}
 		}
 	}
 }

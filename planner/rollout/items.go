@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -20,7 +21,7 @@ func Items(tasks []task.Task) []converge.Item {
 	}
 	var items []converge.Item
 	for _, t := range tasks {
-		if k := kindOf(t); k != configKind && k != remoteKind {
+		if k := run.KindOf(t); k != run.Config && k != run.Remote {
 			continue
 		}
 		r := t.Resource

@@ -28,8 +28,9 @@ type Machines struct {
 	busy       map[string]error  // nodes on which another session was active when they were asked last
 	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer:
 	// they are not prepared any more.
-	silent map[string]error
-	under  map[string]chan struct{} // nodes that are being asked now; closed at the end
+	silent  map[string]error
+	under   map[string]chan struct{} // nodes that are being asked now; closed at the end
+	reached map[string]bool          // nodes that answered in a session
 }
 
 // NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since, and of
@@ -37,7 +38,7 @@ type Machines struct {
 func NewMachines(known map[string]converge.Identity) *Machines {
 	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{},
 		duplicates: map[string]string{}, busy: map[string]error{},
-		silent: map[string]error{}, under: map[string]chan struct{}{}}
+		silent: map[string]error{}, under: map[string]chan struct{}{}, reached: map[string]bool{}}
 }
 
 // Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the
@@ -132,6 +133,20 @@ func (m *Machines) waitedFor(node string) error {
 	return m.busy[node]
 }
 
+// contacted reports whether a node answered in a session of this apply.
+func (m *Machines) contacted(node string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.reached[node]
+}
+
+// twice returns the nodes that are the same machine as another one, sorted; nil: there are none.
+func (m *Machines) twice() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.duplicates))
+}
+
 // candidates returns those of the nodes that were not asked in this apply and may be one of the machines, as far as
 // anything is known of them, sorted. With strict these are also those of which nothing is known, and those that were
 // asked and may have been restarted since: their answers do not count any more.
@@ -157,7 +172,8 @@ func (m *Machines) candidates(machines []converge.Identity, nodes map[string]sit
 	return out
 }
 
-// refusal says why nothing is done on a node: it is the machine of another node.
+// refusal says why nothing is done on a node: it is the machine of another node. That is an error of the configuration,
+// so it fails the run whatever the criteria of its group are.
 func (m *Machines) refusal(node string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -302,7 +318,7 @@ func (m *Machines) await(ctx context.Context, node string) bool {
 // says. It may be called within a session, so it takes none of the places of nodes that are worked on.
 func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
 	d.Machines.inquire(ctx, nodes, d.Parallelism, func(string) time.Duration { return wait }, func(name string) {
-		if ctx.Err() != nil || d.stopped() {
+		if ctx.Err() != nil || d.cancellation.stopped() {
 			return
 		}
 		summary, err := d.contact(d.cancellation.stopping, d.wanted[name], d.catalog(converge.Prepare, nil),
@@ -320,9 +336,9 @@ func (d *driver) contact(ctx context.Context, n site.Node, c converge.Catalog,
 	each func(converge.Result)) (converge.Summary, error) {
 	summary, err := d.Executor.Converge(ctx, n, c, each)
 	if (outcome{err: err}).answered(false) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.contacted[n.Name] = true
+		d.Machines.mu.Lock()
+		defer d.Machines.mu.Unlock()
+		d.Machines.reached[n.Name] = true
 	}
 	return summary, err
 }
@@ -342,11 +358,15 @@ func (d *driver) askIdentity(ctx context.Context, n site.Node) (converge.Summary
 // nothing is done on it. Where all work is in one group, its preparation asks.
 func (d *driver) identify() {
 	groups, nodes := map[string]bool{}, map[string]bool{}
-	for name, st := range d.schedule.prepare {
-		groups[st.group], nodes[name] = true, true
+	for name, s := range d.program.Prepare {
+		groups[s.Group], nodes[name] = true, true
 	}
-	for name := range nodesOf(d.schedule.before...) {
-		groups[""], nodes[name] = true, true
+	for _, ph := range d.program.Before {
+		for _, s := range ph.Sessions {
+			if s.Node != "" {
+				groups[""], nodes[s.Node] = true, true
+			}
+		}
 	}
 	if len(groups) < 2 && !groups[""] {
 		return
@@ -397,7 +417,7 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog,
 	}
 	// a node that is locked is unlocked whatever it is
 	opens := c.Lock != "" || len(c.Items) > 0 || c.TearDown || c.Mode == converge.Prepare
-	if err := d.refusal(n.Name); err != nil && opens {
+	if err := d.Machines.refusal(n.Name); err != nil && opens {
 		return converge.Summary{}, err
 	}
 	summary, err := d.contact(ctx, n, c, each)
@@ -409,52 +429,39 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog,
 	}
 	if !changes && err == nil {
 		d.compare(ctx, n.Name)
-		err = d.refusal(n.Name)
+		err = d.Machines.refusal(n.Name)
 	}
 	return summary, err
 }
 
-// refusal says why nothing is done on a node: it is the machine of another one. That is an error of the configuration,
-// so it fails the run whatever the criteria of its group are.
-func (d *driver) refusal(node string) error {
-	err := d.Machines.refusal(node)
-	if err != nil {
-		d.failRun(true)
-	}
-	return err
-}
-
 // separate asks nodes that are to be torn down which machines they are, and decides those that are not torn down:
 // machines that the site has under another name, those that may be one, and nodes that do not answer.
-func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDownNode {
+func (d *driver) separate(ctx context.Context, s session, nodes []string) map[string]TearDownNode {
 	out := map[string]TearDownNode{}
-	if len(d.wanted) == 0 {
-		return out
-	}
 	var mu sync.Mutex
 	machines := map[string]converge.Identity{}
-	d.each(d.Parallelism, steps, func(st step) {
-		if d.stopped() || d.halted != nil || ctx.Err() != nil {
+	each(d.Parallelism, nodes, func(name string) {
+		if d.cancellation.stopped() || s.Err != nil || ctx.Err() != nil { // it is not torn down
 			return
 		}
-		waiting := journal.Event{Phase: st.phase, Node: st.node}
+		waiting := journal.Event{Phase: s.Phase, Node: name}
 		summary, err := d.untilFree(ctx, d.cancellation.stopping, waiting, func() (converge.Summary, error) {
-			return d.askIdentity(ctx, d.nodes[st.node])
+			return d.askIdentity(ctx, d.nodes[name])
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		_, stays := d.wanted[st.node]
+		_, stays := d.wanted[name]
 		switch {
-		case err == nil && !stays && d.Machines.replaced(st.node, summary.Identity):
-			out[st.node] = TearDownNode{Status: Unreachable, Message: "another machine answers at its address"}
+		case err == nil && !stays && d.Machines.replaced(name, summary.Identity):
+			out[name] = TearDownNode{Status: Unreachable, Message: "another machine answers at its address"}
 		case err == nil:
-			machines[st.node] = summary.Identity
+			machines[name] = summary.Identity
 		case ctx.Err() != nil || busy(err) && d.cancellation.stopped(): // given up, which says nothing about the node
-		case folderGone(d.nodes[st.node], err): // its tear-down says so
+		case folderGone(d.nodes[name], err): // its tear-down says so
 		case unreachable(err):
-			out[st.node] = TearDownNode{Status: Unreachable, Error: err, Message: reason(err, nil)}
+			out[name] = TearDownNode{Status: Unreachable, Error: err, Message: reason(err, nil)}
 		default:
-			out[st.node] = TearDownNode{Status: NotTornDown, Error: err, Message: reason(err, nil)}
+			out[name] = TearDownNode{Status: NotTornDown, Error: err, Message: reason(err, nil)}
 		}
 	})
 	running := slices.DeleteFunc(slices.Collect(maps.Values(machines)), func(i converge.Identity) bool {
@@ -470,11 +477,11 @@ func (d *driver) separate(ctx context.Context, steps []step) map[string]TearDown
 			out[name] = TearDownNode{Status: NotTornDown, Error: doubt, Message: doubt.Error()}
 		}
 	}
-	for _, st := range steps {
-		_, stays := d.wanted[st.node]
-		_, answered := machines[st.node]
-		if other := d.Machines.moved(st.node, d.wanted); other != "" && !stays && !answered {
-			out[st.node] = TearDownNode{Status: Kept, Node: other,
+	for _, name := range nodes {
+		_, stays := d.wanted[name]
+		_, answered := machines[name]
+		if other := d.Machines.moved(name, d.wanted); other != "" && !stays && !answered {
+			out[name] = TearDownNode{Status: Kept, Node: other,
 				Message: fmt.Sprintf("it is the machine of node %q, under another address", other)}
 		}
 	}

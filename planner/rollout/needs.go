@@ -54,13 +54,12 @@ func installs(t task.Task) bool {
 	return true
 }
 
-// needed returns the needed programs that a step outside of groups runs: no preparation has checked them.
-func (w schedule) needed(st step) []string {
+// needed returns those of the programs that a node needs which the tasks run, sorted.
+func needed(tasks []task.Task, needs []string) []string {
 	var names []string
-	for _, t := range st.tasks {
+	for _, t := range tasks {
 		program, ok := programs[t.Resource.Type]
-		if ok && t.Kind == task.Remote && slices.Contains(w.needs[st.node], program) &&
-			!slices.Contains(names, program) {
+		if ok && t.Kind == task.Remote && slices.Contains(needs, program) && !slices.Contains(names, program) {
 			names = append(names, program)
 		}
 	}

@@ -7,18 +7,32 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Status is how a run or a phase ended.
-type Status string
+// What a run and its machine have in common.
+type (
+	Status         = run.Status
+	Removal        = run.Removal
+	PhaseReport    = run.PhaseReport
+	GroupReport    = strategy.GroupReport
+	TimeLimitError = run.TimeLimitError
+)
 
-// The statuses of a run. A phase knows succeeded and failed only.
+// The statuses of a run, and the ends of a tear-down.
 const (
-	StatusSucceeded   Status = "succeeded"
-	StatusDegraded    Status = "degraded"    // something failed, but no critical group: there is work for the next plan
-	StatusFailed      Status = "failed"      // a critical group failed (airship.md 9), or a phase outside of groups
-	StatusInterrupted Status = "interrupted" // stopped before everything had its turn
+	StatusSucceeded   = run.StatusSucceeded
+	StatusDegraded    = run.StatusDegraded
+	StatusFailed      = run.StatusFailed
+	StatusInterrupted = run.StatusInterrupted
+
+	TornDown    = run.TornDown
+	Kept        = run.Kept
+	Forgotten   = run.Forgotten
+	Unreachable = run.Unreachable
+	NotTornDown = run.NotTornDown
 )
 
 // Report is the result of a run.
@@ -36,9 +50,6 @@ type Report struct {
 	Callbacks map[string]string
 	Values    Values // what the callbacks yielded
 }
-
-// GroupReport is the result of one group, from the group machine.
-type GroupReport = strategy.GroupReport
 
 // NodeReport is the result of one node.
 type NodeReport struct {
@@ -79,6 +90,19 @@ func (r NodeReport) Applied(before map[resource.ID]string) map[resource.ID]strin
 	return before
 }
 
+// withLock returns a ledger with or without the mark task.LeftLocked (litp.md 84); nil stays nil.
+func withLock(ledger map[resource.ID]string, locked bool) map[resource.ID]string {
+	if _, marked := ledger[task.LeftLocked]; ledger == nil || marked == locked {
+		return ledger
+	}
+	ledger = maps.Clone(ledger)
+	delete(ledger, task.LeftLocked)
+	if locked {
+		ledger[task.LeftLocked] = ""
+	}
+	return ledger
+}
+
 // Failure is one item that failed, was skipped, or has no result.
 type Failure struct {
 	Resource resource.ID
@@ -116,8 +140,6 @@ func withoutChanges(idle int) string {
 	}
 	return fmt.Sprintf(", %d of them had no changes and were not contacted", idle)
 }
-
-func (r NodeReport) failed() bool { return r.Error != nil || len(r.Failures) > 0 }
 
 // Reason says in one line why a node failed; empty when it did not. Of many failed items the first ones are named.
 func (r NodeReport) Reason() string { return reason(r.Error, r.Failures) }
@@ -166,59 +188,6 @@ type DepartedReport struct {
 	Node    string // of one that is kept: whose machine it is
 }
 
-// Removal is how the tear-down of a node ended.
-type Removal string
-
-// The ends of a tear-down.
-const (
-	TornDown    Removal = "torn_down"   // nothing of the site is left on it
-	Kept        Removal = "kept"        // it is the machine of a node of the site: nothing is undone
-	Forgotten   Removal = "forgotten"   // it left the site and did not answer: it is not asked again
-	Unreachable Removal = "unreachable" // it did not answer
-	// something is left on it, or may be: its ledger knows, so it can be tried again.
-	NotTornDown Removal = "failed"
-)
-
-func (d *driver) status() Status {
-	r := d.report
-	switch {
-	case d.cut || d.cancellation.running.Err() != nil:
-		return StatusInterrupted
-	case d.machine.CriticalFailed() || d.worst == StatusFailed:
-		return StatusFailed
-	case d.worst == StatusDegraded:
-		return StatusDegraded
-	}
-	for _, g := range r.Groups {
-		if g.Stage == strategy.Failed {
-			return StatusDegraded
-		}
-	}
-	for _, n := range r.Nodes {
-		if n.Stage == strategy.Failed {
-			return StatusDegraded
-		}
-	}
-	for _, n := range r.Departed {
-		if n.Status == NotTornDown {
-			return StatusDegraded
-		}
-	}
-	return StatusSucceeded
-}
-
-// verdicts says why a group failed; nothing for one that did not.
-func verdicts(g GroupReport) []string {
-	var out []string
-	if g.FailedBy != "" {
-		out = append(out, fmt.Sprintf("it depends on %s, which failed", g.FailedBy))
-	}
-	for _, s := range g.Shortfalls {
-		out = append(out, s.String())
-	}
-	return out
-}
-
 // stages in the order of a report (airship.md 11, D-11).
 var stages = []strategy.Stage{strategy.NotStarted, strategy.Prepared, strategy.Deployed, strategy.Failed}
 
@@ -235,7 +204,9 @@ func (r Report) String() string {
 	}
 	for _, ph := range r.Outside {
 		fmt.Fprintf(&b, "  %s (phase %d): %s\n", ph.TaskGroup, ph.Phase, ph.Status)
-		writeList(&b, "", ph.Failures, func(f PhaseFailure) { fmt.Fprintf(&b, "    %s\n", f) })
+		writeList(&b, "", ph.Failures, func(f run.PhaseFailure) {
+			fmt.Fprintf(&b, "    %s%s\n", strings.TrimPrefix(f.Node+": ", ": "), short(f.Message))
+		})
 	}
 	if len(r.Groups) > 0 {
 		b.WriteString("groups, in order:\n")
@@ -256,7 +227,7 @@ func (r Report) String() string {
 		}
 		fmt.Fprintf(&b, "  %s%s: %s, %d of %d nodes deployed%s\n", g.Name, critical, g.Stage, deployed, len(g.Members),
 			withoutChanges(idle))
-		for _, v := range verdicts(g) {
+		for _, v := range run.Reasons(g) {
 			fmt.Fprintf(&b, "    %s\n", v)
 		}
 	}

@@ -23,8 +23,8 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -68,12 +68,10 @@ type Options struct {
 	Resolve func(t task.Task, values Values) (task.Task, error)
 }
 
-// Defaults of Options and of a group's time limits (airship.md 10).
+// Defaults of Options.
 const (
-	DefaultParallelism    = 10
-	DefaultGrace          = 30 * time.Second
-	DefaultPrepareTimeout = 30 * time.Minute
-	DefaultDeployTimeout  = time.Hour
+	DefaultParallelism = run.DefaultParallelism
+	DefaultGrace       = 30 * time.Second
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -128,65 +126,36 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	if p.Site != s.Name {
 		return Report{}, fmt.Errorf("rollout: the plan is for the site %q, not for %q", p.Site, s.Name)
 	}
-	groups := s.Groups
-	if groups == nil {
-		groups = strategy.Default()
+	reached := make(map[string]bool, len(o.Departed))
+	for n := range o.Departed {
+		reached[n] = true
 	}
-	w, err := newSchedule(s, groups, p, o.Caller)
+	program, err := run.Compile(s, p, run.Settings{Parallelism: o.Parallelism, ParallelGroups: o.ParallelGroups,
+		Departed: reached})
 	if err != nil {
 		return Report{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
 	}
-	m, err := strategy.New(groups, s.Nodes, w.idle(s.Nodes))
-	if err != nil {
-		return Report{}, err
+	for i, ph := range p.Phases {
+		if o.Caller == nil && slices.ContainsFunc(ph.Tasks, func(t task.Task) bool { return t.Kind == task.Callback }) {
+			return Report{}, fmt.Errorf(
+				"rollout: plan %s: phase %d: the plan holds callbacks, and Options.Caller is missing", p.Digest, i+1)
+		}
 	}
-	if err := sameGroups(p, m); err != nil {
-		return Report{}, err
-	}
-
 	d := newDriver(ctx, s.Name, o)
-	d.machine, d.schedule = m, w
+	d.plan, d.program, d.needs, d.actions = p, program, needs(p), actionsOf(p)
+	maps.Copy(d.nodes, o.Departed)
 	for _, n := range s.Nodes {
 		d.nodes[n.Name], d.wanted[n.Name] = n, n
 	}
-	for _, g := range p.Groups {
-		d.owned[g.Name], d.waits[g.Name] = g.Owned, g.After
+	for _, g := range program.Groups {
+		d.rolling[g.Name] = g.Rolling
 	}
-	maps.Copy(d.locks.locked, w.locked)
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted,
 		Message: strings.TrimPrefix(o.Purpose+": plan "+p.Digest, ": ")})
 	d.identify()
-	if d.before() {
-		d.groups(groups)
-		d.after()
-	}
-	d.remaining()
-	d.cleanup()
-	for n := range d.report.Nodes {
-		d.note(n, func(r *NodeReport) { r.Asked = d.Machines.identified(n) })
-	}
-	d.report.Status = d.status()
+	end := d.drive()
+	d.complete(end)
 	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(d.report.Status)})
-	return d.report, errors.Join(d.close(), m.Err(), d.wrong)
-}
-
-// sameGroups makes sure that the groups are those that the plan was made for: membership is frozen at plan time and
-// compared now (airship.md D-18).
-func sameGroups(p *planner.Plan, m *strategy.Machine) error {
-	order := m.Order()
-	if len(order) != len(p.Groups) {
-		return fmt.Errorf("rollout: the plan has %d groups and the site %d; make a new plan", len(p.Groups), len(order))
-	}
-	for i, g := range p.Groups {
-		if g.Name != order[i] {
-			return fmt.Errorf("rollout: group %q is number %d in the plan and group %q in the site; make a new plan",
-				g.Name, i+1, order[i])
-		}
-		if members := m.Members(g.Name); !slices.Equal(members, g.Members) {
-			return fmt.Errorf("rollout: group %q has the members %q in the plan and %q in the site; make a new plan",
-				g.Name, g.Members, members)
-		}
-	}
-	return nil
+	return d.report, errors.Join(d.close(), end.Err)
 }

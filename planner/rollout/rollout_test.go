@@ -16,6 +16,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -210,7 +211,7 @@ func TestErrorsAreTyped(t *testing.T) {
 		}
 	})
 	var limit *rollout.TimeLimitError
-	if !errors.As(r.Nodes["a"].Error, &limit) || limit.Limit != rollout.DefaultDeployTimeout ||
+	if !errors.As(r.Nodes["a"].Error, &limit) || limit.Limit != run.DefaultDeployTimeout ||
 		limit.Group != "default" {
 		t.Errorf("a: %v is no time limit of an hour of the group default", r.Nodes["a"].Error)
 	}
@@ -235,7 +236,7 @@ func TestErrorsAreTyped(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if !errors.Is(r.Nodes["a"].Error, rollout.ErrInterrupted) || r.Status != rollout.StatusInterrupted {
+	if !errors.Is(r.Nodes["a"].Error, run.ErrInterrupted) || r.Status != rollout.StatusInterrupted {
 		t.Errorf("a: %v, run %s, want an interruption", r.Nodes["a"].Error, r.Status)
 	}
 }
@@ -266,7 +267,7 @@ func TestGivenUp(t *testing.T) {
 			if spent := time.Since(start); spent > 92*time.Second {
 				t.Errorf("it took %s", spent)
 			}
-			if !errors.Is(r.Nodes["a"].Error, rollout.ErrInterrupted) || r.Status != rollout.StatusInterrupted {
+			if !errors.Is(r.Nodes["a"].Error, run.ErrInterrupted) || r.Status != rollout.StatusInterrupted {
 				t.Errorf("a: %v, run %s, want an interruption", r.Nodes["a"].Error, r.Status)
 			}
 			if last := notes.events[len(notes.events)-1]; last.Kind != journal.RunFinished {

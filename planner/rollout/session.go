@@ -11,7 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
@@ -32,6 +32,9 @@ type outcome struct {
 	ledger    map[resource.ID]string // nil when the session ended without telling
 	warnings  []string
 	sent      bool // false: the run was stopped before
+	nothing   bool // there was nothing to send
+	lock      run.Lock
+	begun     bool // the ledger has the actions that the session starts
 }
 
 // ok reports whether the session ended without a failure or an item left out.
@@ -39,14 +42,15 @@ func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 }
 
 // session runs one catalog on one node. Its tasks are in the journal as started before the catalog is sent and as
 // finished as soon as their results are there; the order of events is that of what happened.
-func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, st step, group string) outcome {
+func (d *driver) session(ctx context.Context, st session, c converge.Catalog) outcome {
 	var o outcome
+	n, group := st.node, st.Group
 	begun := make([]journal.Event, 0, len(st.tasks))
 	actions := map[resource.ID]task.Action{}
 	tolerated := map[resource.ID]bool{}
 	services := map[resource.ID]string{}
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.phase, Node: n.Name, Service: t.Service,
+		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.Phase, Node: n.Name, Service: t.Service,
 			Action: string(t.Action)}
 		if t.Resource.Type != "" {
 			e.Resource = string(taskID(t))
@@ -92,14 +96,14 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 			message, output = journal.TextChanged, r.Diff
 		}
 		d.log.append(journal.Event{
-			Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: n.Name, Resource: string(
+			Kind: journal.TaskFinished, Group: group, Phase: st.Phase, Node: n.Name, Resource: string(
 				r.ID), Service: services[r.ID], Action: string(action),
 			Status: string(r.Status), Message: message, Output: output, Millis: r.Millis,
 		})
 	}
 	o.sent = true
-	c.Begins = d.pendingActions(n.Name, c)
-	summary, err := d.whenFree(ctx, n, c, group, st, finished)
+	c.Begins = st.begins
+	summary, err := d.whenFree(ctx, st, c, finished)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = fmt.Errorf("%w; the session was given up: %w", cause, err)
 	}
@@ -107,9 +111,8 @@ func (d *driver) session(ctx context.Context, n site.Node, c converge.Catalog, s
 	if readLedger(err) {
 		o.ledger = summary.Ledger
 	}
-	d.recordActions(n.Name, o.err)
-	d.locks.record(n.Name, c, summary, o.err)
-	d.conclude(&o, c, st, group, actions)
+	o.begun, o.lock = readLedger(err), lockAfter(c, summary, err)
+	d.conclude(&o, c, st, actions)
 	o.tolerate(n.Name, tolerated, len(st.tasks), context.Cause(ctx))
 	if cause := context.Cause(ctx); o.err == nil && !o.ok() && cause != nil {
 		// its end came in good order, and before that of its work
@@ -128,13 +131,13 @@ const busyPause = time.Second
 
 // whenFree runs a catalog on a node that no other session is active on, see untilFree. To unlock a node, it waits even
 // when the run is stopped.
-func (d *driver) whenFree(ctx context.Context, n site.Node, c converge.Catalog, group string, st step,
-	each func(converge.Result)) (converge.Summary, error) {
-	stop := d.cancellation.stopping
+func (d *driver) whenFree(ctx context.Context, st session, c converge.Catalog, each func(converge.Result)) (
+	converge.Summary, error) {
+	n, stop := st.node, d.cancellation.stopping
 	if len(st.tasks) == 1 && st.tasks[0].Action == task.Unlock {
 		stop = ctx
 	}
-	waiting := journal.Event{Group: group, Phase: st.phase, Node: n.Name}
+	waiting := journal.Event{Group: st.Group, Phase: st.Phase, Node: n.Name}
 	return d.untilFree(ctx, stop, waiting, func() (converge.Summary, error) {
 		working := false
 		summary, err := d.converge(ctx, n, c, func(r converge.Result) {
@@ -241,10 +244,10 @@ func differing(ds []converge.Difference) string {
 
 // conclude ends the tasks that have no result: those about the node as a whole, which end with the session, and those
 // whose outcome nobody knows.
-func (d *driver) conclude(o *outcome, c converge.Catalog, st step, group string, left map[resource.ID]task.Action) {
+func (d *driver) conclude(o *outcome, c converge.Catalog, st session, left map[resource.ID]task.Action) {
 	var ended []journal.Event
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.phase, Node: st.node, Service: t.Service,
+		e := journal.Event{Kind: journal.TaskFinished, Group: st.Group, Phase: st.Phase, Node: st.Node, Service: t.Service,
 			Action: string(t.Action)}
 		if o.err != nil {
 			e.Message = o.err.Error()
@@ -316,4 +319,39 @@ func (o outcome) answered(before bool) bool {
 		return failed.Kind == transport.Busy || failed.Kind == transport.Lost
 	}
 	return before
+}
+
+// lockAfter is what the end of a session says of the lock of its node. One that was to lock the node and ended without
+// a result may have left it locked; one that never started changed nothing.
+func lockAfter(c converge.Catalog, s converge.Summary, err error) run.Lock {
+	var failed *converge.SessionError
+	switch {
+	case c.Lock != "" && c.Unlock == "": // no command unlocks the node, so it cannot be left locked
+	case errors.As(err, &failed) && failed.Code == converge.CodeUnlock:
+		return run.IsStuck
+	case readLedger(err) && !s.Locked:
+		return run.IsUnlocked
+	case readLedger(err), (c.Lock != "" || c.Keep) && lost(err):
+		return run.IsLocked
+	}
+	return ""
+}
+
+// lost reports whether the session that ended with err had started and its end is unknown.
+func lost(err error) bool {
+	var session *converge.SessionError
+	if errors.As(err, &session) {
+		return session.Code == converge.CodeLost || session.Code == converge.CodeLedger ||
+			session.Code == converge.CodeRestart
+	}
+	var conn *transport.Error
+	return !errors.As(err, &conn) || conn.Kind == transport.Lost
+}
+
+// taskID is what the journal and error texts call a task: type[title], for a callback type[name].
+func taskID(t task.Task) resource.ID {
+	if t.Kind == task.Callback {
+		return resource.MakeID(t.Resource.Type, t.Name)
+	}
+	return t.Resource.ID()
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // TearDownReport says how the tear-down of a site went.
@@ -48,65 +48,30 @@ func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options
 		return report
 	}
 	d := newDriver(ctx, siteName, o)
-	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
-	var steps []step
+	d.program = run.Ending(nodes, run.Settings{Parallelism: o.Parallelism})
 	for _, n := range nodes {
 		d.nodes[n.Name] = n
-		steps = append(steps, step{node: n.Name,
-			tasks: []task.Task{{Node: n.Name, Group: task.Cleanup, Action: task.Forget}}})
 	}
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "tear down"})
-	report.Nodes = d.tearDown(steps)
-	report.Warnings = d.report.Warnings
-	report.Status = StatusSucceeded
-	for _, n := range report.Nodes {
-		if n.Status != TornDown {
-			report.Status = StatusDegraded
-		}
-	}
-	if d.cut {
-		report.Status = StatusInterrupted
-	}
+	report.Status = d.drive().Status
+	report.Nodes, report.Warnings = d.removed, d.report.Warnings
 	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(report.Status)})
 	report.Err = d.close()
 	return report
 }
 
-// tearDown undoes everything on the nodes of the steps.
-func (d *driver) tearDown(steps []step) map[string]TearDownNode {
-	limit := DefaultDeployTimeout
-	ctx, cancel := context.WithTimeoutCause(d.cancellation.running, limit,
-		&TimeLimitError{Call: "tear down", Limit: limit})
-	defer cancel()
-	out := make(map[string]TearDownNode, len(steps))
-	decided := d.separate(ctx, steps)
-	d.protect(steps, decided)
-	d.each(d.Parallelism, steps, func(st step) {
-		n, early := decided[st.node]
-		if !early {
-			n = d.tearDownNode(ctx, st)
-		}
-		d.log.append(journal.Event{Kind: journal.NodeFinished, Phase: st.phase, Node: st.node, Status: string(n.Status),
-			Message: n.Message})
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		out[st.node] = n
-	})
-	return out
-}
-
 // protect keeps the machines that turned out to be no machines of the site, when the plan did not count them and the
 // tear-down of all would exceed the limit.
-func (d *driver) protect(steps []step, decided map[string]TearDownNode) {
+func (d *driver) protect(nodes []string, decided map[string]TearDownNode) {
 	var unsure []string
 	n := 0
-	for _, st := range steps {
-		if _, early := decided[st.node]; early {
+	for _, name := range nodes {
+		if _, early := decided[name]; early {
 			continue
 		}
 		n++
-		if _, is := d.Unsure[st.node]; is {
-			unsure = append(unsure, st.node)
+		if _, is := d.Unsure[name]; is {
+			unsure = append(unsure, name)
 		}
 	}
 	if n <= d.TornDown {
@@ -119,54 +84,71 @@ func (d *driver) protect(steps []step, decided map[string]TearDownNode) {
 	}
 }
 
-func (d *driver) tearDownNode(ctx context.Context, st step) TearDownNode {
-	err := context.Cause(ctx)
-	if d.halted != nil {
-		err = d.halted
-	}
-	if d.stopped() {
-		err = ErrInterrupted
-	}
-	if err != nil {
-		return TearDownNode{Status: NotTornDown, Error: err, Message: fmt.Sprintf("not started: %s", err)}
-	}
-	catalog := d.catalog(converge.Apply, nil)
-	catalog.TearDown = true
-	o := d.session(ctx, d.nodes[st.node], catalog, st, "")
-	for _, w := range o.warnings {
-		d.warn("", st.node, w)
-	}
+// tearDownNode undoes everything on one node.
+func (d *driver) tearDownNode(ctx context.Context, s session) func() run.Result {
+	c := d.catalog(converge.Apply, nil)
+	c.TearDown = true
+	o := d.session(ctx, s, c)
 	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done,
 		Message: reason(o.err, o.failures)}
+	outcome := run.Succeeded
 	switch {
-	case folderGone(d.nodes[st.node], o.err) && o.ledger == nil:
-		d.warn("", st.node, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone",
-			st.node,
-			d.nodes[st.node].Connection.Root))
-		return TearDownNode{Status: TornDown}
+	case folderGone(s.node, o.err) && o.ledger == nil:
+		n = TearDownNode{Status: TornDown}
+		o.warnings = append(o.warnings, fmt.Sprintf("node %q: its folder %s is gone, or never was, and with it all that could be undone",
+			s.Node, s.node.Connection.Root))
 	case !o.sent, o.err != nil && ctx.Err() != nil:
 		if d.cancellation.running.Err() != nil {
-			d.stopped()
+			outcome = run.GivenUp
 		}
 		n.Status = NotTornDown // it was given up, which says nothing about the node
-	case unreachable(o.err) && d.wasContacted(st.node):
+	case unreachable(o.err) && d.Machines.contacted(s.Node):
 		n.Status, n.Message = NotTornDown, "it answered in this run, and is lost since: "+n.Message
 	case unreachable(o.err):
 		n.Status = Unreachable
 	case !o.ok():
 		n.Status = NotTornDown
-	case d.locks.isLocked(st.node):
+	case o.lock == run.IsLocked:
 		// torn down all the same
 		n.Message = "an earlier run locked it, and no command that unlocks it is known; unlock it by hand"
 	}
-	return n
+	return func() run.Result {
+		for _, w := range o.warnings {
+			d.warn("", s.Node, w)
+		}
+		d.removed[s.Node] = n
+		return run.Result{Outcome: outcome, Removal: n.Status}
+	}
 }
 
-// wasContacted reports whether a node answered in this run.
-func (d *driver) wasContacted(node string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.contacted[node]
+// separation decides which nodes are not torn down.
+func (d *driver) separation(ctx context.Context, s session) func() run.Result {
+	var nodes []string
+	for _, c := range d.program.Cleanup {
+		if _, reached := d.nodes[c.Node]; reached {
+			nodes = append(nodes, c.Node)
+		}
+	}
+	decided := map[string]TearDownNode{}
+	if len(d.wanted) > 0 {
+		decided = d.separate(ctx, s, nodes)
+	}
+	d.protect(nodes, decided)
+	return func() run.Result {
+		out := make(map[string]run.Removal, len(decided))
+		for name, n := range decided {
+			d.removed[name], out[name] = n, n.Status
+		}
+		return run.Result{Outcome: run.Succeeded, Decided: out}
+	}
+}
+
+// tornDown returns how the tear-down of a node ended.
+func (d *driver) tornDown(c run.Command) TearDownNode {
+	if c.Err != nil {
+		d.removed[c.Node] = TearDownNode{Status: c.Removal, Error: c.Err, Message: fmt.Sprintf("not started: %s", c.Err)}
+	}
+	return d.removed[c.Node]
 }
 
 // folderGone reports whether a session with a node failed because the node is a folder that does not exist.
@@ -174,49 +156,13 @@ func folderGone(n site.Node, err error) bool {
 	return n.Connection.Transport == "local" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR))
 }
 
-// cleanup tears down the nodes that left the site, and those that are in no group any more. One that left and does not
-// answer is forgotten, with a warning; one that is still in the site waits for the next plan.
-func (d *driver) cleanup() {
-	var reached []step
-	staying := map[string]bool{}
-	for _, st := range d.schedule.cleanup {
-		if _, here := d.nodes[st.node]; here {
-			staying[st.node] = true
-			reached = append(reached, st)
-			continue
-		}
-		if n, ok := d.Departed[st.node]; ok {
-			d.nodes[st.node] = n
-			reached = append(reached, st)
-			continue
-		}
-		d.depart(st.node, DepartedReport{Status: Forgotten, Message: "how to reach it is not known any more"})
-	}
-	numbers := phases(d.schedule.cleanup)
-	if len(numbers) == 0 {
-		return
-	}
-	d.recordPhases(journal.PhaseStarted, "", numbers, nil)
-	ended := d.tearDown(reached)
-	failed := false
-	for _, name := range slices.Sorted(maps.Keys(ended)) {
-		n := ended[name]
-		switch {
-		case n.Status == Unreachable && staying[name]:
-			n.Status = NotTornDown
-		case n.Status == Unreachable:
-			n.Status = Forgotten
-		}
-		if n.Status == NotTornDown {
-			failed = true
-		}
-		d.depart(name, DepartedReport{n.Status, n.Message, n.Undone, n.Node})
-	}
-	d.recordPhases(journal.PhaseFinished, "", numbers, func(int) bool { return failed })
-}
-
 // depart notes what became of a node that left the site.
-func (d *driver) depart(node string, r DepartedReport) {
+func (d *driver) depart(node string, removal Removal) {
+	n, reached := d.removed[node]
+	r := DepartedReport{removal, n.Message, n.Undone, n.Node}
+	if !reached {
+		r.Message = "how to reach it is not known any more"
+	}
 	d.report.Departed[node] = r
 	switch r.Status {
 	case Forgotten:

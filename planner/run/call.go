@@ -304,7 +304,7 @@ func (m *Machine) start(ch *chain, s Session, purpose Purpose) {
 	m.running[m.number] = ch
 	ch.last, ch.purpose = s, purpose
 	out := Command{Kind: Start, Number: m.number, Session: s, Purpose: purpose, Call: c.name, Group: c.groupName(),
-		Node: s.Node, Phase: s.Phase, Until: c.until, Limit: c.limitError()}
+		Node: s.Node, Phase: s.Phase, Until: c.until, Limit: c.limitError(), Err: m.halted}
 	if ch.window {
 		r := c.group.Rolling
 		out.Window = r.Lock+r.Unlock != "" && !c.group.Spared[s.Node]

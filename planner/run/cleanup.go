@@ -26,7 +26,7 @@ func (m *Machine) startCleanup() {
 	m.part = cleanup
 	var reached []Session
 	for _, s := range m.p.Cleanup {
-		if m.p.Lost[s.Node] {
+		if m.p.lost(s.Node) {
 			m.removed[s.Node] = Forgotten
 			m.do(Command{Kind: Depart, Node: s.Node, Removal: Forgotten})
 			continue
@@ -79,7 +79,7 @@ func (m *Machine) remove(s Session, removal Removal, err error) {
 func (m *Machine) cleanupOver() {
 	failed := false
 	for _, name := range slices.Sorted(maps.Keys(m.removed)) {
-		if m.p.Destroy || m.p.Lost[name] {
+		if m.p.Destroy || m.p.lost(name) {
 			continue
 		}
 		if m.removed[name] == Unreachable {

@@ -37,8 +37,8 @@ type Program struct {
 type Settings struct {
 	Parallelism    int // nodes at once; 0 is [DefaultParallelism]
 	ParallelGroups int // groups at once; 0 is 1
-	// Lost are nodes that left the site, and nobody knows any more how to reach them.
-	Lost map[string]bool
+	// Departed are the nodes that left the site and can be reached; nobody knows how to reach the others.
+	Departed map[string]bool
 }
 
 // Group is a group with what the plan knows of it.
@@ -151,6 +151,19 @@ func Compile(s site.Site, p *planner.Plan, settings Settings) (Program, error) {
 	}
 	slices.Sort(out.Idle)
 	return out, c.planned(s, p, groups)
+}
+
+// lost reports whether nobody knows any more how to reach a node that is to be torn down.
+func (p Program) lost(node string) bool { return !p.Destroy && !p.Staying[node] && !p.Departed[node] }
+
+// Ending returns the program that tears down all nodes of a site that ends.
+func Ending(nodes []site.Node, settings Settings) Program {
+	p := Program{Settings: settings, Destroy: true}
+	for _, n := range nodes {
+		p.Cleanup = append(p.Cleanup, Session{Kind: TearDown, Node: n.Name})
+	}
+	slices.SortFunc(p.Cleanup, func(a, b Session) int { return strings.Compare(a.Node, b.Node) })
+	return p
 }
 
 type compiler struct {

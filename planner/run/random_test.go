@@ -251,7 +251,7 @@ func TestRandomRuns(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		s, p := randomSite(r)
 		program, err := Compile(s, p, Settings{Parallelism: 1 + r.IntN(8), ParallelGroups: 1 + r.IntN(3),
-			Lost: map[string]bool{"old2": true}})
+			Departed: map[string]bool{"old1": true, "old3": true}})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

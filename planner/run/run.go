@@ -114,7 +114,7 @@ type Command struct {
 	Failed  bool           // of a phase that finished: something failed or was not done in it
 	Removal Removal
 	Text    string
-	Err     error // why a node fails
+	Err     error // why a node fails, or why no group was started
 	Report  *Report
 }
 

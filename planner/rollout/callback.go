@@ -1,0 +1,105 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// callback runs one callback. A tolerated failure is a warning.
+func (d *driver) callback(ctx context.Context, s session) func() run.Result {
+	planned := s.tasks[0]
+	t, err := d.resolve(planned, s.values)
+	if err != nil {
+		return func() run.Result { return d.callbackFailed(s, planned, err) }
+	}
+	e := journal.Event{
+		Kind: journal.TaskStarted, Group: s.Group, Phase: s.Phase, Node: s.Node, Action: string(t.Action),
+		Resource: string(taskID(planned)), Service: planned.Service,
+	}
+	if err := d.log.record(e); err != nil {
+		return func() run.Result { return run.Result{Outcome: run.NotStarted} }
+	}
+	begin := d.Now()
+	values, err := d.Caller.Call(ctx, t)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = fmt.Errorf("%w; the callback was given up: %w", cause, err)
+	}
+	e.Kind, e.Status, e.Millis = journal.TaskFinished, string(converge.Changed), d.Now().Sub(begin).Milliseconds()
+	if err != nil {
+		e.Status, e.Message = string(converge.Failed), err.Error()
+	}
+	d.log.append(e)
+	return func() run.Result {
+		d.called(planned, t, values, err)
+		switch {
+		case err == nil:
+			return run.Result{Outcome: run.Succeeded}
+		case d.cancellation.running.Err() != nil:
+			return run.Result{Outcome: run.GivenUp}
+		}
+		return d.callbackFailed(s, planned, err)
+	}
+}
+
+// called records how a callback ended, which may have had an effect. One that failed on any of its nodes has failed.
+func (d *driver) called(planned, t task.Task, values map[string]any, err error) {
+	if d.callFailed[planned.Name] = d.callFailed[planned.Name] || err != nil; d.callFailed[planned.Name] {
+		d.report.Callbacks[planned.Name] = ""
+	} else {
+		d.report.Callbacks[planned.Name] = t.Digest
+	}
+	if err == nil && len(values) > 0 {
+		d.report.Values = d.report.Values.with(t, values)
+	}
+}
+
+func (d *driver) callbackFailed(s session, planned task.Task, err error) run.Result {
+	if planned.Tolerate {
+		d.warn(s.Group, s.Node, fmt.Sprintf("the callback %s failed: %s; it may fail, so the run goes on", planned.Name,
+			err))
+		return run.Result{Outcome: run.Succeeded}
+	}
+	err = &run.CallbackError{Name: planned.Name, Err: err}
+	if s.Node != "" {
+		d.failed(s.Command, err)
+	}
+	return run.Result{Outcome: run.Failed, Err: err}
+}
+
+// resolve gives a task the values that callbacks of this run have returned by now (litp.md 51, 115).
+func (d *driver) resolve(t task.Task, values Values) (task.Task, error) {
+	if d.Resolve == nil {
+		return t, nil
+	}
+	resolved, err := d.Resolve(t, values)
+	if err != nil {
+		return t, fmt.Errorf("%s: a value that is read when its phase starts: %w", taskID(t), err)
+	}
+	return resolved, nil
+}
+
+// resolveAll resolves all tasks of a session. One that may fail is left out when it cannot be resolved.
+func (d *driver) resolveAll(s *session) (warnings []string, err error) {
+	if d.Resolve == nil {
+		return nil, nil
+	}
+	tasks := make([]task.Task, 0, len(s.tasks))
+	for _, t := range s.tasks {
+		r, err := d.resolve(t, s.values)
+		switch {
+		case err == nil:
+			tasks = append(tasks, r)
+		case t.Tolerate:
+			warnings = append(warnings, fmt.Sprintf("node %q: %s; this task may fail, so the node goes on", s.Node, err))
+		default:
+			return warnings, err
+		}
+	}
+	s.tasks = tasks
+	return warnings, nil
+}
