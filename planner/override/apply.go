@@ -75,13 +75,12 @@ func (s *Set) merge(layers []int) []*merged {
 				byID[e.id] = m
 				out = append(out, m)
 			}
-			if o.Merge == "title" {
-				*m = merged{typ: e.typ, title: e.title}
+			whole := o.Merge == mergeTitle
+			if whole {
+				m.create, m.broken, m.layers = false, false, nil
 			}
-			m.data = Merge(m.data, e.data)
-			m.defaults = Merge(m.defaults, e.defaults)
-			m.create = m.create || e.create
-			m.broken = m.broken || e.broken
+			m.data, m.defaults = lay(m.data, e.data, whole), lay(m.defaults, e.defaults, whole)
+			m.create, m.broken = m.create || e.create, m.broken || e.broken
 			m.layers = append(m.layers, layer{l, e})
 		}
 	}

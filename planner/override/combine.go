@@ -33,8 +33,6 @@ func Combine(layers []site.Override) site.Override {
 	return out
 }
 
-const mergeTitle = "title"
-
 func combineConfigurations(weaker, stronger resource.Configuration, whole bool) resource.Configuration {
 	out := make(resource.Configuration, len(weaker)+len(stronger))
 	for _, c := range []resource.Configuration{weaker, stronger} {
@@ -43,7 +41,7 @@ func combineConfigurations(weaker, stronger resource.Configuration, whole bool) 
 				out[typ] = make(map[string]resource.Parameters, len(titles))
 			}
 			for title, p := range titles {
-				out[typ][title] = overPrevious(out[typ][title], p, whole)
+				out[typ][title] = lay(out[typ][title], p, whole)
 			}
 		}
 	}
@@ -57,16 +55,9 @@ func combineDefaults(weaker, stronger map[string]map[string]any, whole bool) map
 	out := make(map[string]map[string]any, len(weaker)+len(stronger))
 	maps.Copy(out, weaker)
 	for typ, p := range stronger {
-		out[typ] = overPrevious(out[typ], p, whole)
+		out[typ] = lay(out[typ], p, whole)
 	}
 	return out
-}
-
-func overPrevious(previous, p resource.Parameters, whole bool) resource.Parameters {
-	if whole {
-		previous = nil
-	}
-	return Merge(previous, p)
 }
 
 // combineNames unites two lists, the weaker first. An empty list clears nothing, unless the stronger layer replaces as

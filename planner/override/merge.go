@@ -16,6 +16,17 @@ func Merge(weaker, stronger resource.Parameters) resource.Parameters {
 	return mergeMaps(weaker, stronger)
 }
 
+// mergeTitle is the rule of a layer that replaces what weaker ones say of a title.
+const mergeTitle = "title"
+
+// lay lays the parameters of a stronger layer over those of weaker ones; with whole it replaces them.
+func lay(weaker, stronger resource.Parameters, whole bool) resource.Parameters {
+	if whole {
+		weaker = nil
+	}
+	return Merge(weaker, stronger)
+}
+
 func mergeMaps(weaker, stronger map[string]any) map[string]any {
 	out := make(map[string]any, len(weaker)+len(stronger))
 	maps.Copy(out, weaker)
