@@ -163,7 +163,7 @@ func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
 	if !r.varies {
 		return r.everyNode, nil
 	}
-	scope := r.scope.WithNode(n)
+	scope := r.scope.WithNode(n.Name, n.Address, n.Rack, n.Tags, n.Roles, n.Labels)
 	raw := slices.Clone(r.raw)
 	var errs invalid.Errors
 	for i := range r.tasks {

@@ -6,7 +6,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Variables are the names that a template can read.
@@ -26,14 +25,14 @@ func NewScope(s catalog.Structure, attributes map[string]any, service, siteName 
 }
 
 // WithNode adds `node`: name, address, rack, tags, labels and roles.
-func (s Scope) WithNode(n site.Node) Scope {
-	labels := make(map[string]cty.Value, len(n.Labels))
-	for k, v := range n.Labels {
-		labels[k] = cty.StringVal(v)
+func (s Scope) WithNode(name, address, rack string, tags, roles []string, labels map[string]string) Scope {
+	values := make(map[string]cty.Value, len(labels))
+	for k, v := range labels {
+		values[k] = cty.StringVal(v)
 	}
 	return s.with("node", cty.ObjectVal(map[string]cty.Value{
-		"name": cty.StringVal(n.Name), "address": cty.StringVal(n.Address), "rack": cty.StringVal(n.Rack),
-		"tags": texts(n.Tags), "roles": texts(n.Roles), "labels": textMap(labels),
+		"name": cty.StringVal(name), "address": cty.StringVal(address), "rack": cty.StringVal(rack),
+		"tags": texts(tags), "roles": texts(roles), "labels": textMap(values),
 	}))
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 var three = 3
@@ -44,9 +43,8 @@ func sampleValues() map[string]any {
 }
 
 func sampleScope() Scope {
-	return NewScope(sample, sampleValues(), "web", "lon1").WithNode(site.Node{
-		Name: "n1", Address: "10.0.0.1", Rack: "r1", Tags: []string{"x"}, Labels: map[string]string{
-			"os": "linux"}, Roles: []string{"db"}})
+	return NewScope(sample, sampleValues(), "web", "lon1").WithNode("n1", "10.0.0.1", "r1",
+		[]string{"x"}, []string{"db"}, map[string]string{"os": "linux"})
 }
 
 func TestEvaluate(t *testing.T) {
