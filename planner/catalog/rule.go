@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 )
 
 // Rule is a rule for values, by its name in the table of rules.
@@ -190,7 +188,7 @@ func isExpression(a any) bool {
 	if !ok || len(s) > expressionLimit {
 		return false
 	}
-	if _, err := pattern.Compile(s); err != nil {
+	if _, err := CompilePattern(s); err != nil {
 		return false
 	}
 	_, err := anchored(s)
@@ -198,10 +196,10 @@ func isExpression(a any) bool {
 }
 
 // anchored compiles an expression that matches only at the start of a value.
-func anchored(text string) (*pattern.Pattern, error) { return pattern.Compile(`\A(?:` + text + `)`) }
+func anchored(text string) (*Pattern, error) { return CompilePattern(`\A(?:` + text + `)`) }
 
 // matches returns the error of a value that does not match.
-func matches(p *pattern.Pattern, v, format, text string) string {
+func matches(p *Pattern, v, format, text string) string {
 	found, err := p.Match(v)
 	if err != nil {
 		return fmt.Sprintf("is too long to be compared with %s", text)
@@ -220,7 +218,7 @@ func checkRegex(text, v string) string {
 
 // checkPattern is pydantic's pattern: the expression may match anywhere in the value.
 func checkPattern(text, v string) string {
-	p, err := pattern.Compile(text)
+	p, err := CompilePattern(text)
 	if err != nil {
 		return err.Error()
 	}

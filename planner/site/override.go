@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/pattern"
 )
 
 // RolePattern is a role as an override names it: the role itself, or `/regex/`, anchored at the start only (fuel.md
@@ -26,7 +26,7 @@ func ParseRolePattern(s string) (RolePattern, error) {
 	if _, err := regexp.Compile(written); err != nil { // the error is about what the user wrote
 		return RolePattern{}, fmt.Errorf("%q is not a regular expression: %w", s, err)
 	}
-	expr, err := pattern.Compile(`\A(?:` + written + `)`)
+	expr, err := catalog.CompilePattern(`\A(?:` + written + `)`)
 	if err != nil {
 		return RolePattern{}, fmt.Errorf("%q: %w", s, err)
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/slipway/terraform-provider-slipway/planner/pattern"
-
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
 // bounded makes a function refuse arguments whose result, or work, would be out of all proportion to them. The bound
@@ -120,7 +120,7 @@ func tooManyGroups(expression, text string) bool {
 }
 
 // searchBound refuses a regular expression and a text for which a search takes too much work.
-func searchBound(search func(p *pattern.Pattern, text string) error) func(args []cty.Value) error {
+func searchBound(search func(p *catalog.Pattern, text string) error) func(args []cty.Value) error {
 	return func(args []cty.Value) error {
 		if len(args) != 2 || !isText(args[0]) || !isText(args[1]) {
 			return nil
@@ -129,7 +129,7 @@ func searchBound(search func(p *pattern.Pattern, text string) error) func(args [
 		if tooManyGroups(expression, text) {
 			return function.NewArgError(0, errTooManyGroups)
 		}
-		p, err := pattern.Compile(expression)
+		p, err := catalog.CompilePattern(expression)
 		if err != nil {
 			return function.NewArgErrorf(0, "is not a regular expression: %s", err)
 		}
@@ -141,11 +141,11 @@ func searchBound(search func(p *pattern.Pattern, text string) error) func(args [
 }
 
 var (
-	regexBound = searchBound(func(p *pattern.Pattern, text string) error {
+	regexBound = searchBound(func(p *catalog.Pattern, text string) error {
 		_, err := p.Match(text)
 		return err
 	})
-	regexAllBound = searchBound(func(p *pattern.Pattern, text string) error {
+	regexAllBound = searchBound(func(p *catalog.Pattern, text string) error {
 		_, err := p.Matches(text)
 		return err
 	})
@@ -195,7 +195,7 @@ func replaceMatches(text, expression, with string) (string, error) {
 	if tooManyGroups(expression, text) {
 		return "", function.NewArgError(1, errTooManyGroups)
 	}
-	p, err := pattern.Compile(expression)
+	p, err := catalog.CompilePattern(expression)
 	if err != nil {
 		return "", function.NewArgErrorf(1, "is not a regular expression: %s", err)
 	}

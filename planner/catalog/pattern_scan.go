@@ -1,4 +1,4 @@
-package pattern
+package catalog
 
 import (
 	"io"
@@ -24,7 +24,7 @@ func (p *Pattern) scan(text string, looks int) ([][]int, error) {
 			_, width := utf8.DecodeLastRuneInString(text[:at])
 			expression, begin = later, at-width
 		}
-		r := &reader{text: text[begin:], looks: looks}
+		r := &textReader{text: text[begin:], looks: looks}
 		match := expression.FindReaderSubmatchIndex(r)
 		if looks = r.looks; looks < 0 {
 			return nil, ErrTooMuch
@@ -52,15 +52,15 @@ func (p *Pattern) scan(text string, looks int) ([][]int, error) {
 	return found, nil
 }
 
-// reader returns the characters of a text. It ends after a number of reads.
-type reader struct {
+// textReader returns the characters of a text. It ends after a number of reads.
+type textReader struct {
 	text  string
 	at    int
 	looks int // negative after the last allowed read
 }
 
 // ReadRune returns the next character.
-func (r *reader) ReadRune() (rune, int, error) {
+func (r *textReader) ReadRune() (rune, int, error) {
 	if r.at == len(r.text) {
 		return 0, 0, io.EOF
 	}

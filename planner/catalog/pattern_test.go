@@ -1,4 +1,4 @@
-package pattern
+package catalog
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ var (
 
 func mustCompile(t testing.TB, text string) *Pattern {
 	t.Helper()
-	p, err := Compile(text)
+	p, err := CompilePattern(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -48,7 +48,7 @@ func FuzzScan(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, expression, text string) {
-		p, err := Compile(expression)
+		p, err := CompilePattern(expression)
 		if err != nil || len(text) > 1000 || p.size > 1000 {
 			return
 		}
@@ -67,7 +67,7 @@ func TestWhatIsNoPattern(t *testing.T) {
 		strings.Repeat("x{1000}", 100): "instructions",
 		`\pL{1000}`:                    "",
 	} {
-		if _, err := Compile(expression); (err == nil) != (words == "") || err != nil &&
+		if _, err := CompilePattern(expression); (err == nil) != (words == "") || err != nil &&
 			!strings.Contains(err.Error(), words) {
 			t.Errorf("%.20s: %v, want %q", expression, err, words)
 		}

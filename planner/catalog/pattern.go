@@ -1,7 +1,4 @@
-// Package pattern has regular expressions in RE2 syntax with bounded cost. A search takes time proportional to the
-// length of the text times the size of the expression, and the size can be much larger than its text: `(x{100}){10}`
-// has a thousand times x. Each of many matches can require a search of the whole remaining text.
-package pattern
+package catalog
 
 import (
 	"errors"
@@ -12,23 +9,25 @@ import (
 
 // Bounds.
 const (
-	maxSize = 1 << 14 // of an expression, in instructions
-	maxWork = 1 << 28 // for one text: instructions times characters read; some seconds
+	patternSize = 1 << 14 // of an expression, in instructions
+	patternWork = 1 << 28 // for one text: instructions times characters read; some seconds
 )
 
 // ErrTooMuch is the error of a search that would take too long.
 var ErrTooMuch = errors.New("the text is too long for the regular expression: a search for it takes too much work")
 
-// Pattern is a compiled regular expression.
+// Pattern is a compiled regular expression in RE2 syntax, with bounded cost. A search takes time proportional to the
+// length of the text times the size of the expression, and the size can be much larger than its text: `(x{100}){10}`
+// has a thousand times x. Each of many matches can require a search of the whole remaining text.
 type Pattern struct {
 	*regexp.Regexp
 	text string
 	size int // instructions
 }
 
-// Compile compiles a regular expression. It fails if the syntax is invalid or the expression has more than 16384
+// CompilePattern compiles a regular expression. It fails if the syntax is invalid or the expression has more than 16384
 // instructions.
-func Compile(text string) (*Pattern, error) {
+func CompilePattern(text string) (*Pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, err
@@ -37,10 +36,10 @@ func Compile(text string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(program.Inst) > maxSize {
+	if len(program.Inst) > patternSize {
 		return nil, fmt.Errorf(
 			"the regular expression has %d instructions, what is repeated counted as often; %d is the most", len(
-				program.Inst), maxSize)
+				program.Inst), patternSize)
 	}
 	expression, err := regexp.Compile(text)
 	if err != nil {
@@ -51,7 +50,7 @@ func Compile(text string) (*Pattern, error) {
 
 // Match reports whether the text contains a match. Its only error is [ErrTooMuch].
 func (p *Pattern) Match(text string) (bool, error) {
-	if len(text) > maxWork/p.size {
+	if len(text) > patternWork/p.size {
 		return false, ErrTooMuch
 	}
 	return p.MatchString(text), nil
@@ -60,7 +59,7 @@ func (p *Pattern) Match(text string) (bool, error) {
 // Matches returns the matches in a text and their groups, as [regexp.Regexp.FindAllStringSubmatchIndex] does. Its only
 // error is [ErrTooMuch].
 func (p *Pattern) Matches(text string) ([][]int, error) {
-	switch looks := maxWork / p.size; { // at one character
+	switch looks := patternWork / p.size; { // at one character
 	case len(text) > looks:
 		return nil, ErrTooMuch
 	case len(text) <= looks/(len(text)+1): // every search may read the whole text
