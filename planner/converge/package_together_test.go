@@ -1,0 +1,134 @@
+package converge
+
+import (
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// jq and mc are installed by one call of apt-get, so the ledger has for each what came along with both.
+const (
+	beforeOfJq = `{"name":"jq","provider":"apt","install":true,"present":false,"came":["mc-data","onig"]}`
+	beforeOfMc = `{"name":"mc","provider":"apt","install":true,"present":false,"came":["mc-data","onig"]}`
+	autoMcData = "Package: mc-data\nArchitecture: amd64\nAuto-Installed: 1\n"
+)
+
+func mc() Item { return Item{Resource: resource.Resource{Type: "package", Title: "mc"}, Digest: "d"} }
+
+func withoutJq() Item {
+	i := jq()
+	i.Remove = true
+	return i
+}
+
+// TestAptUndoesOneOfTwoThatWereCutOff: the call that was to install jq and mc was killed while mc-data was unpacked.
+// dpkg removes nothing of that kind, so it is installed again before jq is undone.
+func TestAptUndoesOneOfTwoThatWereCutOff(t *testing.T) {
+	var s *Session
+	const purge = "apt-get purge -- jq mc-data onig"
+	r := &recorder{answers: map[string]system.Output{
+		"apt-cache policy":                   prints("mc:\n  Candidate: 1\n"),
+		"apt-get" + aptOptions + " -s":       prints("Purg jq [1]\nPurg mc-data [1]\nPurg onig [1]\n"),
+		"apt-get" + aptOptions + " purge --": {Status: 100, Combined: "dpkg: error processing package mc-data (--remove)\n"},
+	}}
+	database := stanza("jq", "Depends: onig\n") + stanza("onig", "")
+	s = aptNode(t, database+in("install reinstreq half-installed", stanza("mc-data", "")), r)
+	nowInstalled(t, &s, database+in("install reinstreq half-installed", stanza("mc-data", "")), autoMcData+"\n"+autoOnig)()
+	r.effects = map[string]func(){
+		"apt-get" + aptOptions + " install --reinstall -- mc-data": func() {
+			delete(r.answers, "apt-get"+aptOptions+" purge --")
+			nowInstalled(t, &s, database+stanza("mc-data", ""), autoMcData+"\n"+autoOnig)()
+			r.effects["apt-get"+aptOptions+" purge --"] = nowInstalled(t, &s, "", "")
+		},
+		"apt-get" + aptOptions + " install -- mc": nowInstalled(t, &s,
+			stanza("mc", "Depends: mc-data\n")+stanza("mc-data", ""), autoMcData),
+	}
+	interrupted(t, s, jq(), beforeOfJq)
+	interrupted(t, s, mc(), beforeOfMc)
+	for _, got := range runAll(t, s, withoutJq(), mc()) {
+		if got.Status != Changed {
+			t.Errorf("%s: %s: %s", got.ID, got.Status, got.Message)
+		}
+	}
+	r.wantRan(t, "apt-get install --reinstall -- mc-data",
+		"apt-get -s --allow-change-held-packages purge -- jq mc-data onig", purge,
+		"apt-cache policy -- mc", "apt-get install -- mc")
+}
+
+// TestAptMarksAgainWhatStays: the undo of jq was cut off when apt had forgotten why the companions are there. By now mc
+// needs one of them, which stays, and goes with mc.
+func TestAptMarksAgainWhatStays(t *testing.T) {
+	var s *Session
+	r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg jq [1]\nPurg onig [1]\n")}}
+	ofMc := stanza("mc", "Depends: mc-data\n") + stanza("mc-data", "")
+	s = aptNode(t, ofMc+stanza("jq", "Depends: onig\n")+stanza("onig", ""), r)
+	interrupted(t, s, jq(), beforeOfJq[:len(beforeOfJq)-1]+`,"leaving":["mc-data","onig"]}`)
+	interrupted(t, s, mc(), beforeOfMc)
+	const mark = "apt-mark auto -- mc-data"
+	r.effects = map[string]func(){
+		mark:                                 nowInstalled(t, &s, ofMc+stanza("jq", "Depends: onig\n")+stanza("onig", ""), autoMcData),
+		"apt-get" + aptOptions + " purge --": nowInstalled(t, &s, ofMc, autoMcData),
+	}
+	if got := runAll(t, s, withoutJq())[0]; got.Status != Changed {
+		t.Fatalf("%s: %s", got.Status, got.Message)
+	}
+	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- jq onig", mark, "apt-get purge -- jq onig")
+
+	r.answers["apt-get"+aptOptions+" -s"] = prints("Purg mc [1]\nPurg mc-data [1]\n")
+	r.effects = map[string]func(){"apt-get" + aptOptions + " purge --": nowInstalled(t, &s, "", "")}
+	if got := runAll(t, s)[0]; got.Status != Changed {
+		t.Fatalf("%s: %s", got.Status, got.Message)
+	}
+	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- mc mc-data", "apt-get purge -- mc mc-data")
+}
+
+// TestDnfCompletesTheCutOffFirst: dnf knows of its last transaction alone whether that was cut off, so it is completed
+// before another one, also when that is of another resource.
+func TestDnfCompletesTheCutOffFirst(t *testing.T) {
+	const (
+		query = "rpm -qa --queryformat " + rpmFormat
+		info  = "dnf -y -q history info last"
+		redo  = "dnf -y -q history redo last"
+	)
+	setUp := func(t *testing.T) (*Session, *recorder) {
+		r := &recorder{answers: map[string]system.Output{
+			"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n"), info: prints("Return-Code    : ** Aborted **\n"),
+		}}
+		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
+		i := Item{Resource: resource.Resource{Type: "package", Title: "other"}, Digest: "d"}
+		interrupted(t, s, i, `{"name":"other","provider":"dnf","install":true,"present":false}`)
+		r.effects = map[string]func(){redo: func() { r.answers[info] = prints("Return-Code    : Success\n") }}
+		return s, r
+	}
+	t.Run("undo", func(t *testing.T) {
+		s, r := setUp(t)
+		r.effects["dnf -y -q remove"] = func() { r.answers["rpm -qa"] = prints("") }
+		bash := Item{Resource: resource.Resource{Type: "package", Title: "bash"}, Digest: "d"}
+		interrupted(t, s, bash, `{"name":"bash","provider":"dnf","install":true,"present":false}`)
+		l, err := readLedger(s.System)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := l.entry("s", bash.ID())
+		e.Digest = "d" // it was applied before
+		l.change(record{Entry: e})
+		if err := l.fold(); err != nil {
+			t.Fatal(err)
+		}
+		bash.Remove = true
+		if got := runAll(t, s, bash)[0]; got.Status != Changed {
+			t.Fatalf("%s: %s", got.Status, got.Message)
+		}
+		r.wantRan(t, info, redo, query, "rpm --erase --test -- bash", "dnf -y -q remove -- bash", query)
+	})
+	t.Run("install", func(t *testing.T) {
+		s, r := setUp(t)
+		r.effects["dnf -y -q install"] = func() { r.answers["rpm -qa"] = prints("vim\t0\t9\t1\tx86_64\n") }
+		vim := Item{Resource: resource.Resource{Type: "package", Title: "vim"}, Digest: "d"}
+		if got := runAll(t, s, vim)[0]; got.Status != Changed {
+			t.Fatalf("%s: %s", got.Status, got.Message)
+		}
+		r.wantRan(t, query, info, redo, query, "dnf -y -q install -- vim", query)
+	})
+}
