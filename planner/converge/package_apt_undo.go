@@ -115,12 +115,45 @@ func (a apt) undo(ctx context.Context, s *Session, b packageBefore) error {
 	if _, err := a.finish(ctx, s); err != nil {
 		return err
 	}
+	cutOff := a.reinstall(ctx, s, b)
+	var err error
 	if b.Install && !b.Present {
-		if err := a.takeAway(ctx, s, b); err != nil {
-			return err
+		err = a.takeAway(ctx, s, b)
+	}
+	if err == nil {
+		err = a.bringBack(ctx, s, b)
+	}
+	if err != nil {
+		return errors.Join(err, cutOff)
+	}
+	return nil
+}
+
+// reinstall installs again the packages of which the unpacking was cut off, before anything is judged: dpkg does not
+// even remove them, and apt refuses all else. Those of other resources count, too, for one call may have brought all.
+func (apt) reinstall(ctx context.Context, s *Session, b packageBefore) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	others, err := otherPackages(s, b.Provider)
+	if err != nil {
+		return err
+	}
+	names := append([]string{b.Name}, b.Came...)
+	for _, o := range others {
+		names = append(append(names, o.before.Name), o.before.Came...)
+	}
+	var cut []string
+	for _, name := range names {
+		if key, p := db.find(name); p.status == statusReinstall && !slices.Contains(cut, key) {
+			cut = append(cut, key)
 		}
 	}
-	return a.bringBack(ctx, s, b)
+	if len(cut) == 0 {
+		return nil
+	}
+	return mustRun(ctx, s, aptGet(append([]string{"install", "--reinstall", "--"}, cut...)...))
 }
 
 // takeAway removes a package that slipway installed, with its companions. A package that others by now depend on stays,
@@ -162,19 +195,23 @@ func (a apt) takeAway(ctx context.Context, s *Session, b packageBefore) error {
 	if err != nil {
 		return err
 	}
+	// Those that an undo was about to take away before, and that others need by now, have lost their marks.
+	staying := slices.DeleteFunc(came, func(k string) bool { return slices.Contains(leaving, k) })
+	marks := slices.DeleteFunc(slices.Clone(staying), func(k string) bool {
+		return db.packages[k].condition != conditionInstalled || !slices.Contains(b.Leaving, k)
+	})
+	if neededBy != "" {
+		staying, marks = append(staying, key), append(marks, key)
+	}
+	if err := markAuto(ctx, s, marks); err != nil {
+		return err
+	}
 	if len(leaving) > 0 {
 		companions := slices.DeleteFunc(slices.Clone(leaving), func(k string) bool { return k == key })
 		if err := b.noteLeaving(s, companions); err != nil {
 			return err
 		}
 		if err := a.purge(ctx, s, leaving, key, b); err != nil {
-			return err
-		}
-	}
-	staying := slices.DeleteFunc(came, func(k string) bool { return slices.Contains(leaving, k) })
-	if neededBy != "" {
-		staying = append(staying, key)
-		if err := markAuto(ctx, s, []string{key}); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package converge
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,6 +34,18 @@ func otherPackages(s *Session, provider string) ([]packageRecord, error) {
 		}
 	}
 	return out, nil
+}
+
+// finishOthers completes what a transaction left that was cut off and that brought other resources, too: dnf knows that
+// of its last transaction only.
+func finishOthers(ctx context.Context, s *Session, m packageManager) error {
+	if s.ledger == nil || !slices.ContainsFunc(s.ledger.Entries, func(e *entry) bool {
+		return e.Type == "package" && e.Digest == "" && (e.Site != s.site || e.id != s.id)
+	}) {
+		return nil
+	}
+	_, err := m.finish(ctx, s)
+	return err
 }
 
 // inherit corrects b for a package that is there only because slipway brought it along with another one: then it was

@@ -129,6 +129,6 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 		if got := runAll(t, s, vim)[0]; got.Status != Changed {
 			t.Fatalf("%s: %s", got.Status, got.Message)
 		}
-		r.wantRan(t, query, info, redo, query, "dnf -y -q install -- vim", query)
+		r.wantRan(t, query, info, redo, query, "dnf -y -q install -- vim", query, query)
 	})
 }

@@ -213,7 +213,9 @@ func (t packageType) applyWith(
 		}
 	}
 	if len(todo) > 0 {
-		err := m.transact(ctx, s, wants(todo))
+		// What cannot be completed matters only where it is in the way.
+		cutOff := finishOthers(ctx, s, m)
+		err := errors.Join(m.transact(ctx, s, wants(todo)), cutOff)
 		for _, i := range todo {
 			errs[i] = t.verify(ctx, s, rs[i], err)
 		}
@@ -359,8 +361,9 @@ func (packageType) Undo(ctx context.Context, s *Session, title string, before js
 	if !b.Install && !b.Present && len(b.Went) == 0 {
 		return nil // it was to be absent, and was
 	}
+	cutOff := finishOthers(ctx, s, m)
 	if err := m.undo(ctx, s, b); err != nil {
-		return packageError(w, err)
+		return packageError(w, errors.Join(err, cutOff))
 	}
 	return nil
 }

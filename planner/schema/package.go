@@ -21,7 +21,7 @@ func (Package) Schema() resource.Schema {
 			{Name: "name", Kind: resource.String, Check: checkPackageName,
 				Description: "The package's name, with an architecture where one is meant (`libc6:amd64`). Default: the title."},
 			{Name: "ensure", Kind: resource.String, Check: checkPackageEnsure,
-				Description: "`installed` (or `present`), `latest` (the newest version that the node's package index has; the index itself is not refreshed for it), `absent`, `purged` (apt: with configuration files) or a version as the package manager writes it. Default: `installed`. A package that is half installed does not count as installed. A hold stays unless the package has to change; then it is lifted until the resource is removed."},
+				Description: "`installed` (or `present`), `latest` (the newest version that the node's package index has; the index itself is not refreshed for it), `absent`, `purged` (apt: with configuration files) or a version as the package manager writes it. Default: `installed`. A package that is half installed does not count as installed. Only the package itself is looked at, as in Puppet: a dependency that others left half configured is no drift of it. What an installation by slipway left is completed when that was interrupted. A hold stays unless the package has to change; then it is lifted until the resource is removed."},
 			{Name: "provider", Kind: resource.String, Values: []string{"apt", "dnf", "apk"},
 				Description: "The package manager. Default: the one that the node has."},
 		},
