@@ -28,12 +28,12 @@ func All() []func() datasource.DataSource {
 }
 
 // part is one attribute of a site as a data source takes it, and how it is read.
-type part[T any] func(context.Context, path.Path, attr.Value) ([]T, bool, diag.Diagnostics)
+type part[T any] func(context.Context, attr.Value) ([]T, bool, diag.Diagnostics)
 
 // take reads a part of a site. Terraform reads a data source only when all that it is given is known, so anything
 // unknown is an error.
 func take[T any](ctx context.Context, name string, v types.Dynamic, read part[T], diags *diag.Diagnostics) []T {
-	out, known, found := read(ctx, path.Root(name), v)
+	out, known, found := read(ctx, v)
 	diags.Append(found...)
 	if !known && !found.HasError() {
 		diags.AddAttributeError(path.Root(name), "Value is not known",

@@ -138,7 +138,7 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		Plugins:   take(ctx, "plugins", m.Plugins, resources.PluginsFrom, &resp.Diagnostics),
 	}
 	var found diag.Diagnostics
-	s.Ordering, _, found = resources.OrderingFrom(path.Root("ordering"), m.Ordering)
+	s.Ordering, _, found = resources.OrderingFrom(ctx, m.Ordering)
 	resp.Diagnostics.Append(found...)
 	if resp.Diagnostics.HasError() {
 		return

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -54,7 +53,7 @@ func short(text string) string {
 
 // nodesOf reads the nodes of an argument.
 func nodesOf(ctx context.Context, argument int64, given types.Dynamic) ([]site.Node, *function.FuncError) {
-	nodes, known, diags := resources.NodesFrom(ctx, path.Root("nodes"), given)
+	nodes, known, diags := resources.NodesFrom(ctx, given)
 	if known && !diags.HasError() {
 		diags.Append(resources.Diagnostics(site.ValidateNodeNames(nodes))...)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/override"
@@ -40,7 +39,7 @@ func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *fu
 	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
 		return
 	}
-	layers, known, diags := resources.OverridesFrom(ctx, path.Root("overrides"), given)
+	layers, known, diags := resources.OverridesFrom(ctx, given)
 	if resp.Error = argumentError(0, diags); resp.Error != nil {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -51,7 +50,7 @@ func (deploymentStrategy) Run(ctx context.Context, req function.RunRequest, resp
 	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
 		return
 	}
-	groups, known, diags := resources.GroupsFrom(ctx, path.Root("groups"), given)
+	groups, known, diags := resources.GroupsFrom(ctx, given)
 	if resp.Error = argumentError(0, diags); resp.Error != nil {
 		return
 	}

@@ -9,13 +9,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/slipway/terraform-provider-slipway/datasources"
@@ -102,16 +100,8 @@ func (p *slipway) connection(ctx context.Context, configured types.Object) (c si
 	if configured.IsNull() || configured.IsUnknown() {
 		return environment, configured.IsNull(), diags
 	}
-	var m resources.ProviderConnectionModelV0
-	diags.Append(configured.As(ctx, &m, basetypes.ObjectAsOptions{})...)
-	if diags.HasError() {
-		return environment, false, diags
-	}
-	own, known, errs := m.Value(ctx)
-	for _, wrong := range errs {
-		diags.AddAttributeError(path.Root("connection"), "Invalid connection",
-			"connection."+wrong.Attribute+": "+wrong.Message+".")
-	}
+	own, known, more := resources.ConnectionFrom(ctx, configured)
+	diags.Append(more...)
 	return own.Over(environment), known, diags
 }
 

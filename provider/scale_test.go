@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -162,9 +161,9 @@ func (l *large) site(tb testing.TB) (s site.Site) {
 		}
 		return v.(types.Dynamic)
 	}
-	s.Nodes, _, _ = resources.NodesFrom(ctx, path.Root("nodes"), dynamic("nodes"))
-	s.Groups, _, _ = resources.GroupsFrom(ctx, path.Root("groups"), dynamic("groups"))
-	s.Services, _, _ = resources.ServicesFrom(ctx, path.Root("services"), dynamic("services"))
+	s.Nodes, _, _ = resources.NodesFrom(ctx, dynamic("nodes"))
+	s.Groups, _, _ = resources.GroupsFrom(ctx, dynamic("groups"))
+	s.Services, _, _ = resources.ServicesFrom(ctx, dynamic("services"))
 	if len(s.Nodes) != len(l.nodes) || len(s.Groups) != largeGroups || len(s.Services) != largeServices {
 		tb.Fatalf("%d nodes, %d groups, %d services", len(s.Nodes), len(s.Groups), len(s.Services))
 	}

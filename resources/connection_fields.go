@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -167,12 +167,9 @@ func portNumber(s string) (int, error) {
 }
 
 func parseConnectTimeout(c *site.Connection, s string) error {
-	d, wrong := parseDuration(s)
-	if wrong != "" {
-		return errors.New(wrong)
-	}
+	d, err := document.ParseDuration(s)
 	c.ConnectTimeout = d
-	return nil
+	return err
 }
 
 func parseKnownHosts(c *site.Connection, s string) error {

@@ -35,31 +35,8 @@ func FileWarnings(c site.Connection) (diags diag.Diagnostics) {
 func fileWarning(at path.Path, file string) (diags diag.Diagnostics) {
 	if err := transport.CheckFile(file); err != nil {
 		diags.AddAttributeWarning(at, "File of a connection cannot be read",
-			fmt.Sprintf("%s: %v. No node is reached with it as it is: correct the path, or write the file. "+
-				"Nothing needs to be done where another resource of this configuration writes it before the deployment.", at, err))
-	}
-	return diags
-}
-
-// knownHostsWarnings warns of the files of known hosts that nodes name themselves and that are missing. The nodes are
-// as they are reached: whether slipway makes a file depends on the policy that counts for the node, which may be the
-// provider's.
-func (p ProviderData) knownHostsWarnings(nodes []site.Node) (diags diag.Diagnostics) {
-	missing := map[string]error{}
-	for _, n := range nodes {
-		c := n.Connection
-		// the provider's is looked for when it is configured
-		own := c.Transport != "local" && c.KnownHostsFile != p.Connection.KnownHostsFile
-		if own && c.KnownHostsFile != "" && c.HostKeyPolicy != "accept-new" {
-			if err := transport.CheckFile(c.KnownHostsFile); err != nil {
-				missing[n.Name] = fmt.Errorf("connect.known_hosts_file: %w", err)
-			}
-		}
-	}
-	if len(missing) > 0 {
-		diags.AddAttributeWarning(path.Root("nodes"), "File of a connection cannot be read",
-			engine.Reasons(missing)+"These nodes are not reached as it is: correct the path, or write the file. "+
-				"Nothing needs to be done where another resource of this configuration writes it before the deployment.")
+			fmt.Sprintf("%s: %v. No node is reached with it as it is: correct the path, or write the file. %s", at, err,
+				engine.WrittenBefore))
 	}
 	return diags
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	providerschema "github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -27,18 +26,18 @@ func nodeConnectionAttribute() schema.SingleNestedAttribute {
 		Optional: true,
 		MarkdownDescription: "How this node is reached, where it differs from the provider's `connection`. Each attribute given here counts instead of the provider's. A private key, key file or `agent = true` given here " +
 			"keeps the provider's keys, passphrase and certificate away from this node.",
-		Attributes: nodeConnectionAttributes(ConnectionFields()),
+		Attributes: connectionAttributes(ConnectionFields(), ofNode),
 		Validators: eitherKey(nodeCredentials),
 	}
 }
 
 // ProviderConnectionAttribute is `connection` of the provider.
-func ProviderConnectionAttribute() providerschema.SingleNestedAttribute {
-	return providerschema.SingleNestedAttribute{
+func ProviderConnectionAttribute() schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{
 		Optional: true,
 		MarkdownDescription: "How nodes are reached. These are defaults: a node's own `connect` counts instead, attribute by attribute. What is given here is in no state and may come from an ephemeral value. " +
 			"Configuration counts before the environment; a key that is configured here keeps all keys of the environment away.",
-		Attributes: providerConnectionAttributes(ConnectionFields()),
+		Attributes: connectionAttributes(ConnectionFields(), ofProvider),
 		Validators: eitherKey(""),
 	}
 }
@@ -46,42 +45,75 @@ func ProviderConnectionAttribute() providerschema.SingleNestedAttribute {
 // stateNote goes with everything secret that a resource takes.
 const stateNote = " It is kept in Terraform's state, as every attribute of a resource is; to keep it out, give it in the provider's `connection`, or use the agent or a key file."
 
-func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attribute {
+// owner is what a connection is an attribute of.
+type owner int
+
+const (
+	ofNode owner = iota
+	ofProvider
+)
+
+// connectionAttributes returns the attributes of a connection, or of a hop. The framework takes attributes of resources
+// in a provider's schema, too.
+func connectionAttributes(fields []ConnectionField, of owner) map[string]schema.Attribute {
 	attributes, secrets := make(map[string]schema.Attribute, len(fields)+1), make(map[string]schema.Attribute)
 	for _, f := range fields {
-		text := f.Description
-		if f.Sensitive {
+		text, validators, either := f.Description, f.strings, eitherKey("")
+		switch {
+		case of == ofProvider:
+			text += f.defaults()
+		case f.Sensitive:
 			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: text + stateNote,
-				Validators: f.strings}
+				Validators: validators}
 			attributes[f.Name] = movedAttribute(namePath(nodeCredentials, f.Name))
 			continue
+		case f.file:
+			validators = append(slices.Clone(validators), presentFile{})
+		}
+		if of == ofNode {
+			either = eitherKey(nodeCredentials)
 		}
 		switch f.Kind {
 		case TextField:
-			validators := f.strings
-			if f.file {
-				validators = append(slices.Clone(validators), presentFile{})
-			}
-			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
-				Validators: validators}
+			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, Sensitive: f.Sensitive,
+				MarkdownDescription: text, Validators: validators}
 		case NumberField:
-			attributes[f.Name] = schema.Int64Attribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text,
-				Validators: f.integers}
+			attributes[f.Name] = schema.Int64Attribute{Optional: true, MarkdownDescription: text, Validators: f.integers}
 		case FlagField:
-			attributes[f.Name] = schema.BoolAttribute{Required: f.Required, Optional: !f.Required, MarkdownDescription: text}
+			attributes[f.Name] = schema.BoolAttribute{Optional: true, MarkdownDescription: text}
 		case LinesField:
-			attributes[f.Name] = schema.ListAttribute{Required: f.Required, Optional: !f.Required, ElementType: types.StringType,
+			attributes[f.Name] = schema.ListAttribute{Optional: true, ElementType: types.StringType,
 				MarkdownDescription: text, Validators: lines()}
 		case BastionsField:
-			attributes[f.Name] = schema.ListNestedAttribute{Required: f.Required, Optional: !f.Required,
-				MarkdownDescription: text,
-				NestedObject: schema.NestedAttributeObject{Attributes: nodeConnectionAttributes(hopFields()),
-					Validators: eitherKey(nodeCredentials)}}
+			attributes[f.Name] = schema.ListNestedAttribute{Optional: true, MarkdownDescription: text,
+				NestedObject: schema.NestedAttributeObject{Attributes: connectionAttributes(hopFields(), of), Validators: either}}
 		}
+	}
+	if of == ofProvider {
+		// Without the attribute, Terraform would leave out what was copied from a node without a word, and another key
+		// would be offered.
+		attributes[nodeCredentials] = schema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType,
+			MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced{}}}
+		return attributes
 	}
 	attributes[nodeCredentials] = schema.SingleNestedAttribute{Optional: true, Attributes: secrets,
 		MarkdownDescription: "What is secret. It stands apart because Terraform walks every sensitive attribute of every node many times, also one that is not set; where nothing is secret, leave the object out."}
 	return attributes
+}
+
+// defaults says where the provider takes the field from when it is not configured.
+func (f ConnectionField) defaults() (text string) {
+	if f.Parse != nil {
+		text = fmt.Sprintf(" May also be given as `%s`", f.Environment())
+		if f.Form != "" {
+			text += ": " + f.Form
+		}
+		text += "."
+	}
+	if f.Default != "" {
+		text += fmt.Sprintf(" Default: `%s`.", f.Default)
+	}
+	return text
 }
 
 // movedAttribute stands where a secret stood in version 0 and refuses it. Without the attribute, Terraform would leave
@@ -89,48 +121,6 @@ func nodeConnectionAttributes(fields []ConnectionField) map[string]schema.Attrib
 func movedAttribute(to string) schema.Attribute {
 	return schema.StringAttribute{Optional: true, MarkdownDescription: "Moved: give `" + to + "` instead.",
 		Validators: []validator.String{moved{to}}}
-}
-
-func providerConnectionAttributes(fields []ConnectionField) map[string]providerschema.Attribute {
-	attributes := make(map[string]providerschema.Attribute, len(fields))
-	for _, f := range fields {
-		text := f.Description
-		if f.Parse != nil {
-			text += fmt.Sprintf(" May also be given as `%s`", f.Environment())
-			if f.Form != "" {
-				text += ": " + f.Form
-			}
-			text += "."
-		}
-		if f.Default != "" {
-			text += fmt.Sprintf(" Default: `%s`.", f.Default)
-		}
-		switch f.Kind {
-		case TextField:
-			attributes[f.Name] = providerschema.StringAttribute{Required: f.Required, Optional: !f.Required,
-				Sensitive: f.Sensitive, MarkdownDescription: text, Validators: f.strings}
-		case NumberField:
-			attributes[f.Name] = providerschema.Int64Attribute{Required: f.Required, Optional: !f.Required,
-				MarkdownDescription: text, Validators: f.integers}
-		case FlagField:
-			attributes[f.Name] = providerschema.BoolAttribute{Required: f.Required, Optional: !f.Required,
-				MarkdownDescription: text}
-		case LinesField:
-			attributes[f.Name] = providerschema.ListAttribute{Required: f.Required, Optional: !f.Required,
-				ElementType: types.StringType, MarkdownDescription: text, Validators: lines()}
-		case BastionsField:
-			attributes[f.Name] = providerschema.ListNestedAttribute{Required: f.Required, Optional: !f.Required,
-				MarkdownDescription: text,
-				NestedObject: providerschema.NestedAttributeObject{Attributes: providerConnectionAttributes(hopFields()),
-					Validators: eitherKey("")}}
-		}
-	}
-	// Without the attribute, Terraform would leave out what was copied from a node without a word, and another key
-	// would be offered.
-	attributes[nodeCredentials] = providerschema.MapAttribute{Optional: true, Sensitive: true,
-		ElementType:         types.StringType,
-		MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced{}}}
-	return attributes
 }
 
 // eitherKey refuses a connection or hop that gives its private key twice. secrets is the name of the object that has

@@ -39,17 +39,13 @@ func withNodes(nodes, older passthrough.Value, names map[string]string) (passthr
 	if err != nil {
 		return nodes, err
 	}
-	members, wrong := membersOf("nodes", "node", before)
-	if wrong != nil {
-		return nodes, *wrong
-	}
 	added := map[string]tftypes.Value{}
 	for name, old := range names {
-		for _, m := range members {
-			if nameOf(m.value) != old {
+		for _, m := range membersOf(before) {
+			if nameOf(m) != old {
 				continue
 			}
-			if added[name], err = withoutSecrets(m.value); err == nil {
+			if added[name], err = withoutSecrets(m); err == nil {
 				added[name], err = named(added[name], name)
 			}
 			if err != nil {
@@ -58,9 +54,24 @@ func withNodes(nodes, older passthrough.Value, names map[string]string) (passthr
 		}
 	}
 	if len(added) < len(names) {
-		return nodes, fmt.Errorf("the state does not say how to reach all of %q; their own ledgers have what is applied there", sortedKeys(names))
+		return nodes, fmt.Errorf("the state does not say how to reach all of %q; their own ledgers have what is applied there", slices.Sorted(maps.Keys(names)))
 	}
 	return passthrough.Encode(extended(now, added))
+}
+
+// membersOf returns the objects of a list or map.
+func membersOf(v tftypes.Value) []tftypes.Value {
+	if elements, ok := elementsOf(v); ok {
+		return elements
+	}
+	entries, _ := entriesOf(v)
+	return slices.Collect(maps.Values(entries))
+}
+
+func nameOf(object tftypes.Value) string {
+	entries, _ := entriesOf(object)
+	name, _ := plain(entries["name"]).(string)
+	return name
 }
 
 // named returns a node object with a name.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -53,7 +52,7 @@ func TestSecretsOfDepartedNodes(t *testing.T) {
 				t.Errorf("secrets are kept: %s", opened)
 			}
 			read := func(v passthrough.Value) []site.Node {
-				nodes, _, diags := NodesFrom(t.Context(), path.Root("nodes"), v)
+				nodes, _, diags := NodesFrom(t.Context(), v)
 				if diags.HasError() {
 					t.Fatal(diags)
 				}

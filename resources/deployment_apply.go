@@ -90,7 +90,8 @@ func (d *Deployment) apply(ctx context.Context, plan, prior *deploymentModelV1, 
 	}
 	how.Settings = d.settings(*plan, prior, key)
 	how.Parallelism, how.ParallelGroups = int(plan.Parallelism.ValueInt64()), int(plan.ParallelGroups.ValueInt64())
-	how.Protection, _, diags = limitsOf(ctx, plan.Protect)
+	limits, diags := limitsOf(ctx, *plan, nil)
+	how.Protection = limits.Protection
 	how.Digest = plan.Digest.ValueString()
 	out = d.engine().Apply(ctx, before, desired, how)
 	diags.Append(messages(out.Messages)...)

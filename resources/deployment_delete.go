@@ -6,13 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 const defaultTearDownTimeout = time.Hour
@@ -42,13 +40,15 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if now, created := d.provider.Runs.wasCreated(name); created {
 		nodes, diags := state.nodes(ctx, past)
 		resp.Diagnostics.Append(diags...)
-		resp.Diagnostics.Append(leftBehind(past, engine.Reach(nodes, d.provider.Connection), now)...)
+		resp.Diagnostics.Append(messages(past.LeftBehind(engine.Reach(nodes, d.provider.Connection), now))...)
 		return
 	}
-	if resp.Diagnostics.Append(protectedFromDestroy(ctx, state)...); resp.Diagnostics.HasError() {
+	limits, diags := limitsOf(ctx, state, &state)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.Append(messages(limits.Refusal())...); resp.Diagnostics.HasError() {
 		return
 	}
-	if state.OnDestroy.ValueString() == onDestroyRetain {
+	if limits.Retain {
 		return
 	}
 	if state.Nodes.IsNull() {
@@ -57,8 +57,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		return
 	}
 	nodes, diags := state.nodes(ctx, past)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
 		return
 	}
 	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
@@ -82,14 +81,4 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		resp.Diagnostics.AddWarning("Nodes were forgotten",
 			out.Report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
 	}
-}
-
-// leftBehind warns of the nodes of a deployment that was replaced under create_before_destroy which the new one does
-// not have. The new one is in the state by then, and cannot learn of them any more.
-func leftBehind(past engine.State, nodes, now []site.Node) (diags diag.Diagnostics) {
-	if lines := past.LeftBehind(nodes, now); len(lines) > 0 {
-		diags.AddWarning("Nodes of the replaced deployment are not in the configuration any more",
-			"With create_before_destroy nothing is torn down, so what was applied there is still there. To have it undone, put the nodes back, apply, and take them out again.\n"+strings.Join(engine.FirstLines(lines), "\n"))
-	}
-	return diags
 }

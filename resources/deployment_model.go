@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -10,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -47,8 +49,6 @@ type deploymentModelV1 struct {
 
 	ServiceStatus types.Map `tfsdk:"service_status"`
 	ServiceValues types.Map `tfsdk:"service_values"`
-
-	partly bool // unknown parameters of configuration resources do not keep the site from being planned
 }
 
 // driftModel is one element of drift.
@@ -64,34 +64,49 @@ var driftType = types.ObjectType{AttrTypes: map[string]attr.Type{
 
 // nodes returns the nodes of a state, with the secrets that are remembered of those that left the configuration.
 func (m deploymentModelV1) nodes(ctx context.Context, past engine.State) ([]site.Node, diag.Diagnostics) {
-	nodes, _, diags := NodesFrom(ctx, path.Root("nodes"), m.Nodes)
+	nodes, _, diags := NodesFrom(ctx, m.Nodes)
 	return past.Reaching(nodes), diags
+}
+
+// desired returns what the model asks for as plain values.
+func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, diags diag.Diagnostics) {
+	for _, part := range []struct {
+		name  string
+		value attr.Value
+		into  *any
+	}{
+		{"site", m.Site, &d.Site}, {"nodes", m.Nodes, &d.Nodes}, {"groups", m.Groups, &d.Groups},
+		{"services", m.Services, &d.Services}, {"overrides", m.Overrides, &d.Overrides}, {"plugins", m.Plugins, &d.Plugins},
+		{"ordering", m.Ordering, &d.Ordering}, {"triggers", m.Triggers, &d.Triggers},
+	} {
+		var err error
+		if *part.into, err = opened(ctx, part.value); err != nil {
+			diags.AddAttributeError(path.Root(part.name), "Invalid "+part.name, err.Error())
+		}
+	}
+	return d, diags
 }
 
 // Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not
 // to be used.
 func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
-	s.Name = m.Site.ValueString()
-	known = !m.Site.IsUnknown()
-	take := func(partKnown bool, d diag.Diagnostics) {
-		known = known && partKnown
-		diags.Append(d...)
-	}
-	var ok bool
-	var d diag.Diagnostics
-	s.Nodes, ok, d = NodesFrom(ctx, path.Root("nodes"), m.Nodes)
-	take(ok, d)
-	s.Groups, ok, d = GroupsFrom(ctx, path.Root("groups"), m.Groups)
-	take(ok, d)
-	s.Services, ok, d = servicesFrom(ctx, path.Root("services"), m.Services, m.partly)
-	take(ok, d)
-	s.Overrides, ok, d = overridesFrom(ctx, path.Root("overrides"), m.Overrides, m.partly)
-	take(ok, d)
-	s.Plugins, ok, d = PluginsFrom(ctx, path.Root("plugins"), m.Plugins)
-	take(ok, d)
-	s.Ordering, ok, d = OrderingFrom(path.Root("ordering"), m.Ordering)
-	take(ok, d)
+	d, diags := m.desired(ctx)
+	s, known, errs := reader().Site(d)
+	diags.Append(Diagnostics(errs)...)
 	return s, known, diags
+}
+
+// shown returns what the model shows of the last run.
+func (m deploymentModelV1) shown() engine.Shown {
+	out := engine.Shown{Status: engine.Status(m.Status.ValueString()), Run: m.Run.ValueInt64(),
+		ChangedNodes: map[string]int64{}, Nodes: textMap(m.NodeStatus), Groups: textMap(m.GroupStatus),
+		Unreachable: textsOf(m.Unreachable)}
+	for node, v := range m.ChangedNodes.Elements() {
+		if run, ok := v.(types.Int64); ok {
+			out.ChangedNodes[node] = run.ValueInt64()
+		}
+	}
+	return out
 }
 
 // sameDesire reports whether two models ask for the same.
@@ -108,10 +123,23 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 func (m *deploymentModelV1) keepSame(prior deploymentModelV1) {
 	now := []*passthrough.Value{&m.Nodes, &m.Groups, &m.Services, &m.Overrides, &m.Plugins}
 	for i, before := range []passthrough.Value{prior.Nodes, prior.Groups, prior.Services, prior.Overrides, prior.Plugins} {
-		if now[i].Same(before) {
+		if same(*now[i], before) {
 			*now[i] = before
 		}
 	}
+}
+
+// same reports whether two values are equal but for members that are null in one and missing in the other.
+func same(a, b passthrough.Value) bool {
+	if a.Equal(b) {
+		return true
+	}
+	left, err := a.Decode()
+	if err != nil {
+		return false
+	}
+	right, err := b.Decode()
+	return err == nil && reflect.DeepEqual(withoutNulls(plain(left)), withoutNulls(plain(right)))
 }
 
 // driftOf returns the drift of the state for the planner.
@@ -141,16 +169,6 @@ func (m *deploymentModelV1) setDrift(items []engine.DriftItem) {
 	m.Drift = types.ListValueMust(driftType, values)
 }
 
-// textsOf returns the texts of a list; none where it is null or unknown.
-func textsOf(l types.List) (out []string) {
-	for _, v := range l.Elements() {
-		if s, ok := v.(types.String); ok {
-			out = append(out, s.ValueString())
-		}
-	}
-	return out
-}
-
 func stringList(in []string) types.List {
 	values := make([]attr.Value, len(in))
 	for i, s := range in {
@@ -169,4 +187,51 @@ func stringMap[S ~string](in map[string]S) types.Map {
 		}
 	}
 	return types.MapValueMust(types.StringType, values)
+}
+
+// textMap returns the texts of a map.
+func textMap(m types.Map) map[string]string {
+	out := make(map[string]string, len(m.Elements()))
+	for key, v := range m.Elements() {
+		if s, ok := v.(types.String); ok {
+			out[key] = s.ValueString()
+		}
+	}
+	return out
+}
+
+// runMap returns a map of the numbers of runs; those that may not take place are not known yet.
+func runMap(in map[string]int64) types.Map {
+	values := make(map[string]attr.Value, len(in))
+	for node, run := range in {
+		if values[node] = types.Int64Value(run); run == engine.UnknownRun {
+			values[node] = types.Int64Unknown()
+		}
+	}
+	return types.MapValueMust(types.Int64Type, values)
+}
+
+// setUnknown marks everything that a run determines as known after apply.
+func (m *deploymentModelV1) setUnknown() {
+	m.Run, m.Digest, m.Status = types.Int64Unknown(), types.StringUnknown(), types.StringUnknown()
+	m.Steps, m.LastRunSteps, m.Unreachable = types.ListUnknown(types.StringType), types.ListUnknown(types.StringType),
+		types.ListUnknown(types.StringType)
+	m.Drift = types.ListUnknown(driftType)
+	m.ChangedNodes = types.MapUnknown(types.Int64Type)
+	m.GroupStatus, m.NodeStatus = types.MapUnknown(types.StringType), types.MapUnknown(types.StringType)
+	m.ServiceStatus, m.ServiceValues = types.MapUnknown(serviceStatusType), types.MapUnknown(serviceValuesType)
+}
+
+// keepComputed takes everything computed from the prior state: nothing is to be done.
+func (m *deploymentModelV1) keepComputed(prior deploymentModelV1) {
+	m.keepRun(prior)
+	m.Digest, m.Drift = prior.Digest, prior.Drift
+	m.Status, m.GroupStatus, m.NodeStatus, m.Unreachable = prior.Status, prior.GroupStatus, prior.NodeStatus,
+		prior.Unreachable
+	m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
+}
+
+// keepRun takes over what the prior state has of the last run.
+func (m *deploymentModelV1) keepRun(prior deploymentModelV1) {
+	m.Run, m.Steps, m.LastRunSteps, m.ChangedNodes = prior.Run, prior.Steps, prior.LastRunSteps, prior.ChangedNodes
 }

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -25,7 +26,7 @@ func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1,
 		m.Drift = prior.Drift // what was not repaired is still there; the next refresh shows it
 	}
 	if m.LastRunSteps.IsUnknown() { // there was work
-		m.LastRunSteps = stringList(numbered(m.Run.ValueInt64(), out.Done))
+		m.LastRunSteps = stringList(engine.Numbered(m.Run.ValueInt64(), out.Done))
 	}
 	promised := m.ServiceValues
 	m.setServices(out.Services, out.State.Values, nil)
@@ -87,8 +88,10 @@ func messages(of engine.Messages) (diags diag.Diagnostics) {
 			diags.Append(Diagnostics(invalid.Errors{e})...)
 		case *engine.Message:
 			at := path.Empty()
-			if e.Attribute != "" {
-				at = path.Root(e.Attribute)
+			for name := range strings.SplitSeq(e.Attribute, ".") {
+				if name != "" {
+					at = at.AtName(name)
+				}
 			}
 			diags.Append(diagnosticAt(at, e.Warning, e.Summary, e.Detail))
 		default:

@@ -2,16 +2,18 @@ package resources
 
 import (
 	"context"
-	"slices"
+	"fmt"
+	"maps"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
 // ModifyPlan shows what the apply will do. It runs in plan and, in another process, again in apply; when the second
@@ -20,7 +22,7 @@ import (
 func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest,
 	resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
-		d.planDestroy(ctx, req, resp)
+		resp.Diagnostics.Append(planDestroy(ctx, req)...)
 		return
 	}
 	var plan deploymentModelV1
@@ -41,26 +43,28 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 			return
 		}
 	}
+	desired, diags := plan.desired(ctx)
+	resp.Diagnostics.Append(diags...)
 	if prior != nil {
-		resp.Diagnostics.Append(d.noteReplacement(ctx, plan, *prior, past, resp.Private)...)
+		resp.Diagnostics.Append(d.noteReplacement(ctx, plan, *prior, desired, past, resp.Private)...)
 	} else if resp.Diagnostics.Append(refuseReplacement(ctx, req.Private)...); !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(d.warnOfTaint(ctx, plan)...)
+		resp.Diagnostics.Append(d.warnOfTaint(plan, desired)...)
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	w, known, diags := d.work(ctx, plan, prior, past)
+	w, known, diags := d.work(ctx, plan, desired, false, prior, past)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if !known {
-		resp.Diagnostics.Append(d.planPart(ctx, &plan, prior, past)...)
+		resp.Diagnostics.Append(d.planPart(ctx, &plan, desired, prior, past)...)
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 		return
 	}
 	p := w.Plan
-	if prior != nil && p.Empty() && !w.Services.HasChanges() && len(w.Drift) == 0 && settled(prior) &&
+	if prior != nil && p.Empty() && !w.Services.HasChanges() && len(w.Drift) == 0 && prior.shown().Settled() &&
 		plan.sameDesire(*prior) {
 		plan.keepComputed(*prior)
 	} else {
@@ -71,11 +75,11 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	if !d.provider.Unknown {
-		resp.Diagnostics.Append(d.provider.knownHostsWarnings(w.Site.Nodes)...)
+		resp.Diagnostics.Append(messages(w.MissingKnownHosts(d.provider.Connection))...)
 	}
 	if prior != nil {
-		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w)...)
-		resp.Diagnostics.Append(reachedOtherwise(*prior, w)...)
+		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w.Losses(), false)...)
+		resp.Diagnostics.Append(messages(w.ReachedOtherwise())...)
 	}
 	if prior != nil && len(p.Departed) > 0 && plan.OnDestroy.ValueString() == onDestroyRetain {
 		resp.Diagnostics.AddAttributeWarning(path.Root("nodes"), "Nodes that left the site are torn down",
@@ -83,18 +87,20 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 }
 
-// work plans. known is false, and there is no plan, when the site is not wholly known.
-func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, prior *deploymentModelV1, past engine.State) (
-	w *engine.Planned, known bool, diags diag.Diagnostics) {
-	desired, known, diags := plan.Value(ctx)
+// work plans. known is false, and there is no plan, when the site is not wholly known; with partly, parameters of
+// configuration resources may be unknown.
+func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired document.Deployment, partly bool,
+	prior *deploymentModelV1, past engine.State) (w *engine.Planned, known bool, diags diag.Diagnostics) {
+	s, known, errs := document.NewValues(partly).Site(desired)
+	diags = Diagnostics(errs)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
 		return nil, false, diags
 	}
-	before, ds := prior.before(ctx, plan, desired, past)
+	before, ds := prior.before(ctx, plan, s, past)
 	if diags.Append(ds...); diags.HasError() {
 		return nil, false, diags
 	}
-	w, errs := engine.Plan(before, desired, d.settings(plan, prior, types.StringNull()))
+	w, errs = engine.Plan(before, s, d.settings(plan, prior, types.StringNull()))
 	diags.Append(Diagnostics(errs)...)
 	if w != nil && prior != nil && !w.Plan.Empty() && !plan.sameDesire(*prior) {
 		was, _, ds := prior.Value(ctx)
@@ -131,21 +137,166 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 	return out, diags
 }
 
-// settled reports whether the last run left nothing to report again. A node that failed and answers now has something
-// to report even when nothing is left to do on it: it may have brought its work to an end after contact was lost.
-func settled(prior *deploymentModelV1) bool {
-	switch prior.Status.ValueString() {
-	case string(engine.Deployed):
-		return true
-	case string(engine.Degraded):
-		silent := prior.Unreachable.Elements()
-		for node, stage := range prior.NodeStatus.Elements() {
-			if stage.Equal(types.StringValue(string(strategy.Failed))) && !slices.ContainsFunc(silent,
-				types.StringValue(node).Equal) {
-				return false
-			}
-		}
-		return true
+// setPlan shows what is done and, where it is certain, how it ends.
+func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1) {
+	m.setUnknown()
+	m.Digest = types.StringValue(w.Plan.Digest)
+	m.Drift = types.ListValueMust(driftType, []attr.Value{})
+	m.setServices(w.Services, w.Site.Values, w.Returning())
+	created := prior == nil
+	if created {
+		prior = &deploymentModelV1{}
+		m.ServiceValues = types.MapUnknown(serviceValuesType)
 	}
-	return false
+	if w.Plan.Empty() && !w.Services.HasChanges() && !created && !prior.Nodes.IsNull() {
+		m.keepRun(*prior)
+	} else {
+		run, steps, changed := w.Number(prior.shown())
+		m.Run, m.Steps, m.ChangedNodes = types.Int64Value(run), stringList(steps), runMap(changed)
+	}
+	if created || prior.Nodes.IsNull() { // what the ledgers have comes on top, and services that only a journal has
+		m.ServiceStatus = types.MapUnknown(serviceStatusType)
+		return
+	}
+	if nodes, groups := w.Foresee(); nodes != nil {
+		m.NodeStatus, m.GroupStatus = stringMap(nodes), stringMap(groups)
+	}
+	statuses := maps.Clone(m.ServiceStatus.Elements())
+	moving, known := w.Concerned(func(service string) bool { return statuses[service] != nil })
+	if m.ServiceStatus = types.MapUnknown(serviceStatusType); known {
+		for service := range moving {
+			statuses[service] = types.ObjectUnknown(serviceStatusType.AttrTypes)
+		}
+		m.ServiceStatus = types.MapValueMust(serviceStatusType, statuses)
+	}
+}
+
+// planPart plans what does not depend on what is not known yet. The plan itself has what stays as it is when the rest
+// becomes known.
+func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desired document.Deployment,
+	prior *deploymentModelV1, past engine.State) (diags diag.Diagnostics) {
+	whole := *plan
+	plan.setUnknown()
+	if prior == nil || !prior.Drift.IsNull() {
+		plan.Drift = types.ListValueMust(driftType, []attr.Value{})
+	}
+	var before engine.Shown
+	if prior != nil {
+		before = prior.shown()
+	}
+	run := types.Int64Value(before.Run + 1)
+	if prior == nil || prior.Nodes.IsNull() {
+		plan.Run = run
+	}
+	part, lacks, err := document.KnownPart(desired)
+	if err != nil {
+		diags.AddError("Invalid deployment", err.Error())
+		return diags
+	}
+	if lacks.Attribute != "" {
+		return messages(engine.Unplanned(lacks, past, ""))
+	}
+	w, known, errs := d.work(ctx, whole, part, true, prior, past)
+	if errs.HasError() {
+		return messages(engine.Unplanned(lacks, past, errs.Errors()[0].Detail()))
+	}
+	if !known {
+		return messages(engine.Unplanned(lacks, past, ""))
+	}
+	p := w.Part(lacks, past)
+	if prior != nil {
+		losses, _ := p.Losses()
+		diags.Append(protect(ctx, whole, *prior, past, losses, lacks.Nameless)...)
+	}
+	if p.HasWork() {
+		plan.Run = run
+	}
+	if prior != nil && !prior.Nodes.IsNull() {
+		plan.foreseePart(ctx, p, *prior, before, past)
+	}
+	diags.Append(messages(p.Warning(before.Run + 1))...)
+	return diags
+}
+
+// foreseePart shows of nodes, groups and services what stays as it is, and leaves open what may change.
+func (m *deploymentModelV1) foreseePart(ctx context.Context, p *engine.Part, prior deploymentModelV1, before engine.Shown,
+	past engine.State) {
+	nodes, diags := prior.nodes(ctx, past)
+	if diags.HasError() {
+		return
+	}
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
+	}
+	ends := p.Foresee(before, !m.Groups.Equal(prior.Groups) || !m.Plugins.Equal(prior.Plugins) ||
+		!m.Ordering.Equal(prior.Ordering) || !m.Triggers.Equal(prior.Triggers), names)
+	if ends.Nodes != nil {
+		m.NodeStatus = stringMap(ends.Nodes)
+	}
+	if ends.Groups != nil {
+		m.GroupStatus = stringMap(ends.Groups)
+	}
+	if ends.ChangedNodes != nil {
+		m.ChangedNodes = runMap(ends.ChangedNodes)
+	}
+	var shown deploymentModelV1
+	if shown.setServices(p.Planned.Services, p.Site.Values, p.Returning()); ends.Services &&
+		shown.ServiceStatus.Equal(prior.ServiceStatus) && shown.ServiceValues.Equal(prior.ServiceValues) {
+		m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
+	}
+}
+
+// warnOfTaint explains a creation of a site that is in the state: how many runs it had there.
+func (d *Deployment) warnOfTaint(plan deploymentModelV1, desired document.Deployment) (diags diag.Diagnostics) {
+	run, inState := d.provider.Planned.runOf(plan.Site.ValueString())
+	if !inState {
+		return nil
+	}
+	diags.AddWarning("The site is in the state, and is planned as a creation",
+		"When Terraform says that the deployment is tainted, nothing is torn down for that: the creation checks what is "+
+			"applied and does what is missing. After \"terraform untaint\" the plan is an update.\n"+
+			d.stepsOfCreation(plan, desired, run))
+	return diags
+}
+
+// stepsOfCreation is [engine.StepsOfCreation]; empty where the site is not known.
+func (d *Deployment) stepsOfCreation(plan deploymentModelV1, desired document.Deployment, run int64) string {
+	s, known, errs := reader().Site(desired)
+	if !known || len(errs) > 0 || plan.Triggers.IsUnknown() {
+		return ""
+	}
+	return engine.StepsOfCreation(s, d.settings(plan, nil, types.StringNull()), run)
+}
+
+// replacementKey is where the plan notes why a replacement is refused. Terraform plans one that the provider did not
+// ask for (-replace, replace_triggered_by) in two calls: one like that of any plan, and one without prior state, but
+// with the private state that the first one returned. It shows errors of the second call and no warnings. A tainted
+// deployment has the second call only, and no private state there.
+const replacementKey = "replacement"
+
+// noteReplacement notes for the second call why a replacement is refused. Where protect allows one, it warns of what a
+// replacement would do, because the second call cannot; so it does of another site name, which the plan itself refuses.
+func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deploymentModelV1, desired document.Deployment,
+	past engine.State, private privateWriter) diag.Diagnostics {
+	diags := private.SetKey(ctx, replacementKey, nil)
+	creation := func() string { return d.stepsOfCreation(plan, desired, prior.Run.ValueInt64()) }
+	if !plan.Site.Equal(prior.Site) {
+		if steps := creation(); steps != "" {
+			diags.AddWarning("Another site is created", fmt.Sprintf("site was %q and is %q now.\n%s", prior.Site.ValueString(),
+				plan.Site.ValueString(), steps))
+		}
+		return diags
+	}
+	limits, ds := limitsOf(ctx, plan, &prior)
+	if diags.Append(ds...); diags.HasError() {
+		return diags
+	}
+	noted := messages(limits.CheckReplacement(past, textsOf(prior.Unreachable), creation))
+	if !noted.HasError() {
+		diags.Append(noted...)
+		return diags
+	}
+	diags.Append(noteRefusal(ctx, private, noted.Errors())...)
+	return diags
 }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -43,5 +44,34 @@ func remember(ctx context.Context, to privateWriter, state engine.State) (diags 
 	}
 	diags.Append(to.SetKey(ctx, replacementKey, nil)...)
 	diags.Append(to.SetKey(ctx, privateKey, raw)...)
+	return diags
+}
+
+// refusal is an error that the plan notes under [replacementKey].
+type refusal struct{ Summary, Detail string }
+
+func noteRefusal(ctx context.Context, private privateWriter, refused diag.Diagnostics) (diags diag.Diagnostics) {
+	var errs []refusal
+	for _, e := range refused {
+		errs = append(errs, refusal{e.Summary(), e.Detail()})
+	}
+	raw, err := json.Marshal(errs)
+	if err != nil {
+		diags.AddError("The plan cannot be noted", err.Error())
+		return diags
+	}
+	return private.SetKey(ctx, replacementKey, raw)
+}
+
+// refuseReplacement returns what the first call noted.
+func refuseReplacement(ctx context.Context, private privateReader) diag.Diagnostics {
+	raw, diags := private.GetKey(ctx, replacementKey)
+	var errs []refusal
+	if err := json.Unmarshal(raw, &errs); len(raw) > 0 && err != nil {
+		diags.AddError("Private state is not readable", err.Error())
+	}
+	for _, e := range errs {
+		diags.AddError(e.Summary, e.Detail)
+	}
 	return diags
 }

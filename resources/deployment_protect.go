@@ -2,14 +2,11 @@ package resources
 
 import (
 	"context"
-	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -56,90 +53,57 @@ func protectAttribute() schema.Attribute {
 	}
 }
 
-// protectOf returns the model; what is not known yet counts as left out, and is checked by the plan that the apply
-// makes.
-func protectOf(ctx context.Context, o types.Object) (m protectModel, diags diag.Diagnostics) {
-	if o.IsNull() || o.IsUnknown() {
-		return m, nil
+// limitsOf returns what a plan may take away by its protect, and whether the deployment may be destroyed by that of the
+// prior state, which may be nil. What is not known yet counts as left out.
+func limitsOf(ctx context.Context, plan deploymentModelV1, prior *deploymentModelV1) (engine.Protect, diag.Diagnostics) {
+	model := func(o types.Object) (m protectModel, diags diag.Diagnostics) {
+		if o.IsNull() || o.IsUnknown() {
+			return m, nil
+		}
+		diags = o.As(ctx, &m, basetypes.ObjectAsOptions{})
+		return m, diags
 	}
-	diags = o.As(ctx, &m, basetypes.ObjectAsOptions{})
-	return m, diags
-}
-
-// limitsOf returns the limits of `protect`; known is false where one of them is not known yet.
-func limitsOf(ctx context.Context, o types.Object) (limits planner.Protection, known bool, diags diag.Diagnostics) {
-	m, diags := protectOf(ctx, o)
-	known = !o.IsUnknown() && !m.MaxTornDownNodes.IsUnknown() && !m.MaxRemovedResources.IsUnknown()
-	limits = planner.Protection{TornDown: m.MaxTornDownNodes.ValueString(),
-		Removed: m.MaxRemovedResources.ValueInt64Pointer(), Given: !o.IsNull()}
-	return limits, known, diags
+	m, diags := model(plan.Protect)
+	out := engine.Protect{Protection: planner.Protection{TornDown: m.MaxTornDownNodes.ValueString(),
+		Removed: m.MaxRemovedResources.ValueInt64Pointer(), Given: !plan.Protect.IsNull()},
+		Known: !plan.Protect.IsUnknown() && !m.MaxTornDownNodes.IsUnknown() && !m.MaxRemovedResources.IsUnknown()}
+	if prior == nil {
+		return out, diags
+	}
+	was, more := model(prior.Protect)
+	diags.Append(more...)
+	if out.Retain = prior.OnDestroy.ValueString() == onDestroyRetain; was.Destroy.ValueBool() {
+		out.Destroy = prior.Site.ValueString()
+	}
+	return out, diags
 }
 
 // protect warns of what a plan takes away, and refuses it where that is more than it may. A site that gets another name
 // is destroyed and made anew.
-func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State,
-	w *engine.Planned) diag.Diagnostics {
-	return protectFrom(ctx, plan, prior, past, w.Losses(), false)
-}
-
-// protectFrom does what protect does, for losses that may be less than they seem when atMost is set: they are shown
-// then, and checked in the apply.
-func protectFrom(ctx context.Context, plan, prior deploymentModelV1, past engine.State, losses planner.Losses,
+func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State, losses planner.Losses,
 	atMost bool) diag.Diagnostics {
-	limits, known, diags := limitsOf(ctx, plan.Protect)
-	if diags.HasError() {
-		return diags
-	}
-	if !plan.Site.Equal(prior.Site) {
-		diags.Append(protectWhole(ctx, prior, past)...)
-		if known && prior.OnDestroy.ValueString() != onDestroyRetain {
-			diags.Append(Diagnostics(limits.Check(planner.Destroyed(past.Applied)))...)
-		}
-		return diags
-	}
-	if !atMost && known {
-		diags.Append(Diagnostics(limits.Check(losses))...)
-	}
-	if !losses.Empty() {
-		detail := "By node:\n" + strings.Join(losses.ByNode(), "\n")
-		if atMost {
-			detail += "\n\nA node whose name is not known yet may be one of these. " + checkedInApply
-		}
-		diags.AddWarning("The plan "+losses.String(), detail)
+	limits, diags := limitsOf(ctx, plan, &prior)
+	switch {
+	case diags.HasError():
+	case !plan.Site.Equal(prior.Site):
+		diags.Append(messages(limits.CheckOther(past, textsOf(prior.Unreachable)))...)
+	default:
+		diags.Append(messages(limits.Check(losses, atMost))...)
 	}
 	return diags
 }
 
 // planDestroy shows what the destruction of a deployment undoes, or refuses it.
-func (d *Deployment) planDestroy(ctx context.Context, req resource.ModifyPlanRequest,
-	resp *resource.ModifyPlanResponse) {
+func planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagnostics {
 	var state deploymentModelV1
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	past, saved, diags := recall(ctx, req.Private)
-	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.HasError() || !saved {
-		return
+	diags := req.State.Get(ctx, &state)
+	past, saved, more := recall(ctx, req.Private)
+	if diags.Append(more...); diags.HasError() || !saved {
+		return diags
 	}
-	resp.Diagnostics.Append(protectWhole(ctx, state, past)...)
-}
-
-// protectWhole warns of what destroying a whole deployment undoes, or refuses it.
-func protectWhole(ctx context.Context, state deploymentModelV1, past engine.State) diag.Diagnostics {
-	diags := protectedFromDestroy(ctx, state)
-	losses := planner.Destroyed(past.Applied)
-	losses.Silent = textsOf(state.Unreachable)
-	if !losses.Empty() && state.OnDestroy.ValueString() != onDestroyRetain {
-		diags.AddWarning("Destroying the deployment "+losses.Undone(), "By node:\n"+strings.Join(losses.ByNode(), "\n"))
-	}
-	return diags
-}
-
-// protectedFromDestroy refuses to destroy a deployment whose state says that it is protected.
-func protectedFromDestroy(ctx context.Context, state deploymentModelV1) diag.Diagnostics {
-	settings, diags := protectOf(ctx, state.Protect)
-	if settings.Destroy.ValueBool() {
-		diags.AddAttributeError(path.Root("protect").AtName("destroy"), "The deployment is protected from being destroyed",
-			fmt.Sprintf("protect.destroy is true in the state of site %q, so nothing is undone on its nodes. When it is meant, set protect.destroy = false, apply, and destroy again.", state.Site.ValueString()))
+	limits, more := limitsOf(ctx, state, &state)
+	if diags.Append(more...); !diags.HasError() {
+		diags.Append(messages(limits.CheckDestroy(past, textsOf(state.Unreachable)))...)
 	}
 	return diags
 }

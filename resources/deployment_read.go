@@ -2,8 +2,6 @@ package resources
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -87,57 +85,23 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	resp.Diagnostics.Append(remember(ctx, resp.Private, looked.State)...)
 }
 
-// namesShown bounds the names of nodes in a warning.
-const namesShown = 20
-
 // warnOfCreation says after a creation that failed what is left, and explains the plan that follows. Whether the
 // deployment is still tainted is in no request.
 func (d *Deployment) warnOfCreation(ctx context.Context, state deploymentModelV1,
 	past engine.State) (diags diag.Diagnostics) {
-	status := state.Status.ValueString()
+	shown := state.shown()
 	// see Create
-	if status != string(engine.Failed) && status != string(engine.Interrupted) || state.Steps.IsNull() ||
+	if shown.Status != engine.Failed && shown.Status != engine.Interrupted || state.Steps.IsNull() ||
 		len(state.Steps.Elements()) > 0 {
 		return nil
 	}
-	byStage := map[string][]string{}
-	for node, stage := range state.NodeStatus.Elements() {
-		if s, ok := stage.(types.String); ok {
-			byStage[s.ValueString()] = append(byStage[s.ValueString()], node)
-		}
+	desired, diags := state.desired(ctx)
+	if diags.HasError() {
+		return nil
 	}
-	var stand strings.Builder
-	for _, stage := range sortedKeys(byStage) {
-		nodes := byStage[stage]
-		slices.Sort(nodes)
-		are, more := "nodes are", ""
-		if len(nodes) == 1 {
-			are = "node is"
-		}
-		if rest := len(nodes) - namesShown; rest > 0 {
-			nodes, more = nodes[:namesShown], fmt.Sprintf(" and %d more", rest)
-		}
-		fmt.Fprintf(&stand, "%d %s %s (%s%s).\n", len(byStage[stage]), are, stage, strings.Join(nodes, ", "), more)
+	var left []string
+	if w, known, ds := d.work(ctx, state, desired, false, &state, past); known && !ds.HasError() {
+		left = w.Lines()
 	}
-	if w, known, ds := d.work(ctx, state, &state, past); known && !ds.HasError() {
-		if lines := append(w.Services.Steps(), w.Plan.Lines()...); len(lines) > 0 {
-			stand.WriteString("\nWhat is left:\n\n" + stepsOf(lines))
-		}
-	}
-	diags.AddWarning("The creation of the site did not finish", stand.String()+
-		"\nThe next apply continues the creation. Nothing is torn down, also when Terraform says that the deployment is "+
-		"tainted and must be replaced. Such a plan shows the whole creation; \"terraform untaint\" makes it an update. Only "+
-		"\"terraform destroy\" tears the site down."+
-		"\n\nLeave site as it is until the creation has finished: under another name a new site begins, and what is applied "+
-		"stays on the nodes as it is.")
-	return diags
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return messages(shown.Unfinished(left))
 }

@@ -2,235 +2,198 @@ package resources
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
+	"errors"
+	"math/big"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
-// The functions below read an attribute of the deployment that takes whole objects: resources as they are, or objects
-// written by hand that have the same attributes, of which all but the required ones may be left out. A list keeps its
-// order, a map is taken in the order of its keys.
-//
-// known is false when anything inside is unknown; there is then no value, but errors of what is known are reported.
-// Errors stand at the given path and name object and attribute.
+// The functions below read a part of a deployment, or an argument of a function that has the same form. known is false
+// when anything inside is unknown; there is then no value, but errors of what is known are reported.
 
-// NodesFrom reads the nodes of a deployment. Those in a state of slipway 0.1.0 have the secrets of their connection
-// beside everything else.
-func NodesFrom(ctx context.Context, at path.Path, v attr.Value) (nodes []site.Node, known bool,
-	diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "node", nodeSchema(), false, nodeModelV1.Value)
+// NodesFrom reads the nodes of a deployment.
+func NodesFrom(ctx context.Context, v attr.Value) (nodes []site.Node, known bool, diags diag.Diagnostics) {
+	return from(ctx, v, reader().Nodes)
 }
 
 // GroupsFrom reads the groups of a deployment. They are nil, and not just empty, when the attribute is null.
-func GroupsFrom(ctx context.Context, at path.Path, v attr.Value) (groups []site.Group, known bool,
-	diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "group", groupSchema(), false, groupModelV0.Value)
+func GroupsFrom(ctx context.Context, v attr.Value) (groups []site.Group, known bool, diags diag.Diagnostics) {
+	return from(ctx, v, reader().Groups)
 }
 
 // ServicesFrom reads the services of a deployment. Those of one entity share it.
-func ServicesFrom(ctx context.Context, at path.Path, v attr.Value) (services []site.Service, known bool,
-	diags diag.Diagnostics) {
-	return servicesFrom(ctx, at, v, false)
-}
-
-// servicesFrom is ServicesFrom; with partly, unknown parameters of configuration resources come as
-// [planresource.Unknown].
-func servicesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (services []site.Service, known bool,
-	diags diag.Diagnostics) {
-	parsed := entities{}
-	return objectsFrom(ctx, at, v, "service", serviceSchema(), partly,
-		func(m serviceModelV0, ctx context.Context) (site.Service, invalid.Errors) {
-			return m.value(ctx, parsed)
-		})
+func ServicesFrom(ctx context.Context, v attr.Value) (services []site.Service, known bool, diags diag.Diagnostics) {
+	return from(ctx, v, reader().Services)
 }
 
 // OverridesFrom reads the overrides of a deployment.
-func OverridesFrom(ctx context.Context, at path.Path, v attr.Value) (overrides []site.Override, known bool,
-	diags diag.Diagnostics) {
-	return overridesFrom(ctx, at, v, false)
+func OverridesFrom(ctx context.Context, v attr.Value) (overrides []site.Override, known bool, diags diag.Diagnostics) {
+	return from(ctx, v, reader().Overrides)
 }
 
-// overridesFrom is OverridesFrom; partly is that of servicesFrom.
-func overridesFrom(ctx context.Context, at path.Path, v attr.Value, partly bool) (overrides []site.Override, known bool,
-	diags diag.Diagnostics) {
-	return objectsFrom(ctx, at, v, "override", overrideSchema(), partly, overrideModelV0.Value)
+// PluginsFrom reads the plugins of a deployment.
+func PluginsFrom(ctx context.Context, v attr.Value) (plugins []site.Plugin, known bool, diags diag.Diagnostics) {
+	return from(ctx, v, reader().Plugins)
 }
 
-// asGiven decodes objects into models whose fields hold null and unknown themselves.
-var asGiven = basetypes.ObjectAsOptions{}
+// OrderingFrom reads what a catalog says of the order of tasks, nil when it says nothing.
+func OrderingFrom(ctx context.Context, v attr.Value) (o *catalog.Ordering, known bool, diags diag.Diagnostics) {
+	return from(ctx, v, reader().Ordering)
+}
 
-// After many errors it stops: nobody reads more, and each diagnostic is compared with all before it.
-func objectsFrom[M, T any](ctx context.Context, at path.Path, v attr.Value, object string, s schema.Schema, partly bool,
-	value func(M, context.Context) (T, invalid.Errors),
-) (out []T, known bool, diags diag.Diagnostics) {
-	raw, err := opened(ctx, v)
+// ConnectionFrom reads the provider's connection. What is unknown is left unset.
+func ConnectionFrom(ctx context.Context, v attr.Value) (c site.Connection, known bool, diags diag.Diagnostics) {
+	value, err := opened(ctx, v)
 	if err != nil {
-		diags.AddAttributeError(at, "Invalid "+at.String(), err.Error())
-		return nil, false, diags
+		diags.AddError("Invalid connection", err.Error())
 	}
-	if !raw.IsKnown() {
-		return nil, false, nil
+	c, known, errs := reader().Connection(value)
+	for _, wrong := range errs {
+		diags.AddAttributeError(path.Root("connection"), "Invalid connection",
+			"connection."+wrong.Attribute+": "+wrong.Message+".")
 	}
-	if raw.IsNull() {
-		return nil, true, nil
-	}
-	members, wrong := membersOf(at.String(), object, raw)
-	if wrong != nil {
-		diags.Append(diagnostic(at, *wrong, where(*wrong)+": "+wrong.Message))
-		return nil, true, diags
-	}
-	known, out = true, make([]T, 0, len(members))
-	typ := s.Type()
-	objectType := typ.TerraformType(ctx)
-	for _, m := range members {
-		if len(diags) >= mostErrors {
-			diags.AddAttributeError(at, "There are more errors",
-				fmt.Sprintf("These are %d; those of further objects are shown when these are fixed.", len(diags)))
-			break
-		}
-		r := reading{partly: partly}
-		conformed := tftypes.NewValue(objectType, nil)
-		if _, ok := entriesOf(m.value); ok || !m.value.IsKnown() || m.value.IsNull() {
-			conformed = r.conform("", m.value, objectType)
-		} else {
-			r.report("", invalid.BadStructure, "is %s; write a whole object, such as slipway_%s.example", kindOf(m.value),
-				object)
-		}
-		name := nameOf(conformed)
-		if !r.unknown {
-			r.required(conformed, s)
-		}
-		if !r.unknown && len(r.errs) == 0 {
-			var model M
-			diags.Append(decode(ctx, typ, conformed, &model)...)
-			t, errs := value(model, ctx)
-			r.errs = append(r.errs, errs...)
-			out = append(out, t)
-		}
-		known = known && !r.unknown
-		for _, p := range r.errs {
-			p.Object, p.Name = object, name
-			if name == "" {
-				p.Object, p.Attribute = "deployment", under(m.key, p.Attribute)
-			}
-			diags.Append(diagnostic(at, p, where(p)+": "+p.Message))
-		}
-	}
-	if !known || diags.HasError() {
-		return nil, known, diags
-	}
-	return out, true, diags
+	return c, known, diags
 }
 
-// mostErrors bounds the errors reported of one list of objects.
-const mostErrors = 200
+func reader() *document.Values { return document.NewValues(false) }
 
-// opened returns what an attribute of the deployment, which is opaque, or an argument of a function holds.
-func opened(ctx context.Context, v attr.Value) (tftypes.Value, error) {
+func from[T any](ctx context.Context, v attr.Value, read func(any) (T, bool, invalid.Errors)) (out T, known bool,
+	diags diag.Diagnostics) {
+	value, err := opened(ctx, v)
+	if err != nil {
+		diags.AddError("Invalid value", err.Error())
+		return out, false, diags
+	}
+	out, known, errs := read(value)
+	return out, known, Diagnostics(errs)
+}
+
+// opened returns a value, or what an attribute of the deployment holds that is opaque, as a plain one.
+func opened(ctx context.Context, v attr.Value) (any, error) {
 	if s, ok := v.(passthrough.Value); ok {
-		return s.Decode()
+		value, err := s.Decode()
+		return plain(value), err
 	}
-	return v.ToTerraformValue(ctx)
+	value, err := v.ToTerraformValue(ctx)
+	return plain(value), err
 }
 
-// membersOf returns the objects of a list or map; keys are their places: `nodes[0]`, `nodes["web1"]`.
-func membersOf(at, object string, v tftypes.Value) ([]entry, *invalid.Error) {
-	var members []entry
+// plain returns a value as [document.Values] takes it.
+func plain(v tftypes.Value) any {
+	switch {
+	case !v.IsKnown():
+		return planresource.Unknown{}
+	case v.IsNull():
+		return nil
+	}
+	if entries, ok := entriesOf(v); ok {
+		out := make(map[string]any, len(entries))
+		for key, e := range entries {
+			out[key] = plain(e)
+		}
+		return out
+	}
 	if elements, ok := elementsOf(v); ok {
+		out := make([]any, len(elements))
 		for i, e := range elements {
-			members = append(members, entry{elementPath(at, i), e})
+			out[i] = plain(e)
 		}
-		return members, nil
+		return out
 	}
-	entries, ok := entriesOf(v)
-	if !ok {
-		return nil, &invalid.Error{Object: "deployment", Attribute: at, Code: invalid.BadStructure,
-			Message: fmt.Sprintf("is %s; write a list or map of slipway_%s objects", kindOf(v), object)}
+	var (
+		number big.Float
+		text   string
+		flag   bool
+	)
+	switch {
+	case v.As(&text) == nil:
+		return text
+	case v.As(&flag) == nil:
+		return flag
+	case v.As(&number) == nil:
+		return planresource.Number(&number)
 	}
-	if name, ok := entries["name"]; ok && name.Type().Is(tftypes.String) {
-		return nil, &invalid.Error{Object: "deployment", Attribute: at, Code: invalid.BadStructure,
-			Message: fmt.Sprintf("is one %s; put it into a list: %s = [slipway_%s.example]", object, at, object)}
-	}
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		members = append(members, entry{keyPath(at, key), entries[key]})
-	}
-	return members, nil
+	return v // for the reader to refuse
 }
 
-// required reports attributes that must be given and are null, and an object that is null itself.
-func (r *reading) required(object tftypes.Value, s schema.Schema) {
-	entries, ok := entriesOf(object)
-	if !ok || object.IsNull() {
-		if len(r.errs) == 0 {
-			r.report("", invalid.BadStructure, "is null; leave it out instead")
+// Plain returns a value that is known as strings, bools, int64, float64, []any and map[string]any. What is null is nil;
+// in objects and maps it is left out, because there null means not given.
+func Plain(v tftypes.Value) (any, error) {
+	if !v.IsFullyKnown() {
+		return nil, errors.New("holds a value that is not known yet")
+	}
+	return withoutNulls(plain(v)), nil
+}
+
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i, e := range v {
+			v[i] = withoutNulls(e)
 		}
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
-		if s.Attributes[name].IsRequired() && entries[name].IsNull() && !r.reported(name) {
-			r.report(name, invalid.MissingField, "is required")
+	case map[string]any:
+		for key, e := range v {
+			if e == nil {
+				delete(v, key)
+			} else {
+				v[key] = withoutNulls(e)
+			}
 		}
 	}
+	return v
 }
 
-func (r *reading) reported(attribute string) bool {
-	return slices.ContainsFunc(r.errs, func(p invalid.Error) bool { return p.Attribute == attribute })
-}
-
-// nameOf returns the name of an object, empty when it has none that is known.
-func nameOf(v tftypes.Value) string {
-	entries, ok := entriesOf(v)
-	if !ok || v.IsNull() {
-		return ""
-	}
-	name, ok := entries["name"]
-	if !ok || !name.IsKnown() || name.IsNull() {
-		return ""
-	}
-	s, _ := textOf(name)
-	return s
-}
-
-// under joins the place of an object and an attribute of it.
-func under(place, attribute string) string {
-	if attribute == "" {
-		return place
-	}
-	return place + "." + attribute
-}
-
-// stringsOf returns the known elements of a list or set: nil for null, and not nil for an empty one. allKnown is false
-// when anything is unknown.
-func stringsOf(collection interface {
-	attr.Value
-	Elements() []attr.Value
-}) (out []string, allKnown bool) {
-	if collection.IsUnknown() {
+// entriesOf returns what an object or map holds.
+func entriesOf(v tftypes.Value) (map[string]tftypes.Value, bool) {
+	if !v.Type().Is(tftypes.Object{}) && !v.Type().Is(tftypes.Map{}) {
 		return nil, false
 	}
-	if collection.IsNull() {
-		return nil, true
+	var entries map[string]tftypes.Value
+	return entries, v.As(&entries) == nil
+}
+
+// objectOf returns the object that holds entries.
+func objectOf(entries map[string]tftypes.Value) tftypes.Value {
+	attributeTypes := make(map[string]tftypes.Type, len(entries))
+	for name, v := range entries {
+		attributeTypes[name] = v.Type()
 	}
-	out, allKnown = []string{}, true
-	for _, e := range collection.Elements() {
-		s, ok := e.(types.String)
-		if !ok || s.IsUnknown() {
-			allKnown = false
-			continue
+	return tftypes.NewValue(tftypes.Object{AttributeTypes: attributeTypes}, entries)
+}
+
+// elementsOf returns what a tuple, list or set holds.
+func elementsOf(v tftypes.Value) ([]tftypes.Value, bool) {
+	if !v.Type().Is(tftypes.Tuple{}) && !v.Type().Is(tftypes.List{}) && !v.Type().Is(tftypes.Set{}) {
+		return nil, false
+	}
+	var elements []tftypes.Value
+	return elements, v.As(&elements) == nil
+}
+
+// textsOf returns the texts of a list or set; none where it is null or unknown.
+func textsOf(collection interface{ Elements() []attr.Value }) (out []string) {
+	for _, v := range collection.Elements() {
+		if s, ok := v.(types.String); ok {
+			out = append(out, s.ValueString())
 		}
-		out = append(out, s.ValueString())
 	}
-	return out, allKnown
+	return out
+}
+
+func namePath(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
 }

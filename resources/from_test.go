@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -110,10 +109,10 @@ func TestNodesFrom(t *testing.T) {
 		{name: "misspelt nested attribute", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("usr", str("x"))))))),
 			diags: `nodes| Value of the wrong form| node "a", connect.usr: there is no such attribute; did you mean "user"?`},
 		{name: "wrong kind", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "tags", str("x"), "connect", v.object(members("port", str("http"))))))),
-			diags: "nodes| Value of the wrong form| node \"a\", connect.port: is a string; write a whole number.\n" +
+			diags: "nodes| Value of the wrong form| node \"a\", connect.port: is a string; write a whole number from 0 to 65535.\n" +
 				"nodes| Value of the wrong form| node \"a\", tags: is a string; write a list."},
 		{name: "fraction", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("port", number(22.5))))))),
-			diags: `nodes| Value of the wrong form| node "a", connect.port: is a number; write a whole number.`},
+			diags: `nodes| Value of the wrong form| node "a", connect.port: 22.5 is not a whole number from 0 to 65535.`},
 		{name: "no name", in: types.DynamicValue(v.object(map[string]attr.Value{"k": v.object(members("address", str("x")))})),
 			diags: `nodes| Missing attribute| nodes["k"].name: is required.`},
 		{name: "credentials", want: secret, in: reached("user", str("ops"), "credentials", v.object(members("private_key", str("PEM"), "sudo_password", str("s"))),
@@ -126,9 +125,9 @@ func TestNodesFrom(t *testing.T) {
 			want: []site.Node{{Name: "a", Connection: site.Connection{PrivateKey: "PEM"}}}},
 		{name: "empty credentials", in: reached("credentials", v.object(members())), want: []site.Node{{Name: "a"}}},
 		{name: "a secret here and there", in: reached("private_key", str("PEM"), "credentials", v.object(members("private_key", str("PEM")))),
-			diags: `nodes| Value of the wrong form| node "a", connect.private_key: is given in credentials too; keep it there.`},
+			diags: `nodes| Value of the wrong form| node "a", connect.credentials.private_key: stands beside credentials and in it; keep one.`},
 		{name: "credentials of the wrong kind", in: reached("credentials", str("PEM")), diags: `nodes| Value of the wrong form| node "a", connect.credentials: is a string; write an object.`},
-		{name: "a secret of the wrong kind", in: reached("private_key", v.tuple()), diags: `nodes| Value of the wrong form| node "a", connect.credentials.private_key: is a list; write a string.`},
+		{name: "a secret of the wrong kind", in: reached("private_key", v.tuple()), diags: `nodes| Value of the wrong form| node "a", connect.private_key: is a list; write a string.`},
 		{name: "a secret that is not known", unknown: true, in: reached("private_key", types.StringUnknown())},
 		{name: "credentials that are not known", unknown: true, in: reached("credentials", types.ObjectUnknown(map[string]attr.Type{"private_key": types.StringType}), "private_key", types.StringNull())},
 		{name: "bad duration", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("connect_timeout", str("10"))))))),
@@ -141,7 +140,7 @@ func TestNodesFrom(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, known, diags := NodesFrom(t.Context(), path.Root("nodes"), tt.in)
+			got, known, diags := NodesFrom(t.Context(), tt.in)
 			if known == tt.unknown {
 				t.Errorf("known = %v", known)
 			}
@@ -186,12 +185,12 @@ func TestGroupsFrom(t *testing.T) {
 		{name: "required attributes", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"))))),
 			diags: "groups| Missing attribute| group \"a\", critical: is required.\ngroups| Missing attribute| group \"a\", selectors: is required."},
 		{name: "selector without criteria", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "critical", types.BoolValue(true), "selectors", v.tuple(v.object(nil)))))),
-			diags: `groups| Missing attribute| group "a", selectors[0]: a selector needs at least one of node_labels, node_names, node_tags and rack_names; write selectors = [] for all nodes.`},
+			diags: `groups| Value of the wrong form| group "a", selectors[0]: is empty; a selector must have at least one of node_names, node_tags, node_labels, rack_names.`},
 		{name: "time limit of zero", in: types.DynamicValue(v.tuple(group("a", "deploy_timeout", str("0s")))),
-			diags: `groups| Invalid value| group "a", deploy_timeout: "0s" is not above zero; leave the attribute out for the default.`},
+			diags: `groups| Invalid value| group "a", deploy_timeout: "0s" is not above zero; leave it out for the default.`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, known, diags := GroupsFrom(t.Context(), path.Root("groups"), tt.in)
+			got, known, diags := GroupsFrom(t.Context(), tt.in)
 			if !known {
 				t.Error("not known")
 			}
@@ -238,7 +237,7 @@ func TestServicesFrom(t *testing.T) {
 				"services| Empty title| service \"s\", configuration.file: a title is empty; write type = { title = { parameters } }."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, known, diags := ServicesFrom(t.Context(), path.Root("services"), tt.in)
+			got, known, diags := ServicesFrom(t.Context(), tt.in)
 			if known == tt.unknown {
 				t.Errorf("known = %v", known)
 			}
@@ -265,7 +264,7 @@ func TestOverridesFrom(t *testing.T) {
 		"configuration", v.object(map[string]attr.Value{"package": v.object(map[string]attr.Value{"mc": v.object(members("ensure", str("absent")))})}),
 		"options", v.object(members("create", types.BoolValue(false), "types_filter", v.tuple(str("package")),
 			"defaults", v.object(map[string]attr.Value{"package": v.object(members("ensure", str("present")))})))))))
-	got, known, diags := OverridesFrom(t.Context(), path.Root("overrides"), in)
+	got, known, diags := OverridesFrom(t.Context(), in)
 	if !known || diags.HasError() {
 		t.Fatalf("known %v, %s", known, texts(diags))
 	}
@@ -278,7 +277,7 @@ func TestOverridesFrom(t *testing.T) {
 
 	null := types.DynamicValue(v.tuple(v.object(members("name", str("o"), "configuration",
 		v.object(map[string]attr.Value{"package": v.object(map[string]attr.Value{"mc": v.object(members("ensure", types.StringNull()))})})))))
-	_, _, diags = OverridesFrom(t.Context(), path.Root("overrides"), null)
+	_, _, diags = OverridesFrom(t.Context(), null)
 	const told = `overrides| Null instead of a value| override "o", configuration.package["mc"].ensure: is null; an override cannot take anything away, leave it out.`
 	if texts(diags) != told {
 		t.Errorf("got %s\nwant %s", texts(diags), told)

@@ -1,9 +1,6 @@
 package resources
 
 import (
-	"context"
-	"time"
-
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -13,86 +10,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // NewGroup returns slipway_group: nodes that are rolled out together, as desired state.
-func NewGroup() resource.Resource { return &held[groupModelV0]{object: "group", schema: groupSchema} }
-
-// groupModelV0 is a group at schema version 0.
-type groupModelV0 struct {
-	Name            types.String            `tfsdk:"name"`
-	Critical        types.Bool              `tfsdk:"critical"`
-	DependsOnGroups types.List              `tfsdk:"depends_on_groups"`
-	Selectors       []selectorModelV0       `tfsdk:"selectors"`
-	SuccessCriteria *successCriteriaModelV0 `tfsdk:"success_criteria"`
-	Rolling         *rollingModelV0         `tfsdk:"rolling"`
-	PrepareTimeout  types.String            `tfsdk:"prepare_timeout"`
-	DeployTimeout   types.String            `tfsdk:"deploy_timeout"`
-}
-
-// successCriteriaModelV0 is `success_criteria`.
-type successCriteriaModelV0 struct {
-	PercentSuccessfulNodes types.Int64 `tfsdk:"percent_successful_nodes"`
-	MinimumSuccessfulNodes types.Int64 `tfsdk:"minimum_successful_nodes"`
-	MaximumFailedNodes     types.Int64 `tfsdk:"maximum_failed_nodes"`
-}
-
-// rollingModelV0 is `rolling`.
-type rollingModelV0 struct {
-	MaxParallel types.Int64  `tfsdk:"max_parallel"`
-	Lock        types.String `tfsdk:"lock"`
-	Unlock      types.String `tfsdk:"unlock"`
-	LockNew     types.Bool   `tfsdk:"lock_new_nodes"`
-	NodeOrder   types.List   `tfsdk:"node_order"`
-}
-
-// Value returns the group that a wholly known model describes.
-func (m groupModelV0) Value(context.Context) (site.Group, invalid.Errors) {
-	g := site.Group{Name: m.Name.ValueString(), Critical: m.Critical.ValueBool()}
-	g.DependsOn, _ = stringsOf(m.DependsOnGroups)
-	var errs invalid.Errors
-	g.Selectors, errs = selectorsOf(m.Selectors)
-	if c := m.SuccessCriteria; c != nil {
-		g.SuccessCriteria = &site.SuccessCriteria{
-			PercentSuccessfulNodes: wholeNumber(c.PercentSuccessfulNodes),
-			MinimumSuccessfulNodes: wholeNumber(c.MinimumSuccessfulNodes),
-			MaximumFailedNodes:     wholeNumber(c.MaximumFailedNodes),
-		}
-	}
-	if r := m.Rolling; r != nil {
-		g.Rolling = &site.Rolling{MaxParallel: 1, Lock: r.Lock.ValueString(), Unlock: r.Unlock.ValueString(),
-			SpareNew: !r.LockNew.IsNull() && !r.LockNew.ValueBool()}
-		if n := wholeNumber(r.MaxParallel); n != nil {
-			g.Rolling.MaxParallel = *n
-		}
-		g.Rolling.NodeOrder, _ = stringsOf(r.NodeOrder)
-	}
-	duration := func(attribute string, v types.String, target *time.Duration) {
-		if v.IsNull() {
-			return
-		}
-		d, wrong := parseDuration(v.ValueString())
-		if wrong != "" {
-			errs = append(errs, invalid.Error{Attribute: attribute, Code: invalid.BadValue, Message: wrong})
-		}
-		*target = d
-	}
-	duration("prepare_timeout", m.PrepareTimeout, &g.PrepareTimeout)
-	duration("deploy_timeout", m.DeployTimeout, &g.DeployTimeout)
-	return g, errs
-}
-
-// wholeNumber returns the number, nil for null.
-func wholeNumber(v types.Int64) *int {
-	if v.IsNull() || v.IsUnknown() {
-		return nil
-	}
-	n := int(v.ValueInt64())
-	return &n
-}
+func NewGroup() resource.Resource { return &held{object: "group", schema: groupSchema} }
 
 func groupSchema() schema.Schema {
 	return schema.Schema{

@@ -16,15 +16,14 @@ import (
 )
 
 // held is a resource that only holds desired state: a node, group, service or override. No host is ever touched, so no
-// operation can half-fail; the deployment that takes the object does all work (terraform.md 6.1). M is the model that
-// fits the schema.
-type held[M any] struct {
+// operation can half-fail; the deployment that takes the object does all work (terraform.md 6.1).
+type held struct {
 	object string // "node": the type is slipway_node
 	schema func() schema.Schema
 }
 
 var (
-	_ resource.ResourceWithImportState = (*held[nodeModelV1])(nil)
+	_ resource.ResourceWithImportState = (*held)(nil)
 	_ passthrough.Quiet                = (*node)(nil)
 )
 
@@ -33,15 +32,15 @@ type heldIdentity struct {
 	Name types.String `tfsdk:"name"`
 }
 
-func (h *held[M]) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+func (h *held) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_" + h.object
 }
 
-func (h *held[M]) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+func (h *held) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = h.schema()
 }
 
-func (h *held[M]) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
+func (h *held) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
 	resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
 		"name": identityschema.StringAttribute{RequiredForImport: true, Description: fmt.Sprintf("Name of the %s.",
@@ -51,7 +50,7 @@ func (h *held[M]) IdentitySchema(_ context.Context, _ resource.IdentitySchemaReq
 
 // ImportState takes the name; everything else comes from the configuration with the next apply, because there is no
 // other place that knows it.
-func (h *held[M]) ImportState(ctx context.Context, req resource.ImportStateRequest,
+func (h *held) ImportState(ctx context.Context, req resource.ImportStateRequest,
 	resp *resource.ImportStateResponse) {
 	resource.ImportStatePassthroughWithIdentity(ctx, path.Root("name"), path.Root("name"), req, resp)
 	if resp.Diagnostics.HasError() {
@@ -65,44 +64,30 @@ func (h *held[M]) ImportState(ctx context.Context, req resource.ImportStateReque
 	}
 }
 
-func (h *held[M]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var m M
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(h.hold(ctx, &m, &resp.State, resp.Identity)...)
-	}
-}
-
-// Idle promises that Read leaves the state as it is.
-func (*held[M]) Idle() {}
-
-// Read leaves the state as it is: nothing outside of Terraform could have changed it.
-func (h *held[M]) Read(ctx context.Context, _ resource.ReadRequest, resp *resource.ReadResponse) {
+func (h *held) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	resp.State.Raw = req.Plan.Raw
 	resp.Diagnostics.Append(h.identify(ctx, &resp.State, resp.Identity)...)
 }
 
-func (h *held[M]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var m M
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(h.hold(ctx, &m, &resp.State, resp.Identity)...)
-	}
+// Idle promises that Read leaves the state as it is.
+func (*held) Idle() {}
+
+// Read leaves the state as it is: nothing outside of Terraform could have changed it.
+func (h *held) Read(ctx context.Context, _ resource.ReadRequest, resp *resource.ReadResponse) {
+	resp.Diagnostics.Append(h.identify(ctx, &resp.State, resp.Identity)...)
+}
+
+func (h *held) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	resp.State.Raw = req.Plan.Raw
+	resp.Diagnostics.Append(h.identify(ctx, &resp.State, resp.Identity)...)
 }
 
 // Delete forgets the object. A deployment that held it finds it gone in its own configuration and plans what follows.
-func (h *held[M]) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
-
-// hold writes state and identity.
-func (h *held[M]) hold(ctx context.Context, m *M, state *tfsdk.State,
-	identity *tfsdk.ResourceIdentity) diag.Diagnostics {
-	diags := state.Set(ctx, m)
-	diags.Append(h.identify(ctx, state, identity)...)
-	return diags
-}
+func (h *held) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}
 
 // identify sets the identity. That is done at every occasion: states that were written without one, and Terraform
 // versions that do not keep it, need it (terraform.md 5.8).
-func (h *held[M]) identify(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
+func (h *held) identify(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
 	if identity == nil {
 		return nil
 	}

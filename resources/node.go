@@ -2,32 +2,27 @@ package resources
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // NewNode returns slipway_node: a machine, as desired state.
 func NewNode() resource.Resource {
-	return &node{held: held[nodeModelV1]{object: "node", schema: nodeSchema}}
+	return &node{held: held{object: "node", schema: nodeSchema}}
 }
 
 // node is slipway_node.
 type node struct {
-	held[nodeModelV1]
+	held
 	planned *Planned
 }
 
@@ -37,46 +32,10 @@ var (
 	_ resource.ResourceWithModifyPlan   = (*node)(nil)
 )
 
-// nodeModelV1 is a node at schema version 1.
-type nodeModelV1 struct {
-	Name       types.String    `tfsdk:"name"`
-	Address    types.String    `tfsdk:"address"`
-	Rack       types.String    `tfsdk:"rack"`
-	Tags       types.Set       `tfsdk:"tags"`
-	Labels     types.Map       `tfsdk:"labels"`
-	Roles      types.Set       `tfsdk:"roles"`
-	Connection *connectModelV1 `tfsdk:"connect"`
-}
-
-// Value returns the node that a wholly known model describes.
-func (m nodeModelV1) Value(ctx context.Context) (site.Node, invalid.Errors) {
-	n := site.Node{Name: m.Name.ValueString(), Address: m.Address.ValueString(), Rack: m.Rack.ValueString()}
-	n.Tags, _ = stringsOf(m.Tags)
-	n.Roles, _ = stringsOf(m.Roles)
-	slices.Sort(n.Tags) // a set arrives in an order of its own
-	slices.Sort(n.Roles)
-	if elements := m.Labels.Elements(); len(elements) > 0 {
-		n.Labels = make(map[string]string, len(elements))
-		for _, key := range slices.Sorted(maps.Keys(elements)) {
-			if s, ok := elements[key].(types.String); ok {
-				n.Labels[key] = s.ValueString()
-			}
-		}
-	}
-	var errs invalid.Errors
-	if m.Connection != nil {
-		n.Connection, errs = m.Connection.Value(ctx)
-		for i := range errs {
-			errs[i].Attribute = namePath(nodeConnection, errs[i].Attribute)
-		}
-	}
-	return n, errs
-}
-
 // Create refuses secrets that have moved once more: validation does not see those of an object that is unknown until
 // then.
 func (n *node) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	resp.Diagnostics.Append(movedSecrets(path.Empty(), req.Plan.Raw)...)
+	resp.Diagnostics.Append(movedSecrets(req.Plan.Raw)...)
 	if !resp.Diagnostics.HasError() {
 		n.held.Create(ctx, req, resp)
 	}
@@ -84,7 +43,7 @@ func (n *node) Create(ctx context.Context, req resource.CreateRequest, resp *res
 
 // Update refuses secrets that have moved once more.
 func (n *node) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	resp.Diagnostics.Append(movedSecrets(path.Empty(), req.Plan.Raw)...)
+	resp.Diagnostics.Append(movedSecrets(req.Plan.Raw)...)
 	if !resp.Diagnostics.HasError() {
 		n.held.Update(ctx, req, resp)
 	}
@@ -96,12 +55,34 @@ func (n *node) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 func (*node) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	prior := nodeSchema()
 	return map[int64]resource.StateUpgrader{
-		0: {PriorSchema: &prior, StateUpgrader: func(ctx context.Context, req resource.UpgradeStateRequest,
+		0: {PriorSchema: &prior, StateUpgrader: func(_ context.Context, req resource.UpgradeStateRequest,
 			resp *resource.UpgradeStateResponse) {
-			var r reading
-			resp.State.Raw = r.conform("", req.State.Raw, prior.Type().TerraformType(ctx))
+			upgraded, err := tftypes.Transform(req.State.Raw, gather)
+			if err != nil {
+				resp.Diagnostics.AddError("The saved state cannot be read", err.Error())
+			}
+			resp.State.Raw = upgraded
 		}},
 	}
+}
+
+// gather moves the secrets of a connection, or of a hop of it, from beside everything else into its credentials.
+func gather(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+	entries, _ := entriesOf(v)
+	object, _ := v.Type().(tftypes.Object)
+	below, ok := object.AttributeTypes[nodeCredentials].(tftypes.Object)
+	if !ok || v.IsNull() {
+		return v, nil
+	}
+	secrets, any := make(map[string]tftypes.Value, len(below.AttributeTypes)), false
+	for name, typ := range below.AttributeTypes {
+		secrets[name], entries[name] = entries[name], tftypes.NewValue(typ, nil)
+		any = any || !secrets[name].IsNull()
+	}
+	if any {
+		entries[nodeCredentials] = tftypes.NewValue(below, secrets)
+	}
+	return tftypes.NewValue(object, entries), nil
 }
 
 func nodeSchema() schema.Schema {

@@ -1,8 +1,6 @@
 package resources
 
 import (
-	"context"
-
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -11,35 +9,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // NewOverride returns slipway_override: a change of configuration resources for a scope, as desired state.
 func NewOverride() resource.Resource {
-	return &held[overrideModelV0]{object: "override", schema: overrideSchema}
-}
-
-// overrideModelV0 is an override at schema version 0.
-type overrideModelV0 struct {
-	Name          types.String            `tfsdk:"name"`
-	Groups        types.Set               `tfsdk:"groups"`
-	Roles         types.Set               `tfsdk:"roles"`
-	Nodes         types.Set               `tfsdk:"nodes"`
-	Merge         types.String            `tfsdk:"merge"`
-	Configuration types.Dynamic           `tfsdk:"configuration"`
-	Options       *overrideOptionsModelV0 `tfsdk:"options"`
-}
-
-// overrideOptionsModelV0 is `options`.
-type overrideOptionsModelV0 struct {
-	Create                types.Bool    `tfsdk:"create"`
-	TypesFilter           types.Set     `tfsdk:"types_filter"`
-	TitlesFilter          types.Set     `tfsdk:"titles_filter"`
-	TypesCreateException  types.Set     `tfsdk:"types_create_exception"`
-	TitlesCreateException types.Set     `tfsdk:"titles_create_exception"`
-	Defaults              types.Dynamic `tfsdk:"defaults"`
+	return &held{object: "override", schema: overrideSchema}
 }
 
 // The ways in which an override's layers merge.
@@ -47,34 +21,6 @@ const (
 	mergeParameter = "parameter"
 	mergeTitle     = "title"
 )
-
-// Value returns the override that a wholly known model describes.
-func (m overrideModelV0) Value(ctx context.Context) (site.Override, invalid.Errors) {
-	o := site.Override{Name: m.Name.ValueString(), Merge: m.Merge.ValueString()}
-	if o.Merge == "" {
-		o.Merge = mergeParameter
-	}
-	o.Groups, o.Roles, o.Nodes = sortedStrings(m.Groups), sortedStrings(m.Roles), sortedStrings(m.Nodes)
-	var errs, more invalid.Errors
-	o.Configuration, errs = configurationFrom(ctx, "configuration", m.Configuration, nullsAreErrors)
-	if m.Options != nil {
-		o.Options, more = m.Options.value(ctx)
-		errs = append(errs, more...)
-	}
-	return o, errs
-}
-
-func (m overrideOptionsModelV0) value(ctx context.Context) (site.OverrideOptions, invalid.Errors) {
-	defaults, errs := defaultsFrom(ctx, m.Defaults)
-	return site.OverrideOptions{
-		Create:                m.Create.ValueBoolPointer(),
-		TypesFilter:           sortedStrings(m.TypesFilter),
-		TitlesFilter:          sortedStrings(m.TitlesFilter),
-		TypesCreateException:  sortedStrings(m.TypesCreateException),
-		TitlesCreateException: sortedStrings(m.TitlesCreateException),
-		Defaults:              defaults,
-	}, errs
-}
 
 func overrideSchema() schema.Schema {
 	scope := func(what string, each validator.String, others ...string) schema.SetAttribute {
@@ -115,7 +61,7 @@ func overrideSchema() schema.Schema {
 			"configuration": schema.DynamicAttribute{
 				Required:            true,
 				MarkdownDescription: "What to change or add: `type = { title = { parameter = value } }`. A null is an error, because an override cannot take a parameter away.",
-				Validators:          []validator.Dynamic{configurationValidator{nulls: nullsAreErrors, partial: true}},
+				Validators:          []validator.Dynamic{configurationValidator{override: true}},
 			},
 			"options": schema.SingleNestedAttribute{
 				Optional:            true,
@@ -129,7 +75,7 @@ func overrideSchema() schema.Schema {
 					"titles_create_exception": names("Titles for which the opposite of `create` counts."),
 					"defaults": schema.DynamicAttribute{Optional: true,
 						MarkdownDescription: "Parameters for every resource of a type that the override changes or creates, unless `configuration` gives them: `type = { parameter = value }`.",
-						Validators:          []validator.Dynamic{defaultsValidator{}}},
+						Validators:          []validator.Dynamic{configurationValidator{override: true, defaults: true}}},
 				},
 			},
 		},

@@ -3,11 +3,11 @@ package resources
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -69,17 +69,12 @@ func (p *Planned) of(n site.Node) (is site.Node, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	candidates := p.nodes[n.Name]
-	if len(candidates) != 1 || !alike(candidates[0].was, n) || alike(candidates[0].is, n) {
+	if len(candidates) != 1 || !engine.ReachedAlike(candidates[0].was, n) || engine.ReachedAlike(candidates[0].is, n) {
 		return n, false
 	}
 	is = n
 	is.Address, is.Connection = candidates[0].is.Address, candidates[0].is.Connection
 	return is, true
-}
-
-// alike reports whether nodes are reached alike.
-func alike(a, b site.Node) bool {
-	return a.Address == b.Address && reflect.DeepEqual(a.Connection, b.Connection)
 }
 
 // Configure takes what the provider shares.
@@ -101,19 +96,12 @@ func (n *node) Configure(_ context.Context, req resource.ConfigureRequest, resp 
 func (*node) Quiet() {}
 
 // ModifyPlan changes nothing: it notes how a node that changes is reached, for the refresh of its deployment.
-func (n *node) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (n *node) ModifyPlan(_ context.Context, req resource.ModifyPlanRequest, _ *resource.ModifyPlanResponse) {
 	if n.planned == nil || req.State.Raw.IsNull() || req.Plan.Raw.IsNull() || !req.Plan.Raw.IsFullyKnown() {
 		return
 	}
-	var before, after nodeModelV1
-	resp.Diagnostics.Append(req.State.Get(ctx, &before)...)
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &after)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	was, errs := before.Value(ctx)
-	is, more := after.Value(ctx)
-	if len(errs)+len(more) == 0 && was.Name == is.Name { // the deployment says what is wrong
-		n.planned.note(was, is)
+	nodes, _, errs := reader().Nodes([]any{plain(req.State.Raw), plain(req.Plan.Raw)})
+	if len(errs) == 0 && nodes[0].Name == nodes[1].Name { // the deployment says what is wrong
+		n.planned.note(nodes[0], nodes[1])
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -38,12 +37,12 @@ func TestPluginsFrom(t *testing.T) {
 		"a map":          {in: types.DynamicValue(v.object(map[string]attr.Value{"x": whole(str("5"))})), want: []site.Plugin{want}},
 		"unknown inside": {in: types.DynamicValue(v.tuple(whole(types.StringUnknown()))), unknown: true},
 		"one plugin":     {in: types.DynamicValue(whole(number(5))), diags: "plugins: is one plugin; put it into a list: plugins = [data.slipway_plugin.example]."},
-		"no number":      {in: types.DynamicValue(v.tuple(v.object(members("name", str("p"), "tasks", number(5))))), diags: `plugin "p", tasks: is a number, not a list.`},
-		"no name":        {in: types.DynamicValue(v.object(map[string]attr.Value{"k": v.object(members("version", str("1")))})), diags: `plugins["k"]: the key "name" is missing.`},
-		"null inside":    {in: types.DynamicValue(v.tuple(types.StringNull())), diags: "plugins[0]: is nothing (null), not a mapping."},
+		"no number":      {in: types.DynamicValue(v.tuple(v.object(members("name", str("p"), "tasks", number(5))))), diags: `plugin "p", tasks: is a number; write a list.`},
+		"no name":        {in: types.DynamicValue(v.object(map[string]attr.Value{"k": v.object(members("version", str("1")))})), diags: `plugins["k"].name: is required.`},
+		"null inside":    {in: types.DynamicValue(v.tuple(types.StringNull())), diags: "plugins[0]: is null; leave it out instead."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, known, diags := PluginsFrom(t.Context(), path.Root("plugins"), tt.in)
+			got, known, diags := PluginsFrom(t.Context(), tt.in)
 			if known == tt.unknown {
 				t.Errorf("known is %t", known)
 			}

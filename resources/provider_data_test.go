@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -51,7 +50,7 @@ func TestReachWithCredentials(t *testing.T) {
 		"a sudo password": {v.object(members("sudo_password", str("s"))), site.Connection{User: "root", PrivateKeyFile: "id", Passphrase: "secret", SudoPassword: "s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			nodes, _, diags := NodesFrom(t.Context(), path.Root("nodes"), types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("credentials", tt.credentials)))))))
+			nodes, _, diags := NodesFrom(t.Context(), types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("credentials", tt.credentials)))))))
 			if len(diags) > 0 {
 				t.Fatal(diags)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 // Runs knows the runs of this process.
@@ -115,4 +116,30 @@ func (r *Runs) within(ctx context.Context, operation string, limit time.Duration
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &engine.TimeLimitError{Setting: "timeouts." + operation,
 		Limit: limit})
 	return ctx, func() { cancel(); stop(); r.work.Done() }
+}
+
+// replaced is a tainted deployment, as Delete saw it. The Create that follows in the same apply gets no prior state,
+// and learns from it which nodes the failed creation worked on.
+type replaced struct {
+	nodes []site.Node
+	value passthrough.Value // the same as they stand in the state
+}
+
+// replace remembers a tainted deployment of a site.
+func (r *Runs) replace(site string, old replaced) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.replaced == nil {
+		r.replaced = map[string]replaced{}
+	}
+	r.replaced[site] = old
+}
+
+// replacedBy returns the tainted deployment that a new one of a site replaces, once.
+func (r *Runs) replacedBy(site string) replaced {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.replaced[site]
+	delete(r.replaced, site)
+	return old
 }

@@ -8,35 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
-
-// selectorModelV0 is one element of `selectors`.
-type selectorModelV0 struct {
-	NodeNames  types.List `tfsdk:"node_names"`
-	NodeTags   types.List `tfsdk:"node_tags"`
-	NodeLabels types.List `tfsdk:"node_labels"`
-	RackNames  types.List `tfsdk:"rack_names"`
-}
-
-// selectorsOf returns the selectors that the models describe.
-func selectorsOf(models []selectorModelV0) (site.Selectors, invalid.Errors) {
-	selectors := make(site.Selectors, len(models))
-	var errs invalid.Errors
-	for i, m := range models {
-		if m.NodeNames.IsNull() && m.NodeTags.IsNull() && m.NodeLabels.IsNull() && m.RackNames.IsNull() {
-			errs = append(errs, invalid.Error{Attribute: elementPath("selectors", i), Code: invalid.MissingField,
-				Message: "a selector needs at least one of node_labels, node_names, node_tags and rack_names; " + allNodes})
-		}
-		selectors[i].NodeNames, _ = stringsOf(m.NodeNames)
-		selectors[i].NodeTags, _ = stringsOf(m.NodeTags)
-		selectors[i].NodeLabels, _ = stringsOf(m.NodeLabels)
-		selectors[i].RackNames, _ = stringsOf(m.RackNames)
-	}
-	return selectors, errs
-}
 
 const allNodes = "write selectors = [] for all nodes"
 

@@ -2,86 +2,108 @@ package resources
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
 // NewService returns slipway_service: an instance of an entity, or configuration as it is, placed on nodes, as desired
 // state.
 func NewService() resource.Resource {
-	return &service{held[serviceModelV0]{object: "service", schema: serviceSchema}}
+	return &service{held{object: "service", schema: serviceSchema}}
 }
 
 // service is a held resource whose attributes fit an entity.
-type service struct{ held[serviceModelV0] }
+type service struct{ held }
 
-var _ resource.ResourceWithValidateConfig = (*service)(nil)
+var (
+	_ resource.ResourceWithValidateConfig = (*service)(nil)
+	_ resource.ResourceWithModifyPlan     = (*service)(nil)
+)
 
-// serviceModelV0 is a service at schema version 0.
-type serviceModelV0 struct {
-	Name          types.String      `tfsdk:"name"`
-	Selectors     []selectorModelV0 `tfsdk:"selectors"`
-	Entity        *entityModelV0    `tfsdk:"entity"`
-	Attributes    types.Dynamic     `tfsdk:"attributes"`
-	Configuration types.Dynamic     `tfsdk:"configuration"`
-	Lifecycle     types.String      `tfsdk:"service_lifecycle"`
-	Gates         types.Map         `tfsdk:"gates"`
-	Rollback      types.Bool        `tfsdk:"rollback_on_failure"`
-	TargetState   types.String      `tfsdk:"target_state"`
-}
-
-// entityModelV0 is what a service keeps of an entity.
-type entityModelV0 struct {
-	Name       types.String `tfsdk:"name"`
-	Digest     types.String `tfsdk:"digest"`
-	Definition types.String `tfsdk:"definition"`
-}
-
-// value returns the service that a wholly known model describes.
-func (m serviceModelV0) value(ctx context.Context, known entities) (site.Service, invalid.Errors) {
-	s := site.Service{Name: m.Name.ValueString()}
-	var errs, more invalid.Errors
-	s.Selectors, errs = selectorsOf(m.Selectors)
-	errs = append(errs, oneSource(given(m.Entity != nil), givenValue(m.Attributes), givenValue(m.Configuration))...)
-	if !m.Configuration.IsNull() {
-		s.Configuration, more = configurationFrom(ctx, "configuration", m.Configuration, nullsAreUnset)
-		errs = append(errs, more...)
-	}
-	if m.Entity == nil {
-		return s, append(errs, ofEntities(map[string]presence{
-			lifecycleAttribute: givenValue(m.Lifecycle), "gates": givenValue(m.Gates),
-			"rollback_on_failure": givenValue(m.Rollback), "target_state": givenValue(m.TargetState),
-		})...)
-	}
-	s.Entity, more = known.parse(*m.Entity)
-	errs = append(errs, more...)
-	if s.Entity == nil {
-		return s, errs
-	}
-	attributes, err := m.Attributes.ToTerraformValue(ctx)
-	if err != nil {
-		return s, append(errs, invalid.Error{Attribute: "attributes", Code: invalid.BadStructure, Message: err.Error()})
-	}
-	a := attributesOf(attributes)
-	s.Attributes = s.Entity.FillNulls(a.given)
-	s.RollbackOnFailure, s.TargetState = m.Rollback.ValueBool(), m.TargetState.ValueString()
-	s.Gates = gatesOf(m.Gates)
-	s.Lifecycle, more = lifecycleOf(m.Lifecycle.ValueString())
-	return s, append(append(errs, a.errs()...), more...)
-}
-
-// ValidateConfig checks what depends on several attributes. Terraform calls it for the plan too, when the entity is
-// known.
-func (*service) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest,
+// ValidateConfig checks what depends on several attributes, as far as it is known. Terraform calls it for the plan too,
+// when the entity is known.
+func (*service) ValidateConfig(_ context.Context, req resource.ValidateConfigRequest,
 	resp *resource.ValidateConfigResponse) {
-	validateService(ctx, req, resp)
+	report := func(errs invalid.Errors) {
+		for _, p := range errs {
+			// Terraform shows the line of a top-level attribute; for a place inside of one it only finds the beginning
+			// of the resource.
+			name, _, _ := strings.Cut(p.Attribute, ".")
+			at, detail := path.Root(name), p.Attribute+": "+p.Message
+			if p.Object = "service"; name == "" {
+				at, detail = path.Empty(), "The service "+p.Message
+			}
+			resp.Diagnostics.Append(diagnostic(at, p, detail))
+		}
+	}
+	config, _ := plain(req.Config.Raw).(map[string]any)
+	report(document.ServiceAttributes(func(name string) document.Presence { return document.PresenceOf(config[name]) }))
+	if document.PresenceOf(config["entity"]) != document.Given {
+		return
+	}
+	e, known, errs := reader().Entity(config["entity"], "entity")
+	if report(errs); e == nil || !known {
+		return
+	}
+	attributes, errs := document.Attributes(config["attributes"])
+	if len(errs) == 0 {
+		errs = attributes.Check(e)
+	}
+	for _, p := range errs {
+		p.Attribute = strings.TrimSuffix("attributes."+p.Attribute, ".")
+		report(invalid.Errors{p})
+	}
+}
+
+// ModifyPlan asks for replacement where attributes change that are fixed once a service is there, at any depth (lsm.md
+// 20), or where it becomes one of another entity. A service of a deployment is then a new one under the same name.
+func (*service) ModifyPlan(_ context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if req.State.Raw.IsNull() || req.Plan.Raw.IsNull() {
+		return
+	}
+	before, was := plannedService(req.State.Raw)
+	after, is := plannedService(req.Plan.Raw)
+	switch {
+	case before == nil || after == nil:
+	case before.Name != after.Name:
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("entity"))
+	case len(lifecycle.Replaced(after, was, is)) > 0:
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("attributes"))
+	}
+}
+
+// plannedService reads entity and attributes of a service. The entity is nil when there is none, or it is not known, or
+// wrong, which ValidateConfig reports.
+func plannedService(object tftypes.Value) (*catalog.Entity, catalog.Partial) {
+	values, _ := plain(object).(map[string]any)
+	if document.PresenceOf(values["entity"]) != document.Given {
+		return nil, catalog.Partial{}
+	}
+	e, known, _ := reader().Entity(values["entity"], "entity")
+	if !known {
+		e = nil
+	}
+	return e, catalog.PartOf(values["attributes"])
+}
+
+// lifecycleOf checks the lifecycle of a service: the name of a shipped one, or a document with one.
+func lifecycleOf(text string) string {
+	if _, err := document.ParseServiceLifecycle("service_lifecycle", text); err != nil {
+		return "service_lifecycle: " + err.Error()
+	}
+	return ""
 }
 
 func serviceSchema() schema.Schema {
@@ -114,13 +136,14 @@ func serviceSchema() schema.Schema {
 				Optional: true,
 				MarkdownDescription: "The configuration resources: `type = { title = { parameter = value } }`, in Puppet's words. A null counts as left out. " +
 					"Types and their parameters are checked when the configuration is validated. Give this or `entity`.",
-				Validators: []validator.Dynamic{configurationValidator{nulls: nullsAreUnset}},
+				Validators: []validator.Dynamic{configurationValidator{}},
 			},
 			"service_lifecycle": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, " +
 					"`slipway_default` in most cases. The guide [Services](../guides/services) says how lifecycles are made. For a service of an entity.",
-				Validators: []validator.String{lifecycleValidator{}},
+				Validators: []validator.String{textValidator{check: lifecycleOf,
+					rule: "the name of a lifecycle that slipway brings, or a document with one"}},
 			},
 			"gates": schema.MapAttribute{
 				Optional: true, ElementType: types.BoolType,

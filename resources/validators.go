@@ -3,12 +3,10 @@ package resources
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -18,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -46,34 +45,27 @@ func (v textValidator) ValidateString(_ context.Context, req validator.StringReq
 	}
 }
 
+func messageOf(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // durationValidator accepts a duration above zero.
 func durationValidator() validator.String {
 	return textValidator{rule: "a duration above zero, such as 30s, 10m or 1h30m", check: func(s string) string {
-		_, wrong := parseDuration(s)
-		return wrong
+		_, err := document.ParseDuration(s)
+		return messageOf(err)
 	}}
-}
-
-// parseDuration reads a duration above zero. Zero is refused and not taken for "unset" (airship.md D-24).
-func parseDuration(s string) (d time.Duration, wrong string) {
-	d, err := time.ParseDuration(s)
-	switch {
-	case err != nil:
-		return 0, fmt.Sprintf("%q is not a duration; write a number and a unit, such as 30s, 10m or 1h30m", s)
-	case d <= 0:
-		return 0, fmt.Sprintf("%q is not above zero; leave the attribute out for the default", s)
-	}
-	return d, ""
 }
 
 // labelSelectorValidator accepts `key:value`: exactly one colon, neither side empty after trimming (airship.md 3,
 // D-20).
 func labelSelectorValidator() validator.String {
 	return textValidator{rule: "a label as key:value", check: func(s string) string {
-		if _, _, err := site.ParseLabel(s); err != nil {
-			return err.Error()
-		}
-		return ""
+		_, _, err := site.ParseLabel(s)
+		return messageOf(err)
 	}}
 }
 
@@ -93,10 +85,8 @@ func rolePatternValidator() validator.String {
 		if s == "" {
 			return "the role is empty; write a role or /regular expression/"
 		}
-		if _, err := site.ParseRolePattern(s); err != nil {
-			return err.Error()
-		}
-		return ""
+		_, err := site.ParseRolePattern(s)
+		return messageOf(err)
 	}}
 }
 
@@ -210,25 +200,23 @@ func (v moved) refused(at path.Path) diag.Diagnostic {
 		v.to)+" instead.")
 }
 
-// movedSecrets refuses what [movedAttribute] refuses, in a value that is known.
-func movedSecrets(at path.Path, v tftypes.Value) (diags diag.Diagnostics) {
-	if elements, ok := elementsOf(v); ok {
-		for i, e := range elements {
-			diags.Append(movedSecrets(at.AtListIndex(i), e)...)
+// movedSecrets refuses what [movedAttribute] refuses, in a node that is known.
+func movedSecrets(node tftypes.Value) (diags diag.Diagnostics) {
+	values, _ := plain(node).(map[string]any)
+	connection, _ := values[nodeConnection].(map[string]any)
+	refuse := func(at path.Path, below map[string]any, fields []ConnectionField) {
+		for _, f := range fields {
+			if f.Sensitive && below[f.Name] != nil {
+				diags.Append(moved{namePath(nodeCredentials, f.Name)}.refused(at.AtName(f.Name)))
+			}
 		}
-		return diags
 	}
-	entries, ok := entriesOf(v)
-	object, isObject := v.Type().(tftypes.Object)
-	if !ok || !isObject {
-		return nil
-	}
-	below, _ := object.AttributeTypes[nodeCredentials].(tftypes.Object)
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		if _, secret := below.AttributeTypes[name]; secret && !entries[name].IsNull() {
-			diags.Append(moved{namePath(nodeCredentials, name)}.refused(at.AtName(name)))
-		}
-		diags.Append(movedSecrets(at.AtName(name), entries[name])...)
+	at := path.Root(nodeConnection)
+	refuse(at, connection, ConnectionFields())
+	hops, _ := connection["bastions"].([]any)
+	for i, hop := range hops {
+		below, _ := hop.(map[string]any)
+		refuse(at.AtName("bastions").AtListIndex(i), below, hopFields())
 	}
 	return diags
 }
@@ -245,4 +233,19 @@ func (misplaced) ValidateMap(_ context.Context, req validator.MapRequest, resp *
 		resp.Diagnostics.AddAttributeError(req.Path, req.Path.String()+" is for nodes only",
 			"Give "+req.Path.ParentPath().String()+".private_key, and whatever else is in it, instead.")
 	}
+}
+
+// orderingValidator checks the rules of a catalog as soon as they are known.
+type orderingValidator struct{}
+
+func (orderingValidator) Description(context.Context) string {
+	return "must be the ordering of a catalog"
+}
+
+func (v orderingValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (orderingValidator) ValidateString(ctx context.Context, req validator.StringRequest,
+	resp *validator.StringResponse) {
+	_, _, diags := OrderingFrom(ctx, req.ConfigValue)
+	resp.Diagnostics.Append(diags...)
 }

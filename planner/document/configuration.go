@@ -18,10 +18,14 @@ const maxNesting = 32
 func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 	return func(n *yaml.Node, path string) {
 		const form = "type: {title: {parameter: value}}"
+		hint := "write " + form
+		if r.live {
+			hint = "write type = { title = { parameters } }"
+		}
 		*target = resource.Configuration{}
 		for _, t := range r.members(n, path, form) {
 			if t.name == "" {
-				r.report(t.key, path, invalid.EmptyType, "a type is empty; write %s", form)
+				r.report(t.key, path, invalid.EmptyType, "a type is empty; %s", hint)
 				continue
 			}
 			at := join(path, t.name)
@@ -33,11 +37,14 @@ func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 			found := len(r.errs)
 			for _, title := range list {
 				if title.name == "" {
-					r.report(title.key, at, invalid.EmptyTitle, "a title is empty; write %s", form)
+					r.report(title.key, at, invalid.EmptyTitle, "a title is empty; %s", hint)
 					continue
 				}
 				before := len(r.errs)
 				p := r.parameters(title.value, keyed(at, title.name))
+				if r.isUnknown(title.value) || r.live && len(p) == 0 && len(r.errs) > before {
+					continue
+				}
 				if r.filtered(t.name) || !r.setAside(before, title.value, t.name, title.name) {
 					titles[title.name] = p
 				}
@@ -54,11 +61,23 @@ func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	out := make(resource.Parameters)
 	for _, f := range r.members(n, path, "parameter: value") {
-		if value, ok := r.value(f.value, join(path, f.name), 0); ok {
+		if r.partly && hasUnknown(f.value) {
+			out[f.name] = resource.Unknown{}
+		} else if value, ok := r.value(f.value, join(path, f.name), 0); ok {
 			out[f.name] = value
 		}
 	}
 	return out
+}
+
+// strictly makes null in what is live an error, in place of something that is left out: an override cannot take a
+// parameter away, so null would silently do nothing (fuel.md, OV-36).
+func (r *reader) strictly(read readFunc) readFunc {
+	return func(n *yaml.Node, path string) {
+		r.strict = r.live
+		read(n, path)
+		r.strict = false
+	}
 }
 
 // withNulls calls read while null is a value that may be nested so deep.
@@ -101,6 +120,9 @@ func (r *reader) value(n *yaml.Node, path string, depth int) (any, bool) {
 		}
 		out := make(map[string]any, len(fs.list))
 		for _, f := range fs.list {
+			if r.live && isNull(f.value) {
+				continue
+			}
 			value, ok := r.value(f.value, keyed(path, f.name), depth+1)
 			if !ok {
 				return nil, false
@@ -150,7 +172,14 @@ func (r *reader) scalar(n, at *yaml.Node, path string) (any, bool) {
 		r.report(n, path, Schema, "is not a finite number")
 		return nil, false
 	case "!!null":
-		r.report(n, path, invalid.NullValue, "is nothing (null); give a value, or leave it out")
+		switch {
+		case r.strict:
+			r.wrongKind(n, at, path, "")
+		case r.live:
+			r.report(n, path, invalid.NullValue, "is null; leave it out")
+		default:
+			r.report(n, path, invalid.NullValue, "is nothing (null); give a value, or leave it out")
+		}
 		return nil, false
 	}
 	r.wrongKind(n, at, path, "a value that a parameter takes; write it in quotes if text is meant")

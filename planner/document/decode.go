@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -38,6 +39,7 @@ func (r *reader) read(n *yaml.Node, fs *fields, path string, keys ...key) {
 	for _, k := range keys {
 		value, ok := fs.get(k.name)
 		switch {
+		case ok && r.isUnknown(value):
 		case ok:
 			k.read(value, join(path, k.name))
 		case k.required:
@@ -54,6 +56,7 @@ func (r *reader) read(n *yaml.Node, fs *fields, path string, keys ...key) {
 //	secret    no error may quote the text; the key may also be below `credentials`
 //	port      the number of a port
 //	most=N    the largest whole number
+//	set       the order of the texts says nothing: those of Terraform are sorted
 //	some=X    X, the object, or each object of the list, must have a key
 type options string
 
@@ -160,10 +163,13 @@ func (r *reader) intoField(v reflect.Value, o options) readFunc {
 		}
 	case reflect.Slice:
 		return func(n *yaml.Node, path string) {
-			items := r.list(n, path)
+			items := slices.DeleteFunc(slices.Clone(r.list(n, path)), r.isUnknown)
 			v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
 			for i, item := range items {
 				r.intoField(v.Index(i), o)(item, index(path, i))
+			}
+			if texts, ok := v.Interface().([]string); ok && o.has("set") && r.converts { // a set has an order of its own
+				slices.Sort(texts)
 			}
 		}
 	case reflect.Map:
@@ -246,19 +252,28 @@ func (r *reader) integerWith(n *yaml.Node, path string, o options) int {
 	return number
 }
 
-// intoDuration reads a positive duration. Zero is an error and does not mean "not set" (airship.md D-24).
+// ParseDuration reads a positive duration. Zero is an error and does not mean "not set" (airship.md D-24).
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a duration; write a number and a unit, such as 30s, 10m or 1h30m", cut(s, maxWord))
+	case d <= 0:
+		return 0, fmt.Errorf("%q is not above zero; leave it out for the default", s)
+	}
+	return d, nil
+}
+
+// intoDuration reads what [ParseDuration] reads.
 func (r *reader) intoDuration(target *time.Duration) readFunc {
 	return func(n *yaml.Node, path string) {
 		s, ok := r.text(n, path)
 		if !ok {
 			return
 		}
-		d, err := time.ParseDuration(s)
-		switch {
-		case err != nil:
-			r.report(n, path, Schema, "%q is not a duration; write a number and a unit, such as 30s, 10m or 1h30m", s)
-		case d <= 0:
-			r.report(n, path, Schema, "%q is not above zero; leave it out for the default", s)
+		d, err := ParseDuration(s)
+		if err != nil {
+			r.report(n, path, invalid.BadValue, "%v", err)
 		}
 		*target = d
 	}

@@ -239,16 +239,3 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 		}},
 	)
 }
-
-// PluginValue reads a plugin from JSON of a Terraform value: the result of data.slipway_plugin, or an object with the
-// keys of a plugin document. Numbers and their texts are interchangeable, and null means not set. It checks only the
-// structure. The error is of type [invalid.Errors], with paths relative to the plugin.
-func PluginValue(data []byte) (site.Plugin, error) {
-	r := reader{converts: true}
-	root, err := newJSONTree(data).root(func(string) bool { return true })
-	if err != nil {
-		return site.Plugin{}, invalid.Errors{{Code: Schema, Message: "not well formed: " + err.Error()}}
-	}
-	p := r.plugin(root, "")
-	return p, r.result()
-}

@@ -41,6 +41,11 @@ type reader struct {
 	written  int // values in the source
 	visits   int
 	errs     invalid.Errors
+
+	live        bool // the value comes from Terraform itself: it may be unknown or null in part, and has no positions
+	partly      bool // of what is live, parameters of configuration resources may stay unknown
+	strict      bool // of what is live, null in a configuration is an error
+	someUnknown bool // something that is live is unknown
 }
 
 // field is a key of a mapping with its value.
@@ -142,7 +147,7 @@ func (r *reader) duplicates(n *yaml.Node) {
 	}
 }
 
-// resolve follows an alias. It returns nil when the visits of the document are used up.
+// resolve follows an alias. It returns nil when the visits of the document are used up, and for what is unknown.
 func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 	if most := maxVisits + visitsEach*r.written; r.visits >= most && !r.converts { // Terraform's values have no aliases
 		if r.visits == most {
@@ -154,6 +159,9 @@ func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 	r.visits++
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
+	}
+	if r.isUnknown(n) {
+		return nil
 	}
 	return n
 }
@@ -177,6 +185,11 @@ func (r *reader) mapping(n *yaml.Node, path string) (*fields, bool) {
 func (r *reader) members(n *yaml.Node, path, form string) []field {
 	if at := r.resolve(n); r.layer != nil && at != nil && at.Kind != yaml.MappingNode {
 		r.wrongForm(n, at, path, "a mapping; write "+form)
+		return nil
+	}
+	if at := r.resolve(n); r.live && at != nil && at.Kind != yaml.MappingNode {
+		what, _, _ := strings.Cut(form, ":")
+		r.wrongKind(n, at, path, "a mapping of "+what+"s")
 		return nil
 	}
 	fs, ok := r.mapping(n, path)
@@ -205,6 +218,9 @@ func (r *reader) collect(n *yaml.Node, path string, fs *fields, depth int) bool 
 		case "!!merge":
 			merges = append(merges, n.Content[i+1])
 		case "!!str":
+			if r.live && !r.strict && isNull(n.Content[i+1]) {
+				continue
+			}
 			fs.add(field{key.Value, n.Content[i], n.Content[i+1]})
 		default:
 			r.report(n.Content[i], path, Schema, "a key is %s; keys must be text", kind(key))
@@ -259,6 +275,10 @@ func (r *reader) known(fs *fields, path string, keys []key) {
 		if near := resource.Nearest(f.name, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
+		if r.live {
+			r.report(f.key, join(path, f.name), Schema, "there is no such attribute; %s", hint)
+			continue
+		}
 		r.report(f.key, path, Schema, "unknown key %q; %s", f.name, hint)
 	}
 }
@@ -267,6 +287,10 @@ func (r *reader) known(fs *fields, path string, keys []key) {
 func (r *reader) required(n *yaml.Node, fs *fields, path, name string) (*yaml.Node, bool) {
 	if value, ok := fs.get(name); ok {
 		return value, true
+	}
+	if r.live {
+		r.report(n, join(path, name), invalid.MissingField, "is required")
+		return nil, false
 	}
 	hint := ""
 	if near := resource.Nearest(name, fs.names()); near != "" {
@@ -393,7 +417,16 @@ func isScalar(n *yaml.Node, tags ...string) bool {
 }
 
 func (r *reader) wrongKind(n, at *yaml.Node, path, want string) {
-	r.report(n, path, Schema, "is %s, not %s", kind(at), want)
+	switch {
+	case r.live && r.strict && isNull(at):
+		r.report(n, path, invalid.NullValue, "is null; an override cannot take anything away, leave it out")
+	case r.live && isNull(at):
+		r.report(n, path, Schema, "is null; leave it out instead")
+	case r.live:
+		r.report(n, path, Schema, "is %s; write %s", kindInTerraform(at), inTerraform(want))
+	default:
+		r.report(n, path, Schema, "is %s, not %s", kind(at), want)
+	}
 }
 
 // wrongForm is wrongKind with the code that a wrong structure of a layer has.

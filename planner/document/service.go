@@ -15,10 +15,9 @@ import (
 // service returns what reads one service of a site: of an entity, or configuration as it is.
 func (r *reader) service(s *Site) func(n *yaml.Node, path string) site.Service {
 	return func(n *yaml.Node, path string) (out site.Service) {
-		const entity, attributes, configuration = "entity", "attributes", "configuration"
-		ofEntities := []string{"lifecycle", "gates", "rollback_on_failure", "target_state"}
-		if r.converts {
-			ofEntities[0] = serviceLifecycle
+		ofEntities := ofEntities()
+		if !r.converts {
+			ofEntities[0] = "lifecycle"
 		}
 		given := make(map[string]*yaml.Node)
 		note := func(name string, read readFunc) key {
@@ -42,8 +41,19 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) site.Service {
 			note(ofEntities[2], r.into(&out.RollbackOnFailure)),
 			note(ofEntities[3], func(n *yaml.Node, path string) { out.TargetState = r.textWith(n, path, "filled") }),
 		)
+		if r.live && !r.someUnknown {
+			for _, e := range ServiceAttributes(func(name string) Presence {
+				if given[name] != nil {
+					return Given
+				}
+				return Absent
+			}) {
+				r.report(n, e.Attribute, e.Code, "%s", e.Message)
+			}
+		}
 		isOf, hasAttributes, has := given[entity] != nil, given[attributes] != nil, given[configuration] != nil
 		switch {
+		case r.live:
 		case isOf && has:
 			r.report(given[configuration], join(path, configuration), Schema,
 				"stands beside entity; a service is of an entity or has configuration: leave one out, or make two services")
@@ -68,6 +78,62 @@ func (r *reader) service(s *Site) func(n *yaml.Node, path string) site.Service {
 		}
 		return out
 	}
+}
+
+const entity, attributes, configuration = "entity", "attributes", "configuration"
+
+// ofEntities are the attributes of a service, as in Terraform, that only one of an entity has.
+func ofEntities() []string {
+	return []string{serviceLifecycle, "gates", "rollback_on_failure", "target_state"}
+}
+
+// Presence says whether an attribute is given.
+type Presence int
+
+// The presences of an attribute.
+const (
+	Absent Presence = iota
+	Given
+	Perhaps // it is not known whether it is null
+)
+
+// PresenceOf returns the presence of an attribute with a plain value.
+func PresenceOf(value any) Presence {
+	switch value.(type) {
+	case nil:
+		return Absent
+	case resource.Unknown:
+		return Perhaps
+	}
+	return Given
+}
+
+// ServiceAttributes reports which attributes of a slipway_service do not go together.
+func ServiceAttributes(is func(name string) Presence) (errs invalid.Errors) {
+	wrong := func(at string, code invalid.Code, message string) {
+		errs = append(errs, invalid.Error{Attribute: at, Code: code, Message: message})
+	}
+	switch {
+	case is(entity) == Given && is(configuration) == Given:
+		wrong(configuration, invalid.BadStructure,
+			"stands beside entity; a service is of an entity or has configuration: leave one out, and place two services where both are meant")
+	case is(entity) != Absent:
+		return errs
+	case is(configuration) == Absent && is(attributes) == Given:
+		wrong(entity, invalid.MissingField, "is required: attributes are those of an entity")
+	case is(configuration) == Absent:
+		wrong("", invalid.MissingField, "brings nothing; give entity, with attributes, or configuration")
+	case is(attributes) == Given:
+		wrong(attributes, invalid.BadStructure,
+			"stands beside configuration; attributes are those of an entity: leave them out, or give entity in place of configuration")
+	}
+	for _, name := range ofEntities() {
+		if is(entity) == Absent && is(name) == Given {
+			wrong(name, invalid.BadStructure,
+				"stands beside configuration; only a service of an entity has a lifecycle: leave it out, or give entity in place of configuration")
+		}
+	}
+	return errs
 }
 
 // reference is where a service names an entity or a lifecycle.
@@ -111,7 +177,36 @@ func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
 		}
 		s.parsed[text] = entity
 	}
+	if entity == nil || !r.isEntity(n, fs, path, entity) {
+		return nil
+	}
 	return entity
+}
+
+// isEntity checks what else is said of an entity that a service is of.
+func (r *reader) isEntity(n *yaml.Node, fs *fields, path string, e *catalog.Entity) bool {
+	const asItIs = "; give the value of an entity of a catalog, as it is"
+	before := len(r.errs)
+	for _, k := range []string{"name", "digest"} {
+		value, given := fs.get(k)
+		if !given {
+			continue
+		}
+		text, ok := r.text(value, join(path, k))
+		own, err := e.Digest()
+		switch {
+		case !ok:
+		case k == "name" && text != e.Name:
+			r.report(value, join(path, k), invalid.BadValue, "is %q, but the definition is that of %q"+asItIs, text, e.Name)
+		case k == "digest" && (err != nil || text != own):
+			r.report(value, join(path, k), invalid.BadValue, "is not that of the definition"+asItIs)
+		}
+	}
+	if e.Abstract && len(r.errs) == before {
+		r.report(n, path, invalid.BadValue,
+			"%q is abstract: it is only there to be extended; give an entity that extends it", e.Name)
+	}
+	return len(r.errs) == before
 }
 
 // isCatalog reports whether a document holds a catalog and nothing else of a site.

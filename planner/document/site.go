@@ -220,7 +220,7 @@ func (r *reader) siteFields(s *Site) []key {
 			objectsInto(r, s, "group", &s.Site.Groups, r.siteGroup)(n, path)
 		}},
 		{"services", false, objectsInto(r, s, "service", &s.Site.Services, r.service(s))},
-		{"overrides", false, objectsInto(r, s, "override", &s.Site.Overrides, readObject[site.Override](r))},
+		{"overrides", false, objectsInto(r, s, "override", &s.Site.Overrides, r.override)},
 		{"plugins", false, objectsInto(r, s, "plugin", &s.Site.Plugins, r.plugin)},
 	}
 }
@@ -255,6 +255,20 @@ func readObject[T any](r *reader) func(*yaml.Node, string) T {
 		r.into(&out)(n, path)
 		return out
 	}
+}
+
+// override reads an override.
+func (r *reader) override(n *yaml.Node, path string) (o site.Override) {
+	if r.converts {
+		o.Merge = "parameter"
+	}
+	r.object(n, path, r.keys(&o,
+		key{"configuration", true, r.strictly(r.into(&o.Configuration))},
+		key{"options", false, func(n *yaml.Node, path string) {
+			r.object(n, path, r.keys(&o.Options, key{"defaults", false, r.strictly(r.into(&o.Options.Defaults))})...)
+		}},
+	)...)
+	return o
 }
 
 // siteGroup reads a group of a site document. Its keys are those of slipway_group; Airship's depends_on means

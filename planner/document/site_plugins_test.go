@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -86,11 +87,11 @@ func TestShowPlugins(t *testing.T) {
 	if d := cmp.Diff([]site.Plugin{netPlugin}, s.Site.Plugins); d != "" {
 		t.Error(d)
 	}
-	p, err := PluginValue([]byte(values))
-	if err != nil {
-		t.Fatal(err)
+	p, known, errs := NewValues(false).Plugins([]any{fromJSON(t, values)})
+	if !known || len(errs) > 0 {
+		t.Fatal(errs)
 	}
-	if d := cmp.Diff(netPlugin, p); d != "" {
+	if d := cmp.Diff([]site.Plugin{netPlugin}, p); d != "" {
 		t.Error(d)
 	}
 	unknown := `{"address": "slipway_deployment.a", "change": {"actions": ["create"], "after_unknown": {"plugins": true}}}`
@@ -124,6 +125,16 @@ func TestParseMetadata(t *testing.T) {
 	}
 }
 
+// fromJSON returns a plain value.
+func fromJSON(t *testing.T, text string) (v any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(&v); err != nil {
+		t.Skip(err)
+	}
+	return v
+}
+
 func FuzzPluginValue(f *testing.F) {
 	f.Add(
 		`{"name": "net", "tasks": [{"role": "web", "stage": "pre_deployment", "type": "shell", "parameters": {"cmd": 1, "timeout": "2"}}]}`)
@@ -131,8 +142,11 @@ func FuzzPluginValue(f *testing.F) {
 		`{"graph_tasks": [{"id": "x", "type": "group", "parameters": {"strategy": {"type": "parallel", "amount": 0}}}], "files": {"a": null}}`)
 	f.Add("[")
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := PluginValue([]byte(text)); err != nil && err.Error() == "" {
-			t.Fatal("an error without a text")
+		_, _, errs := NewValues(false).Plugins([]any{fromJSON(t, text)})
+		for _, p := range errs {
+			if p.Message == "" {
+				t.Fatal("an error without a text")
+			}
 		}
 	})
 }

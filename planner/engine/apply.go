@@ -393,9 +393,10 @@ func notAmong(nodes, others []site.Node) []site.Node {
 	})
 }
 
-// LeftBehind lists the nodes on which something is applied and that the site does not have any more, neither by name
-// nor by address, a line each. nodes are those of the state.
-func (s State) LeftBehind(nodes, now []site.Node) (lines []string) {
+// LeftBehind warns of the nodes of a deployment that was replaced under create_before_destroy which the new one, which
+// is in the state by then and cannot learn of them any more, does not have, neither by name nor by address.
+func (s State) LeftBehind(nodes, now []site.Node) (m Messages) {
+	var lines []string
 	for _, n := range notAmong(nodes, now) {
 		if count := len(s.Applied[n.Name]); count > 0 {
 			what := "resources"
@@ -405,7 +406,12 @@ func (s State) LeftBehind(nodes, now []site.Node) (lines []string) {
 			lines = append(lines, fmt.Sprintf("node %q: %d %s", n.Name, count, what))
 		}
 	}
-	return lines
+	if len(lines) > 0 {
+		m.warn("Nodes of the replaced deployment are not in the configuration any more",
+			"With create_before_destroy nothing is torn down, so what was applied there is still there. To have it undone, "+
+				"put the nodes back, apply, and take them out again.\n%s", strings.Join(FirstLines(lines), "\n"))
+	}
+	return m
 }
 
 // firstReason returns why the first of the nodes that answered could not be read, and what to do.

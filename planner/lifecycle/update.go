@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -48,6 +49,29 @@ func ReplacementPaths(entity *catalog.Entity, prior, next map[string]any) []stri
 		}
 	}
 	return out
+}
+
+// Replaced returns the places of the changes that only a new service can have. A fixed attribute that is not known yet
+// counts as changed.
+func Replaced(e *catalog.Entity, was, is catalog.Partial) []string {
+	before, errs := e.Check(e.FillNulls(was.Given))
+	if len(errs) > 0 {
+		return nil // the entity changed, so the old attributes say nothing
+	}
+	after := e.FillNulls(is.Given)
+	var out []string
+	for _, unknown := range is.Unknown {
+		name, _, _ := strings.Cut(strings.ReplaceAll(unknown, "[", "."), ".")
+		if a, ok := e.Attribute(name); ok && a.Modifier == catalog.Fixed {
+			out = append(out, name)
+		}
+		after[name] = before[name]
+	}
+	if complete, errs := e.Check(after); len(errs) == 0 {
+		out = append(out, ReplacementPaths(e, before, complete)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // attributePath is the exact path of an attribute: `files[2].mode`.

@@ -33,9 +33,9 @@ type Node struct {
 	Name       string            `key:"name,required"`
 	Address    string            `key:"address"` // host name or address; empty for a local node
 	Rack       string            `key:"rack"`
-	Tags       []string          `key:"tags"`
+	Tags       []string          `key:"tags,set"`
 	Labels     map[string]string `key:"labels"`
-	Roles      []string          `key:"roles"`
+	Roles      []string          `key:"roles,set"`
 	Connection Connection        `key:"connect"`
 }
 
@@ -129,9 +129,9 @@ type Service struct {
 // set; none of them is the whole site (design.md 5.3).
 type Override struct {
 	Name          string                 `key:"name,required"`
-	Groups        []string               `key:"groups"`
-	Roles         []string               `key:"roles"`
-	Nodes         []string               `key:"nodes"`
+	Groups        []string               `key:"groups,set"`
+	Roles         []string               `key:"roles,set"`
+	Nodes         []string               `key:"nodes,set"`
 	Merge         string                 `key:"merge"` // "parameter" (default) or "title"
 	Configuration resource.Configuration `key:"configuration,required"`
 	Options       OverrideOptions        `key:"options"`
@@ -140,9 +140,9 @@ type Override struct {
 // OverrideOptions are seed 004's configuration_options.
 type OverrideOptions struct {
 	Create                *bool                     `key:"create"` // default true
-	TypesFilter           []string                  `key:"types_filter"`
-	TitlesFilter          []string                  `key:"titles_filter"`
-	TypesCreateException  []string                  `key:"types_create_exception"`
-	TitlesCreateException []string                  `key:"titles_create_exception"`
+	TypesFilter           []string                  `key:"types_filter,set"`
+	TitlesFilter          []string                  `key:"titles_filter,set"`
+	TypesCreateException  []string                  `key:"types_create_exception,set"`
+	TitlesCreateException []string                  `key:"titles_create_exception,set"`
 	Defaults              map[string]map[string]any `key:"defaults"` // type -> parameter -> value
 }

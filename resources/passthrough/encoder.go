@@ -5,30 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math/big"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
 // errUnusual says that a saved state is not as Terraform writes it.
 var errUnusual = errors.New("not the form in which Terraform saves a state")
 
-func encode(value []byte, s *shape, out *bytes.Buffer) error {
-	e := encoder{in: reader(value), out: out, to: msgpack.NewEncoder(out)}
-	if err := e.value(s); err != nil {
+func encode(value []byte, typ tftypes.Type, out *bytes.Buffer) error {
+	in := json.NewDecoder(bytes.NewReader(value))
+	in.UseNumber()
+	e := encoder{in: in, out: out, to: msgpack.NewEncoder(out)}
+	if err := e.value(typ); err != nil {
 		return err
 	}
-	return ended(e.in)
-}
-
-func reader(raw []byte) *json.Decoder {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return d
-}
-
-func ended(d *json.Decoder) error {
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return errUnusual
 	}
 	return nil
@@ -41,8 +36,8 @@ type encoder struct {
 	to  *msgpack.Encoder
 }
 
-func (e *encoder) value(s *shape) error {
-	if s.kind == dynamicShape {
+func (e *encoder) value(typ tftypes.Type) error {
+	if typ.Is(tftypes.DynamicPseudoType) {
 		return e.dynamic()
 	}
 	token, err := e.in.Token()
@@ -53,27 +48,49 @@ func (e *encoder) value(s *shape) error {
 	case nil:
 		return e.to.EncodeNil()
 	case string:
-		if s.kind == stringShape {
+		if typ.Is(tftypes.String) {
 			return e.to.EncodeString(token)
 		}
 	case bool:
-		if s.kind == boolShape {
+		if typ.Is(tftypes.Bool) {
 			return e.to.EncodeBool(token)
 		}
 	case json.Number:
-		if s.kind == numberShape {
+		if typ.Is(tftypes.Number) {
 			return e.number(token)
 		}
 	case json.Delim:
-		switch {
-		case token == '[' && s.kind == listShape:
-			return e.sized(e.to.EncodeArrayLen, func() (int, error) { return e.elements(func(int) *shape { return s.element }) })
-		case token == '[' && s.kind == tupleShape:
-			return e.sized(e.to.EncodeArrayLen, func() (int, error) { return e.tuple(s.members) })
-		case token == '{' && s.kind == mapShape:
-			return e.sized(e.to.EncodeMapLen, func() (int, error) { return e.entries(s.element) })
-		case token == '{' && s.kind == objectShape:
-			return e.object(s)
+		return e.collection(token, typ)
+	}
+	return errUnusual
+}
+
+func (e *encoder) collection(opening json.Delim, typ tftypes.Type) error {
+	each := func(element tftypes.Type) error {
+		return e.sized(e.to.EncodeArrayLen, func() (int, error) {
+			return e.elements(func(int) tftypes.Type { return element })
+		})
+	}
+	switch typ := typ.(type) {
+	case tftypes.List:
+		if opening == '[' {
+			return each(typ.ElementType)
+		}
+	case tftypes.Set:
+		if opening == '[' {
+			return each(typ.ElementType)
+		}
+	case tftypes.Tuple:
+		if opening == '[' {
+			return e.sized(e.to.EncodeArrayLen, func() (int, error) { return e.tuple(typ.ElementTypes) })
+		}
+	case tftypes.Map:
+		if opening == '{' {
+			return e.sized(e.to.EncodeMapLen, func() (int, error) { return e.entries(typ.ElementType) })
+		}
+	case tftypes.Object:
+		if opening == '{' {
+			return e.object(typ.AttributeTypes)
 		}
 	}
 	return errUnusual
@@ -92,11 +109,11 @@ func (e *encoder) dynamic() error {
 	if err := json.Compact(&typ, saved["type"]); err != nil {
 		return err
 	}
-	s, err := newShape(typ.Bytes())
+	of, err := typeFromJSON(typ.Bytes())
 	if err != nil {
 		return err
 	}
-	if s.kind == dynamicShape || len(saved["value"]) == 0 || len(saved) > 2 {
+	if of.Is(tftypes.DynamicPseudoType) || len(saved["value"]) == 0 || len(saved) > 2 {
 		return errUnusual
 	}
 	if err := e.to.EncodeArrayLen(2); err != nil {
@@ -105,7 +122,7 @@ func (e *encoder) dynamic() error {
 	if err := e.to.EncodeBytes(typ.Bytes()); err != nil {
 		return err
 	}
-	return encode(saved["value"], s, e.out)
+	return encode(saved["value"], of, e.out)
 }
 
 // number encodes as Terraform does: as the smallest integer, else as a float where that is exact, else as text.
@@ -145,7 +162,7 @@ func (e *encoder) sized(header func(int) error, content func() (int, error)) err
 	return err
 }
 
-func (e *encoder) elements(of func(int) *shape) (n int, err error) {
+func (e *encoder) elements(of func(int) tftypes.Type) (n int, err error) {
 	for ; e.in.More(); n++ {
 		s := of(n)
 		if s == nil {
@@ -158,8 +175,8 @@ func (e *encoder) elements(of func(int) *shape) (n int, err error) {
 	return n, nil
 }
 
-func (e *encoder) tuple(members []*shape) (int, error) {
-	n, err := e.elements(func(i int) *shape {
+func (e *encoder) tuple(members []tftypes.Type) (int, error) {
+	n, err := e.elements(func(i int) tftypes.Type {
 		if i >= len(members) {
 			return nil
 		}
@@ -172,7 +189,7 @@ func (e *encoder) tuple(members []*shape) (int, error) {
 }
 
 // entries encodes what is in a map. Keys come in order.
-func (e *encoder) entries(s *shape) (n int, err error) {
+func (e *encoder) entries(typ tftypes.Type) (n int, err error) {
 	last := ""
 	for ; e.in.More(); n++ {
 		key, err := e.key()
@@ -186,7 +203,7 @@ func (e *encoder) entries(s *shape) (n int, err error) {
 		if err := e.to.EncodeString(key); err != nil {
 			return n, err
 		}
-		if err := e.value(s); err != nil {
+		if err := e.value(typ); err != nil {
 			return n, err
 		}
 	}
@@ -194,8 +211,9 @@ func (e *encoder) entries(s *shape) (n int, err error) {
 }
 
 // object encodes what is in an object. Attributes come in order; one that is left out is null.
-func (e *encoder) object(s *shape) error {
-	if err := e.to.EncodeMapLen(len(s.names)); err != nil {
+func (e *encoder) object(attributes map[string]tftypes.Type) error {
+	names := slices.Sorted(maps.Keys(attributes))
+	if err := e.to.EncodeMapLen(len(names)); err != nil {
 		return err
 	}
 	next := 0
@@ -204,24 +222,24 @@ func (e *encoder) object(s *shape) error {
 		if err != nil {
 			return err
 		}
-		for ; next < len(s.names) && s.names[next] < name; next++ {
-			if err := e.absent(s.names[next]); err != nil {
+		for ; next < len(names) && names[next] < name; next++ {
+			if err := e.absent(names[next]); err != nil {
 				return err
 			}
 		}
-		if next == len(s.names) || s.names[next] != name {
+		if next == len(names) || names[next] != name {
 			return errUnusual // unknown, twice or not in order
 		}
 		if err := e.to.EncodeString(name); err != nil {
 			return err
 		}
-		if err := e.value(s.members[next]); err != nil {
+		if err := e.value(attributes[name]); err != nil {
 			return err
 		}
 		next++
 	}
-	for ; next < len(s.names); next++ {
-		if err := e.absent(s.names[next]); err != nil {
+	for ; next < len(names); next++ {
+		if err := e.absent(names[next]); err != nil {
 			return err
 		}
 	}

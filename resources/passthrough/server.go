@@ -2,7 +2,6 @@ package passthrough
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -30,7 +29,7 @@ type server struct {
 // form says how the state of a resource is saved today.
 type form struct {
 	version int64
-	shape   *shape
+	typ     tftypes.Type
 }
 
 // NewServer serves a provider of the framework. Which attributes are opaque is read from the schemas of its resources.
@@ -45,15 +44,7 @@ func NewServer(ctx context.Context, p provider.Provider) (Server, error) {
 		return nil, err
 	}
 	for name, declared := range all.ResourceSchemas {
-		typ, err := json.Marshal(declared.ValueType())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		shape, err := newShape(typ)
-		if err != nil {
-			return nil, fmt.Errorf("%s: type %s: %w", name, typ, err)
-		}
-		s.forms[name] = form{declared.Version, shape}
+		s.forms[name] = form{declared.Version, declared.ValueType()}
 	}
 	return s, nil
 }
@@ -118,7 +109,7 @@ func (s *server) ValidateResourceConfig(ctx context.Context,
 func (s *server) UpgradeResourceState(ctx context.Context,
 	req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
 	if today := s.forms[req.TypeName]; req.Version == today.version {
-		if state, err := encodeState(req.RawState, today.shape); err == nil {
+		if state, err := encodeState(req.RawState, today.typ); err == nil {
 			return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: state}, nil
 		} // else the framework finds out what it is, or what to say
 	}
@@ -179,34 +170,6 @@ func (s *server) ApplyResourceChange(ctx context.Context,
 	resp, err := s.Server.ApplyResourceChange(ctx, &r)
 	if err == nil {
 		w.unwrap(&resp.NewState)
-	}
-	return answer(resp, err, w)
-}
-
-// ImportResourceState unwraps the imported states.
-func (s *server) ImportResourceState(ctx context.Context,
-	req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
-	resp, err := s.Server.ImportResourceState(ctx, req)
-	if err != nil {
-		return resp, err
-	}
-	for _, imported := range resp.ImportedResources {
-		w := s.wire(imported.TypeName)
-		w.unwrap(&imported.State)
-		if w.err != nil {
-			return nil, w.err
-		}
-	}
-	return resp, nil
-}
-
-// MoveResourceState unwraps the state under its new type. The state that is moved is another provider's.
-func (s *server) MoveResourceState(ctx context.Context,
-	req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
-	w := s.wire(req.TargetTypeName)
-	resp, err := s.Server.MoveResourceState(ctx, req)
-	if err == nil {
-		w.unwrap(&resp.TargetState)
 	}
 	return answer(resp, err, w)
 }

@@ -42,13 +42,13 @@ func (a attributes) wrapState(state *tfprotov6.RawState) (*tfprotov6.RawState, e
 
 // encodeState returns a saved state, of the schema as it is today, in the encoding of the protocol. An error means that
 // it is not written the way Terraform writes it, or not for this schema.
-func encodeState(state *tfprotov6.RawState, schema *shape) (*tfprotov6.DynamicValue, error) {
-	if state == nil || schema == nil {
+func encodeState(state *tfprotov6.RawState, typ tftypes.Type) (*tfprotov6.DynamicValue, error) {
+	if state == nil || typ == nil {
 		return nil, errUnusual
 	}
 	var out bytes.Buffer
 	out.Grow(len(state.JSON))
-	if err := encode(state.JSON, schema, &out); err != nil {
+	if err := encode(state.JSON, typ, &out); err != nil {
 		return nil, err
 	}
 	return &tfprotov6.DynamicValue{MsgPack: out.Bytes()}, nil

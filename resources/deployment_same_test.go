@@ -1,9 +1,11 @@
-package passthrough
+package resources
 
 import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
 )
 
 func TestSame(t *testing.T) {
@@ -46,22 +48,24 @@ func TestSame(t *testing.T) {
 			tftypes.NewValue(now.Type(), nil), true},
 		"null and not null": {tftypes.NewValue(before.Type(), nil), before, false},
 		"unknown":           {tftypes.NewValue(before.Type(), tftypes.UnknownValue), before, false},
-		"a key of a map":    {maps(map[string]tftypes.Value{"a": text(nil)}), maps(map[string]tftypes.Value{}), false},
+		// it counts as left out everywhere
+		"a null in a map": {maps(map[string]tftypes.Value{"a": text(nil)}), maps(map[string]tftypes.Value{}), true},
+		"a key of a map":  {maps(map[string]tftypes.Value{"a": text("")}), maps(map[string]tftypes.Value{}), false},
 		"an object and a list": {before,
 			list(tuple, text("a")), false},
 	} {
-		a, err := Encode(tt.a)
+		a, err := passthrough.Encode(tt.a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Encode(tt.b)
+		b, err := passthrough.Encode(tt.b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.Same(b); got != tt.want {
+		if got := same(a, b); got != tt.want {
 			t.Errorf("%s: got %t", name, got)
 		}
-		if got := b.Same(a); got != tt.want {
+		if got := same(b, a); got != tt.want {
 			t.Errorf("%s, the other way round: got %t", name, got)
 		}
 	}

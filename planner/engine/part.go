@@ -1,0 +1,381 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// Part is the plan of the known part of a site, and what of it stays when everything is known.
+type Part struct {
+	*Planned
+	site.Lacking
+	past State
+	sure map[taskKey]bool
+}
+
+// Part returns the planned site as the part of one of which something is not known yet.
+func (p *Planned) Part(l site.Lacking, past State) *Part {
+	out := &Part{Planned: p, Lacking: l, past: past}
+	out.sure = out.stay()
+	return out
+}
+
+const unknownSteps = "The steps are not known yet"
+
+// Unplanned is the warning of a site that cannot be planned before the apply: every step may depend on what is not
+// known, or reason says what is missing for a plan.
+func Unplanned(l site.Lacking, past State, reason string) Messages {
+	var m Messages
+	if l.Attribute != "" {
+		m.warn(unknownSteps, "%s", l.Attribute+" is not known before the apply, and every step may depend on it."+
+			uncounted(l.Attribute, past))
+		return m
+	}
+	if reason != "" {
+		reason = ":\n" + reason
+	}
+	m.warn(unknownSteps, "%s", listed(l)+"Without that the site cannot be planned"+reason+uncounted("nodes", past))
+	return m
+}
+
+// HasWork reports whether the run has work, whatever becomes of what is not known.
+func (p *Part) HasWork() bool { return len(p.certain()) > 0 || p.addsWork() }
+
+// Warning says what is certain of a run. Terraform takes no list whose length is not known, so the steps are in a
+// warning, which names what they lack.
+func (p *Part) Warning(run int64) Messages {
+	var m Messages
+	perhaps := p.Plan.Part(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) }).Lines()
+	_, torn := p.Losses()
+	m.warn(summary(p.Lacking), "%s", listed(p.Lacking)+"The plan is made again in the apply, when everything is known. "+
+		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+also(p.Brings)+torn)
+	return m
+}
+
+// certain returns the steps that stay when everything is known.
+func (p *Part) certain() (lines []string) {
+	for _, c := range p.Planned.Services.Changes() {
+		if c.Kind != services.Delete || !p.Unnamed && !p.Wanted[c.Service] {
+			lines = append(lines, c.String())
+		}
+	}
+	return append(lines, p.Plan.Part(func(t task.Task) bool { return p.sure[keyOf(t)] }).Lines()...)
+}
+
+// stepsOf lists steps that have no numbers yet. Terraform does not break lines that are indented.
+func stepsOf(lines []string) string {
+	if len(lines) == 0 {
+		return "  no steps\n"
+	}
+	return "  - " + strings.Join(lines, "\n  - ") + "\n"
+}
+
+func besides(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\nWhat may be done besides, depending on what is not known:\n\n" + stepsOf(lines)
+}
+
+// summary says how much is not known, and of what the steps are missing.
+func summary(l site.Lacking) string {
+	whole := site.Share{Lacks: len(l.Brings.IDs), Of: l.Resources.Of}
+	missing, n := shares(l.Nodes, l.Services, whole, site.Share{})
+	inPart := site.Share{Lacks: l.Resources.Lacks - whole.Lacks, Of: l.Resources.Of}
+	known, m := shares(site.Share{}, site.Share{}, inPart, l.Overrides)
+	are := map[bool]string{true: " is ", false: " are "}
+	switch {
+	case n == 0 && len(l.Brings.Types) > 0:
+		missing, n = "Resources of the services", 2
+	case n == 0:
+		return known + are[m == 1] + "not known yet"
+	}
+	their := map[bool]string{true: "its", false: "their"}
+	text := missing + are[n == 1] + "not known yet: " + their[n == 1] + " steps are missing"
+	if m > 0 {
+		text += ". " + known + are[m == 1] + "known in part"
+	}
+	return text
+}
+
+// shares lists how much of each kind is not known, and counts it.
+func shares(nodes, services, resources, overrides site.Share) (text string, n int) {
+	var parts []string
+	for _, p := range []struct {
+		site.Share
+		what string
+	}{{nodes, "nodes"}, {services, "services"}, {resources, "resources of the services"}, {overrides, "overrides"}} {
+		if p.Lacks > 0 {
+			n += p.Lacks
+			parts = append(parts, fmt.Sprintf("%d of %d %s", p.Lacks, p.Of, p.what))
+		}
+	}
+	if last := len(parts) - 1; last > 0 {
+		return strings.Join(parts[:last], ", ") + " and " + parts[last], n
+	}
+	return strings.Join(parts, ""), n
+}
+
+// listed lists what is not known.
+func listed(l site.Lacking) string {
+	return "Not known before the apply:\n\n  " + strings.Join(FirstLines(l.Places), "\n  ") + "\n\n"
+}
+
+// also says what more is missing: what is taken away may turn out to stay.
+func also(b site.Brings) string {
+	if b.None() {
+		return ""
+	}
+	return "\nNot shown: what is removed because no service that is known brings it. " + checkedInApply
+}
+
+const checkedInApply = "protect is checked in the apply, before anything is touched.\n"
+
+// uncounted says how many nodes may be torn down where an attribute that is not known keeps a site from being planned.
+func uncounted(attribute string, past State) string {
+	nodes := slices.Sorted(maps.Keys(planner.Destroyed(past.Applied).TornDown))
+	if len(nodes) == 0 {
+		return ""
+	}
+	name := attribute[:strings.IndexAny(attribute+".", ".[ ")]
+	if name == "site" || name == "groups" || name == "nodes" {
+		return fmt.Sprintf("\n\nUp to %s may be torn down: %s. %s", nodeCount(nodes),
+			strings.Join(FirstLines(nodes), ", "), checkedInApply)
+	}
+	return "\n\nWhat is removed cannot be counted. " + checkedInApply
+}
+
+func nodeCount(nodes []string) string {
+	if len(nodes) == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", len(nodes))
+}
+
+// Losses returns what the plan takes away, but for what may turn out to stay, and says which nodes may be torn down.
+func (p *Part) Losses() (losses planner.Losses, perhaps string) {
+	losses = p.Planned.Losses()
+	var nodes []string
+	for _, name := range p.Names {
+		if _, is := losses.TornDown[name]; is {
+			nodes = append(nodes, name)
+		}
+		delete(losses.TornDown, name)
+		delete(losses.Unsure, name)
+	}
+	if slices.Sort(nodes); len(nodes) > 0 {
+		perhaps = fmt.Sprintf("\nMay be torn down, depending on what is not known: %s: %s. %s", nodeCount(nodes),
+			strings.Join(FirstLines(nodes), ", "), checkedInApply)
+	}
+	for node, ids := range losses.Removed {
+		ids = slices.DeleteFunc(ids, func(id resource.ID) bool {
+			typ, title, _ := strings.Cut(string(id), "[")
+			return p.Brings.May(resource.Resource{Type: typ, Title: strings.TrimSuffix(title, "]")})
+		})
+		if losses.Removed[node] = ids; len(ids) == 0 {
+			delete(losses.Removed, node)
+		}
+	}
+	return losses, perhaps
+}
+
+// taskKey is what makes tasks of two plans the same, whatever they do.
+type taskKey struct {
+	node, name string
+	group      task.Group
+	resource   resource.ID
+}
+
+func keyOf(t task.Task) taskKey { return taskKey{t.Node, t.Name, t.Group, t.Resource.ID()} }
+
+// hides reports whether a task is not shown, because it may not be wanted when everything is known.
+func (p *Part) hides(t task.Task) bool {
+	return t.Action == task.Remove && p.Brings.May(t.Resource) ||
+		t.Action == task.Forget && slices.Contains(p.Names, t.Node)
+}
+
+// stays reports whether a task stays when everything is known. A machine that is torn down may come under another name,
+// and what an override makes may be a service's.
+func (p *Part) stays(t task.Task) bool {
+	made := t.Service == "" && len(t.Override) > 0
+	comes := t.Action == task.Forget && p.Nodes.Lacks > 0
+	return !p.hides(t) && !comes && (!made || !p.Brings.May(t.Resource))
+}
+
+// stay returns the tasks of the plan that are done whatever becomes of what is not known: those that are left when
+// resources with unknown parameters come out as they are applied.
+func (p *Part) stay() map[taskKey]bool {
+	least, applied := p.Plan, maps.Clone(p.Applied)
+	for _, phase := range p.Plan.Phases {
+		for _, t := range phase.Tasks {
+			if id := t.Resource.ID(); len(t.Resource.Parameters.Unknown()) > 0 && applied[t.Node][id] != "" {
+				applied[t.Node] = maps.Clone(applied[t.Node])
+				applied[t.Node][id] = t.Digest
+				least = nil
+			}
+		}
+	}
+	if least == nil {
+		least, _ = p.Again(p.Deployed, applied) // the same site has a plan already
+	}
+	works := make(map[string]bool)
+	for _, phase := range least.Phases {
+		for _, t := range phase.Tasks {
+			works[t.Node] = works[t.Node] || t.Action != task.PrepareNode && p.stays(t)
+		}
+	}
+	sure := make(map[taskKey]bool)
+	for _, phase := range least.Phases {
+		for _, t := range phase.Tasks {
+			sure[keyOf(t)] = p.stays(t) && works[t.Node]
+		}
+	}
+	return sure
+}
+
+// whole returns the site with the nodes that are known but for their connections.
+func (p *Part) whole() site.Site {
+	s := p.Deployed
+	s.Nodes = slices.Concat(s.Nodes, p.Absent)
+	return s
+}
+
+// addsWork reports whether a node that is not wholly known certainly has work: it is new, and no machine that is known
+// is left that it could be.
+func (p *Part) addsWork() bool {
+	known := func(name string) bool { _, there := p.Applied[name]; return there }
+	if len(p.Absent) == 0 || len(p.Plan.Departed)+len(p.past.Given) > 0 || slices.ContainsFunc(p.Names, known) {
+		return false
+	}
+	plan, errs := p.Again(p.whole(), p.Applied)
+	if len(errs.Errors()) > 0 {
+		return false
+	}
+	changed := plan.ChangedNodes()
+	return slices.ContainsFunc(p.Absent, func(n site.Node) bool { return slices.Contains(changed, n.Name) })
+}
+
+// Foreseen is what of the state after a run is known before. A map is nil where not even its keys are certain, because
+// Terraform takes a map with the keys that it will have in the end only.
+type Foreseen struct {
+	Nodes, Groups map[string]string
+	ChangedNodes  map[string]int64
+	Services      bool // the run concerns no service of an entity
+}
+
+// Foresee returns what of nodes and groups stays as it is, and leaves open what may change. differs reports whether the
+// deployment certainly asks for something else than before, so that the apply does not keep the state as it is; names
+// are the nodes of the prior state.
+func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen) {
+	s, concerned := p.whole(), p.concerned()
+	ends, err := rollout.Foresee(s, p.Plan, concerned)
+	if p.AnyGroup || err != nil {
+		return out
+	}
+	if p.Entities {
+		for g := range ends.Groups {
+			ends.Groups[g] = ""
+		}
+	}
+	run := int64(UnknownRun)
+	if p.HasWork() {
+		run = before.Run + 1
+	}
+	differs = differs || p.otherNodes(names) || run != UnknownRun
+	if differs || sameKeys(before.Nodes, ends.Nodes) {
+		out.Nodes = steady(before.Nodes, stages(ends.Nodes))
+	}
+	if differs || sameKeys(before.Groups, ends.Groups) {
+		out.Groups = steady(before.Groups, stages(ends.Groups))
+	}
+	torn := p.Plan.TornDown()
+	for _, name := range p.Names {
+		if _, member := ends.Nodes[name]; !member {
+			return out // it may be torn down
+		}
+		torn = slices.DeleteFunc(torn, func(n string) bool { return n == name })
+	}
+	now := make(map[string]int64)
+	for node := range concerned {
+		now[node] = UnknownRun
+	}
+	for key, certain := range p.sure {
+		if certain {
+			now[key.node] = run
+		}
+	}
+	changed := lastRuns(before, s.Nodes, ends.Nodes, now, torn)
+	if run != UnknownRun || sameKeys(before.ChangedNodes, changed) { // a run without work keeps the map
+		out.ChangedNodes = changed
+	}
+	inventory := site.NewNodeIndex(s.Nodes)
+	out.Services = !p.Entities && !p.Planned.Services.HasChanges() &&
+		!slices.ContainsFunc(s.Services, func(service site.Service) bool {
+			return service.Entity != nil && slices.ContainsFunc(inventory.Members(service.Selectors),
+				func(n string) bool { return concerned[n] })
+		})
+	return out
+}
+
+// concerned returns the nodes on which the run may do anything.
+func (p *Part) concerned() map[string]bool {
+	s, out := p.whole(), p.Busy()
+	for _, names := range [][]string{p.Plan.ChangedNodes(), p.Names} {
+		for _, name := range names {
+			out[name] = true
+		}
+	}
+	inventory, placed := site.NewNodeIndex(s.Nodes), slices.Clone(p.Partial)
+	if p.Anywhere {
+		placed = append(placed, site.Service{}) // no selectors: all nodes
+	}
+	for _, service := range s.Services {
+		if p.Entities && service.Entity != nil { // services refer to each other
+			placed = append(placed, service)
+		}
+	}
+	for _, service := range placed {
+		for _, node := range inventory.Members(service.Selectors) {
+			out[node] = true
+		}
+	}
+	return out
+}
+
+// otherNodes reports whether the site certainly has other nodes than these.
+func (p *Part) otherNodes(names []string) bool {
+	now := slices.Clone(p.Names)
+	for _, n := range p.Site.Nodes {
+		now = append(now, n.Name)
+	}
+	return len(now) != len(names) || slices.ContainsFunc(now, func(name string) bool { return !slices.Contains(names, name) })
+}
+
+func sameKeys[A, B any](a map[string]A, b map[string]B) bool {
+	for key := range b {
+		if _, there := a[key]; !there {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// steady returns the stages that are certain and the same as before; the others are unknown, since the apply may find
+// nothing to do and keep what the state has.
+func steady(before, planned map[string]string) map[string]string {
+	for name, stage := range planned {
+		if was, there := before[name]; there && was != stage {
+			planned[name] = ""
+		}
+	}
+	return planned
+}

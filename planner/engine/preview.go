@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// What a plan shows of a run. Terraform prints no attribute, and no element of a list or map, that equals the state's;
+// so every line begins with the number of its run, and a changed node carries it. What stays as it is has its old
+// value, and is not printed (design.md 10).
+
+// Shown is what a state shows of the last run. In a preview, an empty stage and [UnknownRun] stand for what is not known
+// before the run.
+type Shown struct {
+	Status        Status
+	Run           int64            // its number
+	ChangedNodes  map[string]int64 // for each node the number of the run that changed it last
+	Nodes, Groups map[string]string
+	Unreachable   []string
+}
+
+// UnknownRun is the number of a run that may not take place.
+const UnknownRun = -1
+
+// Settled reports whether the last run left nothing to report again. A node that failed and answers now has something
+// to report even when nothing is left to do on it: it may have brought its work to an end after contact was lost.
+func (s Shown) Settled() bool {
+	if s.Status == Degraded {
+		for node, stage := range s.Nodes {
+			if stage == string(strategy.Failed) && !slices.Contains(s.Unreachable, node) {
+				return false
+			}
+		}
+		return true
+	}
+	return s.Status == Deployed
+}
+
+// Lines returns what is done, a line each, services first, groups by phase.
+func (p *Planned) Lines() []string { return append(p.Services.Steps(), p.Plan.Lines()...) }
+
+// Number returns the number of the run, its steps, and the nodes that it changes.
+func (p *Planned) Number(before Shown) (run int64, steps []string, changed map[string]int64) {
+	run = before.Run + 1
+	now := make(map[string]int64)
+	for _, name := range p.Plan.ChangedNodes() {
+		now[name] = run
+	}
+	members := make(map[string]bool)
+	for _, g := range p.Plan.Groups {
+		for _, name := range g.Members {
+			members[name] = true
+		}
+	}
+	return run, Numbered(run, p.Lines()), lastRuns(before, p.Site.Nodes, members, now, p.Plan.TornDown())
+}
+
+// lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site.
+// Which nodes these are depends on nothing that the run does, so that it is known before everything else is. A node
+// that is torn down leaves the map, which prints it; one that was given up is not in it.
+func lastRuns[V any](before Shown, nodes []site.Node, members map[string]V, changed map[string]int64,
+	torn []string) map[string]int64 {
+	out := make(map[string]int64, len(nodes))
+	for _, n := range nodes {
+		number, has := before.ChangedNodes[n.Name] // 0 for a member without one
+		if _, member := members[n.Name]; !has && !member {
+			continue
+		}
+		if now, is := changed[n.Name]; is {
+			number = now
+		}
+		out[n.Name] = number
+	}
+	for _, name := range torn {
+		delete(out, name)
+	}
+	return out
+}
+
+// Numbered puts the number of the run and its own in front of every line: `8.1 ntp-node: prepare 1 node (ntp1)`.
+func Numbered(run int64, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = fmt.Sprintf("%d.%d %s", run, i+1, line)
+	}
+	return out
+}
+
+// Foresee returns how nodes and groups stand after the run, nil where groups are wrong, which the plan reports.
+func (p *Planned) Foresee() (nodes, groups map[string]string) {
+	ends, err := rollout.Foresee(p.Deployed, p.Plan, p.Busy())
+	if err != nil {
+		return nil, nil
+	}
+	return stages(ends.Nodes), stages(ends.Groups)
+}
+
+func stages(of map[string]strategy.Stage) map[string]string {
+	out := make(map[string]string, len(of))
+	for name, stage := range of {
+		out[name] = string(stage)
+	}
+	return out
+}
+
+// Concerned returns the services whose status the run may change. known is false when it is not certain which services
+// there are then; shown are those that there are.
+func (p *Planned) Concerned(shown func(service string) bool) (services map[string]bool, known bool) {
+	moving := maps.Clone(p.Services.Changing())
+	for service := range p.Plan.ByService(p.Owners) {
+		moving[service] = true
+	}
+	services = make(map[string]bool)
+	for service := range moving {
+		switch {
+		case p.Services.Wanted(service):
+			services[service] = true
+		case shown(service):
+			return nil, false
+		}
+	}
+	return services, true
+}

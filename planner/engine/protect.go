@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// Protect is what one plan of a deployment may take away.
+type Protect struct {
+	planner.Protection
+	Known bool // else the limits are checked in the apply
+	// Destroy says that the deployment of this site must not be destroyed, by its state; empty: it may be.
+	Destroy string
+	// Retain says that destroying the deployment leaves nodes as they are, by its state.
+	Retain bool
+}
+
+// Check warns of what a plan takes away, and refuses it where that is more than it may. With atMost, the losses may be
+// less than they seem: they are shown, and checked in the apply.
+func (p Protect) Check(losses planner.Losses, atMost bool) (m Messages) {
+	if !atMost && p.Known {
+		m.errs(p.Protection.Check(losses))
+	}
+	if !losses.Empty() {
+		detail := byNode(losses)
+		if atMost {
+			detail += "\n\nA node whose name is not known yet may be one of these. " + checkedInApply
+		}
+		m.warn("The plan "+losses.String(), "%s", detail)
+	}
+	return m
+}
+
+// CheckOther warns of what a plan takes away that gives the site another name, which is destroyed and made anew, and
+// refuses it likewise.
+func (p Protect) CheckOther(past State, silent []string) Messages {
+	m := p.CheckDestroy(past, silent)
+	if p.Known && !p.Retain {
+		m.errs(p.Protection.Check(planner.Destroyed(past.Applied)))
+	}
+	return m
+}
+
+// CheckDestroy warns of what destroying a whole deployment undoes, or refuses it. silent are the nodes that did not
+// answer.
+func (p Protect) CheckDestroy(past State, silent []string) Messages {
+	m, losses := p.Refusal(), destroyed(past, silent)
+	if !losses.Empty() && !p.Retain {
+		m.warn("Destroying the deployment "+losses.Undone(), "%s", byNode(losses))
+	}
+	return m
+}
+
+// Refusal refuses to destroy a deployment whose state says that it is protected.
+func (p Protect) Refusal() (m Messages) {
+	if p.Destroy != "" {
+		m = append(m, &Message{Attribute: "protect.destroy", Summary: "The deployment is protected from being destroyed",
+			Detail: fmt.Sprintf("protect.destroy is true in the state of site %q, so nothing is undone on its nodes. "+
+				"When it is meant, set protect.destroy = false, apply, and destroy again.", p.Destroy)})
+	}
+	return m
+}
+
+// CheckReplacement says what a replacement of the whole deployment does that the provider did not ask for, or refuses
+// it. creation are the steps of the creation that Terraform does not print.
+func (p Protect) CheckReplacement(past State, silent []string, creation func() string) Messages {
+	losses := destroyed(past, silent)
+	if losses.Empty() || p.Retain {
+		return nil
+	}
+	limits := p.Protection
+	if !p.Known {
+		limits = planner.Protection{Given: true}
+	}
+	m := p.Refusal()
+	m.errs(limits.CheckReplacement(losses))
+	if !m.Failed() {
+		m.warn("protect lets the deployment be replaced",
+			"max_torn_down_nodes allows every node to be torn down, so a replacement by -replace or replace_triggered_by is "+
+				"not refused. It first %s:\n%s\n%s", losses.Undone(), strings.Join(losses.ByNode(), "\n"), creation())
+	}
+	return m
+}
+
+func destroyed(past State, silent []string) planner.Losses {
+	losses := planner.Destroyed(past.Applied)
+	losses.Silent = silent
+	return losses
+}
+
+func byNode(losses planner.Losses) string { return "By node:\n" + strings.Join(losses.ByNode(), "\n") }
+
+// StepsOfCreation lists the steps of the creation of a site where Terraform hides those that equal the state's: a
+// creation is always run 1. Empty where Terraform prints all of them, or the site cannot be planned.
+func StepsOfCreation(s site.Site, o Settings, run int64) string {
+	if run != 1 {
+		return ""
+	}
+	p, _ := Plan(nil, s, o)
+	if p == nil {
+		return ""
+	}
+	return "\nThe steps of the creation:\n\n  " + strings.Join(Numbered(1, p.Lines()), "\n  ") + "\n"
+}
+
+// Unfinished says after a creation that failed how the nodes stand and what is left, and explains the plan that follows.
+// left are steps.
+func (s Shown) Unfinished(left []string) (m Messages) {
+	byStage := map[string][]string{}
+	for _, node := range slices.Sorted(maps.Keys(s.Nodes)) {
+		byStage[s.Nodes[node]] = append(byStage[s.Nodes[node]], node)
+	}
+	var stand strings.Builder
+	for _, stage := range slices.Sorted(maps.Keys(byStage)) {
+		nodes := byStage[stage]
+		are, more := "nodes are", ""
+		if len(nodes) == 1 {
+			are = "node is"
+		}
+		if rest := len(nodes) - namesShown; rest > 0 {
+			nodes, more = nodes[:namesShown], fmt.Sprintf(" and %d more", rest)
+		}
+		fmt.Fprintf(&stand, "%d %s %s (%s%s).\n", len(byStage[stage]), are, stage, strings.Join(nodes, ", "), more)
+	}
+	if len(left) > 0 {
+		stand.WriteString("\nWhat is left:\n\n" + stepsOf(left))
+	}
+	m.warn("The creation of the site did not finish", "%s", stand.String()+
+		"\nThe next apply continues the creation. Nothing is torn down, also when Terraform says that the deployment is "+
+		"tainted and must be replaced. Such a plan shows the whole creation; \"terraform untaint\" makes it an update. Only "+
+		"\"terraform destroy\" tears the site down."+
+		"\n\nLeave site as it is until the creation has finished: under another name a new site begins, and what is applied "+
+		"stays on the nodes as it is.")
+	return m
+}
+
+// ReachedOtherwise warns of nodes that could not be checked and that the apply reaches through another connection.
+func (p *Planned) ReachedOtherwise() (m Messages) {
+	before := make(map[string]site.Node, len(p.Before))
+	for _, n := range p.Before {
+		before[n.Name] = n
+	}
+	var lines []string
+	for _, n := range p.Site.Nodes {
+		old, known := before[n.Name]
+		if !known || !slices.Contains(p.silent, n.Name) || ReachedAlike(old, n) {
+			continue
+		}
+		was := ", was " + way(old)
+		if way(n) == way(old) {
+			was = ", with other settings"
+		}
+		lines = append(lines, n.Name+": "+way(n)+was)
+	}
+	if len(lines) > 0 {
+		m.warn(fmt.Sprintf("Nodes that could not be checked are reached otherwise: %d", len(lines)),
+			"Their connections were changed since the last apply. The plan counts on the nodes being as they were left; "+
+				"the apply and the next refresh use the new connections.\n%s", strings.Join(FirstLines(lines), "\n"))
+	}
+	return m
+}
+
+// ReachedAlike reports whether two nodes are reached in the same way.
+func ReachedAlike(a, b site.Node) bool {
+	return a.Address == b.Address && reflect.DeepEqual(a.Connection, b.Connection)
+}
+
+// way says how a node is reached, without any secret.
+func way(n site.Node) string {
+	if c := n.Connection; c.Transport != "local" && c.User != "" {
+		return c.User + "@" + n.Place()
+	}
+	return n.Place()
+}
+
+// WrittenBefore is the end of a warning of a file that is missing.
+const WrittenBefore = "Nothing needs to be done where another resource of this configuration writes it before the deployment."
+
+// MissingKnownHosts warns of the files of known hosts that nodes name themselves and that are missing. Whether slipway
+// makes a file depends on the policy that counts for the node. defaults are looked at when the provider is configured.
+func (p *Planned) MissingKnownHosts(defaults site.Connection) (m Messages) {
+	missing := map[string]error{}
+	for _, n := range p.Site.Nodes {
+		c := n.Connection
+		own := c.Transport != "local" && c.KnownHostsFile != defaults.KnownHostsFile
+		if own && c.KnownHostsFile != "" && c.HostKeyPolicy != "accept-new" {
+			if err := transport.CheckFile(c.KnownHostsFile); err != nil {
+				missing[n.Name] = fmt.Errorf("connect.known_hosts_file: %w", err)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		m = append(m, &Message{Warning: true, Attribute: "nodes", Summary: "File of a connection cannot be read",
+			Detail: Reasons(missing) + "These nodes are not reached as it is: correct the path, or write the file. " +
+				WrittenBefore})
+	}
+	return m
+}

@@ -1,0 +1,43 @@
+package site
+
+import "github.com/slipway/terraform-provider-slipway/planner/resource"
+
+// Lacking says what of a site is not known yet, because other resources of the same apply determine it, and what of the
+// site is left out for that.
+type Lacking struct {
+	// Attribute names what is not known where every step may depend on it; nothing else counts then. Empty when there
+	// is none.
+	Attribute string
+	Places    []string // all that is not known, as users write it
+
+	Nodes, Services, Resources, Overrides Share
+
+	// What follows is left out of the known part.
+	Absent   []Node   // nodes whose groups are known, without their connections
+	Names    []string // of nodes
+	Nameless bool     // the name of a node is not known
+	AnyGroup bool     // a node may be in any group
+	// Services of which something is left out, with their selectors; Anywhere: one may be on any node.
+	Partial  []Service
+	Anywhere bool
+	Entities bool            // one of them is of an entity, or may be
+	Wanted   map[string]bool // names of services that are left out
+	Unnamed  bool            // the name of a service that is left out is not known
+	Brings   Brings
+}
+
+// Share is how many objects of a kind are not wholly known.
+type Share struct{ Lacks, Of int }
+
+// Brings are configuration resources that services may bring, when they are known.
+type Brings struct {
+	Any   bool
+	Types map[string]bool
+	IDs   map[resource.ID]bool
+}
+
+// May reports whether a resource may be among them.
+func (b Brings) May(r resource.Resource) bool { return b.Any || b.Types[r.Type] || b.IDs[r.ID()] }
+
+// None reports whether there are none.
+func (b Brings) None() bool { return !b.Any && len(b.Types)+len(b.IDs) == 0 }
