@@ -208,6 +208,6 @@ resource "slipway_deployment" "lon1" {
 }`, "plugins")
 	refused(t, site(`[{ name = "lma", tasks = [{ role = "*", stage = "post_deployment:5", type = "shell", parameters = { cmd = "x", timeout = "5" } }] }]`),
 		`plugin "lma", tasks\[0\]\.stage: "post_deployment:5" is not a stage: the number comes after a slash`)
-	refused(t, site(`[{ name = "lma", tsaks = [] }]`), `plugin "lma": unknown key "tsaks"; did you mean "tasks"\?`)
+	refused(t, site(`[{ name = "lma", tsaks = [] }]`), `plugin "lma", tsaks: there is no such attribute; did you mean "tasks"\?`)
 	refused(t, source(dir)+site("data.slipway_plugin.net"), `is one plugin; put it into a list: plugins = \[data\.slipway_plugin\.example\]`)
 }
