@@ -55,17 +55,46 @@ func atMostOneRun(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// limitFlag adds --limit, for lists with the newest first.
-func limitFlag(cmd *cobra.Command, usual int, help string) *int {
-	return cmd.Flags().IntP("limit", "n", usual, help)
+// exactly is the Args of a command that takes n arguments; what says which.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("%s: name %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
 }
 
-// checkLimit refuses a limit below 1.
-func checkLimit(limit int) error {
-	if limit < 1 {
-		return inputError(fmt.Errorf("--limit %d: must be at least 1", limit))
+// files is the Args of a command that takes one or more files.
+func files(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%s: name at least one file, or - for standard input", cmd.CommandPath())
 	}
 	return nil
+}
+
+// limitFlag adds --limit, a number from 1, for lists with the newest first.
+func limitFlag(cmd *cobra.Command, usual int, help string) *int {
+	limit := cmd.Flags().IntP("limit", "n", usual, help)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if *limit < 1 {
+			return inputError(fmt.Errorf("--limit %d: must be at least 1", *limit))
+		}
+		return nil
+	}
+	return limit
+}
+
+// versionFlag adds --version, a number from 1, which chooses a version of a service; 0 is the newest.
+func versionFlag(cmd *cobra.Command, help string) *int {
+	version := cmd.Flags().Int("version", 0, help)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("version") && *version < 1 {
+			return inputError(fmt.Errorf("--version %d: versions begin with 1", *version))
+		}
+		return nil
+	}
+	return version
 }
 
 // wrongFlag turns a wrong flag into an error of status 2. An unknown subcommand is reported first: no flag is valid for

@@ -112,7 +112,7 @@ func TestMarkdownText(t *testing.T) {
 		"a|b\nc_d*e*": `a\|b c\_d\*e\*`,
 		"<b>[x](y)#`": "&lt;b>" + `\[x\](y)\#` + "\\`",
 	} {
-		if got := markdownText(text); got != want {
+		if got := asMarkdown.escape(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -60,7 +60,7 @@ func newCheck(environment Environment) *cobra.Command {
 				Unreachable []string    `json:"unreachable"`
 			}{d.site.Name, drift, orEmpty(found.Unreachable)})
 		case len(rows) > 0:
-			d.out.rows("NODE\tRESOURCE\tCHANGE", rows)
+			d.out.table(*output, []string{"NODE", "RESOURCE", "CHANGE"}, rows)
 			err = d.out.err
 		default:
 			where := ""

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -109,67 +108,15 @@ func (f *journalFlags) open(ctx context.Context) (*journal.Store, error) {
 	return journal.OpenExisting(ctx, file)
 }
 
-// format is the value of --output.
-type format string
-
-const (
-	table      format = "table"
-	asJSON     format = "json"
-	asMarkdown format = "markdown"
-)
-
-// formatFlag is a flag whose value is one of the allowed formats.
-type formatFlag struct {
-	value   *format
-	allowed []format
-}
-
-// String returns the chosen format.
-func (f *formatFlag) String() string {
-	if f.value == nil { // cobra calls it on an empty flag, too
-		return ""
-	}
-	return string(*f.value)
-}
-
-// Set accepts the allowed formats.
-func (f *formatFlag) Set(s string) error {
-	if !slices.Contains(f.allowed, format(s)) {
-		return fmt.Errorf("must be %s", f.names())
-	}
-	*f.value = format(s)
-	return nil
-}
-
-// Type is the type of the flag in the help.
-func (f *formatFlag) Type() string { return "format" }
-
-// names lists the formats: "table, json or markdown".
-func (f *formatFlag) names() string {
-	names := make([]string, len(f.allowed))
-	for i, a := range f.allowed {
-		names[i] = string(a)
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// outputFlag adds --output, with table, json and more formats; the default is table.
-func outputFlag(cmd *cobra.Command, more ...format) *format {
-	chosen := table
-	f := &formatFlag{value: &chosen, allowed: append([]format{table, asJSON}, more...)}
-	cmd.Flags().VarP(f, "output", "o", f.names())
-	return &chosen
-}
-
-// printer writes until the first error, which it keeps.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) printf(text string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, text, args...)
+// reading is the RunE of a command that reads the selected journal.
+func (f *journalFlags) reading(run func(cmd *cobra.Command, store *journal.Store, args []string) error) func(
+	*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		store, err := f.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer store.Close() //nolint:errcheck // read only
+		return run(cmd, store, args)
 	}
 }

@@ -76,9 +76,9 @@ func TestRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var runs []runJSON
+	var runs []journal.Run
 	if err := json.Unmarshal([]byte(out), &runs); err != nil || len(runs) != 1 || runs[0].ID != "run-2" ||
-		runs[0].Ended == nil {
+		runs[0].Ended.IsZero() {
 		t.Errorf("%v in %s", err, out)
 	}
 }
@@ -108,8 +108,8 @@ func TestReport(t *testing.T) {
 	}
 	out, err = run(t, "report", "-o", "json", "--journal-directory", dir)
 	var report struct {
-		runJSON
-		Events []eventJSON
+		journal.Run
+		Events []journal.Recorded
 	}
 	if err != nil || json.Unmarshal([]byte(out), &report) != nil || report.ID != "other" || len(report.Events) != 3 {
 		t.Errorf("%v in %s", err, out)

@@ -40,16 +40,13 @@ func newLifecycleList() *cobra.Command {
 	output := outputFlag(cmd, asMarkdown)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		all := machines(document.ShippedLifecycles())
-		p := &printer{w: cmd.OutOrStdout()}
-		if *output == asJSON {
-			return writeJSON(p.w, summaries(all))
-		}
 		rows := make([][]string, len(all))
 		for i, s := range summaries(all) {
 			rows[i] = []string{s.Name, fmt.Sprint(s.States), fmt.Sprint(s.Transfers), strings.Join(s.Gates, " ")}
 		}
-		p.sheet(*output, []string{"LIFECYCLE", "STATES", "TRANSFERS", "GATES"}, rows)
-		return p.err
+		return show(cmd, *output, summaries(all), func(p *printer) {
+			p.table(*output, []string{"LIFECYCLE", "STATES", "TRANSFERS", "GATES"}, rows)
+		})
 	}
 	return cmd
 }
@@ -103,10 +100,7 @@ func writeLint(cmd *cobra.Command, f format, valid []*lifecycle.Machine, errs in
 		}
 	}
 	for _, s := range summaries(valid) {
-		name, gates := s.Name, strings.Join(s.Gates, ", ")
-		if f == asMarkdown {
-			name, gates = markdownText(name), markdownText(gates)
-		}
+		name, gates := f.escape(s.Name), f.escape(strings.Join(s.Gates, ", "))
 		if gates == "" {
 			gates = "none"
 		}
@@ -125,7 +119,7 @@ func newLifecycleShow() *cobra.Command {
 		Short: "Show the states, transfers and gates of a lifecycle",
 		Long: "Show the states, transfers and gates of a lifecycle.\n\n" + lifecycleHelp +
 			"Exit status: 0 shown, 2 there is no such lifecycle, or it is not sound.",
-		Args: oneLifecycle,
+		Args: exactly(1, "one lifecycle, or one file"),
 	}
 	output := outputFlag(cmd, asMarkdown)
 	name := nameFlag(cmd)
@@ -146,7 +140,7 @@ func newLifecycleGraph() *cobra.Command {
 		Long: "Draw a lifecycle: its states, and arrows with what sets each transfer off; a dashed arrow is where it leads after a failure, and a thick border a state\n" +
 			"in which services start.\n\n" + lifecycleHelp +
 			"Exit status: 0 drawn, 2 there is no such lifecycle, or it is not sound.",
-		Args: oneLifecycle,
+		Args: exactly(1, "one lifecycle, or one file"),
 	}
 	name := nameFlag(cmd)
 	kinds := []string{"mermaid", "dot"}
@@ -174,13 +168,7 @@ func newLifecycleCopy() *cobra.Command {
 		Long: "Write a lifecycle as a document, under the name NEW, to be changed. It goes to standard output.\n\n" +
 			lifecycleHelp +
 			"Exit status: 0 written, 2 there is no such lifecycle, it is not sound, or NEW cannot be the name of one.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return inputError(errors.New(cmd.CommandPath() +
-					": name a lifecycle or a file, and the name that the copy gets"))
-			}
-			return nil
-		},
+		Args: exactly(2, "a lifecycle or a file, and the name that the copy gets"),
 	}
 	name := nameFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -206,13 +194,6 @@ func newLifecycleCopy() *cobra.Command {
 
 func nameFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("name", "", "name of the lifecycle in a file with several")
-}
-
-func oneLifecycle(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return inputError(errors.New(cmd.CommandPath() + ": name one lifecycle, or one file"))
-	}
-	return nil
 }
 
 // machines returns the machines of valid lifecycles.

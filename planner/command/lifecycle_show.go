@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -38,24 +37,18 @@ type lifecycleJSON struct {
 func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 	p := &printer{w: cmd.OutOrStdout()}
 	l := m.Lifecycle()
-	escape := func(s string) string {
-		if f == asMarkdown {
-			return markdownText(s)
-		}
-		return s
-	}
 	switch f {
 	case asJSON:
 		return writeJSON(p.w, lifecycleJSON{l, orEmpty(m.Gates())})
 	case asMarkdown:
-		p.printf("# Lifecycle %s\n\n", escape(l.Name))
+		p.printf("# Lifecycle %s\n\n", f.escape(l.Name))
 	default:
 		p.printf("lifecycle %s\n", l.Name)
 	}
 	if l.Description != "" {
-		p.printf("%s\n", escape(l.Description))
+		p.printf("%s\n", f.escape(l.Description))
 	}
-	p.printf("%s\n", escape("starts in "+strings.Join(m.Initial(), ", or when asked in ")))
+	p.printf("%s\n", f.escape("starts in "+strings.Join(m.Initial(), ", or when asked in ")))
 	if gates := m.Gates(); len(gates) > 0 {
 		for i, g := range gates {
 			if g == lifecycle.AutoRollback {
@@ -65,7 +58,7 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 		if f == asMarkdown {
 			p.printf("\n")
 		}
-		p.printf("%s\n", escape("gates: "+strings.Join(gates, ", ")))
+		p.printf("%s\n", f.escape("gates: "+strings.Join(gates, ", ")))
 	}
 	p.printf("\n")
 	var rows [][]string
@@ -74,7 +67,7 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 		rows = append(rows, []string{s.Name, orDash(string(s.Label)), deploys(s), orDash(string(role.Self)),
 			orDash(string(role.Others))})
 	}
-	p.sheet(f, []string{"STATE", "LABEL", "DEPLOYED", "VALIDATED WITH", "OTHERS SEE"}, rows)
+	p.table(f, []string{"STATE", "LABEL", "DEPLOYED", "VALIDATED WITH", "OTHERS SEE"}, rows)
 	p.printf("\n")
 	rows = nil
 	for _, t := range l.Transfers {
@@ -89,7 +82,7 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 		rows = append(rows, []string{t.Source, trigger, end(t.Target, t.Operation, t.Preserves), failure,
 			orDash(t.Config)})
 	}
-	p.sheet(f, []string{"FROM", "TRIGGER", "TO", "ON FAILURE", "GATE"}, rows)
+	p.table(f, []string{"FROM", "TRIGGER", "TO", "ON FAILURE", "GATE"}, rows)
 	return p.err
 }
 
@@ -120,30 +113,4 @@ func end(state string, op lifecycle.Operation, same bool) string {
 		return state
 	}
 	return fmt.Sprintf("%s (%s)", state, strings.Join(notes, ", "))
-}
-
-// sheet prints a table, in Markdown with asMarkdown.
-func (p *printer) sheet(f format, header []string, rows [][]string) {
-	if f != asMarkdown {
-		p.rows(strings.Join(header, "\t"), rows)
-		return
-	}
-	p.printf("| %s |\n|%s\n", strings.ToLower(strings.Join(header, " | ")), strings.Repeat("---|", len(header)))
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = markdownText(cell)
-		}
-		p.printf("| %s |\n", strings.Join(row, " | "))
-	}
-}
-
-// errorTable prints errors as a table in Markdown.
-func (p *printer) errorTable(errs invalid.Errors) {
-	if len(errs) > 0 {
-		p.printf("| severity | position | error |\n|---|---|---|\n")
-	}
-	for _, j := range errorsJSON(errs) {
-		p.printf("| %s | %s:%d:%d | %s |\n", j.Severity, markdownText(j.File), j.Line, j.Column,
-			markdownText(j.Path+": "+j.Message))
-	}
 }

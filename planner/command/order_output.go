@@ -16,14 +16,19 @@ func (o *ordered) write(out io.Writer, f format, warnings invalid.Errors) error 
 	p := &printer{w: out}
 	switch {
 	case f == asMarkdown && o.site != "":
-		p.printf("# Tasks of plugins on site %s\n\n", markdownText(o.site))
+		p.printf("# Tasks of plugins on site %s\n\n", f.escape(o.site))
 	case f == asMarkdown:
 		p.printf("# Tasks of plugins\n\n")
 	case o.site != "":
 		p.printf("site %s\n\n", o.site)
 	}
 	all := o.sections()
-	p.sections(f, all)
+	for i, s := range all {
+		if i > 0 {
+			p.printf("\n")
+		}
+		p.section(f, s)
+	}
 	switch {
 	case o.site != "" && o.plugins == 0:
 		p.printf("the site has no plugins\n")

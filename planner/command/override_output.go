@@ -47,7 +47,7 @@ func (o *overrideResult) write(out io.Writer, f format, warnings invalid.Errors)
 	p := &printer{w: out}
 	switch {
 	case f == asMarkdown && o.site != "":
-		p.printf("# Overrides of site %s\n\n", markdownText(o.site))
+		p.printf("# Overrides of site %s\n\n", f.escape(o.site))
 	case f == asMarkdown:
 		p.printf("# Overrides\n\n")
 	case o.site != "":
@@ -63,7 +63,7 @@ func (o *overrideResult) write(out io.Writer, f format, warnings invalid.Errors)
 	case len(shown) == 0 && o.site != "":
 		p.printf("no override changes a resource\n")
 	default:
-		p.sections(f, []section{o.summary(shown)})
+		p.section(f, o.summary(shown))
 	}
 	if rest := len(o.resources) - len(shown); rest > 0 && o.overrides > 0 {
 		p.printf("\nunchanged: %s\n", countOf(rest, "resource"))
@@ -121,7 +121,7 @@ func (l overriddenJSON) write(p *printer, f format) {
 		values.rows = append(values.rows, row)
 	}
 	if f == asMarkdown {
-		p.markdownSection(values)
+		p.section(f, values)
 	}
 }
 

@@ -153,14 +153,6 @@ func describePlan(made *engine.Planned, note string, warnings invalid.Errors) pl
 	return out
 }
 
-// orEmpty returns an empty list for nil, so that JSON has [] and not null.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 // otherDigest returns the note that Terraform planned another run for the same plan file.
 func otherDigest(digest string, appliedGiven, services bool) string {
 	note := fmt.Sprintf("Terraform planned another run (digest %s), because it knows what is on the nodes", digest)
@@ -179,7 +171,7 @@ func writePlan(out io.Writer, f format, made *engine.Planned, note string, warni
 	case asJSON:
 		return writeJSON(out, describePlan(made, note, warnings))
 	case asMarkdown:
-		w.printf("# Plan of site %s\n\n", markdownText(p.Site))
+		w.printf("# Plan of site %s\n\n", f.escape(p.Site))
 	default:
 		w.printf("site %s\ndigest %s\n\n", p.Site, p.Digest)
 	}
@@ -189,7 +181,7 @@ func writePlan(out io.Writer, f format, made *engine.Planned, note string, warni
 	serviceSteps := made.Services.Steps()
 	for _, step := range serviceSteps {
 		if f == asMarkdown {
-			step = "- " + markdownText(step)
+			step = "- " + f.escape(step)
 		}
 		w.printf("%s\n", step)
 	}
@@ -197,36 +189,24 @@ func writePlan(out io.Writer, f format, made *engine.Planned, note string, warni
 		w.printf("\n")
 	}
 	for _, step := range p.Steps() {
-		if f == asMarkdown {
-			step = markdownText(step)
-		}
-		w.printf("%s\n", step)
+		w.printf("%s\n", f.escape(step))
 	}
 	w.printf("\n")
+	separator := " "
 	if f == asMarkdown {
-		w.printf("| group | critical | nodes | members |\n|---|---|---|---|\n")
-		for _, g := range p.Groups {
-			w.printf("| %s | %s | %d | %s |\n", markdownText(g.Name), yesNo(g.Critical), len(g.Members),
-				markdownText(shortList(g.Members, ", ")))
-		}
+		separator = ", "
+	}
+	rows := make([][]string, len(p.Groups))
+	for i, g := range p.Groups {
+		rows[i] = []string{g.Name, yesNo(g.Critical), fmt.Sprint(len(g.Members)), shortList(g.Members, separator)}
+	}
+	w.table(f, []string{"GROUP", "CRITICAL", "NODES", "MEMBERS"}, rows)
+	if f == asMarkdown {
 		w.printf("\nDigest: `%s`\n", p.Digest)
-	} else {
-		rows := make([][]string, len(p.Groups))
-		for i, g := range p.Groups {
-			rows[i] = []string{g.Name, yesNo(g.Critical), fmt.Sprint(len(g.Members)), shortList(g.Members, " ")}
-		}
-		w.rows("GROUP\tCRITICAL\tNODES\tMEMBERS", rows)
 	}
 	warn(w, warnings, f)
 	if note != "" {
 		w.printf("\n%s\n", note)
 	}
 	return w.err
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }

@@ -21,12 +21,7 @@ func newReport(j *journalFlags) *cobra.Command {
 		Args:  atMostOneRun,
 	}
 	output := outputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		store, err := j.open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer store.Close() //nolint:errcheck // read only
+	cmd.RunE = j.reading(func(cmd *cobra.Command, store *journal.Store, args []string) error {
 		run, err := store.Run(cmd.Context(), argument(args))
 		if err != nil {
 			return inputError(err)
@@ -35,40 +30,40 @@ func newReport(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), struct {
-				runJSON
-				Events []eventJSON `json:"events"`
-			}{describe(run), describeEvents(events)})
-		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("run %s: %s of site %s: %s\n", run.ID, run.Operation, run.Site, run.Status)
-		p.printf("started %s, took %s, by %s\n", run.Started.Format(time.DateTime), duration(run), run.Owner)
-		if len(run.Steps) > 0 {
-			p.printf("\nsteps:\n")
-		}
-		for _, s := range run.Steps {
-			p.printf("  %s\n", s)
-		}
-		if run.Report != "" {
-			p.printf("\n%s\n", withoutHint(run.Report))
-		}
-		p.texts(events)
-		p.results("noop", "differs", events)
-		p.results("failed", "failed", events)
-		changed, failed := 0, 0
-		for _, e := range events {
-			if e.Kind == journal.TaskFinished && e.Status == "changed" {
-				changed++
-			}
-			if e.Kind == journal.TaskFinished && e.Status == "failed" {
-				failed++
-			}
-		}
-		p.printf("\n%d tasks changed something, %d failed\n", changed, failed)
-		return p.err
-	}
+		return show(cmd, *output, struct {
+			journal.Run
+			Events []journal.Recorded `json:"events"`
+		}{run, orEmpty(events)}, func(p *printer) { p.run(run, events) })
+	})
 	return cmd
+}
+
+// run prints how a run went.
+func (p *printer) run(run journal.Run, events []journal.Recorded) {
+	p.printf("run %s: %s of site %s: %s\n", run.ID, run.Operation, run.Site, run.Status)
+	p.printf("started %s, took %s, by %s\n", run.Started.Local().Format(time.DateTime), duration(run), run.Owner)
+	if len(run.Steps) > 0 {
+		p.printf("\nsteps:\n")
+	}
+	for _, s := range run.Steps {
+		p.printf("  %s\n", s)
+	}
+	if run.Report != "" {
+		p.printf("\n%s\n", withoutHint(run.Report))
+	}
+	p.texts(events)
+	p.results("noop", "differs", events)
+	p.results("failed", "failed", events)
+	changed, failed := 0, 0
+	for _, e := range events {
+		if e.Kind == journal.TaskFinished && e.Status == "changed" {
+			changed++
+		}
+		if e.Kind == journal.TaskFinished && e.Status == "failed" {
+			failed++
+		}
+	}
+	p.printf("\n%d tasks changed something, %d failed\n", changed, failed)
 }
 
 // hints say that a report shows more.
@@ -138,37 +133,6 @@ func argument(args []string) string {
 		return ""
 	}
 	return args[0]
-}
-
-// eventJSON is an event as the commands print it with --output json.
-type eventJSON struct {
-	Seq      int64     `json:"seq"`
-	Time     time.Time `json:"time"`
-	Kind     string    `json:"kind"`
-	Group    string    `json:"group,omitempty"`
-	Phase    int       `json:"phase,omitempty"`
-	Node     string    `json:"node,omitempty"`
-	Resource string    `json:"resource,omitempty"`
-	Service  string    `json:"service,omitempty"` // of the task
-	Action   string    `json:"action,omitempty"`
-	Status   string    `json:"status,omitempty"`
-	Message  string    `json:"message,omitempty"`
-	Output   string    `json:"output,omitempty"`
-	Millis   int64     `json:"millis,omitempty"`
-}
-
-func describeEvent(e journal.Recorded) eventJSON {
-	return eventJSON{Seq: e.Seq, Time: e.Time.UTC(), Kind: string(e.Kind), Group: e.Group, Phase: e.Phase, Node: e.Node,
-		Resource: e.Resource,
-		Service:  e.Service, Action: e.Action, Status: e.Status, Message: e.Message, Output: e.Output, Millis: e.Millis}
-}
-
-func describeEvents(events []journal.Recorded) []eventJSON {
-	out := make([]eventJSON, len(events))
-	for i, e := range events {
-		out[i] = describeEvent(e)
-	}
-	return out
 }
 
 // page is how many events are read at once.

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"encoding/json"
-	"io"
 	"strconv"
 	"time"
 
@@ -19,68 +17,22 @@ func newRuns(j *journalFlags) *cobra.Command {
 	}
 	output := outputFlag(cmd)
 	limit := limitFlag(cmd, 20, "at most so many runs")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkLimit(*limit); err != nil {
-			return err
-		}
-		store, err := j.open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer store.Close() //nolint:errcheck // read only
+	cmd.RunE = j.reading(func(cmd *cobra.Command, store *journal.Store, _ []string) error {
 		runs, err := store.Runs(cmd.Context(), *limit)
 		if err != nil {
 			return err
 		}
-		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), describeRuns(runs))
-		}
-		p := &printer{w: cmd.OutOrStdout()}
 		rows := make([][]string, len(runs))
 		for i, r := range runs {
-			rows[i] = []string{r.ID, r.Operation, r.Status, r.Started.Format(time.DateTime), duration(r),
+			rows[i] = []string{r.ID, r.Operation, r.Status, r.Started.Local().Format(time.DateTime), duration(r),
 				strconv.Itoa(len(r.Steps))}
 		}
-		p.rows("RUN\tOPERATION\tSTATUS\tSTARTED\tDURATION\tSTEPS", rows)
-		return p.err
-	}
+		return show(cmd, *output, orEmpty(runs), func(p *printer) {
+			p.table(table, []string{"RUN", "OPERATION", "STATUS", "STARTED", "DURATION", "STEPS"}, rows)
+		})
+	})
 	cmd.AddCommand(newUnlock(j))
 	return cmd
-}
-
-// runJSON is a run as the commands print it with --output json.
-type runJSON struct {
-	ID        string     `json:"id"`
-	Site      string     `json:"site"`
-	Operation string     `json:"operation"` // create, update or delete
-	Status    string     `json:"status"`
-	Owner     string     `json:"owner"`
-	Started   time.Time  `json:"started"`
-	Ended     *time.Time `json:"ended,omitempty"`
-	Digest    string     `json:"digest,omitempty"`
-	Steps     []string   `json:"steps"`
-	Report    string     `json:"report,omitempty"`
-}
-
-func describe(r journal.Run) runJSON {
-	out := runJSON{ID: r.ID, Site: r.Site, Operation: r.Operation, Status: r.Status, Owner: r.Owner,
-		Started: r.Started.UTC(), Digest: r.Digest, Steps: r.Steps, Report: r.Report}
-	if out.Steps == nil {
-		out.Steps = []string{}
-	}
-	if !r.Ended.IsZero() {
-		ended := r.Ended.UTC()
-		out.Ended = &ended
-	}
-	return out
-}
-
-func describeRuns(runs []journal.Run) []runJSON {
-	out := make([]runJSON, len(runs))
-	for i, r := range runs {
-		out[i] = describe(r)
-	}
-	return out
 }
 
 func duration(r journal.Run) string {
@@ -88,10 +40,4 @@ func duration(r journal.Run) string {
 		return "-"
 	}
 	return r.Ended.Sub(r.Started).Round(100 * time.Millisecond).String()
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

@@ -17,12 +17,7 @@ func newUnlock(j *journalFlags) *cobra.Command {
 		Long: "Free a site from a run that is gone or hangs. The next run does this itself: at once when the process ended on this machine, otherwise after\n" +
 			"30 seconds without a sign of life. A run that gives signs of life keeps its site, unless with --force: it then stops, and what it reached is\n" +
 			"in the ledgers of the nodes.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return inputError(errors.New(cmd.CommandPath() + ": name one site"))
-			}
-			return nil
-		},
+		Args: exactly(1, "one site"),
 	}
 	force := cmd.Flags().Bool("force", false, "free the site also from a run that gives signs of life")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

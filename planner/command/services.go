@@ -27,14 +27,6 @@ func newServices(j *journalFlags) *cobra.Command {
 	return cmd
 }
 
-// oneService is the Args of a command that takes the name of a service.
-func oneService(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return inputError(errors.New(cmd.CommandPath() + ": name one service"))
-	}
-	return nil
-}
-
 // find returns the newest version of a service. An unknown service is an error of status 2 that lists the services.
 func find(cmd *cobra.Command, store *journal.Store, name string) (services.Revision, error) {
 	v, err := store.Service(cmd.Context(), name)
@@ -81,54 +73,17 @@ func findVersion(cmd *cobra.Command, store *journal.Store, name string, version 
 	return log[0], nil
 }
 
-// serviceJSON is a service as the commands print it with --output json.
-type serviceJSON struct {
-	Service        string    `json:"service"`
-	Incarnation    int       `json:"incarnation"`
-	ID             string    `json:"id"`
-	Entity         string    `json:"entity"`
-	EntityVersion  int       `json:"entity_version"`
-	Identity       string    `json:"identity,omitempty"`
-	Lifecycle      string    `json:"lifecycle"`
-	State          string    `json:"state"`
-	Label          string    `json:"label,omitempty"` // info, success, warning or danger
-	Version        int       `json:"version"`
-	DesiredVersion int       `json:"desired_version"`
-	Deleted        bool      `json:"deleted"`
-	Reason         string    `json:"reason,omitempty"` // why the last transfer happened
-	Updated        time.Time `json:"updated"`
-	Run            string    `json:"run"`
-	Owner          string    `json:"owner"`
-}
+// listed is a service in a list: a version without its attribute sets.
+type listed struct {
+	services.Revision
 
-func describeService(v services.Revision) serviceJSON {
-	return serviceJSON{Service: v.Service, Incarnation: v.Incarnation, ID: v.ID, Entity: v.Entity,
-		EntityVersion: v.EntityVersion, Identity: v.Identity,
-		Lifecycle: v.Lifecycle, State: v.State, Label: v.Label, Version: v.Version, DesiredVersion: v.DesiredVersion,
-		Deleted: v.Deleted,
-		Reason:  v.TransferContext, Updated: v.Time.UTC(), Run: v.Run, Owner: v.Owner}
-}
-
-// serviceDetailsJSON is a version of a service with all its attribute sets.
-type serviceDetailsJSON struct {
-	serviceJSON
-	EntityDigest string         `json:"entity_digest,omitempty"`
-	Candidate    map[string]any `json:"candidate"` // null: there is no such set
-	Active       map[string]any `json:"active"`
-	Rollback     map[string]any `json:"rollback"`
-	// attributes whose values are not recorded, because they are sensitive
-	Redacted []string        `json:"redacted"`
-	Config   map[string]bool `json:"config"`
-}
-
-func describeDetails(v services.Revision) serviceDetailsJSON {
-	out := serviceDetailsJSON{serviceJSON: describeService(v), EntityDigest: v.EntityDigest, Candidate: v.Candidate,
-		Active: v.Active, Rollback: v.Rollback,
-		Redacted: orEmpty(v.Redacted), Config: v.Config}
-	if out.Config == nil {
-		out.Config = map[string]bool{}
-	}
-	return out
+	// These hide those of the revision.
+	EntityDigest *string `json:"entity_digest,omitempty"`
+	Candidate    *string `json:"candidate,omitempty"`
+	Active       *string `json:"active,omitempty"`
+	Rollback     *string `json:"rollback,omitempty"`
+	Redacted     *string `json:"redacted,omitempty"`
+	Config       *string `json:"config,omitempty"`
 }
 
 func newServicesList(j *journalFlags) *cobra.Command {
@@ -143,12 +98,7 @@ func newServicesList(j *journalFlags) *cobra.Command {
 	cmd.Flags().StringVar(&entity, "entity", "", "only services of this entity")
 	cmd.Flags().StringVar(&state, "state", "", "only services in this state")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "deleted services too")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		store, err := j.open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer store.Close() //nolint:errcheck // read only
+	cmd.RunE = j.reading(func(cmd *cobra.Command, store *journal.Store, _ []string) error {
 		known, err := store.Services(cmd.Context(), !all)
 		if err != nil {
 			return err
@@ -156,22 +106,16 @@ func newServicesList(j *journalFlags) *cobra.Command {
 		known = slices.DeleteFunc(known, func(v services.Revision) bool {
 			return entity != "" && v.Entity != entity || state != "" && v.State != state
 		})
-		if *output == asJSON {
-			out := make([]serviceJSON, len(known))
-			for i, v := range known {
-				out[i] = describeService(v)
-			}
-			return writeJSON(cmd.OutOrStdout(), out)
+		list, rows := make([]listed, len(known)), make([][]string, len(known))
+		for i, v := range known {
+			list[i].Revision = v
+			rows[i] = []string{v.Service, v.Entity, orDash(v.Identity), labelled(v), fmt.Sprint(v.Version),
+				v.Time.Local().Format(time.DateTime), v.Run}
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		var rows [][]string
-		for _, v := range known {
-			rows = append(rows, []string{v.Service, v.Entity, orDash(v.Identity), labelled(v), fmt.Sprint(v.Version),
-				v.Time.Format(time.DateTime), v.Run})
-		}
-		p.rows("SERVICE\tENTITY\tIDENTITY\tSTATE\tVERSION\tUPDATED\tRUN", rows)
-		return p.err
-	}
+		return show(cmd, *output, list, func(p *printer) {
+			p.table(table, []string{"SERVICE", "ENTITY", "IDENTITY", "STATE", "VERSION", "UPDATED", "RUN"}, rows)
+		})
+	})
 	return cmd
 }
 
@@ -183,57 +127,23 @@ func labelled(v services.Revision) string {
 	return v.State + " (" + v.Label + ")"
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 func newServicesShow(j *journalFlags) *cobra.Command {
-	var version int
 	cmd := &cobra.Command{
 		Use:   "show SERVICE",
 		Short: "Show a service with its attribute sets",
 		Long:  "Show a service with its attribute sets, as it is or as it was in an earlier version. Sensitive values are not recorded; their names are shown.",
-		Args:  oneService,
+		Args:  exactly(1, "one service"),
 	}
 	output := outputFlag(cmd)
-	versionFlag(cmd, &version, "show this version instead of the newest")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkVersion(cmd, version); err != nil {
-			return err
-		}
-		store, err := j.open(cmd.Context())
+	version := versionFlag(cmd, "show this version instead of the newest")
+	cmd.RunE = j.reading(func(cmd *cobra.Command, store *journal.Store, args []string) error {
+		r, err := findVersion(cmd, store, args[0], *version)
 		if err != nil {
 			return err
 		}
-		defer store.Close() //nolint:errcheck // read only
-		r, err := findVersion(cmd, store, args[0], version)
-		if err != nil {
-			return err
-		}
-		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), describeDetails(r.Revision))
-		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.details(r.Revision)
-		return p.err
-	}
+		return show(cmd, *output, r.Revision, func(p *printer) { p.details(r.Revision) })
+	})
 	return cmd
-}
-
-// versionFlag adds --version, which chooses a version of a service; 0 is the newest.
-func versionFlag(cmd *cobra.Command, version *int, help string) {
-	cmd.Flags().IntVar(version, "version", 0, help)
-}
-
-// checkVersion refuses a version below 1.
-func checkVersion(cmd *cobra.Command, version int) error {
-	if cmd.Flags().Changed("version") && version < 1 {
-		return inputError(fmt.Errorf("--version %d: versions begin with 1", version))
-	}
-	return nil
 }
 
 // details prints a version of a service with all its attribute sets.
@@ -243,7 +153,7 @@ func (p *printer) details(v services.Revision) {
 		{"entity", fmt.Sprintf("%s, version %d", v.Entity, v.EntityVersion)}, {"identity", v.Identity}, {"lifecycle",
 			v.Lifecycle}, {"id", v.ID},
 		{"reason", v.TransferContext}, {"updated",
-			fmt.Sprintf("%s in run %s, by %s", v.Time.Format(time.DateTime), v.Run, v.Owner)},
+			fmt.Sprintf("%s in run %s, by %s", v.Time.Local().Format(time.DateTime), v.Run, v.Owner)},
 	}
 	for _, row := range rows {
 		if row[1] != "" {

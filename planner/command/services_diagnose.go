@@ -14,33 +14,25 @@ import (
 )
 
 func newServicesDiagnose(j *journalFlags) *cobra.Command {
-	var version, rejections, failures int
+	var rejections, failures int
 	cmd := &cobra.Command{
 		Use:   "diagnose SERVICE",
 		Short: "Show why a service was rejected and what failed in its deployments",
 		Long: "Show why a service was rejected, and what failed in its deployments: the last attempts that took the error edge of the lifecycle, newest first.\n" +
 			"A rejection is one of validation, with its messages. A failure is one of deployment, with the tasks of the service that failed since the\n" +
 			"deployment before it.",
-		Args: oneService,
+		Args: exactly(1, "one service"),
 	}
 	output := outputFlag(cmd)
-	versionFlag(cmd, &version, "look back from this version instead of the newest")
+	version := versionFlag(cmd, "look back from this version instead of the newest")
 	cmd.Flags().IntVar(&rejections, "rejection-lookbehind", 1, "at most so many rejections")
 	cmd.Flags().IntVar(&failures, "failure-lookbehind", 1, "at most so many failures")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkVersion(cmd, version); err != nil {
-			return err
-		}
+	cmd.RunE = j.reading(func(cmd *cobra.Command, store *journal.Store, args []string) error {
 		if rejections < 0 || failures < 0 {
 			return inputError(fmt.Errorf("--rejection-lookbehind %d, --failure-lookbehind %d: must be 0 or more",
 				rejections, failures))
 		}
-		store, err := j.open(cmd.Context())
-		if err != nil {
-			return err
-		}
-		defer store.Close() //nolint:errcheck // read only
-		r, err := findVersion(cmd, store, args[0], version)
+		r, err := findVersion(cmd, store, args[0], *version)
 		if err != nil {
 			return err
 		}
@@ -48,13 +40,8 @@ func newServicesDiagnose(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *output == asJSON {
-			return writeJSON(cmd.OutOrStdout(), d)
-		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.diagnosis(d)
-		return p.err
-	}
+		return show(cmd, *output, d, func(p *printer) { p.diagnosis(d) })
+	})
 	return cmd
 }
 
@@ -83,7 +70,7 @@ type rejectionJSON struct{ errorJSON }
 
 type failureJSON struct {
 	errorJSON
-	Tasks []eventJSON `json:"tasks"` // those of the service that failed, in the order of the run
+	Tasks []journal.Recorded `json:"tasks"` // those of the service that failed, in the order of the run
 }
 
 // resourceTransition is the type of the events of a deployment's result.
@@ -149,7 +136,7 @@ func history(ctx context.Context, store *journal.Store, v services.Revision) (ou
 func attempt(events []journal.RecordedServiceEvent) errorJSON {
 	last := events[0]
 	out := errorJSON{Version: last.Version, Type: last.Type, Source: last.Source, Destination: last.Destination,
-		Time: last.Time.UTC(), Run: last.Run, Messages: []string{}}
+		Time: last.Time, Run: last.Run, Messages: []string{}}
 	for _, e := range events {
 		same := e.Seq == last.Seq || last.Correlation != "" && e.Correlation == last.Correlation
 		if same && e.IsError && e.Message != "" && !slices.Contains(out.Messages, e.Message) {
@@ -163,7 +150,7 @@ func attempt(events []journal.RecordedServiceEvent) errorJSON {
 // failedTasks returns the failed tasks of a service in one deployment. events are newest first; the first one is the
 // deployment's result. A run may have several deployments of a service: tasks of this one finished after the result
 // before.
-func failedTasks(ctx context.Context, store *journal.Store, events []journal.RecordedServiceEvent) ([]eventJSON,
+func failedTasks(ctx context.Context, store *journal.Store, events []journal.RecordedServiceEvent) ([]journal.Recorded,
 	error) {
 	result := events[0]
 	var since time.Time
@@ -178,12 +165,12 @@ func failedTasks(ctx context.Context, store *journal.Store, events []journal.Rec
 	if err != nil {
 		return nil, err
 	}
-	out := []eventJSON{}
+	out := []journal.Recorded{}
 	for _, e := range all {
 		failed := e.Status == "failed" || e.Status == "unknown"
 		if e.Kind == journal.TaskFinished && failed && e.Service == result.Service && e.Time.After(since) &&
 			!e.Time.After(result.Time) {
-			out = append(out, describeEvent(e))
+			out = append(out, e)
 		}
 	}
 	return out, nil

@@ -106,23 +106,17 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings invalid
 		}{run, exitStatusOf(run), errorsJSON(warnings)})
 	}
 	w := &printer{w: out}
+	heading, finish := "site %s\n\n", "\nfinish: %s (exit status %d)\n\n%s"
 	if f == asMarkdown {
-		w.printf("# Simulated run on site %s\n\n| phase | group | result | nodes | did not succeed |\n|---|---|---|---|---|\n", markdownText(run.Site))
-		for _, s := range run.Steps {
-			w.printf("| %s | %s | %s | %d | %s |\n", s.Phase, markdownText(s.Group), s.Result(), len(s.Nodes),
-				markdownText(missing(s)))
-		}
-		w.printf("\nFinish: **%s** (exit status %d)\n\n```text\n%s```\n", run.Finish(), exitStatusOf(run), run.Report)
-		warn(w, warnings, f)
-		return w.err
+		heading, finish = "# Simulated run on site %s\n\n", "\nFinish: **%s** (exit status %d)\n\n```text\n%s```\n"
 	}
-	w.printf("site %s\n\n", run.Site)
+	w.printf(heading, f.escape(run.Site))
 	rows := make([][]string, len(run.Steps))
 	for i, s := range run.Steps {
 		rows[i] = []string{string(s.Phase), s.Group, s.Result(), fmt.Sprint(len(s.Nodes)), missing(s)}
 	}
-	w.rows("PHASE\tGROUP\tRESULT\tNODES\tDID NOT SUCCEED", rows)
-	w.printf("\nfinish: %s (exit status %d)\n\n%s", run.Finish(), exitStatusOf(run), run.Report)
+	w.table(f, []string{"PHASE", "GROUP", "RESULT", "NODES", "DID NOT SUCCEED"}, rows)
+	w.printf(finish, run.Finish(), exitStatusOf(run), run.Report)
 	warn(w, warnings, f)
 	return w.err
 }

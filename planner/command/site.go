@@ -196,7 +196,7 @@ func warn(p *printer, warnings invalid.Errors, f format) {
 	if f == asMarkdown {
 		p.printf("\n## Warnings\n\n")
 		for _, w := range warnings {
-			p.printf("- %s\n", markdownText(w.Error()))
+			p.printf("- %s\n", f.escape(w.Error()))
 		}
 		return
 	}
@@ -204,12 +204,4 @@ func warn(p *printer, warnings invalid.Errors, f format) {
 	for _, w := range warnings {
 		p.printf("%s\n", w.Error())
 	}
-}
-
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&",
-	"&amp;", "~", `\~`, "[", `\[`, "]", `\]`, "#", `\#`, "\n", " ")
-
-// markdownText escapes the special characters of Markdown and its tables.
-func markdownText(s string) string {
-	return markdownEscapes.Replace(s)
 }

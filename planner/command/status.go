@@ -1,10 +1,6 @@
 package command
 
-import (
-	"errors"
-
-	"github.com/spf13/cobra"
-)
+import "errors"
 
 // Exit statuses of the companion.
 const (
@@ -40,12 +36,4 @@ func ExitStatus(err error) int {
 		return s.status
 	}
 	return statusFailed
-}
-
-// files is the Args of a command that takes one or more files.
-func files(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return inputError(errors.New(cmd.CommandPath() + ": name at least one file, or - for standard input"))
-	}
-	return nil
 }

@@ -135,7 +135,7 @@ func follow(ctx context.Context, store *journal.Store, id string, p *printer, f 
 // event prints one event on one line.
 func (p *printer) event(e journal.Recorded, f format) {
 	if f == asJSON {
-		line, err := json.Marshal(describeEvent(e))
+		line, err := json.Marshal(e)
 		if err != nil && p.err == nil {
 			p.err = err
 			return
@@ -143,7 +143,7 @@ func (p *printer) event(e journal.Recorded, f format) {
 		p.printf("%s\n", line)
 		return
 	}
-	parts := []string{e.Time.Format(time.TimeOnly), strings.ReplaceAll(string(e.Kind), "_", " ")}
+	parts := []string{e.Time.Local().Format(time.TimeOnly), strings.ReplaceAll(string(e.Kind), "_", " ")}
 	for _, s := range []string{e.Group, e.Node, e.Resource, e.Action, e.Status,
 		strings.ReplaceAll(e.Message, "\n", " ")} {
 		if s != "" {

@@ -23,16 +23,18 @@ const TextChanged = "content"
 
 // Event is one thing that happened in a run. It contains no secret.
 type Event struct {
-	Time     time.Time
-	Kind     Kind
-	Group    string // deployment group
-	Phase    int    // number of the phase in the plan, from 1; 0 outside
-	Node     string
-	Resource string // type[title]
-	Service  string // the service that the task belongs to; empty in journals of schema 1
-	Action   string // task.Action
-	Status   string // converge.Status of a task, stage of a node or group, status of a run
-	Message  string // bounded: 1 KiB
-	Output   string // of the commands of the task, or a diff (TextChanged); bounded: converge.OutputLimit
-	Millis   int64
+	Time     time.Time `json:"time"`
+	Kind     Kind      `json:"kind"`
+	Group    string    `json:"group,omitempty"` // deployment group
+	Phase    int       `json:"phase,omitempty"` // number of the phase in the plan, from 1; 0 outside
+	Node     string    `json:"node,omitempty"`
+	Resource string    `json:"resource,omitempty"` // type[title]
+	// the service that the task belongs to; empty in journals of schema 1
+	Service string `json:"service,omitempty"`
+	Action  string `json:"action,omitempty"`  // task.Action
+	Status  string `json:"status,omitempty"`  // converge.Status of a task, stage of a node or group, status of a run
+	Message string `json:"message,omitempty"` // bounded: 1 KiB
+	// of the commands of the task, or a diff (TextChanged); bounded: converge.OutputLimit
+	Output string `json:"output,omitempty"`
+	Millis int64  `json:"millis,omitempty"`
 }

@@ -14,7 +14,7 @@ var ErrNoRun = errors.New("no such run")
 
 // Recorded is an event with its sequence number in the journal.
 type Recorded struct {
-	Seq int64 // grows with time, over all runs
+	Seq int64 `json:"seq"` // grows with time, over all runs
 	Event
 }
 
@@ -100,7 +100,7 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 			&e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
 			return nil, s.failed(err)
 		}
-		e.Time = time.UnixMilli(at)
+		e.Time = time.UnixMilli(at).UTC()
 		out = append(out, e)
 	}
 	return out, s.failed(rows.Err())
@@ -115,12 +115,16 @@ func (s *Store) scanRun(rows *sql.Rows) (r Run, err error) {
 		&r.Report, &heartbeat, &process); err != nil {
 		return r, err
 	}
-	r.Started = time.UnixMilli(started)
+	r.Started = time.UnixMilli(started).UTC()
 	if ended.Valid {
-		r.Ended = time.UnixMilli(ended.Int64)
+		r.Ended = time.UnixMilli(ended.Int64).UTC()
 	} else if !heartbeat.Valid || processEnded(process.String) ||
 		s.now().Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
 		r.Status = Abandoned
 	}
-	return r, json.Unmarshal([]byte(steps), &r.Steps)
+	if err := json.Unmarshal([]byte(steps), &r.Steps); err != nil {
+		return r, err
+	}
+	r.Steps = append([]string{}, r.Steps...) // never nil
+	return r, nil
 }

@@ -13,20 +13,21 @@ import (
 
 // ServiceEvent is something that happened to a service (lsm.md 17). It contains no secret.
 type ServiceEvent struct {
-	Service        string
-	Incarnation    int
-	Version        int       // of the service before the event; 0 before its creation
-	DesiredVersion int       // likewise
-	Time           time.Time // zero means now; a deployment's result is later than its tasks
-	Source         string    // state; Source and Destination are empty when the event belongs to no transfer
-	Destination    string
-	Type           string // CREATE_TRANSITION, AUTO_TRANSITION, RESOURCE_TRANSITION and so on
-	Message        string // bounded: 1 KiB
-	Ignored        bool   // the transfer changes nothing and creates no version
-	Correlation    string // the same for all events of one attempt of a transfer
-	Severity       int    // 3 trace, 10 debug, 20 info, 30 warning, 40 error, 50 critical
-	IsError        bool   // the transfer takes its error edge
-	Run            string // as in [services.Revision]
+	Service        string    `json:"-"`
+	Incarnation    int       `json:"-"`
+	Time           time.Time `json:"time"`            // zero means now; a deployment's result is later than its tasks
+	Type           string    `json:"type"`            // CREATE_TRANSITION, AUTO_TRANSITION, RESOURCE_TRANSITION and so on
+	Version        int       `json:"version"`         // of the service before the event; 0 before its creation
+	DesiredVersion int       `json:"desired_version"` // likewise
+	// states; both are empty when the event belongs to no transfer
+	Source      string `json:"source,omitempty"`
+	Destination string `json:"destination,omitempty"`
+	Message     string `json:"message,omitempty"`     // bounded: 1 KiB
+	Ignored     bool   `json:"ignored"`               // the transfer changes nothing and creates no version
+	IsError     bool   `json:"error"`                 // the transfer takes its error edge
+	Severity    int    `json:"severity"`              // 3 trace, 10 debug, 20 info, 30 warning, 40 error, 50 critical
+	Correlation string `json:"correlation,omitempty"` // the same for all events of one attempt of a transfer
+	Run         string `json:"run"`                   // as in [services.Revision]
 }
 
 // ErrNoService means that the journal has no service of this name.

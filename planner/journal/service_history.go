@@ -14,7 +14,7 @@ import (
 
 // RecordedServiceEvent is an event of a service with its sequence number in the journal.
 type RecordedServiceEvent struct {
-	Seq int64 // grows with time, over all services
+	Seq int64 `json:"seq"` // grows with time, over all services
 	ServiceEvent
 }
 
@@ -22,7 +22,7 @@ type RecordedServiceEvent struct {
 // to the next version.
 type ServiceRecord struct {
 	services.Revision
-	Events []RecordedServiceEvent // oldest first
+	Events []RecordedServiceEvent `json:"events"` // oldest first
 }
 
 // Point is a version of one incarnation of a service.
@@ -179,7 +179,7 @@ func (s *Store) serviceEvents(ctx context.Context, where string, args ...any) ([
 			&e.Correlation, &e.Severity, &e.IsError, &e.Run); err != nil {
 			return nil, err
 		}
-		e.Time = time.UnixMilli(at)
+		e.Time = time.UnixMilli(at).UTC()
 		out = append(out, e)
 	}
 	return out, rows.Err()
@@ -229,7 +229,7 @@ func scanVersion(rows *sql.Rows) (v services.Revision, err error) {
 		&active, &rollback, &redacted, &config, &v.Run, &v.Owner, &at); err != nil {
 		return v, err
 	}
-	v.Time = time.UnixMilli(at)
+	v.Time = time.UnixMilli(at).UTC()
 	for _, set := range []struct {
 		into *map[string]any
 		text *string

@@ -29,16 +29,16 @@ var errFinished = errors.New("journal: the run is finished")
 
 // Run is one execution of a plan.
 type Run struct {
-	ID        string
-	Site      string
-	Operation string // create, update or delete
-	Owner     string // host and process
-	Digest    string // of the plan; empty for a tear-down
-	Steps     []string
-	Started   time.Time
-	Ended     time.Time // zero while it runs
-	Status    string
-	Report    string
+	ID        string    `json:"id"`
+	Site      string    `json:"site"`
+	Operation string    `json:"operation"` // create, update or delete
+	Status    string    `json:"status"`
+	Owner     string    `json:"owner"` // host and process
+	Started   time.Time `json:"started"`
+	Ended     time.Time `json:"ended,omitzero"`   // zero while it runs
+	Digest    string    `json:"digest,omitempty"` // of the plan; empty for a tear-down
+	Steps     []string  `json:"steps"`
+	Report    string    `json:"report,omitempty"`
 }
 
 // Writer records one run and keeps its lease. It is safe for concurrent use.

@@ -13,31 +13,33 @@ import (
 // Revision is the whole content of one version of a service (lsm.md 17), as the journal stores it. It contains no
 // secret: the values of sensitive attributes are left out.
 type Revision struct {
-	Service         string // its name
-	Incarnation     int    // from 0; grows when a service of this name is created again
-	Version         int    // change counter, from 1 (lsm.md 7)
-	DesiredVersion  int    // counter of deployments (lsm.md 10)
-	ID              string // of the instance
-	Entity          string
-	EntityVersion   int
-	EntityDigest    string // of the definition of the active set, or of the candidate if there is no active set
-	Lifecycle       string
-	Identity        string // value of the identity attribute as text; empty when the entity has no identity
-	State           string
-	Label           string // of the state: info, success, warning, danger or empty
-	Deleted         bool   // the state belongs to a deleted service
-	TransferContext string // why the last transfer happened: `auto`, `update` and so on
+	Service        string `json:"service"`     // its name
+	Incarnation    int    `json:"incarnation"` // from 0; grows when a service of this name is created again
+	ID             string `json:"id"`          // of the instance
+	Entity         string `json:"entity"`
+	EntityVersion  int    `json:"entity_version"`
+	Identity       string `json:"identity,omitempty"` // value of the identity attribute as text, if the entity has one
+	Lifecycle      string `json:"lifecycle"`
+	State          string `json:"state"`
+	Label          string `json:"label,omitempty"` // of the state: info, success, warning, danger or empty
+	Version        int    `json:"version"`         // change counter, from 1 (lsm.md 7)
+	DesiredVersion int    `json:"desired_version"` // counter of deployments (lsm.md 10)
+	Deleted        bool   `json:"deleted"`         // the state belongs to a deleted service
+	// why the last transfer happened: `auto`, `update` and so on
+	TransferContext string    `json:"reason,omitempty"`
+	Time            time.Time `json:"updated"` // of the change; zero means now
+	Run             string    `json:"run"`     // that recorded this version; empty means the run of the writer
+	Owner           string    `json:"owner"`   // host and process of that run; empty means those of the writer
+	// of the definition of the active set, or of the candidate if there is no active set
+	EntityDigest string `json:"entity_digest,omitempty"`
 
 	// Attribute sets; nil means no such set, which differs from an empty one. Whole numbers are int64, others float64,
 	// lists []any, objects map[string]any.
-	Candidate, Active, Rollback map[string]any
-	Redacted                    []string // sorted paths of the attributes left out of the sets: `files.key`
-
-	Config map[string]bool // the lifecycle gates that the service sets
-
-	Run   string    // that recorded this version; empty means the run of the writer
-	Owner string    // host and process of that run; empty means those of the writer
-	Time  time.Time // of the change; zero means now
+	Candidate map[string]any  `json:"candidate"`
+	Active    map[string]any  `json:"active"`
+	Rollback  map[string]any  `json:"rollback"`
+	Redacted  []string        `json:"redacted"` // sorted paths of the attributes left out of the sets: `files.key`
+	Config    map[string]bool `json:"config"`   // the lifecycle gates that the service sets
 }
 
 // revision returns the service as a revision for its history.
