@@ -21,9 +21,9 @@ func (f *far) bootstrap() error {
 	var said string             // the last thing that the bootstrap said
 	for {
 		line, err := f.line(noise)
-		word, ours := strings.CutPrefix(line, f.mark+" ")
+		word, ours := strings.CutPrefix(string(line), f.mark+" ")
 		if !ours {
-			printed.WriteString(line)
+			printed.Write(line)
 			printed.WriteByte('\n')
 		}
 		if err != nil || printed.Len() > noise {

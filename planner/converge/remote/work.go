@@ -2,10 +2,10 @@ package remote
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,18 +18,41 @@ import (
 // longest bounds a message, in bytes; the summary has the whole ledger, see schema.MostResources.
 const longest = 16 << 20
 
-var errLong = errors.New("the line is too long")
+// crowded bounds the commas between the values of a message: those of the largest ledger, and some for the rest.
+const crowded = schema.MostResources + 64
 
-// line reads one line of at most most bytes, without its end. A last line without an end comes with io.EOF.
-func (f *far) line(most int) (string, error) {
+var (
+	errLong    = errors.New("the line is too long")
+	errCrowded = errors.New("the line has too many values")
+)
+
+// line reads one line of at most most bytes and, as JSON, about [crowded] values, without its end. Both are counted
+// while it is read, so that a node cannot make much of it. A last line without an end comes with io.EOF.
+func (f *far) line(most int) ([]byte, error) {
 	var line []byte
+	commas, text, escaped := 0, false, false
 	for {
 		part, err := f.out.ReadSlice('\n')
 		if line = append(line, part...); len(line) > most {
-			return string(line[:most]), errLong
+			return line[:most], errLong
+		}
+		for _, c := range part {
+			switch {
+			case escaped:
+				escaped = false
+			case text && c == '\\':
+				escaped = true
+			case c == '"':
+				text = !text
+			case c == ',' && !text:
+				commas++
+			}
+		}
+		if commas > crowded {
+			return line, errCrowded
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return strings.TrimRight(string(line), "\r\n"), err
+			return bytes.TrimRight(line, "\r\n"), err
 		}
 	}
 }
@@ -60,8 +83,10 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 		switch {
 		case errors.Is(err, errLong):
 			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line of more than %d bytes; "+
-				"it begins with %s", longest, shown(line))
-		case line == "" && err != nil && !said:
+				"it begins with %s", longest, shown(string(line)))
+		case errors.Is(err, errCrowded):
+			return converge.Summary{}, tooMany()
+		case len(line) == 0 && err != nil && !said:
 			return converge.Summary{}, f.unsaid()
 		case err != nil:
 			return converge.Summary{}, f.lost()
@@ -70,7 +95,7 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 		m, err := decode(line)
 		if err != nil {
 			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s",
-				err, shown(line))
+				err, shown(string(line)))
 		}
 		if m.Result != nil {
 			results++
@@ -92,6 +117,12 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 		}
 		return f.judge(*m.Summary)
 	}
+}
+
+// tooMany returns the error of a ledger that no slipway has written.
+func tooMany() error {
+	return failed(converge.CodeProtocol, "the node reports more than %d resources of the site, the most that it may have, "+
+		"and was given up; its ledger must not be trusted before somebody has looked at it", schema.MostResources)
 }
 
 // flood returns the error of a node that sends more than slipway's helper would.
@@ -136,9 +167,7 @@ func (f *far) judge(s converge.Summary) (converge.Summary, error) {
 	done()
 	switch {
 	case len(s.Ledger) > schema.MostResources:
-		return converge.Summary{}, failed(converge.CodeProtocol, "the node reports %d resources of the site, "+
-			"and may hold at most %d; its ledger must not be trusted before somebody has looked at it",
-			len(s.Ledger), schema.MostResources)
+		return converge.Summary{}, tooMany()
 	case s.Error != nil:
 		return s, s.Error
 	case s.Protocol != converge.Protocol:
@@ -160,9 +189,9 @@ func (f *far) unsaid() error {
 }
 
 // decode reads one message.
-func decode(line string) (converge.Message, error) {
+func decode(line []byte) (converge.Message, error) {
 	var m converge.Message
-	if err := resource.DecodeStrictly([]byte(line), &m); err != nil {
+	if err := resource.DecodeStrictly(line, &m); err != nil {
 		return m, err
 	}
 	if (m.Result == nil) == (m.Summary == nil) {

@@ -45,7 +45,7 @@ func TestWhatHelpersSend(t *testing.T) {
 		{"a stray line after the summary", "read -r c\n" + summary + "\n" + result + "; echo a job of a login script", 0, "", nil},
 		{"more results than items", "read -r c\n" + result + "\n" + result + "\n" + result + "\n" + summary, 2, converge.CodeProtocol, []string{"more than the 2 results"}},
 		{"more entries than a ledger holds", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"amd64\"},\"ledger\":{'; " +
-			"seq -s, -f '\"file[/%.0f]\":\"x\"' 1 90000 | tr -d '\\n'; echo '}}}'", 0, converge.CodeProtocol, []string{"90000 resources", "at most 10000"}},
+			"seq -s, -f '\"file[/%.0f]\":\"x\"' 1 90000 | tr -d '\\n'; echo '}}}'", 0, converge.CodeProtocol, []string{"more than 10000 resources", "was given up"}},
 		{"half a line", "read -r c\nprintf '{\"result\":'", 0, converge.CodeLost, nil},
 		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"more than 16777216 bytes"}},
 		{"long facts", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"'; head -c 300 /dev/zero | tr '\\000' x; echo '\",\"arch\":\"\"},\"ledger\":{}}}'",
@@ -102,14 +102,14 @@ i=0; while [ $i -lt 400 ]; do cat ` + line + `; i=$((i+1)); done
 
 // TestWhatNodesSendDoesNotActOnTerminals: a node that is not what it was may send anything.
 func TestWhatNodesSendDoesNotActOnTerminals(t *testing.T) {
-	m, err := decode(`{"result":{"id":"a[b]","status":"failed","millis":1,"message":"\u001b[2Jm","output":"o\u0007\n","differences":[{"parameter":"p","is":"\u009bi","should":"\u202es"}]}}`)
+	m, err := decode([]byte(`{"result":{"id":"a[b]","status":"failed","millis":1,"message":"\u001b[2Jm","output":"o\u0007\n","differences":[{"parameter":"p","is":"\u009bi","should":"\u202es"}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := m.Result; r.Message != "[2Jm" || r.Output != "o\n" || r.Differences[0] != (converge.Difference{Parameter: "p", Is: "i", Should: "s"}) {
 		t.Errorf("%+v", *r)
 	}
-	m, err = decode(`{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"\u001b]0;busy"}}}`)
+	m, err = decode([]byte(`{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"\u001b]0;busy"}}}`))
 	if err != nil || m.Summary.Error.Message != "]0;busy" {
 		t.Errorf("%v, %q", err, m.Summary.Error)
 	}
