@@ -8,41 +8,52 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // format is a form that a text can have. The type of that name is predefined.
 type format struct {
 	name  string
+	types string // the validation types of Inmanta's catalogs that mean it, see [Validation]
 	what  string // "an IPv4 address"
 	holds func(string) bool
 }
 
 // formats is the table of formats (lsm.md 2). To add one, add its line here.
 var formats = []format{
-	{"ipv4_address", "an IPv4 address", address(isV4)},
-	{"ipv6_address", "an IPv6 address", address(isV6)},
-	{"ip_address", "an IP address", address(isAny)},
-	{"ipv4_interface", "an IPv4 address with its prefix, such as 10.0.0.1/24", network(isV4, true)},
-	{"ipv6_interface", "an IPv6 address with its prefix, such as fd00::1/64", network(isV6, true)},
-	{"ip_interface", "an IP address with its prefix, such as 10.0.0.1/24", network(isAny, true)},
-	{"ipv4_network", "an IPv4 network without host bits, such as 10.0.0.0/24", network(isV4, false)},
-	{"ipv6_network", "an IPv6 network without host bits, such as fd00::/64", network(isV6, false)},
-	{"ip_network", "an IP network without host bits, such as 10.0.0.0/24", network(isAny, false)},
-	{"mac_address", "a MAC address, such as 52:54:00:12:34:56",
+	{"ipv4_address", "ipaddress.IPv4Address", "an IPv4 address", address(isV4)},
+	{"ipv6_address", "ipaddress.IPv6Address", "an IPv6 address", address(isV6)},
+	{"ip_address", "pydantic.IPvAnyAddress", "an IP address", address(isAny)},
+	{"ipv4_interface", "ipaddress.IPv4Interface", "an IPv4 address with its prefix, such as 10.0.0.1/24",
+		network(isV4, true)},
+	{"ipv6_interface", "ipaddress.IPv6Interface", "an IPv6 address with its prefix, such as fd00::1/64",
+		network(isV6, true)},
+	{"ip_interface", "pydantic.IPvAnyInterface", "an IP address with its prefix, such as 10.0.0.1/24",
+		network(isAny, true)},
+	{"ipv4_network", "ipaddress.IPv4Network", "an IPv4 network without host bits, such as 10.0.0.0/24",
+		network(isV4, false)},
+	{"ipv6_network", "ipaddress.IPv6Network", "an IPv6 network without host bits, such as fd00::/64",
+		network(isV6, false)},
+	{"ip_network", "pydantic.IPvAnyNetwork", "an IP network without host bits, such as 10.0.0.0/24",
+		network(isAny, false)},
+	{"mac_address", "", "a MAC address, such as 52:54:00:12:34:56",
 		regexp.MustCompile(`^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`).MatchString},
-	{"hostname", "a host name", isHostname},
-	{"email", "an e-mail address", isEmail},
-	{"url", "a URL", func(s string) bool { return isURL(s) }},
-	{"http_url", "an http or https URL", func(s string) bool { return isURL(s, "http", "https") }},
-	{"uuid", "a UUID", isUUID("")},
-	{"uuid1", "a UUID of version 1", isUUID("1")},
-	{"uuid3", "a UUID of version 3", isUUID("3")},
-	{"uuid4", "a UUID of version 4", isUUID("4")},
-	{"uuid5", "a UUID of version 5", isUUID("5")},
-	{"date", "a date, such as 2026-01-31", layout("2006-01-02")},
-	{"time", "a time of day, such as 15:04:05", layout("15:04", "15:04Z07:00", "15:04:05", "15:04:05Z07:00")},
-	{"datetime", "a date and time, such as 2026-01-31T15:04:05Z", isDateTime},
-	{"duration", "an ISO 8601 duration such as P1DT12H, or [days ]hh:mm:ss", isDuration},
+	{"hostname", "", "a host name", isHostname},
+	{"email", "pydantic.EmailStr", "an e-mail address", isEmail},
+	{"url", "pydantic.AnyUrl", "a URL", func(s string) bool { return isURL(s) }},
+	{"http_url", "pydantic.AnyHttpUrl pydantic.HttpUrl", "an http or https URL",
+		func(s string) bool { return isURL(s, "http", "https") }},
+	{"uuid", "uuid.UUID", "a UUID", isUUID(0)},
+	{"uuid1", "pydantic.UUID1", "a UUID of version 1", isUUID(1)},
+	{"uuid3", "pydantic.UUID3", "a UUID of version 3", isUUID(3)},
+	{"uuid4", "pydantic.UUID4", "a UUID of version 4", isUUID(4)},
+	{"uuid5", "pydantic.UUID5", "a UUID of version 5", isUUID(5)},
+	{"date", "datetime.date", "a date, such as 2026-01-31", layout("2006-01-02")},
+	{"time", "datetime.time", "a time of day, such as 15:04:05",
+		layout("15:04", "15:04Z07:00", "15:04:05", "15:04:05Z07:00")},
+	{"datetime", "datetime.datetime", "a date and time, such as 2026-01-31T15:04:05Z", isDateTime},
+	{"duration", "datetime.timedelta", "an ISO 8601 duration such as P1DT12H, or [days ]hh:mm:ss", isDuration},
 }
 
 func formatNamed(name string) (format, bool) {
@@ -144,20 +155,15 @@ func isURL(s string, schemes ...string) bool {
 	return err == nil && u.Scheme != "" && u.Host != "" && (len(schemes) == 0 || slices.Contains(schemes, u.Scheme))
 }
 
-var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-?)[0-9a-f]{4}(-?)[0-9a-f]{4}(-?)[0-9a-f]{4}(-?)[0-9a-f]{12}$`)
-
 // isUUID holds for a UUID with or without its hyphens, braces and `urn:uuid:`, of a version when one is given.
-func isUUID(version string) func(string) bool {
+func isUUID(version uuid.Version) func(string) bool {
 	return func(s string) bool {
 		s = strings.TrimPrefix(strings.ToLower(s), "urn:uuid:")
 		if strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") {
 			s = s[1 : len(s)-1]
 		}
-		groups := uuidForm.FindStringSubmatch(s)
-		if groups == nil || slices.ContainsFunc(groups[2:], func(g string) bool { return g != groups[1] }) {
-			return false
-		}
-		return version == "" || strings.ReplaceAll(s, "-", "")[12:13] == version
+		u, err := uuid.Parse(s)
+		return err == nil && (len(s) == 32 || len(s) == 36) && (version == 0 || u.Version() == version)
 	}
 }
 

@@ -5,13 +5,19 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"unicode/utf8"
 )
 
 // Bounds.
 const (
 	patternSize = 1 << 14 // of an expression, in instructions
 	patternWork = 1 << 28 // for one text: instructions times characters read; some seconds
+	// patternGroups bounds the groups of all matches in a text, as many as it may have.
+	patternGroups = 4 << 20
 )
+
+// ErrTooManyGroups is the error of a search for all matches whose groups would take too much memory.
+var ErrTooManyGroups = errors.New("the regular expression has too many groups for so long a text")
 
 // ErrTooMuch is the error of a search that would take too long.
 var ErrTooMuch = errors.New("the text is too long for the regular expression: a search for it takes too much work")
@@ -56,9 +62,12 @@ func (p *Pattern) Match(text string) (bool, error) {
 	return p.MatchString(text), nil
 }
 
-// Matches returns the matches in a text and their groups, as [regexp.Regexp.FindAllStringSubmatchIndex] does. Its only
-// error is [ErrTooMuch].
+// Matches returns the matches in a text and their groups, as [regexp.Regexp.FindAllStringSubmatchIndex] does. Its
+// errors are [ErrTooMuch] and [ErrTooManyGroups].
 func (p *Pattern) Matches(text string) ([][]int, error) {
+	if (p.NumSubexp()+1)*(utf8.RuneCountInString(text)+1) > patternGroups {
+		return nil, ErrTooManyGroups
+	}
 	switch looks := patternWork / p.size; { // at one character
 	case len(text) > looks:
 		return nil, ErrTooMuch

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Validation turns the validation of an attribute, as Inmanta's catalogs have it (lsm.md 2: validation_type,
@@ -90,20 +91,10 @@ func validations() map[string]validation {
 			out["pydantic."+sign+kind] = validation{rules: []Rule{r}}
 		}
 	}
-	for name, format := range map[string]string{
-		"pydantic.IPvAnyAddress": "ip_address", "pydantic.IPvAnyInterface": "ip_interface",
-		"pydantic.IPvAnyNetwork": "ip_network",
-		"ipaddress.IPv4Address":  "ipv4_address", "ipaddress.IPv4Interface": "ipv4_interface",
-		"ipaddress.IPv4Network": "ipv4_network",
-		"ipaddress.IPv6Address": "ipv6_address", "ipaddress.IPv6Interface": "ipv6_interface",
-		"ipaddress.IPv6Network": "ipv6_network",
-		"uuid.UUID":             "uuid", "pydantic.UUID1": "uuid1", "pydantic.UUID3": "uuid3", "pydantic.UUID4": "uuid4",
-		"pydantic.UUID5": "uuid5",
-		"datetime.date":  "date", "datetime.time": "time", "datetime.datetime": "datetime", "datetime.timedelta": "duration",
-		"pydantic.EmailStr": "email", "pydantic.AnyUrl": "url", "pydantic.AnyHttpUrl": "http_url",
-		"pydantic.HttpUrl": "http_url",
-	} {
-		out[name] = validation{rules: []Rule{{"format", format}}}
+	for _, f := range formats {
+		for _, name := range strings.Fields(f.types) {
+			out[name] = validation{rules: []Rule{{"format", f.name}}}
+		}
 	}
 	return out
 }

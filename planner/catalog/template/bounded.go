@@ -1,12 +1,10 @@
 package template
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -109,31 +107,17 @@ func joinBound(args []cty.Value) error {
 	return nil
 }
 
-// maxGroups bounds the groups of a regular expression times the characters that it looks at.
-const maxGroups = 4 << 20
-
-var errTooManyGroups = errors.New("has too many groups for so long a text")
-
-func tooManyGroups(expression, text string) bool {
-	groups := strings.Count(expression, "(") + 1
-	return groups*(utf8.RuneCountInString(text)+1) > maxGroups
-}
-
 // searchBound refuses a regular expression and a text for which a search takes too much work.
 func searchBound(search func(p *catalog.Pattern, text string) error) func(args []cty.Value) error {
 	return func(args []cty.Value) error {
 		if len(args) != 2 || !isText(args[0]) || !isText(args[1]) {
 			return nil
 		}
-		expression, text := args[0].AsString(), args[1].AsString()
-		if tooManyGroups(expression, text) {
-			return function.NewArgError(0, errTooManyGroups)
-		}
-		p, err := catalog.CompilePattern(expression)
+		p, err := catalog.CompilePattern(args[0].AsString())
 		if err != nil {
 			return function.NewArgErrorf(0, "is not a regular expression: %s", err)
 		}
-		if err := search(p, text); err != nil {
+		if err := search(p, args[1].AsString()); err != nil {
 			return function.NewArgError(1, err)
 		}
 		return nil
@@ -141,14 +125,8 @@ func searchBound(search func(p *catalog.Pattern, text string) error) func(args [
 }
 
 var (
-	regexBound = searchBound(func(p *catalog.Pattern, text string) error {
-		_, err := p.Match(text)
-		return err
-	})
-	regexAllBound = searchBound(func(p *catalog.Pattern, text string) error {
-		_, err := p.Matches(text)
-		return err
-	})
+	regexBound    = searchBound(func(p *catalog.Pattern, text string) error { _, err := p.Match(text); return err })
+	regexAllBound = searchBound(func(p *catalog.Pattern, text string) error { _, err := p.Matches(text); return err })
 )
 
 // maxDistinct bounds a list that is compared element by element with itself.
@@ -192,9 +170,6 @@ func replace(text, old, with string) (string, error) {
 }
 
 func replaceMatches(text, expression, with string) (string, error) {
-	if tooManyGroups(expression, text) {
-		return "", function.NewArgError(1, errTooManyGroups)
-	}
 	p, err := catalog.CompilePattern(expression)
 	if err != nil {
 		return "", function.NewArgErrorf(1, "is not a regular expression: %s", err)

@@ -25,20 +25,29 @@ type Result struct {
 // Evaluate gives the result of a template. The error is of type [invalid.Errors]; its texts do not repeat sensitive
 // values.
 func (t *Template) Evaluate(s Scope) (Result, error) {
-	if t.Constant() {
+	left := MaxResult
+	return t.within(s, &left)
+}
+
+// within evaluates a template of a tree; left is what the result of the tree may still have.
+func (t *Template) within(s Scope, left *int) (Result, error) {
+	if t.expression == nil {
+		if *left -= 1 + len(t.text); *left < 0 {
+			return Result{}, invalid.Errors{{Message: errTooLarge.Error()}}
+		}
 		return Result{Value: t.text}, nil
 	}
 	value, err := t.evaluate(s)
 	if err != nil {
 		return Result{}, err
 	}
-	return t.awaiting(value, s)
+	return t.awaiting(value, s, left)
 }
 
 // awaiting takes a value apart. Where try and can hid which attributes one waits for that is not known, all count that
 // the template reads and that are not known, and whether they are sensitive.
-func (t *Template) awaiting(value cty.Value, s Scope) (Result, error) {
-	out, err := result(value)
+func (t *Template) awaiting(value cty.Value, s Scope, left *int) (Result, error) {
+	out, err := result(value, left)
 	if err != nil {
 		return Result{}, invalid.Errors{{Message: err.Error()}}
 	}
@@ -76,7 +85,8 @@ func (t *Template) as(s Scope, want cty.Type, name string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return t.awaiting(converted, s)
+	left := MaxResult
+	return t.awaiting(converted, s, &left)
 }
 
 // convertTo turns a value into a simple type. Null is an error.
@@ -95,7 +105,7 @@ func convertTo(value cty.Value, want cty.Type, name string) (cty.Value, error) {
 }
 
 // result takes a value apart.
-func result(value cty.Value) (Result, error) {
+func result(value cty.Value, left *int) (Result, error) {
 	// Walking takes as long as the value is large, which a few shared parts can make enormous.
 	if size(value, true, MaxResult) > MaxResult {
 		return Result{}, errTooLarge
@@ -108,15 +118,14 @@ func result(value cty.Value) (Result, error) {
 		return out, nil
 	}
 	out.Awaits = nil // what was not needed in the end
-	left := MaxResult
 	var err error
-	out.Value, err = toGo(value, &left)
+	out.Value, err = toGo(value, left)
 	return out, err
 }
 
 // evaluate gives the value with its marks.
 func (t *Template) evaluate(s Scope) (value cty.Value, err error) {
-	if t.Constant() {
+	if t.expression == nil {
 		return cty.StringVal(t.text), nil
 	}
 	// The evaluator panics where a value breaks one of its rules, which must not take a plan down with it.

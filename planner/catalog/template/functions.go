@@ -3,6 +3,7 @@ package template
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/zclconf/go-cty/cty"
@@ -75,3 +76,41 @@ var functions = map[string]function.Function{
 
 // Functions returns the names of the functions that a template can call, sorted.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
+
+// markFunction makes a function of a value of any type with its marks.
+func markFunction(gives func(cty.Value) cty.Type, work func(cty.Value) cty.Value) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true,
+			AllowMarked: true, AllowNull: true, AllowUnknown: true}},
+		Type: func(args []cty.Value) (cty.Type, error) { return gives(args[0]), nil },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return work(args[0]), nil },
+	})
+}
+
+var (
+	sensitiveFunction    = markFunction(cty.Value.Type, func(v cty.Value) cty.Value { return v.Mark(sensitive) })
+	nonsensitiveFunction = markFunction(cty.Value.Type, func(v cty.Value) cty.Value {
+		v, marks := v.Unmark()
+		delete(marks, sensitive)
+		return v.WithMarks(marks)
+	})
+	isSensitiveFunction = markFunction(func(cty.Value) cty.Type { return cty.Bool },
+		func(v cty.Value) cty.Value { return cty.BoolVal(v.HasMark(sensitive)) })
+)
+
+// timeCmpFunction compares two points in time: -1, 0 or 1.
+var timeCmpFunction = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "timestamp_a", Type: cty.String}, {Name: "timestamp_b", Type: cty.String}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		var at [2]time.Time
+		for i, a := range args {
+			var err error
+			if at[i], err = time.Parse(time.RFC3339, a.AsString()); err != nil {
+				return cty.NilVal, function.NewArgErrorf(i,
+					"must be a time as in RFC 3339, such as 2026-01-31T08:00:00Z")
+			}
+		}
+		return cty.NumberIntVal(int64(at[0].Compare(at[1]))), nil
+	},
+})

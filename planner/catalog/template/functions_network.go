@@ -10,76 +10,70 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
 
-// prefixParameter is the network that all functions of this file begin with.
-var prefixParameter = function.Parameter{Name: "prefix", Type: cty.String}
-
-func numberParameter(name string) function.Parameter {
-	return function.Parameter{Name: name, Type: cty.Number}
+// networkFunction makes a function of a network and of numbers that gives a text.
+func networkFunction(work func(p netip.Prefix, args []cty.Value) (string, error), numbers ...string) function.Function {
+	parameters := []function.Parameter{{Name: "prefix", Type: cty.String}}
+	for _, name := range numbers {
+		parameters = append(parameters, function.Parameter{Name: name, Type: cty.Number})
+	}
+	return function.New(&function.Spec{
+		Params: parameters,
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			p, err := prefix(args[0])
+			if err != nil {
+				return cty.NilVal, err
+			}
+			text, err := work(p, args)
+			if err != nil {
+				return cty.NilVal, err
+			}
+			return cty.StringVal(text), nil
+		},
+	})
 }
 
-var cidrHostFunction = function.New(&function.Spec{
-	Params: []function.Parameter{prefixParameter, numberParameter("hostnum")},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		p, err := prefix(args[0])
-		if err != nil {
-			return cty.NilVal, err
-		}
+var (
+	cidrHostFunction = networkFunction(func(p netip.Prefix, args []cty.Value) (string, error) {
 		n, accuracy := args[1].AsBigFloat().Int(nil)
 		if n == nil || accuracy != big.Exact {
-			return cty.NilVal, function.NewArgErrorf(1, "must be a whole number")
+			return "", function.NewArgErrorf(1, "must be a whole number")
 		}
 		hosts := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-p.Bits()))
 		if n.Sign() < 0 { // from the end of the network
 			n = n.Add(n, hosts)
 		}
 		if n.Sign() < 0 || n.Cmp(hosts) >= 0 {
-			return cty.NilVal, function.NewArgErrorf(1, "is no host of the network %s", p)
+			return "", function.NewArgErrorf(1, "is no host of the network %s", p)
 		}
-		return cty.StringVal(catalog.Offset(p.Addr(), n).String()), nil
-	},
-})
+		return catalog.Offset(p.Addr(), n).String(), nil
+	}, "hostnum")
 
-var cidrNetmaskFunction = function.New(&function.Spec{
-	Params: []function.Parameter{prefixParameter},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		p, err := prefix(args[0])
-		if err != nil {
-			return cty.NilVal, err
-		}
+	cidrNetmaskFunction = networkFunction(func(p netip.Prefix, _ []cty.Value) (string, error) {
 		if !p.Addr().Is4() {
-			return cty.NilVal, function.NewArgErrorf(0, "is an IPv6 network; only IPv4 has netmasks")
+			return "", function.NewArgErrorf(0, "is an IPv6 network; only IPv4 has netmasks")
 		}
 		ones := netip.AddrFrom4([4]byte{255, 255, 255, 255})
-		return cty.StringVal(netip.PrefixFrom(ones, p.Bits()).Masked().Addr().String()), nil
-	},
-})
+		return netip.PrefixFrom(ones, p.Bits()).Masked().Addr().String(), nil
+	})
 
-var cidrSubnetFunction = function.New(&function.Spec{
-	Params: []function.Parameter{prefixParameter, numberParameter("newbits"), numberParameter("netnum")},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		p, err := prefix(args[0])
-		if err != nil {
-			return cty.NilVal, err
-		}
+	cidrSubnetFunction = networkFunction(func(p netip.Prefix, args []cty.Value) (string, error) {
 		bits, err := newBits(1, args[1], p)
 		if err != nil {
-			return cty.NilVal, err
+			return "", err
 		}
 		n, accuracy := args[2].AsBigFloat().Int(nil)
 		if n == nil || accuracy != big.Exact || n.Sign() < 0 || n.BitLen() > bits {
-			return cty.NilVal, function.NewArgErrorf(2, "must be a whole number of at most %d bits", bits)
+			return "", function.NewArgErrorf(2, "must be a whole number of at most %d bits", bits)
 		}
 		length := p.Bits() + bits
 		n.Lsh(n, uint(p.Addr().BitLen()-length))
-		return cty.StringVal(netip.PrefixFrom(catalog.Offset(p.Addr(), n), length).String()), nil
-	},
-})
+		return netip.PrefixFrom(catalog.Offset(p.Addr(), n), length).String(), nil
+	}, "newbits", "netnum")
+)
 
 var cidrSubnetsFunction = function.New(&function.Spec{
-	Params:   []function.Parameter{prefixParameter},
+	Params:   []function.Parameter{{Name: "prefix", Type: cty.String}},
 	VarParam: &function.Parameter{Name: "newbits", Type: cty.Number},
 	Type:     function.StaticReturnType(cty.List(cty.String)),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
@@ -87,24 +81,22 @@ var cidrSubnetsFunction = function.New(&function.Spec{
 		if err != nil {
 			return cty.NilVal, err
 		}
-		end := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-p.Bits()))
-		next := new(big.Int)
+		next := p.Addr()
 		var out []cty.Value
 		for i, a := range args[1:] {
 			bits, err := newBits(i+1, a, p)
 			if err != nil {
 				return cty.NilVal, err
 			}
-			length := p.Bits() + bits
-			size := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-length))
-			// A network begins at a multiple of its size.
-			next.Add(next, new(big.Int).Sub(size, big.NewInt(1)))
-			next.Sub(next, new(big.Int).Mod(next, size))
-			if new(big.Int).Add(next, size).Cmp(end) > 0 {
+			n := netip.PrefixFrom(next, p.Bits()+bits)
+			if next.IsValid() && n.Masked().Addr() != next { // a network begins at a multiple of its size
+				n = netip.PrefixFrom(catalog.Last(n).Next(), n.Bits())
+			}
+			if !p.Contains(n.Addr()) {
 				return cty.NilVal, function.NewArgErrorf(i+1, "leaves no room in the network %s", p)
 			}
-			out = append(out, cty.StringVal(netip.PrefixFrom(catalog.Offset(p.Addr(), next), length).String()))
-			next.Add(next, size)
+			out = append(out, cty.StringVal(n.String()))
+			next = catalog.Last(n).Next()
 		}
 		if out == nil {
 			return cty.ListValEmpty(cty.String), nil

@@ -78,9 +78,6 @@ func unknownFunctions(text string, expression hclsyntax.Expression) invalid.Erro
 	return out
 }
 
-// Constant reports whether the template is a plain text without any expression.
-func (t *Template) Constant() bool { return t.expression == nil }
-
 // Attribute returns the name of the attribute of the service that the template stands for, when it is nothing but
 // `${self.name}` or a part of that attribute; else it is empty.
 func (t *Template) Attribute() string {

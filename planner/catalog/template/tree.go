@@ -66,17 +66,13 @@ type collector struct {
 
 func (c *collector) collect(path string, t *Tree) any {
 	switch {
+	case t.template != nil && c.left < 0: // that is reported
+		return nil
 	case t.template != nil:
-		if c.left < 0 {
-			return nil
-		}
-		r, err := t.template.Evaluate(c.scope)
+		r, err := t.template.within(c.scope, &c.left)
 		if err != nil {
 			c.wrong = append(c.wrong, below(path, err)...)
 			return nil
-		}
-		if c.left -= weight(r.Value); c.left < 0 {
-			c.wrong = append(c.wrong, invalid.Error{Attribute: path, Message: errTooLarge.Error()})
 		}
 		c.result.Unknown = c.result.Unknown || r.Unknown
 		c.result.Sensitive = c.result.Sensitive || r.Sensitive
@@ -96,24 +92,6 @@ func (c *collector) collect(path string, t *Tree) any {
 		return m
 	}
 	return t.value
-}
-
-// weight is what a result counts towards the size of a tree's.
-func weight(value any) int {
-	n := 1
-	switch v := value.(type) {
-	case string:
-		n += len(v)
-	case []any:
-		for _, e := range v {
-			n += weight(e)
-		}
-	case map[string]any:
-		for k, e := range v {
-			n += len(k) + weight(e)
-		}
-	}
-	return n
 }
 
 // evaluate gives the value of the tree with its marks.
