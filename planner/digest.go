@@ -14,10 +14,10 @@ import (
 // digestForm is the version of the digest's format. It changes with the format.
 const digestForm = "slipway plan 2"
 
-// digest identifies everything that a run of the plan will do. settings are the site's groups in the order of the
+// planDigest identifies everything that a run of the plan will do. settings are the site's groups in the order of the
 // plan's. Groups without a phase do not count, and neither do names that only say which service or override a task
 // comes from.
-func digest(p *Plan, settings []site.Group) string {
+func planDigest(p *Plan, settings []site.Group) string {
 	d := digester{hash: sha256.New()}
 	d.text(digestForm, p.Site)
 	working := make(map[string]bool)

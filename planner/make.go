@@ -32,8 +32,8 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 			Message: err.Error()})
 	}
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
-		Forgotten: changes.forgotten, desired: desired}
-	p.Digest = digest(p, desired.settings)
+		Forgotten: changes.forgotten, complete: desired.resolve}
+	p.Digest = planDigest(p, desired.settings)
 	return p, errs
 }
 

@@ -42,13 +42,11 @@ type Plan struct {
 	Forgotten []resource.ID
 	Digest    string // over everything that the run will do: hexadecimal SHA-256
 
-	desired resolver
+	complete completer
 }
 
-// resolver is the desired state that a plan was made from, as far as [Plan.Resolve] needs it.
-type resolver interface {
-	resolve(t task.Task, values map[string]map[string]any) (task.Task, error)
-}
+// completer completes a task with the values that callbacks returned.
+type completer func(t task.Task, values map[string]map[string]any) (task.Task, error)
 
 // Resolve completes a task of a service of an entity with the values that callbacks have returned by now: service ->
 // name of the value -> value (litp.md 51, 115). The result has complete parameters and the digest that the next plan
@@ -56,10 +54,10 @@ type resolver interface {
 // not returned a value that the task needs, or when a value does not fit the service. The error names attributes and
 // never values.
 func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task, error) {
-	if p.desired == nil {
+	if p.complete == nil {
 		return t, nil
 	}
-	return p.desired.resolve(t, values)
+	return p.complete(t, values)
 }
 
 // Group is a deployment group of the plan.

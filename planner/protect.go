@@ -119,7 +119,7 @@ func (l Losses) String() string {
 		parts = append(parts, fmt.Sprintf("may tear down %s: %s", count(n, "node"), list(slices.Sorted(maps.Keys(l.Unsure)))))
 	}
 	if len(l.Removed) > 0 {
-		parts = append(parts, fmt.Sprintf("removes %s on %s", count(resources(l.Removed), "resource"),
+		parts = append(parts, fmt.Sprintf("removes %s on %s", count(countResources(l.Removed), "resource"),
 			onNodes(slices.Sorted(maps.Keys(l.Removed)))))
 	}
 	return strings.Join(parts, "; ")
@@ -137,7 +137,7 @@ func (l Losses) Undone() string {
 	}
 	var parts []string
 	if len(answering) > 0 || len(silent) == 0 {
-		parts = append(parts, fmt.Sprintf("undoes %s on %s", count(resources(answering), "resource"),
+		parts = append(parts, fmt.Sprintf("undoes %s on %s", count(countResources(answering), "resource"),
 			onNodes(slices.Sorted(maps.Keys(answering)))))
 	}
 	if n := len(silent); n > 0 {
@@ -205,7 +205,7 @@ func (p Protection) Check(l Losses) invalid.Errors {
 				"apply", n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit,
 			p.Remedy("max_torn_down_nodes", n)))
 	}
-	if n := resources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
+	if n := countResources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
 		refuse("protect.max_removed_resources", fmt.Sprintf(
 			"the plan removes %s on %s: %s; protect.max_removed_resources is %d. When it is meant, %s for this apply",
 			count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)),
@@ -244,7 +244,7 @@ func (p Protection) TornDownOf(nodes int) int {
 	return n
 }
 
-func resources(byNode map[string][]resource.ID) (n int) {
+func countResources(byNode map[string][]resource.ID) (n int) {
 	for _, ids := range byNode {
 		n += len(ids)
 	}

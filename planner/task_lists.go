@@ -83,7 +83,7 @@ func (b *desiredBuilder) groupNodes() {
 func (b *desiredBuilder) makeTaskLists() {
 	found := newNodeErrors(len(b.site.Nodes))
 	effective := make(map[string]bool)
-	var later []unresolved
+	var later []unresolvedReference
 	for _, k := range b.nodeSets {
 		load, more := b.services.Tasks(k.services, b.entityNodes[k.nodes[0]])
 		b.errs = append(b.errs, more...) // they name the node
@@ -111,7 +111,7 @@ func (b *desiredBuilder) makeTaskLists() {
 			}
 			p := relationError(err, b.overrides, load.Details)
 			if e, ok := errors.AsType[*sequence.UnresolvedError](err); ok {
-				later = append(later, unresolved{e, p, k}) // other nodes may have it
+				later = append(later, unresolvedReference{e, p, k}) // other nodes may have it
 				continue
 			}
 			found.add(p, k.nodes)
@@ -138,8 +138,8 @@ func (b *desiredBuilder) makeTaskLists() {
 	b.warnNoEffect(effective)
 }
 
-// unresolved is a reference to a resource that the nodes of a kind do not have.
-type unresolved struct {
+// unresolvedReference is a reference to a resource that the nodes of a kind do not have.
+type unresolvedReference struct {
 	*sequence.UnresolvedError
 	wrong invalid.Error
 	kind  *nodeSet
@@ -148,7 +148,7 @@ type unresolved struct {
 // elsewhere returns the end of a message about a reference to a resource that only other nodes have, or one with a
 // similar name, or of one whose type is almost an existing one. It is empty when there is none, or when a resource of
 // the same node was probably meant.
-func (b *desiredBuilder) elsewhere(u unresolved) string {
+func (b *desiredBuilder) elsewhere(u unresolvedReference) string {
 	on := make(map[string][]string) // resource -> nodes
 	for _, k := range b.nodeSets {
 		for _, id := range k.list.ids {
