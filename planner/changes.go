@@ -103,7 +103,7 @@ func (c *changes) on(node string, applied Applied, drift []resource.ID) nodeChan
 func (c *changes) changesOf(node string, applied Applied, drift []resource.ID) nodeChanges {
 	l := c.wanted[node]
 	removals := l.unwanted(applied[node], c.actionsOf(node))
-	actions, included := l.actions(node, applied, drift)
+	actions, included := l.actionsOn(node, applied, drift)
 	if c.includes != nil {
 		removals = slices.DeleteFunc(removals, func(r resource.Resource) bool {
 			return !c.includes(task.Task{Node: node, Action: task.Remove, Resource: r})
@@ -182,9 +182,9 @@ func removedBefore(a, b resource.Resource) int {
 	return cmp.Or(strings.Compare(as(b), as(a)), strings.Compare(b.Title, a.Title), strings.Compare(b.Type, a.Type))
 }
 
-// actions returns the action of each task, empty for a task that is left out, and the number of tasks that are
+// actionsOn returns the action of each task, empty for a task that is left out, and the number of tasks that are
 // included.
-func (l *taskList) actions(node string, applied Applied, drift []resource.ID) (actions []task.Action, included int) {
+func (l *taskList) actionsOn(node string, applied Applied, drift []resource.ID) (actions []task.Action, included int) {
 	actions = make([]task.Action, len(l.tasks))
 	there, called := applied[node], applied[Controller]
 	for i, t := range l.tasks {

@@ -82,8 +82,8 @@ func orderOf(groups []site.Group) []string {
 	return order
 }
 
-// names returns the names of the groups, in processing order.
-func (m *membership) names() []string {
+// groupNames returns the names of the groups, in processing order.
+func (m *membership) groupNames() []string {
 	names := make([]string, len(m.groups))
 	for i, g := range m.groups {
 		names[i] = g.Name

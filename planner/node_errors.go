@@ -31,8 +31,8 @@ func (f *nodeErrors) add(p invalid.Error, nodes []string) {
 	f.nodes[p] = append(f.nodes[p], nodes...)
 }
 
-// errors returns the errors, each with the nodes that have it.
-func (f *nodeErrors) errs() invalid.Errors {
+// all returns the errors, each with the nodes that have it.
+func (f *nodeErrors) all() invalid.Errors {
 	var out invalid.Errors
 	for _, p := range f.order {
 		nodes := f.nodes[p]

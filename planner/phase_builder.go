@@ -135,7 +135,7 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 	for i, g := range w.groups {
 		step(g.Name, w.unlocks[i])
 	}
-	places, err := sequence.Phases(w.names(), parts)
+	places, err := sequence.Phases(w.groupNames(), parts)
 	if err != nil {
 		return nil, err
 	}

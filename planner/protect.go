@@ -67,10 +67,10 @@ func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
 			node, isUnsure := unsure[t.Node]
 			switch {
 			case t.Action == task.Forget && isUnsure:
-				l.Unsure[t.Node] = UnsureLoss{node, undone(applied[t.Node])}
+				l.Unsure[t.Node] = UnsureLoss{node, undoneOf(applied[t.Node])}
 				l.Nodes-- // its node counts
 			case t.Action == task.Forget:
-				l.TornDown[t.Node] = undone(applied[t.Node])
+				l.TornDown[t.Node] = undoneOf(applied[t.Node])
 			case t.Action == task.Remove && !forgets(t):
 				l.Removed[t.Node] = append(l.Removed[t.Node], t.Resource.ID())
 			}
@@ -92,14 +92,14 @@ func Destroyed(applied Applied) Losses {
 func (a Applied) undone() map[string][]resource.ID {
 	out := make(map[string][]resource.ID, len(a))
 	for node, resources := range a {
-		if ids := undone(resources); node != Controller && len(ids) > 0 {
+		if ids := undoneOf(resources); node != Controller && len(ids) > 0 {
 			out[node] = ids
 		}
 	}
 	return out
 }
 
-func undone(applied map[resource.ID]string) []resource.ID {
+func undoneOf(applied map[resource.ID]string) []resource.ID {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(applied)), func(id resource.ID) bool {
 		return id == task.LeftLocked || isAction(split(id).Type) || watched(applied[id])
 	})

@@ -22,7 +22,7 @@ func (b *desiredBuilder) resolveRequirements(k *nodeSet, tasks []task.Task, sect
 	c := k.list
 	n := newTaskIndex(tasks, sections)
 	constraints := make(map[resource.ID]sequence.Constraints, len(c.details))
-	c.waits = b.rules.waits(tasks, sections, func(rule string, n int) {
+	c.waits = b.rules.waitsOf(tasks, sections, func(rule string, n int) {
 		found.add(invalid.Error{Object: "deployment", Name: b.site.Name, Attribute: ordering + "." + rule,
 			Code:    invalid.BadValue,
 			Message: fmt.Sprintf("makes %d requirements; %d is the most on one node: let the rule match less, or let tasks count as another section (counts_as)", n, mostWaits)}, k.nodes)
@@ -58,7 +58,7 @@ func (b *desiredBuilder) sectionsOf(k *nodeSet, tasks []task.Task) map[resource.
 	if k.list.details == nil && b.rules == nil {
 		return nil
 	}
-	return b.rules.sections(tasks, k.list.details)
+	return b.rules.taskSections(tasks, k.list.details)
 }
 
 // taskIndex finds the tasks of a node by what a requirement names.

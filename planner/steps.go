@@ -60,7 +60,7 @@ func (p *Plan) TornDown() []string {
 	var nodes []string
 	for _, phase := range p.Phases {
 		if phase.TaskGroup == task.Cleanup {
-			nodes = append(nodes, phase.nodes()...)
+			nodes = append(nodes, phase.nodeNames()...)
 		}
 	}
 	return distinct(nodes)
@@ -70,13 +70,13 @@ func (p *Plan) TornDown() []string {
 func (p *Plan) ChangedNodes() []string {
 	nodes := slices.Clone(p.Departed)
 	for _, phase := range p.Phases {
-		nodes = append(nodes, phase.nodes()...)
+		nodes = append(nodes, phase.nodeNames()...)
 	}
 	return distinct(nodes)
 }
 
-// nodes returns the nodes of a phase, sorted. A callback of a whole service has none.
-func (ph Phase) nodes() []string {
+// nodeNames returns the nodes of a phase, sorted. A callback of a whole service has none.
+func (ph Phase) nodeNames() []string {
 	var nodes []string
 	for _, t := range ph.Tasks {
 		if t.Node != "" && (len(nodes) == 0 || nodes[len(nodes)-1] != t.Node) {
@@ -88,7 +88,7 @@ func (ph Phase) nodes() []string {
 
 // among returns those of the given nodes, which must be sorted, on which the phase does something.
 func (ph Phase) among(nodes []string) []string {
-	return slices.DeleteFunc(ph.nodes(), func(node string) bool {
+	return slices.DeleteFunc(ph.nodeNames(), func(node string) bool {
 		_, found := slices.BinarySearch(nodes, node)
 		return !found
 	})
@@ -97,7 +97,7 @@ func (ph Phase) among(nodes []string) []string {
 // ordered returns the nodes of the phase in the order of their group; none when it has no order. Nodes that are not
 // locked come last.
 func (ph Phase) ordered(g Group) []string {
-	nodes := ph.nodes()
+	nodes := ph.nodeNames()
 	var locked, others []string
 	for _, node := range g.Order {
 		_, without := slices.BinarySearch(g.Unlocked, node)
@@ -123,20 +123,20 @@ func (ph Phase) describe(g Group, departed []string) string {
 	}
 	switch ph.TaskGroup {
 	case task.Prepare:
-		nodes := ph.nodes()
+		nodes := ph.nodeNames()
 		return strings.Join(append(parts, fmt.Sprintf("prepare %s (%s)", count(len(nodes), "node"), list(nodes))), ": ")
 	case task.Cleanup:
 		return strings.Join(append(parts, "cleanup", ph.cleanup(departed)), ": ")
 	}
 	switch first := ph.Tasks[0]; {
 	case first.Action == task.Unlock:
-		nodes := ph.nodes()
+		nodes := ph.nodeNames()
 		text := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", count(len(nodes), "node"), list(nodes))
 		return strings.Join(append(parts, string(ph.TaskGroup), text), ": ")
 	case first.Kind == task.Remote:
 		return strings.Join(append(parts, string(ph.TaskGroup), ph.remote()), ": ")
 	case first.Kind == task.Callback:
-		return strings.Join(append(parts, string(ph.TaskGroup), "call "+ph.callbacks()), ": ")
+		return strings.Join(append(parts, string(ph.TaskGroup), "call "+ph.describeCallbacks()), ": ")
 	}
 	what := string(ph.TaskGroup) + " phase"
 	if g.MaxParallel > 0 {
@@ -157,7 +157,7 @@ func (ph Phase) describe(g Group, departed []string) string {
 // remote describes a task that runs on several nodes: `run shell net-1.0/1 on 3 nodes, 1 node at a time`.
 func (ph Phase) remote() string {
 	t := ph.Tasks[0]
-	text := fmt.Sprintf("%s %s %s%s on %s", t.Action, t.Resource.Type, cut(t.Name), waiting(t), onNodes(ph.nodes()))
+	text := fmt.Sprintf("%s %s %s%s on %s", t.Action, t.Resource.Type, cut(t.Name), waitingFor(t), onNodes(ph.nodeNames()))
 	if t.Limit > 0 && t.Limit < len(ph.Tasks) {
 		text += ", " + atOnce(t.Limit)
 	}
@@ -167,12 +167,12 @@ func (ph Phase) remote() string {
 	return text
 }
 
-// callbacks describes which callbacks are called: `command ntp/allocate, http ntp/register for 3 nodes`.
-func (ph Phase) callbacks() string {
+// describeCallbacks describes which callbacks are called: `command ntp/allocate, http ntp/register for 3 nodes`.
+func (ph Phase) describeCallbacks() string {
 	var order []string
 	nodes := make(map[string][]string)
 	for _, t := range ph.Tasks {
-		what := t.Resource.Type + " " + cut(t.Resource.Title) + waiting(t)
+		what := t.Resource.Type + " " + cut(t.Resource.Title) + waitingFor(t)
 		if t.Tolerate {
 			what += " (a failure is a warning)"
 		}
@@ -196,8 +196,8 @@ func (ph Phase) callbacks() string {
 	return strings.Join(parts, ", ") + kinds.rest()
 }
 
-// waiting names the parameters that are known only after callbacks have returned their values.
-func waiting(t task.Task) string {
+// waitingFor names the parameters that are known only after callbacks have returned their values.
+func waitingFor(t task.Task) string {
 	if len(t.Pending) == 0 {
 		return ""
 	}
@@ -209,7 +209,7 @@ func atOnce(nodes int) string { return count(nodes, "node") + " at a time" }
 // cleanup describes which nodes are torn down. Nodes that are still in the site are listed apart.
 func (ph Phase) cleanup(departed []string) string {
 	var left, ungrouped []string
-	for _, node := range ph.nodes() {
+	for _, node := range ph.nodeNames() {
 		if _, gone := slices.BinarySearch(departed, node); gone {
 			left = append(left, node)
 		} else {
@@ -226,8 +226,8 @@ func (ph Phase) cleanup(departed []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// change is one thing done to one resource on one or more nodes.
-type change struct {
+// listedChange is one thing done to one resource on one or more nodes.
+type listedChange struct {
 	changeKey
 	nodes []string
 }
@@ -287,7 +287,7 @@ func forgets(t task.Task) bool { return isAction(t.Resource.Type) || t.Resource.
 // describeChanges returns what tasks do, in their order: `3 changes on 2 nodes: create file[/a] on 2, refresh
 // service[c] on n1, remove file[/b] on n1`. Refreshing, forgetting and checking are listed and not counted as changes.
 func describeChanges(tasks []task.Task) string {
-	n, nodes := 0, Phase{Tasks: tasks}.nodes()
+	n, nodes := 0, Phase{Tasks: tasks}.nodeNames()
 	all := gather(tasks)
 	var touched []string
 	for _, c := range all {
@@ -308,9 +308,9 @@ func describeChanges(tasks []task.Task) string {
 
 // gather merges the tasks that do the same on several nodes, by action and resource. The result keeps the order of the
 // nodes where they agree.
-func gather(tasks []task.Task) []change {
+func gather(tasks []task.Task) []listedChange {
 	index := make(map[changeKey]int)
-	var out []change
+	var out []listedChange
 	var after [][]int // change -> those that come right before it on some node
 	last := -1
 	for i, t := range tasks {
@@ -326,7 +326,7 @@ func gather(tasks []task.Task) []change {
 		if !ok {
 			this = len(out)
 			index[k] = this
-			out = append(out, change{changeKey: k})
+			out = append(out, listedChange{changeKey: k})
 			after = append(after, nil)
 		}
 		out[this].nodes = append(out[this].nodes, t.Node)
@@ -335,7 +335,7 @@ func gather(tasks []task.Task) []change {
 		}
 		last = this
 	}
-	ordered, seen := make([]change, 0, len(out)), make([]bool, len(out))
+	ordered, seen := make([]listedChange, 0, len(out)), make([]bool, len(out))
 	var visit func(i int)
 	visit = func(i int) {
 		if seen[i] {
@@ -355,7 +355,7 @@ func gather(tasks []task.Task) []change {
 
 // listChanges lists the changes of a phase on so many nodes. An action is printed once for the changes that follow it.
 // Of each action and type the first 12 are listed, and all that overrides change; the rest is counted.
-func listChanges(changes []change, nodes int) string {
+func listChanges(changes []listedChange, nodes int) string {
 	var parts []string
 	var action task.Action
 	var kinds counts

@@ -117,7 +117,7 @@ func (b *desiredBuilder) makeTaskLists() {
 			found.add(p, k.nodes)
 		}
 		k.list.fill(tasks, layers)
-		k.list.classes = b.rules.classes(tasks, sections)
+		k.list.classes = b.rules.classesOf(tasks, sections)
 		b.resolveCalls(k.list)
 		for i := range tasks {
 			for _, name := range tasks[i].Override {
@@ -134,7 +134,7 @@ func (b *desiredBuilder) makeTaskLists() {
 		}
 		found.add(u.wrong, u.kind.nodes)
 	}
-	b.errs = append(b.errs, found.errs()...)
+	b.errs = append(b.errs, found.all()...)
 	b.warnNoEffect(effective)
 }
 
