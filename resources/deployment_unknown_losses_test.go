@@ -41,9 +41,9 @@ func TestTextOfUnknownTearDowns(t *testing.T) {
 
 // Of many nodes, one with an address that is not known hides nothing of the others: the text is that of one change.
 func TestTextOfOneUnknownAddress(t *testing.T) {
-	names := make([]string, 100)
+	names := make([]string, 1000)
 	for i := range names {
-		names[i] = fmt.Sprintf("n%02d", i)
+		names[i] = fmt.Sprintf("n%03d", i)
 	}
 	s := newSandbox(t, names...)
 	c := newCommandLine(t)
@@ -55,12 +55,12 @@ func TestTextOfOneUnknownAddress(t *testing.T) {
 	known = strings.Replace(known, "nodes = []", "nodes = {\n"+nodes.String()+"}", 1)
 	c.configure(known)
 	c.apply()
-	root := fmt.Sprintf("%q", s.path("n07", ""))
+	root := fmt.Sprintf("%q", s.path("n007", ""))
 	later := "resource \"terraform_data\" \"root\" { input = " + root + " }\n"
 	c.configure(later + strings.Replace(known, "root = "+root, "root = terraform_data.root.output", 1))
 	text := c.changes()
-	assertText(t, text, `~ "n07" = 1 -> (known after apply)`, "99 unchanged elements hidden")
-	if n := strings.Count(text[strings.Index(text, "will perform the following actions"):], "\n"); n >= 80 || strings.Contains(text, `"n50"`) {
+	assertText(t, text, `~ "n007" = 1 -> (known after apply)`, "999 unchanged elements hidden")
+	if n := strings.Count(text[strings.Index(text, "will perform the following actions"):], "\n"); n >= 80 || strings.Contains(text, `"n500"`) {
 		t.Errorf("%d lines:\n%s", n, text)
 	}
 	c.apply()
