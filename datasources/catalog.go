@@ -21,9 +21,9 @@ import (
 )
 
 // NewCatalog returns slipway_catalog: entities of catalog documents, each ready for the services that are of it.
-func NewCatalog() datasource.DataSource { return catalogSource{} }
+func NewCatalog() datasource.DataSource { return catalogSource{"catalog"} }
 
-type catalogSource struct{}
+type catalogSource struct{ named }
 
 type catalogModelV0 struct {
 	Documents types.List          `tfsdk:"documents"`
@@ -52,10 +52,6 @@ type entityAttributeV0 struct {
 	Default     *string `tfsdk:"default"`
 	Sensitive   bool    `tfsdk:"sensitive"`
 	Description *string `tfsdk:"description"`
-}
-
-func (catalogSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_catalog"
 }
 
 func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {

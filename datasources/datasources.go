@@ -27,6 +27,14 @@ func All() []func() datasource.DataSource {
 	}
 }
 
+// named is a data source by its name in the provider.
+type named string
+
+// Metadata names the type.
+func (n named) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + string(n)
+}
+
 // part is one attribute of a site as a data source takes it, and how it is read.
 type part[T any] func(context.Context, attr.Value) ([]T, bool, diag.Diagnostics)
 

@@ -25,21 +25,17 @@ import (
 
 // NewDeploymentStrategy returns slipway_deployment_strategy: groups of an Airship document, or of a configuration, with
 // their order.
-func NewDeploymentStrategy() datasource.DataSource { return strategySource{} }
+func NewDeploymentStrategy() datasource.DataSource { return strategySource{"deployment_strategy"} }
 
-type strategySource struct{}
+type strategySource struct{ named }
 
-var _ datasource.DataSourceWithConfigValidators = strategySource{}
+var _ datasource.DataSourceWithConfigValidators = (*strategySource)(nil)
 
 type strategyModelV0 struct {
 	Documents types.List    `tfsdk:"documents"`
 	Groups    types.Dynamic `tfsdk:"groups"`
 	Order     []string      `tfsdk:"order"`
 	Levels    [][]string    `tfsdk:"levels"`
-}
-
-func (strategySource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_deployment_strategy"
 }
 
 func (strategySource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {

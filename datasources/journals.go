@@ -2,16 +2,21 @@ package datasources
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // journals is the part of a data source that reads a journal: it learns from the provider where journals are.
 type journals struct {
-	of        string // name of the data source, for errors
+	named
 	directory string // of the journals
 }
 
@@ -22,8 +27,27 @@ func (j *journals) Configure(_ context.Context, req datasource.ConfigureRequest,
 	data, ok := req.ProviderData.(resources.ProviderData)
 	if !ok {
 		resp.Diagnostics.AddError("Provider is not configured",
-			fmt.Sprintf("%s got %T from the provider. This is a defect of slipway; please report it.", j.of, req.ProviderData))
+			fmt.Sprintf("slipway_%s got %T from the provider. This is a defect of slipway; please report it.", j.named,
+				req.ProviderData))
 		return
 	}
 	j.directory = data.JournalDirectory
+}
+
+// read reads what from the journal of a site. That there is none is an error only where something in it is needed.
+func (j *journals) read(ctx context.Context, what string, site types.String, needed bool,
+	from func(*journal.Store) error) diag.Diagnostics {
+	read := func() (err error) {
+		store, err := journal.OpenExisting(ctx, journal.File(j.directory, site.ValueString()))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, store.Close()) }()
+		return from(store)
+	}
+	var diags diag.Diagnostics
+	if err := read(); err != nil && (needed || !errors.Is(err, fs.ErrNotExist)) {
+		diags.AddError(what+" cannot be read", fmt.Sprintf("The journal of the site %q: %v.", site.ValueString(), err))
+	}
+	return diags
 }

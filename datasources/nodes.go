@@ -18,9 +18,9 @@ import (
 )
 
 // NewNodes returns slipway_nodes: the nodes that selectors select.
-func NewNodes() datasource.DataSource { return nodesSource{} }
+func NewNodes() datasource.DataSource { return nodesSource{"nodes"} }
 
-type nodesSource struct{}
+type nodesSource struct{ named }
 
 type nodesModelV0 struct {
 	Nodes     types.Dynamic `tfsdk:"nodes"`
@@ -35,10 +35,6 @@ type selectorV0 struct {
 	NodeTags   []string `tfsdk:"node_tags"`
 	NodeLabels []string `tfsdk:"node_labels"`
 	RackNames  []string `tfsdk:"rack_names"`
-}
-
-func (nodesSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_nodes"
 }
 
 func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {

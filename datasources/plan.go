@@ -15,9 +15,9 @@ import (
 )
 
 // NewPlan returns slipway_plan: what a first run on a site would do.
-func NewPlan() datasource.DataSource { return planSource{} }
+func NewPlan() datasource.DataSource { return planSource{"plan"} }
 
-type planSource struct{}
+type planSource struct{ named }
 
 type planModelV0 struct {
 	Site      types.String  `tfsdk:"site"`
@@ -55,10 +55,6 @@ type planTaskV0 struct {
 	Resource  *string  `tfsdk:"resource"`
 	Service   *string  `tfsdk:"service"`
 	Overrides []string `tfsdk:"overrides"`
-}
-
-func (planSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_plan"
 }
 
 func (planSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {

@@ -17,9 +17,9 @@ import (
 )
 
 // NewPlugin returns slipway_plugin: a plugin as it stands in its folder, whole, so that a deployment can take it.
-func NewPlugin() datasource.DataSource { return pluginSource{} }
+func NewPlugin() datasource.DataSource { return pluginSource{"plugin"} }
 
-type pluginSource struct{}
+type pluginSource struct{ named }
 
 // pluginModelV0 is a plugin. Its attributes are the keys of a plugin's document, beside path.
 type pluginModelV0 struct {
@@ -69,10 +69,6 @@ type graphParametersV0 struct {
 type strategyV0 struct {
 	Type   string `tfsdk:"type"`
 	Amount *int64 `tfsdk:"amount"`
-}
-
-func (pluginSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_plugin"
 }
 
 func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {

@@ -3,8 +3,6 @@ package datasources
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -17,7 +15,7 @@ import (
 )
 
 // NewRun returns slipway_run: a run of a site as the journal records it.
-func NewRun() datasource.DataSource { return &runSource{journals{of: "slipway_run"}} }
+func NewRun() datasource.DataSource { return &runSource{journals{named: "run"}} }
 
 type runSource struct{ journals }
 
@@ -36,10 +34,6 @@ type runModelV0 struct {
 	Groups    map[string]string `tfsdk:"groups"`
 	Nodes     map[string]string `tfsdk:"nodes"`
 	Report    *string           `tfsdk:"report"`
-}
-
-func (s *runSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_run"
 }
 
 func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
@@ -78,10 +72,10 @@ func (s *runSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	file := journal.File(s.directory, m.Site.ValueString())
-	if err := m.read(ctx, file); err != nil {
-		resp.Diagnostics.AddError("Run cannot be read", fmt.Sprintf("The journal of the site %q: %v.", m.Site.ValueString(),
-			err))
+	resp.Diagnostics.Append(s.read(ctx, "Run", m.Site, !m.Run.IsNull(), func(store *journal.Store) error {
+		return m.read(ctx, store)
+	})...)
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
@@ -91,15 +85,7 @@ func (s *runSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 const eventsAtOnce = 1000
 
 // read takes the run that the model names from a journal. That there is no run is an error only where one is named.
-func (m *runModelV0) read(ctx context.Context, file string) (err error) {
-	store, err := journal.OpenExisting(ctx, file)
-	if errors.Is(err, fs.ErrNotExist) && m.Run.IsNull() {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+func (m *runModelV0) read(ctx context.Context, store *journal.Store) error {
 	run, err := store.Run(ctx, m.Run.ValueString())
 	if errors.Is(err, journal.ErrNoRun) && m.Run.IsNull() {
 		return nil

@@ -2,9 +2,7 @@ package datasources
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"time"
 
@@ -29,7 +27,7 @@ const (
 
 // NewServiceLog returns slipway_service_log: the history of a service as the journal records it.
 func NewServiceLog() datasource.DataSource {
-	return &serviceLogSource{journals{of: "slipway_service_log"}}
+	return &serviceLogSource{journals{named: "service_log"}}
 }
 
 type serviceLogSource struct{ journals }
@@ -77,11 +75,6 @@ type serviceEventV0 struct {
 	Severity    int64   `tfsdk:"severity"`
 	Attempt     *string `tfsdk:"attempt"`
 	Run         string  `tfsdk:"run"`
-}
-
-func (s *serviceLogSource) Metadata(_ context.Context, req datasource.MetadataRequest,
-	resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_service_log"
 }
 
 func (s *serviceLogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
@@ -138,11 +131,13 @@ func (s *serviceLogSource) Read(ctx context.Context, req datasource.ReadRequest,
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	file := journal.File(s.directory, m.Site.ValueString())
-	warning, err := m.read(ctx, file)
-	if err != nil {
-		resp.Diagnostics.AddError("Service log cannot be read", fmt.Sprintf("The journal of the site %q: %v.",
-			m.Site.ValueString(), err))
+	var warning string
+	m.Records = []serviceRecordV0{}
+	resp.Diagnostics.Append(s.read(ctx, "Service log", m.Site, false, func(store *journal.Store) (err error) {
+		warning, err = m.read(ctx, store)
+		return err
+	})...)
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	if warning != "" {
@@ -151,18 +146,9 @@ func (s *serviceLogSource) Read(ctx context.Context, req datasource.ReadRequest,
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// read takes the history of the service from a journal; nothing when there is no journal yet. A service that is not
-// among those that the journal knows is warned of.
-func (m *serviceLogModelV0) read(ctx context.Context, file string) (warning string, err error) {
-	m.Records = []serviceRecordV0{}
-	store, err := journal.OpenExisting(ctx, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+// read takes the history of the service from a journal. A service that is not among those that the journal knows is
+// warned of.
+func (m *serviceLogModelV0) read(ctx context.Context, store *journal.Store) (warning string, err error) {
 	limit := recordsUsual
 	if !m.Limit.IsNull() {
 		limit = int(m.Limit.ValueInt64())

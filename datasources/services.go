@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -20,7 +18,7 @@ import (
 )
 
 // NewServices returns slipway_services: the services of a site as the journal records them.
-func NewServices() datasource.DataSource { return &servicesSource{journals{of: "slipway_services"}} }
+func NewServices() datasource.DataSource { return &servicesSource{journals{named: "services"}} }
 
 type servicesSource struct{ journals }
 
@@ -53,11 +51,6 @@ type serviceFactV0 struct {
 	Redacted      []string `tfsdk:"redacted"`
 	Updated       string   `tfsdk:"updated"`
 	Run           string   `tfsdk:"run"`
-}
-
-func (s *servicesSource) Metadata(_ context.Context, req datasource.MetadataRequest,
-	resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_services"
 }
 
 // fromJournal is the part of the descriptions of data sources about services that says where they look.
@@ -120,26 +113,18 @@ func (s *servicesSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	file := journal.File(s.directory, m.Site.ValueString())
-	if err := m.read(ctx, file); err != nil {
-		resp.Diagnostics.AddError("Services cannot be read", fmt.Sprintf("The journal of the site %q: %v.",
-			m.Site.ValueString(), err))
+	m.Services = []serviceFactV0{}
+	resp.Diagnostics.Append(s.read(ctx, "Services", m.Site, false, func(store *journal.Store) error {
+		return m.read(ctx, store)
+	})...)
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// read takes the services that the model wants from a journal; none when there is no journal yet.
-func (m *servicesModelV0) read(ctx context.Context, file string) (err error) {
-	m.Services = []serviceFactV0{}
-	store, err := journal.OpenExisting(ctx, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+// read takes the services that the model wants from a journal.
+func (m *servicesModelV0) read(ctx context.Context, store *journal.Store) error {
 	services, err := store.Services(ctx, !m.IncludeDeleted.ValueBool())
 	if err != nil {
 		return err

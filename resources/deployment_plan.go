@@ -219,8 +219,8 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 }
 
 // foreseePart shows of nodes, groups and services what stays as it is, and leaves open what may change.
-func (m *deploymentModelV1) foreseePart(ctx context.Context, p *engine.Part, prior deploymentModelV1, before engine.Shown,
-	past engine.State) {
+func (m *deploymentModelV1) foreseePart(ctx context.Context, p *engine.Part, prior deploymentModelV1,
+	before engine.Shown, past engine.State) {
 	nodes, diags := prior.nodes(ctx, past)
 	if diags.HasError() {
 		return

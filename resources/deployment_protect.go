@@ -55,7 +55,8 @@ func protectAttribute() schema.Attribute {
 
 // limitsOf returns what a plan may take away by its protect, and whether the deployment may be destroyed by that of the
 // prior state, which may be nil. What is not known yet counts as left out.
-func limitsOf(ctx context.Context, plan deploymentModelV1, prior *deploymentModelV1) (engine.Protect, diag.Diagnostics) {
+func limitsOf(ctx context.Context, plan deploymentModelV1,
+	prior *deploymentModelV1) (engine.Protect, diag.Diagnostics) {
 	model := func(o types.Object) (m protectModel, diags diag.Diagnostics) {
 		if o.IsNull() || o.IsUnknown() {
 			return m, nil

@@ -357,7 +357,8 @@ func (p *Part) otherNodes(names []string) bool {
 	for _, n := range p.Site.Nodes {
 		now = append(now, n.Name)
 	}
-	return len(now) != len(names) || slices.ContainsFunc(now, func(name string) bool { return !slices.Contains(names, name) })
+	return len(now) != len(names) ||
+		slices.ContainsFunc(now, func(name string) bool { return !slices.Contains(names, name) })
 }
 
 func sameKeys[A, B any](a map[string]A, b map[string]B) bool {

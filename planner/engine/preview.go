@@ -14,8 +14,8 @@ import (
 // so every line begins with the number of its run, and a changed node carries it. What stays as it is has its old
 // value, and is not printed (design.md 10).
 
-// Shown is what a state shows of the last run. In a preview, an empty stage and [UnknownRun] stand for what is not known
-// before the run.
+// Shown is what a state shows of the last run. In a preview, an empty stage and [UnknownRun] stand for what is not
+// known before the run.
 type Shown struct {
 	Status        Status
 	Run           int64            // its number

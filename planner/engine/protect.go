@@ -110,8 +110,8 @@ func StepsOfCreation(s site.Site, o Settings, run int64) string {
 	return "\nThe steps of the creation:\n\n  " + strings.Join(Numbered(1, p.Lines()), "\n  ") + "\n"
 }
 
-// Unfinished says after a creation that failed how the nodes stand and what is left, and explains the plan that follows.
-// left are steps.
+// Unfinished says after a creation that failed how the nodes stand and what is left, and explains the plan that
+// follows. left are steps.
 func (s Shown) Unfinished(left []string) (m Messages) {
 	byStage := map[string][]string{}
 	for _, node := range slices.Sorted(maps.Keys(s.Nodes)) {

@@ -36,8 +36,9 @@
 // framework never looks it up.
 //
 // Opaque attributes are at the top level of a managed resource, and are neither computed nor write-only. Such a
-// resource has no list resource, is not moved from another type, and is imported without its opaque attributes. In a generated configuration they are what they are in the state; the framework would
-// leave out an empty text. What is not opaque, and every other resource, data source and function, passes as it is.
+// resource has no list resource, is not moved from another type, and is imported without its opaque attributes. In a
+// generated configuration they are what they are in the state; the framework would leave out an empty text. What is not
+// opaque, and every other resource, data source and function, passes as it is.
 //
 // # Contract of unchanged resources
 //
