@@ -36,7 +36,7 @@ func (f nodes) Converge(_ context.Context, n site.Node, c converge.Catalog,
 		}
 		f.applied()
 		if n.Name == f.fails {
-			each(converge.Result{ID: item.ID(), Status: converge.Failed, Message: "the disk is full"})
+			each(converge.Result{ID: item.ID(), Status: converge.Failed, Message: "the disk is full; `report` shows more of it"})
 			continue
 		}
 		each(converge.Result{ID: item.ID(), Status: converge.Changed, Millis: 1})
@@ -101,6 +101,11 @@ func TestApply(t *testing.T) {
 			run, err := store.Run(t.Context(), "")
 			if err != nil || run.Status != tt.journal || len(run.Steps) == 0 {
 				t.Errorf("the journal has %+v, %v", run, err)
+			}
+			hint := "`report " + run.ID + "` shows more of it"
+			named := slices.ContainsFunc(out.Messages, func(e error) bool { return strings.Contains(e.Error(), hint) })
+			if tt.fails != "" && !named {
+				t.Errorf("no %q in: %v", hint, out.Messages)
 			}
 			if err := store.Close(); err != nil {
 				t.Error(err)
