@@ -125,6 +125,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	out.add(a.finish(ctx, string(report.Status), report.String()))
 	out.report(ctx, report)
 	out.reportRollbacks(a.Services)
+	out.nameRun(a.id)
 	return out
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
@@ -46,6 +47,15 @@ func (m *Messages) warn(summary, detail string, args ...any) {
 
 // add adds messages.
 func (m *Messages) add(more Messages) { *m = append(*m, more...) }
+
+// nameRun adds the run to hints at its report; without a run, the newest one is reported.
+func (m Messages) nameRun(id string) {
+	for _, e := range m {
+		if message, ok := e.(*Message); ok {
+			message.Detail = strings.ReplaceAll(message.Detail, "`report` shows", "`report "+id+"` shows")
+		}
+	}
+}
 
 func (m *Messages) errs(errs invalid.Errors) {
 	for _, p := range errs {
