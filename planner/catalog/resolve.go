@@ -245,7 +245,8 @@ func (r *resolver) entity(name string) *resolution {
 		if e.Owner == nil {
 			e.Owner = p.Owner
 		}
-		m.redefinitions(p.Structure, d)
+		m.redefinitions("", d.Structure, p.Structure,
+			fmt.Sprintf("%q has this element already, through what it extends", d.Name))
 		own := r.structure("", d.Structure, 0, m)
 		e.Structure = merge(p.Structure, own)
 		e.Tasks = slices.Concat(p.Tasks, d.Tasks)

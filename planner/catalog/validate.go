@@ -1,16 +1,16 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 )
 
-// redefinitions reports what a definition has again although an ancestor has it (litp.md 7).
-func (m *errs) redefinitions(ancestor Structure, d *Entity) {
-	have := ancestor.Names()
-	for _, e := range elements("", d.Structure) {
+// redefinitions reports elements of a structure that what it builds on has already (litp.md 7).
+func (m *errs) redefinitions(path string, own, base Structure, message string) {
+	have := base.Names()
+	for _, e := range elements(path, own) {
 		if slices.Contains(have, e.name) {
-			m.add(e.path, Redefined,
-				"%q has this element already, through what it extends; leave it out, or give it another name", d.Name)
+			m.add(e.path, Redefined, "%s; leave it out, or give it another name", message)
 		}
 	}
 }
@@ -69,14 +69,9 @@ func (m *errs) structure(path string, own, whole Structure, keyed bool) {
 		attributes, embedded, relations := len(resolved.Attributes)-len(e.Attributes), len(resolved.Embedded)-len(
 			e.Embedded), len(resolved.Relations)-len(e.Relations)
 		if e.Of != "" && min(attributes, embedded, relations) >= 0 {
-			have := Structure{Attributes: resolved.Attributes[:attributes], Embedded: resolved.Embedded[:embedded],
-				Relations: resolved.Relations[:relations]}.Names()
-			for _, again := range elements(at, e.Structure) {
-				if slices.Contains(have, again.name) {
-					m.add(again.path, Redefined,
-						"the entity %q has this element already; leave it out, or give it another name", e.Of)
-				}
-			}
+			base := Structure{Attributes: resolved.Attributes[:attributes], Embedded: resolved.Embedded[:embedded],
+				Relations: resolved.Relations[:relations]}
+			m.redefinitions(at, e.Structure, base, fmt.Sprintf("the entity %q has this element already", e.Of))
 		}
 		m.structure(at, e.Structure, resolved.Structure, keyed && (resolved.Single() || len(resolved.Key) > 0))
 		if resolved.Modifier == Allocated {
