@@ -65,7 +65,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 
 	ctx, stop := d.provider.Runs.stoppable(ctx)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &engine.TimeLimitError{Setting: "timeouts.read", Limit: timeout})
 	defer cancel()
 	how := engine.Inspection{Settings: d.settings(state, nil, types.StringNull()),
 		Parallelism: int(state.Parallelism.ValueInt64()), Corrected: map[string]site.Node{}}

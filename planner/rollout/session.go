@@ -105,7 +105,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Catalog) ou
 	c.Begins = st.begins
 	summary, err := d.whenFree(ctx, st, c, finished)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = fmt.Errorf("%w; the session was given up: %w", cause, err)
+		err = givenUpError{cause, err}
 	}
 	o.err = err
 	if readLedger(err) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,6 +97,19 @@ func Prepared(p *planner.Plan) map[string]bool {
 	return out
 }
 
+// givenUpError is a session that was given up for a cause, and what the session itself says of its end.
+type givenUpError struct{ cause, err error }
+
+// Error gives the cause once: the session may know it, too.
+func (e givenUpError) Error() string {
+	if text := e.err.Error(); strings.Contains(text, e.cause.Error()) {
+		return text
+	}
+	return fmt.Sprintf("%v; the session was given up: %v", e.cause, e.err)
+}
+
+func (e givenUpError) Unwrap() []error { return []error{e.cause, e.err} }
+
 // checkNode runs one check session.
 func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog) NodeSurvey {
 	if ctx.Err() != nil {
@@ -112,7 +126,7 @@ func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog)
 		case err == nil:
 			err = fmt.Errorf("%w; the session was given up", cause)
 		case cause != nil:
-			err = fmt.Errorf("%w; the session was given up: %w", cause, err)
+			err = givenUpError{cause, err}
 		}
 		return NodeSurvey{Reachable: reachable, Error: err, Identity: summary.Identity}
 	}

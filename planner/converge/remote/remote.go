@@ -83,7 +83,7 @@ func (l limits) converge(
 	}
 	f.listen()
 	defer f.close()
-	if err := f.bootstrap(); err != nil {
+	if err := f.bootstrap(ctx); err != nil {
 		early()
 		return converge.Summary{}, err
 	}

@@ -14,7 +14,7 @@ import (
 const noise = 64 << 10
 
 // bootstrap brings the helper to run, and sends it before when the node does not have it.
-func (f *far) bootstrap() error {
+func (f *far) bootstrap(ctx context.Context) error {
 	done := f.within(f.start)
 	defer func() { done() }()
 	var printed strings.Builder // by others than the bootstrap
@@ -27,7 +27,7 @@ func (f *far) bootstrap() error {
 			printed.WriteByte('\n')
 		}
 		if err != nil || printed.Len() > noise {
-			return f.noStart(err, said, printed.String())
+			return f.noStart(ctx, err, said, printed.String())
 		}
 		if !ours {
 			continue
@@ -97,12 +97,15 @@ func (f *far) carried() string {
 }
 
 // noStart explains a session whose bootstrap never came to its end.
-func (f *far) noStart(err error, said, printed string) error {
+func (f *far) noStart(ctx context.Context, err error, said, printed string) error {
 	why := context.Cause(f.life)
 	if !errors.Is(err, io.EOF) {
 		f.end(errSlow) // it talks on, and nobody wants to hear it
 	}
 	err = f.finish()
+	if ctx.Err() != nil {
+		why = context.Cause(ctx) // whatever the node might have done later
+	}
 	var broken *transport.Error
 	switch {
 	case why != nil && !errors.Is(why, errSlow) && !errors.Is(why, errPassword):

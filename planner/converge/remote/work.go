@@ -90,6 +90,8 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 			return converge.Summary{}, f.unsaid()
 		case err != nil:
 			return converge.Summary{}, f.lost()
+		case len(line) == 0:
+			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent an empty line, which is not a message")
 		}
 		said = true
 		m, err := decode(line)
