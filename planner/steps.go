@@ -355,11 +355,11 @@ func gather(tasks []task.Task) []listedChange {
 
 // listChanges lists the changes of a phase on so many nodes. An action is printed once for the changes that follow it.
 // Of each action and type the first 12 are listed, and all that overrides change; the rest is counted.
-func listChanges(changes []listedChange, nodes int) string {
+func listChanges(entries []listedChange, nodes int) string {
 	var parts []string
 	var action task.Action
 	var kinds counts
-	for _, c := range changes {
+	for _, c := range entries {
 		if kinds.past(fmt.Sprintf("%s %%d %s", c.action, c.typ), c.overridden) {
 			continue
 		}
