@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/remote/helpertest"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -162,7 +161,9 @@ func (h hostile) run(t *testing.T, dir string) string {
 	}
 	e := rollout.NewInProcess()
 	e.Helpers = func() (remote.Helpers, error) {
-		return helpertest.Script(t, t.TempDir(), "#!/bin/sh\n"+h.helper+"\n"), nil
+		data := sshtest.Gzip(t, "#!/bin/sh\n"+h.helper+"\n")
+		helpers, err := remote.NewHelpers(map[string][]byte{"linux/amd64": data, "linux/arm64": data})
+		return helpers.In(t.TempDir()), err
 	}
 	report, err := rollout.Run(t.Context(), site.Site{Name: "lon1", Nodes: []site.Node{n}}, p,
 		rollout.Options{Executor: e, Recorder: w, RunID: "r1"})

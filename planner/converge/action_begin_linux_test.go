@@ -8,13 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // beginning is a bench whose actions act; the commands of shells do nothing.
 func beginning(b *bench) *bench {
-	b.types["shell"] = shellType{}
+	b.types["shell"] = types.All["shell"]
 	b.Commands = newWindow(b.t).Commands
 	return b
 }
@@ -38,7 +40,7 @@ func TestPlannedActionsAreBegun(t *testing.T) {
 			if diff := cmp.Diff(values, s.Ledger); diff != "" || s.Error != nil {
 				t.Errorf("%s: %v\n%s", mode, s.Error, diff)
 			}
-			if diff := cmp.Diff(values, b.ledgerNow().of("one")); diff != "" {
+			if diff := cmp.Diff(values, b.ledgerNow().Digests("one")); diff != "" {
 				t.Errorf("%s: on the disk:\n%s", mode, diff)
 			}
 		}
@@ -47,7 +49,7 @@ func TestPlannedActionsAreBegun(t *testing.T) {
 		}
 		_, s := b.session(t.Context(), Catalog{Mode: mode, Begins: planned})
 		want(s, map[resource.ID]string{preAction.ID(): "", postAction.ID(): ""})
-		if b.there(ledgerLogPath) {
+		if b.there(ledger.LogPath) {
 			t.Errorf("%s: the log is left behind", mode)
 		}
 		_, s = b.converge(Apply, preAction)
@@ -56,7 +58,7 @@ func TestPlannedActionsAreBegun(t *testing.T) {
 		want(s, map[resource.ID]string{preAction.ID(): preAction.Digest, postAction.ID(): ""})
 		_, s = b.converge(Apply, postAction)
 		want(s, map[resource.ID]string{preAction.ID(): preAction.Digest, postAction.ID(): postAction.Digest})
-		if b.ledgerNow().of("two")[postAction.ID()] != postAction.Digest {
+		if b.ledgerNow().Digests("two")[postAction.ID()] != postAction.Digest {
 			t.Errorf("%s: the other site's action is begun", mode)
 		}
 	}
@@ -117,15 +119,15 @@ func TestKilledBeforeThePlannedActions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &bench{sandbox: &sandbox{&Session{System: s}, os.Getenv("DIR"), t}, run: "run-2"}
+		b := &bench{sandbox: &sandbox{&types.Session{System: s}, os.Getenv("DIR"), t}, run: "run-2"}
 		b.useTypes()
 		b.hook = func(stage, _ string) error {
 			switch stage {
 			case role():
 				return unix.Kill(os.Getpid(), unix.SIGKILL)
 			case "check":
-				if lines := strings.Count(b.get(ledgerLogPath), "\n"); b.ledger.file.synced != lines || lines != 2 {
-					t.Errorf("%d lines, %d of them synced; want the head and one line", lines, b.ledger.file.synced)
+				if lines := strings.Count(b.get(ledger.LogPath), "\n"); b.Ledger.Log.Synced != lines || lines != 2 {
+					t.Errorf("%d lines, %d of them synced; want the head and one line", lines, b.Ledger.Log.Synced)
 				}
 				os.Stdout.WriteString("looked\n")
 			}

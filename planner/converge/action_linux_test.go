@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,26 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
-
-func TestActionsAreNoConfiguration(t *testing.T) {
-	schemas := schema.Types()
-	for name, schema := range schema.Actions() {
-		if _, is := schemas[name]; is || schema.Type != name || !schema.NeedsMachine {
-			t.Errorf("%s: a user may write it: %v; schema of %s", name, is, schema.Type)
-		}
-		for _, p := range schema.Parameters {
-			if p.Description == "" || resource.IsMetaparameter(p.Name) {
-				t.Errorf("%s.%s: description %q", name, p.Name, p.Description)
-			}
-		}
-	}
-	if len(every) != len(types)+len(actions) {
-		t.Errorf("%d types of items, %d types and %d actions", len(every), len(types), len(actions))
-	}
-}
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
@@ -55,7 +38,7 @@ func TestAnActionRunsWheneverItIsToldTo(t *testing.T) {
 	act := item("shell[p/t]", "command", "echo x >>"+out+"; echo said", "retries", 0)
 	b.wantStatus(Check, act, Differs)
 	r := b.wantStatus(Apply, act, Changed)
-	if diff := cmp.Diff([]Difference{{"returns", "notrun", "0"}}, r.Differences); diff != "" || r.Output != "said\n" {
+	if diff := cmp.Diff([]types.Difference{{Parameter: "returns", Is: "notrun", Should: "0"}}, r.Differences); diff != "" || r.Output != "said\n" {
 		t.Errorf("%s\n%q", diff, r.Output)
 	}
 	b.wantStatus(Check, act, Unchanged)
@@ -240,22 +223,6 @@ func TestActionsThatCannotBe(t *testing.T) {
 			t.Errorf("%s %v: %q, want %q", test.typ, test.p, text, test.want)
 		}
 	}
-}
-
-// Whatever the schema lets through stays below the folder.
-func FuzzFileOfAnAction(f *testing.F) {
-	for _, name := range []string{"a", "a/b", "..", "../x", "/x", "a//b", "a/./b", ".a", "..a", "\x00", ""} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if schema.CheckFiles(map[string]string{name: ""}) != nil {
-			return
-		}
-		r := resource.Resource{Type: "shell", Title: "t", Parameters: resource.Parameters{"files": map[string]any{name: ""}}}
-		if file := reach(r, system.WorkPath, name); file != system.WorkPath+"/"+name || slices.Contains(strings.Split(file, "/"), "..") {
-			t.Errorf("%q is laid out as %q", name, file)
-		}
-	})
 }
 
 func TestPuppet(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // booted is a sandbox of a machine that can be restarted.
@@ -183,7 +184,7 @@ func TestARestartAndAKilledSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		b := &booted{sandbox: &sandbox{&Session{System: s}, dir, t}}
+		b := &booted{sandbox: &sandbox{&types.Session{System: s}, dir, t}}
 		b.prepare()
 		return b
 	}
@@ -262,7 +263,7 @@ func TestAnyOrderOfRestarts(t *testing.T) {
 func TestASensitiveRestartTellsItsBoot(t *testing.T) {
 	b := newBooted(t)
 	reboot := item("reboot[p/r]", "sensitive", true)
-	want := []Difference{{BootParameter, "boot-1", "another"}}
+	want := []types.Difference{{Parameter: types.BootParameter, Is: "boot-1", Should: "another"}}
 	for _, status := range []Status{Restarting, Changed} {
 		if r := b.wantStatus(Apply, reboot, status); !slices.Equal(r.Differences, want) {
 			t.Errorf("%+v, want %+v", r.Differences, want)

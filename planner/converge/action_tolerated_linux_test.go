@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 func (i Item) tolerated() Item { i.Tolerate = true; return i }
@@ -13,7 +14,7 @@ func (i Item) tolerated() Item { i.Tolerate = true; return i }
 // An action that may fail, and did, is done as far as the ledger goes; everything else that failed is not.
 func TestAToleratedFailureIsDone(t *testing.T) {
 	b := newBench(t)
-	b.types["shell"], b.types["puppet"] = shellType{}, puppetType{}
+	b.types["shell"], b.types["puppet"] = types.All["shell"], types.All["puppet"]
 	b.Commands = func(context.Context, system.Command) (system.Output, error) { return system.Output{Status: 3}, nil }
 	shell, config := item("shell[p/t]", "command", "x", "retries", 0), item("plain[a]", "fail", "x")
 	unfit := item("shell[p/t]", "command", "x", "timeout", -1)
@@ -39,7 +40,7 @@ func TestAToleratedFailureIsDone(t *testing.T) {
 			if len(results) != 1 || results[0].Status != Failed || results[0].Message == "" || s.Error != nil {
 				t.Errorf("%s: %+v, %v", name, results, s.Error)
 			}
-			if done := s.Ledger[test.item.ID()] == test.item.Digest; done != test.done || done != (b.ledgerNow().of("one")[test.item.ID()] == test.item.Digest) {
+			if done := s.Ledger[test.item.ID()] == test.item.Digest; done != test.done || done != (b.ledgerNow().Digests("one")[test.item.ID()] == test.item.Digest) {
 				t.Errorf("%s, recorded before: %v: ledger %v", name, recorded, s.Ledger)
 			}
 		}
@@ -59,7 +60,7 @@ func TestAToleratedActionOfASandbox(t *testing.T) {
 // What was given up with its session, or held up by something else, is to run again.
 func TestAToleratedActionThatDidNotRun(t *testing.T) {
 	b := newBench(t)
-	b.types["shell"] = shellType{}
+	b.types["shell"] = types.All["shell"]
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.Commands = func(ctx context.Context, _ system.Command) (system.Output, error) {
 		cancel(errors.New("the run was stopped"))

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // A session that is killed at any point leaves a ledger from which the next one goes on: nothing that it changed is unknown, what
@@ -25,7 +26,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		b := &bench{sandbox: &sandbox{&Session{System: s}, dir, t}, run: "run-1"}
+		b := &bench{sandbox: &sandbox{&types.Session{System: s}, dir, t}, run: "run-1"}
 		b.useTypes()
 		return b
 	}
@@ -84,7 +85,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			if verb, title, _ := strings.Cut(point, " "); verb == "undo" || verb == "undone" {
 				for _, e := range l.Entries {
 					if e.Title == title && e.Digest != "" {
-						t.Errorf("%s is half undone, and the ledger calls it applied", e.id)
+						t.Errorf("%s is half undone, and the ledger calls it applied", e.ID)
 					}
 				}
 			}

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -44,7 +46,7 @@ func (f fake) Schema() resource.Schema {
 
 func (f fake) path(title string) string { return "/fake/" + f.name + "-" + title }
 
-func (f fake) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
+func (f fake) Check(ctx context.Context, s *types.Session, r resource.Resource) ([]types.Difference, error) {
 	if err := errors.Join(f.at("check", r.Title), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -60,12 +62,12 @@ func (f fake) Check(ctx context.Context, s *Session, r resource.Resource) ([]Dif
 	if err == nil && string(is) == should {
 		return nil, nil
 	}
-	return []Difference{{parameter, string(is), should}}, nil
+	return []types.Difference{{Parameter: parameter, Is: string(is), Should: should}}, nil
 }
 
 type fakeBefore struct{ There, Value string }
 
-func (f fake) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (f fake) Capture(_ context.Context, s *types.Session, r resource.Resource) (json.RawMessage, error) {
 	if err := f.at("capture", r.Title); err != nil {
 		return nil, err
 	}
@@ -83,14 +85,14 @@ func (f fake) Capture(_ context.Context, s *Session, r resource.Resource) (json.
 	return json.Marshal(fakeBefore{kept, string(is)})
 }
 
-func (f fake) Apply(_ context.Context, s *Session, r resource.Resource) error {
+func (f fake) Apply(_ context.Context, s *types.Session, r resource.Resource) error {
 	if err := f.at("apply", r.Title); err != nil {
 		return err
 	}
 	return errors.Join(f.write(s, r), f.at("applied", r.Title))
 }
 
-func (f fake) write(s *Session, r resource.Resource) error {
+func (f fake) write(s *types.Session, r resource.Resource) error {
 	p := r.Parameters
 	if p.Has("fail") {
 		return errors.New(p.String("fail"))
@@ -101,7 +103,7 @@ func (f fake) write(s *Session, r resource.Resource) error {
 	return s.WriteFile(f.path(r.Title), []byte(p.StringOr("secret", p.String("value"))), system.Attributes{})
 }
 
-func (f fake) Undo(_ context.Context, s *Session, title string, before json.RawMessage) error {
+func (f fake) Undo(_ context.Context, s *types.Session, title string, before json.RawMessage) error {
 	if err := f.at("undo", title); err != nil {
 		return err
 	}
@@ -120,13 +122,13 @@ func (f fake) Undo(_ context.Context, s *Session, title string, before json.RawM
 
 type refreshed struct{ fake }
 
-func (f refreshed) Refresh(_ context.Context, s *Session, r resource.Resource) error {
+func (f refreshed) Refresh(_ context.Context, s *types.Session, r resource.Resource) error {
 	return f.at("refresh", r.Title)
 }
 
 type batched struct{ fake }
 
-func (f batched) ApplyBatch(_ context.Context, s *Session, rs []resource.Resource) []error {
+func (f batched) ApplyBatch(_ context.Context, s *types.Session, rs []resource.Resource) []error {
 	errs := make([]error, len(rs))
 	var titles []string
 	for i, r := range rs {
@@ -141,7 +143,7 @@ func (f batched) ApplyBatch(_ context.Context, s *Session, rs []resource.Resourc
 
 type prefetched struct{ fake }
 
-func (f prefetched) Prefetch(_ context.Context, s *Session, rs []resource.Resource) error {
+func (f prefetched) Prefetch(_ context.Context, s *types.Session, rs []resource.Resource) error {
 	var titles []string
 	for _, r := range rs {
 		titles = append(titles, r.Title)
@@ -152,7 +154,7 @@ func (f prefetched) Prefetch(_ context.Context, s *Session, rs []resource.Resour
 // bench is a sandbox on which catalogs of fake resources run.
 type bench struct {
 	*sandbox
-	types map[string]Type
+	types map[string]types.Type
 	log   []string // what was applied, undone and refreshed
 	hook  func(stage, title string) error
 	run   string
@@ -174,7 +176,7 @@ func (b *bench) useTypes() {
 			return nil
 		}}
 	}
-	b.types = map[string]Type{
+	b.types = map[string]types.Type{
 		"plain": f("plain"), "whole": f("whole"), "svc": refreshed{f("svc")}, "pkg": batched{f("pkg")}, "many": prefetched{f("many")},
 	}
 }
@@ -260,9 +262,9 @@ func (b *bench) wantLog(want ...string) {
 }
 
 // ledgerNow reads the ledger as it is on the disk.
-func (b *bench) ledgerNow() *ledger {
+func (b *bench) ledgerNow() *ledger.Ledger {
 	b.t.Helper()
-	l, err := readLedger(b.System)
+	l, err := ledger.Read(b.System)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -19,7 +20,7 @@ import (
 type job struct {
 	Item
 	id     resource.ID
-	typ    Type               // nil when the type is not known
+	typ    types.Type         // nil when the type is not known
 	given  *resource.Resource // the resource as it came, where it may have been completed with what returns
 	wrong  error
 	object string // what it looks after (Named)
@@ -33,8 +34,8 @@ type job struct {
 	started time.Time
 	log     *system.Tail
 	notice  string
-	moved   []Difference // it has left another object, or what was cut off is completed
-	diffs   []Difference
+	moved   []types.Difference // it has left another object, or what was cut off is completed
+	diffs   []types.Difference
 	result  Result
 	done    bool // result is final
 }
@@ -78,8 +79,8 @@ func (x *session) unfit(j *job) error {
 	if j.Digest == "" {
 		j.Digest = resource.Digest(j.Resource)
 	}
-	_, acts := j.typ.(Acting)
-	if owner := x.ledger.owner(x.catalog.Site, j.id); owner != "" && !acts {
+	_, acts := j.typ.(types.Acting)
+	if owner := x.ledger.OtherSite(x.catalog.Site, j.id); owner != "" && !acts {
 		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them",
 			owner, x.catalog.Site)
 	}
@@ -120,7 +121,7 @@ func (x *session) start(j *job) {
 	if j.log == nil {
 		j.started, j.log = time.Now(), &system.Tail{Limit: system.OutputLimit}
 	}
-	x.sys.id, x.sys.digest, x.sys.Log, x.sys.notice = j.id, j.Digest, j.log, &j.notice
+	x.sys.ID, x.sys.Digest, x.sys.Log, x.sys.Notice = j.id, j.Digest, j.log, &j.notice
 }
 
 // The bounds of what a result says, in bytes.
@@ -159,7 +160,7 @@ func (j *job) conceal(r *Result) {
 	clean := func(text string, limit int) string {
 		for _, v := range values {
 			if len(v) > 2 && v != j.Title { // what is shorter occurs everywhere and says nothing
-				text = strings.ReplaceAll(text, v, hiddenValue)
+				text = strings.ReplaceAll(text, v, types.Hidden)
 			}
 		}
 		return resource.Visible(strings.ToValidUTF8(bounded(text, limit), "\uFFFD"))
@@ -174,8 +175,8 @@ func (j *job) conceal(r *Result) {
 	r.Differences = slices.Clone(r.Differences)
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if secret[d.Parameter] || j.Sensitive() && d.Parameter != refreshParameter && d.Parameter != BootParameter {
-			d.Is, d.Should = hiddenValue, hiddenValue
+		if secret[d.Parameter] || j.Sensitive() && d.Parameter != refreshParameter && d.Parameter != types.BootParameter {
+			d.Is, d.Should = types.Hidden, types.Hidden
 		}
 		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)
 	}
@@ -201,8 +202,8 @@ func guarded[T any](typ string, call func() (T, error)) (value T, err error) {
 }
 
 // check asks the type how the node differs, after it had the chance to learn about all items still to come at once.
-func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
-	if p, ok := j.typ.(Prefetcher); ok {
+func (x *session) check(ctx context.Context, j *job) ([]types.Difference, error) {
+	if p, ok := j.typ.(types.Prefetcher); ok {
 		if at, done := x.prefetched[j.Type]; !done || at != x.sys.Generation {
 			var rs []resource.Resource
 			for _, other := range x.jobs {
@@ -216,5 +217,5 @@ func (x *session) check(ctx context.Context, j *job) ([]Difference, error) {
 			x.prefetched[j.Type] = x.sys.Generation
 		}
 	}
-	return guarded(j.Type, func() ([]Difference, error) { return j.typ.Check(ctx, x.sys, j.Resource) })
+	return guarded(j.Type, func() ([]types.Difference, error) { return j.typ.Check(ctx, x.sys, j.Resource) })
 }

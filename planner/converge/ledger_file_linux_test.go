@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -19,41 +20,41 @@ func logged(t *testing.T, b *sandbox) (saved []string) {
 	if _, err := b.MakeHome(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := readLedger(b.System)
+	l, err := ledger.Read(b.System)
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := func(write func() error, records ...record) {
+	step := func(write func() error, records ...ledger.Record) {
 		t.Helper()
 		for _, r := range records {
-			l.change(r)
+			l.Change(r)
 		}
 		if err := write(); err != nil {
 			t.Fatal(err)
 		}
 		saved = append(saved, shownLedger(t, l))
 	}
-	put := func(title, digest string) record {
-		return record{Entry: &entry{Site: "one", Type: "file", Title: title, Digest: digest, Before: json.RawMessage(`{"a":1}`), Run: "r", id: resource.MakeID("file", title)}}
+	put := func(title, digest string) ledger.Record {
+		return ledger.Record{Entry: &ledger.Entry{Site: "one", Type: "file", Title: title, Digest: digest, Before: json.RawMessage(`{"a":1}`), Run: "r", ID: resource.MakeID("file", title)}}
 	}
-	id := func(title string) *key { return &key{"one", resource.MakeID("file", title)} }
-	step(l.save, record{Made: []string{"/var", "/var/lib"}})
-	step(l.save, put("a", ""), record{Owe: id("x")}, record{Lock: &mark{"one", "r", "undrain"}})
-	step(l.note, put("a", "1"))
-	step(l.save, put("b", ""), put("c", ""))
-	step(l.note, put("b", "2"), record{Settle: id("x")})
-	step(l.note, put("c", "3"))
+	id := func(title string) *ledger.Key { return &ledger.Key{Site: "one", ID: resource.MakeID("file", title)} }
+	step(l.Save, ledger.Record{Made: []string{"/var", "/var/lib"}})
+	step(l.Save, put("a", ""), ledger.Record{Pending: id("x")}, ledger.Record{Lock: &ledger.SiteLock{Site: "one", Run: "r", Unlock: "undrain"}})
+	step(l.Append, put("a", "1"))
+	step(l.Save, put("b", ""), put("c", ""))
+	step(l.Append, put("b", "2"), ledger.Record{Refreshed: id("x")})
+	step(l.Append, put("c", "3"))
 	renamed := put("new", "")
 	renamed.Was = id("a")
-	step(l.save, renamed, record{Drop: id("b")})
-	step(l.save, put("b", "4"), record{Unlock: "one"})
-	if err := l.close(); err != nil {
+	step(l.Save, renamed, ledger.Record{Drop: id("b")})
+	step(l.Save, put("b", "4"), ledger.Record{Unlock: "one"})
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return saved
 }
 
-func shownLedger(t *testing.T, l *ledger) string {
+func shownLedger(t *testing.T, l *ledger.Ledger) string {
 	t.Helper()
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -71,7 +72,7 @@ func TestTheLogIsReplayed(t *testing.T) {
 	if !strings.Contains(want, `"title":"new"`) || strings.Index(want, `"title":"new"`) > strings.Index(want, `"title":"c"`) {
 		t.Errorf("a renamed entry must keep its place: %s", want)
 	}
-	l, err := readLedger(b.System)
+	l, err := ledger.Read(b.System)
 	if err != nil || shownLedger(t, l) != want {
 		t.Fatalf("%v\n%s\nwant\n%s", err, shownLedger(t, l), want)
 	}
@@ -81,10 +82,10 @@ func TestTheLogIsReplayed(t *testing.T) {
 		t.Errorf("looking folded it:\n%s", diff)
 	}
 	b.apply(item("file[/f/x]", "content", "1"))
-	if b.there(ledgerLogPath) {
+	if b.there(ledger.LogPath) {
 		t.Error("the log is still there")
 	}
-	if l, err = readLedger(b.System); err != nil || len(l.Entries) != 4 || l.Generation != 2 {
+	if l, err = ledger.Read(b.System); err != nil || len(l.Entries) != 4 || l.Generation != 2 {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
@@ -93,12 +94,12 @@ func TestTheLogIsReplayed(t *testing.T) {
 func TestATornLogIsReadAsFarAsItGoes(t *testing.T) {
 	b := newSandbox(t)
 	saved := logged(t, b)
-	whole := []byte(b.get(ledgerLogPath))
+	whole := []byte(b.get(ledger.LogPath))
 	texts := bytes.SplitAfter(whole, []byte("\n"))
 	for cut := range whole {
 		for _, tail := range []string{"", "\x00\x00\n", "\x00\x00"} {
-			b.put(ledgerLogPath, string(whole[:cut])+tail)
-			l, err := readLedger(b.System)
+			b.put(ledger.LogPath, string(whole[:cut])+tail)
+			l, err := ledger.Read(b.System)
 			if err != nil {
 				t.Fatalf("cut at %d: %v", cut, err)
 			}
@@ -119,8 +120,8 @@ func TestATornLogIsReadAsFarAsItGoes(t *testing.T) {
 		for _, i := range bad {
 			damaged[i] = []byte("\x00\x00\x00\n")
 		}
-		b.put(ledgerLogPath, string(bytes.Join(damaged, nil)))
-		if l, err := readLedger(b.System); err != nil || shownLedger(t, l) != saved[bad[0]-2] {
+		b.put(ledger.LogPath, string(bytes.Join(damaged, nil)))
+		if l, err := ledger.Read(b.System); err != nil || shownLedger(t, l) != saved[bad[0]-2] {
 			t.Errorf("without %v: %v, %s", bad, err, shownLedger(t, l))
 		}
 	}
@@ -128,8 +129,8 @@ func TestATornLogIsReadAsFarAsItGoes(t *testing.T) {
 	for _, bad := range []int{0, 1, 2, 4, 7} {
 		damaged := slices.Clone(texts)
 		damaged[bad] = []byte("\x00\x00\x00\n")
-		b.put(ledgerLogPath, string(bytes.Join(damaged, nil)))
-		if _, err := readLedger(b.System); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		b.put(ledger.LogPath, string(bytes.Join(damaged, nil)))
+		if _, err := ledger.Read(b.System); err == nil || !strings.Contains(err.Error(), "is damaged") {
 			t.Errorf("line %d: %v", bad, err)
 		}
 	}
@@ -146,9 +147,9 @@ func TestALogThatDoesNotBelongToTheLedger(t *testing.T) {
 		if _, err := b.MakeHome(); err != nil {
 			t.Fatal(err)
 		}
-		b.put(ledgerPath, `{"version":1,"generation":3,"locked":{"one":"r"},"entries":[]}`)
-		b.put(ledgerLogPath, test.log)
-		l, err := readLedger(b.System)
+		b.put(ledger.Path, `{"version":1,"generation":3,"locked":{"one":"r"},"entries":[]}`)
+		b.put(ledger.LogPath, test.log)
+		l, err := ledger.Read(b.System)
 		if test.want == "" && (err != nil || l.Locked["one"].Run != "r") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
@@ -164,7 +165,7 @@ func TestTheLogIsFullInBetween(t *testing.T) {
 	}
 	b.hook = func(stage, title string) error {
 		if stage == "applied" && title == "2" {
-			return b.ledger.file.log.Close() // the next write fails
+			return b.Ledger.Log.File.Close() // the next write fails
 		}
 		return nil
 	}
@@ -174,7 +175,7 @@ func TestTheLogIsFullInBetween(t *testing.T) {
 		t.Errorf("%+v", summary.Error)
 	}
 	b.hook = nil
-	if l := b.ledgerNow(); l.entry("one", "plain[1]").Digest == "" || l.entry("one", "plain[2]").Digest != "" {
+	if l := b.ledgerNow(); l.Entry("one", "plain[1]").Digest == "" || l.Entry("one", "plain[2]").Digest != "" {
 		t.Errorf("%+v", l.Entries)
 	}
 	results, _ = b.converge(Apply, items...)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
@@ -28,7 +29,7 @@ func TestADamagedLedgerIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.put(ledgerPath, test.content)
+			b.put(ledger.Path, test.content)
 			if err := os.Chmod(b.real(system.Home), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +39,7 @@ func TestADamagedLedgerIsLeftAlone(t *testing.T) {
 					t.Errorf("%s: %+v, results %v; want %q", c.Mode, summary.Error, results, test.want)
 				}
 			}
-			if b.get(ledgerPath) != test.content || b.there("/fake/plain-x") {
+			if b.get(ledger.Path) != test.content || b.there("/fake/plain-x") {
 				t.Error("the ledger was overwritten, or something applied without it")
 			}
 		})
@@ -53,10 +54,10 @@ func TestAHomeThatOthersControlIsRefused(t *testing.T) {
 		"a link":      func(b *bench) error { b.mkdir("/elsewhere"); b.link(system.Home, "/elsewhere"); return nil },
 		"a file":      func(b *bench) error { b.put(system.Home, ""); return nil },
 		"foreign ledger": func(b *bench) error {
-			b.put(ledgerPath, `{"version":1,"entries":[]}`)
-			return os.Chown(b.real(ledgerPath), foreigner, foreigner)
+			b.put(ledger.Path, `{"version":1,"entries":[]}`)
+			return os.Chown(b.real(ledger.Path), foreigner, foreigner)
 		},
-		"linked ledger": func(b *bench) error { b.put("/x", `{"version":1,"entries":[]}`); b.link(ledgerPath, "/x"); return nil },
+		"linked ledger": func(b *bench) error { b.put("/x", `{"version":1,"entries":[]}`); b.link(ledger.Path, "/x"); return nil },
 		"linked lock":   func(b *bench) error { b.put("/x", "x"); b.link(system.LockPath, "/x"); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestNothingIsAppliedWithoutALedger(t *testing.T) {
 	b := newBench(t)
 	b.hook = func(stage, title string) error {
 		if stage == "capture" && title == "b" {
-			return b.ledger.file.log.Close() // the next write fails
+			return b.Ledger.Log.File.Close() // the next write fails
 		}
 		return nil
 	}
@@ -106,10 +107,10 @@ func TestLedgerForm(t *testing.T) {
 	kept := l.Entries[0].Before
 	want := `{"version":1,"id":"` + l.ID + `","generation":1,"made":["/var","/var/lib"],"refresh_pending":[{"site":"one","id":"svc[s]"}],"entries":[{"site":"one","type":"plain","title":"a","digest":"` +
 		digest + `","before":` + string(kept) + `,"run":"run-1"}]}` + "\n"
-	if got := b.get(ledgerPath); got != want {
+	if got := b.get(ledger.Path); got != want {
 		t.Errorf("ledger\n%s\nwant\n%s", got, want)
 	}
-	for path, mode := range map[string]uint32{system.Home: 0o700, ledgerPath: 0o600, system.LockPath: 0o600} {
+	for path, mode := range map[string]uint32{system.Home: 0o700, ledger.Path: 0o600, system.LockPath: 0o600} {
 		if info, err := b.Lstat(path); err != nil || system.ChmodBits(info.Mode) != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode, err)
 		}

@@ -1,6 +1,10 @@
 package converge
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+)
 
 // Terraform is the owner of a site in whose ledger no lineage is recorded.
 const Terraform = "terraform"
@@ -9,7 +13,7 @@ const Terraform = "terraform"
 func (x *session) checkOwner() *SessionError {
 	c := x.catalog
 	now := x.ledger.Owners[c.Site]
-	if c.Owner == "" || now == c.Owner || now == "" && !x.ledger.has(c.Site) {
+	if c.Owner == "" || now == c.Owner || now == "" && !x.ledger.Has(c.Site) {
 		return nil
 	}
 	if now == "" {
@@ -29,6 +33,6 @@ func (x *session) checkOwner() *SessionError {
 // own records whose the site is.
 func (x *session) own() {
 	if c := x.catalog; x.ledger.Owners[c.Site] != c.Owner {
-		x.ledger.change(record{Owner: &owner{c.Site, c.Owner}})
+		x.ledger.Change(ledger.Record{Owner: &ledger.Owner{Site: c.Site, Lineage: c.Owner}})
 	}
 }

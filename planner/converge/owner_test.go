@@ -46,7 +46,7 @@ func TestOwner(t *testing.T) {
 	apply("two", Terraform, "")
 	try(Catalog{Mode: Apply, Site: "another", Owner: "one", Items: []Item{item("plain[b]", "value", "x")}}, "")
 	try(Catalog{Mode: Apply, Owner: "two", TearDown: true}, "")
-	if l := b.ledgerNow(); l.Owners["one"] != "" || l.Owners["another"] != "one" || l.of("one")[resource.ID("plain[a]")] != "" {
+	if l := b.ledgerNow(); l.Owners["one"] != "" || l.Owners["another"] != "one" || l.Digests("one")[resource.ID("plain[a]")] != "" {
 		t.Errorf("after the tear-down: %v", l.Owners)
 	}
 	apply("three", "", "") // nothing of the site was left

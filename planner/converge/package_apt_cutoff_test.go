@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -21,9 +22,9 @@ const (
 )
 
 // jqBrought is a node on which jq was installed and brought onig along. r answers as apt does.
-func jqBrought(t *testing.T, r *recorder) *Session {
+func jqBrought(t *testing.T, r *recorder) *types.Session {
 	t.Helper()
-	var s *Session
+	var s *types.Session
 	r.answers = map[string]system.Output{
 		"apt-cache policy":             prints("jq:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),
@@ -66,8 +67,8 @@ func TestAptUndoCutOffBeforeItsCompanionsGo(t *testing.T) {
 
 // TestAptPurgesWhatItOnlyRemoved: of a package that is half removed, apt-get purge leaves the configuration files.
 func TestAptPurgesWhatItOnlyRemoved(t *testing.T) {
-	purgeOnce := func(t *testing.T) (*Session, *recorder) {
-		var s *Session
+	purgeOnce := func(t *testing.T) (*types.Session, *recorder) {
+		var s *types.Session
 		r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Remv jq [1]\n")}}
 		half := in("deinstall ok half-installed", stanza("jq", ""))
 		s = aptNode(t, half, r)
@@ -91,7 +92,7 @@ func TestAptPurgesWhatItOnlyRemoved(t *testing.T) {
 	})
 	t.Run("ensure = purged", func(t *testing.T) {
 		s, r := purgeOnce(t)
-		err := packageType{}.Apply(t.Context(), s, res(t, packageType{}, "jq", resource.Parameters{"ensure": "purged"}))
+		err := types.All["package"].Apply(t.Context(), s, res(t, types.All["package"], "jq", resource.Parameters{"ensure": "purged"}))
 		if err != nil {
 			t.Error(err)
 		}

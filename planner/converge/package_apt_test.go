@@ -1,266 +1,13 @@
 package converge
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
-
-const policySample = `jq:
-  Installed: (none)
-  Candidate: 1.6-2.1+deb12u3
-  Version table:
-     1.6-2.1+deb12u3 500
-        500 file:/srv/apt ./ Packages
-     1.6-2.1 500
-        500 http://deb.example/debian bookworm/main amd64 Packages
-libc6:
-  Installed: 2.36-9+deb12u14
-  Candidate: 2.36-9+deb12u14
-  Version table:
- *** 2.36-9+deb12u14 100
-        100 /var/lib/dpkg/status
-mail-transport-agent:
-  Installed: (none)
-  Candidate: (none)
-  Version table:
-`
-
-func TestParseAptPolicy(t *testing.T) {
-	want := map[string]aptPolicy{
-		"jq":                   {"1.6-2.1+deb12u3", []string{"1.6-2.1+deb12u3", "1.6-2.1"}},
-		"libc6":                {"2.36-9+deb12u14", []string{"2.36-9+deb12u14"}},
-		"mail-transport-agent": {},
-	}
-	if diff := cmp.Diff(want, parseAptPolicy(policySample), cmp.AllowUnexported(aptPolicy{})); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// aptNode is a node with apt whose database the test can change.
-func aptNode(t *testing.T, database string, r *recorder) *Session {
-	t.Helper()
-	return wholeMachine(t, map[string]string{dpkgStatus: dpkgStanza + database, "/usr/bin/apt-get": "", "/usr/bin/dnf": ""}, r.run)
-}
-
-// nowInstalled returns an effect that rewrites the database.
-func nowInstalled(t *testing.T, s **Session, database, auto string) func() {
-	return func() {
-		for path, text := range map[string]string{dpkgStatus: dpkgStanza + database, aptExtended: auto} {
-			file := filepath.Join((*s).Root, path)
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Error(err)
-			}
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-}
-
-func TestAptInstallsAllInOneTransaction(t *testing.T) {
-	var s *Session
-	r := &recorder{answers: map[string]system.Output{
-		"apt-cache policy -- jq tree":  prints(policySample + "tree:\n  Candidate: 2\n"),
-		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\nInst tree (2 x [amd64])\n"),
-	}}
-	s = aptNode(t, stanza("old", "Recommends: onig\n"), r)
-	r.effects = map[string]func(){"apt-get" + aptOptions + " install": nowInstalled(t, &s,
-		stanza("old", "Recommends: onig\n")+stanza("jq", "Depends: onig\n")+stanza("tree", "")+stanza("onig", ""),
-		"Package: onig\nArchitecture: amd64\nAuto-Installed: 1\n")}
-	typ := packageType{}
-	rs := []resource.Resource{res(t, typ, "jq", nil), res(t, typ, "tree", resource.Parameters{"ensure": "present"})}
-	if err := typ.Prefetch(t.Context(), s, rs); err != nil {
-		t.Fatal(err)
-	}
-	var befores []json.RawMessage
-	for _, each := range rs {
-		diffs, err := typ.Check(t.Context(), s, each)
-		if diff := cmp.Diff([]Difference{{"ensure", "absent", "installed"}}, diffs); diff != "" || err != nil {
-			t.Fatal(err, diff)
-		}
-		before, err := typ.Capture(t.Context(), s, each)
-		if err != nil {
-			t.Fatal(err)
-		}
-		befores = append(befores, before)
-	}
-	want := `{"name":"jq","provider":"apt","install":true,"present":false,"came":["onig"],"without":["old: onig"]}`
-	if string(befores[0]) != want {
-		t.Errorf("captured %s, want %s", befores[0], want)
-	}
-	for i, err := range typ.ApplyBatch(t.Context(), s, rs) {
-		if err != nil {
-			t.Errorf("%s: %v", rs[i].ID(), err)
-		}
-	}
-	if env := r.env["apt-get"+aptOptions+" install -- jq tree"]; !env["DEBIAN_FRONTEND=noninteractive"] {
-		t.Errorf("environment %v", env)
-	}
-	r.wantRan(t,
-		"apt-cache policy -- jq tree", // once for both captures and the transaction
-		"apt-get -s --allow-change-held-packages install --allow-downgrades -- jq tree",
-		"apt-get install -- jq tree")
-
-	// Undone one by one: the companion goes with the package that needs it, though both recorded it.
-	r.answers["apt-get"+aptOptions+" -s"] = prints("Purg tree [2]\n")
-	r.effects = map[string]func(){"apt-get" + aptOptions + " purge -- tree": nowInstalled(t, &s,
-		stanza("old", "Recommends: onig\n")+stanza("jq", "Depends: onig\n")+stanza("onig", ""), "Package: onig\nArchitecture: amd64\nAuto-Installed: 1\n")}
-	undone(t, s, typ, rs[1], befores[1])
-	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- tree", "apt-get purge -- tree")
-	r.answers["apt-get"+aptOptions+" -s"] = prints("Purg jq [1]\nPurg onig [1]\n")
-	r.effects = map[string]func(){"apt-get" + aptOptions + " purge -- jq onig": nowInstalled(t, &s, stanza("old", "Recommends: onig\n"), "")}
-	undone(t, s, typ, rs[0], befores[0])
-	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- jq onig", "apt-get purge -- jq onig")
-}
-
-func TestAptTriesOneByOneWhenTheBatchFails(t *testing.T) {
-	var s *Session
-	r := &recorder{answers: map[string]system.Output{
-		"apt-cache policy": prints("good:\n  Candidate: 1\nbad:\n  Candidate: 1\n"),
-		"apt-get" + aptOptions + " install -- good bad": {Status: 100, Combined: "E: held broken packages\n"},
-		"apt-get" + aptOptions + " install -- bad":      {Status: 100, Combined: "noise\nE: bad cannot be configured\n"},
-	}}
-	s = aptNode(t, "", r)
-	r.effects = map[string]func(){"apt-get" + aptOptions + " install -- good": nowInstalled(t, &s, stanza("good", ""), "")}
-	typ := packageType{}
-	errs := typ.ApplyBatch(t.Context(), s, []resource.Resource{res(t, typ, "good", nil), res(t, typ, "bad", nil), res(t, typ, "nosuch", nil)})
-	want := []string{"", `package "bad": apt-get ended with status 100: bad cannot be configured`, `package "nosuch": the node's package index has no such package`}
-	for i, err := range errs {
-		text := ""
-		if err != nil {
-			text = err.Error()
-		}
-		if !strings.HasPrefix(text, want[i]) || (want[i] == "") != (text == "") {
-			t.Errorf("%d: %q, want %q", i, text, want[i])
-		}
-	}
-	// The unknown package made apt refresh its index, once.
-	r.wantRan(t, "apt-cache policy -- good bad nosuch", "apt-get update", "apt-cache policy -- good bad nosuch",
-		"apt-get install -- good bad", "apt-get install -- bad")
-}
-
-// TestAptDoesNotBelieveStatus: apt-get ends with 0, and the package is not there (execution.md 2).
-func TestAptDoesNotBelieveStatus(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\n")}}
-	s := aptNode(t, "", r)
-	err := packageType{}.Apply(t.Context(), s, res(t, packageType{}, "jq", nil))
-	if err == nil || !strings.Contains(err.Error(), "reported success, yet it is absent, not installed") {
-		t.Error(err)
-	}
-}
-
-func TestAptTransact(t *testing.T) {
-	database := stanza("mc", "") + strings.Replace(stanza("held", ""), "install ok", "hold ok", 1) + stanza("gone", "")
-	r := &recorder{}
-	s := aptNode(t, database, r)
-	err := apt{}.transact(t.Context(), s, []packageWant{{"jq", "1.6-2"}, {"held", "latest"}, {"mc", "absent"}, {"gone", "purged"}, {"libc6:amd64", "installed"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.wantRan(t, "apt-mark unhold -- held", "apt-get install --allow-downgrades -- jq=1.6-2 held mc- libc6:amd64", "apt-get purge -- gone")
-
-	s = wholeMachine(t, map[string]string{dpkgStatus: dpkgStanza, dpkgUpdates + "/0001": stanza("jq", ""), dpkgUpdates + "/tmp.i": "x"}, r.run)
-	if err := (apt{}).transact(t.Context(), s, []packageWant{{"jq", "absent"}}); err != nil {
-		t.Fatal(err)
-	}
-	r.wantRan(t, "dpkg --force-confdef --force-confold --configure -a", "apt-get install -- jq-")
-}
-
-func TestAptVersions(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints(policySample)}}
-	s := aptNode(t, "", r)
-	errs := apt{}.known(t.Context(), s, []packageWant{{"jq", "1.6-2.1"}, {"jq", "1.7"}, {"mail-transport-agent", "installed"}, {"nosuch", "absent"}})
-	for i, want := range []string{"", "has no version 1.7, but 1.6-2.1+deb12u3, 1.6-2.1", "a virtual package", ""} {
-		if (errs[i] == nil) != (want == "") || want != "" && !strings.Contains(errs[i].Error(), want) {
-			t.Errorf("%d: %v, want %q", i, errs[i], want)
-		}
-	}
-}
-
-func TestAptUndo(t *testing.T) {
-	auto := func(names ...string) string {
-		text := ""
-		for _, n := range names {
-			text += "Package: " + n + "\nArchitecture: amd64\nAuto-Installed: 1\n\n"
-		}
-		return text
-	}
-	conffiles := "Package: jq\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1\n\n"
-	companionConffiles := strings.ReplaceAll(conffiles, "jq", "onig")
-	const sim = "apt-get -s --allow-change-held-packages purge -- "
-	tests := []struct {
-		name     string
-		database string
-		auto     string
-		before   packageBefore
-		simulate string // what apt-get -s prints
-		after    string // the database after any apt-get
-		want     []string
-	}{
-		{"was there: stays", stanza("jq", ""), "", packageBefore{Install: true, Present: true, Version: "0.9"}, "", "", nil},
-		{"was there and unwanted by now: not slipway's", "", "", packageBefore{Install: true, Present: true, Version: "0.9"}, "", "", nil},
-		{"was absent and is to be: stays absent", "", "", packageBefore{}, "", "", nil},
-		{"was absent and is to be, came by hand: stays", stanza("jq", ""), "", packageBefore{}, "", "", nil},
-		{"gone already", "", "", packageBefore{Install: true}, "", "", nil},
-		{"gone already, companion left", stanza("onig", ""), auto("onig"), packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
-			[]string{sim + "onig", "apt-get purge -- onig"}},
-		{"removed by hand", conffiles, "", packageBefore{Install: true}, "Purg jq [1]\n", "-", []string{sim + "jq", "apt-get purge -- jq"}},
-		{"cut off while its companion was purged", companionConffiles, "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig\n", "-",
-			[]string{sim + "onig", "apt-get purge -- onig"}},
-		{"cut off while its companion was removed", strings.Replace(stanza("onig", ""), "install ok installed", "purge ok half-installed", 1), "",
-			packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
-			[]string{sim + "onig", "apt-get purge -- onig"}},
-		{"a companion's configuration files were there before", stanza("jq", "Depends: onig\n") + stanza("onig", ""), auto("onig"),
-			packageBefore{Install: true, Came: []string{"onig"}, CameConffiles: []string{"onig"}}, "Purg jq [1]\nPurg onig [1]\n", companionConffiles,
-			[]string{sim + "jq onig", "apt-get remove -- onig", "apt-get purge -- jq"}},
-		{"configuration files were there before", stanza("jq", ""), "", packageBefore{Install: true, Conffiles: true}, "Purg jq [1]\n", conffiles,
-			[]string{sim + "jq", "apt-get remove -- jq"}},
-		{"a companion wanted by hand stays", stanza("jq", "Depends: onig\n") + stanza("onig", ""), "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\n", stanza("onig", ""),
-			[]string{sim + "jq", "apt-get purge -- jq"}},
-		{"needed by others: stays, marked", stanza("jq", "") + stanza("z", "Depends: jq\n"), "", packageBefore{Install: true}, "", "",
-			[]string{"apt-mark auto -- jq"}},
-		{"apt knows better: companions stay", stanza("jq", "Depends: onig\n") + stanza("onig", ""), auto("onig"), packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\nPurg onig [1]\nPurg z [1]\n", "",
-			[]string{sim + "jq onig", sim + "jq", "apt-mark auto -- jq"}},
-		{"apt would put another in its place: stays", stanza("jq", ""), "", packageBefore{Install: true}, "Purg jq [1]\nInst gojq (1 x [amd64])\n", "",
-			[]string{sim + "jq", "apt-mark auto -- jq"}},
-		{"was taken away: comes back with the others", "", "", packageBefore{Present: true, Version: "1.0", Held: true, Went: []packageGone{{"z", "2", true}}}, "", stanza("jq", "") + stanza("z", ""),
-			[]string{"apt-get install -- jq=1.0 z=2", "apt-mark auto -- z", "apt-mark hold -- jq"}},
-		{"hold and mark come back", stanza("jq", ""), "", packageBefore{Install: true, Present: true, Held: true, Auto: true}, "", "",
-			[]string{"apt-mark auto -- jq", "apt-mark hold -- jq"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var s *Session
-			r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints(tt.simulate)}}
-			s = aptNode(t, tt.database, r)
-			nowInstalled(t, &s, tt.database, tt.auto)()
-			if tt.after != "" {
-				effect := nowInstalled(t, &s, strings.TrimPrefix(tt.after, "-"), "")
-				r.effects = map[string]func(){}
-				for _, verb := range []string{"purge", "remove", "install"} {
-					r.effects["apt-get"+aptOptions+" "+verb] = effect
-				}
-			}
-			tt.before.Name, tt.before.Provider = "jq", "apt"
-			text, err := json.Marshal(tt.before)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := (packageType{}).Undo(t.Context(), s, "jq", text); err != nil {
-				t.Fatal(err)
-			}
-			r.wantRan(t, tt.want...)
-		})
-	}
-}
 
 // TestAptCompletesWhatWasCutOff: the package that was asked for is configured, and one that came along is not. It is completed before the
 // resource is judged, and where that fails, the resource does.
@@ -278,7 +25,7 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 		"another's is not": {whole + strings.Replace(stanza("z", ""), "ok installed", "ok half-configured", 1), Changed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s *Session
+			var s *types.Session
 			r := &recorder{answers: map[string]system.Output{}}
 			if strings.Contains(tt.after, "half") {
 				r.answers[configure] = system.Output{Status: 1, Combined: "dpkg: error processing package\n"}
@@ -298,7 +45,7 @@ func TestAptCompletesWhatWasCutOff(t *testing.T) {
 
 // TestAptFailsWithWhatCameAlong: apt-get failed because of a package that came along; the one that was asked for is configured.
 func TestAptFailsWithWhatCameAlong(t *testing.T) {
-	var s *Session
+	var s *types.Session
 	r := &recorder{answers: map[string]system.Output{
 		"apt-cache policy":                  prints("jq:\n  Candidate: 1\n"),
 		"apt-get" + aptOptions + " -s":      prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),

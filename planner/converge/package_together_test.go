@@ -3,7 +3,9 @@ package converge
 import (
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -25,7 +27,7 @@ func withoutJq() Item {
 // TestAptUndoesOneOfTwoThatWereCutOff: the call that was to install jq and mc was killed while mc-data was unpacked.
 // dpkg removes nothing of that kind, so it is installed again before jq is undone.
 func TestAptUndoesOneOfTwoThatWereCutOff(t *testing.T) {
-	var s *Session
+	var s *types.Session
 	const purge = "apt-get purge -- jq mc-data onig"
 	r := &recorder{answers: map[string]system.Output{
 		"apt-cache policy":                   prints("mc:\n  Candidate: 1\n"),
@@ -59,7 +61,7 @@ func TestAptUndoesOneOfTwoThatWereCutOff(t *testing.T) {
 // TestAptMarksAgainWhatStays: the undo of jq was cut off when apt had forgotten why the companions are there. By now mc
 // needs one of them, which stays, and goes with mc.
 func TestAptMarksAgainWhatStays(t *testing.T) {
-	var s *Session
+	var s *types.Session
 	r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg jq [1]\nPurg onig [1]\n")}}
 	ofMc := stanza("mc", "Depends: mc-data\n") + stanza("mc-data", "")
 	s = aptNode(t, ofMc+stanza("jq", "Depends: onig\n")+stanza("onig", ""), r)
@@ -91,7 +93,7 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 		info  = "dnf -y -q history info last"
 		redo  = "dnf -y -q history redo last"
 	)
-	setUp := func(t *testing.T) (*Session, *recorder) {
+	setUp := func(t *testing.T) (*types.Session, *recorder) {
 		r := &recorder{answers: map[string]system.Output{
 			"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n"), info: prints("Return-Code    : ** Aborted **\n"),
 		}}
@@ -106,14 +108,14 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 		r.effects["dnf -y -q remove"] = func() { r.answers["rpm -qa"] = prints("") }
 		bash := Item{Resource: resource.Resource{Type: "package", Title: "bash"}, Digest: "d"}
 		interrupted(t, s, bash, `{"name":"bash","provider":"dnf","install":true,"present":false}`)
-		l, err := readLedger(s.System)
+		l, err := ledger.Read(s.System)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := l.entry("s", bash.ID())
+		e := l.Entry("s", bash.ID())
 		e.Digest = "d" // it was applied before
-		l.change(record{Entry: e})
-		if err := l.fold(); err != nil {
+		l.Change(ledger.Record{Entry: e})
+		if err := l.Compact(); err != nil {
 			t.Fatal(err)
 		}
 		bash.Remove = true
@@ -132,3 +134,6 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 		r.wantRan(t, query, info, redo, query, "dnf -y -q install -- vim", query, query)
 	})
 }
+
+// rpmFormat is the format in which rpm is asked what is installed.
+const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{ARCH}\n`

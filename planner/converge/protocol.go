@@ -1,16 +1,27 @@
+// Package converge checks, applies and undoes configuration resources below a root directory, and keeps the ledger of
+// what it did. The same code runs in the provider for a local node and in the helper for a node behind SSH, so a plan's
+// drift check, a dry run and an apply cannot disagree. It uses the standard library, golang.org/x/sys and one small
+// package for diffs only, because the helper must stay small.
+//
+// What one session does is here, with the protocol between controller and helper. The packages below know nothing of it:
+// system is the node, ledger what slipway recorded on it, types what each type does.
 package converge
 
 import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Protocol is the version of the messages below. A helper refuses a catalog of another version.
 const Protocol = 1
+
+// SessionTimeout is the silence of the controller after which a helper takes the session for dead.
+const SessionTimeout = 60 * time.Second
 
 // Mode says what a session does with a catalog.
 type Mode string
@@ -94,9 +105,9 @@ const (
 
 // Result is the outcome of one item, sent as soon as it is known.
 type Result struct {
-	ID          resource.ID  `json:"id"`
-	Status      Status       `json:"status"`
-	Differences []Difference `json:"differences,omitempty"` // found before anything was changed
+	ID          resource.ID        `json:"id"`
+	Status      Status             `json:"status"`
+	Differences []types.Difference `json:"differences,omitempty"` // found before anything was changed
 	// Diff is a unified diff of the text that a difference stands for; bounded, and empty when it may be secret.
 	Diff string `json:"diff,omitempty"`
 	// Refreshed says that it was notified and acted on it; with Failed, that is what failed.
@@ -156,7 +167,7 @@ type SessionError struct {
 }
 
 // Error returns the message cleaned, whoever wrote it.
-func (e *SessionError) Error() string { return outside.Text(e.Message).String() }
+func (e *SessionError) Error() string { return resource.Text(e.Message).String() }
 
 // Summary is the last message of a session.
 type Summary struct {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -25,11 +28,11 @@ import (
 // Summary.Error says that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result says how far it came.
 func Run(ctx context.Context, s *system.System, c Catalog, emit func(Result)) Summary {
-	return runWith(ctx, &Session{System: s}, every, c, emit)
+	return runWith(ctx, &types.Session{System: s}, types.All, c, emit)
 }
 
-func runWith(ctx context.Context, s *Session, types map[string]Type, c Catalog, emit func(Result)) Summary {
-	s.site, s.applying, s.ran = c.Site, c.Mode == Apply, map[resource.ID]bool{}
+func runWith(ctx context.Context, s *types.Session, types map[string]types.Type, c Catalog, emit func(Result)) Summary {
+	s.Site, s.Applying, s.Ran = c.Site, c.Mode == Apply, map[resource.ID]bool{}
 	x := &session{sys: s, types: types, catalog: c, emit: emit, bad: map[resource.ID]bool{}, prefetched: map[string]int{}}
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
 	if err := c.invalid(); err != nil {
@@ -40,7 +43,7 @@ func runWith(ctx context.Context, s *Session, types map[string]Type, c Catalog, 
 	summary.Error = x.run(ctx)
 	if x.ledger != nil {
 		summary.Identity.Ledger = x.ledger.ID
-		summary.Ledger = x.ledger.of(c.Site)
+		summary.Ledger = x.ledger.Digests(c.Site)
 		_, locked := x.held()
 		summary.Locked = locked || x.abandoned
 	}
@@ -75,11 +78,11 @@ func (c Catalog) invalid() error {
 
 // session is one catalog at work on a node.
 type session struct {
-	sys     *Session
-	types   map[string]Type
+	sys     *types.Session
+	types   map[string]types.Type
 	catalog Catalog
 	emit    func(Result)
-	ledger  *ledger
+	ledger  *ledger.Ledger
 
 	jobs       []*job
 	bad        map[resource.ID]bool // failed or skipped in this session
@@ -96,7 +99,7 @@ func (x *session) applying() bool { return x.catalog.Mode == Apply }
 func (x *session) writes() bool { return x.applying() || len(x.catalog.Begins) > 0 }
 
 // key is what the ledger calls an item.
-func (x *session) key(j *job) key { return key{x.catalog.Site, j.id} }
+func (x *session) key(j *job) ledger.Key { return ledger.Key{Site: x.catalog.Site, ID: j.id} }
 
 // run does the session's work between taking the node's lock and giving it back.
 func (x *session) run(ctx context.Context) *SessionError {
@@ -112,18 +115,18 @@ func (x *session) run(ctx context.Context) *SessionError {
 		return failure
 	}
 	defer lock.Release()
-	l, err := readLedger(x.sys.System)
+	l, err := ledger.Read(x.sys.System)
 	if err != nil {
 		return ledgerError(err)
 	}
-	defer func() { _ = l.close() }() // what was not synced by then is not needed
+	defer func() { _ = l.Close() }() // what was not synced by then is not needed
 	if len(made) > 0 {
-		l.change(record{Made: made})
-		if err := l.save(); err != nil { // at once, or a crash would leave directories that nobody removes
+		l.Change(ledger.Record{Made: made})
+		if err := l.Save(); err != nil { // at once, or a crash would leave directories that nobody removes
 			return ledgerError(err)
 		}
 	}
-	x.ledger, x.sys.ledger = l, l
+	x.ledger, x.sys.Ledger = l, l
 	if failure := x.checkOwner(); failure != nil {
 		return failure
 	}
@@ -187,21 +190,21 @@ func (x *session) leave() error {
 		return x.broken
 	}
 	if x.applying() {
-		if err := x.ledger.removeLeft(); err != nil {
+		if err := x.ledger.RemoveLeft(); err != nil {
 			return err
 		}
 	}
 	if x.tornDown && x.ledger.Owners[x.catalog.Site] != "" {
-		x.ledger.change(record{Owner: &owner{Site: x.catalog.Site}})
+		x.ledger.Change(ledger.Record{Owner: &ledger.Owner{Site: x.catalog.Site}})
 	}
-	if err := x.ledger.fold(); err != nil || !x.applying() {
+	if err := x.ledger.Compact(); err != nil || !x.applying() {
 		return err
 	}
-	if x.ledger.empty() {
+	if x.ledger.Empty() {
 		x.ledger.ID = ""
-		return x.ledger.removeHome()
+		return x.ledger.RemoveHome()
 	}
-	return errors.Join(x.ledger.dropUnnamed(), x.sys.RemoveAll(system.WorkPath)) // the latter when a session was killed
+	return errors.Join(x.ledger.RemoveUnnamed(), x.sys.RemoveAll(system.WorkPath)) // the latter when a session was killed
 }
 
 func ledgerError(err error) *SessionError {
@@ -211,7 +214,7 @@ func ledgerError(err error) *SessionError {
 // save brings the ledger to the disk. When it cannot, nothing more is applied in this session.
 func (x *session) save() error {
 	if x.broken == nil {
-		x.broken = x.ledger.save()
+		x.broken = x.ledger.Save()
 	}
 	return x.broken
 }
@@ -220,7 +223,7 @@ func (x *session) save() error {
 // makes the next session look once more, and find it done.
 func (x *session) note() error {
 	if x.broken == nil {
-		x.broken = x.ledger.note()
+		x.broken = x.ledger.Append()
 	}
 	return x.broken
 }
@@ -241,7 +244,7 @@ func (x *session) items(ctx context.Context) {
 func (x *session) next(ctx context.Context, i int) int {
 	first := x.jobs[i]
 	x.examine(ctx, i)
-	batcher, ok := first.typ.(Batcher)
+	batcher, ok := first.typ.(types.Batcher)
 	if first.done || !ok || first.Remove || first.RefreshOnly {
 		x.carryOut(ctx, first)
 		x.excuse(ctx, first)
@@ -277,4 +280,21 @@ func (x *session) report(j *job) {
 		x.bad[j.id] = true
 	}
 	x.emit(r)
+}
+
+// needs reports the programs of Catalog.Needs that are not there.
+func (x *session) needs() *SessionError {
+	missing, err := x.sys.MissingPrograms(x.catalog.Needs)
+	if err != nil {
+		return &SessionError{Code: CodeNeeds, Message: err.Error()}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	is, them := "program "+missing[0]+" is", "it"
+	if len(missing) > 1 {
+		is, them = "programs "+strings.Join(missing, ", ")+" are", "them"
+	}
+	return &SessionError{Code: CodeNeeds, Message: fmt.Sprintf("the %s not on the node (looked in %s); "+
+		"tasks of this run call %s: install %s first", is, system.ProgramPath, them, them)}
 }

@@ -4,15 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // beginActions writes into the ledger, in memory, that the actions of Catalog.Begins are begun: until each has run in
 // this run, the next plan holds it again. What is not recorded is in the next plan anyway.
 func (x *session) beginActions() {
 	for _, id := range x.catalog.Begins {
-		if e := x.ledger.entry(x.catalog.Site, id); e != nil && e.Digest != "" && e.Run != x.catalog.Run {
+		if e := x.ledger.Entry(x.catalog.Site, id); e != nil && e.Digest != "" && e.Run != x.catalog.Run {
 			e.Digest, e.Run = "", x.catalog.Run
-			x.ledger.change(record{Entry: e})
+			x.ledger.Change(ledger.Record{Entry: e})
 		}
 	}
 }
@@ -20,17 +23,17 @@ func (x *session) beginActions() {
 // excuse writes into the ledger that an action which may fail is done, though it failed: it would be in every plan from
 // now on, and its node never at rest (fuel.md A4, fail_on_error). What was given up with the session is not done.
 func (x *session) excuse(ctx context.Context, j *job) {
-	_, acts := j.typ.(Acting)
+	_, acts := j.typ.(types.Acting)
 	if !acts || !j.Tolerate || j.Remove || j.Title == "" || j.result.Status != Failed || !x.applying() ||
 		ctx.Err() != nil || x.broken != nil {
 		return
 	}
-	e := x.ledger.entry(x.catalog.Site, j.id)
+	e := x.ledger.Entry(x.catalog.Site, j.id)
 	if e == nil {
-		e = &entry{Site: x.catalog.Site, Type: j.Type, Title: j.Title, id: j.id}
+		e = &ledger.Entry{Site: x.catalog.Site, Type: j.Type, Title: j.Title, ID: j.id}
 	}
 	e.Digest, e.Before, e.Run = j.Digest, json.RawMessage("null"), x.catalog.Run
-	x.ledger.change(record{Entry: e})
+	x.ledger.Change(ledger.Record{Entry: e})
 	if err := x.save(); err != nil {
 		j.fail(fmt.Errorf("%s; and that is not recorded: %w", j.result.Message, err))
 	}

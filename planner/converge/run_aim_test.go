@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -38,7 +39,7 @@ func TestHostsOfAnOlderLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 			private := system.Attributes{Mode: pointer[fs.FileMode](0o600)}
-			if err := s.WriteFile(ledgerPath, []byte(strings.Replace(olderLedger, "BEFORE", before, 1)), private); err != nil {
+			if err := s.WriteFile(ledger.Path, []byte(strings.Replace(olderLedger, "BEFORE", before, 1)), private); err != nil {
 				t.Fatal(err)
 			}
 			i := managed(t, "host", "h", tt.parameters)

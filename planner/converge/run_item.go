@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -56,8 +58,8 @@ func (x *session) examineState(ctx context.Context, j *job) {
 		if err == nil {
 			err = x.leaveFormer(ctx, j)
 		}
-		if e := x.ledger.entry(x.catalog.Site, j.id); err == nil && e != nil && e.Digest == "" {
-			var completed []Difference
+		if e := x.ledger.Entry(x.catalog.Site, j.id); err == nil && e != nil && e.Digest == "" {
+			var completed []types.Difference
 			completed, err = x.resume(ctx, e, j.typ, false)
 			j.moved = append(j.moved, completed...)
 		}
@@ -81,7 +83,7 @@ func (x *session) examineState(ctx context.Context, j *job) {
 	}
 	j.diffs = diffs
 	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
-	if differ, ok := j.typ.(Differ); ok && len(diffs) > 0 && !j.Sensitive() {
+	if differ, ok := j.typ.(types.Differ); ok && len(diffs) > 0 && !j.Sensitive() {
 		diff := func() (string, error) { return differ.Diff(x.sys, j.Resource) }
 		if j.result.Diff, err = guarded(j.Type, diff); err != nil {
 			j.fail(err)
@@ -91,7 +93,7 @@ func (x *session) examineState(ctx context.Context, j *job) {
 	switch {
 	case !x.applying() || j.Noop():
 		if x.applying() {
-			x.ledger.setNoop(x.key(j), j.Digest)
+			x.ledger.SetNoop(x.key(j), j.Digest)
 		}
 		j.finish(Unchanged)
 		if len(j.result.Differences) > 0 {
@@ -103,22 +105,22 @@ func (x *session) examineState(ctx context.Context, j *job) {
 }
 
 // recognise brings the aim of an entry that an earlier slipway wrote into its present form.
-func (x *session) recognise(e *entry, typ Type) error {
-	a, ok := typ.(Aimer)
+func (x *session) recognise(e *ledger.Entry, typ types.Type) error {
+	a, ok := typ.(types.Aimer)
 	if !ok {
 		return nil
 	}
 	aim, err := guarded(e.Type, func() (string, error) { return a.Aim(x.sys, e.Title, e.Aim, e.Before) })
 	if err == nil && aim != e.Aim {
 		e.Aim = aim
-		x.ledger.change(record{Entry: e})
+		x.ledger.Change(ledger.Record{Entry: e})
 	}
 	return err
 }
 
 // leaveFormer undoes what was done for the resource when it looked after another object, or had another aim.
 func (x *session) leaveFormer(ctx context.Context, j *job) error {
-	e := x.ledger.entry(x.catalog.Site, j.id)
+	e := x.ledger.Entry(x.catalog.Site, j.id)
 	if e == nil {
 		return nil
 	}
@@ -129,18 +131,18 @@ func (x *session) leaveFormer(ctx context.Context, j *job) error {
 		return fmt.Errorf("undo it as it was before: %w", err)
 	}
 	describe := func(name, aim string) string { return strings.TrimSpace(name + " " + aim) }
-	j.moved = []Difference{{Parameter: "object", Is: describe(e.Object, e.Aim), Should: describe(j.object, j.aim)}}
+	j.moved = []types.Difference{{Parameter: "object", Is: describe(e.Object, e.Aim), Should: describe(j.object, j.aim)}}
 	return nil
 }
 
 // resume completes what was cut off when the resource of an entry was applied or undone. undo says that it is to be
 // undone.
-func (x *session) resume(ctx context.Context, e *entry, typ Type, undo bool) ([]Difference, error) {
-	r, ok := typ.(Resumer)
+func (x *session) resume(ctx context.Context, e *ledger.Entry, typ types.Type, undo bool) ([]types.Difference, error) {
+	r, ok := typ.(types.Resumer)
 	if !ok {
 		return nil, nil
 	}
-	completed, err := guarded(e.Type, func() ([]Difference, error) { return r.Resume(ctx, x.sys, e.Before, undo) })
+	completed, err := guarded(e.Type, func() ([]types.Difference, error) { return r.Resume(ctx, x.sys, e.Before, undo) })
 	x.sys.Forget()
 	if err != nil {
 		return nil, fmt.Errorf("complete what was cut off: %w", err)
@@ -151,8 +153,8 @@ func (x *session) resume(ctx context.Context, e *entry, typ Type, undo bool) ([]
 // complete adds to the item's resource what an earlier form gave and this one does not, with the values to which that
 // returns. So it is checked, applied and verified as any other difference.
 func (x *session) complete(ctx context.Context, j *job) error {
-	e := x.ledger.entry(x.catalog.Site, j.id)
-	if _, ok := j.typ.(Releaser); !ok || e == nil || e.Digest == j.Digest || x.moves(j) || e.Aim != j.aim {
+	e := x.ledger.Entry(x.catalog.Site, j.id)
+	if _, ok := j.typ.(types.Releaser); !ok || e == nil || e.Digest == j.Digest || x.moves(j) || e.Aim != j.aim {
 		return nil
 	}
 	returning, _, err := x.released(ctx, j, j.Resource, e.Before)
@@ -173,7 +175,7 @@ func (x *session) complete(ctx context.Context, j *job) error {
 func (x *session) released(
 	ctx context.Context, j *job, r resource.Resource, before json.RawMessage,
 ) (returning resource.Parameters, rest json.RawMessage, err error) {
-	releaser, ok := j.typ.(Releaser)
+	releaser, ok := j.typ.(types.Releaser)
 	if !ok {
 		return nil, before, nil // nothing returns
 	}
@@ -189,7 +191,7 @@ func (x *session) released(
 
 // concluded writes into an item's entry, in memory, that it is applied, and forgets what was there before of what has
 // returned.
-func (x *session) concluded(ctx context.Context, j *job, e *entry) error {
+func (x *session) concluded(ctx context.Context, j *job, e *ledger.Entry) error {
 	if j.given != nil {
 		_, rest, err := x.released(ctx, j, *j.given, e.Before)
 		if err != nil {
@@ -199,7 +201,7 @@ func (x *session) concluded(ctx context.Context, j *job, e *entry) error {
 	}
 	e.Digest, e.Run, e.Object = j.Digest, x.catalog.Run, j.object
 	x.find(ctx, j, e)
-	x.ledger.change(record{Entry: e})
+	x.ledger.Change(ledger.Record{Entry: e})
 	return nil
 }
 
@@ -227,22 +229,22 @@ func (x *session) adopt(ctx context.Context, j *job) {
 // and widened when the resource has another form and before every Apply: a thing that was missing may have come since,
 // from others.
 func (x *session) record(ctx context.Context, j *job, digest string) error {
-	x.ledger.setNoop(x.key(j), "")
-	e := x.ledger.entry(x.catalog.Site, j.id)
+	x.ledger.SetNoop(x.key(j), "")
+	e := x.ledger.Entry(x.catalog.Site, j.id)
 	if e == nil {
 		before, err := x.captured(ctx, j, nil)
 		if err != nil {
 			return err
 		}
-		e = &entry{
+		e = &ledger.Entry{
 			Site: x.catalog.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim,
 			Digest: digest, Before: before, Run: x.catalog.Run,
-			Requires: slices.Sorted(slices.Values(j.Requires)), id: j.id,
+			Requires: slices.Sorted(slices.Values(j.Requires)), ID: j.id,
 		}
 		if digest != "" {
 			x.find(ctx, j, e)
 		}
-		x.ledger.change(record{Entry: e})
+		x.ledger.Change(ledger.Record{Entry: e})
 		return nil
 	}
 	if e.Digest != j.Digest || digest == "" {
@@ -256,12 +258,12 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 		}
 		if !bytes.Equal(before, e.Before) {
 			e.Before = before
-			x.ledger.change(record{Entry: e})
+			x.ledger.Change(ledger.Record{Entry: e})
 		}
 	}
-	if all := union(e.Requires, j.Requires); len(all) > len(e.Requires) {
+	if all := ledger.Union(e.Requires, j.Requires); len(all) > len(e.Requires) {
 		e.Requires = all
-		x.ledger.change(record{Entry: e})
+		x.ledger.Change(ledger.Record{Entry: e})
 	}
 	switch {
 	case e.Digest == digest:
@@ -270,12 +272,12 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 		return x.concluded(ctx, j, e)
 	}
 	e.Digest, e.Run = digest, x.catalog.Run
-	x.ledger.change(record{Entry: e})
+	x.ledger.Change(ledger.Record{Entry: e})
 	return nil
 }
 
 // find notes whether the object of an item, which is applied, is on the node.
-func (x *session) find(ctx context.Context, j *job, e *entry) {
+func (x *session) find(ctx context.Context, j *job, e *ledger.Entry) {
 	there, err := x.there(ctx, j.typ, e)
 	e.There = err == nil && there
 }
@@ -290,7 +292,7 @@ func removes(r resource.Resource) bool {
 func (x *session) captured(ctx context.Context, j *job, known json.RawMessage) (json.RawMessage, error) {
 	capture := func() (json.RawMessage, error) { return j.typ.Capture(ctx, x.sys, j.Resource) }
 	if known != nil {
-		w, ok := j.typ.(Widener)
+		w, ok := j.typ.(types.Widener)
 		if !ok {
 			return known, nil
 		}
@@ -351,7 +353,7 @@ func (x *session) carryOut(ctx context.Context, j *job) {
 }
 
 // carryOutBatch applies items of one type that were all found to differ at once.
-func (x *session) carryOutBatch(ctx context.Context, batcher Batcher, jobs []*job) {
+func (x *session) carryOutBatch(ctx context.Context, batcher types.Batcher, jobs []*job) {
 	var differing, begun []*job
 	for _, j := range jobs {
 		if len(j.diffs) > 0 {
@@ -397,13 +399,13 @@ func (x *session) carryOutBatch(ctx context.Context, batcher Batcher, jobs []*jo
 func (x *session) settle(ctx context.Context, j *job, err error) {
 	x.start(j)
 	x.sys.Forget()
-	if errors.Is(err, errRestarting) {
+	if errors.Is(err, types.ErrRestarting) {
 		x.restarting = true
 		j.finish(Restarting)
 		return
 	}
 	if err == nil {
-		x.sys.ran[j.id] = true
+		x.sys.Ran[j.id] = true
 		err = x.verify(ctx, j)
 	}
 	if err != nil {
@@ -411,20 +413,20 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		j.fail(err)
 		return
 	}
-	if err := x.concluded(ctx, j, x.ledger.entry(x.catalog.Site, j.id)); err != nil {
+	if err := x.concluded(ctx, j, x.ledger.Entry(x.catalog.Site, j.id)); err != nil {
 		j.fail(err)
 		return
 	}
 	if len(x.owed(j)) > 0 {
-		if !startedNow(j.diffs) {
+		if !types.Started(j.diffs) {
 			x.refresh(ctx, j)
 			return
 		}
-		x.ledger.settle(x.key(j))
+		x.ledger.RemovePending(x.key(j))
 	}
 	write := x.note
-	_, refreshes := j.typ.(Refresher)
-	_, acts := j.typ.(Acting)
+	_, refreshes := j.typ.(types.Refresher)
+	_, acts := j.typ.(types.Acting)
 	if refreshes || acts {
 		write = x.save // that a command has run, no check of the node shows
 	}
@@ -438,9 +440,9 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 // dropUnmade drops the entry of a file that could not be made: nothing was there before, and nothing is there now, so
 // the next plan makes it.
 func (x *session) dropUnmade(j *job) {
-	if e := x.ledger.entry(x.catalog.Site, j.id); e != nil && e.Type == "file" && unmade(x.sys, e.Before) {
-		key := e.key()
-		x.ledger.change(record{Drop: &key})
+	if e := x.ledger.Entry(x.catalog.Site, j.id); e != nil && e.Type == "file" && types.Unmade(x.sys, e.Before) {
+		key := e.Key()
+		x.ledger.Change(ledger.Record{Drop: &key})
 	}
 }
 

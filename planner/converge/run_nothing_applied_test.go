@@ -1,6 +1,10 @@
 package converge
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+)
 
 // TestSessionThatAppliedNothingLeavesNothing: a node on which everything failed, or from which the last resource of the
 // last site went, has nothing of slipway, whether or not it is torn down afterwards.
@@ -34,15 +38,15 @@ func TestSessionThatAppliedNothingLeavesNothing(t *testing.T) {
 		if s.Identity.Ledger == "" || s.Identity.Ledger != before.Identity.Ledger {
 			t.Errorf("%+v, before %+v", s, before)
 		}
-		l, err := readLedger(b.System)
-		if err != nil || len(l.of("other")) != 1 || l.Owners["other"] != "o" {
+		l, err := ledger.Read(b.System)
+		if err != nil || len(l.Digests("other")) != 1 || l.Owners["other"] != "o" {
 			t.Errorf("%+v, %v", l, err)
 		}
 	})
 	t.Run("something is only looked at", func(t *testing.T) {
 		b := nodeOf(t, nil)
 		session(b, "one", item("file[/f]", "content", "1", "noop", true))
-		if !b.there(ledgerPath) {
+		if !b.there(ledger.Path) {
 			t.Error("the ledger is gone")
 		}
 	})

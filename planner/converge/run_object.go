@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -19,7 +21,7 @@ func (j *job) looksAfter() (o object, ok bool) {
 
 // resolved returns what an object is on the node as it is now, under its one name.
 func (x *session) resolved(o object) object {
-	if r, ok := x.types[o.typ].(Resolver); ok {
+	if r, ok := x.types[o.typ].(types.Resolver); ok {
 		o.name = r.Resolve(x.sys, o.name)
 	}
 	return o
@@ -37,8 +39,8 @@ func (x *session) shared(j *job) error {
 		return nil
 	}
 	for _, e := range x.ledger.Entries {
-		if e.Type == o.typ && e.Object != "" && e.key() != x.key(j) && x.resolved(object{e.Type, e.Object}) == is {
-			return fmt.Errorf("%s looks after %s already, which is %s; make one resource of both", e.id, e.Object, o.name)
+		if e.Type == o.typ && e.Object != "" && e.Key() != x.key(j) && x.resolved(object{e.Type, e.Object}) == is {
+			return fmt.Errorf("%s looks after %s already, which is %s; make one resource of both", e.ID, e.Object, o.name)
 		}
 	}
 	return nil
@@ -53,16 +55,16 @@ func (x *session) keepApart(jobs []*job) {
 			leaving[j.id] = j
 		}
 	}
-	taken := map[object]key{}
+	taken := map[object]ledger.Key{}
 	left := map[object]*job{}
 	for _, e := range x.ledger.Entries {
 		if e.Object == "" {
 			continue
 		}
-		if o, j := x.resolved(object{e.Type, e.Object}), leaving[e.id]; j != nil && e.Site == x.catalog.Site {
+		if o, j := x.resolved(object{e.Type, e.Object}), leaving[e.ID]; j != nil && e.Site == x.catalog.Site {
 			left[o] = j
 		} else {
-			taken[o] = e.key()
+			taken[o] = e.Key()
 		}
 	}
 	for _, j := range jobs {
@@ -90,7 +92,7 @@ func (x *session) keepApart(jobs []*job) {
 // moves reports whether the resource looked after another object until now. An older ledger may not say what it looked
 // after.
 func (x *session) moves(j *job) bool {
-	e := x.ledger.entry(x.catalog.Site, j.id)
+	e := x.ledger.Entry(x.catalog.Site, j.id)
 	return e != nil && e.Object != "" && e.Object != j.object
 }
 
@@ -112,7 +114,7 @@ func (x *session) occupied(j *job) error {
 	if j.follows == nil {
 		return nil
 	}
-	if e := x.ledger.entry(x.catalog.Site, j.follows.id); e == nil || e.Object != j.object {
+	if e := x.ledger.Entry(x.catalog.Site, j.follows.id); e == nil || e.Object != j.object {
 		return nil
 	}
 	return fmt.Errorf("%s still looks after %s; fix that first", j.follows.id, j.object)
@@ -123,12 +125,12 @@ func (x *session) occupied(j *job) error {
 func (x *session) handOver() {
 	heirs := map[object]*job{}
 	for _, j := range x.jobs {
-		if o, ok := j.looksAfter(); ok && !j.Noop() && !j.RefreshOnly && x.ledger.entry(x.catalog.Site, j.id) == nil {
+		if o, ok := j.looksAfter(); ok && !j.Noop() && !j.RefreshOnly && x.ledger.Entry(x.catalog.Site, j.id) == nil {
 			heirs[x.resolved(o)] = j
 		}
 	}
 	for _, j := range x.jobs {
-		e := x.ledger.entry(x.catalog.Site, j.id)
+		e := x.ledger.Entry(x.catalog.Site, j.id)
 		if !j.Remove || e == nil || e.Object == "" {
 			continue
 		}
@@ -139,28 +141,28 @@ func (x *session) handOver() {
 		if heir == nil || heir.aim != e.Aim {
 			continue
 		}
-		was, now := e.key(), *e
-		now.Title, now.Object, now.id, now.Digest, now.Run = heir.Title, heir.object, heir.id, "", x.catalog.Run
-		if x.ledger.owes(was) {
-			x.ledger.settle(was)
-			x.ledger.owe(now.key())
+		was, now := e.Key(), *e
+		now.Title, now.Object, now.ID, now.Digest, now.Run = heir.Title, heir.object, heir.id, "", x.catalog.Run
+		if x.ledger.IsPending(was) {
+			x.ledger.RemovePending(was)
+			x.ledger.AddPending(now.Key())
 		}
-		x.ledger.change(record{Entry: &now, Was: &was})
+		x.ledger.Change(ledger.Record{Entry: &now, Was: &was})
 	}
 }
 
-// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([undoOrder]). Those
+// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([ledger.UndoOrder]). Those
 // that require something stay where the controller put them.
 func (x *session) undoFirst(jobs []*job) {
-	var own []*entry
+	var own []*ledger.Entry
 	for _, e := range x.ledger.Entries {
 		if e.Site == x.catalog.Site {
 			own = append(own, e)
 		}
 	}
 	turn := map[resource.ID]int{} // what is not in the ledger comes last
-	for i, e := range undoOrder(own) {
-		turn[e.id] = i - len(own)
+	for i, e := range ledger.UndoOrder(own) {
+		turn[e.ID] = i - len(own)
 	}
 	var places []int
 	var removals []*job

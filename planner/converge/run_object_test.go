@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // A resource that only got a new title goes on where the old one was, without an undo in between.
@@ -40,7 +42,7 @@ func TestAMovedResourceHasChanged(t *testing.T) {
 	before := b.tree()
 	b.apply(item("file[conf]", "path", "/f", "content", "x"))
 	r := b.apply(item("file[conf]", "path", "/g", "content", "x"))[0]
-	if want := []Difference{{"object", "/f", "/g"}}; r.Status != Changed || !cmp.Equal(r.Differences, want) || b.get("/f") != "old" {
+	if want := []types.Difference{{Parameter: "object", Is: "/f", Should: "/g"}}; r.Status != Changed || !cmp.Equal(r.Differences, want) || b.get("/f") != "old" {
 		t.Errorf("%+v, f %q", r, b.get("/f"))
 	}
 	if r := b.apply(item("file[conf]", "path", "/g", "content", "x"))[0]; r.Status != Unchanged {

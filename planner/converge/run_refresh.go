@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -14,11 +16,11 @@ import (
 const refreshParameter = "refresh"
 
 // owed returns the refresh that is to be done now as a difference.
-func (x *session) owed(j *job) []Difference {
-	if _, ok := j.typ.(Refresher); !ok || !x.ledger.owes(x.key(j)) || x.applying() && x.notifierFailed(j) {
+func (x *session) owed(j *job) []types.Difference {
+	if _, ok := j.typ.(types.Refresher); !ok || !x.ledger.IsPending(x.key(j)) || x.applying() && x.notifierFailed(j) {
 		return nil
 	}
-	return []Difference{{Parameter: refreshParameter, Is: "pending", Should: "done"}}
+	return []types.Difference{{Parameter: refreshParameter, Is: "pending", Should: "done"}}
 }
 
 // notifierFailed reports whether something that notifies the item failed in this session. The refresh then waits until
@@ -44,8 +46,8 @@ func (x *session) notify(j *job) {
 		if err != nil {
 			continue // no such resource can be in any catalog
 		}
-		if _, ok := x.types[name].(Refresher); ok {
-			x.ledger.owe(key{x.catalog.Site, id})
+		if _, ok := x.types[name].(types.Refresher); ok {
+			x.ledger.AddPending(ledger.Key{Site: x.catalog.Site, ID: id})
 		}
 	}
 }
@@ -64,7 +66,7 @@ func (x *session) examineRefresh(j *job) {
 // refresh does the refresh that an item owes, and notifies in turn, as a resource that was refreshed has changed.
 func (x *session) refresh(ctx context.Context, j *job) {
 	x.start(j)
-	refresher, ok := j.typ.(Refresher)
+	refresher, ok := j.typ.(types.Refresher)
 	if !ok {
 		j.fail(fmt.Errorf("internal error: the type %q cannot be notified; please report it", j.Type))
 		return
@@ -87,7 +89,7 @@ func (x *session) refresh(ctx context.Context, j *job) {
 		j.fail(fmt.Errorf("refresh: %w", err))
 		return
 	}
-	x.ledger.settle(x.key(j))
+	x.ledger.RemovePending(x.key(j))
 	if err := x.save(); err != nil {
 		j.fail(fmt.Errorf("refreshed, but not recorded: %w", err))
 		return

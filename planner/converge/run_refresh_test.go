@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -33,12 +34,12 @@ func TestRefresh(t *testing.T) {
 		b.converge(Apply, conf("1"))
 		results, _ := b.converge(Check, svc)
 		b.wantStatuses(results, "svc[s] differs")
-		if want := []Difference{{"refresh", "pending", "done"}}; !cmp.Equal(results[0].Differences, want) {
+		if want := []types.Difference{{Parameter: "refresh", Is: "pending", Should: "done"}}; !cmp.Equal(results[0].Differences, want) {
 			t.Errorf("%v", results[0].Differences)
 		}
 		results, _ = b.converge(Apply, svc)
 		b.wantStatuses(results, "svc[s] changed refreshed")
-		if p := b.ledgerNow().Pending; len(p) > 0 || b.ledgerNow().entry("one", "svc[s]").Digest != svc.Digest {
+		if p := b.ledgerNow().Pending; len(p) > 0 || b.ledgerNow().Entry("one", "svc[s]").Digest != svc.Digest {
 			t.Errorf("pending %v", p)
 		}
 	})
@@ -136,7 +137,7 @@ func TestRefresh(t *testing.T) {
 // starting is a service that is stopped until it is applied.
 type starting struct{ refreshed }
 
-func (f starting) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
+func (f starting) Check(ctx context.Context, s *types.Session, r resource.Resource) ([]types.Difference, error) {
 	diffs, err := f.refreshed.Check(ctx, s, r)
 	for i := range diffs {
 		diffs[i].Parameter = "ensure"

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // A parameter that an earlier form of a resource gave and the present one does not returns to what was there before, or, where slipway made the object, to
@@ -42,7 +43,7 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := func() *bench {
 				b := newBench(t)
-				b.types = types
+				b.types = types.All
 				b.mkdir("/etc")
 				for path, content := range tt.there {
 					if target, link := strings.CutPrefix(content, "->"); link {
@@ -89,7 +90,7 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 // A file that slipway made and that went with the parameters that made it is not slipway's any more.
 func TestAFileThatWentIsLeftAlone(t *testing.T) {
 	b := newBench(t)
-	b.types = types
+	b.types = types.All
 	b.mkdir("/etc")
 	b.converge(Apply, item("file[/etc/f]", "content", "first"))
 	for range 2 {
@@ -107,7 +108,7 @@ func TestAFileThatWentIsLeftAlone(t *testing.T) {
 func TestContentOfOthersStays(t *testing.T) {
 	for _, form := range []Item{item("file[/etc/f]", "ensure", "file"), item("file[/etc/f]", "mode", "0644")} {
 		b := newBench(t)
-		b.types = types
+		b.types = types.All
 		b.mkdir("/etc")
 		b.converge(Apply, item("file[/etc/f]", "content", "first"))
 		b.put("/etc/f", "theirs")
@@ -127,7 +128,7 @@ func chmod(b *bench, path string, mode os.FileMode) {
 // What was released is not slipway's any more: neither a later form nor the removal touches what others have changed since.
 func TestWhatWasReleasedIsLeftAlone(t *testing.T) {
 	b := newBench(t)
-	b.types = types
+	b.types = types.All
 	b.put("/etc/f", "was")
 	for i, form := range []Item{
 		item("file[/etc/f]", "content", "a", "mode", "0600"), item("file[/etc/f]", "content", "a"),
@@ -149,7 +150,7 @@ func TestWhatWasReleasedIsLeftAlone(t *testing.T) {
 // What an update that failed did not return, the next one does.
 func TestReleaseIsRepeated(t *testing.T) {
 	b := newBench(t)
-	b.types = types
+	b.types = types.All
 	b.put("/etc/f", "was")
 	chmod(b, "/etc/f", 0o640)
 	b.converge(Apply, item("file[/etc/f]", "content", "a", "mode", "0600"))

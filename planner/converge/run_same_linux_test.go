@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -93,12 +95,12 @@ func TestMountOfAnOlderLedger(t *testing.T) {
 	k := newKernel(t, rootFstab)
 	p := resource.Parameters{"device": "tmpfs", "fstype": "tmpfs"}
 	runAll(t, k.sys, managed(t, "mount", "/mnt", p))
-	l, err := readLedger(k.sys.System)
+	l, err := ledger.Read(k.sys.System)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Entries[0].Object = ""
-	if err := l.fold(); err != nil {
+	if err := l.Compact(); err != nil {
 		t.Fatal(err)
 	}
 	k.calls = nil
@@ -111,7 +113,7 @@ func TestMountOfAnOlderLedger(t *testing.T) {
 			t.Errorf("it was unmounted: %q", k.calls)
 		}
 	}
-	if l, err = readLedger(k.sys.System); err != nil || l.Entries[0].Object != "/mnt" {
+	if l, err = ledger.Read(k.sys.System); err != nil || l.Entries[0].Object != "/mnt" {
 		t.Errorf("the ledger knows %+v, %v", l.Entries[0], err)
 	}
 }
@@ -169,7 +171,7 @@ func TestOneServiceByTwoNames(t *testing.T) {
 	if err := os.Symlink("/usr/lib/systemd/system/ssh.service", filepath.Join(s.Root, "etc/systemd/system/sshd.service")); err != nil {
 		t.Fatal(err)
 	}
-	x := &session{sys: s, types: every}
+	x := &session{sys: s, types: types.All}
 	if one, other := x.resolved(object{"service", "sshd"}), x.resolved(object{"service", "ssh"}); one != other {
 		t.Errorf("%v and %v", one, other)
 	}

@@ -1,10 +1,15 @@
 package converge
 
+import (
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
+)
+
 // contradicted returns an error when a job wants something else of a thing than a resource that was applied, or comes
 // in the catalog, before it and has another name of it. Otherwise each of them would change what the other one did for
 // ever.
 func (x *session) contradicted(j *job) error {
-	sharer, ok := j.typ.(Sharer)
+	sharer, ok := j.typ.(types.Sharer)
 	if !ok {
 		return nil
 	}
@@ -12,7 +17,7 @@ func (x *session) contradicted(j *job) error {
 	if err != nil || is.Thing == "" {
 		return err
 	}
-	inCatalog, after := map[key]bool{}, false
+	inCatalog, after := map[ledger.Key]bool{}, false
 	for _, other := range x.jobs {
 		inCatalog[x.key(other)] = true
 		after = after || other == j
@@ -23,15 +28,15 @@ func (x *session) contradicted(j *job) error {
 		if err != nil {
 			continue // the other one reports it
 		}
-		if err := is.contradicts(shared, string(j.id), string(other.id)); err != nil {
+		if err := is.Contradicts(shared, string(j.id), string(other.id)); err != nil {
 			return err
 		}
 	}
 	for _, e := range x.ledger.Entries {
-		if e.Type != j.Type || inCatalog[e.key()] {
+		if e.Type != j.Type || inCatalog[e.Key()] {
 			continue
 		}
-		if err := is.contradicts(sharer.Shared(x.sys, e.Before), string(j.id), string(e.id)); err != nil {
+		if err := is.Contradicts(sharer.Shared(x.sys, e.Before), string(j.id), string(e.ID)); err != nil {
 			return err
 		}
 	}

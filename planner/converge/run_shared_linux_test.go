@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // TestHardLinksThatContradict: two names of one file whose resources want different attributes would change them for ever.
 // The second one is refused, in whichever run it comes.
 func TestHardLinksThatContradict(t *testing.T) {
-	linked := func(t *testing.T) *Session {
+	linked := func(t *testing.T) *types.Session {
 		s := folder(t, map[string]string{"a": "old"})
 		if err := os.Link(filepath.Join(s.Root, "a"), filepath.Join(s.Root, "b")); err != nil {
 			t.Fatal(err)
@@ -66,7 +67,7 @@ func TestHardLinksThatContradict(t *testing.T) {
 }
 
 // looked checks items and changes nothing.
-func looked(t *testing.T, s *Session, items ...Item) []Result {
+func looked(t *testing.T, s *types.Session, items ...Item) []Result {
 	t.Helper()
 	var results []Result
 	summary := Run(t.Context(), s.System, Catalog{Protocol: Protocol, Mode: Check, Site: "s", Items: items}, func(r Result) { results = append(results, r) })

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -23,7 +25,7 @@ func TestApplyThenNothingThenRemove(t *testing.T) {
 
 	results, summary := b.converge(Apply, items...)
 	b.wantStatuses(results, "plain[there] changed", "plain[new] changed")
-	if d := (Difference{"value", "before", "mine"}); !cmp.Equal(results[0].Differences, []Difference{d}) {
+	if d := (types.Difference{Parameter: "value", Is: "before", Should: "mine"}); !cmp.Equal(results[0].Differences, []types.Difference{d}) {
 		t.Errorf("differences %v", results[0].Differences)
 	}
 	want := map[resource.ID]string{"plain[there]": items[0].Digest, "plain[new]": items[1].Digest}
@@ -63,7 +65,7 @@ func TestWhatWasThereBeforeStays(t *testing.T) {
 	b.put("/fake/plain-a", "x")
 	results, summary := b.converge(Apply, item("plain[a]", "value", "x"))
 	b.wantStatuses(results, "plain[a] unchanged")
-	if summary.Ledger["plain[a]"] == "" || b.ledgerNow().entry("one", "plain[a]") == nil {
+	if summary.Ledger["plain[a]"] == "" || b.ledgerNow().Entry("one", "plain[a]") == nil {
 		t.Error("it is not recorded")
 	}
 	results, _ = b.converge(Apply, removal("plain[a]"))
@@ -271,7 +273,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 				t.Errorf("%s: difference %v", name, d)
 			}
 		}
-		if b.there(ledgerPath) && strings.Contains(b.get(ledgerPath), "hunter2") {
+		if b.there(ledger.Path) && strings.Contains(b.get(ledger.Path), "hunter2") {
 			t.Errorf("%s: in the ledger", name)
 		}
 	}

@@ -6,19 +6,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // examineRemoval looks at an item that is to be undone. What the ledger does not know of this site is not slipway's to
 // remove.
 func (x *session) examineRemoval(j *job) {
 	if x.applying() {
-		x.ledger.setNoop(x.key(j), "")
+		x.ledger.SetNoop(x.key(j), "")
 	}
-	if x.ledger.entry(x.catalog.Site, j.id) == nil {
+	if x.ledger.Entry(x.catalog.Site, j.id) == nil {
 		j.finish(Unchanged)
 		return
 	}
-	j.result.Differences = []Difference{{Parameter: "ensure", Is: "applied", Should: "undone"}}
+	j.result.Differences = []types.Difference{{Parameter: "ensure", Is: "applied", Should: "undone"}}
 	if !x.applying() {
 		j.finish(Differs)
 	}
@@ -28,7 +31,7 @@ func (x *session) examineRemoval(j *job) {
 func (x *session) remove(ctx context.Context, j *job) {
 	x.start(j)
 	x.notify(j)
-	if err := x.undo(ctx, j, x.ledger.entry(x.catalog.Site, j.id)); err != nil {
+	if err := x.undo(ctx, j, x.ledger.Entry(x.catalog.Site, j.id)); err != nil {
 		j.fail(err)
 		return
 	}
@@ -42,7 +45,7 @@ func (x *session) remove(ctx context.Context, j *job) {
 // undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in
 // the ledger on the disk first; a failure leaves the entry there, to be undone again. What was already gone is in the
 // message of the job's result.
-func (x *session) undo(ctx context.Context, j *job, e *entry) error {
+func (x *session) undo(ctx context.Context, j *job, e *ledger.Entry) error {
 	var cutOff error
 	missing := false
 	if e.Digest == "" {
@@ -50,40 +53,40 @@ func (x *session) undo(ctx context.Context, j *job, e *entry) error {
 	} else {
 		missing = x.missing(ctx, j.typ, e)
 		e.Digest, e.Run = "", x.catalog.Run
-		x.ledger.change(record{Entry: e})
+		x.ledger.Change(ledger.Record{Entry: e})
 	}
 	if err := x.save(); err != nil {
 		return fmt.Errorf("not begun: %w", err)
 	}
 	_, err := guarded(e.Type, func() (any, error) { return nil, j.typ.Undo(ctx, x.sys, e.Title, e.Before) })
-	j.result.Message, err = asGone(err)
+	j.result.Message, err = types.AsGone(err)
 	switch {
 	case missing && j.result.Message == "":
-		j.result.Message = alreadyGone
+		j.result.Message = types.AlreadyGone
 	case missing:
-		j.result.Message = alreadyGone + "; " + j.result.Message
+		j.result.Message = types.AlreadyGone + "; " + j.result.Message
 	}
 	x.sys.Forget()
 	if err != nil {
 		// What could not be completed matters only where it is in the way.
 		return errors.Join(fmt.Errorf("undo: %w", err), cutOff)
 	}
-	gone := e.key()
-	x.ledger.change(record{Drop: &gone})
+	gone := e.Key()
+	x.ledger.Change(ledger.Record{Drop: &gone})
 	return nil
 }
 
-// tearDown undoes everything that the site applied, in [undoOrder]. What fails stays in the ledger, and the rest goes
+// tearDown undoes everything that the site applied, in [ledger.UndoOrder]. What fails stays in the ledger, and the rest goes
 // on.
 func (x *session) tearDown(ctx context.Context) {
-	var own []*entry
+	var own []*ledger.Entry
 	for _, e := range x.ledger.Entries {
 		if e.Site == x.catalog.Site {
 			own = append(own, e)
 		}
 	}
-	for _, e := range undoOrder(own) {
-		j := &job{Item: Item{Remove: true}, id: e.id, typ: x.types[e.Type]}
+	for _, e := range ledger.UndoOrder(own) {
+		j := &job{Item: Item{Remove: true}, id: e.ID, typ: x.types[e.Type]}
 		j.Type, j.Title = e.Type, e.Title
 		if j.typ == nil {
 			j.wrong = fmt.Errorf("type %q is not known on the node; tear down with the slipway that applied it", e.Type)
@@ -97,26 +100,26 @@ func (x *session) tearDown(ctx context.Context) {
 		return
 	}
 	for id := range maps.Clone(x.ledger.Noop[x.catalog.Site]) {
-		x.ledger.setNoop(key{x.catalog.Site, id}, "")
+		x.ledger.SetNoop(ledger.Key{Site: x.catalog.Site, ID: id}, "")
 	}
-	if len(x.ledger.of(x.catalog.Site)) > 0 {
+	if len(x.ledger.Digests(x.catalog.Site)) > 0 {
 		return
 	}
 	for _, k := range slices.Clone(x.ledger.Pending) {
 		if k.Site == x.catalog.Site {
-			x.ledger.settle(k)
+			x.ledger.RemovePending(k)
 		}
 	}
 	if _, locked := x.held(); locked && x.unlockCommand() == "" { // nobody can ever undo it
-		x.ledger.change(record{Unlock: x.catalog.Site})
+		x.ledger.Change(ledger.Record{Unlock: x.catalog.Site})
 		x.abandoned = true
 	}
 	x.tornDown = x.broken == nil
 }
 
 // there reports whether the object of an entry is on the node, where its type can say that.
-func (x *session) there(ctx context.Context, typ Type, e *entry) (bool, error) {
-	f, ok := typ.(Finder)
+func (x *session) there(ctx context.Context, typ types.Type, e *ledger.Entry) (bool, error) {
+	f, ok := typ.(types.Finder)
 	if !ok {
 		return false, nil
 	}
@@ -125,7 +128,7 @@ func (x *session) there(ctx context.Context, typ Type, e *entry) (bool, error) {
 
 // missing reports that others have taken the object of an entry away since it was applied. One that cannot be looked
 // for is left to Undo, which reports that.
-func (x *session) missing(ctx context.Context, typ Type, e *entry) bool {
+func (x *session) missing(ctx context.Context, typ types.Type, e *ledger.Entry) bool {
 	if !e.There {
 		return false
 	}

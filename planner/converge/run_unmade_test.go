@@ -3,6 +3,7 @@ package converge
 import (
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -17,11 +18,11 @@ func TestFileThatCouldNotBeMade(t *testing.T) {
 			t.Errorf("%s: %s", r.ID, r.Status)
 		}
 	}
-	l, err := readLedger(s.System)
+	l, err := ledger.Read(s.System)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.entry("s", unmade.ID()) != nil || l.entry("s", begun.ID()) == nil {
-		t.Errorf("the ledger has %v", l.of("s"))
+	if l.Entry("s", unmade.ID()) != nil || l.Entry("s", begun.ID()) == nil {
+		t.Errorf("the ledger has %v", l.Digests("s"))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -51,7 +52,7 @@ func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionEr
 }
 
 // held returns what the ledger says of the lock on the node, and whether there is one.
-func (x *session) held() (h hold, locked bool) {
+func (x *session) held() (h ledger.Lock, locked bool) {
 	h, locked = x.ledger.Locked[x.catalog.Site]
 	return h, locked
 }
@@ -82,7 +83,7 @@ func (x *session) lock(ctx context.Context) *SessionError {
 	if ctx.Err() != nil {
 		return &SessionError{Code: CodeLock, Message: "lock: not begun: the session ended: " + context.Cause(ctx).Error()}
 	}
-	x.ledger.change(record{Lock: &mark{site, x.catalog.Run, x.catalog.Unlock}})
+	x.ledger.Change(ledger.Record{Lock: &ledger.SiteLock{Site: site, Run: x.catalog.Run, Unlock: x.catalog.Unlock}})
 	if err := x.save(); err != nil {
 		return ledgerError(err)
 	}
@@ -95,7 +96,7 @@ func (x *session) lock(ctx context.Context) *SessionError {
 		return &SessionError{Code: CodeLock, Message: "lock: " + err.Error() + "; no resource was touched"}
 	}
 	if out.Status != 0 {
-		x.ledger.change(record{Unlock: site})
+		x.ledger.Change(ledger.Record{Unlock: site})
 		if err := x.save(); err != nil {
 			return ledgerError(err)
 		}
@@ -135,7 +136,7 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 		return &SessionError{Code: CodeUnlock, Message: "unlock: " + err.Error() + "; the node may still be locked"}
 	}
 	if _, locked := x.held(); locked {
-		x.ledger.change(record{Unlock: x.catalog.Site})
+		x.ledger.Change(ledger.Record{Unlock: x.catalog.Site})
 	}
 	if err := x.save(); err != nil {
 		return ledgerError(err)

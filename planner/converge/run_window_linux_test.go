@@ -8,7 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // A session that is killed inside a window leaves a ledger that tells of it: the same run goes on inside, another one unlocks first
@@ -23,7 +25,7 @@ func TestAWindowOutlivesItsSession(t *testing.T) {
 		defer s.Close()
 		w := newWindow(t)
 		s.Commands = w.Commands
-		w.sandbox = &sandbox{&Session{System: s}, os.Getenv("DIR"), t}
+		w.sandbox = &sandbox{&types.Session{System: s}, os.Getenv("DIR"), t}
 		hook := w.hook
 		w.hook = func(stage, title string) error {
 			if stage == role() {
@@ -58,29 +60,29 @@ func TestAWindowOutlivesItsSession(t *testing.T) {
 
 // A ledger of the older form tells only which run locked the node.
 func TestALedgerThatRemembersNoUnlockCommand(t *testing.T) {
-	for text, want := range map[string]hold{
+	for text, want := range map[string]ledger.Lock{
 		`"run-0"`:                       {Run: "run-0"},
 		`{"run":"run-0"}`:               {Run: "run-0"},
 		`{"run":"r","unlock":"a && b"}`: {Run: "r", Unlock: "a && b"},
 	} {
-		l, err := parseLedger([]byte(`{"version":1,"locked":{"one":` + text + `},"entries":[]}`))
+		l, err := ledger.Parse([]byte(`{"version":1,"locked":{"one":` + text + `},"entries":[]}`))
 		if err != nil || l.Locked["one"] != want {
 			t.Errorf("%s: %+v, %v", text, l, err)
 			continue
 		}
-		if again, err := parseLedger([]byte(shownLedger(t, l))); err != nil || again.Locked["one"] != want {
+		if again, err := ledger.Parse([]byte(shownLedger(t, l))); err != nil || again.Locked["one"] != want {
 			t.Errorf("%s: written and read again: %+v, %v", text, again, err)
 		}
 	}
 	for _, text := range []string{`1`, `["r"]`, `{"run":1}`, `{"ran":"r"}`} {
-		if _, err := parseLedger([]byte(`{"version":1,"locked":{"one":` + text + `},"entries":[]}`)); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		if _, err := ledger.Parse([]byte(`{"version":1,"locked":{"one":` + text + `},"entries":[]}`)); err == nil || !strings.Contains(err.Error(), "is damaged") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	w := newWindow(t)
 	w.converge(Apply, item("plain[a]", "value", "1"))
-	w.put(ledgerPath, strings.Replace(w.get(ledgerPath), `"entries"`, `"locked":{"one":"run-0"},"entries"`, 1))
-	w.put(ledgerLogPath, `{"version":1,"generation":1}`+"\n"+`{"synced":1,"records":[{"lock":{"site":"two","run":"run-0"}}]}`+"\n")
+	w.put(ledger.Path, strings.Replace(w.get(ledger.Path), `"entries"`, `"locked":{"one":"run-0"},"entries"`, 1))
+	w.put(ledger.LogPath, `{"version":1,"generation":1}`+"\n"+`{"synced":1,"records":[{"lock":{"site":"two","run":"run-0"}}]}`+"\n")
 	w.ran = nil
 	for _, site := range []string{"one", "two"} {
 		if _, s := w.session(t.Context(), Catalog{Site: site, Mode: Apply}); s.Error == nil || s.Error.Code != CodeUnlock || !strings.Contains(s.Error.Message, `run "run-0" locked the node`) || !s.Locked {

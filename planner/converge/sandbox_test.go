@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // sandbox is a node in a folder of its own.
 type sandbox struct {
-	*Session
+	*types.Session
 	dir string
 	t   *testing.T
 }
@@ -25,7 +26,7 @@ func newSandbox(t *testing.T) *sandbox {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	s.LockWait = 50 * time.Millisecond
-	return &sandbox{Session: &Session{System: s}, dir: dir, t: t}
+	return &sandbox{Session: &types.Session{System: s}, dir: dir, t: t}
 }
 
 // real returns where a path of the node is on this machine.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -138,7 +139,7 @@ func FuzzParseLedger(f *testing.F) {
 	f.Add([]byte(`{"version":1,"entries":[{"site":"one","type":"plain","title":"a","digest":"d","before":null,"run":"r"}]}`))
 	f.Add([]byte(`{"version":1,"locked":{"one":"r","two":{"run":"r","unlock":"u"}},"entries":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l, err := parseLedger(text)
+		l, err := ledger.Parse(text)
 		if err != nil {
 			return
 		}
@@ -146,7 +147,7 @@ func FuzzParseLedger(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q was read and cannot be written: %v", text, err)
 		}
-		if _, err := parseLedger(again); err != nil {
+		if _, err := ledger.Parse(again); err != nil {
 			t.Errorf("%q was read, written as %q, and not read again: %v", text, again, err)
 		}
 	})
@@ -192,7 +193,7 @@ func TestTheControllerIsLost(t *testing.T) {
 			if want := map[resource.ID]string{"file[/a]": item("file[/a]", "content", "1").Digest, "exec[endless]": ""}; !cmp.Equal(summary.Ledger, want) {
 				t.Errorf("ledger %v", summary.Ledger)
 			}
-			l, err := readLedger(b.System)
+			l, err := ledger.Read(b.System)
 			if err != nil || len(l.Entries) != 2 || b.there("/b") {
 				t.Errorf("%+v, %v", l, err)
 			}

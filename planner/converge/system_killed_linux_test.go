@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // A session that is killed takes the command of the user that it runs with it, with everything that the command started, also in sessions of their
@@ -138,14 +139,15 @@ func pidIn(t *testing.T, dir, name string) int {
 // A tool that a resource type calls, as dpkg, must not be cut: it finishes after its session was killed, and the next session waits for it.
 func TestKilledSessionLeavesItsToolToFinish(t *testing.T) {
 	if role() != "" {
-		b := &bench{sandbox: &sandbox{&Session{System: machineIn(t, os.Getenv("DIR"))}, os.Getenv("DIR"), t}, run: "r1"}
+		b := &bench{sandbox: &sandbox{&types.Session{System: machineIn(t, os.Getenv("DIR"))}, os.Getenv("DIR"), t}, run: "r1"}
 		b.useTypes()
 		b.hook = func(stage, _ string) error {
 			if stage != "apply" {
 				return nil
 			}
 			script := fmt.Sprintf(`cd %s; kill -9 %d; until test -e go; do echo still here; sleep 0.01; done; touch done`, b.dir, os.Getpid())
-			return mustRun(t.Context(), b.Session, system.Command{Argv: []string{"/bin/sh", "-c", script}})
+			_, err := b.Run(t.Context(), system.Command{Argv: []string{"/bin/sh", "-c", script}})
+			return err
 		}
 		b.converge(Apply, item("plain[a]", "value", "1"))
 		t.Fatal("not killed")
@@ -190,7 +192,7 @@ func machineIn(t *testing.T, dir string) *system.System {
 // A session that is given up while a tool is at work ends in time, and the tool finishes with the node's lock.
 func TestGivenUpSessionLeavesItsToolToFinish(t *testing.T) {
 	dir := t.TempDir()
-	b := &bench{sandbox: &sandbox{&Session{System: machineIn(t, dir)}, dir, t}, run: "r1"}
+	b := &bench{sandbox: &sandbox{&types.Session{System: machineIn(t, dir)}, dir, t}, run: "r1"}
 	b.useTypes()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.hook = func(stage, _ string) error {
@@ -203,7 +205,8 @@ func TestGivenUpSessionLeavesItsToolToFinish(t *testing.T) {
 			}
 			cancel(errors.New("it is late"))
 		}()
-		return mustRun(ctx, b.Session, system.Command{Argv: []string{"/bin/sh", "-c", "cd " + dir + "; touch began; until test -e go; do sleep 0.01; done; touch done"}})
+		_, err := b.Run(ctx, system.Command{Argv: []string{"/bin/sh", "-c", "cd " + dir + "; touch began; until test -e go; do sleep 0.01; done; touch done"}})
+		return err
 	}
 	results, _ := b.converge(Apply, item("plain[a]", "value", "1"))
 	if r := results[0]; r.Status != Failed || !strings.Contains(r.Message, "/bin/sh: it is late: it runs on to its end, and the node stays locked until then") {

@@ -1,16 +1,13 @@
 package converge
 
 import (
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // apply runs items of real types in mode Apply and returns the results.
@@ -62,48 +59,48 @@ func TestFile(t *testing.T) {
 	for name, test := range map[string]struct {
 		before map[string]string
 		item   Item
-		diffs  []Difference
+		diffs  []types.Difference
 		want   map[string]string // what is at the paths then: mode and content, as in tree; empty is nothing
 	}{
-		"new":                       {item: item("file[/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
-		"new with mode":             {item: item("file[/f]", "content", "x", "mode", "4750"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "urwxr-x--- x"}},
-		"new and empty":             {item: item("file[/f]", "ensure", "present"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
-		"path":                      {item: item("file[message]", "path", "/f", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
-		"content":                   {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}2d711642"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
-		"empty content":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", ""), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}e3b0c442"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
-		"mode":                      {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "600"), diffs: []Difference{{"mode", "0644", "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
-		"source":                    {before: map[string]string{"/s": "here", "/f": "old"}, item: item("file[/f]", "source", "/s"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}fcec9150"}}, want: map[string]string{"/f": "-rw-r--r-- here"}},
-		"directory":                 {item: item("file[/d]", "ensure", "directory", "mode", "0700"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "drwx------"}},
-		"directory mode":            {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "directory", "mode", "1777"), diffs: []Difference{{"mode", "0755", "1777"}}, want: map[string]string{"/d": "dtrwxrwxrwx", "/d/x": "-rw-r--r-- x"}},
-		"link":                      {item: item("file[/l]", "target", "/etc"), diffs: []Difference{{"ensure", "absent", "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /etc"}},
-		"other target":              {before: map[string]string{"/l": "->a"}, item: item("file[/l]", "ensure", "link", "target", "b"), diffs: []Difference{{"target", "a", "b"}}, want: map[string]string{"/l": "Lrwxrwxrwx b"}},
-		"absent":                    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "absent"), diffs: []Difference{{"ensure", "file", "absent"}}, want: map[string]string{"/f": ""}},
-		"absent link":               {before: map[string]string{"/d/x": "x", "/l": "->/d"}, item: item("file[/l]", "ensure", "absent"), diffs: []Difference{{"ensure", "link", "absent"}}, want: map[string]string{"/l": "", "/d/x": "-rw-r--r-- x"}},
-		"file for link":             {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
-		"link for file":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "target", "t"), diffs: []Difference{{"ensure", "file", "link"}}, want: map[string]string{"/f": "Lrwxrwxrwx t"}},
-		"dir for file":              {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "directory"), diffs: []Difference{{"ensure", "file", "directory"}}, want: map[string]string{"/f": "drwxr-xr-x"}},
-		"file for dir":              {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x", "force", true), diffs: []Difference{{"ensure", "directory", "file"}}, want: map[string]string{"/d": "-rw-r--r-- x"}},
-		"absent dir":                {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "absent", "force", true), diffs: []Difference{{"ensure", "directory", "absent"}}, want: map[string]string{"/d": ""}},
-		"through a link":            {before: map[string]string{"/d/": "", "/l": "->/d"}, item: item("file[/l/f]", "content", "x"), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/d/f": "-rw-r--r-- x"}},
-		"present is a dir":          {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "present", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------"}},
-		"content for link":          {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "ensure", "present", "content", "x"), diffs: []Difference{{"ensure", "link", "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
-		"sensitive":                 {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "sensitive", true), diffs: []Difference{{"content", hiddenValue, hiddenValue}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"new":                       {item: item("file[/f]", "content", "x"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"new with mode":             {item: item("file[/f]", "content", "x", "mode", "4750"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "file"}}, want: map[string]string{"/f": "urwxr-x--- x"}},
+		"new and empty":             {item: item("file[/f]", "ensure", "present"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "file"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
+		"path":                      {item: item("file[message]", "path", "/f", "content", "x"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"content":                   {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x"), diffs: []types.Difference{{Parameter: "content", Is: "{sha256}cba06b57", Should: "{sha256}2d711642"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"empty content":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", ""), diffs: []types.Difference{{Parameter: "content", Is: "{sha256}cba06b57", Should: "{sha256}e3b0c442"}}, want: map[string]string{"/f": "-rw-r--r-- "}},
+		"mode":                      {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "600"), diffs: []types.Difference{{Parameter: "mode", Is: "0644", Should: "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
+		"source":                    {before: map[string]string{"/s": "here", "/f": "old"}, item: item("file[/f]", "source", "/s"), diffs: []types.Difference{{Parameter: "content", Is: "{sha256}cba06b57", Should: "{sha256}fcec9150"}}, want: map[string]string{"/f": "-rw-r--r-- here"}},
+		"directory":                 {item: item("file[/d]", "ensure", "directory", "mode", "0700"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "directory"}}, want: map[string]string{"/d": "drwx------"}},
+		"directory mode":            {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "ensure", "directory", "mode", "1777"), diffs: []types.Difference{{Parameter: "mode", Is: "0755", Should: "1777"}}, want: map[string]string{"/d": "dtrwxrwxrwx", "/d/x": "-rw-r--r-- x"}},
+		"link":                      {item: item("file[/l]", "target", "/etc"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /etc"}},
+		"other target":              {before: map[string]string{"/l": "->a"}, item: item("file[/l]", "ensure", "link", "target", "b"), diffs: []types.Difference{{Parameter: "target", Is: "a", Should: "b"}}, want: map[string]string{"/l": "Lrwxrwxrwx b"}},
+		"absent":                    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "absent"), diffs: []types.Difference{{Parameter: "ensure", Is: "file", Should: "absent"}}, want: map[string]string{"/f": ""}},
+		"absent link":               {before: map[string]string{"/d/x": "x", "/l": "->/d"}, item: item("file[/l]", "ensure", "absent"), diffs: []types.Difference{{Parameter: "ensure", Is: "link", Should: "absent"}}, want: map[string]string{"/l": "", "/d/x": "-rw-r--r-- x"}},
+		"file for link":             {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "content", "x"), diffs: []types.Difference{{Parameter: "ensure", Is: "link", Should: "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
+		"link for file":             {before: map[string]string{"/f": "old"}, item: item("file[/f]", "target", "t"), diffs: []types.Difference{{Parameter: "ensure", Is: "file", Should: "link"}}, want: map[string]string{"/f": "Lrwxrwxrwx t"}},
+		"dir for file":              {before: map[string]string{"/f": "old"}, item: item("file[/f]", "ensure", "directory"), diffs: []types.Difference{{Parameter: "ensure", Is: "file", Should: "directory"}}, want: map[string]string{"/f": "drwxr-xr-x"}},
+		"file for dir":              {before: map[string]string{"/d/": ""}, item: item("file[/d]", "content", "x", "force", true), diffs: []types.Difference{{Parameter: "ensure", Is: "directory", Should: "file"}}, want: map[string]string{"/d": "-rw-r--r-- x"}},
+		"absent dir":                {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "absent", "force", true), diffs: []types.Difference{{Parameter: "ensure", Is: "directory", Should: "absent"}}, want: map[string]string{"/d": ""}},
+		"through a link":            {before: map[string]string{"/d/": "", "/l": "->/d"}, item: item("file[/l/f]", "content", "x"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "file"}}, want: map[string]string{"/d/f": "-rw-r--r-- x"}},
+		"present is a dir":          {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "present", "mode", "0700"), diffs: []types.Difference{{Parameter: "mode", Is: "0755", Should: "0700"}}, want: map[string]string{"/d": "drwx------"}},
+		"content for link":          {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "ensure", "present", "content", "x"), diffs: []types.Difference{{Parameter: "ensure", Is: "link", Should: "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
+		"sensitive":                 {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "sensitive", true), diffs: []types.Difference{{Parameter: "content", Is: types.Hidden, Should: types.Hidden}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
 		"attributes of nothing":     {item: item("file[/f]", "mode", "0600", "owner", "0"), want: map[string]string{"/f": ""}},
-		"attributes of a directory": {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "mode", "0700"), diffs: []Difference{{"mode", "0755", "0700"}}, want: map[string]string{"/d": "drwx------", "/d/x": "-rw-r--r-- x"}},
+		"attributes of a directory": {before: map[string]string{"/d/x": "x"}, item: item("file[/d]", "mode", "0700"), diffs: []types.Difference{{Parameter: "mode", Is: "0755", Should: "0700"}}, want: map[string]string{"/d": "drwx------", "/d/x": "-rw-r--r-- x"}},
 		"attributes of a link":      {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "mode", "0600"), want: map[string]string{"/l": "Lrwxrwxrwx /t", "/t": "-rw-r--r-- theirs"}},
-		"mode of a new link":        {before: map[string]string{"/t": "theirs"}, item: item("file[/l]", "ensure", "link", "target", "/t", "mode", "0600"), diffs: []Difference{{"ensure", "absent", "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /t", "/t": "-rw-r--r-- theirs"}},
-		"directory, x where r is":   {item: item("file[/d]", "ensure", "directory", "mode", "0640"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "drwxr-x---"}},
+		"mode of a new link":        {before: map[string]string{"/t": "theirs"}, item: item("file[/l]", "ensure", "link", "target", "/t", "mode", "0600"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "link"}}, want: map[string]string{"/l": "Lrwxrwxrwx /t", "/t": "-rw-r--r-- theirs"}},
+		"directory, x where r is":   {item: item("file[/d]", "ensure", "directory", "mode", "0640"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "directory"}}, want: map[string]string{"/d": "drwxr-x---"}},
 		"directory is so already":   {before: map[string]string{"/d/": ""}, item: item("file[/d]", "ensure", "directory", "mode", "0644"), want: map[string]string{"/d": "drwxr-xr-x"}},
-		"symbolic, new":             {item: item("file[/f]", "content", "x", "mode", "u=rwx,g=r,o="), diffs: []Difference{{"ensure", "absent", "file"}}, want: map[string]string{"/f": "-rwxr----- x"}},
-		"symbolic, new directory":   {item: item("file[/d]", "ensure", "directory", "mode", "go-rx,+t"), diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/d": "dtrwx------"}},
-		"symbolic, there":           {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+w,u+x"), diffs: []Difference{{"mode", "0644", "0764"}}, want: map[string]string{"/f": "-rwxrw-r-- old"}},
-		"symbolic, new content":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "mode", "g+w"), diffs: []Difference{{"content", "{sha256}cba06b57", "{sha256}2d711642"}, {"mode", "0644", "0664"}}, want: map[string]string{"/f": "-rw-rw-r-- x"}},
+		"symbolic, new":             {item: item("file[/f]", "content", "x", "mode", "u=rwx,g=r,o="), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "file"}}, want: map[string]string{"/f": "-rwxr----- x"}},
+		"symbolic, new directory":   {item: item("file[/d]", "ensure", "directory", "mode", "go-rx,+t"), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "directory"}}, want: map[string]string{"/d": "dtrwx------"}},
+		"symbolic, there":           {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+w,u+x"), diffs: []types.Difference{{Parameter: "mode", Is: "0644", Should: "0764"}}, want: map[string]string{"/f": "-rwxrw-r-- old"}},
+		"symbolic, new content":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "mode", "g+w"), diffs: []types.Difference{{Parameter: "content", Is: "{sha256}cba06b57", Should: "{sha256}2d711642"}, {Parameter: "mode", Is: "0644", Should: "0664"}}, want: map[string]string{"/f": "-rw-rw-r-- x"}},
 		"symbolic, X of a file":     {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "a+X"), want: map[string]string{"/f": "-rw-r--r-- old"}},
 		"symbolic, = and X of a file": {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "u=rwX,go=X"),
-			diffs: []Difference{{"mode", "0644", "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
+			diffs: []types.Difference{{Parameter: "mode", Is: "0644", Should: "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
 		"symbolic, = and X of a directory": {item: item("file[/f]", "ensure", "directory", "mode", "u=rwX,go=X"),
-			diffs: []Difference{{"ensure", "absent", "directory"}}, want: map[string]string{"/f": "drwx--x--x"}},
-		"symbolic, X later": {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+X,u+x"), diffs: []Difference{{"mode", "0644", "0754"}}, want: map[string]string{"/f": "-rwxr-xr-- old"}},
+			diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "directory"}}, want: map[string]string{"/f": "drwx--x--x"}},
+		"symbolic, X later": {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+X,u+x"), diffs: []types.Difference{{Parameter: "mode", Is: "0644", Should: "0754"}}, want: map[string]string{"/f": "-rwxr-xr-- old"}},
 		"already so":        {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +191,7 @@ func TestFileOwner(t *testing.T) {
 	}
 	before := b.tree()
 	r := b.apply(item("file[/f]", "content", "y", "owner", "app", "group", "app"))[0]
-	want := []Difference{{"content", "{sha256}2d711642", "{sha256}a1fce436"}, {"owner", "old", "app"}, {"group", "777", "app"}}
+	want := []types.Difference{{Parameter: "content", Is: "{sha256}2d711642", Should: "{sha256}a1fce436"}, {Parameter: "owner", Is: "old", Should: "app"}, {Parameter: "group", Is: "777", Should: "app"}}
 	info, err := b.Lstat("/f")
 	if err != nil || !cmp.Equal(r.Differences, want) || info.UID != 900 || info.GID != 901 {
 		t.Errorf("%+v, %+v, %v", r, info, err)
@@ -246,7 +243,7 @@ func TestFileAttributesOfWhatIsThere(t *testing.T) {
 			t.Errorf("the target went to %d", got)
 		}
 		own(b, 7, "/localtime")
-		if r := b.inMode(Check, items...)[0]; r.Status != Differs || !cmp.Equal(r.Differences, []Difference{{"owner", "7", "900"}}) {
+		if r := b.inMode(Check, items...)[0]; r.Status != Differs || !cmp.Equal(r.Differences, []types.Difference{{Parameter: "owner", Is: "7", Should: "900"}}) {
 			t.Errorf("drift: %+v", r)
 		}
 		b.apply(items...)
@@ -372,7 +369,7 @@ func TestFileUndo(t *testing.T) {
 	t.Run("a planted ledger entry is refused", func(t *testing.T) {
 		b := nodeOf(t, map[string]string{"/f": "old"})
 		for _, before := range []string{`{"path":"../f","kind":"absent"}`, `{"path":"/f","kind":"file","kept":"../../etc/shadow"}`, `{"path":"/f","kind":"pipe","said":["content"]}`, `{`} {
-			if err := (fileType{}).Undo(t.Context(), b.Session, "/f", []byte(before)); err == nil {
+			if err := types.All["file"].Undo(t.Context(), b.Session, "/f", []byte(before)); err == nil {
 				t.Errorf("%s was undone", before)
 			}
 		}
@@ -382,30 +379,11 @@ func TestFileUndo(t *testing.T) {
 	})
 }
 
-// TestTypesTable: what users may write and what nodes can apply are the same types, and each is described.
-func TestTypesTable(t *testing.T) {
-	declared, applied := slices.Sorted(maps.Keys(schema.Types())), slices.Sorted(maps.Keys(types))
-	if !slices.Equal(declared, applied) {
-		t.Errorf("planner/schema declares %q, the table of this package has %q", declared, applied)
-	}
-	for name, typ := range types {
-		schema := typ.Declared().Schema()
-		if schema.Type != name || schema.Summary == "" {
-			t.Errorf("the table says %q, the schema %q: %q", name, schema.Type, schema.Summary)
-		}
-		for _, p := range schema.Parameters {
-			if resource.IsMetaparameter(p.Name) || p.Description == "" {
-				t.Errorf("%s: parameter %q is a metaparameter or not described", name, p.Name)
-			}
-		}
-	}
-}
-
 // A large content costs Terraform and the provider many times its size, so it is refused in the plan.
 func TestFileContentIsBounded(t *testing.T) {
 	for size, want := range map[int]int{8 << 20: 0, 8<<20 + 1: 1} {
 		r := item("file[/a]", "content", strings.Repeat("x", size)).Resource
-		wrong := (fileType{}).Declared().Schema().Validate(r)
+		wrong := types.All["file"].Declared().Schema().Validate(r)
 		if len(wrong) != want || want > 0 && !strings.Contains(wrong[0].Error(), "content: has 8388609 bytes, and may have at most 8388608 (8 MiB)") {
 			t.Errorf("%d bytes: %.300v", size, wrong)
 		}

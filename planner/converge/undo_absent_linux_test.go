@@ -7,18 +7,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // absentNode is a node with what each type needs. Its commands keep the files of the shadow suite and of dpkg.
-func absentNode(t *testing.T) *Session {
+func absentNode(t *testing.T) *types.Session {
 	t.Helper()
 	s := shadowNode(t)
 	for file, content := range map[string]string{
 		"/etc/hosts": "", "/etc/fstab": "", "/proc/self/mountinfo": "", "/var/spool/cron/crontabs/root": "", "/d/a.ini": "",
 		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "",
-		dpkgStatus: dpkgStanza, "/usr/bin/apt-get": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
+		"/var/lib/dpkg/status": dpkgStanza, "/usr/bin/apt-get": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
 	} {
 		onDisk(t, s, file, content)
 	}
@@ -31,9 +33,9 @@ func absentNode(t *testing.T) *Session {
 		case c.Argv[0] == "apt-cache":
 			return prints("jq:\n  Candidate: 1\n"), nil
 		case strings.HasPrefix(line, "apt-get"+aptOptions+" install"):
-			onDisk(t, s, dpkgStatus, dpkgStanza+stanza("jq", ""))
+			onDisk(t, s, "/var/lib/dpkg/status", dpkgStanza+stanza("jq", ""))
 		case strings.HasPrefix(line, "apt-get"+aptOptions+" purge"):
-			onDisk(t, s, dpkgStatus, dpkgStanza)
+			onDisk(t, s, "/var/lib/dpkg/status", dpkgStanza)
 		case c.Argv[0] == "apt-get", c.Argv[0] == "mount", c.Argv[0] == "umount":
 		case c.Argv[0] == "systemctl":
 			unit := "ActiveState=inactive\nLoadState=loaded\nUnitFileState=enabled\n"
@@ -49,7 +51,7 @@ func absentNode(t *testing.T) *Session {
 	return s
 }
 
-func onDisk(t *testing.T, s *Session, file, content string) {
+func onDisk(t *testing.T, s *types.Session, file, content string) {
 	t.Helper()
 	file = filepath.Join(s.Root, file)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -79,11 +81,11 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"mount":     {"mount", "/mnt", resource.Parameters{"device": "x", "fstype": "ext4", "ensure": "present"}, "/etc/fstab", ""},
 		"setting":   {"ini_setting", "x", resource.Parameters{"path": "/d/a.ini", "section": "s", "setting": "k", "value": "v"}, "/d/a.ini", ""},
 		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
-		"package":   {"package", "jq", resource.Parameters{}, dpkgStatus, dpkgStanza},
+		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},
 		"service":   {"service", "web", resource.Parameters{"enable": true}, "/run/unit-gone", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			apply := func() *Session {
+			apply := func() *types.Session {
 				s := absentNode(t)
 				if got := runAll(t, s, managed(t, tt.typ, tt.title, tt.parameters))[0]; got.Status == Failed {
 					t.Fatalf("%s: %s", got.Status, got.Message)
@@ -93,7 +95,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 			if got := runAll(t, apply())[0]; got.Status != Changed || got.Message != "" {
 				t.Errorf("there: %s: %q", got.Status, got.Message)
 			}
-			take := func(s *Session) {
+			take := func(s *types.Session) {
 				if tt.is != "-" {
 					onDisk(t, s, tt.file, tt.is)
 				} else if err := os.RemoveAll(filepath.Join(s.Root, tt.file)); err != nil {
@@ -102,22 +104,22 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 			}
 			s := apply()
 			take(s)
-			if got := runAll(t, s)[0]; got.Status != Changed || !strings.HasPrefix(got.Message, alreadyGone) {
+			if got := runAll(t, s)[0]; got.Status != Changed || !strings.HasPrefix(got.Message, types.AlreadyGone) {
 				t.Errorf("gone: %s: %q", got.Status, got.Message)
 			}
 
 			s = apply()
-			l, err := readLedger(s.System)
+			l, err := ledger.Read(s.System)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Entries[0].Digest = "" // as an undo leaves it that was cut off
-			l.change(record{Entry: l.Entries[0]})
-			if err := l.fold(); err != nil {
+			l.Change(ledger.Record{Entry: l.Entries[0]})
+			if err := l.Compact(); err != nil {
 				t.Fatal(err)
 			}
 			take(s)
-			if got := runAll(t, s)[0]; got.Status != Changed || strings.Contains(got.Message, alreadyGone) {
+			if got := runAll(t, s)[0]; got.Status != Changed || strings.Contains(got.Message, types.AlreadyGone) {
 				t.Errorf("cut off: %s: %q", got.Status, got.Message)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -72,14 +73,14 @@ func TestUndoBringsAnyBytesBack(t *testing.T) {
 	files["/etc/passwd"] = strings.Replace(files["/etc/passwd"], "Ann A", "Ann \xc5", 1)
 	r := &recorder{}
 	s = wholeMachine(t, files, r.run)
-	ann := res(t, userType{}, "ann", resource.Parameters{"comment": "Ann"})
-	before, err := userType{}.Capture(t.Context(), s, ann)
+	ann := res(t, types.All["user"], "ann", resource.Parameters{"comment": "Ann"})
+	before, err := types.All["user"].Capture(t.Context(), s, ann)
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit(t, s, "/etc/passwd", "Ann \xc5", "Ann")
 	s.Forget()
-	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
+	if err := types.All["user"].Undo(t.Context(), s, "ann", before); err != nil {
 		t.Fatal(err)
 	}
 	if want := "usermod -c Ann \xc5 ann"; !slices.Contains(r.ran, want) {
@@ -101,7 +102,7 @@ func TestUndoBringsAgeingBack(t *testing.T) {
 	} {
 		r := &recorder{}
 		s := wholeMachine(t, files, r.run)
-		before, err := userType{}.Capture(t.Context(), s, res(t, userType{}, "ann", tt.parameters))
+		before, err := types.All["user"].Capture(t.Context(), s, res(t, types.All["user"], "ann", tt.parameters))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +117,7 @@ func TestUndoBringsAgeingBack(t *testing.T) {
 			edit(t, s, "/etc/shadow", "$6$former$hash:19000", "$6$other:20000")
 		}
 		s.Forget()
-		if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
+		if err := types.All["user"].Undo(t.Context(), s, "ann", before); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Contains(r.ran, tt.want) {

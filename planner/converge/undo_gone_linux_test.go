@@ -10,27 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // managed returns an item as the controller sends it.
 func managed(t testing.TB, typ, title string, parameters resource.Parameters) Item {
 	t.Helper()
-	r := res(t, every[typ], title, parameters)
+	r := res(t, types.All[typ], title, parameters)
 	return Item{Resource: r, Digest: resource.Digest(r)}
 }
 
 // TestUndoFinishesWhatItCan: what an undo needs was taken away by others. It is no obstacle, and is reported.
 func TestUndoFinishesWhatItCan(t *testing.T) {
-	remove := func(path string) func(*testing.T, *Session) {
-		return func(t *testing.T, s *Session) {
+	remove := func(path string) func(*testing.T, *types.Session) {
+		return func(t *testing.T, s *types.Session) {
 			if err := os.RemoveAll(filepath.Join(s.Root, path)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	replace := func(path string) func(*testing.T, *Session) {
-		return func(t *testing.T, s *Session) {
+	replace := func(path string) func(*testing.T, *types.Session) {
+		return func(t *testing.T, s *types.Session) {
 			remove(path)(t, s)
 			if err := os.WriteFile(filepath.Join(s.Root, path), nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -42,13 +43,13 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 	for name, tt := range map[string]struct {
 		typ, title string
 		parameters resource.Parameters
-		meanwhile  func(*testing.T, *Session)
+		meanwhile  func(*testing.T, *types.Session)
 		message    string
 		left       string // what is in /d/file or /d/a.ini afterwards
 	}{
 		"a file, its directory gone":         {"file", "/d/file", content, remove("/d"), "/d is gone", ""},
 		"a file, a file for its directory":   {"file", "/d/file", content, replace("/d"), "/d is gone", ""},
-		"a new file, its directory gone":     {"file", "/d/new", content, remove("/d"), alreadyGone, ""},
+		"a new file, its directory gone":     {"file", "/d/new", content, remove("/d"), types.AlreadyGone, ""},
 		"a link, its directory gone":         {"file", "/d/link", resource.Parameters{"target": "/x"}, remove("/d"), "/d is gone", ""},
 		"a directory, its directory gone":    {"file", "/d/dir", resource.Parameters{"ensure": "absent", "force": true}, remove("/d"), "/d is gone", ""},
 		"a file, its copy gone":              {"file", "/d/file", content, remove(system.BackupPath), "the copy of what was in /d/file before is gone", "new"},
@@ -61,7 +62,7 @@ func TestUndoFinishesWhatItCan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := folder(t, map[string]string{
 				"/d/file": "old", "/d/a.ini": "[s]\nk = old\n", "/d/dir/": "", "/etc/hosts": "10.0.0.1 h\n", "/var/spool/cron/crontabs/": "",
-				"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", sysctlFile("net.x"): "net.x = 1\n",
+				"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/99-zz-slipway-net.x.conf": "net.x = 1\n",
 				"/var/spool/cron/crontabs/root": "# Puppet Name: j\n0 1 * * * /bin/old\n",
 			})
 			s.Commands = func(_ context.Context, c system.Command) (system.Output, error) { // the only command: dd, of a kernel parameter

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -16,7 +17,7 @@ func (i Item) after(ids ...resource.ID) Item {
 }
 
 // undoneInOrder tears the node down and returns the ids in the order in which they were undone.
-func undoneInOrder(t *testing.T, s *Session) []string {
+func undoneInOrder(t *testing.T, s *types.Session) []string {
 	t.Helper()
 	var ids []string
 	for _, r := range runAll(t, s) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -20,7 +21,7 @@ import (
 // them: a user without a gid gets a group of its own, and ids are the next free ones.
 type shadowSuite struct {
 	t *testing.T
-	s *Session
+	s *types.Session
 }
 
 func (x shadowSuite) run(c system.Command) (system.Output, error) {
@@ -73,7 +74,9 @@ func (x shadowSuite) run(c system.Command) (system.Output, error) {
 	u := users[name]
 	switch tool {
 	case "groupadd":
-		groups[name] = system.Group{Name: name, GID: gid(free(func(id int) bool { return groupNamed(groups, id) != "" }))}
+		groups[name] = system.Group{Name: name, GID: gid(free(func(id int) bool {
+			return slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(g system.Group) bool { return g.GID == id })
+		}))}
 	case "groupmod":
 		groups[name] = system.Group{Name: name, GID: gid(0), Members: groups[name].Members}
 	case "groupdel":
@@ -132,11 +135,11 @@ func (x shadowSuite) run(c system.Command) (system.Output, error) {
 // What only an earlier form gave of a user or group that slipway made returns to what it had, or to what a new one has.
 func TestUserAndGroupEndEqual(t *testing.T) {
 	user := func(p resource.Parameters) Item {
-		r := res(t, userType{}, "bob", p)
+		r := res(t, types.All["user"], "bob", p)
 		return Item{Resource: r, Digest: resource.Digest(r)}
 	}
 	group := func(p resource.Parameters) Item {
-		r := res(t, groupType{}, "crew", p)
+		r := res(t, types.All["group"], "crew", p)
 		return Item{Resource: r, Digest: resource.Digest(r)}
 	}
 	more := resource.Parameters{
@@ -177,7 +180,7 @@ func TestUserAndGroupEndEqual(t *testing.T) {
 }
 
 // shadowNode is a node with a user and the shadow suite.
-func shadowNode(t *testing.T) *Session {
+func shadowNode(t *testing.T) *types.Session {
 	t.Helper()
 	files := map[string]string{
 		"/etc/login.defs": "# UID_MIN 1\nUID_MIN\t1000\nUSERGROUPS_ENAB yes\n", "/etc/default/useradd": "SHELL=/bin/sh\n",

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
 // A value that is not there is called empty.
 func TestChangeOfEmptyValues(t *testing.T) {
-	item := rollout.DriftItem{Differences: []converge.Difference{{Parameter: "groups", Should: "adm"}, {Parameter: "comment", Is: "x"}, {Parameter: "mode", Is: "0600", Should: "0644"}}}
+	item := rollout.DriftItem{Differences: []types.Difference{{Parameter: "groups", Should: "adm"}, {Parameter: "comment", Is: "x"}, {Parameter: "mode", Is: "0600", Should: "0644"}}}
 	if got, want := change(item), "groups is empty, should be adm; comment is x, should be empty; mode is 0600, should be 0644"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
@@ -116,7 +116,7 @@ func local(ctx context.Context, node site.Node, c converge.Catalog, each func(co
 	system, err := system.New(root)
 	if err != nil {
 		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name,
-			Message: outside.Textf("connect.root: %v", err), Err: err}
+			Message: resource.Textf("connect.root: %v", err), Err: err}
 	}
 	defer func() { _ = system.Close() }() // it only holds a directory open: nothing can be lost
 	summary := converge.Run(ctx, system, c, each)

@@ -15,15 +15,25 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/remote/helpertest"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
 )
 
+// Script returns a shell script in the place of a helper for every platform; directory stands for the one on the node.
+func Script(t *testing.T, directory, script string) remote.Helpers {
+	t.Helper()
+	data := sshtest.Gzip(t, script)
+	helpers, err := remote.NewHelpers(map[string][]byte{"linux/amd64": data, "linux/arm64": data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return helpers.In(directory)
+}
+
 // obeying gives the executor a script in the place of the helper, which sums up and does nothing.
 func obeying(t *testing.T) *InProcess {
-	return WithHelpers(helpertest.Script(t, t.TempDir(),
+	return WithHelpers(Script(t, t.TempDir(),
 		"#!/bin/sh\nread -r catalog\necho '{\"summary\":{\"protocol\":1,\"ledger\":{}}}'\n"))
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -68,7 +69,7 @@ func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c con
 	limit, found := restartLimit(c.Items, asked.ID)
 	old := ""
 	for _, d := range asked.Differences {
-		if d.Parameter == converge.BootParameter {
+		if d.Parameter == types.BootParameter {
 			old = d.Is
 		}
 	}
@@ -103,8 +104,8 @@ func report(waiting []converge.Item, restart resource.ID, err error, each func(c
 // restartLimit returns how long the node may take for the restart that an item asks for.
 func restartLimit(items []converge.Item, id resource.ID) (time.Duration, bool) {
 	for _, i := range items {
-		if i.ID() == id && i.Type == converge.RebootType {
-			return converge.RestartTimeout(i.Resource), true
+		if i.ID() == id && i.Type == types.RebootType {
+			return types.RestartTimeout(i.Resource), true
 		}
 	}
 	return 0, false
@@ -163,7 +164,7 @@ func refuseRestart(node site.Node, c converge.Catalog) error {
 		return nil
 	}
 	for _, i := range c.Items {
-		if i.Type == converge.RebootType && !i.Remove && !i.Noop() {
+		if i.Type == types.RebootType && !i.Remove && !i.Noop() {
 			return &converge.SessionError{Code: converge.CodeRestart,
 				Message: fmt.Sprintf("%s: node %q has the transport local: it is the machine that runs slipway, and is not restarted from within; "+
 					"take the node out of the task's nodes, or let slipway run elsewhere and give the node an SSH connection; nothing was touched", i.ID(), node.Name)}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -85,7 +86,7 @@ func (m *machine) send(_ context.Context, _ remote.Conn, _ site.Connection, _ re
 			restarting, status = true, converge.Restarting
 		}
 		each(converge.Result{ID: i.ID(), Status: status, Millis: 5,
-			Differences: []converge.Difference{{Parameter: "boot_id", Is: fmt.Sprint("boot-", m.boot),
+			Differences: []types.Difference{{Parameter: "boot_id", Is: fmt.Sprint("boot-", m.boot),
 				Should: "another"}}})
 		if restarting && m.abrupt {
 			return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: "a",

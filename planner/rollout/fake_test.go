@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -176,7 +177,7 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog,
 		case fault == "same":
 			r.Status = converge.Unchanged
 		case fault == "differs": // a resource with noop
-			r.Status, r.Differences = converge.Differs, []converge.Difference{{Parameter: "content", Is: "old",
+			r.Status, r.Differences = converge.Differs, []types.Difference{{Parameter: "content", Is: "old",
 				Should: "new"}}
 		case c.Mode == converge.Check:
 			r = check(r, ledger, item)
@@ -291,7 +292,7 @@ func check(r converge.Result, ledger map[resource.ID]string, item converge.Item)
 	r.Status = converge.Unchanged
 	if ledger[item.ID()] != item.Digest {
 		r.Status = converge.Differs
-		r.Differences = []converge.Difference{{Parameter: "content", Is: "old", Should: "new"}}
+		r.Differences = []types.Difference{{Parameter: "content", Is: "old", Should: "new"}}
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
@@ -234,7 +235,7 @@ func (o *outcome) add(r converge.Result) {
 }
 
 // differing says in one line how a resource differs.
-func differing(ds []converge.Difference) string {
+func differing(ds []types.Difference) string {
 	parts := make([]string, len(ds))
 	for i, d := range ds {
 		parts[i] = d.String()

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge/remote/helpertest"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
@@ -38,7 +37,7 @@ func TestSSHConnectionsAndSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := rollout.WithHelpers(helpertest.Script(t, t.TempDir(), obedient))
+	e := rollout.WithHelpers(rollout.Script(t, t.TempDir(), obedient))
 	r, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1"})
 	if err != nil || r.Status != rollout.StatusSucceeded {
 		t.Fatalf("error %v\n%s", err, r)

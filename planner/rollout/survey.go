@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -30,7 +31,7 @@ type NodeSurvey struct {
 // DriftItem is one item that is not as desired, or could not be looked at.
 type DriftItem struct {
 	ID          resource.ID
-	Differences []converge.Difference
+	Differences []types.Difference
 	Diff        string // unified, of the text that a difference stands for
 	Message     string // why it could not be looked at
 }

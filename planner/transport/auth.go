@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 
 	"golang.org/x/crypto/ssh"
@@ -52,7 +52,7 @@ func newKeyring(node string, source keySource) (*keyring, error) {
 		}
 	} else if source.certificate != "" {
 		return nil, &Error{Kind: Config, Node: node,
-			Message: outside.Textf("%s.certificate is set without the private key that it belongs to: set "+
+			Message: resource.Textf("%s.certificate is set without the private key that it belongs to: set "+
 				"%[1]s.private_key or %[1]s.private_key_file", source.attribute)}
 	}
 	return ring, nil
@@ -217,7 +217,7 @@ func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signe
 }
 
 func keyError(node string, err error, format string, args ...any) *Error {
-	return &Error{Kind: Key, Node: node, Message: outside.Textf(format, args...), Err: err}
+	return &Error{Kind: Key, Node: node, Message: resource.Textf(format, args...), Err: err}
 }
 
 // describe returns type and fingerprint of a public key, as ssh-keygen -l prints them.

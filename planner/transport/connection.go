@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -121,7 +121,7 @@ func (c *connection) detectSilence() {
 		}
 		if silent++; silent >= c.rules.silentIntervals {
 			c.end(&Error{Kind: Lost, Node: c.node,
-				Message: outside.Textf("the node stopped answering: nothing came for %s",
+				Message: resource.Textf("the node stopped answering: nothing came for %s",
 					time.Duration(silent)*c.rules.interval)})
 			return
 		}
@@ -165,7 +165,7 @@ func (c *connection) Start(ctx context.Context, command string) (Session, error)
 }
 
 func (c *connection) givenUp(ctx context.Context) *Error {
-	return &Error{Kind: Lost, Node: c.node, Message: outside.Textf("starting a command was given up: %v",
+	return &Error{Kind: Lost, Node: c.node, Message: resource.Textf("starting a command was given up: %v",
 		context.Cause(ctx)), Err: context.Cause(ctx)}
 }
 
@@ -193,7 +193,7 @@ func (c *connection) open(ctx context.Context, command string) opening {
 		case <-c.dead:
 			return opening{err: c.cause()}
 		case <-ctx.Done():
-			return opening{err: &Error{Kind: Busy, Node: c.node, Err: err, Message: outside.Textf(
+			return opening{err: &Error{Kind: Busy, Node: c.node, Err: err, Message: resource.Textf(
 				"the node refuses another session (%s); its sshd must allow at least %d for each connection (MaxSessions)",
 				refused.Message, MaxSessions)}}
 		}
@@ -228,6 +228,6 @@ func (c *connection) lost(err error) *Error {
 	case <-c.dead:
 		return c.cause()
 	case <-time.After(time.Second):
-		return &Error{Kind: Lost, Node: c.node, Message: outside.Textf("the session broke off: %v", err), Err: err}
+		return &Error{Kind: Lost, Node: c.node, Message: resource.Textf("the session broke off: %v", err), Err: err}
 	}
 }

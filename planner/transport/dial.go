@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -52,7 +52,7 @@ type hop struct {
 
 // errorf returns an error about the hop.
 func (h *hop) errorf(kind Kind, cause error, format string, args ...any) *Error {
-	return &Error{Kind: kind, Node: h.node, Message: outside.Text(h.title) + outside.Textf(format, args...), Err: cause}
+	return &Error{Kind: kind, Node: h.node, Message: resource.Text(h.title) + resource.Textf(format, args...), Err: cause}
 }
 
 func (r rules) dial(ctx context.Context, c site.Connection, name, address string) (Conn, error) {
@@ -113,7 +113,7 @@ func route(c site.Connection, name, address string) ([]*hop, error) {
 		}
 		h.title = fmt.Sprintf("bastion %q: ", h.address)
 		if b.Host == "" {
-			return nil, &Error{Kind: Config, Node: name, Message: outside.Text(h.attribute) + ".host is not set"}
+			return nil, &Error{Kind: Config, Node: name, Message: resource.Text(h.attribute) + ".host is not set"}
 		}
 		if b.PrivateKey != "" || b.PrivateKeyFile != "" {
 			h.keys, err = newKeyring(name, keySource{

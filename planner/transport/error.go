@@ -3,7 +3,7 @@ package transport
 import (
 	"fmt"
 
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Kind classifies an error of a connection by what the user has to do about it.
@@ -25,7 +25,7 @@ const (
 type Error struct {
 	Kind    Kind
 	Node    string
-	Message outside.Text
+	Message resource.Text
 	Err     error // the cause, may be nil
 }
 
@@ -35,8 +35,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ExitError is a command that ended with a status other than 0.
 type ExitError struct {
-	Status int          // exit status; 128 + n for a signal n
-	Signal outside.Text // name without SIG ("KILL"), empty when no signal ended the command
+	Status int           // exit status; 128 + n for a signal n
+	Signal resource.Text // name without SIG ("KILL"), empty when no signal ended the command
 }
 
 func (e *ExitError) Error() string {

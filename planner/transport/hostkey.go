@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 
 	"golang.org/x/crypto/ssh"
@@ -55,7 +55,7 @@ func newHostKeys(c site.Connection, node string) (*hostKeys, error) {
 }
 
 func (h *hostKeys) config(cause error, format string, args ...any) *Error {
-	return &Error{Kind: Config, Node: h.node, Message: outside.Textf(format, args...), Err: cause}
+	return &Error{Kind: Config, Node: h.node, Message: resource.Textf(format, args...), Err: cause}
 }
 
 // database is one consistent snapshot of all known hosts.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -112,7 +112,7 @@ func (s *session) watch(ctx context.Context) {
 		case <-c.closed:
 		case <-ctx.Done():
 			s.finish(&Error{Kind: Lost, Node: c.node,
-				Message: outside.Textf("the command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)})
+				Message: resource.Textf("the command was given up: %v", context.Cause(ctx)), Err: context.Cause(ctx)})
 		}
 		s.stdin.cut()
 		s.stdout.cut()
@@ -131,7 +131,7 @@ func (s *session) outcome(err error) error {
 		return nil
 	}
 	if errors.As(err, &exit) {
-		return &ExitError{Status: exit.ExitStatus(), Signal: outside.Text(exit.Signal())}
+		return &ExitError{Status: exit.ExitStatus(), Signal: resource.Text(exit.Signal())}
 	}
 	return s.conn.lost(err)
 }

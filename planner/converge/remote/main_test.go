@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/remote/internal/helperbuild"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -135,10 +134,7 @@ func refused(t *testing.T, err error, code converge.Code, words ...string) {
 // scripted are helpers of any content.
 func (n *node) scripted(content string) Helpers {
 	n.t.Helper()
-	data, err := helperbuild.Compress([]byte(content))
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	data := sshtest.Gzip(n.t, content)
 	h, err := NewHelpers(map[string][]byte{"linux/amd64": data, "linux/arm64": data})
 	if err != nil {
 		n.t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
-	"github.com/slipway/terraform-provider-slipway/planner/outside"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -99,5 +99,5 @@ func (l limits) converge(
 
 // failed returns a session that could not do its work. The message may quote what a node said.
 func failed(code converge.Code, format string, args ...any) *converge.SessionError {
-	return &converge.SessionError{Code: code, Message: outside.Textf(format, args...).String()}
+	return &converge.SessionError{Code: code, Message: resource.Textf(format, args...).String()}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
 )
@@ -106,7 +107,7 @@ func TestWhatNodesSendDoesNotActOnTerminals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := m.Result; r.Message != "[2Jm" || r.Output != "o\n" || r.Differences[0] != (converge.Difference{Parameter: "p", Is: "i", Should: "s"}) {
+	if r := m.Result; r.Message != "[2Jm" || r.Output != "o\n" || r.Differences[0] != (types.Difference{Parameter: "p", Is: "i", Should: "s"}) {
 		t.Errorf("%+v", *r)
 	}
 	m, err = decode([]byte(`{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"\u001b]0;busy"}}}`))

@@ -121,7 +121,6 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 		run = s.Commands
 	}
 	out, err := run(ctx, c)
-	out.Combined = overwritten.Replace(out.Combined)
 	if s.Log != nil && !c.Quiet {
 		s.Log.WriteString(out.Combined)
 	}
@@ -160,7 +159,7 @@ func (t *Tail) WriteString(text string) { _, _ = t.Write([]byte(text)) } // Writ
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.kept)
+	return overwritten.Replace(string(t.kept))
 }
 
 // Remember returns the value that find gave for key since the last Forget, calling find when there is none. An error is

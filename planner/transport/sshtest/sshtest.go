@@ -3,6 +3,8 @@
 package sshtest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -202,4 +204,18 @@ func (s *Server) environment() []string {
 		return s.options.Env
 	}
 	return os.Environ()
+}
+
+// Gzip returns a text compressed: a script in the place of the helper, as package remote sends it.
+func Gzip(t testing.TB, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }

@@ -1,0 +1,343 @@
+// Package ledger keeps the record, on a node, of what slipway applied there: in a file that is written as a whole, and a
+// log of what changed since. It answers what a site has on the node, and in which order that is undone.
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// ledgerVersion is the version of the ledger's form. A ledger of another one is left alone.
+const ledgerVersion = 1
+
+// Ledger is what slipway knows on a node of what it did there. It holds no secret: digests of resources, and what types
+// captured. Every change is a [Record]; it reaches the disk before what it announces is done (write-ahead), see
+// [Ledger.Save].
+type Ledger struct {
+	Version int    `json:"version"`
+	ID      string `json:"id,omitempty"` // random, made when the ledger is first written as a whole; part of the node's identity
+	// Generation counts how often it was written as a whole; the log says which one it goes on from.
+	Generation int64    `json:"generation"`
+	Made       []string `json:"made,omitempty"` // directories above slipway's own that it had to make, outermost first
+	// Locked says for each site that the node was locked (Catalog.Lock) and is not unlocked yet.
+	Locked map[string]Lock `json:"locked,omitempty"`
+	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
+	Pending []Key `json:"refresh_pending,omitempty"`
+	// Left lists directories that slipway made, whose own entries are gone, and in which other things of slipway are
+	// still.
+	Left    []string `json:"left,omitempty"`
+	Entries []*Entry `json:"entries"` // in the order in which they were first applied
+	// Noop lists for each site the resources that have noop, and so are only looked at: id -> digest. Such a resource has
+	// an entry too when it was applied before it had noop.
+	Noop map[string]map[resource.ID]string `json:"noop,omitempty"`
+	// Owners says for each site the lineage of the state that has it. A site that Terraform manages has none.
+	Owners map[string]string `json:"owners,omitempty"`
+
+	sys   *system.System
+	index map[resource.ID][]*Entry
+	Log   Log `json:"-"`
+}
+
+// Key is a resource of a site.
+type Key struct {
+	Site string      `json:"site"`
+	ID   resource.ID `json:"id"`
+}
+
+// Entry is one resource that slipway applied.
+type Entry struct {
+	Site   string          `json:"site"`
+	Type   string          `json:"type"`
+	Title  string          `json:"title"`
+	Object string          `json:"object,omitempty"` // the thing on the node (schema.Named), and
+	Aim    string          `json:"aim,omitempty"`    // what is done to it
+	Digest string          `json:"digest"`           // empty while an apply or undo was started and is not finished
+	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)
+	Run    string          `json:"run"`              // the run that touched it last
+	// There says that the object was on the node when the resource was applied last, so that its undo reports when others
+	// have taken it away. It stays false for types whose objects cannot be looked for.
+	There bool `json:"there,omitempty"`
+	// Requires lists what the resource has required so far: it is undone before that.
+	Requires []resource.ID `json:"requires,omitempty"`
+
+	ID resource.ID `json:"-"`
+}
+
+// Key returns the resource of the entry.
+func (e *Entry) Key() Key { return Key{e.Site, e.ID} }
+
+// Record is one change of the ledger. It says how things are afterwards, so it may be replayed. Exactly one field is
+// set, besides Was.
+type Record struct {
+	Entry     *Entry    `json:"entry,omitempty"` // it is there in this form
+	Was       *Key      `json:"was,omitempty"`   // with Entry: it takes the place of this one
+	Drop      *Key      `json:"drop,omitempty"`  // the entry is not there, nor a refresh pending for it
+	Pending   *Key      `json:"owe,omitempty"`   // a refresh is pending
+	Refreshed *Key      `json:"settle,omitempty"`
+	Lock      *SiteLock `json:"lock,omitempty"`
+	Unlock    string    `json:"unlock,omitempty"` // a site
+	Made      []string  `json:"made,omitempty"`
+	Noop      *Noop     `json:"noop,omitempty"`
+	Left      string    `json:"left,omitempty"` // a directory
+	Gone      string    `json:"gone,omitempty"` // a directory is not left any more
+	Owner     *Owner    `json:"owner,omitempty"`
+}
+
+// Noop says that a resource has noop, or with an empty digest that it has it no more.
+type Noop struct {
+	Key
+	Digest string `json:"digest,omitempty"`
+}
+
+// Owner says whose a site is; with an empty lineage it is nobody's, or Terraform's.
+type Owner struct {
+	Site    string `json:"site"`
+	Lineage string `json:"lineage,omitempty"`
+}
+
+// SiteLock says that a run of a site has locked the node.
+type SiteLock struct {
+	Site   string `json:"site"`
+	Run    string `json:"run"`
+	Unlock string `json:"unlock,omitempty"`
+}
+
+// Change applies a record, and has the next [Ledger.Append] or [Ledger.Save] write it.
+func (l *Ledger) Change(r Record) {
+	l.apply(r)
+	l.Log.Unsaved = append(l.Log.Unsaved, r)
+}
+
+func (l *Ledger) apply(r Record) {
+	switch {
+	case r.Entry != nil:
+		place := r.Entry.Key()
+		if r.Was != nil {
+			place = *r.Was
+		}
+		l.put(r.Entry, l.Entry(place.Site, place.ID))
+	case r.Drop != nil:
+		if e := l.Entry(r.Drop.Site, r.Drop.ID); e != nil {
+			l.Entries = slices.DeleteFunc(l.Entries, func(other *Entry) bool { return other == e })
+			l.unindex(e)
+		}
+		l.apply(Record{Refreshed: r.Drop})
+	case r.Pending != nil:
+		if !slices.Contains(l.Pending, *r.Pending) {
+			l.Pending = append(l.Pending, *r.Pending)
+		}
+	case r.Refreshed != nil:
+		l.Pending = slices.DeleteFunc(l.Pending, func(k Key) bool { return k == *r.Refreshed })
+	case r.Lock != nil:
+		if l.Locked == nil {
+			l.Locked = map[string]Lock{}
+		}
+		l.Locked[r.Lock.Site] = Lock{r.Lock.Run, r.Lock.Unlock}
+	case r.Unlock != "":
+		delete(l.Locked, r.Unlock)
+	case len(r.Made) > 0:
+		l.Made = r.Made
+	case r.Left != "":
+		if !slices.Contains(l.Left, r.Left) {
+			l.Left = append(l.Left, r.Left)
+		}
+	case r.Gone != "":
+		l.Left = slices.DeleteFunc(l.Left, func(dir string) bool { return dir == r.Gone })
+	case r.Owner != nil && r.Owner.Lineage == "":
+		delete(l.Owners, r.Owner.Site)
+	case r.Owner != nil:
+		if l.Owners == nil {
+			l.Owners = map[string]string{}
+		}
+		l.Owners[r.Owner.Site] = r.Owner.Lineage
+	case r.Noop != nil && r.Noop.Digest == "":
+		delete(l.Noop[r.Noop.Site], r.Noop.ID)
+	case r.Noop != nil:
+		if l.Noop == nil {
+			l.Noop = map[string]map[resource.ID]string{}
+		}
+		if l.Noop[r.Noop.Site] == nil {
+			l.Noop[r.Noop.Site] = map[resource.ID]string{}
+		}
+		l.Noop[r.Noop.Site][r.Noop.ID] = r.Noop.Digest
+	}
+}
+
+// put enters e in the place of old, or at the end when that is nil.
+func (l *Ledger) put(e, old *Entry) {
+	switch old {
+	case e:
+		return
+	case nil:
+		l.Entries = append(l.Entries, e)
+	default:
+		l.Entries[slices.Index(l.Entries, old)] = e
+		l.unindex(old)
+	}
+	if l.index == nil {
+		l.index = map[resource.ID][]*Entry{}
+	}
+	l.index[e.ID] = append(l.index[e.ID], e)
+}
+
+func (l *Ledger) unindex(e *Entry) {
+	l.index[e.ID] = slices.DeleteFunc(l.index[e.ID], func(other *Entry) bool { return other == e })
+}
+
+// Entry returns what a site applied under an id, nil when that is nothing.
+func (l *Ledger) Entry(site string, id resource.ID) *Entry {
+	for _, e := range l.index[id] {
+		if e.Site == site {
+			return e
+		}
+	}
+	return nil
+}
+
+// OtherSite returns another site that applied a resource of this id, empty when there is none.
+func (l *Ledger) OtherSite(not string, id resource.ID) string {
+	for _, e := range l.index[id] {
+		if e.Site != not {
+			return e.Site
+		}
+	}
+	return ""
+}
+
+// Digests lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, so its
+// digest is empty. A resource with noop has the digest of the form that was checked last, after [resource.Watched] when
+// it was never applied.
+func (l *Ledger) Digests(site string) map[resource.ID]string {
+	out := map[resource.ID]string{}
+	for _, e := range l.Entries {
+		if e.Site == site {
+			out[e.ID] = e.Digest
+		}
+	}
+	for _, k := range l.Pending {
+		if _, applied := out[k.ID]; applied && k.Site == site {
+			out[k.ID] = ""
+		}
+	}
+	for id, digest := range l.Noop[site] {
+		if _, applied := out[id]; !applied {
+			digest = resource.Watched + digest
+		}
+		out[id] = digest
+	}
+	return out
+}
+
+// SetNoop records that a resource has noop, or with an empty digest that it has it no more.
+func (l *Ledger) SetNoop(k Key, digest string) {
+	if l.Noop[k.Site][k.ID] != digest {
+		l.Change(Record{Noop: &Noop{k, digest}})
+	}
+}
+
+// IsPending reports whether a resource was notified and not refreshed yet.
+func (l *Ledger) IsPending(k Key) bool { return slices.Contains(l.Pending, k) }
+
+// AddPending records that a resource was notified.
+func (l *Ledger) AddPending(k Key) {
+	if !l.IsPending(k) {
+		l.Change(Record{Pending: &k})
+	}
+}
+
+// RemovePending records that a resource was refreshed, or needs no refresh any more.
+func (l *Ledger) RemovePending(k Key) {
+	if l.IsPending(k) {
+		l.Change(Record{Refreshed: &k})
+	}
+}
+
+// Empty reports whether nothing of any site is left.
+func (l *Ledger) Empty() bool {
+	for _, ids := range l.Noop {
+		if len(ids) > 0 {
+			return false
+		}
+	}
+	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0
+}
+
+// Parse reads the ledger as it was written as a whole.
+func Parse(content []byte) (*Ledger, error) {
+	var version struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(content, &version); err != nil {
+		return nil, fmt.Errorf("is damaged: %w", err)
+	}
+	if version.Version != ledgerVersion {
+		return nil, fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it",
+			version.Version, ledgerVersion)
+	}
+	l := &Ledger{}
+	if err := resource.DecodeStrictly(content, l); err != nil {
+		return nil, fmt.Errorf("is damaged: %w", err)
+	}
+	entries := l.Entries
+	l.Entries = make([]*Entry, 0, len(entries))
+	for i, e := range entries {
+		if err := e.complete(); err != nil {
+			return nil, fmt.Errorf("is damaged: entry %d %w", i, err)
+		}
+		if l.Entry(e.Site, e.ID) != nil {
+			return nil, fmt.Errorf("is damaged: %s of site %q is there twice", e.ID, e.Site)
+		}
+		l.put(e, nil)
+	}
+	return l, l.checkMade()
+}
+
+// complete checks what was read of an entry.
+func (e *Entry) complete() error {
+	if e == nil || e.Site == "" || e.Type == "" || e.Title == "" {
+		return errors.New("names no site, type or title")
+	}
+	if e.ID = resource.MakeID(e.Type, e.Title); len(e.Before) == 0 {
+		e.Before = json.RawMessage("null")
+	}
+	return nil
+}
+
+func (l *Ledger) checkMade() error {
+	for _, dir := range l.Made {
+		if !strings.HasPrefix(system.Home, dir+"/") {
+			return fmt.Errorf("is damaged: %q is not above %s", dir, system.Home)
+		}
+	}
+	return nil
+}
+
+// Has reports whether anything of a site is recorded.
+func (l *Ledger) Has(site string) bool {
+	_, locked := l.Locked[site]
+	return locked || len(l.Digests(site)) > 0
+}
+
+// Lock is what the ledger says of a node that is locked.
+type Lock struct {
+	Run string `json:"run"` // the run that locked it
+	// Unlock is the command that unlocks it, as that run's catalog named it: whoever unlocks the node later may have none.
+	// Empty when the run had none either.
+	Unlock string `json:"unlock,omitempty"`
+}
+
+// UnmarshalJSON also reads the older form, which is the run alone.
+func (h *Lock) UnmarshalJSON(text []byte) error {
+	*h = Lock{}
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &h.Run)
+	}
+	type plain Lock // has no UnmarshalJSON
+	return resource.DecodeStrictly(text, (*plain)(h))
+}

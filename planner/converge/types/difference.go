@@ -1,0 +1,76 @@
+package types
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// shownLimit bounds Difference.Is and Difference.Should, in characters.
+const shownLimit = 80
+
+// Hidden stands for a value that is not shown.
+const Hidden = "(sensitive)"
+
+// String says what differs: `mode is 0600, should be 0644`.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s is %s, should be %s", d.Parameter, orEmpty(d.Is), orEmpty(d.Should))
+}
+
+func orEmpty(value string) string {
+	if value == "" {
+		return "empty"
+	}
+	return value
+}
+
+// comparison collects the differences of one resource, without the values of a sensitive one.
+type comparison struct {
+	resource resource.Resource
+	found    []Difference
+}
+
+// text notes a parameter whose value is not as it should be.
+func (c *comparison) text(parameter, is, should string) {
+	if is == should {
+		return
+	}
+	if c.resource.Sensitive() {
+		is, should = Hidden, Hidden
+	}
+	c.found = append(c.found, Difference{parameter, shorten(is), shorten(should)})
+}
+
+// state notes an `ensure` that is not as it should be. States are never secret.
+func (c *comparison) state(is, should string) {
+	if is != should {
+		c.found = append(c.found, Difference{"ensure", is, should})
+	}
+}
+
+func shorten(text string) string {
+	if utf8.RuneCountInString(text) <= shownLimit {
+		return text
+	}
+	return string([]rune(text)[:shownLimit-1]) + "…"
+}
+
+// Difference is one parameter that is not as desired. Is and Should are short and fit for a plan: contents are
+// shown as digests and secrets not at all.
+type Difference struct {
+	Parameter string `json:"parameter"`
+	Is        string `json:"is"`
+	Should    string `json:"should"`
+}
+
+// Started reports whether the differences that were just repaired say that the resource was started, made or run, so
+// that it has seen all that came before it and needs no refresh.
+func Started(diffs []Difference) bool {
+	for _, d := range diffs {
+		if d.Parameter == "ensure" || d.Parameter == returnsParameter {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+package types
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
+)
+
+// The types host, cron, mount and ini_setting each look after an entry of a text file that they share with others:
+// one or several lines that a function finds. What follows is common to them: reading and writing the file, and what
+// is remembered of an entry.
+
+// textFile is a text file of the node.
+type textFile struct {
+	path  string
+	there bool
+	mark  string // the byte order mark, where there is one
+	lines lines
+	read  string // the content as it was read
+}
+
+const byteOrderMark = "\ufeff"
+
+func (s *Session) readText(path string) (*textFile, error) {
+	content, err := s.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &textFile{path: path}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseText(path, content), nil
+}
+
+func parseText(path string, content []byte) *textFile {
+	f := &textFile{path: path, there: true, read: string(content)}
+	text, marked := bytes.CutPrefix(content, []byte(byteOrderMark))
+	if marked {
+		f.mark = byteOrderMark
+	}
+	f.lines = parseLines(text)
+	return f
+}
+
+// write brings the lines to the file when they or its attributes differ.
+func (f *textFile) write(s *Session, a system.Attributes) error {
+	content := append([]byte(f.mark), f.lines.bytes()...)
+	if f.there && string(content) == f.read && a == (system.Attributes{}) {
+		return nil
+	}
+	if !f.there && len(content) == 0 {
+		return nil
+	}
+	return s.WriteFile(f.path, content, a)
+}
+
+// entries is what was there of an entry before slipway touched it, as the ledger keeps it.
+type entries struct {
+	In     string   `json:"in"`               // the file's path
+	File   bool     `json:"file"`             // the file was there
+	Made   []string `json:"made,omitempty"`   // directories above it that were not there, outermost first
+	Former []block  `json:"former,omitempty"` // the entry
+	// Kept is the name of a kept copy of the file in place of Former, where the ledger must not or cannot have that.
+	Kept   string   `json:"kept,omitempty"`
+	Fields []string `json:"fields,omitempty"` // the parts of a line that the resource has said something of so far
+
+	lost error // the kept copy is gone: a [gone]
+}
+
+// widen notes which of the parts of a line r says something of for the first time. take changes a former line, which is
+// given with the line as it is now, so that it has these parts as they are now.
+func (e *entries) widen(
+	r resource.Resource, parts []string, l lines, found []span, take func(former, now string, parts []string) string,
+) {
+	var fresh []string
+	for _, name := range parts {
+		if (r.Parameters.Has(name) || schema.WantsAbsent(r)) && !slices.Contains(e.Fields, name) {
+			fresh = append(fresh, name)
+		}
+	}
+	e.Fields = append(e.Fields, fresh...)
+	if len(fresh) > 0 && len(found) > 0 && len(e.Former) > 0 {
+		e.Former[0].Lines = []string{take(e.Former[0].Lines[0], l[found[0].from].text, fresh)}
+	}
+}
+
+// release forgets the parts of a line that r says nothing of, and returns them.
+func (e *entries) release(r resource.Resource) (released []string) {
+	var rest []string
+	for _, name := range e.Fields {
+		if r.Parameters.Has(name) || schema.WantsAbsent(r) {
+			rest = append(rest, name)
+		} else {
+			released = append(released, name)
+		}
+	}
+	e.Fields = rest
+	return released
+}
+
+// remember describes what is there of r's entry, which find finds, in a file.
+func (s *Session) remember(r resource.Resource, path string, find func(lines) []span) (entries, error) {
+	f, err := s.readText(path)
+	if err != nil {
+		return entries{}, err
+	}
+	e := entries{In: path, File: f.there}
+	if e.Made, err = s.MissingAbove(path); err != nil {
+		return entries{}, err
+	}
+	if e.File {
+		if err := e.inherit(s); err != nil {
+			return entries{}, err
+		}
+	}
+	secret, text := r.Sensitive(), true
+	e.Former = f.lines.blocks(find(f.lines))
+	for _, b := range e.Former {
+		for _, t := range b.Lines {
+			text = text && utf8.ValidString(t) // JSON cannot hold anything else
+		}
+	}
+	if len(e.Former) > 0 && (secret || !text) {
+		e.Former = nil
+		e.Kept, err = s.Keep(path)
+	}
+	return e, err
+}
+
+// inherit corrects e for a file that is there only because slipway made it for another entry: whichever of them is the
+// last to go takes the file along.
+func (e *entries) inherit(s *Session) error {
+	_, err := othersIn(s, e.In, func(_ *ledger.Entry, other entries) (bool, error) {
+		if !other.File {
+			e.File, e.Made = false, other.Made
+		}
+		return !other.File, nil
+	})
+	return err
+}
+
+// handOver gives the duty to remove a file, which its own resource is about to leave, to an entry in it; ok is false
+// when there is none.
+func handOver(s *Session, path string) (ok bool, err error) {
+	return othersIn(s, path, func(e *ledger.Entry, other entries) (bool, error) {
+		if !other.File {
+			return true, nil
+		}
+		var before map[string]json.RawMessage
+		if err := json.Unmarshal(e.Before, &before); err != nil {
+			return false, err
+		}
+		before["file"] = json.RawMessage("false")
+		if e.Before, err = json.Marshal(before); err != nil {
+			return false, err
+		}
+		s.Ledger.Change(ledger.Record{Entry: e})
+		return true, nil
+	})
+}
+
+// othersIn calls each for what the ledger says of the other entries in a file, until it returns true.
+func othersIn(s *Session, path string, each func(*ledger.Entry, entries) (bool, error)) (bool, error) {
+	if s.Ledger == nil {
+		return false, nil
+	}
+	for _, e := range s.Ledger.Entries {
+		inFile := slices.Contains([]string{"cron", "host", "ini_setting", "mount"}, e.Type)
+		if !inFile || e.Site == s.Site && e.ID == s.ID {
+			continue
+		}
+		var other entries
+		if err := json.Unmarshal(e.Before, &other); err != nil {
+			return false, fmt.Errorf("the ledger's record of %s: %w", e.ID, err)
+		}
+		if other.In != path {
+			continue
+		}
+		if done, err := each(e, other); done || err != nil {
+			return done, err
+		}
+	}
+	return false, nil
+}
+
+// former returns the entry as it was. A kept copy that is gone is reported by writeBack, when the rest is done.
+func (e *entries) former(s *Session, find func(lines) []span) ([]block, error) {
+	if e.Kept == "" {
+		return e.Former, nil
+	}
+	if _, err := keptAttributes(e.Kept); err != nil {
+		return nil, err
+	}
+	content, err := s.ReadFile(system.BackupPath + "/" + e.Kept)
+	if err != nil {
+		e.lost = copyGone(err, e.In)
+		_, err = AsGone(e.lost)
+		return nil, err
+	}
+	l := parseText(e.Kept, content).lines
+	return l.blocks(find(l)), nil
+}
+
+// writeBack writes a file whose entry has its former content again, or removes it when slipway made it and nothing is
+// left in it, with the directories that slipway made for it.
+func (e entries) writeBack(s *Session, f *textFile, a system.Attributes) error {
+	if e.File || len(f.lines) > 0 {
+		if !f.there && len(f.lines) > 0 {
+			if err := s.directoryGone(f.path, "what was in "+f.path+" before"); err != nil {
+				return err
+			}
+		}
+		if err := f.write(s, a); err != nil {
+			return err
+		}
+		return e.lost
+	}
+	if err := s.Remove(f.path); err != nil {
+		return err
+	}
+	var stays error
+	for _, dir := range slices.Backward(e.Made) {
+		switch names, err := s.ReadDir(dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case len(names) > 0:
+			stays = cmp.Or(stays, s.leaveDirectory(dir, names))
+			continue
+		}
+		if err := s.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return stays
+}
+
+// findsIn reports whether a function finds an entry in a file.
+func (s *Session) findsIn(path string, find func(lines) []span) (bool, error) {
+	f, err := s.readText(path)
+	return err == nil && len(find(f.lines)) > 0, err
+}

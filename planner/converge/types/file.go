@@ -1,0 +1,314 @@
+package types
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
+)
+
+// fileType manages files, directories and links.
+type fileType struct{}
+
+func (fileType) Declared() schema.Type { return schema.File{} }
+
+// What a file can be.
+const (
+	fileFile      = "file"
+	filePresent   = "present"
+	fileDirectory = "directory"
+	fileLink      = "link"
+	fileAbsent    = "absent"
+	fileOther     = "other" // a device, a pipe, a socket: found, never wanted
+)
+
+// kindOf returns what is at a path.
+func kindOf(info system.Info) string {
+	switch {
+	case info.IsRegular():
+		return fileFile
+	case info.IsDir():
+		return fileDirectory
+	case info.IsLink():
+		return fileLink
+	}
+	return fileOther
+}
+
+// look returns what is at a path; absent is no error.
+func look(s *Session, path string) (kind string, info system.Info, err error) {
+	info, err = s.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fileAbsent, system.Info{}, nil
+	}
+	if err != nil {
+		return "", system.Info{}, err
+	}
+	return kindOf(info), info, nil
+}
+
+// wantedKind returns what is to be at the path, where kind is what is there now: the same, absent included, for a
+// resource that gives attributes only. Present is anything, but only a file has content.
+func wantedKind(r resource.Resource, kind string) string {
+	switch ensure := schema.FileEnsure(r); {
+	case ensure == "":
+		return kind
+	case ensure != filePresent:
+		return ensure
+	case kind == fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source"):
+		return fileFile
+	}
+	return kind
+}
+
+func (fileType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
+	p, at := r.Parameters, schema.FilePath(r)
+	kind, info, err := look(s, at)
+	if err != nil {
+		return nil, err
+	}
+	if kind == fileOther && schema.FileEnsure(r) != "" {
+		return nil, errFileOther(at)
+	}
+	c, ensure := comparison{resource: r}, wantedKind(r, kind)
+	if c.state(kind, ensure); kind != ensure || ensure == fileAbsent {
+		return c.found, nil
+	}
+	if kind == fileLink && p.Has("target") {
+		c.text("target", info.Target, p.String("target"))
+	}
+	if want, given, err := wantedContent(s, r); err != nil {
+		return nil, err
+	} else if given && kind == fileFile {
+		is, err := s.ReadFile(at)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(is, want) {
+			c.text("content", contentDigest(is), contentDigest(want))
+		}
+	}
+	switch {
+	case p.Has("mode") && kind == fileLink:
+		s.note(at + " is a link, and links have no mode of their own; mode is ignored")
+	case p.Has("mode"):
+		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
+		if err != nil {
+			return nil, err
+		}
+		c.text("mode", fmt.Sprintf("%04o", system.ChmodBits(info.Mode)), fmt.Sprintf("%04o", uint32(mode)))
+	}
+	users := func() (map[int]string, error) { return userNames(s) }
+	if err := compareAccount(&c, "owner", info.UID, s.LookupUser, users); err != nil {
+		return nil, err
+	}
+	groups := func() (map[int]string, error) { return groupNames(s) }
+	if err := compareAccount(&c, "group", info.GID, s.LookupGroup, groups); err != nil {
+		return nil, err
+	}
+	return c.found, nil
+}
+
+// errFileOther refuses to replace or remove a device, pipe or socket.
+func errFileOther(at string) error {
+	return fmt.Errorf("%s is a device, pipe or socket; slipway changes nothing but its attributes, remove it by hand", at)
+}
+
+// compareAccount compares an owner. A name that the node does not know yet is a difference: its user may be made by
+// another resource.
+func compareAccount(
+	c *comparison, parameter string, is int, lookup func(string) (int, bool, error), names func() (map[int]string, error),
+) error {
+	if !c.resource.Parameters.Has(parameter) {
+		return nil
+	}
+	should := c.resource.Parameters.String(parameter)
+	id, ok, err := lookup(should)
+	if err != nil || ok && id == is {
+		return err
+	}
+	known, err := names()
+	if err != nil {
+		return err
+	}
+	name, found := known[is]
+	if !found {
+		name = strconv.Itoa(is)
+	}
+	c.text(parameter, name, should)
+	return nil
+}
+
+func userNames(s *Session) (map[int]string, error) {
+	users, err := s.Users()
+	out := make(map[int]string, len(users))
+	for name, u := range users {
+		if other, twice := out[u.UID]; !twice || name < other {
+			out[u.UID] = name
+		}
+	}
+	return out, err
+}
+
+func groupNames(s *Session) (map[int]string, error) {
+	groups, err := s.Groups()
+	out := make(map[int]string, len(groups))
+	for name, g := range groups {
+		if other, twice := out[g.GID]; !twice || name < other {
+			out[g.GID] = name
+		}
+	}
+	return out, err
+}
+
+// wantedContent returns the content that a file should have; given is false when any will do.
+func wantedContent(s *Session, r resource.Resource) (content []byte, given bool, err error) {
+	switch {
+	case r.Parameters.Has("content"):
+		return []byte(r.Parameters.String("content")), true, nil
+	case r.Parameters.Has("source"):
+		content, err := s.ReadFile(r.Parameters.String("source"))
+		if err != nil {
+			return nil, false, fmt.Errorf("source: %w", err)
+		}
+		return content, true, nil
+	}
+	return nil, false, nil
+}
+
+// contentDigest stands for a content in a difference, in Puppet's form.
+func contentDigest(content []byte) string { return "{sha256}" + resource.SHA256(content)[:8] }
+
+func (t fileType) Apply(_ context.Context, s *Session, r resource.Resource) error {
+	at := schema.FilePath(r)
+	kind, info, err := look(s, at)
+	if err != nil {
+		return err
+	}
+	ensure := wantedKind(r, kind)
+	if kind == fileOther && ensure != kind {
+		return errFileOther(at)
+	}
+	if ensure != fileAbsent {
+		if err := parentThere(s, at); err != nil {
+			return err
+		}
+	}
+	a, err := wantedAttributes(s, r)
+	if err != nil {
+		return err
+	}
+	if p := r.Parameters; p.Has("mode") && ensure != fileLink {
+		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
+		if err != nil {
+			return err
+		}
+		a.Mode = &mode
+	}
+	want, given, err := wantedContent(s, r)
+	if err != nil {
+		return err
+	}
+	if kind == fileDirectory && ensure != fileDirectory {
+		if err := clearDirectory(s, at, r); err != nil {
+			return err
+		}
+	}
+	switch ensure {
+	case fileAbsent:
+		return s.Remove(at)
+	case fileLink:
+		if target := r.Parameters.String("target"); target != "" && (kind != fileLink || target != info.Target) {
+			if err := s.Symlink(at, target); err != nil {
+				return err
+			}
+		}
+		return s.SetAttributes(at, a)
+	case fileOther:
+		return s.SetAttributes(at, a)
+	case fileDirectory:
+		return applyDirectory(s, at, kind, a)
+	}
+	if kind == fileFile && !given {
+		return s.SetAttributes(at, a)
+	}
+	return s.ReplaceFile(at, want, a)
+}
+
+// applyDirectory makes a directory, where kind is what is there now, or sets its attributes.
+func applyDirectory(s *Session, at, kind string, a system.Attributes) error {
+	if kind == fileDirectory {
+		return s.SetAttributes(at, a)
+	}
+	if err := s.Remove(at); err != nil {
+		return err
+	}
+	return s.Mkdir(at, a)
+}
+
+// parentThere returns a clear error when the directory is missing: slipway makes none that nobody asked for.
+func parentThere(s *Session, at string) error {
+	parent := path.Dir(at)
+	_, err := s.Lstat(parent + "/.")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s is not there; "+
+			"make it first, as a file resource with ensure = \"directory\", or name what makes it in require", parent)
+	}
+	return err
+}
+
+// clearDirectory removes a directory that is to give way, when the resource says that it may.
+func clearDirectory(s *Session, at string, r resource.Resource) error {
+	if !r.Parameters.Bool("force") {
+		return fmt.Errorf("%s is a directory; set force = true to remove it, with everything in it", at)
+	}
+	return s.RemoveAll(at)
+}
+
+// wantedAttributes returns the owner and group that a resource wants.
+func wantedAttributes(s *Session, r resource.Resource) (system.Attributes, error) {
+	var a system.Attributes
+	p := r.Parameters
+	if p.Has("owner") {
+		uid, ok, err := s.LookupUser(p.String("owner"))
+		if err != nil {
+			return a, err
+		}
+		if !ok {
+			return a, fmt.Errorf("owner %q: no such user on the node; make it first, with require", p.String("owner"))
+		}
+		a.UID = &uid
+	}
+	if p.Has("group") {
+		gid, ok, err := s.LookupGroup(p.String("group"))
+		if err != nil {
+			return a, err
+		}
+		if !ok {
+			return a, fmt.Errorf("group %q: no such group on the node; make it first, with require", p.String("group"))
+		}
+		a.GID = &gid
+	}
+	return a, nil
+}
+
+// wantedMode returns the mode that a resource wants of what is to be a file or directory: kind and info are what is
+// there now.
+func wantedMode(text, ensure, kind string, info system.Info) (fs.FileMode, error) {
+	m, err := schema.ParseMode(text)
+	is := system.ChmodBits(info.Mode)
+	if kind != ensure { // it is made
+		is = 0o644
+		if ensure == fileDirectory {
+			is = 0o755
+		}
+	}
+	return fs.FileMode(m.Of(is, ensure == fileDirectory)), err
+}

@@ -1,0 +1,150 @@
+package types
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
+)
+
+// Release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made
+// goes, or becomes a new file, unless others have written into it.
+func (t fileType) Release(
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
+) (resource.Parameters, json.RawMessage, error) {
+	b, err := parseFileBefore(before)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, _, err := look(s, b.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	returning, rest := resource.Parameters{}, b
+	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
+		return !r.Parameters.Has(name) && name != saidContent
+	})
+	given := r.Parameters.Has("content") || r.Parameters.Has("source")
+	if !given {
+		rest.Wrote = ""
+	}
+	a, ensure := b.attributes(), schema.FileEnsure(r)
+	switch {
+	case !b.says(saidContent):
+	case b.Kind != fileAbsent && !b.Stays && !given &&
+		(ensure == "" || ensure == filePresent || ensure == fileFile && b.Kind == fileFile):
+		rest.Said = slices.DeleteFunc(rest.Said, func(name string) bool { return name == saidContent })
+		if a, err = b.former(s, kind, returning); err != nil {
+			return nil, nil, err
+		}
+		rest.Kept, kind = "", b.Kind
+	case b.Kind == fileAbsent && kind == fileAbsent && ensure == "": // it has gone
+		rest.Said = slices.DeleteFunc(rest.Said, func(name string) bool { return name == saidContent })
+	case b.made(s, r, kind) && ensure == "":
+		returning["ensure"], a, kind = fileAbsent, system.Attributes{}, fileAbsent
+	case b.made(s, r, kind):
+		returning["ensure"], returning["content"], kind = fileFile, "", fileFile
+		if a, err = b.attributesOfNew(s, kind); err != nil {
+			return nil, nil, err
+		}
+	case kind != b.Kind: // it is slipway's own
+		if a, err = b.attributesOfNew(s, kind); err != nil {
+			return nil, nil, err
+		}
+	}
+	if b.Kind == fileLink && kind == fileLink && (ensure == "" || ensure == filePresent) &&
+		(b.says("target") || returning["ensure"] == fileLink) {
+		returning["ensure"], returning["target"] = fileLink, string(b.Target)
+	}
+	if err := addAttributes(s, returning, a, r, kind); err != nil {
+		return nil, nil, err
+	}
+	text, err := json.Marshal(rest)
+	return returning, text, err
+}
+
+// former adds what was there before, where kind is what is there now, to the parameters that return, and returns its
+// attributes.
+func (b fileBefore) former(s *Session, kind string, returning resource.Parameters) (system.Attributes, error) {
+	returning["ensure"] = b.Kind
+	if b.Kind == fileFile {
+		content, kept, err := s.kept(b.Kept)
+		if err != nil {
+			return system.Attributes{}, fmt.Errorf("what was in %s before: %w", b.Path, err)
+		}
+		if returning["content"] = string(content); kind != fileFile {
+			return kept, nil
+		}
+	} else if kind != b.Kind {
+		mode := fs.FileMode(b.Mode)
+		return system.Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID}, nil
+	}
+	return b.attributes(), nil
+}
+
+// made reports whether what is there is a file or link that slipway made, as it made it, of which r gives no more than
+// attributes or that it is there.
+func (b fileBefore) made(s *Session, r resource.Resource, kind string) bool {
+	ensure := schema.FileEnsure(r)
+	if b.Kind != fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source") ||
+		ensure != "" && ensure != filePresent && ensure != fileFile {
+		return false
+	}
+	if kind == fileLink {
+		return b.says("target")
+	}
+	content, err := s.ReadFile(b.Path)
+	return kind == fileFile && err == nil && b.Wrote != "" && contentDigest(content) == b.Wrote
+}
+
+// attributesOfNew returns those of b.attributes as a new file or directory gets them.
+func (b fileBefore) attributesOfNew(s *Session, kind string) (system.Attributes, error) {
+	mode, uid, gid := fs.FileMode(0o644), os.Geteuid(), os.Getegid()
+	if kind == fileDirectory {
+		mode = 0o755
+	}
+	if info, err := s.Lstat(path.Dir(b.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return system.Attributes{}, err
+	} else if system.ChmodBits(info.Mode)&0o2000 != 0 {
+		gid = info.GID // the directory gives its group to what is made in it
+	}
+	var a system.Attributes
+	if b.says("mode") {
+		a.Mode = &mode
+	}
+	if b.says("owner") {
+		a.UID = &uid
+	}
+	if b.says("group") {
+		a.GID = &gid
+	}
+	return a, nil
+}
+
+// addAttributes adds attributes to the parameters of what is a kind, but for those that r gives.
+func addAttributes(s *Session, p resource.Parameters, a system.Attributes, r resource.Resource, kind string) error {
+	if a.Mode != nil && kind != fileLink && !r.Parameters.Has("mode") {
+		p["mode"] = fmt.Sprintf("%04o", system.ChmodBits(*a.Mode))
+	}
+	account := func(parameter string, id *int, names func(*Session) (map[int]string, error)) error {
+		if id == nil || r.Parameters.Has(parameter) {
+			return nil
+		}
+		known, err := names(s)
+		p[parameter] = known[*id]
+		if known[*id] == "" {
+			p[parameter] = strconv.Itoa(*id)
+		}
+		return err
+	}
+	return errors.Join(account("owner", a.UID, userNames), account("group", a.GID, groupNames))
+}

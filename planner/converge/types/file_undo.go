@@ -1,0 +1,294 @@
+package types
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"syscall"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
+)
+
+// fileBefore is what was at a path before slipway touched it. Only what the resource says something of is brought back:
+// a file whose mode alone is slipway's keeps its content, whoever has changed that since.
+type fileBefore struct {
+	Path   string `json:"path"`
+	Kind   string `json:"kind"`
+	Target octets `json:"target,omitempty"` // of a link
+	Kept   string `json:"kept,omitempty"`   // name of the copy of a file
+	Mode   uint32 `json:"mode,omitempty"`   // of a file or directory, as in chmod
+	UID    int    `json:"uid,omitempty"`
+	GID    int    `json:"gid,omitempty"`
+	// Extended holds the access lists and the label of a file or directory that may be made anew.
+	Extended system.Extended `json:"extended,omitempty"`
+	Stays    bool            `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
+	// Said lists what the resource has said something of so far: content (or that it is another thing than it was),
+	// target, mode, owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
+	Said []string `json:"said,omitempty"`
+	// Wrote is the digest of what slipway last meant to write into a file that it made, so that it is known from what
+	// others have written.
+	Wrote string `json:"wrote,omitempty"`
+	// Shared is what the resource wants of a file that has other names, too.
+	Shared *Shared `json:"shared,omitempty"`
+}
+
+const saidContent = "content"
+
+// said returns what r says something of, where kind is what is there now.
+func (fileType) said(r resource.Resource, kind string) []string {
+	var out []string
+	if r.Parameters.Has("content") || r.Parameters.Has("source") || wantedKind(r, kind) != kind {
+		out = append(out, saidContent)
+	}
+	for _, name := range []string{"target", "mode", "owner", "group"} {
+		if r.Parameters.Has(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (b fileBefore) says(name string) bool { return slices.Contains(b.Said, name) }
+
+func (t fileType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+	b := fileBefore{Path: schema.FilePath(r)}
+	kind, info, err := look(s, b.Path)
+	if err != nil {
+		return nil, err
+	}
+	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
+	b.Said = t.said(r, kind)
+	b.writes(s, r)
+	b.share(t, s, r)
+	if err := b.keep(s, r); err != nil {
+		return nil, err
+	}
+	return json.Marshal(b)
+}
+
+// writes notes what r writes into a file that was not there before.
+func (b *fileBefore) writes(s *Session, r resource.Resource) {
+	if content, given, err := wantedContent(s, r); err == nil && given && b.Kind == fileAbsent { // Apply reports the error
+		b.Wrote = contentDigest(content)
+	}
+}
+
+// Widen takes down what r says something of for the first time.
+func (t fileType) Widen(
+	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
+	b, err := parseFileBefore(before)
+	if err != nil {
+		return nil, err
+	}
+	kind, info, err := look(s, b.Path)
+	if err != nil {
+		return nil, err
+	}
+	if b.Kind == fileAbsent && !b.says(saidContent) { // others have put there what is there now
+		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
+	}
+	b.writes(s, r)
+	b.share(t, s, r)
+	for _, name := range t.said(r, kind) {
+		if b.says(name) {
+			continue
+		}
+		b.Said = append(b.Said, name)
+		switch {
+		case name == saidContent && b.Kind == fileFile:
+			if kind != fileFile { // it was replaced by hand
+				b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
+			}
+			if err := b.keep(s, r); err != nil {
+				return nil, err
+			}
+		case b.Kind != kind:
+			// It was another thing, which had no such thing to bring back, or is gone.
+		case name == "target":
+			b.Target = octets(info.Target)
+		case name == "mode":
+			b.Mode = system.ChmodBits(info.Mode)
+		case name == "owner":
+			b.UID = info.UID
+		case name == "group":
+			b.GID = info.GID
+		}
+	}
+	return json.Marshal(b)
+}
+
+// keep keeps a copy of a file whose content may change, and what else it or a directory needs to be made anew.
+func (b *fileBefore) keep(s *Session, r resource.Resource) (err error) {
+	if !b.says(saidContent) || b.Kind != fileFile && b.Kind != fileDirectory {
+		return nil
+	}
+	if b.Extended, err = s.Extended(b.Path); err != nil || b.Kind == fileDirectory {
+		return err
+	}
+	if !r.Parameters.BoolOr("backup", true) {
+		b.Stays = true
+		return nil
+	}
+	b.Kept, err = s.Keep(b.Path)
+	return err
+}
+
+// Resolve follows the links in the path's directory: /var/run/x is /run/x.
+func (fileType) Resolve(s *Session, object string) string { return s.ResolveLinks(object, false) }
+
+func parseFileBefore(before json.RawMessage) (fileBefore, error) {
+	var b fileBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return b, fmt.Errorf("what the ledger says of the file is damaged: %w", err)
+	}
+	if err := schema.CheckAbsolute(b.Path); err != nil {
+		return b, fmt.Errorf("what the ledger says of the file is damaged: path %w", err)
+	}
+	return b, nil
+}
+
+func (fileType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
+	b, err := parseFileBefore(before)
+	if err != nil {
+		return false, err
+	}
+	kind, _, err := look(s, b.Path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	return err == nil && kind != fileAbsent, err
+}
+
+func (fileType) Undo(_ context.Context, s *Session, _ string, before json.RawMessage) error {
+	b, err := parseFileBefore(before)
+	if err != nil {
+		return err
+	}
+	if err := s.directoryGone(b.Path, fmt.Sprintf("the %s %s that was there before", b.Kind, b.Path)); err != nil {
+		if _, other := AsGone(err); other == nil && b.Kind == fileAbsent {
+			return nil
+		}
+		return err
+	}
+	kind, info, err := look(s, b.Path)
+	if err != nil {
+		return err
+	}
+	if kind != b.Kind && (kind == fileOther || !b.says(saidContent)) {
+		return nil // others have put it there, or taken it away
+	}
+	if kind == fileDirectory && b.Kind != fileDirectory && !b.Stays {
+		names, err := s.ReadDir(b.Path)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 {
+			if b.Kind == fileAbsent {
+				return s.leaveDirectory(b.Path, names)
+			}
+			return fmt.Errorf("%s is a directory that is not empty, and a %s was there before; empty it first", b.Path, b.Kind)
+		}
+		err = s.Remove(b.Path)
+		if errors.Is(err, syscall.EBUSY) && b.Kind == fileAbsent {
+			return gone{b.Path + " is a mount point, so it stays"}
+		}
+		if err != nil {
+			return err
+		}
+		kind = fileAbsent
+	}
+	switch b.Kind {
+	case fileAbsent:
+		if taken, err := handOver(s, b.Path); taken || err != nil {
+			return err // a setting in it stays
+		}
+		return s.Remove(b.Path)
+	case fileFile:
+		return b.undoFile(s, kind)
+	case fileLink:
+		return b.undoLink(s, kind, info)
+	case fileOther:
+		return s.SetAttributes(b.Path, b.attributes())
+	case fileDirectory:
+		return b.undoDirectory(s, kind)
+	}
+	return fmt.Errorf("what the ledger says of the file is damaged: it was %q", b.Kind)
+}
+
+// undoFile brings a file back that was there. kind is what is there now.
+func (b fileBefore) undoFile(s *Session, kind string) error {
+	switch {
+	case b.Kept == "" && kind == fileFile:
+		return s.SetAttributes(b.Path, b.attributes())
+	case b.Kept == "":
+		return nil // it was not to be kept
+	}
+	content, kept, err := s.kept(b.Kept)
+	if err != nil {
+		return copyGone(err, b.Path)
+	}
+	a := b.attributes()
+	if kind != fileFile || b.says("owner") { // a new file, or one that lost its access list to another owner
+		a.Extended = &b.Extended
+	}
+	if kind != fileFile { // else those that slipway did not change stay as others left them
+		a = a.Or(kept)
+	}
+	return s.ReplaceFile(b.Path, content, a)
+}
+
+// undoLink brings a link back that was there. kind and info are what is there now.
+func (b fileBefore) undoLink(s *Session, kind string, info system.Info) error {
+	a := b.attributes()
+	a.Mode = nil
+	if kind != fileLink || info.Target != string(b.Target) && b.says("target") {
+		if err := s.Symlink(b.Path, string(b.Target)); err != nil {
+			return err
+		}
+		a = a.Or(system.Attributes{UID: &b.UID, GID: &b.GID})
+	}
+	return s.SetAttributes(b.Path, a)
+}
+
+func (b fileBefore) undoDirectory(s *Session, kind string) error {
+	if kind == fileDirectory {
+		return s.SetAttributes(b.Path, b.attributes())
+	}
+	if err := s.Remove(b.Path); err != nil {
+		return err
+	}
+	mode := fs.FileMode(b.Mode)
+	return s.Mkdir(b.Path, system.Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID, Extended: &b.Extended})
+}
+
+// attributes returns those that slipway has changed, as they were.
+func (b fileBefore) attributes() system.Attributes {
+	var a system.Attributes
+	if b.says("mode") {
+		mode := fs.FileMode(b.Mode)
+		a.Mode = &mode
+	}
+	if b.says("owner") {
+		a.UID = &b.UID
+	}
+	if b.says("group") {
+		a.GID = &b.GID
+	}
+	return a
+}
+
+// Unmade reports of a file that was not there before that it is not there now.
+func Unmade(s *Session, before json.RawMessage) bool {
+	b, err := parseFileBefore(before)
+	if err != nil || b.Kind != fileAbsent {
+		return false
+	}
+	there, err := s.Exists(b.Path)
+	return err == nil && !there
+}

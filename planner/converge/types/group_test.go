@@ -1,0 +1,149 @@
+package types
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+func TestGroup(t *testing.T) {
+	r := &recorder{}
+	s := wholeMachine(t, accountFiles(), r.run)
+	r.effects = map[string]func(){
+		"groupadd -g 2000 -r new": func() { edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nnew:x:2000:\n") },
+		"groupdel new":            func() { edit(t, s, "/etc/group", "new:x:2000:\n", "") },
+		"groupmod -g 2001 web":    func() { edit(t, s, "/etc/group", "web:x:33:", "web:x:2001:") },
+		"groupmod -g 33 web":      func() { edit(t, s, "/etc/group", "web:x:2001:", "web:x:33:") },
+		"groupdel users":          func() { edit(t, s, "/etc/group", "users:x:100:ann,root\n", "") },
+		"groupadd -g 100 users":   func() { edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nusers:x:100:\n") },
+		"gpasswd":                 func() { edit(t, s, "/etc/group", "users:x:100:\n", "users:x:100:ann,root\n") },
+	}
+	tests := []struct {
+		title      string
+		parameters resource.Parameters
+		diff       string
+		want, undo []string
+	}{
+		{"new", resource.Parameters{"gid": int64(2000), "system": true}, "ensure: absent -> present", []string{"groupadd -g 2000 -r new"}, []string{"groupdel new"}},
+		{"web", resource.Parameters{"gid": int64(2001)}, "gid: 33 -> 2001", []string{"groupmod -g 2001 web"}, []string{"groupmod -g 33 web"}},
+		{"users", resource.Parameters{"ensure": "absent"}, "ensure: present -> absent", []string{"groupdel users"}, []string{"groupadd -g 100 users", "gpasswd -M ann,root users"}},
+		{"adm", nil, "", nil, nil},
+		{"nosuch", resource.Parameters{"ensure": "absent"}, "", nil, nil},
+	}
+	for _, tt := range tests {
+		each := res(t, groupType{}, tt.title, tt.parameters)
+		diffs, err := groupType{}.Check(t.Context(), s, each)
+		got := ""
+		for _, d := range diffs {
+			got += d.Parameter + ": " + d.Is + " -> " + d.Should
+		}
+		if got != tt.diff || err != nil {
+			t.Errorf("%s: %q, %v; want %q", tt.title, got, err, tt.diff)
+		}
+		former, _ := os.ReadFile(filepath.Join(s.Root, "/etc/group"))
+		before := applied(t, s, groupType{}, each)
+		r.wantRan(t, tt.want...)
+		undone(t, s, groupType{}, each, before)
+		r.wantRan(t, tt.undo...)
+		now, _ := os.ReadFile(filepath.Join(s.Root, "/etc/group"))
+		if len(former) != len(now) {
+			t.Errorf("%s: /etc/group was %s, is %s", tt.title, former, now)
+		}
+	}
+}
+
+func TestGroupErrors(t *testing.T) {
+	r := &recorder{answers: map[string]system.Output{"groupadd": {Status: 4, Combined: "groupadd: GID '0' already exists\n"}}}
+	s := wholeMachine(t, accountFiles(), r.run)
+	err := groupType{}.Apply(t.Context(), s, res(t, groupType{}, "new", resource.Parameters{"gid": int64(0)}))
+	if err == nil || err.Error() != `group "new": groupadd ended with status 4: groupadd: GID '0' already exists` {
+		t.Error(err)
+	}
+	err = groupType{}.Undo(t.Context(), s, "ann", []byte(`{"name":"ann","want":true}`))
+	if err == nil || !strings.Contains(err.Error(), "it is the primary group of ann") {
+		t.Error(err)
+	}
+	err = groupType{}.Apply(t.Context(), wholeMachine(t, map[string]string{"/etc/group": ""}, noCommand), res(t, groupType{}, "new", nil))
+	if err == nil || !strings.Contains(err.Error(), "the node has no groupadd; install the package that brings it") {
+		t.Error(err)
+	}
+}
+
+func TestAccountSchemas(t *testing.T) {
+	tests := []struct {
+		typ        Type
+		title      string
+		parameters resource.Parameters
+		wrong      string
+	}{
+		{groupType{}, "web", resource.Parameters{"gid": int64(33), "system": true}, ""},
+		{groupType{}, "web team", nil, "name"},
+		{groupType{}, "-r", nil, "name"},
+		{groupType{}, "web", resource.Parameters{"gid": int64(-1)}, "gid"},
+		{groupType{}, "web", resource.Parameters{"gid": int64(1 << 32)}, "gid"},
+		{userType{}, "ann", resource.Parameters{"uid": int64(1000), "gid": int64(1000), "groups": "adm", "shell": "/bin/sh", "password": "!"}, ""},
+		{userType{}, "ann", resource.Parameters{"gid": "web", "groups": []any{"adm"}, "membership": "inclusive"}, ""},
+		{userType{}, "ann", resource.Parameters{"gid": "4294967295"}, "gid"},
+		{userType{}, "ann", resource.Parameters{"groups": []any{"a,b"}}, "groups"},
+		{userType{}, "ann", resource.Parameters{"membership": "inclusive"}, "membership"},
+		{userType{}, "ann", resource.Parameters{"comment": "a:b"}, "comment"},
+		{userType{}, "ann", resource.Parameters{"comment": "a\nroot2:x:0:0"}, "comment"},
+		{userType{}, "ann", resource.Parameters{"home": "home/ann"}, "home"},
+		{userType{}, "ann", resource.Parameters{"home": "/home/../etc"}, "home"},
+		{userType{}, "ann", resource.Parameters{"shell": "/bin/sh:"}, "shell"},
+		{userType{}, "ann", resource.Parameters{"password": ""}, "password"},
+		{userType{}, "ann", resource.Parameters{"password": "secret\nroot:x"}, "password"},
+		{userType{}, "ann:x", nil, "name"},
+	}
+	for _, tt := range tests {
+		schema := tt.typ.Declared().Schema()
+		errs := schema.Validate(resource.Resource{Type: schema.Type, Title: tt.title, Parameters: tt.parameters})
+		if tt.wrong == "" && len(errs) > 0 || tt.wrong != "" && (len(errs) != 1 || errs[0].Attribute != tt.wrong) {
+			t.Errorf("%s[%s] %v: %v, want %q", schema.Type, tt.title, tt.parameters, errs, tt.wrong)
+		}
+		for _, e := range errs {
+			if strings.Contains(e.Message, "secret") {
+				t.Errorf("the password is shown: %s", e.Message)
+			}
+		}
+		if !schema.NeedsMachine {
+			t.Errorf("%s can do without a machine", schema.Type)
+		}
+	}
+}
+
+func TestGroupNamed(t *testing.T) {
+	if diff := cmp.Diff("adm", groupNamed(map[string]system.Group{"zz": {GID: 4}, "adm": {GID: 4}}, 4)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUndoOfAGroupLeavesTheRest: an id that the resource never spoke of, and a deletion by others, are not slipway's to take back.
+func TestUndoOfAGroupLeavesTheRest(t *testing.T) {
+	r := &recorder{}
+	s := wholeMachine(t, accountFiles(), r.run)
+	r.effects = map[string]func(){"groupmod": func() { edit(t, s, "/etc/group", "web:x:43:", "web:x:44:") }}
+	first := res(t, groupType{}, "web", nil)
+	before := applied(t, s, groupType{}, first)
+	edit(t, s, "/etc/group", "web:x:33:", "web:x:43:")
+	s.Forget()
+	undone(t, s, groupType{}, first, before)
+	r.wantRan(t)
+
+	before = updated(t, s, groupType{}, res(t, groupType{}, "web", resource.Parameters{"gid": int64(44)}), before)
+	r.effects = map[string]func(){"groupmod": func() { edit(t, s, "/etc/group", "web:x:44:", "web:x:43:") }}
+	r.ran = nil
+	undone(t, s, groupType{}, first, before)
+	r.wantRan(t, "groupmod -g 43 web")
+
+	edit(t, s, "/etc/group", "web:x:43:\n", "")
+	s.Forget()
+	undone(t, s, groupType{}, first, before)
+	r.wantRan(t)
+}

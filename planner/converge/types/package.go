@@ -1,0 +1,369 @@
+package types
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
+)
+
+// packageType is Puppet's package: software that the node's package manager installs.
+type packageType struct{}
+
+func (packageType) Declared() schema.Type { return schema.Package{} }
+
+func wantPackage(r resource.Resource) packageWant {
+	w := packageWant{name: schema.PackageName(r), ensure: r.Parameters.StringOr("ensure", "installed")}
+	if w.ensure == "present" {
+		w.ensure = "installed"
+	}
+	return w
+}
+
+// Prefetch remembers what the catalog wants, so that Capture can look at one transaction as a whole, and asks for the
+// newest versions of all packages with ensure = latest at once.
+func (packageType) Prefetch(ctx context.Context, s *Session, rs []resource.Resource) error {
+	latest := map[string][]string{}
+	wants := map[string][]packageWant{}
+	for _, r := range rs {
+		_, provider, err := managerOf(s, r)
+		if err != nil {
+			continue // Check reports it for the resource that it concerns
+		}
+		w := wantPackage(r)
+		wants[provider] = append(wants[provider], w)
+		if w.ensure == "latest" {
+			latest[provider] = append(latest[provider], w.name)
+		}
+	}
+	for provider, ws := range wants {
+		if _, err := alongside(s, provider, ws...); err != nil {
+			return err
+		}
+	}
+	for provider, names := range latest {
+		if _, err := newestVersions(ctx, s, provider, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alongside returns the wants that Prefetch remembered, or those given when there are none.
+func alongside(s *Session, provider string, wants ...packageWant) ([]packageWant, error) {
+	return system.Remember(s.System, "package.wants."+provider, func() ([]packageWant, error) { return wants, nil })
+}
+
+// newestVersions asks for names, unless an earlier question covered them.
+func newestVersions(ctx context.Context, s *Session, provider string, names []string) (map[string]string, error) {
+	type answer struct {
+		asked  []string
+		newest map[string]string
+	}
+	m, _, err := findManager(s, provider)
+	if err != nil {
+		return nil, err
+	}
+	ask := func() (answer, error) {
+		newest, err := m.newest(ctx, s, names)
+		return answer{names, newest}, err
+	}
+	a, err := system.Remember(s.System, "package.newest."+provider, ask)
+	if err == nil && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(a.asked, n) }) {
+		a, err = ask()
+	}
+	return a.newest, err
+}
+
+func (packageType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
+	want := wantPackage(r)
+	m, provider, err := managerOf(s, r)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	state, err := m.state(ctx, s, want.name)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	newest := ""
+	if want.ensure == "latest" && state.there() {
+		versions, err := newestVersions(ctx, s, provider, []string{want.name})
+		if err != nil {
+			return nil, packageError(want, err)
+		}
+		newest = versions[want.name]
+	}
+	return comparePackage(want, state, newest, m.matches), nil
+}
+
+// comparePackage is Puppet's rule of when a package is in sync. newest is empty when the index has no version.
+func comparePackage(
+	want packageWant, is packageState, newest string, matches func(is, should string) bool,
+) []Difference {
+	should := want.ensure
+	ok := is.condition == conditionInstalled && is.trouble == ""
+	switch {
+	case want.ensure == "absent":
+		ok = !is.there()
+	case want.ensure == "purged":
+		ok = is.condition == conditionGone
+	case want.ensure == "latest" && newest != "":
+		should = newest
+		ok = ok && slices.Contains(is.versions, newest)
+	case want.version() != "":
+		ok = ok && slices.ContainsFunc(is.versions, func(v string) bool { return matches(v, want.version()) })
+	}
+	if ok {
+		return nil
+	}
+	return []Difference{{Parameter: "ensure", Is: is.String(), Should: should}}
+}
+
+func packageError(w packageWant, err error) error { return fmt.Errorf("package %q: %w", w.name, err) }
+
+func (t packageType) Capture(ctx context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+	want := wantPackage(r)
+	m, provider, err := managerOf(s, r)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	state, err := m.state(ctx, s, want.name)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	b := packageBefore{
+		Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
+		Conffiles: state.condition == conditionConffiles,
+	}
+	if len(state.versions) > 0 {
+		b.Version = state.versions[len(state.versions)-1]
+	}
+	differences, err := t.Check(ctx, s, r)
+	if err != nil {
+		return nil, err
+	}
+	others, err := alongside(s, provider, want)
+	if err != nil {
+		return nil, packageError(want, err)
+	}
+	if err := m.capture(ctx, s, want, len(differences) > 0, others, &b); err != nil {
+		return nil, packageError(want, err)
+	}
+	return json.Marshal(b)
+}
+
+// Resolve leaves the node's own architecture out of the name, where dpkg's database says it.
+func (packageType) Resolve(s *Session, object string) string {
+	name, arch, qualified := strings.Cut(object, ":")
+	if !qualified {
+		return object
+	}
+	db, err := readDpkg(s)
+	if err != nil {
+		return object // another package manager, whose names have no architecture
+	}
+	return db.key(name, arch)
+}
+
+func (t packageType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
+	return t.ApplyBatch(ctx, s, []resource.Resource{r})[0]
+}
+
+// ApplyBatch makes one transaction of all; when that fails, each that is not yet as wanted is tried by itself, so that
+// each error is its own. The node's database decides what succeeded, not the manager's exit status (execution.md 2).
+func (t packageType) ApplyBatch(ctx context.Context, s *Session, rs []resource.Resource) []error {
+	errs := make([]error, len(rs))
+	groups := map[packageManager][]int{}
+	for i, r := range rs {
+		m, _, err := managerOf(s, r)
+		if err != nil {
+			errs[i] = packageError(wantPackage(r), err)
+			continue
+		}
+		groups[m] = append(groups[m], i)
+	}
+	for _, known := range packageManagers {
+		if indexes := groups[known.manager]; len(indexes) > 0 {
+			t.applyWith(ctx, s, known.manager, rs, indexes, errs)
+		}
+	}
+	return errs
+}
+
+func (t packageType) applyWith(
+	ctx context.Context, s *Session, m packageManager, rs []resource.Resource, indexes []int, errs []error,
+) {
+	wants := func(indexes []int) []packageWant {
+		out := make([]packageWant, len(indexes))
+		for i, index := range indexes {
+			out[i] = wantPackage(rs[index])
+		}
+		return out
+	}
+	var todo []int
+	for i, err := range m.known(ctx, s, wants(indexes)) {
+		if errs[indexes[i]] = err; err == nil {
+			todo = append(todo, indexes[i])
+		}
+	}
+	if len(todo) > 0 {
+		// What cannot be completed matters only where it is in the way.
+		cutOff := finishOthers(ctx, s, m)
+		err := errors.Join(m.transact(ctx, s, wants(todo)), cutOff)
+		for _, i := range todo {
+			errs[i] = t.verify(ctx, s, rs[i], err)
+		}
+		if len(todo) > 1 {
+			for _, i := range todo {
+				if errs[i] != nil && ctx.Err() == nil {
+					errs[i] = t.verify(ctx, s, rs[i], m.transact(ctx, s, wants([]int{i})))
+				}
+			}
+		}
+	}
+	for _, i := range indexes {
+		if errs[i] != nil {
+			errs[i] = packageError(wantPackage(rs[i]), errs[i])
+		}
+	}
+}
+
+// verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still
+// different. After an error, what came along must be in order, too, and a transaction that was cut off has not
+// succeeded, whatever it has reached.
+func (t packageType) verify(ctx context.Context, s *Session, r resource.Resource, transaction error) error {
+	differences, err := t.Check(ctx, s, r)
+	switch {
+	case err != nil:
+		return errors.Join(transaction, err)
+	case len(differences) == 0 && transaction == nil:
+		return nil
+	case len(differences) == 0 && ctx.Err() == nil:
+		return t.verifyCompanions(ctx, s, r, transaction)
+	case transaction != nil:
+		return transaction
+	}
+	d := differences[0]
+	return fmt.Errorf("the package manager reported success, yet it is %s, not %s", d.Is, d.Should)
+}
+
+// Widen forgets the companions that an undo was about to take away: they stay.
+func (packageType) Widen(
+	_ context.Context, _ *Session, _ resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil || len(b.Leaving) == 0 {
+		return before, err
+	}
+	b.Leaving = nil
+	return json.Marshal(b)
+}
+
+// Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are
+// not.
+func (packageType) Resume(
+	ctx context.Context, s *Session, before json.RawMessage, undo bool,
+) ([]Difference, error) {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return nil, fmt.Errorf("the ledger's record of what was there before: %w", err)
+	}
+	w := packageWant{name: b.Name}
+	m, _, err := findManager(s, b.Provider)
+	if err != nil {
+		return nil, packageError(w, err)
+	}
+	var was string
+	if undo {
+		was, err = m.finish(ctx, s)
+	} else {
+		was, err = m.restore(ctx, s, b)
+	}
+	if err == nil {
+		err = companionsInOrder(ctx, s, m, b)
+	}
+	if err != nil {
+		return nil, packageError(w, err)
+	}
+	if was == "" {
+		return nil, nil
+	}
+	return []Difference{{Parameter: "ensure", Is: "cut off: " + was, Should: "completed"}}, nil
+}
+
+// verifyCompanions returns the transaction's error when a package that it brought along is not in order.
+func (packageType) verifyCompanions(ctx context.Context, s *Session, r resource.Resource, transaction error) error {
+	m, _, err := managerOf(s, r)
+	if err != nil || s.Ledger == nil {
+		return err
+	}
+	e := s.Ledger.Entry(s.Site, r.ID())
+	if e == nil {
+		return nil
+	}
+	var b packageBefore
+	if err := json.Unmarshal(e.Before, &b); err != nil {
+		return fmt.Errorf("the ledger's record of what was there before: %w", err)
+	}
+	if err := companionsInOrder(ctx, s, m, b); err != nil {
+		return errors.Join(err, transaction)
+	}
+	return nil
+}
+
+// companionsInOrder returns an error that names a package that came along with another one and is not completely
+// installed.
+func companionsInOrder(ctx context.Context, s *Session, m packageManager, b packageBefore) error {
+	for _, name := range b.Came {
+		state, err := m.state(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		if state.trouble != "" {
+			return fmt.Errorf("%s, which came along with it, is %s", name, state)
+		}
+	}
+	return nil
+}
+
+func (packageType) There(ctx context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return false, err
+	}
+	m, _, err := findManager(s, b.Provider)
+	if err != nil {
+		return false, err
+	}
+	state, err := m.state(ctx, s, b.Name)
+	return state.there(), err
+}
+
+// Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before
+// stays, in the version that it has by now; one that was there and was taken away comes back, in its former version if
+// that can still be had.
+func (packageType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
+	var b packageBefore
+	if err := json.Unmarshal(before, &b); err != nil {
+		return fmt.Errorf("package %q: the ledger's record of what was there before: %w", title, err)
+	}
+	w := packageWant{name: b.Name}
+	m, _, err := findManager(s, b.Provider)
+	if err != nil {
+		return packageError(w, err)
+	}
+	if !b.Install && !b.Present && len(b.Went) == 0 {
+		return nil // it was to be absent, and was
+	}
+	cutOff := finishOthers(ctx, s, m)
+	if err := m.undo(ctx, s, b); err != nil {
+		return packageError(w, errors.Join(err, cutOff))
+	}
+	return nil
+}

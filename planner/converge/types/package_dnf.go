@@ -1,0 +1,254 @@
+package types
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+)
+
+// dnf is the package manager of Fedora and its kin. What is installed is read through rpm.
+type dnf struct{}
+
+// rpmPackage is one package that rpm knows.
+type rpmPackage struct {
+	name, epoch, version, release, arch string
+}
+
+// String is the version as Puppet writes it: epoch only where there is one.
+func (p rpmPackage) String() string {
+	v := p.version + "-" + p.release
+	if p.epoch != "" && p.epoch != "0" {
+		v = p.epoch + ":" + v
+	}
+	return v
+}
+
+const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{ARCH}\n`
+
+// readRPM lists what is installed by name and by name.arch.
+func readRPM(ctx context.Context, s *Session) (map[string][]rpmPackage, error) {
+	return system.Remember(s.System, "rpm", func() (map[string][]rpmPackage, error) {
+		c := system.Command{Argv: []string{"rpm", "-qa", "--queryformat", rpmFormat}}
+		out, err := ask(ctx, s, c)
+		if err != nil {
+			return nil, err
+		}
+		if out.Status != 0 {
+			return nil, toolError(c, out)
+		}
+		if len(out.Stdout) > 0 && out.Stdout[len(out.Stdout)-1] != '\n' {
+			return nil, errors.New("rpm -qa printed more than can be read")
+		}
+		return parseRPM(string(out.Stdout)), nil
+	})
+}
+
+func parseRPM(text string) map[string][]rpmPackage {
+	all := map[string][]rpmPackage{}
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if len(f) != 5 {
+			continue
+		}
+		p := rpmPackage{f[0], f[1], f[2], f[3], f[4]}
+		all[p.name] = append(all[p.name], p)
+		all[p.name+"."+p.arch] = append(all[p.name+"."+p.arch], p)
+	}
+	return all
+}
+
+func (dnf) state(ctx context.Context, s *Session, name string) (packageState, error) {
+	all, err := readRPM(ctx, s)
+	if err != nil {
+		return packageState{}, err
+	}
+	var state packageState
+	for _, p := range all[name] {
+		state.condition = conditionInstalled
+		if v := p.String(); !slices.Contains(state.versions, v) {
+			state.versions = append(state.versions, v)
+		}
+	}
+	slices.Sort(state.versions)
+	return state, nil
+}
+
+// matches takes a version with or without its epoch and its release, as Puppet does.
+func (dnf) matches(is, should string) bool {
+	epoch, rest, ok := strings.Cut(is, ":")
+	if !ok {
+		epoch, rest = "0", is
+	}
+	wantEpoch, wantRest, ok := strings.Cut(should, ":")
+	if !ok {
+		wantEpoch, wantRest = epoch, should
+	}
+	version := rest[:max(strings.LastIndexByte(rest, '-'), 0)]
+	return epoch == wantEpoch && (rest == wantRest || version == wantRest)
+}
+
+// newest asks for updates: status 100 says that there are some. A package without one is at its newest.
+func (dnf) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
+	c := system.Command{Argv: append([]string{"dnf", "-q", "check-update", "--"}, names...)}
+	out, err := ask(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	if out.Status != 0 && out.Status != 100 {
+		return nil, toolError(c, out)
+	}
+	all := parseCheckUpdate(string(out.Stdout))
+	newest := map[string]string{}
+	for _, name := range names {
+		if v, ok := all[name]; ok {
+			newest[name] = v
+		}
+	}
+	return newest, nil
+}
+
+// parseCheckUpdate reads lines of `name.arch version repository`, up to the list of what is obsoleted.
+func parseCheckUpdate(text string) map[string]string {
+	newest := map[string]string{}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "Obsoleting") {
+			break
+		}
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			continue
+		}
+		dot := strings.LastIndexByte(f[0], '.')
+		if dot <= 0 {
+			continue
+		}
+		version := strings.TrimPrefix(f[1], "0:")
+		newest[f[0]], newest[f[0][:dot]] = version, version
+	}
+	return newest
+}
+
+// known leaves it to the transaction: dnf refreshes its index by itself.
+func (dnf) known(_ context.Context, _ *Session, wants []packageWant) []error {
+	return make([]error, len(wants))
+}
+
+func dnfCommand(args ...string) system.Command {
+	return system.Command{Argv: append([]string{"dnf", "-y", "-q"}, args...), Timeout: packageTimeout}
+}
+
+func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) error {
+	var install, upgrade, remove, pinned []string
+	for _, w := range wants {
+		state, err := d.state(ctx, s, w.name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !w.install():
+			remove = append(remove, w.name)
+		case w.version() != "":
+			pinned = append(pinned, w.name+"-"+w.version())
+		case w.ensure == "latest" && state.there():
+			upgrade = append(upgrade, w.name)
+		default:
+			install = append(install, w.name)
+		}
+	}
+	var errs []error
+	if len(remove) > 0 {
+		errs = append(errs, mustRun(ctx, s, dnfCommand(append([]string{"remove", "--"}, remove...)...)))
+	}
+	if all := append(install, pinned...); len(all) > 0 {
+		errs = append(errs, mustRun(ctx, s, dnfCommand(append([]string{"install", "--"}, all...)...)))
+	}
+	if len(upgrade) > 0 {
+		errs = append(errs, mustRun(ctx, s, dnfCommand(append([]string{"upgrade", "--"}, upgrade...)...)))
+	}
+	// install does not go back to an older version.
+	for _, w := range wants {
+		state, err := d.state(ctx, s, w.name)
+		if err != nil {
+			return err
+		}
+		is := func(v string) bool { return d.matches(v, w.version()) }
+		if w.version() != "" && state.there() && !slices.ContainsFunc(state.versions, is) {
+			errs = append(errs, mustRun(ctx, s, dnfCommand("downgrade", "--", w.name+"-"+w.version())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// capture needs nothing more: dnf itself remembers which packages came along for others, and takes them away with the
+// last of those.
+func (dnf) capture(context.Context, *Session, packageWant, bool, []packageWant, *packageBefore) error {
+	return nil
+}
+
+// restore leaves the rest to the transaction that follows: finish ends a removal.
+func (d dnf) restore(ctx context.Context, s *Session, _ packageBefore) (was string, err error) {
+	return d.finish(ctx, s)
+}
+
+// finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each
+// package is there.
+func (dnf) finish(ctx context.Context, s *Session) (was string, err error) {
+	info, err := ask(ctx, s, dnfCommand("history", "info", "last"))
+	if err != nil {
+		return "", err
+	}
+	if info.Status != 0 || !cutOff(string(info.Stdout)) { // there is no history yet
+		return "", nil
+	}
+	return "the last transaction of dnf", mustRun(ctx, s, dnfCommand("history", "redo", "last"))
+}
+
+// cutOff reports whether a transaction was started and did not end, in the words of dnf 4 and of dnf 5.
+func cutOff(info string) bool {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "Return-Code":
+			return strings.Contains(value, "Aborted")
+		case "Status":
+			return strings.TrimSpace(value) == "Started"
+		}
+	}
+	return false
+}
+
+func (d dnf) undo(ctx context.Context, s *Session, b packageBefore) error {
+	state, err := d.state(ctx, s, b.Name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case b.Present && !b.Install && !state.there():
+		// The former version, or if the repositories do not have it any more, the one that they have.
+		if mustRun(ctx, s, dnfCommand("install", "--", b.Name+"-"+b.Version)) == nil {
+			return nil
+		}
+		return mustRun(ctx, s, dnfCommand("install", "--", b.Name))
+	case b.Present || !b.Install || !state.there():
+		return nil
+	}
+	// What others by now depend on stays.
+	out, err := ask(ctx, s, system.Command{Argv: []string{"rpm", "--erase", "--test", "--", b.Name}})
+	if err != nil {
+		return err
+	}
+	if out.Status != 0 && strings.Contains(out.Combined, "is needed by") {
+		return nil
+	}
+	if err := mustRun(ctx, s, dnfCommand("remove", "--", b.Name)); err != nil {
+		return err
+	}
+	if state, err = d.state(ctx, s, b.Name); err == nil && state.there() {
+		err = fmt.Errorf("dnf reported success, yet it is still there in version %s", state)
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package types
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// packageManager is what packageType needs of apt, dnf and apk.
+type packageManager interface {
+	// state reads what the node has under a name, from the manager's own database.
+	state(ctx context.Context, s *Session, name string) (packageState, error)
+	// newest returns the newest version that the node's index has of each package that is there, without refreshing the
+	// index; a package of which it knows none is left out.
+	newest(ctx context.Context, s *Session, names []string) (map[string]string, error)
+	// matches reports whether the version that is there is the one wanted.
+	matches(is, should string) bool
+	// known finds out, for each want, whether the index has what is to be installed, refreshing the index when it has not.
+	// The errors answer wants one by one.
+	known(ctx context.Context, s *Session, wants []packageWant) []error
+	// transact brings all wants about in one transaction as far as the manager can.
+	transact(ctx context.Context, s *Session, wants []packageWant) error
+	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside
+	// lists the wants that may share it.
+	capture(
+		ctx context.Context, s *Session, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
+	) error
+	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is
+	// nothing. That a single package cannot be completed is no error: the state of the package says it.
+	finish(ctx context.Context, s *Session) (was string, err error)
+	// restore is finish for packages that are to stay, and brings back what an undo that was cut off has half removed.
+	restore(ctx context.Context, s *Session, b packageBefore) (was string, err error)
+	// undo brings back b.
+	undo(ctx context.Context, s *Session, b packageBefore) error
+}
+
+// packageManagers is the table of package managers, with where each one's program is. The first that is there is the
+// node's own.
+var packageManagers = []struct {
+	provider string
+	paths    []string
+	manager  packageManager
+}{
+	{"apt", []string{"/usr/bin/apt-get"}, apt{}},
+	{"dnf", []string{"/usr/bin/dnf"}, dnf{}},
+	{"apk", []string{"/sbin/apk", "/usr/sbin/apk", "/usr/bin/apk"}, apk{}},
+}
+
+// packageTimeout bounds one transaction.
+const packageTimeout = 30 * time.Minute
+
+// packageCondition is how much of a package is there.
+type packageCondition int
+
+const (
+	conditionGone      packageCondition = iota
+	conditionConffiles                  // removed, its configuration files are kept
+	conditionBroken                     // begun and not finished
+	conditionInstalled
+)
+
+// packageState is what a node has under a package's name.
+type packageState struct {
+	condition packageCondition
+	versions  []string // several where the manager allows it (kernels)
+	trouble   string   // why it does not count as installed although it is there: half-configured
+	held      bool
+}
+
+func (s packageState) there() bool {
+	return s.condition == conditionInstalled || s.condition == conditionBroken
+}
+
+func (s packageState) String() string {
+	switch {
+	case s.trouble != "":
+		return strings.Join(append(slices.Clone(s.versions), s.trouble), ", ")
+	case s.condition == conditionInstalled && s.held:
+		return strings.Join(append(slices.Clone(s.versions), "on hold"), ", ")
+	case s.condition == conditionInstalled:
+		return strings.Join(s.versions, ", ")
+	case s.condition == conditionConffiles:
+		return "absent, configuration files kept"
+	default:
+		return "absent"
+	}
+}
+
+// packageWant is what is wanted of one package.
+type packageWant struct {
+	name   string
+	ensure string // installed, latest, absent, purged or a version
+}
+
+func (w packageWant) install() bool { return w.ensure != "absent" && w.ensure != "purged" }
+
+// version returns the version wanted, empty for any.
+func (w packageWant) version() string {
+	if w.install() && w.ensure != "installed" && w.ensure != "latest" {
+		return w.ensure
+	}
+	return ""
+}
+
+// packageBefore is what Capture records.
+type packageBefore struct {
+	Name      string `json:"name"`
+	Provider  string `json:"provider"`
+	Install   bool   `json:"install"` // slipway wanted it installed, as opposed to absent or purged
+	Present   bool   `json:"present"` // installed, or begun and not finished
+	Version   string `json:"version,omitempty"`
+	Held      bool   `json:"held,omitempty"`
+	Auto      bool   `json:"auto,omitempty"`      // installed only because others need it
+	Conffiles bool   `json:"conffiles,omitempty"` // removed, its configuration files kept
+	// Came lists the packages that the transaction brings besides, Without the recommendations that the node did without
+	// until then.
+	Came    []string `json:"came,omitempty"`
+	Without []string `json:"without,omitempty"`
+	// CameConffiles lists those of Came of which configuration files were there before.
+	CameConffiles []string `json:"came_conffiles,omitempty"`
+	// Leaving lists those of Came that an undo was about to take away.
+	Leaving []string `json:"leaving,omitempty"`
+	// Went lists the packages that the transaction takes away.
+	Went []packageGone `json:"went,omitempty"`
+}
+
+// packageGone is a package that a transaction takes away.
+type packageGone struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	Auto    bool   `json:"auto,omitempty"`
+}
+
+// managerOf returns the package manager that r asks for, or the node's own.
+func managerOf(s *Session, r resource.Resource) (packageManager, string, error) {
+	return findManager(s, r.Parameters.String("provider"))
+}
+
+func findManager(s *Session, provider string) (packageManager, string, error) {
+	for _, m := range packageManagers {
+		if provider != "" && provider != m.provider {
+			continue
+		}
+		found, err := s.FirstThere(m.paths...)
+		if err != nil {
+			return nil, "", err
+		}
+		if found != "" {
+			return m.manager, m.provider, nil
+		}
+	}
+	if provider != "" {
+		return nil, "", fmt.Errorf("provider %q: the node does not have it; leave provider out to use the node's own",
+			provider)
+	}
+	return nil, "", errors.New("the node has none of the package managers apt, dnf and apk")
+}
