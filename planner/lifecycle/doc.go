@@ -30,8 +30,8 @@
 //
 // Each call is checked in the order of lsm.md 3: the service exists, is not deleted and has the given version; the
 // lifecycle has the transfer; types, limits and references are valid; the identity is unchanged and unique; the
-// modifiers allow the change. A refusal is an invalid.Errors and changes nothing. Results that come too late are logged and
-// have no effect.
+// modifiers allow the change. A refusal is an invalid.Errors and changes nothing. Results that come too late are logged
+// and have no effect.
 //
 // # Transfers
 //

@@ -119,6 +119,6 @@ func (m *Machine) names() []string {
 	return out
 }
 
-// AutoRollback is the gate of the lifecycle slipway_default for automatic rollbacks of failed updates. Gates are open by
-// default (lsm.md 18, 6), but a rollback must be asked for, so a caller closes this one.
+// AutoRollback is the gate of the lifecycle slipway_default for automatic rollbacks of failed updates. Gates are open
+// by default (lsm.md 18, 6), but a rollback must be asked for, so a caller closes this one.
 const AutoRollback = "auto_rollback"
