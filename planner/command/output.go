@@ -156,7 +156,8 @@ func (p *printer) section(f format, s section) {
 func (p *printer) errorTable(errs invalid.Errors) {
 	var rows [][]string
 	for _, j := range errorsJSON(errs) {
-		rows = append(rows, []string{j.Severity, fmt.Sprintf("%s:%d:%d", j.File, j.Line, j.Column), j.Path + ": " + j.Message})
+		position := fmt.Sprintf("%s:%d:%d", j.File, j.Line, j.Column)
+		rows = append(rows, []string{j.Severity, position, j.Path + ": " + j.Message})
 	}
 	if len(rows) > 0 {
 		p.table(asMarkdown, []string{"SEVERITY", "POSITION", "ERROR"}, rows)

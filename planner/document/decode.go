@@ -74,8 +74,8 @@ func (o options) has(name string) bool {
 	return ok
 }
 
-// keyOf returns the name of a field's key and its options. The name is in the tag `key`, else in the tag `json`; without
-// one, or with the name -, the field has no key.
+// keyOf returns the name of a field's key and its options. The name is in the tag `key`, else in the tag `json`;
+// without one, or with the name -, the field has no key.
 func keyOf(f reflect.StructField) (name string, o options, ok bool) {
 	name, rest, _ := strings.Cut(f.Tag.Get("key"), ",")
 	inJSON, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -94,7 +94,8 @@ type SuccessCriteria struct {
 // Rolling limits how many nodes of a group are worked on at once, each between lock and unlock.
 type Rolling struct {
 	MaxParallel int `key:"max_parallel"` // >= 1
-	// commands run on the node before its tasks, and after them whatever their outcome; empty: none. A lock needs an unlock
+	// commands run on the node before its tasks, and after them whatever their outcome; empty: none. A lock needs an
+	// unlock
 	Lock     string `key:"lock"`
 	Unlock   string `key:"unlock"`
 	SpareNew bool   // nodes on which nothing is applied yet are worked on without Lock and Unlock (litp.md 78)
