@@ -35,7 +35,9 @@ func Digest(r Resource) string {
 // SHA256 returns the SHA-256 of a text, in hexadecimal.
 func SHA256[T string | []byte](text T) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+	var digits [2 * sha256.Size]byte // on the stack: a plan digests many resources
+	hex.Encode(digits[:], sum[:])
+	return string(digits[:])
 }
 
 // DigestJSON returns the SHA-256 of a value of Go as [json.Marshal] encodes it. It fails only on values that JSON cannot
