@@ -140,7 +140,7 @@ var (
 		"name": types.StringType, "critical": types.BoolType, "depends_on_groups": textsType,
 		"selectors":        types.ListType{ElemType: selectorType},
 		"success_criteria": criteriaType, "rolling": rollingType, "prepare_timeout": types.StringType,
-		"deploy_timeout": types.StringType,
+		"deploy_timeout": types.StringType, "on_shortfall": types.StringType,
 	}}
 )
 
@@ -161,6 +161,7 @@ func groupsValue(groups []site.Group) types.Dynamic {
 			"selectors":         types.ListValueMust(selectorType, selectors),
 			"success_criteria":  criteriaValue(g.SuccessCriteria), "rolling": rollingValue(g.Rolling),
 			"prepare_timeout": durationValue(g.PrepareTimeout), "deploy_timeout": durationValue(g.DeployTimeout),
+			"on_shortfall": types.StringPointerValue(given(g.OnShortfall)),
 		})
 	}
 	return types.DynamicValue(types.ListValueMust(groupType, values))

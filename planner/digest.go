@@ -99,6 +99,9 @@ func (d *digester) group(g Group, s site.Group) {
 	}
 	d.number(int64(s.PrepareTimeout))
 	d.number(int64(s.DeployTimeout))
+	if s.OnShortfall != "" {
+		d.text(s.OnShortfall)
+	}
 }
 
 func (d *digester) text(texts ...string) {

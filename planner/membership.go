@@ -48,7 +48,8 @@ func newMembership(s site.Site) *membership {
 	index := site.NewNodeIndex(m.nodes)
 	for i, name := range orderOf(s.Groups) {
 		settings := byName[name]
-		g := Group{Name: name, Members: index.Members(settings.Selectors), Critical: settings.Critical}
+		g := Group{Name: name, Members: index.Members(settings.Selectors), Critical: settings.Critical,
+			Stops: settings.Stops() && settings.SuccessCriteria != nil}
 		if r := settings.Rolling; r != nil {
 			g.MaxParallel = r.MaxParallel
 			g.Locked = r.Lock != "" || r.Unlock != ""

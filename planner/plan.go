@@ -67,6 +67,7 @@ type Group struct {
 	Owned   []string // the members for which it is the first group in order, sorted: the ones it works on
 
 	Critical    bool // the run fails when the group does
+	Stops       bool // it starts no further node when its criteria can no longer be met
 	MaxParallel int  // how many of its nodes are worked on at once; 0: no such limit
 	Locked      bool // each of its nodes is worked on between lock and unlock, but for the unlocked
 	// Unlocked are the owned nodes that are worked on without lock and unlock, because nothing is applied on them yet,

@@ -124,7 +124,11 @@ func (ph Phase) describe(g Group, departed []string) string {
 	switch ph.TaskGroup {
 	case task.Prepare:
 		nodes := ph.nodeNames()
-		return strings.Join(append(parts, fmt.Sprintf("prepare %s (%s)", count(len(nodes), "node"), list(nodes))), ": ")
+		what := fmt.Sprintf("prepare %s (%s)", count(len(nodes), "node"), list(nodes))
+		if g.Stops {
+			what += "; no further node is started once the criteria cannot be met"
+		}
+		return strings.Join(append(parts, what), ": ")
 	case task.Cleanup:
 		return strings.Join(append(parts, "cleanup", ph.cleanup(departed)), ": ")
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // NewGroup returns slipway_group: nodes that are rolled out together, as desired state.
@@ -70,6 +72,12 @@ func groupSchema() schema.Schema {
 							listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
 						MarkdownDescription: "Names of the group's nodes in the order in which they are worked on in the task groups `upgrade_boot`, `storage_upgrade` and `node`, each once; `\"*\"` stands for all nodes that are not named, by name. Default: by name. Nodes that `lock_new_nodes = false` spares come last all the same."},
 				},
+			},
+			"on_shortfall": schema.StringAttribute{
+				Optional:   true,
+				Validators: []validator.String{stringvalidator.OneOf(site.OnShortfallStop, site.OnShortfallContinue)},
+				MarkdownDescription: "What the group does when it can no longer meet its `success_criteria`. `stop` starts no further node; what runs is finished and unlocked. " +
+					"`continue` works on all nodes. Default: `stop` with `rolling`, else `continue`.",
 			},
 			"prepare_timeout": schema.StringAttribute{
 				Optional:            true,

@@ -479,3 +479,37 @@ func unwrapped(text string) string {
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
 }
+
+// A plan says that a group stops when it can no longer meet its criteria, and the apply does: a rolling group by default.
+func TestTextBrake(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	c := newCommandLine(t)
+	config := func(onShortfall string) string {
+		group := "resource \"slipway_group\" \"all\" {\n  name = \"all\"\n  critical = true\n  selectors = []\n" +
+			"  success_criteria = { minimum_successful_nodes = 3 }\n  rolling = { max_parallel = 1 }\n" + onShortfall + "}\n"
+		return s.config([]string{"a", "b", "c"}, []string{"app"}, group+files("app", map[string]string{"/etc/app": "x\n"}),
+			"  groups = [slipway_group.all]")
+	}
+	s.mkdir("a", "etc/app") // in the way
+	work := "all (critical): node phase, 1 node at a time: 3 changes on 3 nodes: create file[/etc/app] on 3"
+	c.configure(config(""))
+	c.shows(c.changes(), 1, []string{
+		"all (critical): prepare 3 nodes (a, b, c); no further node is started once the criteria cannot be met", work,
+	}, "a", "b", "c")
+	if text := c.failingApply(); !strings.Contains(strings.Join(strings.Fields(text), " "),
+		"2 nodes not started: the group could no longer meet minimum_successful_nodes") || (s.content("b", "etc/app") != "-") {
+		t.Errorf("nodes behind the brake were started, or are not reported:\n%s", text)
+	}
+	c.configure(config("  on_shortfall = \"continue\"\n"))
+	c.shows(c.changes(), 1, []string{"all (critical): prepare 3 nodes (a, b, c)", work}, "a", "b", "c")
+	if text := c.failingApply(); strings.Contains(text, "not started") || !(s.content("b", "etc/app") != "-") {
+		t.Errorf("not all nodes were worked on:\n%s", text)
+	}
+	s.must(os.RemoveAll(filepath.Join(s.dir, "a", "etc/app")))
+	c.apply()
+	c.empty()
+	c.configure(strings.Replace(config(""), "rolling", "on_shortfall = \"halt\"\n  rolling", 1))
+	if text := c.run(1, "plan", "-input=false", "-no-color"); !strings.Contains(text, `"stop" "continue"`) {
+		t.Errorf("an on_shortfall that is not allowed:\n%s", text)
+	}
+}

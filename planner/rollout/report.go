@@ -227,7 +227,7 @@ func (r Report) String() string {
 		}
 		fmt.Fprintf(&b, "  %s%s: %s, %d of %d nodes deployed%s\n", g.Name, critical, g.Stage, deployed, len(g.Members),
 			withoutChanges(idle))
-		for _, v := range run.Reasons(g) {
+		for _, v := range g.Reasons() {
 			fmt.Fprintf(&b, "    %s\n", v)
 		}
 	}

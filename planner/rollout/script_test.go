@@ -149,6 +149,7 @@ type document struct {
 		Order          []string      // of nodes
 		PrepareTimeout time.Duration `yaml:"prepare_timeout"`
 		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
+		OnShortfall    string        `yaml:"on_shortfall"`
 	}
 	Departed []string
 	Lost     []string // departed, and nobody knows how to reach them
@@ -172,7 +173,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	for _, g := range doc.Groups {
 		group := site.Group{
 			Name: g.Name, Critical: g.Critical, DependsOn: g.DependsOn,
-			PrepareTimeout: g.PrepareTimeout, DeployTimeout: g.DeployTimeout,
+			PrepareTimeout: g.PrepareTimeout, DeployTimeout: g.DeployTimeout, OnShortfall: g.OnShortfall,
 		}
 		for _, x := range g.Selectors {
 			group.Selectors = append(group.Selectors,

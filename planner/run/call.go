@@ -30,6 +30,9 @@ type call struct {
 	gone    map[string]bool // nodes that get no further session in this call: they failed, or the run was stopped
 	failed  map[int]bool    // phases in which something failed or was not done
 	whole   bool            // false: the run was stopped before every node finished
+	open    int             // members of the group that have not failed
+	left    []string        // nodes that the brake of the group keeps from being started
+	braked  bool
 }
 
 // round is a part of a call: it begins when the one before it is over.
@@ -77,12 +80,22 @@ const (
 func (m *Machine) begin(c *call) {
 	c.gone, c.failed, c.whole = map[string]bool{}, map[int]bool{}, true
 	c.until = m.at.Add(c.limit)
+	if c.group != nil {
+		for _, n := range c.group.Members {
+			if m.walk.NodeStage(n) != strategy.Failed {
+				c.open++
+			}
+		}
+	}
 	m.calls = append(m.calls, c)
 }
 
 // work starts what may start in a call, and reports whether the call is over.
 func (m *Machine) work(c *call) bool {
-	for c.now != nil || m.nextRound(c) {
+	for {
+		if m.brake(c); c.now == nil && !m.nextRound(c) {
+			return true
+		}
 		blocked := c.blocked
 		c.blocked = nil
 		for _, ch := range blocked {
@@ -99,6 +112,7 @@ func (m *Machine) work(c *call) bool {
 				m.windows[ch.node] = true
 			}
 			m.proceed(ch)
+			m.brake(c)
 		}
 		if c.now.window && c.atWork == 0 && len(c.queue) > 0 && m.free > 0 {
 			m.refuseLocked(c)
@@ -113,7 +127,6 @@ func (m *Machine) work(c *call) bool {
 		}
 		c.now = nil
 	}
-	return true
 }
 
 // nextRound begins the next round of a call with what is left of it for the nodes that go on. A node that failed is
@@ -178,11 +191,44 @@ func (m *Machine) wanted(c *call, ch *chain) bool {
 	case c.outside != nil:
 		return m.left(c.outside, s)
 	case c.group != nil && s.Node == "": // else nobody waits for it
-		return len(c.group.Members) == 0 || slices.ContainsFunc(c.group.Members, func(n string) bool {
+		return !c.braked && (len(c.group.Members) == 0 || slices.ContainsFunc(c.group.Members, func(n string) bool {
 			return m.walk.NodeStage(n) != strategy.Failed && !c.gone[n]
-		})
+		}))
 	}
 	return true
+}
+
+// brake starts no further node of a group that stops when its criteria can no longer be met. What runs is finished and
+// unlocked, and what an earlier run left locked is unlocked.
+func (m *Machine) brake(c *call) {
+	if c.braked || c.group == nil || !c.group.Stops() ||
+		len(strategy.Evaluate(c.group.SuccessCriteria, len(c.group.Members), c.open)) == 0 {
+		return
+	}
+	c.braked = true
+	leave := func(chains []*chain) []*chain {
+		return slices.DeleteFunc(chains, func(ch *chain) bool {
+			s := ch.sessions[0]
+			if s.Kind == Unlock {
+				return false
+			}
+			if s.Node != "" && !c.gone[s.Node] {
+				c.left = append(c.left, s.Node)
+				c.gone[s.Node], c.failed[s.Phase] = true, true
+			}
+			return true
+		})
+	}
+	c.queue = leave(c.queue)
+	for _, ch := range c.blocked {
+		if ch.purpose == "" && len(leave([]*chain{ch})) == 0 { // it has not started any session
+			ch.sessions = nil
+		}
+	}
+	for i := range c.rounds {
+		c.rounds[i].chains = leave(c.rounds[i].chains)
+	}
+	slices.Sort(c.left)
 }
 
 // room reports whether a chain may begin now.
@@ -398,6 +444,9 @@ func (c *call) add(s Session, v verdict) {
 	c.failed[s.Phase] = true
 	c.whole = c.whole && v != cutShort
 	if s.Node != "" {
+		if v == failure && !c.gone[s.Node] {
+			c.open--
+		}
 		c.gone[s.Node] = true
 	}
 }

@@ -86,6 +86,17 @@ func (m *Machine) groupOver(c *call) {
 	} else {
 		shortfalls = m.walk.FinishDeploy(name, succeeded)
 	}
+	for _, n := range c.left { // they stay as they were
+		if m.node(n).failed {
+			continue
+		}
+		m.unstarted[name] = append(m.unstarted[name], n)
+		if c.stage == strategy.Prepared {
+			m.setNode(n, strategy.NotStarted)
+		} else {
+			m.setNode(n, strategy.Prepared)
+		}
+	}
 	switch {
 	case len(shortfalls) > 0 || c.stage == strategy.Deployed:
 		m.regroup = true

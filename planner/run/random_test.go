@@ -44,6 +44,9 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 		if chance(50) {
 			g.Rolling = &site.Rolling{MaxParallel: 1 + r.IntN(3), Lock: "drain", Unlock: "undrain"}
 		}
+		if chance(40) {
+			g.OnShortfall = []string{site.OnShortfallStop, site.OnShortfallContinue}[r.IntN(2)]
+		}
 		s.Groups = append(s.Groups, g)
 	}
 	m, err := strategy.New(s.Groups, s.Nodes, nil)
@@ -174,6 +177,13 @@ func (w *world) check(c Command) {
 		if w.failed[n] && c.Purpose != UnlockAfter && c.Session.Kind != Unlock {
 			w.wrong("%s failed and gets %+v", n, c)
 		}
+		open := len(slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return w.failed[m] }))
+		if g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open)) > 0 {
+			w.kinds["after the brake"]++
+			if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && !(c.Session.Locked && w.locked[n]) {
+				w.wrong("%s starts in %s, which can no longer meet its criteria", n, g.Name)
+			}
+		}
 		if g.Rolling != nil && c.Window && c.Purpose != UnlockAfter { // the session locks it, if it is not locked
 			already := w.locked[n]
 			w.locked[n], w.owed[n] = true, true
@@ -186,11 +196,11 @@ func (w *world) check(c Command) {
 			w.wrong("%s is worked on without a lock", n)
 		}
 	}
-	if n != "" && c.Purpose == Work && c.Call == w.calls[n] && c.Phase < w.reached[n] {
+	if n != "" && c.Purpose == Work && c.Group+c.Call == w.calls[n] && c.Phase < w.reached[n] {
 		w.wrong("%s comes back to phase %d", n, c.Phase)
 	}
 	if n != "" {
-		w.calls[n], w.reached[n] = c.Call, c.Phase
+		w.calls[n], w.reached[n] = c.Group+c.Call, c.Phase
 	}
 }
 
@@ -289,10 +299,13 @@ func TestRandomRuns(t *testing.T) {
 			w.wrong("locked are %v, reported %v", w.locked, w.report.Locked)
 		}
 		statuses[w.report.Status]++
+		for _, g := range w.report.Groups {
+			kinds["not started"] += len(g.NotStarted)
+		}
 	}
 	t.Logf("%d nodes and %d groups a run; %v; %v", nodes/runs, groups/runs, statuses, kinds)
 	for _, kind := range []string{"start", "fail", "warn", "removed", "depart", "lock callback", "unlock callback",
-		"unlock config", "work unlock", "work tear down", "left locked", "phase_finished", "node_finished", "group_finished"} {
+		"unlock config", "work unlock", "work tear down", "left locked", "after the brake", "not started", "phase_finished", "node_finished", "group_finished"} {
 		if kinds[kind] == 0 {
 			t.Errorf("%q never happened", kind)
 		}

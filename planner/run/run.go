@@ -213,21 +213,22 @@ type Machine struct {
 	free    int            // places of the run
 	calling bool           // a callback runs
 
-	regroup  bool // a group may be ready that was not before
-	nodes    map[string]*node
-	locked   map[string]bool // nodes that are locked, or may be
-	windows  map[string]bool // nodes that are in a lock window
-	later    map[string]bool // nodes with sessions after the groups
-	recorded map[string]bool // groups whose end was recorded
-	twice    []string
-	stopped  bool
-	gaveUp   bool
-	cut      bool   // something was left out because the run was stopped
-	halted   error  // why no group was started
-	worst    Status // of what the walk does not see: degraded, failed, or empty
-	outside  []PhaseReport
-	removed  map[string]Removal
-	wrong    error
+	regroup   bool // a group may be ready that was not before
+	nodes     map[string]*node
+	locked    map[string]bool // nodes that are locked, or may be
+	windows   map[string]bool // nodes that are in a lock window
+	later     map[string]bool // nodes with sessions after the groups
+	recorded  map[string]bool // groups whose end was recorded
+	twice     []string
+	stopped   bool
+	gaveUp    bool
+	cut       bool   // something was left out because the run was stopped
+	halted    error  // why no group was started
+	worst     Status // of what the walk does not see: degraded, failed, or empty
+	outside   []PhaseReport
+	removed   map[string]Removal
+	unstarted map[string][]string // group -> nodes that its brake kept from being started
+	wrong     error
 }
 
 // part is a part of a run.
@@ -258,7 +259,7 @@ func New(p Program) *Machine {
 	p.ParallelGroups = max(p.ParallelGroups, 1)
 	m := &Machine{p: p, running: map[int]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
 		locked: map[string]bool{}, windows: map[string]bool{}, later: nodesOf(p.After), recorded: map[string]bool{},
-		removed: map[string]Removal{}}
+		removed: map[string]Removal{}, unstarted: map[string][]string{}}
 	members, after := map[string][]string{}, map[string][]string{}
 	groups := make([]site.Group, len(p.Groups))
 	for i, g := range p.Groups {
@@ -402,6 +403,15 @@ func (m *Machine) fail(c *call, name string, err error) {
 	m.do(out)
 }
 
+// groups returns the walk's report.
+func (m *Machine) groups() strategy.Report {
+	r := m.walk.Report()
+	for i, g := range r.Groups {
+		r.Groups[i].NotStarted = m.unstarted[g.Name]
+	}
+	return r
+}
+
 // finishGroups records the groups that finished.
 func (m *Machine) finishGroups() {
 	var report strategy.Report
@@ -411,24 +421,12 @@ func (m *Machine) finishGroups() {
 			continue
 		}
 		if len(report.Groups) == 0 {
-			report = m.walk.Report()
+			report = m.groups()
 		}
 		m.recorded[g.Name] = true
 		r, _ := report.Group(g.Name)
-		m.do(Command{Kind: GroupFinished, Group: g.Name, Stage: stage, Text: strings.Join(Reasons(r), "; ")})
+		m.do(Command{Kind: GroupFinished, Group: g.Name, Stage: stage, Text: strings.Join(r.Reasons(), "; ")})
 	}
-}
-
-// Reasons says why a group failed; nothing for one that did not.
-func Reasons(g strategy.GroupReport) []string {
-	var out []string
-	if g.FailedBy != "" {
-		out = append(out, fmt.Sprintf("it depends on %s, which failed", g.FailedBy))
-	}
-	for _, s := range g.Shortfalls {
-		out = append(out, s.String())
-	}
-	return out
 }
 
 // remaining records what is left of groups and nodes when no group is worked on any more.
@@ -453,7 +451,7 @@ func (m *Machine) remaining() {
 // finish ends the run.
 func (m *Machine) finish() {
 	m.part = over
-	r := &Report{Report: m.walk.Report(), Outside: m.outside, Alone: map[string]strategy.Stage{}, Locked: m.locked,
+	r := &Report{Report: m.groups(), Outside: m.outside, Alone: map[string]strategy.Stage{}, Locked: m.locked,
 		Err: m.wrong}
 	if err := m.walk.Err(); err != nil {
 		r.Err = err

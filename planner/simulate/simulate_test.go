@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,21 +114,34 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// In a rolling group, who waits behind a node that does not finish in time is not started, as in a run.
+// In a rolling group, who waits behind a node that does not finish in time is not started, as in a run: the group stops
+// when it can no longer meet its criteria, or its time is over.
 func TestRolling(t *testing.T) {
 	s := example()
 	s.Groups[0].Rolling = &site.Rolling{MaxParallel: 1, Lock: "drain", Unlock: "undrain"}
-	for _, node := range []string{"ctl1", "ctl2"} {
-		run, err := New(s, Outcomes{Deploy: {node: Timeout}})
+	for _, tt := range []struct {
+		onShortfall                 string
+		result                      Result
+		failed, timedOut, unstarted []string
+	}{
+		{"", Failure, []string{"ctl1"}, []string{}, []string{"ctl2"}},
+		{"", Timeout, []string{}, []string{"ctl1"}, []string{"ctl2"}},
+		{"continue", Failure, []string{"ctl1"}, []string{}, nil},
+		{"continue", Timeout, []string{}, []string{"ctl1", "ctl2"}, nil},
+	} {
+		s.Groups[0].OnShortfall = tt.onShortfall
+		run, err := New(s, Outcomes{Deploy: {"ctl1": tt.result}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		late := []string{"ctl1", "ctl2"}
-		if node == "ctl2" { // it is the last one
-			late = late[1:]
+		got, group := run.Steps[5], run.Report.Groups[2]
+		if !slices.Equal(got.TimedOut, tt.timedOut) || !slices.Equal(got.Failed, tt.failed) ||
+			!slices.Equal(group.NotStarted, tt.unstarted) || len(got.Nodes) != 2-len(tt.unstarted) {
+			t.Errorf("%+v: %+v, %+v", tt, got, group)
 		}
-		if got := run.Steps[5]; !slices.Equal(got.TimedOut, late) || !slices.Equal(got.Nodes, []string{"ctl1", "ctl2"}) {
-			t.Errorf("%s: %+v", node, got)
+		if text := run.Report.String(); strings.Contains(text,
+			"1 node not started: the group could no longer meet maximum_failed_nodes") != (tt.unstarted != nil) {
+			t.Error(text)
 		}
 	}
 }

@@ -82,6 +82,18 @@ type Group struct {
 	Rolling         *Rolling         `key:"rolling"`
 	PrepareTimeout  time.Duration    `key:"prepare_timeout"` // of one prepare call; 0 is 30 minutes (airship.md 10)
 	DeployTimeout   time.Duration    `key:"deploy_timeout"`  // of one deploy call; 0 is one hour (airship.md 10)
+	OnShortfall     string           `key:"on_shortfall"`    // empty: OnShortfallStop with Rolling, else OnShortfallContinue
+}
+
+// What a group does when it can no longer meet its success criteria.
+const (
+	OnShortfallStop     = "stop"     // it starts no further node
+	OnShortfallContinue = "continue" // it works on all nodes, as Airship does
+)
+
+// Stops reports whether the group starts no further node when it can no longer meet its success criteria.
+func (g Group) Stops() bool {
+	return g.OnShortfall == OnShortfallStop || g.OnShortfall == "" && g.Rolling != nil
 }
 
 // SuccessCriteria are judged one by one; any that fails, fails the group (airship.md 8). nil is "not given".

@@ -1,7 +1,9 @@
 package strategy
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
@@ -23,6 +25,29 @@ type GroupReport struct {
 	Members    []string    `json:"members"`              // sorted
 	Shortfalls []Shortfall `json:"shortfalls,omitempty"` // of the first phase whose criteria were not met
 	FailedBy   string      `json:"failed_by,omitempty"`  // the parent whose failure failed this group
+	// NotStarted are the nodes that were not worked on any more, or not to the end, because the group could no longer
+	// meet its criteria, sorted.
+	NotStarted []string `json:"not_started,omitempty"`
+}
+
+// Reasons says why a group failed; nothing for one that did not.
+func (g GroupReport) Reasons() []string {
+	var out, missed []string
+	if g.FailedBy != "" {
+		out = append(out, fmt.Sprintf("it depends on %s, which failed", g.FailedBy))
+	}
+	for _, s := range g.Shortfalls {
+		out, missed = append(out, s.String()), append(missed, s.Criterion)
+	}
+	if n := len(g.NotStarted); n > 0 {
+		nodes := "nodes"
+		if n == 1 {
+			nodes = "node"
+		}
+		out = append(out, fmt.Sprintf("%d %s not started: the group could no longer meet %s", n, nodes,
+			strings.Join(missed, " and ")))
+	}
+	return out
 }
 
 // StageReport names the nodes in one stage, sorted. Nodes in no group are not reported.

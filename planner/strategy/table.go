@@ -58,11 +58,7 @@ func (g GroupReport) reason() string {
 	if g.FailedBy != "" {
 		return g.FailedBy + " failed"
 	}
-	reasons := make([]string, len(g.Shortfalls))
-	for i, s := range g.Shortfalls {
-		reasons[i] = s.String()
-	}
-	return strings.Join(reasons, "; ")
+	return strings.Join(g.Reasons(), "; ")
 }
 
 // table writes rows of equal length with their columns aligned and without trailing blanks.
