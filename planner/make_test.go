@@ -357,14 +357,18 @@ func TestResourcesOfANodeAreBounded(t *testing.T) {
 		for i := range count {
 			files[fmt.Sprintf("/srv/%d", i)] = map[string]any{"content": "x"}
 		}
-		_, errs := planner.Make(site.Site{
+		s := site.Site{
 			Name: "lon1", Nodes: []site.Node{{Name: "a"}},
 			Services: []site.Service{{Name: "many", Configuration: conf{"file": files}}},
-		}, nil, nil)
-		failures := errs.Errors()
-		if fails != (len(failures) > 0) || fails && !strings.Contains(failures[0].Error(),
-			`node "a": has 10001 resources, and a site may have at most 10000 on a node`) {
-			t.Errorf("%d resources: %v", count, failures)
+		}
+		_, planned := planner.Make(s, nil, nil)
+		_, validated := planner.Desired(s)
+		for what, errs := range map[string]invalid.Errors{"plan": planned, "validation": validated} {
+			failures := errs.Errors()
+			if fails != (len(failures) > 0) || fails && !strings.Contains(failures[0].Error(),
+				`node "a": has 10001 resources, and a site may have at most 10000 on a node`) {
+				t.Errorf("%s, %d resources: %v", what, count, failures)
+			}
 		}
 	}
 }

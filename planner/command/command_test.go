@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{"run run-1: create of site lon1: failed", "1. control: prepare ctl1",
 		"control: FAILED", "\nfailed: ctl1: exec[b]: exit status 3\n", "boom",
-		"\nfailed: command[app/bad]: no answer\n", "1 tasks changed something, 2 failed"} {
+		"\nfailed: command[app/bad]: no answer\n", "1 task changed something, 2 failed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

@@ -171,7 +171,7 @@ func TestServicesRefuse(t *testing.T) {
 	}{
 		{"show ntpp", dir, statusInvalid, `service "ntpp": the journal knows no such service; did you mean "ntp"?`},
 		{"log something", dir, statusInvalid, `no such service; there are gone, ntp, web`},
-		{"diagnose ntp", empty, statusInvalid, `no such service; the journal holds none`},
+		{"diagnose ntp", empty, statusInvalid, `no such service; no service of the site is in the journal`},
 		{"show", dir, statusInvalid, "name one service"},
 		{"log ntp web", dir, statusInvalid, "name one service"},
 		{"list ntp", dir, statusInvalid, `takes no arguments, got "ntp"`},
@@ -183,7 +183,7 @@ func TestServicesRefuse(t *testing.T) {
 		{"log ntp -n 0", dir, statusInvalid, "--limit 0: must be at least 1"},
 		{"list -o xml", dir, statusInvalid, "must be table or json"},
 		{"list", filepath.Join(dir, "none"), statusFailed, "there is no journal directory"},
-		{"list --site lon2", dir, statusFailed, "holds no journal of it"},
+		{"list --site lon2", dir, statusInvalid, "holds no journal of it"},
 	} {
 		out, errOut, status := answer(t, "", append(append([]string{"services"}, strings.Fields(c.args)...),
 			"--journal-directory", c.dir)...)

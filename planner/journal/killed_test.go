@@ -200,6 +200,14 @@ func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	folder := filepath.Join(dir, "folder.db")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, asFolder := OpenExisting(t.Context(), folder)
+	if asFolder == nil || !strings.Contains(asFolder.Error(), "is a directory") {
+		t.Errorf("a directory in the place of the journal: %v", asFolder)
+	}
 	newer := filepath.Join(dir, "newer.db")
 	s := openAt(t, newer)
 	if _, err := s.db.ExecContext(t.Context(), "PRAGMA user_version = 99"); err != nil {
@@ -217,6 +225,8 @@ func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
 	opening := func(open func() (*Store, error)) error { _, err := open(); return err }
 	for what, err := range map[string]error{
 		"text":             opening(func() (*Store, error) { return Open(t.Context(), text) }),
+		"folder":           opening(func() (*Store, error) { return Open(t.Context(), folder) }),
+		"text.db/x":        opening(func() (*Store, error) { return Open(t.Context(), filepath.Join(text, "x.db")) }),
 		"newer":            opening(func() (*Store, error) { return Open(t.Context(), newer) }),
 		"newer, reading":   opening(func() (*Store, error) { return OpenExisting(t.Context(), newer) }),
 		"broken, start":    starting,
