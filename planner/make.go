@@ -22,9 +22,6 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 	if len(errs.Errors()) > 0 {
 		return nil, errs
 	}
-	if tooLarge := desired.checkSizes(); tooLarge != nil {
-		return nil, append(errs, tooLarge...)
-	}
 	changes := compare(desired, applied, drift, includes)
 	phases, err := sequencePhases(changes)
 	if err != nil {
@@ -42,7 +39,7 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 func (c *Cache) desire(s site.Site, applied Applied) (*desired, invalid.Errors) {
 	membership := newMembership(s)
 	desired, errs := newDesired(membership, membership.site.Validate(), c.refined())
-	errs = append(errs, membership.warnNoGroup(applied)...)
+	errs = append(append(errs, membership.warnNoGroup(applied)...), desired.checkSizes()...)
 	errs.Sort()
 	return desired, errs
 }

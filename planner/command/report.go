@@ -63,7 +63,7 @@ func (p *printer) run(run journal.Run, events []journal.Recorded) {
 			failed++
 		}
 	}
-	p.printf("\n%d tasks changed something, %d failed\n", changed, failed)
+	p.printf("\n%s changed something, %d failed\n", countOf(changed, "task"), failed)
 }
 
 // hints say that a report shows more.

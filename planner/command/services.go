@@ -44,7 +44,7 @@ func find(cmd *cobra.Command, store *journal.Store, name string) (services.Revis
 	hint := resource.DidYouMean(name, names)
 	switch {
 	case len(names) == 0:
-		hint = "; the journal holds none"
+		hint = "; no service of the site is in the journal"
 	case hint == "":
 		hint = "; there are " + shortList(names, ", ")
 	}

@@ -54,8 +54,12 @@ func Open(ctx context.Context, file string) (*Store, error) {
 // OpenExisting opens a journal for reading and changes nothing. A file that is missing or empty gives [fs.ErrNotExist].
 // In the journal of an older slipway, what that slipway did not record is empty.
 func OpenExisting(ctx context.Context, file string) (*Store, error) {
-	if _, err := os.Stat(file); err != nil {
+	info, err := os.Stat(file)
+	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if info.IsDir() {
+		return nil, (&Store{file: file}).failed(errors.New("is a directory; move it away or choose another journal_directory"))
 	}
 	s, err := open(ctx, file, "rw")
 	if err != nil {
@@ -86,7 +90,7 @@ func prepare(file string) error {
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return (&Store{file: file}).failed(err)
 	}
 	return f.Close()
 }
