@@ -88,7 +88,8 @@ func (r *rules) section(t task.Task, own entity.Section) entity.Section {
 }
 
 // taskSections returns the section of each task of a node. details are those of the tasks of entities.
-func (r *rules) taskSections(tasks []task.Task, details map[resource.ID]*refine.EntityTask) map[resource.ID]entity.Section {
+func (r *rules) taskSections(tasks []task.Task,
+	details map[resource.ID]*refine.EntityTask) map[resource.ID]entity.Section {
 	out := make(map[resource.ID]entity.Section, len(tasks))
 	for _, t := range tasks {
 		id, own := t.Resource.ID(), entity.Services
@@ -106,8 +107,8 @@ func (r *rules) unordered(typ string) bool { return r != nil && slices.Contains(
 // mostWaits is the most requirements that one wait may make on one node. A plan holds them all, for every node.
 const mostWaits = 100_000
 
-// waitsOf returns what the rules make each task of a node wait for (litp.md D2). A rule that makes more than [mostWaits]
-// requirements is left out, and reported to excess.
+// waitsOf returns what the rules make each task of a node wait for (litp.md D2). A rule that makes more than
+// [mostWaits] requirements is left out, and reported to excess.
 func (r *rules) waitsOf(tasks []task.Task, sections map[resource.ID]entity.Section,
 	excess func(rule string, requirements int)) map[resource.ID][]sequence.Wait {
 	if r == nil || len(r.Waits) == 0 {

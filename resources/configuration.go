@@ -60,7 +60,8 @@ func (v configurationValidator) check(at string, value any) (errs invalid.Errors
 				continue
 			}
 			// the parameters count for every title
-			errs = append(errs, v.checkResource(s, place, planresource.Resource{Type: typ, Title: "any", Parameters: types[typ]})...)
+			r := planresource.Resource{Type: typ, Title: "any", Parameters: types[typ]}
+			errs = append(errs, v.checkResource(s, place, r)...)
 		}
 		return errs
 	}

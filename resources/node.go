@@ -74,12 +74,12 @@ func gather(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 	if !ok || v.IsNull() {
 		return v, nil
 	}
-	secrets, any := make(map[string]tftypes.Value, len(below.AttributeTypes)), false
+	secrets, given := make(map[string]tftypes.Value, len(below.AttributeTypes)), false
 	for name, typ := range below.AttributeTypes {
 		secrets[name], entries[name] = entries[name], tftypes.NewValue(typ, nil)
-		any = any || !secrets[name].IsNull()
+		given = given || !secrets[name].IsNull()
 	}
-	if any {
+	if given {
 		entries[nodeCredentials] = tftypes.NewValue(below, secrets)
 	}
 	return tftypes.NewValue(object, entries), nil

@@ -3,8 +3,8 @@
 // drift check, a dry run and an apply cannot disagree. It uses the standard library, golang.org/x/sys and one small
 // package for diffs only, because the helper must stay small.
 //
-// What one session does is here, with the protocol between controller and helper. The packages below know nothing of it:
-// system is the node, ledger what slipway recorded on it, types what each type does.
+// What one session does is here, with the protocol between controller and helper. The packages below know nothing of
+// it: system is the node, ledger what slipway recorded on it, types what each type does.
 package converge
 
 import (

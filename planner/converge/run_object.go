@@ -151,8 +151,8 @@ func (x *session) handOver() {
 	}
 }
 
-// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([ledger.UndoOrder]). Those
-// that require something stay where the controller put them.
+// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([ledger.UndoOrder]).
+// Those that require something stay where the controller put them.
 func (x *session) undoFirst(jobs []*job) {
 	var own []*ledger.Entry
 	for _, e := range x.ledger.Entries {

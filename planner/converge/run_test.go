@@ -250,7 +250,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	b.put("/fake/plain-a", "hunter1")
 	b.hook = func(stage, title string) error {
 		if stage == "check" {
-			b.Session.Log.WriteString("the command printed hunter2 and hunter1\n")
+			b.Log.WriteString("the command printed hunter2 and hunter1\n")
 		}
 		return nil
 	}
@@ -294,7 +294,7 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 func TestResultsDoNotActOnTerminals(t *testing.T) {
 	b := newBench(t)
 	b.hook = func(stage, _ string) error {
-		b.Session.Log.WriteString("\x1b]0;title\x07a\tb\r\n10%\r20%\u009b2J\u202e\n")
+		b.Log.WriteString("\x1b]0;title\x07a\tb\r\n10%\r20%\u009b2J\u202e\n")
 		return nil
 	}
 	r := func() Result {
@@ -310,7 +310,7 @@ func TestResultsAreBounded(t *testing.T) {
 	b := newBench(t)
 	long := strings.Repeat("ä", 5000)
 	b.hook = func(stage, _ string) error {
-		b.Session.Log.WriteString(long + "end")
+		b.Log.WriteString(long + "end")
 		return nil
 	}
 	results, _ := b.converge(Apply, item("plain[a]", "value", long, "fail", long))

@@ -76,8 +76,8 @@ func (x *session) undo(ctx context.Context, j *job, e *ledger.Entry) error {
 	return nil
 }
 
-// tearDown undoes everything that the site applied, in [ledger.UndoOrder]. What fails stays in the ledger, and the rest goes
-// on.
+// tearDown undoes everything that the site applied, in [ledger.UndoOrder]. What fails stays in the ledger, and the rest
+// goes on.
 func (x *session) tearDown(ctx context.Context) {
 	var own []*ledger.Entry
 	for _, e := range x.ledger.Entries {

@@ -221,7 +221,7 @@ func (r *reader) textWith(n *yaml.Node, path string, o options) string {
 	switch {
 	case at == nil, o.has("null") && isScalar(at, "!!null"):
 		return ""
-	case o.has("secret") && !isScalar(at, "!!str") && !(r.converts && isScalar(at, "!!bool", "!!int", "!!float")):
+	case o.has("secret") && !isScalar(at, "!!str") && (!r.converts || !isScalar(at, "!!bool", "!!int", "!!float")):
 		r.wrongKind(n, at, path, "text; write it in quotes")
 		return ""
 	}

@@ -15,8 +15,8 @@ const StrategySchema = "shipyard/DeploymentStrategy/v1"
 // stream may hold other documents too; exactly one strategy must be in it. Name stands for the file in errors.
 //
 // Only the form is checked here; what the groups mean together is for [site.ValidateGroups]. Keys that the schema does
-// not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type [invalid.Errors].
-// No groups at all give an empty slice, never nil.
+// not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type
+// [invalid.Errors]. No groups at all give an empty slice, never nil.
 func ParseStrategy(name string, data []byte) ([]site.Group, error) {
 	r := &reader{file: name}
 	groups := []site.Group{}

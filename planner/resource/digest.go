@@ -40,8 +40,8 @@ func SHA256[T string | []byte](text T) string {
 	return string(digits[:])
 }
 
-// DigestJSON returns the SHA-256 of a value of Go as [json.Marshal] encodes it. It fails only on values that JSON cannot
-// encode, which no configuration has.
+// DigestJSON returns the SHA-256 of a value of Go as [json.Marshal] encodes it. It fails only on values that JSON
+// cannot encode, which no configuration has.
 func DigestJSON(value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

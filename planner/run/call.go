@@ -285,13 +285,13 @@ func (m *Machine) refuse(ch *chain, err error) {
 // proceed starts the next session of a chain, or ends the chain.
 func (m *Machine) proceed(ch *chain) {
 	for len(ch.sessions) > 0 {
-		switch v, err := m.try(ch); {
-		case v == started:
+		switch v, err := m.try(ch); v {
+		case started:
 			return
-		case v == waiting:
+		case waiting:
 			ch.call.blocked = append(ch.call.blocked, ch)
 			return
-		case v == failure:
+		case failure:
 			m.refuse(ch, err)
 		default:
 			m.conclude(ch, v, nil)

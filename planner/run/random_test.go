@@ -180,7 +180,7 @@ func (w *world) check(c Command) {
 		open := len(slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return w.failed[m] }))
 		if g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open)) > 0 {
 			w.kinds["after the brake"]++
-			if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && !(c.Session.Locked && w.locked[n]) {
+			if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) {
 				w.wrong("%s starts in %s, which can no longer meet its criteria", n, g.Name)
 			}
 		}

@@ -12,10 +12,10 @@
 //	}
 //
 // Sessions wait in rounds. A call (the preparation of a group, the rest of its block, a phase outside of groups, the
-// tear-down) is a sequence of rounds with one time limit, and a round begins when the one before it is over. A round has
-// chains: the sessions of one node that follow each other, one in general, and all between lock and unlock in a rolling
-// group. A chain takes a place of the run, of its call, and of its phase for as long as it lasts; one callback runs at a
-// time (litp.md 46).
+// tear-down) is a sequence of rounds with one time limit, and a round begins when the one before it is over. A round
+// has chains: the sessions of one node that follow each other, one in general, and all between lock and unlock in a
+// rolling group. A chain takes a place of the run, of its call, and of its phase for as long as it lasts; one callback
+// runs at a time (litp.md 46).
 package run
 
 import (

@@ -169,8 +169,8 @@ func (l *Ledger) Append() error {
 	return nil
 }
 
-// Compact writes the ledger as a whole, when anything changed since it was, and removes the log. A crash leaves the old or
-// the new one, whole, and a log that belongs to the old one.
+// Compact writes the ledger as a whole, when anything changed since it was, and removes the log. A crash leaves the old
+// or the new one, whole, and a log that belongs to the old one.
 func (l *Ledger) Compact() error {
 	f := &l.Log
 	if f.File == nil && !f.stale && len(f.Unsaved) == 0 {

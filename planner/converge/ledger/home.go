@@ -47,8 +47,8 @@ func (l *Ledger) RemoveHome() error {
 	return nil
 }
 
-// RemoveUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash cut
-// short.
+// RemoveUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash
+// cut short.
 func (l *Ledger) RemoveUnnamed() error {
 	names, err := l.sys.ReadDir(system.BackupPath)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {

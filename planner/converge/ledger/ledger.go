@@ -1,5 +1,5 @@
-// Package ledger keeps the record, on a node, of what slipway applied there: in a file that is written as a whole, and a
-// log of what changed since. It answers what a site has on the node, and in which order that is undone.
+// Package ledger keeps the record, on a node, of what slipway applied there: in a file that is written as a whole, and
+// a log of what changed since. It answers what a site has on the node, and in which order that is undone.
 package ledger
 
 import (

@@ -39,8 +39,8 @@ func (s *System) MakeHome() (made []string, err error) {
 	return made, nil
 }
 
-// MakeOwnDirectory makes one of slipway's own directories, 0700, when it is not there, and refuses one that another user
-// could change.
+// MakeOwnDirectory makes one of slipway's own directories, 0700, when it is not there, and refuses one that another
+// user could change.
 func (s *System) MakeOwnDirectory(path string) error {
 	info, err := s.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -109,8 +109,8 @@ func (s *System) locate(name string, follow bool) (place, error) {
 	return w.end("."), nil
 }
 
-// ResolveLinks returns a path with the links in its directory followed, as seen from the root, and with follow a link at
-// its end; it is returned as it is where its directory is not there.
+// ResolveLinks returns a path with the links in its directory followed, as seen from the root, and with follow a link
+// at its end; it is returned as it is where its directory is not there.
 func (s *System) ResolveLinks(name string, follow bool) string {
 	p, err := s.locate(name, follow)
 	if err != nil {

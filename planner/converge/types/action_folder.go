@@ -14,9 +14,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// An action brings its files along. They are laid out in a folder that only root can look into ([system.WorkPath]), for as long
-// as the action runs. The node's lock keeps two sessions from using it. A session that was killed leaves it behind, and
-// the next one that changes the node removes it.
+// An action brings its files along. They are laid out in a folder that only root can look into ([system.WorkPath]), for
+// as long as the action runs. The node's lock keeps two sessions from using it. A session that was killed leaves it
+// behind, and the next one that changes the node removes it.
 
 // reach returns the absolute path that a parameter of an action means.
 func reach(r resource.Resource, folder, name string) string {

@@ -13,9 +13,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// A kept file is a copy under [system.BackupPath], mode 0600. Its name is a digest of whose it is, then the attributes of
-// the original: `<digest>-<mode>-<uid>-<gid>`. So a copy and its attributes cannot come apart in a crash, and keeping
-// the same file for the same resource again replaces the copy. The engine drops copies that no ledger entry names.
+// A kept file is a copy under [system.BackupPath], mode 0600. Its name is a digest of whose it is, then the attributes
+// of the original: `<digest>-<mode>-<uid>-<gid>`. So a copy and its attributes cannot come apart in a crash, and
+// keeping the same file for the same resource again replaces the copy. The engine drops copies that no ledger entry
+// names.
 
 // Keep copies a regular file with its attributes below slipway's own directory on the node and returns the copy's name;
 // Restore puts it back. A copy that no ledger entry names any more is dropped.

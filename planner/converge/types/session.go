@@ -20,14 +20,6 @@ type Session struct {
 	Notice *string // gets what a person should know, though nothing failed; nil keeps nothing
 }
 
-// entry returns the ledger's entry of the item that is handled, nil when it has none.
-func (s *Session) entry() *ledger.Entry {
-	if s.Ledger == nil {
-		return nil
-	}
-	return s.Ledger.Entry(s.Site, s.ID)
-}
-
 // note sets what a person should know of the item, though nothing failed.
 func (s *Session) note(notice string) {
 	if s.Notice != nil {
@@ -35,8 +27,8 @@ func (s *Session) note(notice string) {
 	}
 }
 
-// Applied returns the digest that the ledger has for a resource, empty when it has none, or the resource was started and
-// not finished.
+// Applied returns the digest that the ledger has for a resource, empty when it has none, or the resource was started
+// and not finished.
 func (s *Session) Applied(id resource.ID) string {
 	if s.Ledger != nil {
 		if e := s.Ledger.Entry(s.Site, id); e != nil {

@@ -1,7 +1,7 @@
 // Package types has what the configuration resource types, and the actions of remote tasks, do on a node: one
-// implementation of check-then-apply for each, and the contract that all of them keep ([Type]). What may be written of a
-// type is in package schema; in which order resources are handled, and what is recorded of them, is decided in package
-// converge.
+// implementation of check-then-apply for each, and the contract that all of them keep ([Type]). What may be written of
+// a type is in package schema; in which order resources are handled, and what is recorded of them, is decided in
+// package converge.
 package types
 
 import (

@@ -73,7 +73,8 @@ func undoUser(ctx context.Context, s *Session, b userBefore) error {
 }
 
 // undoAttributes brings back what slipway was asked to look after.
-func (b userBefore) undoAttributes(ctx context.Context, s *Session, u system.User, groups map[string]system.Group) error {
+func (b userBefore) undoAttributes(ctx context.Context, s *Session, u system.User,
+	groups map[string]system.Group) error {
 	p := b.parameters(groups)
 	if b.Want {
 		for name := range p {
