@@ -83,7 +83,7 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 		}
 		p.Groups = append(p.Groups, g)
 		phase(task.Prepare, name, task.Config, task.PrepareNode, 100, g.Owned...)
-		phase(task.PreNode, name, task.Callback, task.Run, 30, g.Owned...)
+		phase(task.PreNode, name, task.Callback, task.Run, 30, slices.Concat(g.Owned, g.Owned)...)
 		phase(task.PreNode, name, task.Callback, task.Run, 20, "")
 		phase(task.PreNode, name, task.Config, task.Unlock, 5, g.Owned...)
 		phase(task.StorageUpgrade, name, task.Remote, task.Run, 50, g.Owned...)
