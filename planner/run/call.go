@@ -311,6 +311,8 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 	case s.Kind == Separation:
 	case !m.wanted(c, ch), c.outside != nil && m.pointless(c.outside, s):
 		return done, nil
+	case c.group != nil && c.gone[s.Node] && s.Kind == Callback: // another one of the phase failed on the node
+		return done, nil
 	case m.stop():
 		return cutShort, nil
 	case s.Waits != "":

@@ -239,8 +239,11 @@ func (w *world) event() Event {
 	default: // the session failed at the last step
 		e.Result.Lock = []Lock{IsUnlocked, IsLocked, IsStuck}[w.r.IntN(3)]
 	}
-	if e.Result.Lock == IsUnlocked {
+	switch e.Result.Lock {
+	case IsUnlocked:
 		delete(w.locked, c.Node)
+	case IsLocked, IsStuck: // also a node that was unlocked, and whose unlock command failed when it ran again
+		w.locked[c.Node] = true
 	}
 	if e.Result.Lock == IsUnlocked || e.Result.Lock == IsStuck {
 		delete(w.owed, c.Node)

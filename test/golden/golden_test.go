@@ -218,10 +218,14 @@ func (w *workspace) state(without ...string) string {
 	return string(raw)
 }
 
-// dropAdded removes what a later slipway adds to the resources of a state, once and as null: the attribute of rolling.
+// dropAdded removes what a later slipway adds to the resources of a state, once and as null: the attribute of rolling,
+// and what a group does when its criteria cannot be met.
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
 	of, _ := attributes.(map[string]any)
+	if value, there := of["on_shortfall"]; there && value == nil {
+		delete(of, "on_shortfall")
+	}
 	rolling, _ := of["rolling"].(map[string]any)
 	if value, there := rolling["node_order"]; there && value == nil {
 		delete(rolling, "node_order")
