@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -193,7 +194,7 @@ func (p *printer) diagnosis(d diagnosisJSON) {
 			if t.Node != "" {
 				about = t.Node + ": " + t.Resource
 			}
-			p.printf("  %s: %s\n", about, oneLine(or(t.Message, t.Status)))
+			p.printf("  %s: %s\n", about, oneLine(cmp.Or(t.Message, t.Status)))
 			for line := range strings.Lines(t.Output) {
 				p.printf("    %s\n", strings.TrimRight(line, "\n"))
 			}
@@ -211,12 +212,4 @@ func (p *printer) attempt(what string, a errorJSON) {
 	for _, m := range a.Messages {
 		p.printf("  %s\n", oneLine(m))
 	}
-}
-
-// or returns the first text that is not empty.
-func or(first, second string) string {
-	if first != "" {
-		return first
-	}
-	return second
 }

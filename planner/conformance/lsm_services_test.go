@@ -23,7 +23,7 @@ type planRun struct {
 	state    services.Inventory
 	site     site.Site
 	history  map[string]map[int]services.Revision // of each service, by its versions
-	ahead    map[string]int                       // validations of each service that the plan made, and that no step has told yet
+	ahead    map[string]int                       // validations of each service that the plan made, and that no step has reported yet
 }
 
 // TestServicesOfVectorsArePlanned takes the vectors of services through plans and runs, as far as these make their steps; TestVectors makes all of them,

@@ -146,7 +146,7 @@ func (d *driver) execute(c run.Command) {
 
 // failed records in the report that a node failed before its session.
 func (d *driver) failed(c run.Command, err error) {
-	d.note(c.Node, func(r *NodeReport) { r.Group, r.Error = or(c.Group, r.Group), err })
+	d.note(c.Node, func(r *NodeReport) { r.Group, r.Error = cmp.Or(c.Group, r.Group), err })
 }
 
 // warn adds a warning to the report and to the journal.

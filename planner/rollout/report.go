@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -113,7 +114,7 @@ type Failure struct {
 
 // take adds a session's outcome.
 func (r *NodeReport) take(group string, o outcome) {
-	r.Group, r.Attempted, r.Ledger = or(group, r.Group), true, o.ledger
+	r.Group, r.Attempted, r.Ledger = cmp.Or(group, r.Group), true, o.ledger
 	if o.err != nil { // a node that failed before may be unlocked successfully
 		r.Error = o.err
 	}
@@ -256,7 +257,7 @@ func (r Report) String() string {
 		}
 	}
 	failed := SaidAlike(byStage[strategy.Failed], func(n string) string {
-		return or(r.Nodes[n].Reason(), "no reason is known")
+		return cmp.Or(r.Nodes[n].Reason(), "no reason is known")
 	})
 	writeList(&b, "failed nodes:\n", failed, func(a Alike) {
 		fmt.Fprintf(&b, "  %s (%s): %s\n", a.Who(), r.groupsOf(a.Nodes), a.Reason)

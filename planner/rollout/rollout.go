@@ -1,6 +1,6 @@
-// Package rollout drives a plan through groups and phases (design.md 6). It asks the group machine of package strategy
-// what to do next, sends catalogs to nodes through an [Executor], records an event before and after every task through
-// a [Recorder], and reports how far every group and node came.
+// Package rollout executes a run on the nodes (design.md 6). The state machine of package run decides what is done and
+// when; this package executes its commands: it sends catalogs to nodes through an [Executor], records an event before
+// and after every task through a [Recorder], and reports how far every group and node came.
 //
 //	Run       a plan: what comes before the groups, prepare and deploy group by group, what comes after them, then the
 //	          tear-down of the nodes that left the site
@@ -8,8 +8,8 @@
 //	TearDown  the end of a site: undo everything on every node
 //
 // All three work on up to Options.Parallelism nodes at once. When their context ends they start nothing more, give
-// running sessions the grace to end, and report what they know, no more: a node whose session ended without telling has
-// an unknown ledger.
+// running sessions the grace to end, and report what they know, no more: a node whose session ended without a summary
+// has an unknown ledger.
 package rollout
 
 import (

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,9 +225,9 @@ func (o *outcome) add(r converge.Result) {
 		o.done = append(o.done, r.ID)
 	case converge.Skipped:
 		o.skipped++
-		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "skipped"), Skipped: true})
+		o.failures = append(o.failures, Failure{Resource: r.ID, Message: cmp.Or(r.Message, "skipped"), Skipped: true})
 	case converge.Failed:
-		o.failures = append(o.failures, Failure{Resource: r.ID, Message: or(r.Message, "failed without a reason"),
+		o.failures = append(o.failures, Failure{Resource: r.ID, Message: cmp.Or(r.Message, "failed without a reason"),
 			Refresh: r.Refreshed})
 	default:
 		o.failures = append(o.failures, Failure{Resource: r.ID,
@@ -286,13 +287,6 @@ func (d *driver) conclude(o *outcome, c converge.Catalog, st session, left map[r
 func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Catalog {
 	return converge.Catalog{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode,
 		Owner: d.Owner, TakeOver: d.TakeOver, Items: slices.Clip(items)}
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // readLedger reports whether a session that ended with err knows what is in the node's ledger: after those errors that

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -149,7 +150,7 @@ func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog)
 			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences, Diff: r.Diff})
 		default:
 			*found = append(*found, DriftItem{ID: item.ID(), Differences: r.Differences,
-				Message: or(r.Message, string(r.Status))})
+				Message: cmp.Or(r.Message, string(r.Status))})
 		}
 	}
 	return survey

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -371,7 +372,7 @@ func (m *Machine) ended(ch *chain, r Result) {
 	v := verdictOf[r.Outcome]
 	m.cut = m.cut || v == cutShort
 	if r.Sent && ch.purpose != UnlockAfter {
-		n.attempted, n.group = true, or(c.groupName(), n.group)
+		n.attempted, n.group = true, cmp.Or(c.groupName(), n.group)
 	}
 	n.failed = n.failed || v == failure || v == cutShort && r.Sent
 	switch {
@@ -411,13 +412,6 @@ func (m *Machine) ended(ch *chain, r Result) {
 }
 
 var verdictOf = map[Outcome]verdict{Succeeded: done, Failed: failure, GivenUp: cutShort, NotStarted: cutShort}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
 
 // conclude takes the verdict on the next session of a chain.
 func (m *Machine) conclude(ch *chain, v verdict, err error) {

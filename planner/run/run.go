@@ -19,6 +19,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -398,7 +399,7 @@ func (m *Machine) fail(c *call, name string, err error) {
 	out := Command{Kind: Fail, Node: name, Err: err}
 	if c != nil {
 		out.Call, out.Group = c.name, c.groupName()
-		n.group = or(out.Group, n.group)
+		n.group = cmp.Or(out.Group, n.group)
 	}
 	m.do(out)
 }
