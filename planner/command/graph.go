@@ -8,14 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/graph"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
-// pictures are the values of --format.
-func pictures() []string { return []string{"mermaid", "dot"} }
-
 func newGraph() *cobra.Command {
-	var picture string
+	var format string
 	var simulated bool
 	cmd := &cobra.Command{
 		Use:   "graph FILE...",
@@ -29,14 +26,14 @@ func newGraph() *cobra.Command {
 	flags, script := &siteFlags{}, &outcomeFlags{}
 	flags.add(cmd)
 	script.add(cmd)
-	cmd.Flags().StringVar(&picture, "format", "mermaid", strings.Join(pictures(), ", "))
+	cmd.Flags().StringVar(&format, "format", "mermaid", strings.Join(pictureFormats, ", "))
 	cmd.Flags().BoolVar(&simulated, "simulate", false, "show how a simulated run leaves the groups")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, script.file); err != nil {
 			return err
 		}
-		if !slices.Contains(pictures(), picture) {
-			return inputError(fmt.Errorf("--format %s: must be one of %s", picture, strings.Join(pictures(), ", ")))
+		if !slices.Contains(pictureFormats, format) {
+			return inputError(fmt.Errorf("--format %s: must be one of %s", format, strings.Join(pictureFormats, ", ")))
 		}
 		read := valid
 		if simulated = simulated || script.given(); simulated {
@@ -46,20 +43,20 @@ func newGraph() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		g, err := graph.New(s.Site, s.Inventory)
-		if err != nil {
-			return inputError(err)
-		}
+		var report strategy.Report
 		if simulated {
 			run, err := runSimulation(cmd, s, script)
 			if err != nil {
 				return err
 			}
-			g = g.WithStages(run.Report)
+			report = run.Report
 		}
-		drawn := map[string]func() string{"mermaid": g.Mermaid, "dot": g.DOT}[picture]()
+		groups, err := pictureOfGroups(s.Site, s.Inventory, report)
+		if err != nil {
+			return inputError(err)
+		}
 		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", drawn)
+		p.printf("%s", groups.draw(format))
 		notes := &printer{w: cmd.ErrOrStderr(), err: p.err} // the output is the picture alone
 		warn(notes, warnings, table)
 		return notes.err

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/graph"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -143,19 +142,17 @@ func newLifecycleGraph() *cobra.Command {
 		Args: exactly(1, "one lifecycle, or one file"),
 	}
 	name := nameFlag(cmd)
-	kinds := []string{"mermaid", "dot"}
-	picture := cmd.Flags().String("format", kinds[0], strings.Join(kinds, ", "))
+	picture := cmd.Flags().String("format", pictureFormats[0], strings.Join(pictureFormats, ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(kinds, *picture) {
-			return inputError(fmt.Errorf("--format %s: must be one of %s", *picture, strings.Join(kinds, ", ")))
+		if !slices.Contains(pictureFormats, *picture) {
+			return inputError(fmt.Errorf("--format %s: must be one of %s", *picture, strings.Join(pictureFormats, ", ")))
 		}
 		m, err := machineNamed(cmd, args[0], *name)
 		if err != nil {
 			return err
 		}
-		g := graph.NewLifecycle(m)
 		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", map[string]func() string{"mermaid": g.Mermaid, "dot": g.DOT}[*picture]())
+		p.printf("%s", pictureOfLifecycle(m).draw(*picture))
 		return p.err
 	}
 	return cmd

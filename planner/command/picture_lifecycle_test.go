@@ -1,4 +1,4 @@
-package graph
+package command
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
-func TestLifecycle(t *testing.T) {
+func TestPictureOfLifecycle(t *testing.T) {
 	m, errs := lifecycle.New(lifecycle.Lifecycle{
 		Name: "small", Initial: "start", AlternativeInitial: []string{"up"},
 		States: []lifecycle.State{
@@ -30,7 +30,7 @@ func TestLifecycle(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	g := NewLifecycle(m)
+	g := pictureOfLifecycle(m)
 	mermaid := `flowchart TD
   s0["start<br/>info, not deployed"]
   s1["up<br/>success, deployed"]
@@ -52,7 +52,7 @@ func TestLifecycle(t *testing.T) {
   style s4 fill:#f5f5f5,stroke:#666666,stroke-width:1px,color:#000000
   style s5 fill:#f5f5f5,stroke:#666666,stroke-width:1px,color:#000000
 `
-	if d := cmp.Diff(mermaid, g.Mermaid()); d != "" {
+	if d := cmp.Diff(mermaid, g.mermaid()); d != "" {
 		t.Error(d)
 	}
 	for _, want := range []string{
@@ -60,14 +60,14 @@ func TestLifecycle(t *testing.T) {
 		`  "start" -> "up" [label="auto, gate ready: promote"];`,
 		`  "start" -> "bad" [label="auto fails: clear candidate", style=dashed];`,
 	} {
-		if !strings.Contains(g.DOT(), want) {
-			t.Errorf("no %q in\n%s", want, g.DOT())
+		if !strings.Contains(g.dot(), want) {
+			t.Errorf("no %q in\n%s", want, g.dot())
 		}
 	}
 }
 
 // Every transfer of every shipped lifecycle is drawn, and every failure.
-func TestShippedLifecycles(t *testing.T) {
+func TestPicturesOfShippedLifecycles(t *testing.T) {
 	for _, l := range document.ShippedLifecycles() {
 		m, errs := lifecycle.New(l)
 		if len(errs) > 0 {
@@ -79,11 +79,11 @@ func TestShippedLifecycles(t *testing.T) {
 				failures++
 			}
 		}
-		g := NewLifecycle(m)
-		if got := strings.Count(g.Mermaid(), " -->|"); got != len(l.Transfers) {
+		g := pictureOfLifecycle(m)
+		if got := strings.Count(g.mermaid(), " -->|"); got != len(l.Transfers) {
 			t.Errorf("%s: %d transfers are drawn, not %d", l.Name, got, len(l.Transfers))
 		}
-		if got := strings.Count(g.DOT(), "style=dashed"); got != failures {
+		if got := strings.Count(g.dot(), "style=dashed"); got != failures {
 			t.Errorf("%s: %d failures are drawn, not %d", l.Name, got, failures)
 		}
 	}

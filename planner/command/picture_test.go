@@ -1,4 +1,4 @@
-package graph
+package command
 
 import (
 	"errors"
@@ -25,39 +25,41 @@ func awkward() site.Site {
 	}}
 }
 
-func TestNew(t *testing.T) {
+func TestPictureOfGroups(t *testing.T) {
 	s := awkward()
 	s.Groups[1].Selectors = site.Selectors{{NodeNames: []string{"n1"}}}
-	g, err := New(s, true)
+	g, err := pictureOfGroups(s, true, strategy.Report{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Graph{Site: `lon "1"`, Groups: []Group{
-		{Name: "first", Critical: true, Members: 2},
-		{Name: "a \"b\" <c> & `d` #e \\ f", Members: 2},
-		{Name: "mid", Critical: true, Members: 1, Parents: []int{0}},
-		{Name: "last", Members: 2, Parents: []int{0, 2}},
-	}}
-	if d := cmp.Diff(want, g); d != "" {
+	want := picture{name: `lon "1"`, prefix: "g", boxes: []box{
+		{"first", []string{"critical, 2 nodes"}, blue, true},
+		{"a \"b\" <c> & `d` #e \\ f", []string{"not critical, 2 nodes"}, white, false},
+		{"mid", []string{"critical, 1 node"}, blue, true},
+		{"last", []string{"not critical, 2 nodes"}, white, false},
+	}, arrows: []arrow{{from: 0, to: 2}, {from: 0, to: 3}, {from: 2, to: 3}}}
+	compare := cmp.AllowUnexported(picture{}, box{}, arrow{}, colour{})
+	if d := cmp.Diff(want, g, compare); d != "" {
 		t.Error(d)
 	}
-	staged := g.WithStages(strategy.Report{Groups: []strategy.GroupReport{{Name: "mid", Stage: strategy.Failed}}})
-	if staged.Groups[2].Stage != strategy.Failed || g.Groups[2].Stage != "" {
-		t.Errorf("got %+v from %+v", staged.Groups[2], g.Groups[2])
+	staged, err := pictureOfGroups(s, true, strategy.Report{Groups: []strategy.GroupReport{{Name: "mid", Stage: strategy.Failed}}})
+	want.boxes[2] = box{"mid", []string{"critical, 1 node", string(strategy.Failed)}, red, true}
+	if d := cmp.Diff(want, staged, compare); d != "" || err != nil {
+		t.Error(d, err)
 	}
 	s.Groups[2].DependsOn = []string{"last"}
 	var errs invalid.Errors
-	if _, err := New(s, true); !errors.As(err, &errs) || errs[0].Code != invalid.Cycle {
+	if _, err := pictureOfGroups(s, true, strategy.Report{}); !errors.As(err, &errs) || errs[0].Code != invalid.Cycle {
 		t.Errorf("got %v", err)
 	}
-	byDefault, err := New(site.Site{Name: "s"}, false)
-	if err != nil || len(byDefault.Groups) != 1 || byDefault.Groups[0].about() != "critical" {
+	byDefault, err := pictureOfGroups(site.Site{Name: "s"}, false, strategy.Report{})
+	if err != nil || len(byDefault.boxes) != 1 || byDefault.boxes[0].lines[0] != "critical" {
 		t.Errorf("got %+v, %v", byDefault, err)
 	}
 }
 
-func TestText(t *testing.T) {
-	g, err := New(awkward(), true)
+func TestPictureTexts(t *testing.T) {
+	g, err := pictureOfGroups(awkward(), true, strategy.Report{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,20 +67,20 @@ func TestText(t *testing.T) {
 		`g1["a #quot;b#quot; #lt;c#gt; #amp; #96;d#96; #35;e #92; f<br/>not critical, 2 nodes"]`,
 		"g0 --> g2\n  g0 --> g3\n  g2 --> g3\n",
 	} {
-		if !strings.Contains(g.Mermaid(), want) {
-			t.Errorf("no %q in\n%s", want, g.Mermaid())
+		if !strings.Contains(g.mermaid(), want) {
+			t.Errorf("no %q in\n%s", want, g.mermaid())
 		}
 	}
 	for _, want := range []string{`digraph "lon \"1\"" {`, `"a \"b\" <c> & ` + "`d`" +
 		` #e \\ f" [label="a \"b\" <c> & ` + "`d`" + ` #e \\ f\nnot critical, 2 nodes"`, `"first" -> "last";`} {
-		if !strings.Contains(g.DOT(), want) {
-			t.Errorf("no %q in\n%s", want, g.DOT())
+		if !strings.Contains(g.dot(), want) {
+			t.Errorf("no %q in\n%s", want, g.dot())
 		}
 	}
 }
 
 // BenchmarkRender draws 300 groups in 10 levels, each behind three of the level before.
-func BenchmarkRender(b *testing.B) {
+func BenchmarkPicture(b *testing.B) {
 	s := site.Site{Name: "lon1"}
 	for i := range 300 {
 		g := group(fmt.Sprint("g", i), i%2 == 0)
@@ -87,11 +89,11 @@ func BenchmarkRender(b *testing.B) {
 		}
 		s.Groups = append(s.Groups, g)
 	}
-	g, err := New(s, false)
+	g, err := pictureOfGroups(s, false, strategy.Report{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, render := range map[string]func() string{"Mermaid": g.Mermaid, "DOT": g.DOT} {
+	for name, render := range map[string]func() string{"Mermaid": g.mermaid, "DOT": g.dot} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
