@@ -201,7 +201,9 @@ func dotText(s string) string { return `"` + dotEscapes.Replace(s) + `"` }
 func (p picture) dot() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n", dotText(p.name))
-	b.WriteString("  edge [fontname=\"sans-serif\", fontsize=10];\n")
+	if slices.ContainsFunc(p.arrows, func(a arrow) bool { return a.label != "" }) {
+		b.WriteString("  edge [fontname=\"sans-serif\", fontsize=10];\n")
+	}
 	for _, x := range p.boxes {
 		fmt.Fprintf(&b, "  %s [label=%s, fillcolor=\"%s\", color=\"%s\", penwidth=%d];\n", dotText(x.name),
 			dotText(strings.Join(append([]string{x.name}, x.lines...), "\n")), x.colour.fill, x.colour.line, x.border())
