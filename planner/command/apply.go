@@ -24,7 +24,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/planner/statefile"
 )
 
 // Environment returns the defaults of nodes' connections, as the environment gives them.
@@ -121,13 +120,13 @@ func (d *deployment) warn(warnings invalid.Errors) {
 	}
 }
 
-func (d *deployment) settings(c statefile.Content) engine.Settings {
+func (d *deployment) settings(c stateContent) engine.Settings {
 	return engine.Settings{Connection: d.connection, Cache: d.cache, Owner: c.Lineage, TakeOver: d.takeOver}
 }
 
 // prior returns what a plan starts from: nil when no run has ended yet. Nodes of the documents that are where they were
 // are reached as the documents say, since the state has no secrets.
-func (d *deployment) prior(c statefile.Content) *engine.Prior {
+func (d *deployment) prior(c stateContent) *engine.Prior {
 	if c.Status == "" {
 		return nil
 	}
@@ -145,7 +144,7 @@ func (d *deployment) prior(c statefile.Content) *engine.Prior {
 }
 
 // look checks the nodes and puts what it finds into prior.
-func (d *deployment) look(ctx context.Context, prior *engine.Prior, c statefile.Content) (engine.Checked, error) {
+func (d *deployment) look(ctx context.Context, prior *engine.Prior, c stateContent) (engine.Checked, error) {
 	known, _, messages := d.engine.Adopt(ctx, d.site.Name, prior.State)
 	if err := d.print(messages); err != nil {
 		return engine.Checked{}, err
@@ -235,27 +234,27 @@ func newApply(version string, environment Environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		state, err := statefile.Open(d.file, d.site.Name, "apply")
+		state, err := openState(d.file, d.site.Name, "apply")
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, state.Close()) }()
+		defer func() { err = errors.Join(err, state.close()) }()
 		return d.apply(cmd.Context(), state, limits)
 	}
 	return cmd
 }
 
-func (d *deployment) apply(ctx context.Context, state *statefile.File, limits planner.Protection) error {
-	if !state.Exists() && d.takeOver != "" && d.takeOver != converge.Terraform {
+func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner.Protection) error {
+	if !state.wasThere() && d.takeOver != "" && d.takeOver != converge.Terraform {
 		state.Lineage = d.takeOver // the state file of this lineage is lost
 	}
-	prior := d.prior(state.Content)
+	prior := d.prior(state.stateContent)
 	if prior != nil {
-		if _, err := d.look(ctx, prior, state.Content); err != nil {
+		if _, err := d.look(ctx, prior, state.stateContent); err != nil {
 			return err
 		}
 	}
-	planned, errs := engine.Plan(prior, d.site, d.settings(state.Content))
+	planned, errs := engine.Plan(prior, d.site, d.settings(state.stateContent))
 	warnings, err := onlyWarnings(locate(d.document, errs))
 	if err != nil {
 		return err
@@ -266,7 +265,7 @@ func (d *deployment) apply(ctx context.Context, state *statefile.File, limits pl
 		return inputError(fmt.Errorf("%w (--max-torn-down-nodes is protect.max_torn_down_nodes here)", failures))
 	}
 	ended := state.Status == engine.Deployed || state.Status == engine.Degraded
-	if planned.Empty() && ended && state.Exists() {
+	if planned.Empty() && ended && state.wasThere() {
 		d.out.printf("site %s: nothing to do\n", d.site.Name)
 		return d.out.err
 	}
@@ -284,15 +283,15 @@ func (d *deployment) apply(ctx context.Context, state *statefile.File, limits pl
 	if err := d.confirmed("Apply these steps?"); err != nil {
 		return err
 	}
-	isNew := !state.Exists()
+	isNew := !state.wasThere()
 	// The ledgers name the lineage: it is on disk before they do.
-	if err := state.Save(d.version); err != nil {
+	if err := state.save(d.version); err != nil {
 		return err
 	}
-	out := d.engine.Apply(ctx, prior, d.site, engine.Run{Settings: d.settings(state.Content), Protection: limits,
+	out := d.engine.Apply(ctx, prior, d.site, engine.Run{Settings: d.settings(state.stateContent), Protection: limits,
 		Digest: planned.Plan.Digest, Parallelism: d.parallelism, ParallelGroups: d.parallelGroups})
 	if out.Status == "" && isNew { // nothing was touched, as on a site of another state
-		if err := state.Remove(); err != nil {
+		if err := state.remove(); err != nil {
 			return err
 		}
 	}
@@ -313,7 +312,7 @@ func (d *deployment) apply(ctx context.Context, state *statefile.File, limits pl
 }
 
 // remember writes what a run left behind. Nodes that are still to be torn down stay with it.
-func (d *deployment) remember(state *statefile.File, prior *engine.Prior, out engine.Outcome) error {
+func (d *deployment) remember(state *stateFile, prior *engine.Prior, out engine.Outcome) error {
 	state.Status, state.State, state.Unreachable = out.Status, out.State, out.Unreachable
 	state.Nodes = slices.Clone(d.site.Nodes)
 	for name, was := range out.Kept {
@@ -325,5 +324,5 @@ func (d *deployment) remember(state *statefile.File, prior *engine.Prior, out en
 		}
 	}
 	slices.SortFunc(state.Nodes, func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
-	return state.Save(d.version)
+	return state.save(d.version)
 }

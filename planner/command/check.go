@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/slipway/terraform-provider-slipway/planner/statefile"
 )
 
 // statusDrift is the exit status of check when it finds drift.
@@ -30,7 +28,7 @@ func newCheck(environment Environment) *cobra.Command {
 		if err != nil {
 			return failedCheck(err)
 		}
-		c, exists, err := statefile.Read(d.file, d.site.Name)
+		c, exists, err := readState(d.file, d.site.Name)
 		if err == nil && (!exists || c.Status == "") {
 			err = fmt.Errorf("there is no state file %s with a run that ended: nothing was applied from here", d.file)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/statefile"
 )
 
 func newDestroy(version string, environment Environment) *cobra.Command {
@@ -30,12 +29,12 @@ func newDestroy(version string, environment Environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		state, err := statefile.Open(d.file, d.site.Name, "destroy")
+		state, err := openState(d.file, d.site.Name, "destroy")
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, state.Close()) }()
-		if !state.Exists() {
+		defer func() { err = errors.Join(err, state.close()) }()
+		if !state.wasThere() {
 			return inputError(fmt.Errorf("there is no state file %s: nothing was applied from here. When it is lost, "+
 				"run apply --take-over, which finds in the ledgers of the nodes what is applied", d.file))
 		}
@@ -44,8 +43,8 @@ func newDestroy(version string, environment Environment) *cobra.Command {
 	return cmd
 }
 
-func (d *deployment) destroy(ctx context.Context, state *statefile.File) error {
-	prior := d.prior(state.Content)
+func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
+	prior := d.prior(state.stateContent)
 	if prior == nil { // a first run was killed: its nodes are those of the documents
 		prior = &engine.Prior{Nodes: d.site.Nodes}
 	}
@@ -60,7 +59,7 @@ func (d *deployment) destroy(ctx context.Context, state *statefile.File) error {
 		return err
 	}
 	out := d.engine.Destroy(ctx, d.site.Name, *prior,
-		engine.Run{Settings: d.settings(state.Content), Parallelism: d.parallelism})
+		engine.Run{Settings: d.settings(state.stateContent), Parallelism: d.parallelism})
 	if err := d.print(out.Messages); err != nil && out.Report == nil {
 		return err
 	}
@@ -75,14 +74,14 @@ func (d *deployment) destroy(ctx context.Context, state *statefile.File) error {
 				strings.Join(engine.FirstLines(out.Lost), ", "))
 		}
 		return errors.Join(fmt.Errorf("site %s: not everything was undone; fix the cause and destroy again%s",
-			d.site.Name, hint), state.Save(d.version))
+			d.site.Name, hint), state.save(d.version))
 	}
 	if len(out.Silent) > 0 {
 		d.out.printf("\nwarning: nodes that did not answer are forgotten: what was applied there stays, "+
 			"with its ledger in /var/lib/slipway: %s\n",
 			strings.Join(engine.FirstLines(out.Silent), ", "))
 	}
-	if err := errors.Join(state.Remove(), d.out.err); err != nil {
+	if err := errors.Join(state.remove(), d.out.err); err != nil {
 		return err
 	}
 	if err := d.print(out.Messages); err != nil {

@@ -1,4 +1,4 @@
-package datasources_test
+package provider_test
 
 import (
 	"regexp"

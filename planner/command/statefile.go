@@ -1,14 +1,14 @@
-// Package statefile keeps what the companion remembers of a site between runs, in a file beside the documents. It holds
-// no secrets. Losing it costs a survey of the nodes' ledgers.
-package statefile
+package command
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,11 +16,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// version is that of the file's form.
-const version = 1
+// stateVersion is that of the form of a state file.
+const stateVersion = 1
 
-// Content is what the file has.
-type Content struct {
+// stateContent is what a state file has: what the companion remembers of a site between runs, beside the documents. It
+// holds no secrets. Losing it costs a survey of the nodes' ledgers.
+type stateContent struct {
 	Version int    `json:"version"`
 	Slipway string `json:"slipway"` // version of slipway that wrote it
 	// Lineage is made with the file and never changes; the ledgers of the nodes name it as the owner of the site. Serial
@@ -35,35 +36,35 @@ type Content struct {
 	State       engine.State  `json:"state"`
 }
 
-// File is a state file that this process has locked.
-type File struct {
+// stateFile is a state file that this process has locked.
+type stateFile struct {
 	path   string
 	lock   *lock
 	exists bool
-	read   Content // as it is on disk
-	Content
+	read   stateContent // as it is on disk
+	stateContent
 }
 
-// Open locks and reads the state file of a site; one that does not exist gets a lineage of its own when it is written
+// openState locks and reads the state file of a site; one that does not exist gets a lineage of its own when it is written
 // first. The error says who has the lock, and names a version that is not known.
-func Open(path, siteName, purpose string) (*File, error) {
+func openState(path, siteName, purpose string) (*stateFile, error) {
 	l, err := lockFile(path+".lock", purpose)
 	if err != nil {
 		return nil, fmt.Errorf("state file %s: %w", path, err)
 	}
-	f := &File{path: path, lock: l}
-	if f.Content, f.exists, err = Read(path, siteName); err != nil {
+	f := &stateFile{path: path, lock: l}
+	if f.stateContent, f.exists, err = readState(path, siteName); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
-	if f.read = f.Content; !f.exists {
-		f.Version, f.Lineage, f.Site = version, uuid.NewString(), siteName
+	if f.read = f.stateContent; !f.exists {
+		f.Version, f.Lineage, f.Site = stateVersion, uuid.NewString(), siteName
 		f.State.Applied = nil
 	}
 	return f, nil
 }
 
-// Read reads the state file of a site. exists is false when there is none.
-func Read(path, siteName string) (c Content, exists bool, err error) {
+// readState reads the state file of a site. exists is false when there is none.
+func readState(path, siteName string) (c stateContent, exists bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, false, nil
@@ -79,9 +80,9 @@ func Read(path, siteName string) (c Content, exists bool, err error) {
 		return c, true, fmt.Errorf("state file %s: is damaged: %w; restore it, or remove it and take the site over with "+
 			"apply --take-over", path, err)
 	}
-	if form.Version != version {
+	if form.Version != stateVersion {
 		return c, true, fmt.Errorf("state file %s: has version %d, written by slipway %q; this slipway knows version %d: "+
-			"use the one that wrote it, or a newer one", path, form.Version, form.Slipway, version)
+			"use the one that wrote it, or a newer one", path, form.Version, form.Slipway, stateVersion)
 	}
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, true, fmt.Errorf("state file %s: is damaged: %w", path, err)
@@ -93,13 +94,13 @@ func Read(path, siteName string) (c Content, exists bool, err error) {
 	return c, true, nil
 }
 
-// Exists reports whether the file was there when it was opened, or was written since.
-func (f *File) Exists() bool { return f.exists }
+// wasThere reports whether the file was there when it was opened, or was written since.
+func (f *stateFile) wasThere() bool { return f.exists }
 
-// Save writes the content, one serial later. A file that another process wrote in the meantime is left as it is: the
+// save writes the content, one serial later. A file that another process wrote in the meantime is left as it is: the
 // content goes to a file beside it, which the error names.
-func (f *File) Save(slipway string) error {
-	now, exists, err := Read(f.path, f.Site)
+func (f *stateFile) save(slipway string) error {
+	now, exists, err := readState(f.path, f.Site)
 	if err == nil && (exists != f.exists || now.Lineage != f.read.Lineage || now.Serial != f.read.Serial) {
 		err = fmt.Errorf("state file %s: was changed by another process: it has lineage %s and serial %d, expected %s and %d",
 			f.path, now.Lineage, now.Serial, f.read.Lineage, f.read.Serial)
@@ -110,7 +111,7 @@ func (f *File) Save(slipway string) error {
 		err = fmt.Errorf("%w; what is remembered of this run is in %s", err, path)
 	}
 	f.Serial, f.Slipway = f.Serial+1, slipway
-	c := f.Content
+	c := f.stateContent
 	c.Nodes, c.State = engine.WithoutCredentials(c.Nodes), c.State.WithoutSecrets()
 	text, failed := json.MarshalIndent(c, "", "  ")
 	if failed == nil {
@@ -123,8 +124,8 @@ func (f *File) Save(slipway string) error {
 	return nil
 }
 
-// Remove removes the file: nothing of the site is left.
-func (f *File) Remove() error {
+// remove removes the file: nothing of the site is left.
+func (f *stateFile) remove() error {
 	if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -132,8 +133,8 @@ func (f *File) Remove() error {
 	return syncDirectory(filepath.Dir(f.path))
 }
 
-// Close frees the lock.
-func (f *File) Close() error { return f.lock.release() }
+// close frees the lock.
+func (f *stateFile) close() error { return f.lock.release() }
 
 // replace writes a file atomically: after a crash there is the old one or the new one.
 func replace(path string, content []byte) (err error) {
@@ -163,3 +164,40 @@ func syncDirectory(path string) error {
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
+
+// lock is a lock file. It is gone with the process that made it, and removed before.
+type lock struct{ file *os.File }
+
+// lockFile takes a lock. purpose and process are in the file, for the error of others.
+func lockFile(path, purpose string) (*lock, error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := exclusive(file); err != nil {
+			who, _ := io.ReadAll(io.LimitReader(file, 1000)) // what can be read of it is of use
+			return nil, errors.Join(fmt.Errorf("is locked (%w): %s; wait for it to end", err, who), file.Close())
+		}
+		// It may have been removed by its last owner before it was locked.
+		ours, err := file.Stat()
+		if there, gone := os.Stat(path); err == nil && (gone != nil || !os.SameFile(ours, there)) {
+			_ = file.Close()
+			continue
+		}
+		host, _ := os.Hostname()
+		who := fmt.Sprintf("%s, process %d on %s since %s", purpose, os.Getpid(), host, time.Now().Format(time.RFC3339))
+		if err := errors.Join(err, file.Truncate(0), writeAt(file, who)); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		return &lock{file}, nil
+	}
+}
+
+func writeAt(file *os.File, text string) error {
+	_, err := file.WriteAt([]byte(text), 0)
+	return err
+}
+
+// release removes the lock file and frees the lock.
+func (l *lock) release() error { return errors.Join(os.Remove(l.file.Name()), l.file.Close()) }
